@@ -1,0 +1,107 @@
+// Every setting, parsed once. The only place that reads process.env.
+import { readFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { z } from 'zod'
+import { parseCatalogue } from './domain/catalogue.ts'
+
+const flag = z.enum(['0', '1']).transform((text) => text === '1')
+const port = z.coerce.number().int().min(0).max(65535)
+
+const Environment = z.object({
+  DATABASE_URL: z.string().min(1),
+  TEMPORAL_ADDRESS: z.string().default('127.0.0.1:7233'),
+  TEMPORAL_NAMESPACE: z.string().default('default'),
+  S3_ENDPOINT: z.url(),
+  S3_REGION: z.string().default('us-east-1'),
+  S3_BUCKET: z.string().default('anneal'),
+  S3_ACCESS_KEY: z.string().min(1),
+  S3_SECRET_KEY: z.string().min(1),
+  ANNEAL_PORT: port.default(8080),
+  ANNEAL_INTERNAL_PORT: port.default(8081),
+  /** Where pods find the internal API. */
+  ANNEAL_INTERNAL_URL: z.url(),
+  /** Signs the tokens of attempts and model servers; the same for every api and worker. */
+  ANNEAL_SECRET: z.string().min(32),
+  /** A key to create at start if it is missing; the embedded stack hands out its first one so. */
+  ANNEAL_BOOTSTRAP_API_KEY: z.string().optional(),
+  ANNEAL_CATALOGUE: z.string().default('models.json'),
+  ANNEAL_SERVICE_NAME: z.string().regex(/^[a-z0-9-]+$/).default('lamini'),
+  ANNEAL_RESUME_LIMIT: z.coerce.number().int().min(0).default(1000),
+  ANNEAL_MAX_GPUS: z.coerce.number().int().min(0).default(8),
+  ANNEAL_MAX_NODES: z.coerce.number().int().min(1).default(1),
+  ANNEAL_COLD_START_TIMEOUT_SECONDS: z.coerce.number().positive().default(80),
+  ANNEAL_IDLE_TIMEOUT_SECONDS: z.coerce.number().positive().default(900),
+  ANNEAL_WARM_MODELS: flag.default(false),
+  ANNEAL_TERMINATION_GRACE_SECONDS: z.coerce.number().positive().default(30),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+})
+
+const LocalComputeEnvironment = z.object({
+  ANNEAL_HOME: z.string().min(1),
+  ANNEAL_PYTHON: z.string().min(1),
+  ANNEAL_PYTHONPATH: z.string().min(1),
+  ANNEAL_MODELS_DIR: z.string().min(1),
+  ANNEAL_SLOTS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(Math.max(1, Math.floor(cpus().length / 4))),
+})
+
+/** Variables of ours that a local run inherits: where the hub's cache is, which GPUs it may see. */
+const inheritedByRuns = ['HF_HOME', 'HF_TOKEN', 'HF_HUB_OFFLINE', 'CUDA_VISIBLE_DEVICES', 'LD_LIBRARY_PATH', 'SSL_CERT_FILE']
+
+export type Config = ReturnType<typeof readConfig>
+
+/** @throws Error naming each wrong variable */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
+  const env = parse(Environment, environment)
+  const catalogue = parseCatalogue(JSON.parse(readFileSync(env.ANNEAL_CATALOGUE, 'utf8')))
+  return {
+    databaseUrl: env.DATABASE_URL,
+    temporal: { address: env.TEMPORAL_ADDRESS, namespace: env.TEMPORAL_NAMESPACE },
+    s3: {
+      endpoint: env.S3_ENDPOINT,
+      region: env.S3_REGION,
+      bucket: env.S3_BUCKET,
+      accessKey: env.S3_ACCESS_KEY,
+      secretKey: env.S3_SECRET_KEY,
+    },
+    port: env.ANNEAL_PORT,
+    internalPort: env.ANNEAL_INTERNAL_PORT,
+    internalUrl: env.ANNEAL_INTERNAL_URL,
+    secret: env.ANNEAL_SECRET,
+    bootstrapApiKey: env.ANNEAL_BOOTSTRAP_API_KEY,
+    catalogue,
+    serviceName: env.ANNEAL_SERVICE_NAME,
+    resumeLimit: env.ANNEAL_RESUME_LIMIT,
+    maxGpus: env.ANNEAL_MAX_GPUS,
+    maxNodes: env.ANNEAL_MAX_NODES,
+    coldStartTimeoutMs: env.ANNEAL_COLD_START_TIMEOUT_SECONDS * 1000,
+    idleTimeoutMs: env.ANNEAL_IDLE_TIMEOUT_SECONDS * 1000,
+    warmModels: env.ANNEAL_WARM_MODELS,
+    terminationGraceMs: env.ANNEAL_TERMINATION_GRACE_SECONDS * 1000,
+    logLevel: env.LOG_LEVEL,
+  }
+}
+
+/** Settings of runs on this machine; only the worker needs them. */
+export function readLocalComputeConfig(environment: NodeJS.ProcessEnv = process.env) {
+  const env = parse(LocalComputeEnvironment, environment)
+  return {
+    home: env.ANNEAL_HOME,
+    python: env.ANNEAL_PYTHON,
+    pythonPath: env.ANNEAL_PYTHONPATH,
+    modelsDir: env.ANNEAL_MODELS_DIR,
+    slots: env.ANNEAL_SLOTS,
+    inheritedEnv: Object.fromEntries(
+      inheritedByRuns.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
+    ),
+  }
+}
+
+function parse<T extends z.ZodType>(schema: T, environment: NodeJS.ProcessEnv): z.infer<T> {
+  const parsed = schema.safeParse(environment)
+  if (!parsed.success) throw new Error(`The environment is not valid:\n${z.prettifyError(parsed.error)}`)
+  return parsed.data
+}

@@ -1,0 +1,88 @@
+// The models that this installation serves: `models.json`, checked at start.
+import { z } from 'zod'
+import { FinetuneArgs, type RecommendedArgs } from './training-args.ts'
+
+const Source = z.union([
+  z.strictObject({ path: z.string().min(1) }).describe('A folder, absolute or relative to ANNEAL_MODELS_DIR'),
+  z
+    .strictObject({ hub: z.string().regex(/^[\w.-]+\/[\w.-]+$/), revision: z.string().min(1).optional() })
+    .describe('A Hugging Face id'),
+  z.strictObject({ package: z.string().min(1) }).describe('A Python package that carries the weights'),
+])
+
+const Entry = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][\w.-]*(\/[\w.-]+)?$/)
+    .max(128),
+  aliases: z.array(z.string().min(1)).default([]),
+  task: z.enum(['completion', 'embedding']),
+  engine: z.enum(['transformers', 'embedder']),
+  source: Source,
+  /** Of model.safetensors; the trainer and the server refuse other weights. */
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
+  contextLength: z.int().min(16),
+  maxBatch: z.int().min(1).default(64),
+  resources: z
+    .strictObject({
+      cpuCount: z.number().positive().default(1),
+      memoryGiB: z.number().positive().default(4),
+      gpuCount: z.int().min(0).default(0),
+    })
+    .prefault({}),
+  /** Used where a request is silent. */
+  recommendedArgs: FinetuneArgs.default({}),
+})
+
+const CatalogueFile = z.strictObject({ $comment: z.string().optional(), models: z.array(Entry).min(1) })
+
+export type CatalogueEntry = Omit<z.infer<typeof Entry>, 'recommendedArgs'> & { recommendedArgs: RecommendedArgs }
+
+export type Catalogue = {
+  entries: readonly CatalogueEntry[]
+  /** By name or alias. */
+  find(name: string): CatalogueEntry | undefined
+  /** The first model of each task is the default. */
+  defaultCompletionModel: CatalogueEntry
+  defaultEmbeddingModel: CatalogueEntry
+}
+
+/** @throws Error naming the entry and what to fix */
+export function parseCatalogue(json: unknown): Catalogue {
+  const parsed = CatalogueFile.safeParse(json)
+  if (!parsed.success) throw new Error(`The model catalogue is not valid: ${z.prettifyError(parsed.error)}`)
+  const entries = parsed.data.models as CatalogueEntry[]
+  const byName = new Map<string, CatalogueEntry>()
+  const slugs = new Set<string>()
+  for (const entry of entries) {
+    for (const name of [entry.name, ...entry.aliases]) {
+      if (byName.has(name)) throw new Error(`The model catalogue names ${name} twice.`)
+      byName.set(name, entry)
+    }
+    const slug = modelSlug(entry.name)
+    if (slugs.has(slug))
+      throw new Error(`The model catalogue has two names that differ only in case or signs: ${entry.name}.`)
+    slugs.add(slug)
+  }
+  const firstOf = (task: CatalogueEntry['task']) => {
+    const entry = entries.find((each) => each.task === task)
+    if (!entry) throw new Error(`The model catalogue needs at least one model for the task "${task}".`)
+    return entry
+  }
+  return {
+    entries,
+    find: (name) => byName.get(name),
+    defaultCompletionModel: firstOf('completion'),
+    defaultEmbeddingModel: firstOf('embedding'),
+  }
+}
+
+/** A model's name as part of a workflow id, a run name and a Kubernetes name. */
+export const modelSlug = (name: string) =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 50)

@@ -1,0 +1,45 @@
+// Names that are made from ids, so that doing a thing twice names it the same.
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { modelSlug } from './catalogue.ts'
+
+export const fineTuneWorkflowId = (jobId: number) => `fine-tune-${jobId}`
+export const attemptRunName = (jobId: number, attempt: number) => `ft-${jobId}-a${attempt}`
+export const modelServerName = (baseModel: string) => `model-server-${modelSlug(baseModel)}`
+
+export const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest()
+export const sha256Hex = (data: string | Uint8Array) => sha256(data).toString('hex')
+
+/** JSON with sorted keys: equal values give equal text, and so equal hashes. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined)
+  entries.sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonicalJson(each)}`).join(',')}}`
+}
+
+/** Never reused: the job, and every byte of the model. */
+export const tunedModelName = (jobId: number, files: readonly { name: string; sha256: string }[]) =>
+  sha256Hex(canonicalJson({ jobId, files: files.map(({ name, sha256 }) => ({ name, sha256 })) }))
+
+/**
+ * The bearer token of an attempt or a model server. Derived, not stored: a launch that is tried again hands out the same one,
+ * and a leaked database holds only its hash.
+ */
+export const podToken = (secret: string, subject: string) =>
+  createHmac('sha256', secret).update(subject).digest('base64url')
+
+const apiKeyPattern = /^ank_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/
+
+export function makeApiKey() {
+  const id = randomBytes(8).toString('hex')
+  return `ank_${id}_${randomBytes(32).toString('base64url')}`
+}
+
+/** A key's public id and the hash of its secret, which has 256 random bits and so needs no slow hash. */
+export function parseApiKey(text: string): { id: string; secretHash: Buffer } | undefined {
+  const match = apiKeyPattern.exec(text)
+  return match?.[1] && match[2] ? { id: match[1], secretHash: sha256(match[2]) } : undefined
+}
+
+export const sameHash = (a: Uint8Array, b: Uint8Array) => a.length === b.length && timingSafeEqual(a, b)

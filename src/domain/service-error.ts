@@ -1,0 +1,40 @@
+// What a service refuses to do, and why. Mapped once per edge to a status; `message` is one sentence that the caller may read.
+
+export type InputIssue = { path: string; message: string }
+
+export type ServiceErrorCode =
+  | 'invalid_input'
+  | 'invalid_token'
+  | 'not_found'
+  | 'model_not_found'
+  | 'conflict'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'idempotency_mismatch'
+  | 'unavailable'
+  | 'attempt_fenced'
+  | 'server_fenced'
+  | 'artifact_incomplete'
+  | 'unsupported_runtime'
+
+export class ServiceError extends Error {
+  readonly code: ServiceErrorCode
+  readonly issues: InputIssue[]
+  /** Seconds after which a repeat may succeed; only with `unavailable`. */
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(
+    code: ServiceErrorCode,
+    message: string,
+    more: { issues?: InputIssue[]; retryAfterSeconds?: number } = {},
+  ) {
+    super(message)
+    this.name = 'ServiceError'
+    this.code = code
+    this.issues = more.issues ?? []
+    this.retryAfterSeconds = more.retryAfterSeconds
+  }
+}
+
+export const invalidInput = (path: string, message: string) =>
+  new ServiceError('invalid_input', message, { issues: [{ path, message }] })
