@@ -1,0 +1,78 @@
+// The one place that knows where set-up puts things: the per-user cache shared by all clones, the Python environment,
+// the server binaries. Plain JavaScript: set-up runs it on the machine's own Node (20 or later), before any package is here.
+import { createHash } from 'node:crypto'
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
+export const nodeBinary = join(root, 'node_modules/.bin/node')
+export const runtimeDir = join(root, 'runtime')
+export const cacheDir =
+  process.env.ANNEAL_CACHE_DIR ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'anneal')
+
+/** What set-up found or built for this clone: written by it, read by everything else. */
+export const recordPath = join(root, '.cache/setup.json')
+
+/** Changes whenever a step has to run again. */
+export function stepKeys() {
+  return {
+    node: digest(file('package-lock.json'), process.platform, process.arch),
+    prisma: digest(file('prisma/schema.prisma'), file('package-lock.json')),
+    python: digest(file('runtime/requirements.lock'), process.env.ANNEAL_TORCH_BACKEND ?? '', cacheDir),
+    servers: digest(file('tools/go/go.mod'), file('tools/go/go.sum'), cacheDir),
+  }
+}
+
+export const stamps = {
+  node: join(root, 'node_modules/.anneal-stamp'),
+  prisma: join(root, 'generated/.anneal-stamp'),
+}
+
+/** @returns {Record<string, any>} */
+export function readRecord() {
+  try {
+    return JSON.parse(readFileSync(recordPath, 'utf8'))
+  } catch {
+    return {}
+  }
+}
+
+/** The programs of the embedded stack. Throws one sentence when set-up has not provided one of them. */
+export function toolPaths() {
+  const { python, servers } = readRecord()
+  const paths = {
+    python: python?.binary,
+    postgresBinDir: python?.postgresBinDir,
+    temporal: process.env.ANNEAL_TEMPORAL_BIN ?? servers?.temporal,
+    versitygw: process.env.ANNEAL_VERSITYGW_BIN ?? servers?.versitygw,
+  }
+  for (const [name, path] of Object.entries(paths)) {
+    if (!path || !existsSync(path)) throw new Error(`${name} is missing${path ? ` (${path})` : ''}. Run: npm run setup`)
+  }
+  return paths
+}
+
+export function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export function digest(...parts) {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part).update('\0')
+  return hash.digest('hex')
+}
+
+function file(path) {
+  try {
+    return readFileSync(join(root, path))
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,65 @@
+// Everything a bare clone needs, each step skipped when it is done: npm packages, the Python environment, the servers.
+// Runs on the machine's own Node (20 or later) and imports nothing but Node.
+//   node tools/setup.mjs [--only node,python,servers]
+import { parseArgs } from 'node:util'
+import { recordPath, readRecord } from './paths.mjs'
+import { releaseLocks, writeAtomically } from './setup/cache.mjs'
+import { killCommands } from './setup/command.mjs'
+import { nodeIsReady, setUpNode } from './setup/node-packages.mjs'
+import { pythonIsReady, setUpPython } from './setup/python-env.mjs'
+import { diskFull, duration, SetupError } from './setup/report.mjs'
+import { serversAreReady, setUpServers } from './setup/servers.mjs'
+
+const steps = {
+  node: { isReady: nodeIsReady, setUp: setUpNode },
+  python: { isReady: pythonIsReady, setUp: setUpPython },
+  servers: { isReady: serversAreReady, setUp: setUpServers },
+}
+
+for (const [signal, code] of Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 })) {
+  process.once(signal, () => {
+    killCommands()
+    releaseLocks()
+    process.exit(code)
+  })
+}
+
+try {
+  process.exitCode = await setUp(wantedSteps())
+} catch (error) {
+  process.exitCode = report(error)
+}
+
+async function setUp(wanted) {
+  const todo = wanted.filter((name) => !steps[name].isReady())
+  if (todo.length === 0) return 0
+  const startedAt = performance.now()
+  console.log(`Setting up: ${todo.join(', ')}. Interrupt it at any time; it goes on where it was.`)
+  // They need nothing of each other, and each waits for the network most of the time.
+  const results = await Promise.allSettled(
+    todo.map(async (name) => {
+      const found = await steps[name].setUp()
+      if (found) writeAtomically(recordPath, JSON.stringify({ ...readRecord(), [name]: found }, null, 2))
+    }),
+  )
+  const failures = results.filter(({ status }) => status === 'rejected')
+  for (const { reason } of failures) report(reason)
+  if (failures.length > 0) return 1
+  console.log(`Set-up done in ${duration(performance.now() - startedAt)}.`)
+  return 0
+}
+
+function wantedSteps() {
+  const { values } = parseArgs({ options: { only: { type: 'string' } } })
+  const wanted = values.only?.split(',') ?? Object.keys(steps)
+  const unknown = wanted.find((name) => !(name in steps))
+  if (unknown) throw new SetupError(`There is no step "${unknown}". Steps: ${Object.keys(steps).join(', ')}.`)
+  return wanted
+}
+
+function report(error) {
+  if (error.code === 'ENOSPC') error = diskFull(error.path ?? 'the cache', '10 GB')
+  const expected = error instanceof SetupError || error.code?.startsWith('ERR_PARSE_ARGS')
+  console.error(`\nSet-up failed: ${expected ? error.message : error.stack}`)
+  return 1
+}

@@ -1,0 +1,60 @@
+// Entries of the per-user cache: made under another name, renamed when whole, one process at a time.
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { releaseLock, takeLock } from '../pid-lock.mjs'
+import { cacheDir } from '../paths.mjs'
+import { say, SetupError } from './report.mjs'
+
+const held = new Set()
+
+/** Makes `cacheDir/name` by `make(temporaryDir)` unless it is there, and returns its path. */
+export async function cached(step, name, make) {
+  const path = join(cacheDir, name)
+  if (existsSync(path)) return path
+  return withLock(step, `${path}.lock`, async () => {
+    if (existsSync(path)) return path
+    const temporary = `${path}.tmp`
+    rmSync(temporary, { recursive: true, force: true })
+    mkdirSync(temporary, { recursive: true })
+    await make(temporary)
+    renameSync(temporary, path)
+    return path
+  })
+}
+
+export async function withLock(step, path, work) {
+  makeDir(dirname(path))
+  for (let waited = 0; ; waited++) {
+    const owner = takeLock(path)
+    if (!owner) break
+    if (waited % 60 === 0) say(step, `another set-up is at this (pid ${owner.pid}); waiting for it`)
+    await sleep(500)
+  }
+  held.add(path)
+  try {
+    return await work()
+  } finally {
+    releaseLock(path)
+    held.delete(path)
+  }
+}
+
+export function releaseLocks() {
+  for (const path of held) releaseLock(path)
+}
+
+export function writeAtomically(path, text) {
+  makeDir(dirname(path))
+  const temporary = `${path}.${process.pid}.tmp`
+  writeFileSync(temporary, text)
+  renameSync(temporary, path)
+}
+
+function makeDir(dir) {
+  try {
+    mkdirSync(dir, { recursive: true })
+  } catch (error) {
+    throw new SetupError(`${dir} cannot be written (${error.code}). Set ANNEAL_CACHE_DIR to a folder that can.`)
+  }
+}

@@ -1,0 +1,43 @@
+// Runs the tools of set-up: quiet while they go well (a line every 15 s), their last lines when they fail.
+import { spawn, spawnSync } from 'node:child_process'
+import { diskFull, duration, say, SetupError } from './report.mjs'
+
+const running = new Set()
+
+/** Set-up was interrupted: its tools must not go on alone. */
+export function killCommands() {
+  for (const child of running) child.kill('SIGTERM')
+}
+
+/** First line of a program's output, or null when it is absent, fails or takes longer than 20 s. */
+export function firstLine(command, args, options = {}) {
+  const { status, stdout } = spawnSync(command, args, { encoding: 'utf8', timeout: 20_000, ...options })
+  return status === 0 ? stdout.trim() : null
+}
+
+/**
+ * @param {string} step
+ * @param {string[]} argv
+ * @param {{doing: string, cwd?: string, env?: NodeJS.ProcessEnv, needs: {space: string, dir: string}, hint: string}} options
+ */
+export async function runCommand(step, [command, ...args], { doing, cwd, env, needs, hint }) {
+  say(step, doing)
+  const startedAt = performance.now()
+  const elapsed = () => duration(performance.now() - startedAt)
+  const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  running.add(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (text) => (output = (output + text).slice(-20_000)))
+  const progress = setInterval(() => say(step, `still at it after ${elapsed()}`), 15_000)
+  const failure = await new Promise((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('close', (code, signal) => resolve(code === 0 ? null : `exit ${signal ?? code}`))
+  })
+  clearInterval(progress)
+  running.delete(child)
+  if (failure === null) return say(step, `done in ${elapsed()}`)
+  if (/ENOSPC|no space left on device/i.test(output)) throw diskFull(needs.dir, needs.space)
+  const last = output.trimEnd().split('\n').slice(-8).join('\n    ')
+  throw new SetupError(`${[command, ...args].join(' ').slice(0, 200)} failed (${failure}):\n    ${last}\n  ${hint}`)
+}

