@@ -1,0 +1,132 @@
+"""Base models: finding them, checking them against the catalogue, loading them. Weights are safetensors only."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anneal_runtime.transfer import sha256_of
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+HUB_FILES = ["*.safetensors", "*.safetensors.index.json", "*.json", "tokenizer*", "*.model", "vocab*", "merges.txt"]
+
+
+class ModelUnavailable(Exception):
+    """The base model cannot be found, is not the promised one, or cannot be loaded; the message is for the user."""
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    folder: Path
+
+
+def locate(source: dict[str, Any], models_dir: Path) -> Path:
+    """The local folder of `{"path"}` (relative to models_dir) or of `{"hub", "revision"}` (fetched when needed)."""
+    if "path" in source:
+        folder = (models_dir / str(source["path"])).resolve()
+        if not (folder / "config.json").is_file():
+            raise ModelUnavailable(f"There is no model in {source['path']}: config.json is missing.")
+    else:
+        folder = _from_hub(source["hub"], source.get("revision"))
+    if not any(folder.glob("*.safetensors")):
+        raise ModelUnavailable("The model has no safetensors weights; other formats are not loaded.")
+    return folder
+
+
+def weights_sha256(folder: Path) -> str:
+    """The sha256 of model.safetensors; for a model in shards, that of the lines `<sha256>  <name>` in name order."""
+    single = folder / "model.safetensors"
+    if single.is_file():
+        return sha256_of(single)
+    lines = [f"{sha256_of(shard)}  {shard.name}\n" for shard in sorted(folder.glob("*.safetensors"))]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def check_weights(folder: Path, promised_sha256: str | None) -> str:
+    """The weights' sha256. Raises ModelUnavailable when another one was promised."""
+    actual = weights_sha256(folder)
+    if promised_sha256 and actual != promised_sha256:
+        raise ModelUnavailable(
+            f"The base model's weights have sha256 {actual[:12]}… where the catalogue names {promised_sha256[:12]}…."
+        )
+    return actual
+
+
+def load_causal_lm(folder: Path, device: torch.device, dtype: torch.dtype | None = None) -> LoadedModel:
+    """Model in eval mode on the device, and its tokenizer. `dtype` None picks `default_dtype`."""
+    from transformers import AutoModelForCausalLM
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            folder,
+            dtype=dtype or default_dtype(device),
+            use_safetensors=True,
+            local_files_only=True,
+            trust_remote_code=False,
+        )
+        return LoadedModel(model.to(device).eval(), load_tokenizer(folder), folder)
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        if is_out_of_memory(error):
+            raise
+        raise ModelUnavailable(f"The base model cannot be loaded: {_first_line(error)}") from error
+
+
+def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+
+
+def choose_device() -> torch.device:
+    """One GPU when there is one. Sets torch's threads to the pod's share, as the environment names it."""
+    import torch
+
+    from anneal_runtime.settings import thread_count
+
+    torch.set_num_threads(thread_count())
+    return torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
+
+
+def default_dtype(device: torch.device) -> torch.dtype:
+    import torch
+
+    return torch.bfloat16 if device.type == "cuda" and torch.cuda.is_bf16_supported() else torch.float32
+
+
+def context_length(model: PreTrainedModel, declared: int | None = None) -> int:
+    """Positions that the model was made for, or fewer where the catalogue declares fewer."""
+    config = model.config.get_text_config()
+    limits = [getattr(config, "max_position_embeddings", None), declared]
+    return min((limit for limit in limits if limit), default=2048)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """GPU, Python or the CPU allocator (which raises a plain RuntimeError)."""
+    if isinstance(error, MemoryError) or error.__class__.__name__ == "OutOfMemoryError":
+        return True
+    return isinstance(error, RuntimeError) and any(
+        words in str(error) for words in ("not enough memory", "can't allocate memory", "CUDA out of memory")
+    )
+
+
+def _from_hub(repository: str, revision: str | None) -> Path:
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(repository, revision=revision, allow_patterns=HUB_FILES))
+    except Exception as error:  # the hub's client raises many kinds; all of them mean the same here
+        raise ModelUnavailable(f"{repository} cannot be fetched from the hub: {_first_line(error)}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or error.__class__.__name__).splitlines()[0]

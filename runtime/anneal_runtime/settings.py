@@ -1,0 +1,99 @@
+"""The environment of a pod, read once. No other module reads or writes os.environ."""
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+class BadSettings(Exception):
+    """A variable is missing or unreadable; the message names it."""
+
+
+@dataclass(frozen=True)
+class TrainerSettings:
+    internal_url: str
+    token: str = field(repr=False)
+    models_dir: Path
+    work_dir: Path
+
+    @classmethod
+    def from_environment(cls) -> "TrainerSettings":
+        prepare_threads()
+        return cls(**_shared())
+
+
+@dataclass(frozen=True)
+class ServerSpec:
+    name: str
+    engine: str
+    source: dict[str, Any]
+    context_length: int | None
+    max_batch: int
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    internal_url: str
+    token: str = field(repr=False)
+    models_dir: Path
+    work_dir: Path
+    spec: ServerSpec
+    bind_host: str
+    port: int
+    advertise_host: str
+
+    @classmethod
+    def from_environment(cls) -> "ServerSettings":
+        prepare_threads()
+        bind_host = os.environ.get("ANNEAL_BIND_HOST") or "127.0.0.1"
+        return cls(
+            **_shared(),
+            spec=_server_spec(_required("ANNEAL_SERVER_SPEC")),
+            bind_host=bind_host,
+            port=int(os.environ.get("ANNEAL_PORT") or 0),
+            advertise_host=os.environ.get("ANNEAL_ADVERTISE_HOST") or bind_host,
+        )
+
+
+def prepare_threads() -> None:
+    """Must run before torch is imported: OpenMP reads these once, and spinning threads on busy cores cost 3x."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+def thread_count() -> int:
+    return int(os.environ.get("OMP_NUM_THREADS", "1").split(",")[0])
+
+
+def _shared() -> dict[str, Any]:
+    return {
+        "internal_url": _required("ANNEAL_INTERNAL_URL").rstrip("/"),
+        "token": _required("ANNEAL_TOKEN"),
+        "models_dir": Path(os.environ.get("ANNEAL_MODELS_DIR") or ".").resolve(),
+        "work_dir": Path(os.environ.get("ANNEAL_WORK_DIR") or tempfile.mkdtemp(prefix="anneal-")).resolve(),
+    }
+
+
+def _required(name: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        raise BadSettings(f"The environment variable {name} is not set.")
+    return value
+
+
+def _server_spec(text: str) -> ServerSpec:
+    try:
+        raw = json.loads(text)
+        return ServerSpec(
+            name=raw["name"],
+            engine=raw["engine"],
+            source=raw["source"],
+            context_length=raw.get("context_length"),
+            max_batch=raw.get("max_batch") or 32,
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadSettings(f"ANNEAL_SERVER_SPEC cannot be read: {error!r}.") from error

@@ -1,0 +1,26 @@
+"""How text becomes tokens, alike in training, evaluation and serving: no template, the tokenizer's own start token."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+def prompt_tokens(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[list[int]]:
+    """A prompt as vLLM reads it: with the tokenizer's special tokens, but never ended by an end-of-text token."""
+    batch = cast(list[list[int]], tokenizer(texts, add_special_tokens=True)["input_ids"]) if texts else []
+    end = tokenizer.eos_token_id
+    return [ids[:-1] if len(ids) > 1 and ids[-1] == end else ids for ids in batch]
+
+
+def completion_tokens(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[list[int]]:
+    """Answers, each ended by the end-of-text token where the tokenizer has one."""
+    batch = cast(list[list[int]], tokenizer(texts, add_special_tokens=False)["input_ids"]) if texts else []
+    end = [] if tokenizer.eos_token_id is None else [cast(int, tokenizer.eos_token_id)]
+    return [ids + end for ids in batch]
+
+
+def text_of(tokenizer: PreTrainedTokenizerBase, ids: list[int]) -> str:
+    return cast(str, tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
