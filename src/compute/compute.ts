@@ -1,0 +1,90 @@
+// What runs training attempts and model servers: local processes (local/) or Kubernetes, behind one interface.
+// A run is one attempt of a job or one model server. Its name is made from ids, never used twice, and is the key of
+// everything here: launching a name again adopts what is there. All verbs may be repeated and may race each other.
+
+export type RunSpec = {
+  /** A DNS label: `ft-<job>-a<attempt>`, `model-server-<base>`. */
+  name: string
+  program: RunProgram
+  /** What `list` filters by. */
+  labels: Record<string, string>
+  env: Record<string, string>
+  /** Reaches the program's environment only: never a disk, an argument list or a log. */
+  secretEnv: Record<string, string>
+  /** `memoryBytes` and `gpuCount` are requests to a cluster's scheduler; a local run is not confined. */
+  resources: { cpuCount: number; memoryBytes?: number; gpuCount: number }
+  /** How long the program gets after SIGTERM when the cluster itself ends it (drain, preemption). */
+  terminationGraceMs: number
+}
+
+export type RunProgram = 'trainer' | 'model-server'
+
+/** With `uid`, a later run of the same name counts as another one: `gone` to probe, left alone by terminate. */
+export type RunRef = { name: string; uid?: string | undefined }
+
+export type RunState =
+  | { state: 'pending'; reason: string; message: string }
+  | { state: 'running'; uid: string }
+  | { state: 'succeeded'; uid: string }
+  | RunFailure
+  /** Confirmed: no such run exists. */
+  | { state: 'gone' }
+  /** Nothing is known. Callers keep what they believed before and ask again. */
+  | { state: 'unreachable'; message: string }
+
+/**
+ * `exited`: by itself, with `exitCode`. `killed`: by a signal (`exitCode` is 128 + its number) or by terminate,
+ * possibly before it ever started (`exitCode` null). `lost`: it is gone and nobody saw how (`exitCode` null).
+ */
+type RunFailure = {
+  state: 'failed'
+  uid: string
+  exitCode: number | null
+  signal: string | null
+  reason: 'exited' | 'killed' | 'lost'
+  message: string
+}
+
+/** Final states. Every process of the run has ended, not only its first. */
+export type EndState = Extract<RunState, { state: 'succeeded' | 'failed' | 'gone' }>
+
+export type RunSummary = { name: string; uid: string; labels: Record<string, string>; createdAt: Date; state: RunState }
+
+export type LogRange = { offsetBytes?: number; limitBytes?: number }
+
+/** `nextOffsetBytes` is where to read on; text is cut between characters. */
+export type LogSlice = { text: string; nextOffsetBytes: number; sizeBytes: number }
+
+/** Verbs that cannot reach what they need throw ComputeError `unavailable` (retry); a bad name or spec, `invalid`. */
+export interface Compute {
+  /** Creates the run, or adopts the one of that name, whatever became of it. */
+  launch(spec: RunSpec): Promise<{ uid: string; adopted: boolean }>
+
+  /** Never throws for trouble with what it asks: that is `unreachable`. */
+  probe(run: RunRef): Promise<RunState>
+
+  /** Reports the first state and every change; resolves at the end state. Unreachable is waited out. Rejects only on abort. */
+  watch(run: RunRef, options: { signal: AbortSignal; onState?: (state: RunState) => void }): Promise<EndState>
+
+  /**
+   * Stdout and stderr together. A negative offset counts from the end. Null when there is no such run.
+   * A long log loses its middle while it is written: sizes may shrink.
+   */
+  readLogs(run: RunRef, range?: LogRange): Promise<LogSlice | null>
+
+  /**
+   * SIGTERM to the program, after the grace period SIGKILL to all its processes; resolves once every one is confirmed gone.
+   * The grace runs from the first call, so a repeat does not prolong it. A run that does not exist yet can no longer
+   * be launched (unless `uid` was given: then it is simply over).
+   */
+  terminate(run: RunRef, options: { graceMs: number; signal?: AbortSignal }): Promise<void>
+
+  /** Every run that has these labels, ended ones included until they are removed. */
+  list(filter?: { labels?: Record<string, string> }): Promise<RunSummary[]>
+
+  /** Forgets runs that ended longer ago than this; returns their names. */
+  removeEndedRuns(options: { endedForMs: number }): Promise<string[]>
+
+  /** How many training attempts may run at once; null where a cluster queues by itself. */
+  capacity(): { slots: number | null }
+}

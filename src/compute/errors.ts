@@ -1,0 +1,10 @@
+/** `invalid`: asking again cannot help. `unavailable`: the disk, the machine or the cluster did not answer; retry. */
+export class ComputeError extends Error {
+  readonly code: 'invalid' | 'unavailable'
+
+  constructor(code: ComputeError['code'], message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'ComputeError'
+    this.code = code
+  }
+}

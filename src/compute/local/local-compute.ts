@@ -1,0 +1,125 @@
+import { mkdirSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { Compute, LogRange, LogSlice, RunProgram, RunRef, RunState, RunSummary } from '../compute.ts'
+import { ComputeError } from '../errors.ts'
+import { assertRunName, isRunName } from '../run-name.ts'
+import { launchRun } from './launch.ts'
+import { createLeftoverEnder } from './leftovers.ts'
+import { readLogSlice } from './logs.ts'
+import type { LocalMachine } from './machine.ts'
+import { removeEnded } from './remove-ended.ts'
+import { isAnotherRun, readRecord, readRunFacts, unknownUid } from './run-folder.ts'
+import type { RunFacts } from './run-folder.ts'
+import { readRunState } from './run-state.ts'
+import { terminateRun } from './terminate.ts'
+import { createRunWatcher } from './watch.ts'
+
+export type LocalComputeOptions = {
+  home: string
+  /** An absolute path, or a name on the PATH of `env`. */
+  python: string
+  /** Where `anneal_runtime` is found. */
+  pythonPath: string
+  modelsDir: string
+  /** What programs get of the machine's environment: PATH, HOME, HF_HOME, CUDA_VISIBLE_DEVICES. */
+  env?: Record<string, string>
+  slots?: number
+  programs?: Record<RunProgram, readonly string[]>
+  logLimitBytes?: number
+  leftoverGraceMs?: number
+}
+
+/** Runs as detached processes of this machine, each with a folder HOME/runs/<name>, found again by any later worker. */
+export function createLocalCompute(options: LocalComputeOptions): Compute {
+  const machine = describeMachine(options)
+  const { runsDir } = machine
+  const slots = options.slots ?? Math.max(1, Math.floor(availableParallelism() / 4))
+  mkdirSync(runsDir, { recursive: true, mode: 0o700 })
+  const watcher = createRunWatcher(runsDir)
+
+  return {
+    launch: (spec) => checked(spec.name, () => reach(() => launchRun(machine, spec))),
+    probe: (run) => checked(run.name, () => look(runsDir, run)),
+    watch: (run, watchOptions) => {
+      const endLeftovers = createLeftoverEnder(machine.leftoverGraceMs)
+      return checked(run.name, () => watcher.watch(run.name, () => look(runsDir, run, endLeftovers), watchOptions))
+    },
+    readLogs: (run, range) => checked(run.name, () => reach(() => readRunLogs(runsDir, run, range))),
+    terminate: (run, terminateOptions) =>
+      checked(run.name, () => reach(() => terminateRun(runsDir, run, terminateOptions))),
+    list: (filter) => reach(() => listRuns(runsDir, filter?.labels ?? {})),
+    removeEndedRuns: (removeOptions) => reach(() => removeEnded(runsDir, removeOptions)),
+    capacity: () => ({ slots }),
+  }
+}
+
+function describeMachine(options: LocalComputeOptions): LocalMachine {
+  const { python } = options
+  return {
+    runsDir: join(resolve(options.home), 'runs'),
+    python,
+    pythonPath: resolve(options.pythonPath),
+    modelsDir: resolve(options.modelsDir),
+    env: options.env ?? {},
+    programs: options.programs ?? {
+      trainer: [python, '-m', 'anneal_runtime.trainer'],
+      'model-server': [python, '-m', 'anneal_runtime.server'],
+    },
+    logLimitBytes: options.logLimitBytes ?? 64 * 1024 * 1024,
+    leftoverGraceMs: options.leftoverGraceMs ?? 5_000,
+  }
+}
+
+async function look(runsDir: string, run: RunRef, onFacts?: (facts: RunFacts) => void): Promise<RunState> {
+  try {
+    const facts = await readRunFacts(runsDir, run.name)
+    if (!facts || isAnotherRun(facts, run)) return { state: 'gone' }
+    onFacts?.(facts)
+    return readRunState(facts)
+  } catch (error) {
+    return { state: 'unreachable', message: messageOf(error) }
+  }
+}
+
+async function readRunLogs(runsDir: string, run: RunRef, range?: LogRange): Promise<LogSlice | null> {
+  const facts = await readRunFacts(runsDir, run.name)
+  if (!facts || isAnotherRun(facts, run)) return null
+  const slice = await readLogSlice(join(runsDir, run.name, 'log'), range)
+  return slice ?? { text: '', nextOffsetBytes: 0, sizeBytes: 0 }
+}
+
+async function listRuns(runsDir: string, labels: Record<string, string>): Promise<RunSummary[]> {
+  const names = (await readdir(runsDir)).filter(isRunName)
+  const runs = await Promise.all(names.map((name) => summarize(runsDir, name)))
+  const wanted = Object.entries(labels)
+  return runs.filter((run) => run !== null).filter((run) => wanted.every(([key, value]) => run.labels[key] === value))
+}
+
+async function summarize(runsDir: string, name: string): Promise<RunSummary | null> {
+  const state = await look(runsDir, { name })
+  if (state.state === 'gone') return null
+  const record = await readRecord(join(runsDir, name))
+  const createdAt = new Date(record?.createdAt ?? 0)
+  return { name, uid: record?.uid ?? unknownUid, labels: record?.labels ?? {}, createdAt, state }
+}
+
+async function checked<T>(name: string, verb: () => Promise<T>): Promise<T> {
+  assertRunName(name)
+  return await verb()
+}
+
+/** What the disk or the kernel refuses may be granted later. */
+async function reach<T>(verb: () => Promise<T>): Promise<T> {
+  try {
+    return await verb()
+  } catch (error) {
+    const isSystemError = error instanceof Error && 'syscall' in error
+    throw isSystemError ? new ComputeError('unavailable', messageOf(error), { cause: error }) : error
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** `started` is "<boot id> <start in clock ticks>", or empty without /proc: a pid alone may have been given away again. */
+export type ProcessIdentity = { pid: number; started: string }
+
+type ProcessStat = { state: string; groupId: number; threadCount: number; startTicks: string }
+
+/** Of a /proc/<pid>/stat line. The name in it may hold spaces and parentheses, so fields count from the last one. */
+export function parseStat(line: string): ProcessStat {
+  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
+  return {
+    state: fields[0] ?? '',
+    groupId: Number(fields[2]),
+    threadCount: Number(fields[17]),
+    startTicks: fields[19] ?? '',
+  }
+}
+
+/** Whether this very process runs; a zombie does not. */
+export function isProcessAlive(process: ProcessIdentity): boolean {
+  if (!signalReaches(process.pid)) return false
+  if (process.started === '') return true
+  const stat = readStat(process.pid)
+  return stat !== null && isStartOf(process, stat) && runs(stat)
+}
+
+/** Whether any process of the group that `leader` founded runs, itself or what it left behind. */
+export function isGroupAlive(leader: ProcessIdentity): boolean {
+  if (!signalReaches(-leader.pid)) return false
+  if (leader.started === '') return true
+  if (bootIdOf(leader) !== readBootId()) return false
+  const stat = readStat(leader.pid)
+  // A pid is not given away while its group lives: another process under it means that the group is gone.
+  if (stat && !isStartOf(leader, stat)) return false
+  if (stat && runs(stat)) return true
+  return processIds().some((pid) => {
+    const member = pid === leader.pid ? null : readStat(pid)
+    return member !== null && member.groupId === leader.pid && runs(member)
+  })
+}
+
+/** To the process, or to its whole group. That it is gone already is fine. */
+export function sendSignal(target: ProcessIdentity, signal: NodeJS.Signals, options: { group: boolean }): void {
+  if (!(options.group ? isGroupAlive(target) : isProcessAlive(target))) return
+  try {
+    process.kill(options.group ? -target.pid : target.pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+/** A zombie main thread with others running is a living process. */
+function runs(stat: ProcessStat): boolean {
+  return (stat.state !== 'Z' || stat.threadCount > 1) && stat.state !== 'X'
+}
+
+function isStartOf(process: ProcessIdentity, stat: ProcessStat): boolean {
+  return process.started === `${readBootId()} ${stat.startTicks}`
+}
+
+function signalReaches(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function readStat(pid: number): ProcessStat | null {
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return null
+  }
+}
+
+function processIds(): number[] {
+  return readdirSync('/proc').map(Number).filter(Number.isInteger)
+}
+
+function bootIdOf(process: ProcessIdentity): string {
+  return process.started.split(' ')[0] ?? ''
+}
+
+let bootId: string | undefined
+
+function readBootId(): string {
+  bootId ??= readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  return bootId
+}

@@ -1,0 +1,37 @@
+import { readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { claimPrefix, readRunFacts, removedPrefix, removeFolder } from './run-folder.ts'
+
+export async function removeEnded(runsDir: string, options: { endedForMs: number }): Promise<string[]> {
+  const endedBeforeMs = Date.now() - options.endedForMs
+  const removed: string[] = []
+  for (const entry of await readdir(runsDir)) {
+    const folder = join(runsDir, entry)
+    // What a process that died half-way left behind.
+    if (entry.startsWith(removedPrefix)) await rm(folder, { recursive: true, force: true })
+    else if (entry.startsWith(claimPrefix)) {
+      if ((await touchedAtMs(folder)) < endedBeforeMs) await removeFolder(folder)
+    } else if (await endedBefore(runsDir, entry, endedBeforeMs)) {
+      if (await removeFolder(folder)) removed.push(entry)
+    }
+  }
+  return removed
+}
+
+async function endedBefore(runsDir: string, name: string, endedBeforeMs: number): Promise<boolean> {
+  const facts = await readRunFacts(runsDir, name)
+  if (!facts || facts.groupAlive || facts.watcherAlive) return false
+  // Nobody recorded when it ended: its time starts now.
+  if (!facts.exit && !facts.terminated) await writeFile(join(runsDir, name, 'lost'), '', { flag: 'a' })
+  return (await touchedAtMs(join(runsDir, name))) < endedBeforeMs
+}
+
+/** A folder is last touched when its end is recorded and its work/ removed. 0 when it is gone already. */
+async function touchedAtMs(folder: string): Promise<number> {
+  try {
+    return (await stat(folder)).mtimeMs
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0
+    throw error
+  }
+}

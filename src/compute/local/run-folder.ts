@@ -1,0 +1,144 @@
+// HOME/runs/<name>/: run.json (the spec without secrets), pid and watcher (each with .started beside it), log, work/,
+// then exit (and signal before it), and terminated (when that was asked first). A folder is made beside its place and
+// renamed there, so the name is claimed once and what is seen is whole.
+
+import { randomUUID } from 'node:crypto'
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { RunProgram, RunRef } from '../compute.ts'
+import { isGroupAlive, isProcessAlive } from './processes.ts'
+import type { ProcessIdentity } from './processes.ts'
+
+type RunRecord = {
+  name: string
+  uid: string
+  program: RunProgram | null
+  labels: Record<string, string>
+  createdAt: string
+}
+
+export type RunFacts = {
+  uid: string
+  leader: ProcessIdentity | null
+  watcher: ProcessIdentity | null
+  leaderAlive: boolean
+  groupAlive: boolean
+  watcherAlive: boolean
+  exit: { code: number; signal: string | null } | null
+  terminated: boolean
+}
+
+/** Of a folder whose run.json cannot be read (a crashed machine's disk): its run is over, whatever its uid was. */
+export const unknownUid = 'unknown'
+
+export const claimPrefix = '.new-'
+export const removedPrefix = '.removed-'
+
+/** Null when there is no such folder; throws when that cannot be known. */
+export async function readRunFacts(runsDir: string, name: string): Promise<RunFacts | null> {
+  const folder = join(runsDir, name)
+  if (!(await isRunFolder(runsDir, folder))) return null
+  const record = await readRecord(folder)
+  const [leader, watcher] = await Promise.all([readProcess(folder, 'pid'), readProcess(folder, 'watcher')])
+  // The watcher before the exit: whoever sees it dead has then seen the last that it wrote.
+  const watcherAlive = watcher !== null && isProcessAlive(watcher)
+  const leaderAlive = leader !== null && isProcessAlive(leader)
+  const groupAlive = leader !== null && isGroupAlive(leader)
+  const [code, signal, terminated] = await Promise.all(
+    ['exit', 'signal', 'terminated'].map((file) => readText(join(folder, file))),
+  )
+  const exit = code && /^\d+$/.test(code) ? { code: Number(code), signal: signal ?? null } : null
+  return {
+    uid: record?.uid ?? unknownUid,
+    leader,
+    watcher,
+    leaderAlive,
+    groupAlive,
+    watcherAlive,
+    exit,
+    terminated: terminated !== null,
+  }
+}
+
+export function isAnotherRun(facts: RunFacts, run: RunRef): boolean {
+  return run.uid !== undefined && facts.uid !== unknownUid && facts.uid !== run.uid
+}
+
+/** The folder-to-be; move it with claimName or let a watcher do so, then discardClaim. */
+export async function prepareClaim(runsDir: string, record: RunRecord): Promise<string> {
+  const claim = join(runsDir, `${claimPrefix}${record.name}-${randomUUID()}`)
+  try {
+    await mkdir(join(claim, 'work'), { recursive: true, mode: 0o700 })
+    await writeFile(join(claim, 'run.json'), JSON.stringify(record, null, 2))
+    return claim
+  } catch (error) {
+    await discardClaim(claim)
+    throw error
+  }
+}
+
+/** False when the name is taken. */
+export async function claimName(claim: string, folder: string): Promise<boolean> {
+  try {
+    await rename(claim, folder)
+    return true
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOTEMPTY' || code === 'EEXIST') return false
+    throw error
+  }
+}
+
+export async function discardClaim(claim: string): Promise<void> {
+  await removeFolder(claim)
+}
+
+/** Out of sight in one step, then in pieces. False when it was not there (any more). */
+export async function removeFolder(folder: string): Promise<boolean> {
+  const trash = join(dirname(folder), `${removedPrefix}${randomUUID()}`)
+  try {
+    await rename(folder, trash)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
+  await rm(trash, { recursive: true, force: true })
+  return true
+}
+
+/** Null when the record is missing or torn. */
+export async function readRecord(folder: string): Promise<RunRecord | null> {
+  const text = await readText(join(folder, 'run.json'))
+  try {
+    return text ? (JSON.parse(text) as RunRecord) : null
+  } catch {
+    return null
+  }
+}
+
+/** Null when the file does not exist; other trouble throws. */
+export async function readText(path: string): Promise<string | null> {
+  try {
+    return (await readFile(path, 'utf8')).trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+async function isRunFolder(runsDir: string, folder: string): Promise<boolean> {
+  try {
+    return (await stat(folder)).isDirectory()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    // Without its parent (a disk not mounted) nothing is known about the run.
+    await stat(runsDir)
+    return false
+  }
+}
+
+async function readProcess(folder: string, file: 'pid' | 'watcher'): Promise<ProcessIdentity | null> {
+  const pid = Number(await readText(join(folder, file)))
+  if (!Number.isInteger(pid) || pid <= 1) return null
+  return { pid, started: (await readText(join(folder, `${file}.started`))) ?? '' }
+}

@@ -1,0 +1,34 @@
+import type { EndState, RunState } from '../compute.ts'
+import type { RunFacts } from './run-folder.ts'
+
+/** What a run's folder and processes, read in that order of trust, say about it. */
+export function readRunState(facts: RunFacts): RunState {
+  if (facts.groupAlive) return { state: 'running', uid: facts.uid }
+  if (facts.exit) return readExit(facts.uid, facts.exit, facts.terminated)
+  // Its end is just being written down.
+  if (facts.watcherAlive) return { state: 'running', uid: facts.uid }
+  if (facts.terminated)
+    return failed(facts.uid, null, null, 'killed', 'The run was stopped and its exit code is unknown.')
+  return failed(facts.uid, null, null, 'lost', 'Every process of the run is gone and nobody saw how it ended.')
+}
+
+export function isEndState(state: RunState): state is EndState {
+  return state.state === 'succeeded' || state.state === 'failed' || state.state === 'gone'
+}
+
+function readExit(uid: string, exit: NonNullable<RunFacts['exit']>, terminated: boolean): RunState {
+  if (exit.signal) return failed(uid, exit.code, exit.signal, 'killed', `The program was ended by ${exit.signal}.`)
+  if (exit.code === 0) return { state: 'succeeded', uid }
+  const message = `The program ended with exit code ${exit.code}.`
+  return failed(uid, exit.code, null, terminated ? 'killed' : 'exited', message)
+}
+
+function failed(
+  uid: string,
+  exitCode: number | null,
+  signal: string | null,
+  reason: 'exited' | 'killed' | 'lost',
+  message: string,
+): RunState {
+  return { state: 'failed', uid, exitCode, signal, reason, message }
+}

@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { RunRef } from '../compute.ts'
+import { isGroupAlive, isProcessAlive, sendSignal } from './processes.ts'
+import type { ProcessIdentity } from './processes.ts'
+import { claimName, discardClaim, isAnotherRun, prepareClaim, readRunFacts, readText } from './run-folder.ts'
+import type { RunFacts } from './run-folder.ts'
+
+const firstCheckMs = 20
+const slowestCheckMs = 200
+/** A watcher that has not recorded the end by then is stuck and goes too. */
+const watcherGraceMs = 5_000
+
+export async function terminateRun(
+  runsDir: string,
+  run: RunRef,
+  options: { graceMs: number; signal?: AbortSignal },
+): Promise<void> {
+  const facts = (await readRunFacts(runsDir, run.name)) ?? (run.uid ? null : await forbidLaunch(runsDir, run.name))
+  if (!facts || isAnotherRun(facts, run)) return
+  const folder = join(runsDir, run.name)
+  if (isOver(facts)) return removeWorkDir(folder)
+
+  const askedAtMs = await markTerminated(folder, facts)
+  // Only the program is asked: it may need its own children to save a checkpoint.
+  if (facts.leader) sendSignal(facts.leader, 'SIGTERM', { group: !facts.leaderAlive })
+  if (facts.leader) await endGroup(facts.leader, askedAtMs + options.graceMs, options.signal)
+  if (facts.watcher) await endWatcher(facts.watcher, options.signal)
+  await removeWorkDir(folder)
+}
+
+/** Takes the name, so that a launch that is still under way finds a run that has already ended. */
+async function forbidLaunch(runsDir: string, name: string): Promise<RunFacts | null> {
+  const claim = await prepareClaim(runsDir, {
+    name,
+    uid: randomUUID(),
+    program: null,
+    labels: {},
+    createdAt: new Date().toISOString(),
+  })
+  try {
+    await writeFile(join(claim, 'terminated'), String(Date.now()))
+    return (await claimName(claim, join(runsDir, name))) ? null : await readRunFacts(runsDir, name)
+  } finally {
+    await discardClaim(claim)
+  }
+}
+
+/** When the run was first asked to end, by whichever call: a repeat must not prolong the grace. */
+async function markTerminated(folder: string, facts: RunFacts): Promise<number> {
+  const path = join(folder, 'terminated')
+  const now = Date.now()
+  const before = facts.terminated ? Number(await readText(path)) : 0
+  if (before > 0 && before <= now) return before
+  await writeFile(path, String(now))
+  return now
+}
+
+async function endGroup(leader: ProcessIdentity, deadlineMs: number, signal?: AbortSignal): Promise<void> {
+  for (let waitMs = firstCheckMs; isGroupAlive(leader); waitMs = Math.min(waitMs * 1.5, slowestCheckMs)) {
+    if (Date.now() >= deadlineMs) sendSignal(leader, 'SIGKILL', { group: true })
+    await delay(waitMs, undefined, { ...(signal && { signal }) })
+  }
+}
+
+async function endWatcher(watcher: ProcessIdentity, signal?: AbortSignal): Promise<void> {
+  const deadlineMs = Date.now() + watcherGraceMs
+  while (isProcessAlive(watcher)) {
+    if (Date.now() >= deadlineMs) sendSignal(watcher, 'SIGKILL', { group: false })
+    await delay(firstCheckMs, undefined, { ...(signal && { signal }) })
+  }
+}
+
+function isOver(facts: RunFacts): boolean {
+  return !facts.groupAlive && !facts.watcherAlive
+}
+
+/** The watcher's work, done for one that died before. */
+async function removeWorkDir(folder: string): Promise<void> {
+  await rm(join(folder, 'work'), { recursive: true, force: true })
+}

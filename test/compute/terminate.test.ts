@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import {
+  lives,
+  patience,
+  pidOf,
+  runFile,
+  shellCompute,
+  shellRun,
+  testHome,
+  until,
+  untilLogged,
+  waits,
+} from './support.ts'
+
+const run = { name: 'ft-1-a1' }
+
+test('asks by SIGTERM first, and the program may end in its own way', async (t) => {
+  const home = testHome(t)
+  const compute = shellCompute(home)
+  await compute.launch(shellRun(run.name, 'trap "echo saved; exit 143" TERM; echo ready; while :; do sleep 0.05; done'))
+  await untilLogged(home, run.name, 'ready')
+  await compute.terminate(run, { graceMs: 10_000 })
+  assert.equal(runFile(home, run.name, 'log'), 'ready\nsaved\n')
+  assert.equal(runFile(home, run.name, 'exit'), '143')
+  assert(!lives(pidOf(home, run.name)) && !lives(pidOf(home, run.name, 'watcher')))
+  assert(!existsSync(join(home, 'runs', run.name, 'work')))
+  const state = await compute.probe(run)
+  assert(state.state === 'failed' && state.reason === 'killed')
+  await compute.terminate(run, { graceMs: 10_000 })
+})
+
+test('kills a stubborn program and its children after the grace period, not before', async (t) => {
+  const home = testHome(t)
+  const compute = shellCompute(home)
+  await compute.launch(shellRun(run.name, 'trap "" TERM; sleep 600 & echo child $!; while :; do sleep 0.1; done'))
+  await untilLogged(home, run.name, 'child')
+  const child = Number(/child (\d+)/.exec(runFile(home, run.name, 'log'))?.[1])
+  const startedAtMs = performance.now()
+  await compute.terminate(run, { graceMs: 400 })
+  assert(performance.now() - startedAtMs >= 390)
+  assert(!lives(child) && !lives(pidOf(home, run.name)))
+  assert.equal(runFile(home, run.name, 'exit'), '137')
+})
+
+test('a repeat, also by another worker, does not prolong the grace', async (t) => {
+  const home = testHome(t)
+  const first = shellCompute(home)
+  await first.launch(shellRun(run.name, 'trap "" TERM; echo ready; while :; do sleep 0.1; done'))
+  await untilLogged(home, run.name, 'ready')
+  const interrupted = first.terminate(run, { graceMs: 60_000, signal: AbortSignal.timeout(500) })
+  await assert.rejects(interrupted, { name: 'AbortError' })
+  assert(lives(pidOf(home, run.name)))
+  const againAtMs = performance.now()
+  await shellCompute(home).terminate(run, { graceMs: 600 })
+  assert(performance.now() - againAtMs < 500)
+  assert(!lives(pidOf(home, run.name)))
+})
+
+test('ends what a dead program and a dead watcher left behind', async (t) => {
+  const home = testHome(t)
+  const compute = shellCompute(home)
+  await compute.launch(shellRun(run.name, 'sleep 600 & echo child $!; wait'))
+  await untilLogged(home, run.name, 'child')
+  const child = Number(/child (\d+)/.exec(runFile(home, run.name, 'log'))?.[1])
+  process.kill(pidOf(home, run.name, 'watcher'), 'SIGKILL')
+  process.kill(pidOf(home, run.name), 'SIGKILL')
+  await until('both are gone', () => !lives(pidOf(home, run.name)))
+  assert(lives(child))
+  await compute.terminate(run, { graceMs: 5_000 })
+  assert(!lives(child))
+  assert(!existsSync(join(home, 'runs', run.name, 'work')))
+})
+
+test('a launch that comes after its termination starts nothing', async (t) => {
+  const home = testHome(t)
+  const compute = shellCompute(home)
+  await compute.terminate(run, { graceMs: 0 })
+  assert.equal((await compute.launch(shellRun(run.name, waits))).adopted, true)
+  const state = await compute.watch(run, { signal: patience() })
+  assert(state.state === 'failed')
+  assert.deepEqual([state.exitCode, state.reason], [null, 'killed'])
+  assert(!existsSync(join(home, 'runs', run.name, 'pid')))
+  assert.deepEqual(await compute.readLogs(run), { text: '', nextOffsetBytes: 0, sizeBytes: 0 })
+})
+
+test('launch and terminate at once end with nothing running', async (t) => {
+  const home = testHome(t)
+  const compute = shellCompute(home)
+  for (let job = 0; job < 5; job++) {
+    const name = `ft-${job}-a1`
+    await Promise.all([compute.launch(shellRun(name, waits)), compute.terminate({ name }, { graceMs: 0 })])
+    await compute.terminate({ name }, { graceMs: 0 })
+    assert.equal((await compute.probe({ name })).state, 'failed')
+    if (existsSync(join(home, 'runs', name, 'pid'))) assert(!lives(pidOf(home, name)))
+  }
+})
+
+test('another run of the name is left alone', async (t) => {
+  const home = testHome(t)
+  const compute = shellCompute(home)
+  await compute.launch(shellRun(run.name, waits))
+  const earlier = { ...run, uid: 'an-earlier-one' }
+  await compute.terminate(earlier, { graceMs: 0 })
+  assert.deepEqual(await compute.probe(earlier), { state: 'gone' })
+  assert.equal((await compute.probe(run)).state, 'running')
+})
