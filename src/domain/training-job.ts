@@ -1,0 +1,125 @@
+// What a training job is made of.
+import type { AttemptCause } from './attempt-outcome.ts'
+import type { CatalogueEntry } from './catalogue.ts'
+import type { TrainingArgs } from './training-args.ts'
+import type { AttemptPhase, TrainingJobStatus } from './training-job-status.ts'
+
+/** Frozen at acceptance. */
+export type TrainingSpec = {
+  baseModel: Pick<CatalogueEntry, 'name' | 'source' | 'resources' | 'contextLength'> & { sha256: string | null }
+  args: TrainingArgs
+  gpus: number | null
+  nodes: number
+  /** Where the rows are; the job's own copy is made from it when the job is prepared. */
+  dataKey: string
+  /** Rows given to evaluate on, instead of set-aside ones. */
+  evaluationKey: string | null
+}
+
+export type DataSplit = 'held_out' | 'train'
+
+export type DataFile = { key: string; sizeBytes: number; sha256: string; rowCount: number }
+
+/** The checked rows of a job, under keys that no issued URL can write. */
+export type PreparedData = { train: DataFile; evaluation: DataFile & { split: DataSplit } }
+
+export type TrainingJob = {
+  id: number
+  accountId: string
+  datasetId: string
+  datasetVersionId: string
+  baseModel: string
+  customModelName: string | null
+  isPublic: boolean
+  status: TrainingJobStatus
+  statusReason: string | null
+  statusMessage: string | null
+  spec: TrainingSpec
+  specHash: string
+  preparedData: PreparedData | null
+  generation: number
+  currentAttempt: number
+  resumeCount: number
+  resumeLimit: number
+  cancelRequestedAt: Date | null
+  modelName: string | null
+  createdAt: Date
+  finishedAt: Date | null
+}
+
+export type AttemptMode = 'train' | 'evaluate'
+
+export type Attempt = {
+  id: string
+  jobId: number
+  number: number
+  generation: number
+  ordinal: number
+  accountId: string
+  mode: AttemptMode
+  runName: string
+  runUid: string | null
+  claimId: string | null
+  phase: AttemptPhase | null
+  fromArtifactId: string | null
+  fromStep: number
+  lastStep: number | null
+  reportedCause: string | null
+  cause: AttemptCause | null
+  exitCode: number | null
+  message: string | null
+  createdAt: Date
+  grantedAt: Date | null
+  claimedAt: Date | null
+  endedAt: Date | null
+  fencedAt: Date | null
+  releasedAt: Date | null
+}
+
+/** Seconds for times, own-step loss per target token, cumulative floating-point operations. */
+export type TrainingStep = {
+  step: number
+  loss: number
+  learning_rate: number
+  epoch: number
+  iter_time: number
+  flops: number
+  remaining_time: number
+}
+
+export type ArtifactKind = 'checkpoint' | 'model'
+export type ArtifactFile = { name: string; key: string; sizeBytes: number; sha256: string }
+export type Artifact = {
+  id: string
+  jobId: number
+  attempt: number
+  kind: ArtifactKind
+  step: number
+  specHash: string
+  files: ArtifactFile[]
+  committedAt: Date | null
+  verifiedAt: Date | null
+}
+
+export type TunedModel = {
+  name: string
+  accountId: string
+  jobId: number
+  artifactId: string
+  baseModel: string
+  files: ArtifactFile[]
+  createdAt: Date
+}
+
+export type EvaluationRow = { split: DataSplit; input: string; expected: string; tuned: string; base: string }
+
+export type JobEvent = {
+  id: string
+  at: Date
+  kind: 'status' | 'command' | 'attempt' | 'note'
+  status: TrainingJobStatus | null
+  attempt: number | null
+  reason: string | null
+  message: string | null
+  actor: string
+}

@@ -1,0 +1,56 @@
+import type { Prisma } from '../../generated/prisma/client.ts'
+import type { Artifact, ArtifactFile, ArtifactKind, EvaluationRow } from '../domain/training-job.ts'
+import type { Connection } from './database.ts'
+
+export const createArtifactRepository = (db: Connection) => ({
+  async create(artifact: Omit<Artifact, 'committedAt' | 'verifiedAt'>) {
+    await db.artifact.create({ data: artifact })
+  },
+
+  async find(jobId: number, id: string): Promise<Artifact | null> {
+    const row = await db.artifact.findFirst({ where: { id, jobId } })
+    return row && plain(row)
+  },
+
+  /** From here on it counts. */
+  async commit(id: string) {
+    await db.artifact.updateMany({ where: { id, committedAt: null }, data: { committedAt: new Date() } })
+  },
+
+  async markVerified(id: string) {
+    await db.artifact.update({ where: { id }, data: { verifiedAt: new Date() } })
+  },
+
+  async markCorrupt(id: string) {
+    await db.artifact.update({ where: { id }, data: { corruptAt: new Date() } })
+  },
+
+  /** Committed and not found corrupt; newest first by step, then by time. */
+  async listUsable(jobId: number, kind: ArtifactKind, limit = 10): Promise<Artifact[]> {
+    const rows = await db.artifact.findMany({
+      where: { jobId, kind, committedAt: { not: null }, corruptAt: null },
+      orderBy: [{ step: 'desc' }, { committedAt: 'desc' }],
+      take: limit,
+    })
+    return rows.map(plain)
+  },
+
+  /** Replaces what was reported before for the same artifact. */
+  async replaceEvaluation(artifactId: string, rows: readonly EvaluationRow[]) {
+    await db.evaluation.deleteMany({ where: { artifactId } })
+    await db.evaluation.createMany({ data: rows.map((row, index) => ({ ...row, artifactId, index })) })
+  },
+
+  async listEvaluation(artifactId: string): Promise<EvaluationRow[]> {
+    const rows = await db.evaluation.findMany({ where: { artifactId }, orderBy: { index: 'asc' } })
+    return rows.map(({ artifactId: _artifactId, index: _index, ...row }) => row as EvaluationRow)
+  },
+
+  async isEvaluated(artifactId: string): Promise<boolean> {
+    return (await db.evaluation.findFirst({ where: { artifactId }, select: { index: true } })) !== null
+  },
+})
+
+function plain({ createdAt: _createdAt, corruptAt: _corruptAt, ...row }: Prisma.ArtifactGetPayload<object>): Artifact {
+  return { ...row, kind: row.kind as ArtifactKind, files: row.files as unknown as ArtifactFile[] }
+}

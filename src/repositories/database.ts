@@ -1,0 +1,59 @@
+// The only Prisma code. A repository a file; each takes the connection or a transaction and returns plain domain objects.
+import { PrismaPg } from '@prisma/adapter-pg'
+import { PrismaClient, type Prisma } from '../../generated/prisma/client.ts'
+import { createAccountRepository } from './accounts.ts'
+import { createArtifactRepository } from './artifacts.ts'
+import { createAttemptRepository } from './attempts.ts'
+import { createDatasetRepository } from './datasets.ts'
+import { createIdempotencyRepository } from './idempotency-keys.ts'
+import { createJobEventRepository } from './job-events.ts'
+import { createTrainingJobRepository } from './training-jobs.ts'
+import { createModelServerRepository } from './model-servers.ts'
+import { createModelRepository } from './models.ts'
+import { createOutboxRepository } from './outbox.ts'
+import { createTrainingStepRepository } from './training-steps.ts'
+
+export type Connection = Prisma.TransactionClient
+
+const createRepositories = (db: Connection) => ({
+  accounts: createAccountRepository(db),
+  artifacts: createArtifactRepository(db),
+  attempts: createAttemptRepository(db),
+  datasets: createDatasetRepository(db),
+  idempotencyKeys: createIdempotencyRepository(db),
+  jobEvents: createJobEventRepository(db),
+  modelServers: createModelServerRepository(db),
+  models: createModelRepository(db),
+  outbox: createOutboxRepository(db),
+  trainingJobs: createTrainingJobRepository(db),
+  trainingSteps: createTrainingStepRepository(db),
+})
+
+export type Repositories = ReturnType<typeof createRepositories>
+
+export type Database = Repositories & {
+  /** All or nothing, read committed. */
+  transaction<T>(work: (tx: Repositories) => Promise<T>): Promise<T>
+  /** @throws when the database does not answer */
+  check(): Promise<void>
+  close(): Promise<void>
+}
+
+export function connectDatabase(url: string, options: { poolSize?: number } = {}): Database {
+  const client = new PrismaClient({
+    adapter: new PrismaPg({ connectionString: url, max: options.poolSize ?? 20, connectionTimeoutMillis: 5000 }),
+  })
+  return {
+    ...createRepositories(client),
+    transaction: (work) =>
+      client.$transaction((tx) => work(createRepositories(tx)), { maxWait: 5000, timeout: 30_000 }),
+    async check() {
+      await client.$queryRaw`select 1`
+    },
+    close: () => client.$disconnect(),
+  }
+}
+
+/** Constraint violations that callers handle: somebody else was first. */
+export const isUniqueViolation = (error: unknown) =>
+  typeof error === 'object' && error !== null && 'code' in error && error.code === 'P2002'

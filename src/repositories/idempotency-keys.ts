@@ -1,0 +1,39 @@
+import { Prisma } from '../../generated/prisma/client.ts'
+import type { Connection } from './database.ts'
+
+export type IdempotencyRecord = { requestHash: Uint8Array; response: unknown; claimedUntil: Date }
+
+export const createIdempotencyRepository = (db: Connection) => ({
+  /** Takes the key for one request. @returns null when taken, else the record of who has it */
+  async claim(
+    key: { accountId: string; key: string },
+    requestHash: Uint8Array,
+    claimMs: number,
+  ): Promise<IdempotencyRecord | null> {
+    const until = new Date(Date.now() + claimMs)
+    const hash = Buffer.from(requestHash)
+    // A claim whose request died unanswered may be taken over, by the same request only.
+    const taken = await db.$executeRaw`
+      insert into idempotency_keys as old (account_id, key, request_hash, claimed_until)
+      values (${key.accountId}::uuid, ${key.key}, ${hash}, ${until})
+      on conflict (account_id, key) do update set request_hash = excluded.request_hash, claimed_until = excluded.claimed_until, response = null, created_at = now()
+      where old.created_at < now() - interval '24 hours'
+        or (old.response is null and old.claimed_until < now() and old.request_hash = excluded.request_hash)`
+    if (taken > 0) return null
+    return db.idempotencyKey.findUnique({ where: { accountId_key: key } })
+  },
+
+  /** Commits with the work itself. @returns false when another request has taken the claim over and answered */
+  async answer(key: { accountId: string; key: string }, response: object): Promise<boolean> {
+    const { count } = await db.idempotencyKey.updateMany({
+      where: { ...key, response: { equals: Prisma.AnyNull } },
+      data: { response },
+    })
+    return count === 1
+  },
+
+  /** A refused request leaves its key free. */
+  async release(key: { accountId: string; key: string }) {
+    await db.idempotencyKey.deleteMany({ where: { ...key, response: { equals: Prisma.AnyNull } } })
+  },
+})

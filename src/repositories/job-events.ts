@@ -1,0 +1,21 @@
+import type { JobEvent } from '../domain/training-job.ts'
+import type { Connection } from './database.ts'
+
+export type NewJobEvent = Pick<JobEvent, 'kind' | 'actor'> &
+  Partial<Pick<JobEvent, 'status' | 'attempt' | 'reason' | 'message'>>
+
+export const createJobEventRepository = (db: Connection) => ({
+  async add(jobId: number, ...events: NewJobEvent[]) {
+    await db.jobEvent.createMany({ data: events.map((event) => ({ ...event, jobId })) })
+  },
+
+  /** Oldest first, after the event with the id `after`. */
+  async list(jobId: number, { after, limit }: { after: bigint; limit: number }): Promise<JobEvent[]> {
+    const rows = await db.jobEvent.findMany({
+      where: { jobId, id: { gt: after } },
+      orderBy: { id: 'asc' },
+      take: limit,
+    })
+    return rows.map(({ jobId: _, id, ...row }) => ({ ...(row as Omit<JobEvent, 'id'>), id: String(id) }))
+  },
+})

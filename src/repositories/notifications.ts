@@ -1,0 +1,65 @@
+// Postgres notifications: a hint to look now instead of at the next sweep. Never the only way that news arrives.
+import pg from 'pg'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Connection } from './database.ts'
+
+export type NotificationChannel = 'outbox' | 'slots' | 'model_servers'
+
+const channels: NotificationChannel[] = ['outbox', 'slots', 'model_servers']
+
+/** Delivered to listeners when the surrounding transaction commits. */
+export async function notify(db: Connection, channel: NotificationChannel) {
+  await db.$executeRaw`select pg_notify(${channel}, '')`
+}
+
+export type Notifications = ReturnType<typeof listenToNotifications>
+
+/** One connection for all listeners of this process; connects again with jitter, and then wakes everybody. */
+export function listenToNotifications(databaseUrl: string) {
+  const listeners = new Map<NotificationChannel, Set<() => void>>(channels.map((channel) => [channel, new Set()]))
+  const stopped = new AbortController()
+  let client: pg.Client | undefined
+
+  const wake = (channel: NotificationChannel) => listeners.get(channel)?.forEach((listener) => listener())
+
+  async function connect() {
+    const next = new pg.Client({ connectionString: databaseUrl, keepAlive: true })
+    const ended = new Promise<void>((resolve) => next.once('end', resolve).on('error', () => resolve()))
+    next.on('notification', ({ channel }) => wake(channel as NotificationChannel))
+    await next.connect()
+    client = next
+    await next.query(channels.map((channel) => `listen ${channel}`).join(';'))
+    channels.forEach(wake)
+    await ended
+  }
+
+  async function run() {
+    while (!stopped.signal.aborted) {
+      await connect().catch(() => undefined)
+      await sleep(200 + Math.random() * 800, undefined, { signal: stopped.signal }).catch(() => undefined)
+    }
+  }
+  void run()
+
+  return {
+    /** @returns the way to stop listening */
+    on(channel: NotificationChannel, listener: () => void): () => void {
+      listeners.get(channel)?.add(listener)
+      return () => listeners.get(channel)?.delete(listener)
+    },
+
+    /** Resolves at the next notification, after `timeoutMs` at the latest, or when `signal` aborts. */
+    async next(channel: NotificationChannel, { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal }) {
+      const woken = new AbortController()
+      const off = this.on(channel, () => woken.abort())
+      const signals = signal ? [woken.signal, signal] : [woken.signal]
+      await sleep(timeoutMs, undefined, { signal: AbortSignal.any(signals) }).catch(() => undefined)
+      off()
+    },
+
+    async close() {
+      stopped.abort()
+      await client?.end().catch(() => undefined)
+    },
+  }
+}

@@ -1,0 +1,52 @@
+import { notify } from './notifications.ts'
+import type { Connection } from './database.ts'
+
+/** What Temporal is to be told; committed together with what it announces. */
+export type OutboxMessage =
+  | { workflowId: string; kind: 'start'; generation: number; payload: { jobId: number } }
+  | { workflowId: string; kind: 'cancel'; generation: number; payload: { jobId: number } }
+  | { workflowId: string; kind: 'phase'; generation: number; payload: { attempt: number; phase: string } }
+  | { workflowId: string; kind: 'wake-model-server'; generation: 0; payload: { baseModel: string } }
+
+export type ClaimedMessage = OutboxMessage & { id: bigint; deliveryCount: number }
+
+const claimSeconds = 30
+
+export const createOutboxRepository = (db: Connection) => ({
+  async add(message: OutboxMessage) {
+    await db.outboxMessage.create({ data: message })
+    await notify(db, 'outbox')
+  },
+
+  /** The oldest undelivered message of each workflow that nobody else holds. Order within a workflow is kept so. */
+  async claim(limit: number): Promise<ClaimedMessage[]> {
+    const rows = await db.$queryRaw<ClaimedMessage[]>`
+      update outbox_messages set claimed_until = now() + make_interval(secs => ${claimSeconds}), delivery_count = delivery_count + 1
+      where id in (
+        select id from outbox_messages candidate
+        where delivered_at is null and claimed_until <= now() and not exists (
+          select from outbox_messages earlier
+          where earlier.workflow_id = candidate.workflow_id and earlier.id < candidate.id and earlier.delivered_at is null)
+        order by id limit ${limit} for update skip locked)
+      returning id, workflow_id as "workflowId", kind, generation, payload, delivery_count as "deliveryCount"`
+    return rows
+  },
+
+  async markDelivered(id: bigint) {
+    await db.outboxMessage.update({ where: { id }, data: { deliveredAt: new Date(), lastError: null } })
+  },
+
+  async retryLater(id: bigint, { afterMs, error }: { afterMs: number; error: string }) {
+    await db.outboxMessage.update({
+      where: { id },
+      data: { claimedUntil: new Date(Date.now() + afterMs), lastError: error.slice(0, 1000) },
+    })
+  },
+
+  /** When the next message becomes due, or null when all are delivered. */
+  async nextDueAt(): Promise<Date | null> {
+    const [row] = await db.$queryRaw<{ due: Date | null }[]>`
+      select min(claimed_until) as due from outbox_messages where delivered_at is null`
+    return row?.due ?? null
+  },
+})

@@ -1,0 +1,155 @@
+import { Prisma } from '../../generated/prisma/client.ts'
+import { mayMove, openStatuses, trainingJobStatuses, type TrainingJobStatus } from '../domain/training-job-status.ts'
+import type { PreparedData, TrainingJob, TrainingSpec } from '../domain/training-job.ts'
+import type { Connection } from './database.ts'
+
+export type NewTrainingJob = Pick<
+  TrainingJob,
+  | 'accountId'
+  | 'datasetId'
+  | 'datasetVersionId'
+  | 'baseModel'
+  | 'customModelName'
+  | 'isPublic'
+  | 'spec'
+  | 'specHash'
+  | 'resumeLimit'
+> & { apiKeyId: string }
+
+export type StatusMove = {
+  jobId: number
+  generation: number
+  to: TrainingJobStatus
+  reason: string | null
+  message: string | null
+  attempt?: number | null
+  modelName?: string
+  actor: string
+}
+
+/** `already`: it has that status. `cancelling`: an accepted cancel stands against it. `refused`: another generation, or not a move of the table. */
+export type MoveResult = 'moved' | 'already' | 'cancelling' | 'refused'
+
+export const createTrainingJobRepository = (db: Connection) => ({
+  async create({ spec, ...job }: NewTrainingJob): Promise<TrainingJob> {
+    return plain(await db.trainingJob.create({ data: { ...job, spec: spec as object, status: 'CREATED' } }))
+  },
+
+  async find(accountId: string, id: number): Promise<TrainingJob | null> {
+    const row = await db.trainingJob.findFirst({ where: { id, accountId } })
+    return row && plain(row)
+  },
+
+  /** Of any account; for activities, which are told the id by the workflow. */
+  async get(id: number): Promise<TrainingJob> {
+    return plain(await db.trainingJob.findUniqueOrThrow({ where: { id } }))
+  },
+
+  /** Newest first. `after` is the id of the last job of the page before, of the same account. */
+  async list(
+    accountId: string,
+    { limit, after, status }: { limit: number; after: number | null; status: TrainingJobStatus | null },
+  ): Promise<TrainingJob[]> {
+    const cursor =
+      after === null
+        ? Prisma.empty
+        : Prisma.sql`and (created_at, id) < (select created_at, id from training_jobs where id = ${after} and account_id = ${accountId}::uuid)`
+    const filter = status === null ? Prisma.empty : Prisma.sql`and status = ${status}`
+    const ids = await db.$queryRaw<{ id: number }[]>`
+      select id from training_jobs where account_id = ${accountId}::uuid ${filter} ${cursor}
+      order by created_at desc, id desc limit ${limit}`
+    const rows = await db.trainingJob.findMany({ where: { id: { in: ids.map(({ id }) => id) } } })
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    return ids.flatMap(({ id }) => byId.get(id) ?? []).map(plain)
+  },
+
+  /** Holds the row until the transaction ends: commands to one job take turns. */
+  async lock(accountId: string, id: number): Promise<TrainingJob | null> {
+    await db.$queryRaw`select from training_jobs where id = ${id} and account_id = ${accountId}::uuid for update`
+    return this.find(accountId, id)
+  },
+
+  /** Compare-and-set of the accepted intent. @returns false when the job is not open */
+  async requestCancel(id: number, message: string): Promise<boolean> {
+    const { count } = await db.trainingJob.updateMany({
+      where: { id, status: { in: openStatuses }, cancelRequestedAt: null },
+      data: { cancelRequestedAt: new Date(), statusReason: 'cancelling', statusMessage: message },
+    })
+    return count === 1
+  },
+
+  /** The accepted resume: back to QUEUED, one more generation, one more resume. The caller holds the lock and has checked. */
+  async resume(id: number, message: string): Promise<TrainingJob> {
+    const data = {
+      status: 'QUEUED',
+      statusReason: 'resumed',
+      statusMessage: message,
+      generation: { increment: 1 },
+      resumeCount: { increment: 1 },
+      cancelRequestedAt: null,
+      finishedAt: null,
+    }
+    return plain(await db.trainingJob.update({ where: { id }, data }))
+  },
+
+  /** Compare-and-set along the table of moves, with its event. */
+  async move({ jobId, generation, to, reason, message, attempt, modelName, actor }: StatusMove): Promise<MoveResult> {
+    const { count } = await db.trainingJob.updateMany({
+      where: {
+        id: jobId,
+        generation,
+        status: { in: trainingJobStatuses.filter((from) => mayMove(from, to)) },
+        // Once a cancel is accepted, CANCELLED is the only way on.
+        ...(to === 'CANCELLED' ? {} : { cancelRequestedAt: null }),
+      },
+      data: {
+        status: to,
+        statusReason: reason,
+        statusMessage: message,
+        ...(modelName === undefined ? {} : { modelName }),
+        ...(openStatuses.includes(to) ? {} : { finishedAt: new Date() }),
+      },
+    })
+    if (count === 1) {
+      await db.jobEvent.create({
+        data: { jobId, kind: 'status', status: to, reason, message, attempt: attempt ?? null, actor },
+      })
+      return 'moved'
+    }
+    const job = await this.get(jobId)
+    if (job.generation !== generation) return 'refused'
+    if (job.status === to) return 'already'
+    return job.cancelRequestedAt ? 'cancelling' : 'refused'
+  },
+
+  /** Says why an open job waits, without moving it. */
+  async explain(
+    jobId: number,
+    generation: number,
+    status: TrainingJobStatus,
+    reason: string | null,
+    message: string | null,
+  ) {
+    await db.trainingJob.updateMany({
+      where: { id: jobId, generation, status, cancelRequestedAt: null },
+      data: { statusReason: reason, statusMessage: message },
+    })
+  },
+
+  async setPreparedData(id: number, preparedData: PreparedData) {
+    await db.trainingJob.update({ where: { id }, data: { preparedData } })
+  },
+})
+
+type Row = Prisma.TrainingJobGetPayload<object>
+
+/** The columns hold only what this file and the services have put there. */
+function plain(row: Row): TrainingJob {
+  const { apiKeyId: _apiKeyId, updatedAt: _updatedAt, ...rest } = row
+  return {
+    ...rest,
+    status: row.status as TrainingJobStatus,
+    spec: row.spec as unknown as TrainingSpec,
+    preparedData: row.preparedData as unknown as PreparedData | null,
+  }
+}

@@ -1,0 +1,35 @@
+import type { TrainingStep } from '../domain/training-job.ts'
+import type { Connection } from './database.ts'
+
+export const createTrainingStepRepository = (db: Connection) => ({
+  /** A repeated step overwrites, so that a lost reply or a killed attempt leaves no duplicate. */
+  async upsertMany(jobId: number, attempt: number, steps: readonly TrainingStep[]) {
+    const column = <K extends keyof TrainingStep>(name: K) => steps.map((each) => each[name])
+    await db.$executeRaw`
+      insert into training_steps (job_id, attempt, step, loss, learning_rate, epoch, iter_time, flops, remaining_time)
+      select ${jobId}::int, ${attempt}::int, * from unnest(
+        ${column('step')}::int[], ${column('loss')}::float8[], ${column('learning_rate')}::float8[], ${column('epoch')}::float8[],
+        ${column('iter_time')}::float8[], ${column('flops')}::float8[], ${column('remaining_time')}::float8[])
+      on conflict (job_id, step) do update set
+        attempt = excluded.attempt, loss = excluded.loss, learning_rate = excluded.learning_rate, epoch = excluded.epoch,
+        iter_time = excluded.iter_time, flops = excluded.flops, remaining_time = excluded.remaining_time, at = now()`
+  },
+
+  /** An attempt that starts from a checkpoint makes the rows beyond it void. */
+  async deleteAfter(jobId: number, step: number) {
+    await db.trainingStep.deleteMany({ where: { jobId, step: { gt: step } } })
+  },
+
+  async list(jobId: number): Promise<TrainingStep[]> {
+    const rows = await db.trainingStep.findMany({ where: { jobId }, orderBy: { step: 'asc' } })
+    return rows.map((row) => ({
+      loss: row.loss,
+      learning_rate: row.learningRate,
+      epoch: row.epoch,
+      iter_time: row.iterTime,
+      flops: row.flops,
+      remaining_time: row.remainingTime,
+      step: row.step,
+    }))
+  },
+})

@@ -1,0 +1,33 @@
+import { fineTuneWorkflowId } from '../domain/identifiers.ts'
+import { ServiceError } from '../domain/service-error.ts'
+import { isTerminal } from '../domain/training-job-status.ts'
+import type { Ctx } from './context.ts'
+import { jobNotFound } from './get-training-job.ts'
+
+/**
+ * Accepts the intent; the job reads CANCELLED once everything of it is released. A repeat changes nothing.
+ * @throws ServiceError not_found, invalid_input for a job that ended otherwise
+ */
+export async function cancelTrainingJob({
+  ctx,
+  input: { jobId },
+}: {
+  ctx: Ctx
+  input: { jobId: number }
+}): Promise<void> {
+  await ctx.deps.database.transaction(async (tx) => {
+    const job = await tx.trainingJobs.lock(ctx.accountId, jobId)
+    if (!job) throw jobNotFound(jobId)
+    if (job.status === 'CANCELLED' || job.cancelRequestedAt) return
+    if (isTerminal(job.status))
+      throw new ServiceError('invalid_input', `Job ${jobId} is ${job.status} and can no longer be cancelled.`)
+    await tx.trainingJobs.requestCancel(jobId, 'Cancel accepted; releasing what runs.')
+    await tx.jobEvents.add(jobId, { kind: 'command', reason: 'cancel', actor: `key:${ctx.apiKeyId}` })
+    await tx.outbox.add({
+      workflowId: fineTuneWorkflowId(jobId),
+      kind: 'cancel',
+      generation: job.generation,
+      payload: { jobId },
+    })
+  })
+}

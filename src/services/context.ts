@@ -1,0 +1,30 @@
+// What a verb gets: who asks, and what the process is wired to.
+import type { Catalogue } from '../domain/catalogue.ts'
+import type { Log } from '../log.ts'
+import type { Notifications } from '../repositories/notifications.ts'
+import type { Database } from '../repositories/database.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { Inference } from '../inference/inference.ts'
+
+export type ServiceSettings = {
+  secret: string
+  resumeLimit: number
+  maxGpus: number
+  maxNodes: number
+}
+
+export type ServiceDependencies = {
+  database: Database
+  notifications: Notifications
+  storage: Storage
+  inference: Inference
+  catalogue: Catalogue
+  settings: ServiceSettings
+  log: Log
+}
+
+/** A request of a user: every read and write is scoped to `accountId`. */
+export type Ctx = { deps: ServiceDependencies; accountId: string; apiKeyId: string }
+
+/** A request of a pod; `tokenHash` names its attempt or its model server. */
+export type PodCtx = { deps: ServiceDependencies; tokenHash: Uint8Array }

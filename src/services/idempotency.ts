@@ -1,0 +1,62 @@
+// One accepted POST per Idempotency-Key: the key is claimed first, and its answer commits with the work.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sameHash } from '../domain/identifiers.ts'
+import { ServiceError } from '../domain/service-error.ts'
+import type { Repositories } from '../repositories/database.ts'
+import type { IdempotencyRecord } from '../repositories/idempotency-keys.ts'
+import type { Ctx } from './context.ts'
+
+export type Idempotency = { key: string; requestHash: Uint8Array } | null
+
+/** While it lasts, the request that holds the key is taken to be running. */
+const claimMs = 60_000
+const waitMs = 10_000
+const lookAgainMs = 200
+
+/** Saves the answer in the transaction of the work. */
+export type Answer<T extends object> = (tx: Repositories, response: T) => Promise<T>
+
+/**
+ * Runs `work` once per key; a repeat gets the first answer.
+ * @throws ServiceError idempotency_mismatch for another body, unavailable while the first request still runs
+ */
+export async function once<T extends object>(
+  ctx: Ctx,
+  idempotency: Idempotency,
+  work: (answer: Answer<T>) => Promise<T>,
+): Promise<T> {
+  if (!idempotency) return work((_tx, response) => Promise.resolve(response))
+  const key = { accountId: ctx.accountId, key: idempotency.key }
+  const { idempotencyKeys } = ctx.deps.database
+  const deadline = Date.now() + waitMs
+  for (;;) {
+    const other = await idempotencyKeys.claim(key, idempotency.requestHash, claimMs)
+    if (!other) break
+    const response = replay<T>(other, idempotency.requestHash)
+    if (response) return response
+    if (Date.now() >= deadline)
+      throw new ServiceError('unavailable', 'The first request with this Idempotency-Key is still running.', {
+        retryAfterSeconds: 2,
+      })
+    await sleep(lookAgainMs)
+  }
+  try {
+    return await work(async (tx, response) => {
+      if (!(await tx.idempotencyKeys.answer(key, response)))
+        throw new ServiceError('unavailable', 'Another request with this Idempotency-Key took over.', {
+          retryAfterSeconds: 1,
+        })
+      return response
+    })
+  } catch (error) {
+    // Nothing was committed, so the same key may try again.
+    await idempotencyKeys.release(key).catch(() => undefined)
+    throw error
+  }
+}
+
+function replay<T>(record: IdempotencyRecord, requestHash: Uint8Array): T | null {
+  if (!sameHash(record.requestHash, requestHash))
+    throw new ServiceError('idempotency_mismatch', 'This Idempotency-Key was used with another request body.')
+  return record.response as T | null
+}

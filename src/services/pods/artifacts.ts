@@ -1,0 +1,67 @@
+// Checkpoints and saved models: the pod uploads by URL, then commits the manifest. Until then the bytes are nothing.
+import { randomUUID } from 'node:crypto'
+import { ServiceError } from '../../domain/service-error.ts'
+import type { ArtifactKind } from '../../domain/training-job.ts'
+import { storageKeys } from '../../storage/storage.ts'
+import type { PodCtx } from '../context.ts'
+import { fencedWrite } from './fenced-write.ts'
+
+export type NewArtifact = {
+  kind: ArtifactKind
+  step: number
+  files: { name: string; sizeBytes: number; sha256: string }[]
+}
+
+/** Where to upload; each call makes a new artifact. @throws ServiceError attempt_fenced */
+export async function createArtifact({
+  pod,
+  input: { kind, step, files },
+}: {
+  pod: PodCtx
+  input: NewArtifact
+}): Promise<{ artifactId: string; uploads: { name: string; url: string }[] }> {
+  const id = randomUUID()
+  const keyed = await fencedWrite(pod, async (tx, { jobId, number }) => {
+    const keyed = files.map((file) => ({ ...file, key: storageKeys.artifact(jobId, id, file.name) }))
+    const { specHash } = await tx.trainingJobs.get(jobId)
+    await tx.artifacts.create({ id, jobId, attempt: number, kind, step, specHash, files: keyed })
+    return keyed
+  })
+  const uploads = keyed.map(async ({ name, key }) => ({ name, url: await pod.deps.storage.presignPodPut(key) }))
+  return { artifactId: id, uploads: await Promise.all(uploads) }
+}
+
+/**
+ * Makes the manifest count, once every object is there with its size. Hashes are a worker's business: they cost time that grows with the bytes.
+ * @throws ServiceError attempt_fenced, not_found, artifact_incomplete
+ */
+export async function commitArtifact({
+  pod,
+  input: { artifactId },
+}: {
+  pod: PodCtx
+  input: { artifactId: string }
+}): Promise<void> {
+  const artifact = await fencedWrite(pod, (tx, { jobId }) => tx.artifacts.find(jobId, artifactId))
+  if (!artifact) throw new ServiceError('not_found', `There is no artifact ${artifactId}.`)
+  if (artifact.committedAt) return
+  for (const { name, key, sizeBytes } of artifact.files) {
+    const stored = await pod.deps.storage.stat(key)
+    if (stored?.sizeBytes !== sizeBytes)
+      throw new ServiceError(
+        'artifact_incomplete',
+        `${name} has ${stored?.sizeBytes ?? 0} of ${sizeBytes} bytes: upload it again.`,
+      )
+  }
+  // Fenced again: the looks at the store took time.
+  await fencedWrite(pod, async (tx, { jobId, number }) => {
+    await tx.artifacts.commit(artifactId)
+    await tx.jobEvents.add(jobId, {
+      kind: 'attempt',
+      attempt: number,
+      reason: `${artifact.kind}_committed`,
+      message: `${artifact.kind === 'model' ? 'Model' : 'Checkpoint'} of step ${artifact.step} committed.`,
+      actor: `attempt:${number}`,
+    })
+  })
+}

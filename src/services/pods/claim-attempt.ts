@@ -1,0 +1,89 @@
+// A training pod's first act: the fenced claim of its attempt. The answer is all that it will ever know.
+import { ServiceError } from '../../domain/service-error.ts'
+import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
+import type { Artifact, Attempt, DataFile, TrainingJob } from '../../domain/training-job.ts'
+import type { PodCtx } from '../context.ts'
+import { fenced } from './fenced-write.ts'
+
+/** Trainers of another minor version speak another protocol. */
+const supportedRuntime = /^0\.1\.\d+/
+
+export type ClaimInput = { claimId: string; runtimeVersion: string; hostname: string; device: string }
+export type ClaimAnswer = Awaited<ReturnType<typeof claimAttempt>>
+
+/** @throws ServiceError attempt_fenced, invalid_token, unsupported_runtime */
+export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimInput }) {
+  if (!supportedRuntime.test(input.runtimeVersion))
+    throw new ServiceError('unsupported_runtime', `This server works with runtime 0.1.x, not ${input.runtimeVersion}.`)
+  const { attempt, job } = await claim(pod, input)
+  const { database } = pod.deps
+  const checkpoint =
+    attempt.fromArtifactId === null ? null : await database.artifacts.find(job.id, attempt.fromArtifactId)
+  if (!job.preparedData) throw new Error(`job ${job.id} has an attempt but no prepared data`)
+  const { train, evaluation } = job.preparedData
+  const { name, source, sha256 } = job.spec.baseModel
+  return {
+    job_id: job.id,
+    attempt: attempt.number,
+    mode: attempt.mode,
+    base_model: { name, source, sha256 },
+    spec_hash: job.specHash,
+    args: job.spec.args,
+    data: {
+      train: await dataFile(pod, train),
+      evaluation: { ...(await dataFile(pod, evaluation)), split: evaluation.split },
+    },
+    checkpoint: attempt.mode === 'train' && checkpoint ? await artifactFiles(pod, checkpoint) : null,
+    model: attempt.mode === 'evaluate' && checkpoint ? await artifactFiles(pod, checkpoint) : null,
+  }
+}
+
+async function claim(
+  { deps, tokenHash }: PodCtx,
+  { claimId, hostname, device }: ClaimInput,
+): Promise<{ attempt: Attempt; job: TrainingJob }> {
+  return deps.database.transaction(async (tx) => {
+    const attempt = await tx.attempts.claim(tokenHash, claimId)
+    if (!attempt)
+      throw (await tx.attempts.exists(tokenHash)) ? fenced() : new ServiceError('invalid_token', 'invalid token')
+    const { attempt, first } = claimed
+    const { jobId, number, generation } = attempt
+    const job = await tx.trainingJobs.get(jobId)
+    if (!first) return { attempt, job }
+    if (attempt.mode === 'train') await tx.trainingSteps.deleteAfter(jobId, attempt.fromStep)
+    await tx.jobEvents.add(jobId, {
+      kind: 'attempt',
+      attempt: number,
+      reason: 'claimed',
+      message: `Runs on ${hostname} (${device})${attempt.fromStep > 0 ? `, from step ${attempt.fromStep}` : ''}.`,
+      actor: `attempt:${number}`,
+    })
+    await tx.outbox.add({
+      workflowId: fineTuneWorkflowId(jobId),
+      kind: 'phase',
+      generation,
+      payload: { attempt: number, phase: 'LOADING DATA' },
+    })
+    return { attempt, job }
+  })
+}
+
+const dataFile = async ({ deps }: PodCtx, { key, sizeBytes, sha256, rowCount }: DataFile) => ({
+  url: await deps.storage.presignPodGet(key),
+  size: sizeBytes,
+  sha256,
+  rows: rowCount,
+})
+
+const artifactFiles = async ({ deps }: PodCtx, { id, step, files }: Artifact) => ({
+  id,
+  step,
+  files: await Promise.all(
+    files.map(async ({ name, key, sizeBytes, sha256 }) => ({
+      name,
+      url: await deps.storage.presignPodGet(key),
+      size: sizeBytes,
+      sha256,
+    })),
+  ),
+})

@@ -1,0 +1,129 @@
+// The object store. Keys are built here and nowhere else; a key that an issued URL can write never holds trusted bytes.
+import { Client, CopyDestinationOptions, CopySourceOptions, S3Error } from 'minio'
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+
+export type StorageConfig = { endpoint: string; region: string; bucket: string; accessKey: string; secretKey: string }
+
+/** Two hours to upload a data set; a pod's URL lives 15 minutes. */
+const uploadUrlSeconds = 2 * 60 * 60
+const podUrlSeconds = 15 * 60
+
+export const storageKeys = {
+  /** Written by the owner's presigned URL. */
+  upload: (accountId: string, datasetId: string, versionId: string) => `uploads/${accountId}/${datasetId}/${versionId}`,
+  /** Rows that came inside a request. */
+  inline: (accountId: string, versionId: string, name: string) => `inline/${accountId}/${versionId}/${name}`,
+  /** `unique` keeps two tries of one activity apart. */
+  prepared: (jobId: number, unique: string, name: string) => `jobs/${jobId}/data/${unique}/${name}`,
+  /** Written by a pod's presigned URL. */
+  artifact: (jobId: number, artifactId: string, name: string) => `jobs/${jobId}/artifacts/${artifactId}/${name}`,
+  model: (accountId: string, modelName: string, name: string) => `models/${accountId}/${modelName}/${name}`,
+  log: (jobId: number, attempt: number) => `jobs/${jobId}/logs/${attempt}.log`,
+}
+
+export type Storage = ReturnType<typeof createStorage>
+
+export function createStorage({ endpoint, region, bucket, accessKey, secretKey }: StorageConfig) {
+  const url = new URL(endpoint)
+  const client = new Client({
+    endPoint: url.hostname,
+    port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
+    useSSL: url.protocol === 'https:',
+    // Without it every signature would first ask the store for the bucket's region.
+    region,
+    accessKey,
+    secretKey,
+    pathStyle: true,
+  })
+
+  return {
+    /** Of the store's URLs: what stands before a key. */
+    urlPrefix: `${url.origin}/${bucket}/`,
+    bucket,
+
+    async ensureBucket() {
+      if (await client.bucketExists(bucket)) return
+      await client.makeBucket(bucket, region).catch((error: unknown) => {
+        // Another replica was faster.
+        if (!(error instanceof S3Error && error.code === 'BucketAlreadyOwnedByYou')) throw error
+      })
+    },
+
+    /** @throws when the store does not answer */
+    async check() {
+      await client.bucketExists(bucket)
+    },
+
+    /** The content type is not signed: old clients send their own. */
+    presignUpload: (key: string) => client.presignedPutObject(bucket, key, uploadUrlSeconds),
+    presignPodPut: (key: string) => client.presignedPutObject(bucket, key, podUrlSeconds),
+    presignPodGet: (key: string) => client.presignedGetObject(bucket, key, podUrlSeconds),
+
+    /** Size of an object, or null when it does not exist. */
+    async stat(key: string): Promise<{ sizeBytes: number } | null> {
+      try {
+        return { sizeBytes: (await client.statObject(bucket, key)).size }
+      } catch (error) {
+        if (isMissing(error)) return null
+        throw error
+      }
+    },
+
+    /** @returns null when it does not exist */
+    async read(key: string): Promise<Readable | null> {
+      try {
+        return await client.getObject(bucket, key)
+      } catch (error) {
+        if (isMissing(error)) return null
+        throw error
+      }
+    },
+
+    /** At most `limit` bytes from `offset` on; empty when there is nothing. */
+    async readRange(
+      key: string,
+      { offset, limit }: { offset: number; limit: number },
+    ): Promise<{ bytes: Buffer; sizeBytes: number }> {
+      const sizeBytes = (await this.stat(key))?.sizeBytes ?? 0
+      if (offset >= sizeBytes) return { bytes: Buffer.alloc(0), sizeBytes }
+      const body = await client.getPartialObject(bucket, key, offset, Math.min(limit, sizeBytes - offset))
+      return { bytes: await buffer(body), sizeBytes }
+    },
+
+    /** A stream is sent in parts of at most 64 MiB; each is held in memory while it is sent. */
+    async write(key: string, body: Buffer | Readable, sizeBytes?: number) {
+      await client.putObject(bucket, key, body, sizeBytes)
+    },
+
+    /** Server-side. */
+    async copy(from: string, to: string) {
+      await client.copyObject(
+        new CopySourceOptions({ Bucket: bucket, Object: from }),
+        new CopyDestinationOptions({ Bucket: bucket, Object: to }),
+      )
+    },
+
+    /** Reads the whole object, in constant memory. @returns null when it does not exist */
+    async sha256(key: string): Promise<{ sha256: string; sizeBytes: number } | null> {
+      const body = await this.read(key)
+      if (!body) return null
+      const hash = createHash('sha256')
+      let sizeBytes = 0
+      for await (const chunk of body as AsyncIterable<Buffer>) {
+        hash.update(chunk)
+        sizeBytes += chunk.length
+      }
+      return { sha256: hash.digest('hex'), sizeBytes }
+    },
+
+    async remove(keys: string[]) {
+      if (keys.length > 0) await client.removeObjects(bucket, keys)
+    },
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof S3Error && ['NotFound', 'NoSuchKey', 'NoSuchObject'].includes(error.code ?? '')
+}
