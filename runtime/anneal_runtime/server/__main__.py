@@ -1,0 +1,18 @@
+"""`python -m anneal_runtime.server`: a model-server pod. Its environment is in docs/internal-api.md."""
+
+from anneal_runtime import exit_codes
+from anneal_runtime.log import log
+from anneal_runtime.server.process import ServerProcess, leave
+from anneal_runtime.settings import BadSettings, ServerSettings
+
+
+def main() -> int:
+    try:
+        return ServerProcess(ServerSettings.from_environment()).run()
+    except (BadSettings, OSError) as error:
+        log(f"The model server cannot start: {error}")
+        return exit_codes.CODE_ERROR
+
+
+if __name__ == "__main__":
+    leave(main())

@@ -1,0 +1,117 @@
+"""Request bodies: read up to a limit, parsed off the event loop when large, and checked field by field."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from typing import Any, cast
+
+from starlette.requests import ClientDisconnect, Request
+
+from anneal_runtime.server.decoding.rows import SamplingParams
+from anneal_runtime.server.errors import ApiError
+
+MAX_BODY_BYTES = 128 << 20
+LARGE_BYTES = 256 << 10
+MAX_STOPS = 64
+# What vLLM would honour and this engine does not: refused unless it asks for nothing.
+UNSUPPORTED: dict[str, tuple[object, ...]] = {
+    "stream": (None, False),
+    "n": (None, 1),
+    "best_of": (None, 1),
+    "echo": (None, False),
+    "logprobs": (None, 0),
+    "suffix": (None, ""),
+    "logit_bias": (None, {}),
+    "presence_penalty": (None, 0),
+    "frequency_penalty": (None, 0),
+    "top_k": (None, 0, -1),
+    "min_p": (None, 0),
+}
+
+
+async def read_object(request: Request) -> dict[str, Any]:
+    """The body as a JSON object. Raises ApiError 400 or 413."""
+    chunks, size = [], 0
+    try:
+        async for chunk in request.stream():
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > MAX_BODY_BYTES:
+                raise ApiError(413, f"The body is larger than {MAX_BODY_BYTES} bytes.")
+    except ClientDisconnect as error:
+        raise ApiError(400, "The client went away.") from error
+    raw = b"".join(chunks)
+    try:
+        body = await asyncio.to_thread(json.loads, raw) if size > LARGE_BYTES else json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise ApiError(400, "The body is not JSON.") from error
+    if not isinstance(body, dict):
+        raise ApiError(400, "The body must be a JSON object.")
+    return body
+
+
+def texts(body: dict[str, Any], field: str) -> list[str]:
+    """A string or a list of strings, as a list."""
+    value = body.get(field)
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list) or not all(isinstance(text, str) for text in values):
+        raise ApiError(400, f"{field} must be a string or a list of strings.", param=field)
+    for index, text in enumerate(values):
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ApiError(400, f"{field} is not valid Unicode.", param=field, index=index) from error
+    return cast(list[str], values)
+
+
+def string(body: dict[str, Any], field: str) -> str:
+    value = body.get(field)
+    if not isinstance(value, str) or not value:
+        raise ApiError(400, f"{field} must be a string.", param=field)
+    return value
+
+
+def sampling_params(body: dict[str, Any]) -> SamplingParams:
+    """With vLLM's defaults: 16 tokens at temperature 1."""
+    for field, nothing in UNSUPPORTED.items():
+        if body.get(field) not in nothing:
+            raise ApiError(400, f"{field} is not supported by this server.", param=field)
+    return SamplingParams(
+        max_tokens=int(_number(body, "max_tokens", 16, low=1, high=1 << 31, whole=True)),
+        temperature=_number(body, "temperature", 1.0, low=0, high=100),
+        top_p=_number(body, "top_p", 1.0, low=1e-9, high=1),
+        seed=None if body.get("seed") is None else int(_number(body, "seed", 0, low=-(2**63), high=2**63, whole=True)),
+        stop=_stops(body.get("stop")),
+    )
+
+
+def regex(body: dict[str, Any]) -> str | None:
+    wanted = body.get("structured_outputs")
+    if wanted is None:
+        return None
+    if not isinstance(wanted, dict) or set(wanted) - {"regex"} or not isinstance(wanted.get("regex"), str):
+        message = 'structured_outputs must be {"regex": "..."}: this server knows no other kind.'
+        raise ApiError(400, message, param="structured_outputs")
+    return cast(str, wanted["regex"])
+
+
+def _number(
+    body: dict[str, Any], field: str, default: float, *, low: float, high: float, whole: bool = False
+) -> float:
+    value = body.get(field)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+        raise ApiError(400, f"{field} must be a {'whole ' if whole else ''}number.", param=field)
+    if not math.isfinite(value) or not low <= value <= high:
+        raise ApiError(400, f"{field} must be between {low:g} and {high:g}.", param=field)
+    return cast(float, value)
+
+
+def _stops(value: object) -> tuple[str, ...]:
+    stops = [value] if isinstance(value, str) else [] if value is None else value
+    if not isinstance(stops, list) or not all(isinstance(stop, str) for stop in stops) or len(stops) > MAX_STOPS:
+        raise ApiError(400, f"stop must be a string or a list of at most {MAX_STOPS} strings.", param="stop")
+    return tuple(stop for stop in stops if stop)

@@ -1,0 +1,144 @@
+"""Keys and values of the running rows, in buffers with room to grow: joining, leaving and each token copy little.
+
+All rows share a right edge; shorter rows are padded on the left, and the mask says which columns count.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from transformers.cache_utils import Cache, DynamicLayer
+
+SPARE_COLUMNS = 64
+TRIM_COLUMNS = 16
+
+
+class Slab:
+    """A tensor [rows, heads, columns, size] that grows by rows and by columns on either side."""
+
+    def __init__(self) -> None:
+        self._buffer: torch.Tensor | None = None
+        self.rows = self._start = self._end = 0
+
+    @property
+    def columns(self) -> int:
+        return self._end - self._start
+
+    def view(self) -> torch.Tensor:
+        assert self._buffer is not None
+        return self._buffer[: self.rows, :, self._start : self._end]
+
+    def write(self, chunk: torch.Tensor) -> torch.Tensor:
+        """Adds columns on the right; the first chunk decides the number of rows."""
+        if self.rows == 0:
+            self.rows = chunk.shape[0]
+            self._start = self._end = 0
+            self._buffer = None
+        width = chunk.shape[2]
+        if self._buffer is None or self._end + width > self._buffer.shape[2]:
+            self._move(like=chunk, rows=self.rows, left=0, right=width + SPARE_COLUMNS + self.columns // 2)
+        assert self._buffer is not None
+        self._buffer[: self.rows, :, self._end : self._end + width] = chunk
+        self._end += width
+        return self.view()
+
+    def append(self, other: Slab) -> None:
+        """Adds the other's rows below, right edges together."""
+        assert other._buffer is not None
+        if self.rows == 0:
+            self._buffer, self.rows, self._start, self._end = other._buffer, other.rows, other._start, other._end
+            return
+        assert self._buffer is not None
+        old_rows, missing = self.rows, max(0, other.columns - self.columns)
+        rows = old_rows + other.rows
+        if rows > self._buffer.shape[0] or missing > self._start:
+            spare_rows = max(rows, min(2 * old_rows, rows + 64))
+            self._move(like=self._buffer, rows=spare_rows, left=missing, right=SPARE_COLUMNS)
+        self.rows = rows
+        self._start -= missing
+        # What an earlier row left there is masked, but a NaN times zero would still be one.
+        self._buffer[:old_rows, :, self._start : self._start + missing] = 0
+        self._buffer[old_rows:rows, :, self._start : self._end - other.columns] = 0
+        self._buffer[old_rows:rows, :, self._end - other.columns : self._end] = other.view()
+
+    def keep(self, moves: list[tuple[int, int]], rows: int) -> None:
+        if self._buffer is None:
+            return
+        for source, target in moves:
+            self._buffer[target, :, self._start : self._end] = self._buffer[source, :, self._start : self._end]
+        self.rows = rows
+        if rows == 0:
+            self._buffer = None
+            self._start = self._end = 0
+
+    def trim(self, columns: int) -> None:
+        self._start += columns
+
+    def _move(self, like: torch.Tensor, rows: int, left: int, right: int) -> None:
+        fresh = like.new_zeros(rows, like.shape[1], left + self.columns + right, like.shape[3])
+        if self._buffer is not None:
+            fresh[: self.rows, :, left : left + self.columns] = self.view()
+        self._start, self._end = left, left + self.columns
+        self._buffer = fresh
+
+
+class RowLayer(DynamicLayer):  # type: ignore[no-untyped-call, misc, unused-ignore]
+    """One layer's keys and values, as transformers asks for them."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.key_slab, self.value_slab = Slab(), Slab()
+        self.is_initialized = True
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *_args: Any, **_options: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.key_slab.write(key_states), self.value_slab.write(value_states)
+
+    def get_seq_length(self) -> int:
+        return self.key_slab.columns
+
+
+class RowCache(Cache):  # type: ignore[misc, unused-ignore]
+    def __init__(self) -> None:
+        super().__init__(layer_class_to_replicate=RowLayer)
+        self._mask = Slab()
+
+    def extend_mask(self, chunk: torch.Tensor) -> torch.Tensor:
+        """Marks which of the columns about to be written count; the mask [rows, columns] of all."""
+        return self._mask.write(chunk[:, None, :, None])[:, 0, :, 0]
+
+    def append(self, other: RowCache) -> None:
+        while len(self.layers) < len(other.layers):
+            self.layers.append(RowLayer())
+        for mine, theirs in zip(self._slabs(), other._slabs(), strict=True):
+            if theirs.rows:
+                mine.append(theirs)
+
+    def keep(self, kept: list[int]) -> list[int]:
+        """Drops every row but these (ascending). Returns the old index of each row now: the last rows fill the holes."""
+        order = list(kept)
+        moves: list[tuple[int, int]] = []
+        for target in range(len(order)):
+            if order[target] != target:
+                source = order[-1]
+                order.insert(target, order.pop())
+                moves.append((source, target))
+        for slab in self._slabs():
+            slab.keep(moves, len(order))
+        self._trim()
+        return order
+
+    def _trim(self) -> None:
+        if self._mask.rows == 0:
+            return
+        used = self._mask.view()[:, 0, :, 0].any(dim=0)
+        unused = int(used.to(torch.uint8).argmax())
+        if unused >= TRIM_COLUMNS:
+            for slab in self._slabs():
+                slab.trim(unused)
+
+    def _slabs(self) -> list[Slab]:
+        layers = [slab for layer in self.layers for slab in (layer.key_slab, layer.value_slab)]
+        return [self._mask, *layers]

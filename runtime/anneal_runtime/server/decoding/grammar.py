@@ -1,0 +1,85 @@
+"""Typed output: a regex becomes a matcher that says at each step which tokens may come next."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import llguidance.hf
+import llguidance.numpy
+import numpy as np
+import torch
+from llguidance import LLExecutor, LLMatcher, LLParserLimits
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+CACHED_GRAMMARS = 256
+MAX_REGEX_CHARACTERS = 262_144
+
+
+class BadRegex(Exception):
+    """The regex cannot be compiled within the limits; the message is for the caller."""
+
+
+class Grammars:
+    """Compiled regexes, the most recently used ones kept. Safe to call from several threads."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, vocabulary: int, end_tokens: Sequence[int]) -> None:
+        self._vocabulary = max(vocabulary, len(tokenizer))
+        self._tokenizer = llguidance.hf.from_tokenizer(
+            tokenizer,  # type: ignore[arg-type]
+            n_vocab=self._vocabulary,
+            eos_token=list(end_tokens),
+        )
+        self._limits = LLParserLimits(max_lexer_states=50_000, verbose_errors=False)
+        self._executor = LLExecutor(num_threads=1)
+        self._compiled: OrderedDict[str, LLMatcher] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def compile(self, regex: str) -> LLMatcher:
+        """A matcher at its start, to be copied for each row. Raises BadRegex. May take a second: not for an event loop."""
+        with self._lock:
+            if regex in self._compiled:
+                self._compiled.move_to_end(regex)
+                return self._compiled[regex]
+        matcher = self._compile(regex)
+        with self._lock:
+            self._compiled[regex] = matcher
+            while len(self._compiled) > CACHED_GRAMMARS:
+                self._compiled.popitem(last=False)
+        return matcher
+
+    def restrict(self, logits: torch.Tensor, matchers: Sequence[LLMatcher | None]) -> None:
+        """Sets what a matcher forbids to minus infinity, in place; logits are [rows, vocabulary]."""
+        masked = [(matcher, row) for row, matcher in enumerate(matchers) if matcher is not None]
+        if not masked:
+            return
+        bits = llguidance.numpy.allocate_token_bitmask(len(masked), self._vocabulary)
+        llguidance.numpy.fill_next_token_bitmask_par(
+            self._executor, [(matcher, index) for index, (matcher, _) in enumerate(masked)], bits
+        )
+        flags = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")[:, : logits.shape[1]]
+        forbidden = torch.from_numpy(flags == 0).to(logits.device)
+        if len(masked) == len(matchers):
+            logits[:, : forbidden.shape[1]].masked_fill_(forbidden, -torch.inf)
+        else:
+            rows = torch.tensor([row for _, row in masked], device=logits.device)
+            logits[rows] = logits[rows].masked_fill(forbidden, -torch.inf)
+
+    def _compile(self, regex: str) -> LLMatcher:
+        if len(regex) > MAX_REGEX_CHARACTERS:
+            raise BadRegex(f"The regex is longer than {MAX_REGEX_CHARACTERS} characters.")
+        matcher = LLMatcher(self._tokenizer, LLMatcher.grammar_from_regex(regex), log_level=0, limits=self._limits)
+        if not matcher.is_error():
+            # The first mask builds most of the automaton: here, off the decoding thread, and once for all rows.
+            matcher.compute_bitmask()
+        if matcher.is_error():
+            raise BadRegex(f"The regex cannot be used: {_first_line(matcher.get_error())}")
+        return matcher
+
+
+def _first_line(message: str) -> str:
+    return message.strip().splitlines()[0] if message.strip() else "it is not understood."

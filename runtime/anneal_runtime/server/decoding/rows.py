@@ -1,0 +1,147 @@
+"""What is being generated: a row is one prompt on its way to one answer; a request is the rows that came together."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Literal
+
+from tokenizers.decoders import DecodeStream
+
+from anneal_runtime.tokenization import text_of
+
+if TYPE_CHECKING:
+    from llguidance import LLMatcher
+    from transformers import PreTrainedTokenizerBase
+
+    from anneal_runtime.server.decoding.lora import Adapter
+
+FinishReason = Literal["stop", "length"]
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    tokenizer: PreTrainedTokenizerBase
+    end_tokens: frozenset[int]
+
+
+@dataclass(frozen=True)
+class SamplingParams:
+    max_tokens: int
+    temperature: float
+    top_p: float
+    seed: int | None
+    stop: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    text: str
+    finish_reason: FinishReason
+    token_count: int
+
+
+class GenerationFailed(Exception):
+    """A row could not be generated; its request fails as a whole."""
+
+
+class Row:
+    def __init__(
+        self, request: GenerationRequest, index: int, prompt: list[int], params: SamplingParams, max_tokens: int
+    ) -> None:
+        self.request, self.index, self.prompt, self.params = request, index, prompt, params
+        self.max_tokens = max_tokens
+        self.temperature, self.top_p = params.temperature, params.top_p
+        self.output: list[int] = []
+        # Known tokens that the model has not seen yet, and how many it has.
+        self.pending: list[int] = list(prompt)
+        self.cached = 0
+        self.matcher: LLMatcher | None = None
+        self.answer: Answer | None = None
+        self._stream: DecodeStream | None = None
+        self._text = ""
+
+    def start(self, vocabulary: Vocabulary) -> None:
+        """Right before the first forward pass: what a waiting row does not need yet."""
+        self._random = random.Random(self.params.seed)
+        if self.params.stop:
+            self._stream = DecodeStream(skip_special_tokens=True)
+        if self.request.grammar is not None:
+            self.matcher = self.request.grammar.deep_copy()
+            self._follow_forced(vocabulary)
+
+    def draw(self) -> float:
+        return 1.0 - self._random.random()
+
+    def fed(self, count: int) -> None:
+        self.cached += count
+        del self.pending[:count]
+
+    def accept(self, token: int, vocabulary: Vocabulary) -> None:
+        """Takes the sampled token; afterwards either `answer` is set or `pending` is not empty."""
+        if token < 0:
+            raise GenerationFailed("The model gave numbers that are not finite.")
+        ended = token in vocabulary.end_tokens
+        if self.matcher is not None and not self.matcher.consume_token(token):
+            raise GenerationFailed("The structured output could not be continued.")
+        if ended:
+            self._finish("stop", vocabulary)
+        else:
+            self._take([token], vocabulary)
+        if self.matcher is not None and self.answer is None:
+            self._follow_forced(vocabulary)
+
+    def _follow_forced(self, vocabulary: Vocabulary) -> None:
+        """Tokens that the grammar leaves no choice about are taken at once instead of sampled one by one."""
+        assert self.matcher is not None
+        forced = [token for token in self.matcher.compute_ff_tokens() if token not in vocabulary.end_tokens]
+        if self.matcher.consume_tokens(forced):
+            self._take(forced, vocabulary)
+
+    def _take(self, tokens: list[int], vocabulary: Vocabulary) -> None:
+        room = self.max_tokens - len(self.output)
+        for token in tokens[:room]:
+            self.output.append(token)
+            self.pending.append(token)
+            if self._stream is not None and self._reached_stop(token, vocabulary):
+                return
+        complete = self.matcher is not None and self.matcher.is_stopped()
+        if complete and len(tokens) <= room:
+            self._finish("stop", vocabulary)
+        elif len(self.output) >= self.max_tokens:
+            self._finish("length", vocabulary)
+
+    def _reached_stop(self, token: int, vocabulary: Vocabulary) -> bool:
+        assert self._stream is not None
+        piece = self._stream.step(vocabulary.tokenizer.backend_tokenizer, token)  # type: ignore[attr-defined]
+        if not piece:
+            return False
+        seen = len(self._text) - max(map(len, self.params.stop)) + 1
+        self._text += piece
+        found = [at for stop in self.params.stop if (at := self._text.find(stop, max(seen, 0))) >= 0]
+        if not found:
+            return False
+        self.answer = Answer(self._text[: min(found)], "stop", len(self.output))
+        return True
+
+    def _finish(self, reason: FinishReason, vocabulary: Vocabulary) -> None:
+        self.answer = Answer(text_of(vocabulary.tokenizer, self.output), reason, len(self.output))
+
+
+@dataclass(eq=False)
+class GenerationRequest:
+    """`on_done` is called once, from the decoding thread: all answers in order, or why there are none."""
+
+    adapter: Adapter | None
+    grammar: LLMatcher | None
+    on_done: Callable[[list[Answer] | Exception], None]
+    rows: list[Row] = field(default_factory=list)
+    # Rows that have not started, the next one last.
+    queued: list[Row] = field(default_factory=list)
+    cancelled: bool = False
+    running: int = 0
+    finished: int = 0
+    accepted_at: float = field(default_factory=monotonic)
+    first_token_at: float | None = None

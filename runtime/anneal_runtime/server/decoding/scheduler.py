@@ -1,0 +1,170 @@
+"""The one thread that runs the model. Routes hand it requests; it forms batches fairly and answers from them.
+
+Rows are admitted in turns between requests, and a request that has no running row may go beyond the batch's size by
+a few rows: a request of ten thousand prompts delays a single one by a step or two, not by its own length.
+"""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections import deque
+from collections.abc import Callable
+from time import monotonic
+
+import torch
+
+from anneal_runtime.log import log
+from anneal_runtime.server.decoding.batch import RowFailed, RunningBatch
+from anneal_runtime.server.decoding.encoding import EncodeRequest
+from anneal_runtime.server.decoding.rows import GenerationRequest, Row
+from anneal_runtime.server.metrics import EngineMetrics
+
+# Prompt tokens read between two decoding steps; one row may exceed it.
+PREFILL_TOKENS = 4096
+
+
+class Scheduler:
+    def __init__(self, batch: RunningBatch | None, max_batch: int, metrics: EngineMetrics) -> None:
+        self._batch, self._max_batch, self._metrics = batch, max_batch, metrics
+        self._inbox: deque[GenerationRequest | EncodeRequest] = deque()
+        self._wake = threading.Event()
+        self._waiting: deque[GenerationRequest] = deque()
+        self._encoding: deque[EncodeRequest] = deque()
+
+    def submit(self, request: GenerationRequest | EncodeRequest) -> None:
+        """From any thread."""
+        self._inbox.append(request)
+        self._wake.set()
+
+    def cancel(self, request: GenerationRequest | EncodeRequest) -> None:
+        """From any thread: its rows stop at the next step, and nobody is called."""
+        request.cancelled = True
+        self._wake.set()
+
+    @torch.inference_mode()
+    def run_forever(self) -> None:
+        while True:
+            self._receive()
+            self._attempt(self._admit)
+            self._attempt(self._decode)
+            self._encode()
+            self._show()
+
+    def _receive(self) -> None:
+        busy = self._waiting or self._encoding or (self._batch and self._batch.rows)
+        if not busy:
+            self._wake.wait()
+        self._wake.clear()
+        while self._inbox:
+            request = self._inbox.popleft()
+            if isinstance(request, EncodeRequest):
+                self._encoding.append(request)
+            else:
+                self._waiting.append(request)
+
+    def _attempt(self, work: Callable[[RunningBatch], None]) -> None:
+        """An error in a forward pass costs the requests that run, never the server."""
+        if self._batch is None:
+            return
+        try:
+            work(self._batch)
+        except Exception as error:
+            log("A batch failed: " + "".join(traceback.format_exception(error)))
+            for request in {row.request for row in self._batch.clear()}:
+                self._fail(request, error)
+
+    def _admit(self, batch: RunningBatch) -> None:
+        rows = self._choose(len(batch.rows))
+        if not rows:
+            return
+        try:
+            joining, failures = batch.read(rows)
+        except Exception as error:
+            # The running rows have not been touched yet, and go on.
+            log("Prompts could not be read: " + "".join(traceback.format_exception(error)))
+            for row in rows:
+                self._fail(row.request, error)
+            return
+        batch.join(joining)
+        self._settle(batch, failures, rows)
+
+    def _decode(self, batch: RunningBatch) -> None:
+        batch.drop([row.request.cancelled for row in batch.rows])
+        if batch.rows:
+            self._metrics.batch_rows.observe(len(batch.rows))
+            self._settle(batch, batch.step(), batch.rows)
+
+    def _choose(self, running: int) -> list[Row]:
+        """The next rows to admit, one of each waiting request in turn."""
+        self._waiting = deque(request for request in self._waiting if not request.cancelled)
+        newcomers = any(request.running == 0 for request in self._waiting)
+        free = self._max_batch - running
+        # Joining costs a pass of its own: not for one freed place at a time, unless somebody has nothing running.
+        if not newcomers and free < max(1, self._max_batch // 8):
+            return []
+        chosen: list[Row] = []
+        tokens, skipped = 0, 0
+        while self._waiting and skipped < len(self._waiting) and (not chosen or tokens < PREFILL_TOKENS):
+            request = self._waiting.popleft()
+            reserve = max(1, self._max_batch // 8) if request.running == 0 else 0
+            if len(chosen) >= free + reserve:
+                self._waiting.append(request)
+                skipped += 1
+                continue
+            row = request.queued.pop()
+            request.running += 1
+            tokens += len(row.prompt)
+            chosen.append(row)
+            skipped = 0
+            if request.queued:
+                self._waiting.append(request)
+        return chosen
+
+    def _settle(self, batch: RunningBatch, failures: list[RowFailed], stepped: list[Row]) -> None:
+        now = monotonic()
+        for failure in failures:
+            self._fail(failure.row.request, failure.cause)
+        for row in stepped:
+            if row.request.first_token_at is None:
+                row.request.first_token_at = now
+                self._metrics.first_token_s.observe(now - row.request.accepted_at)
+            if row.answer is not None:
+                self._finish(row)
+        batch.drop([row.answer is not None or row.request.cancelled for row in batch.rows])
+
+    def _finish(self, row: Row) -> None:
+        request, answer = row.request, row.answer
+        assert answer is not None
+        request.running -= 1
+        request.finished += 1
+        self._metrics.generated_tokens.add(answer.token_count)
+        if request.finished == len(request.rows) and not request.cancelled:
+            request.on_done([other.answer for other in request.rows if other.answer is not None])
+
+    def _fail(self, request: GenerationRequest, error: Exception) -> None:
+        if not request.cancelled:
+            request.cancelled = True
+            request.on_done(error)
+
+    def _encode(self) -> None:
+        """One batch of one request, then the next request's turn."""
+        if not self._encoding:
+            return
+        request = self._encoding.popleft()
+        if request.cancelled:
+            return
+        try:
+            done = request.encode_next_batch()
+        except Exception as error:
+            log("An embedding failed: " + "".join(traceback.format_exception(error)))
+            request.on_done(error)
+            return
+        if done:
+            request.on_done(None)
+        else:
+            self._encoding.append(request)
+
+    def _show(self) -> None:
+        self._metrics.running_rows.set(len(self._batch.rows) if self._batch else 0)
+        self._metrics.waiting_rows.set(sum(len(request.queued) for request in self._waiting))

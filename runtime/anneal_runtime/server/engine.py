@@ -1,0 +1,144 @@
+"""A loaded model and what the routes may ask of it. Loading imports torch: only ever on the decoding thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from anneal_runtime import model_source
+from anneal_runtime.settings import ServerSettings
+from anneal_runtime.tokenization import prompt_tokens
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from anneal_runtime.server.decoding.encoding import Encoder
+    from anneal_runtime.server.decoding.grammar import Grammars
+    from anneal_runtime.server.decoding.lora import AdapterRouter
+    from anneal_runtime.server.decoding.rows import Vocabulary
+    from anneal_runtime.server.decoding.scheduler import Scheduler
+    from anneal_runtime.server.metrics import EngineMetrics
+
+# all-MiniLM-L6-v2 was trained on 256 tokens a text, though its positions go further.
+EMBEDDER_TOKENS = 256
+PROBE_TEXT = "Question: What colour is it?\nAnswer: "
+
+
+@dataclass(frozen=True)
+class Generator:
+    """What only a causal model has."""
+
+    grammars: Grammars
+    router: AdapterRouter
+    vocabulary: Vocabulary
+
+
+@dataclass(frozen=True)
+class Engine:
+    name: str
+    kind: Literal["transformers", "embedder"]
+    context_length: int
+    tokenizer: PreTrainedTokenizerBase
+    encoder: Encoder
+    scheduler: Scheduler
+    generator: Generator | None
+    # A prompt for trying the model or an adapter out.
+    probe: list[int]
+
+    def prompt_tokens(self, texts: list[str]) -> list[list[int]]:
+        """Never an empty list: a text without tokens is its start (or end) token alone."""
+        start = self.tokenizer.bos_token_id
+        alone = [self.tokenizer.eos_token_id if start is None else start]
+        return [ids or alone for ids in prompt_tokens(self.tokenizer, texts)]
+
+    def encoder_tokens(self, texts: list[str]) -> list[list[int]]:
+        """As prompt_tokens, cut to what the model reads."""
+        if self.generator is not None:
+            return [ids[: self.context_length] for ids in self.prompt_tokens(texts)]
+        batch = self.tokenizer(texts, truncation=True, max_length=self.context_length)["input_ids"]
+        return cast(list[list[int]], batch)
+
+
+def load_engine(settings: ServerSettings, metrics: EngineMetrics) -> Engine:
+    """Raises ModelUnavailable."""
+    device = model_source.choose_device()
+    if settings.spec.engine == "embedder":
+        return _load_embedder(settings, metrics, device)
+    if settings.spec.engine == "transformers":
+        return _load_causal(settings, metrics, device)
+    raise model_source.ModelUnavailable(f"This server has no engine named {settings.spec.engine}.")
+
+
+def _load_causal(settings: ServerSettings, metrics: EngineMetrics, device: torch.device) -> Engine:
+    from anneal_runtime.server.decoding.batch import RunningBatch
+    from anneal_runtime.server.decoding.encoding import Encoder
+    from anneal_runtime.server.decoding.grammar import Grammars
+    from anneal_runtime.server.decoding.lora import AdapterRouter
+    from anneal_runtime.server.decoding.rows import Vocabulary
+    from anneal_runtime.server.decoding.scheduler import Scheduler
+
+    spec = settings.spec
+    loaded = model_source.load_causal_lm(model_source.locate(spec.source, settings.models_dir), device)
+    model, tokenizer = loaded.model, loaded.tokenizer
+    end_tokens = _end_tokens(model, tokenizer)
+    vocabulary = Vocabulary(tokenizer, frozenset(end_tokens))
+    router = AdapterRouter(model)
+    grammars = Grammars(tokenizer, model.config.get_text_config().vocab_size, end_tokens)
+    return Engine(
+        name=spec.name,
+        kind="transformers",
+        context_length=model_source.context_length(model, spec.context_length),
+        tokenizer=tokenizer,
+        encoder=Encoder(model.base_model, router),
+        scheduler=Scheduler(RunningBatch(model, router, grammars, vocabulary), spec.max_batch, metrics),
+        generator=Generator(grammars, router, vocabulary),
+        probe=prompt_tokens(tokenizer, [PROBE_TEXT])[0],
+    )
+
+
+def _load_embedder(settings: ServerSettings, metrics: EngineMetrics, device: torch.device) -> Engine:
+    import torch
+    from transformers import AutoModel
+    from transformers.utils import logging
+
+    from anneal_runtime.server.decoding.encoding import Encoder
+    from anneal_runtime.server.decoding.scheduler import Scheduler
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    spec = settings.spec
+    folder = _embedder_folder(spec.source, settings.models_dir)
+    try:
+        model = AutoModel.from_pretrained(folder, dtype=torch.float32, use_safetensors=True, local_files_only=True)
+        tokenizer = model_source.load_tokenizer(folder)
+    except (OSError, ValueError, KeyError) as error:
+        raise model_source.ModelUnavailable(f"The embedding model cannot be loaded: {error}") from error
+    return Engine(
+        name=spec.name,
+        kind="embedder",
+        context_length=model_source.context_length(model, spec.context_length or EMBEDDER_TOKENS),
+        tokenizer=tokenizer,
+        encoder=Encoder(model.to(device).eval()),
+        scheduler=Scheduler(None, spec.max_batch, metrics),
+        generator=None,
+        probe=prompt_tokens(tokenizer, [PROBE_TEXT])[0],
+    )
+
+
+def _embedder_folder(source: dict[str, Any], models_dir: Path) -> Path:
+    """`{"package"}` names an installed Python package that carries the model's files in its folder `model`."""
+    if "package" not in source:
+        return model_source.locate(source, models_dir)
+    found = find_spec(source["package"].replace("-", "_"))
+    if found is None or found.origin is None:
+        raise model_source.ModelUnavailable(f"The package {source['package']} is not installed.")
+    return Path(found.origin).parent / "model"
+
+
+def _end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    configured = model.generation_config.eos_token_id if model.generation_config is not None else None
+    ends = configured if isinstance(configured, list) else [configured]
+    return sorted({token for token in [*ends, tokenizer.eos_token_id] if token is not None})

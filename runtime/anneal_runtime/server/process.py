@@ -1,0 +1,143 @@
+"""The life of the server's process: socket, loading, readiness, and the exit code that says why it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from time import monotonic
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from anneal_runtime import __version__, exit_codes
+from anneal_runtime.internal_api import Fenced, InternalApi, Refused
+from anneal_runtime.log import log
+from anneal_runtime.model_source import ModelUnavailable, is_out_of_memory
+from anneal_runtime.retry import RetryPolicy, Unavailable
+from anneal_runtime.server.app import create_app
+from anneal_runtime.server.decoding.rows import SamplingParams
+from anneal_runtime.server.metrics import EngineMetrics
+from anneal_runtime.server.serving import Serving
+from anneal_runtime.server.work import encode, generate
+from anneal_runtime.settings import ServerSettings
+
+if TYPE_CHECKING:
+    from anneal_runtime.server.engine import Engine
+
+GRACE_S = 10
+REPORT_EVERY_S = 30.0
+REPORT_RETRY = RetryPolicy(give_up_after_s=20.0)
+FIRST_GENERATION = SamplingParams(max_tokens=4, temperature=0.0, top_p=1.0, seed=None, stop=())
+
+
+class ServerProcess:
+    def __init__(self, settings: ServerSettings) -> None:
+        self._settings = settings
+        self._started_at = monotonic()
+        self._metrics = EngineMetrics()
+        self._app = create_app(settings.token, self._metrics)
+        self._exit_code: int | None = None
+        self._socket = bind(settings.bind_host, settings.port)
+        config = uvicorn.Config(
+            self._app, lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_S
+        )
+        self._uvicorn = uvicorn.Server(config)
+
+    def run(self) -> int:
+        """Serves until told to end. The exit code."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+        asyncio.run(self._serve())
+        return exit_codes.TERMINATED if self._exit_code is None else self._exit_code
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._load_and_decode, name="decoding", daemon=True).start()
+        await self._uvicorn.serve(sockets=[self._socket])
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        """uvicorn ends gracefully on its own and then raises the signal again, which lands here."""
+        self._uvicorn.should_exit = True
+
+    def _end(self, code: int, *, at_once: bool = False) -> None:
+        if self._exit_code is None:
+            self._exit_code = code
+        self._uvicorn.force_exit = self._uvicorn.force_exit or at_once
+        self._uvicorn.should_exit = True
+
+    def _load_and_decode(self) -> None:
+        try:
+            from anneal_runtime.server.engine import load_engine
+
+            engine = load_engine(self._settings, self._metrics)
+            asyncio.run_coroutine_threadsafe(self._open(engine), self._loop)
+            engine.scheduler.run_forever()
+        except ModelUnavailable as error:
+            log(str(error))
+            self._end(exit_codes.MODEL_UNAVAILABLE)
+        except Exception as error:
+            log("The engine failed: " + "".join(traceback.format_exception(error)))
+            self._end(exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else exit_codes.CODE_ERROR)
+
+    async def _open(self, engine: Engine) -> None:
+        """One real answer, and only then open for all."""
+        from anneal_runtime.server.adapters import AdapterStore
+
+        try:
+            if engine.generator is None:
+                await encode(engine, [engine.probe], None)
+            else:
+                await generate(engine, [engine.probe], FIRST_GENERATION)
+            adapters = AdapterStore(engine, self._settings.work_dir / "adapters", self._metrics)
+        except Exception as error:
+            log("The first generation failed: " + "".join(traceback.format_exception(error)))
+            return self._end(exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else exit_codes.MODEL_UNAVAILABLE)
+        self._app.state.serving = Serving(engine, adapters, self._metrics)
+        ready_s = monotonic() - self._started_at
+        self._metrics.ready_s.set(ready_s)
+        log(f"{engine.name} is ready at {self._endpoint()} after {ready_s:.1f} s.")
+        threading.Thread(target=self._report_ready, name="readiness", daemon=True).start()
+
+    def _report_ready(self) -> None:
+        """Every 30 s, for as long as the server lives: Anneal may have forgotten, and its API may be away."""
+        api = InternalApi(self._settings.internal_url, self._settings.token, REPORT_RETRY)
+        while True:
+            try:
+                api.report_ready(self._endpoint(), engine=self._settings.spec.engine, version=__version__)
+            except Unavailable:
+                continue
+            except Fenced as error:
+                log(f"This server is not wanted any more: {error}")
+                return self._end(exit_codes.FENCED, at_once=True)
+            except Refused as error:
+                log(f"The readiness report was refused: {error}")
+                return self._end(exit_codes.CODE_ERROR)
+            time.sleep(REPORT_EVERY_S)
+
+    def _endpoint(self) -> str:
+        host, port = self._settings.advertise_host, self._socket.getsockname()[1]
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Bound before anything is loaded: the port is known, and a taken one ends the start at once."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((host, port))
+    listener.listen(1024)
+    return listener
+
+
+def leave(code: int) -> None:
+    """Without waiting for the decoding thread, which may be in the middle of a forward pass."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

@@ -1,0 +1,83 @@
+"""From the event loop to the decoding thread and back: work that stops when nobody waits for it any more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from anneal_runtime.server.decoding.rows import Answer, GenerationRequest, Row, SamplingParams
+
+if TYPE_CHECKING:
+    import numpy as np
+    from llguidance import LLMatcher
+    from numpy.typing import NDArray
+
+    from anneal_runtime.server.decoding.lora import Adapter
+    from anneal_runtime.server.engine import Engine
+
+T = TypeVar("T")
+
+
+async def generate(
+    engine: Engine,
+    prompts: list[list[int]],
+    params: SamplingParams,
+    *,
+    adapter: Adapter | None = None,
+    grammar: LLMatcher | None = None,
+) -> list[Answer]:
+    """One answer a prompt, in order. Every prompt must leave room in the context. Cancelling it stops its rows."""
+    answers, on_done = _future(list[Answer])
+    request = GenerationRequest(adapter, grammar, on_done)
+    for index, prompt in enumerate(prompts):
+        room = engine.context_length - len(prompt)
+        request.rows.append(Row(request, index, prompt, params, min(params.max_tokens, room)))
+    if not request.rows:
+        return []
+    # Longest first: later rows then join a batch that is already as wide as they are.
+    request.queued = sorted(request.rows, key=lambda row: len(row.prompt))
+    engine.scheduler.submit(request)
+    try:
+        return await answers
+    finally:
+        if not answers.done() or answers.cancelled():
+            engine.scheduler.cancel(request)
+
+
+async def encode(engine: Engine, texts: list[list[int]], adapter: Adapter | None) -> list[NDArray[np.float32]]:
+    """One vector a text, in order. Cancelling it stops the work."""
+    from anneal_runtime.server.decoding.encoding import EncodeRequest
+
+    if not texts:
+        return []
+    finished, on_done = _future(type(None))
+    request = EncodeRequest(engine.encoder, texts, adapter, on_done)
+    engine.scheduler.submit(request)
+    try:
+        await finished
+        return request.vectors
+    finally:
+        if not finished.done() or finished.cancelled():
+            engine.scheduler.cancel(request)
+
+
+def _future(_kind: type[T]) -> tuple[asyncio.Future[T], Callable[[T | Exception], None]]:
+    """A future and the function that settles it from another thread."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | Exception) -> None:
+        if future.done():
+            return
+        if isinstance(result, Exception):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
+
+    def on_done(result: T | Exception) -> None:
+        # The loop is closed when the server is on its way out: nobody waits then.
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, result)
+
+    return future, on_done
