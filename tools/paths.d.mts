@@ -2,6 +2,7 @@ export const root: string
 export const nodeBinary: string
 export const runtimeDir: string
 export const cacheDir: string
+export const invocationDir: string
 export interface ToolPaths {
   python: string
   postgresBinDir: string

@@ -11,7 +11,7 @@ export function startTimeOf(pid) {
     // The command's name, in brackets, may hold spaces: fields are counted after it. 0 is the state, 19 the start.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     if (fields[0] === 'Z' || fields[0] === 'X') return null
-    return `${bootId()}-${fields[19]}`
+    return `${bootId()} ${fields[19]}`
   } catch {
     return null
   }
@@ -95,7 +95,7 @@ function readOrNull(path) {
 
 let cachedBootId
 function bootId() {
-  return (cachedBootId ??= readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').slice(0, 8))
+  return (cachedBootId ??= readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim())
 }
 
 function startTimeByPs(pid) {

@@ -85,7 +85,7 @@ async function build(target) {
   })
   for (const name of Object.keys(servers)) {
     if (!existsSync(join(target, name)))
-      throw new SetupError(`go install left no ${name} in ${target}: ${readdirSync(target)}`)
+      throw new SetupError(`go install left no ${name} in ${target}: ${readdirSync(target).join(', ')}`)
   }
 }
 

@@ -1,0 +1,40 @@
+// The command line: anneal <command> [options]. Each command is a file in src/cli.
+import type { Command } from './cli/command.ts'
+import { demo } from './cli/demo.ts'
+import { commandHelp, generalHelp } from './cli/help.ts'
+import { start } from './cli/start.ts'
+import { stop } from './cli/stop.ts'
+import { UsageError } from './cli/usage-error.ts'
+
+const commands: Record<string, Command> = { start, stop, demo }
+
+process.exitCode = await main(process.argv.slice(2))
+
+async function main([name, ...args]: string[]): Promise<number> {
+  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+    console.log(generalHelp(commands))
+    return name === undefined ? 2 : 0
+  }
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (!command) return refuse(`There is no command "${name}".`, generalHelp(commands))
+  if (args.includes('--help') || args.includes('-h')) {
+    console.log(commandHelp(name, command))
+    return 0
+  }
+  try {
+    return await command.run(args)
+  } catch (error) {
+    if (isUsageError(error)) return refuse(error.message, commandHelp(name, command))
+    throw error
+  }
+}
+
+function isUsageError(error: unknown): error is Error {
+  const { code } = error as { code?: string }
+  return error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS') === true
+}
+
+function refuse(message: string, help: string): number {
+  console.error(`${message}\n\n${help}`)
+  return 2
+}

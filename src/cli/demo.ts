@@ -1,0 +1,35 @@
+import { parseArgs } from 'node:util'
+import type { Command } from './command.ts'
+import { createClient } from './demo/client.ts'
+import { compareModels, showTypedCompletion } from './demo/compare.ts'
+import { withStack } from './demo/running-stack.ts'
+import { followJob, submitSample } from './demo/training.ts'
+import { homeUsage, parseHome, parsePort } from './options.ts'
+
+export const demo: Command = {
+  summary: 'Fine-tunes the default base model on 40 sample rows and compares it with the base.',
+  usage: `[--home DIR] [--port N]
+
+${homeUsage}
+  --port N     port of the API if the demo has to start the service (default: any free one)
+
+Uses the service that runs on the data directory; otherwise starts one and stops it at the end.`,
+  async run(args) {
+    const { values } = parseArgs({ args, options: { home: { type: 'string' }, port: { type: 'string' } } })
+    const startedAt = performance.now()
+    const options = { home: parseHome(values.home), port: parsePort(values.port ?? '0') }
+    const exitCode = await withStack(options, async (connection, interrupted) => {
+      const client = createClient(connection, interrupted)
+      const { job, rows } = await submitSample(client, connection.baseModel)
+      const workflowUrl = `${connection.temporalUiUrl}/namespaces/default/workflows/fine-tune-${job.job_id}`
+      console.log(`\nTraining job ${job.job_id}; its workflow: ${workflowUrl}`)
+      const tunedModel = await followJob(client, job.job_id)
+      const passed = await compareModels(client, { base: connection.baseModel, tuned: tunedModel }, rows)
+      await showTypedCompletion(client, tunedModel)
+      console.log(`\nThe workflow in the Temporal UI (while the service runs): ${workflowUrl}`)
+      return passed ? 0 : 1
+    })
+    if (exitCode === 0) console.log(`Demo done in ${Math.round((performance.now() - startedAt) / 1000)} s.`)
+    return exitCode
+  },
+}

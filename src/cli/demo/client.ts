@@ -1,0 +1,47 @@
+// The demo knows the service by HTTP only, as any client does.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Connection } from '../../embedded/connection.ts'
+import { DemoError } from './demo-error.ts'
+
+const coldModelTimeoutMs = 180_000
+
+export type Client = {
+  get<T>(path: string): Promise<T>
+  post<T>(path: string, body?: unknown): Promise<T>
+  /** To a presigned URL, which carries its own permission. */
+  upload(url: string, bytes: Uint8Array<ArrayBuffer>): Promise<void>
+}
+
+export function createClient({ apiUrl, apiKey }: Connection, signal: AbortSignal): Client {
+  return {
+    get: (path) => request('GET', path),
+    post: (path, body) => request('POST', path, body),
+    upload: async (url, body) => {
+      const response = await fetch(url, { method: 'PUT', body, signal })
+      if (!response.ok) throw new DemoError(`The upload was refused: ${response.status} ${await response.text()}`)
+    },
+  }
+
+  /** Busy (503 with Retry-After: a model is starting) is asked again for three minutes. */
+  async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' }
+    for (const deadline = performance.now() + coldModelTimeoutMs; ;) {
+      const response = await fetch(apiUrl + path, {
+        method,
+        signal,
+        headers,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      if (response.ok) return (await response.json()) as T
+      const retryAfterSeconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+      if (Number.isNaN(retryAfterSeconds) || performance.now() > deadline) throw await refusal(method, path, response)
+      await response.body?.cancel()
+      await sleep(Math.max(retryAfterSeconds, 1) * 1000, undefined, { signal })
+    }
+  }
+}
+
+async function refusal(method: string, path: string, response: Response): Promise<DemoError> {
+  const problem = (await response.json().catch(() => ({}))) as { detail?: string }
+  return new DemoError(`${method} ${path} answered ${response.status}: ${problem.detail ?? 'no detail'}`)
+}

@@ -1,0 +1,2 @@
+/** Why the demo cannot go on, in a sentence. */
+export class DemoError extends Error {}

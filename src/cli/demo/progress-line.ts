@@ -1,0 +1,45 @@
+// On a terminal one line that is written over; elsewhere a line per state and per report of the trainer.
+
+export type TrainingStep = { step: number; loss: number; remaining_time: number }
+
+const barWidth = 30
+
+export function createProgressLine(maxSteps: number) {
+  const startedAt = performance.now()
+  let status = ''
+  let shown = ''
+  return { show, end }
+
+  function show(newStatus: string, history: TrainingStep[]) {
+    if (newStatus !== status) {
+      end()
+      status = newStatus
+      console.log(`${seconds(performance.now() - startedAt)}  ${status}`)
+    }
+    const latest = history.at(-1)
+    if (latest && status === 'TRAINING MODEL') print(describeStep(latest, maxSteps))
+  }
+
+  function print(text: string) {
+    if (text === shown) return
+    if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${text}`)
+    else console.log(text)
+    shown = text
+  }
+
+  /** Leaves the line as it is. */
+  function end() {
+    if (shown !== '' && process.stdout.isTTY) process.stdout.write('\n')
+    shown = ''
+  }
+}
+
+export function describeStep({ step, loss, remaining_time }: TrainingStep, maxSteps: number): string {
+  const filled = Math.round((Math.min(step, maxSteps) / maxSteps) * barWidth)
+  const bar = '█'.repeat(filled) + '░'.repeat(barWidth - filled)
+  return `         ${bar} step ${step}/${maxSteps}  loss ${loss.toFixed(3)}  ${Math.round(remaining_time)} s left`
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1).padStart(6)} s`
+}

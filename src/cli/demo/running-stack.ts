@@ -1,0 +1,70 @@
+// The stack the demo works on: the one that runs, or its own, which is gone when the demo ends.
+import { spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { readConnection, type Connection } from '../../embedded/connection.ts'
+import { describeHome, prepareHome, type Home } from '../../embedded/home.ts'
+import { lastLogLine } from '../../embedded/logs.ts'
+import { StartError } from '../../embedded/start-error.ts'
+import { stopStack } from '../../embedded/stop.ts'
+import { runningSupervisor } from '../../embedded/supervisor.ts'
+import { DemoError } from './demo-error.ts'
+
+const cli = fileURLToPath(new URL('../../cli.ts', import.meta.url))
+const pollMs = 100
+
+type Work = (connection: Connection, interrupted: AbortSignal) => Promise<number>
+
+export async function withStack({ home: dir, port }: { home: string; port: number }, work: Work): Promise<number> {
+  const interruption = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interruption.abort(signal))
+  const home = describeHome(dir)
+  let startedHere = false
+  try {
+    prepareHome(home)
+    const running = runningSupervisor(home) ? readConnection(home) : null
+    if (running) console.log(`Using the service that runs in ${home.dir} (${running.apiUrl}).`)
+    startedHere = !running
+    const connection = running ?? (await startStack(home, port, interruption.signal))
+    return await work(connection, interruption.signal)
+  } catch (error) {
+    return report(error, interruption.signal)
+  } finally {
+    if (startedHere) {
+      console.log('Stopping the service that the demo started.')
+      await stopStack(home.dir, () => {})
+    }
+  }
+}
+
+async function startStack(home: Home, port: number, interrupted: AbortSignal): Promise<Connection> {
+  const logPath = home.log('supervisor')
+  console.log(`Starting the service in ${home.dir} (log: ${logPath}).`)
+  const startedAt = performance.now()
+  const log = openSync(logPath, 'a', 0o600)
+  const supervisor = spawn(process.execPath, [cli, 'start', '--home', home.dir, '--port', String(port)], {
+    detached: true,
+    stdio: ['ignore', log, log],
+  })
+  closeSync(log)
+  for (;;) {
+    const connection = runningSupervisor(home) ? readConnection(home) : null
+    if (connection) {
+      console.log(`Ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s: ${connection.apiUrl}`)
+      return connection
+    }
+    if (supervisor.exitCode !== null || supervisor.signalCode !== null) throw new DemoError(lastLogLine(logPath))
+    await sleep(pollMs, undefined, { signal: interrupted })
+  }
+}
+
+function report(error: unknown, interrupted: AbortSignal): number {
+  if (interrupted.aborted) {
+    console.error(`\nInterrupted by ${interrupted.reason}.`)
+    return 130
+  }
+  const isExpected = error instanceof DemoError || error instanceof StartError
+  console.error(isExpected ? `\nThe demo failed: ${error.message}` : error)
+  return 1
+}

@@ -1,0 +1,49 @@
+// HOME/connection.json: everything a client needs, there only while the stack is ready.
+import type { ProcessName } from './child.ts'
+import { readJson, remove, writePrivately, type Home } from './home.ts'
+import type { Secrets } from './secrets.ts'
+import { bucket, type Addresses } from './services.ts'
+
+export type Connection = {
+  apiUrl: string
+  internalUrl: string
+  apiKey: string
+  baseModel: string
+  temporalAddress: string
+  temporalUiUrl: string
+  databaseUrl: string
+  s3: { endpoint: string; bucket: string; accessKey: string; secretKey: string }
+  processes: Record<ProcessName, number>
+}
+
+export function writeConnection(
+  home: Home,
+  at: Addresses,
+  secrets: Secrets,
+  baseModel: string,
+  processes: Connection['processes'],
+): void {
+  const { apiUrl, internalUrl, temporalAddress, temporalUiUrl, databaseUrl, s3Endpoint } = at
+  const s3 = { endpoint: s3Endpoint, bucket, accessKey: secrets.s3AccessKey, secretKey: secrets.s3SecretKey }
+  const { apiKey } = secrets
+  const connection = {
+    apiUrl,
+    internalUrl,
+    apiKey,
+    baseModel,
+    temporalAddress,
+    temporalUiUrl,
+    databaseUrl,
+    s3,
+    processes,
+  }
+  writePrivately(home.connection, connection satisfies Connection)
+}
+
+export function readConnection(home: Home): Connection | null {
+  return readJson<Connection>(home.connection)
+}
+
+export function removeConnection(home: Home): void {
+  remove(home.connection)
+}

@@ -1,0 +1,60 @@
+// The api and the worker: our own two processes and what they are told.
+import { join } from 'node:path'
+import { root, runtimeDir, toolPaths } from '../../tools/paths.mjs'
+import type { Home } from './home.ts'
+import type { Ports } from './ports.ts'
+import type { Secrets } from './secrets.ts'
+
+export const bucket = 'anneal'
+export const region = 'us-east-1'
+
+export type Addresses = {
+  apiUrl: string
+  internalUrl: string
+  temporalAddress: string
+  temporalUiUrl: string
+  databaseUrl: string
+  s3Endpoint: string
+}
+
+/** Entry points, relative to the repository. */
+export type Services = { api: string; worker: string }
+export const ownServices: Services = { api: join(root, 'src/api.ts'), worker: join(root, 'src/worker.ts') }
+
+export const serviceDefaults = {
+  ANNEAL_CATALOGUE: join(root, 'models.json'),
+  ANNEAL_MODELS_DIR: root,
+  ANNEAL_COMPUTE: 'local',
+  ANNEAL_WARM_MODELS: '1',
+}
+
+/** What the person set wins over the defaults, never over what has to fit the other processes. */
+export function serviceEnvironment(home: Home, ports: Ports, secrets: Secrets, at: Addresses): NodeJS.ProcessEnv {
+  return {
+    ...serviceDefaults,
+    ...environment(),
+    DATABASE_URL: at.databaseUrl,
+    TEMPORAL_ADDRESS: at.temporalAddress,
+    TEMPORAL_NAMESPACE: 'default',
+    TEMPORAL_UI_URL: at.temporalUiUrl,
+    S3_ENDPOINT: at.s3Endpoint,
+    S3_REGION: region,
+    S3_BUCKET: bucket,
+    S3_ACCESS_KEY: secrets.s3AccessKey,
+    S3_SECRET_KEY: secrets.s3SecretKey,
+    ANNEAL_PORT: String(ports.api),
+    ANNEAL_INTERNAL_PORT: String(ports.internal),
+    ANNEAL_INTERNAL_URL: at.internalUrl,
+    ANNEAL_PUBLIC_URL: at.apiUrl,
+    ANNEAL_SECRET: secrets.signingSecret,
+    ANNEAL_BOOTSTRAP_API_KEY: secrets.apiKey,
+    ANNEAL_HOME: home.dir,
+    ANNEAL_PYTHON: toolPaths().python,
+    ANNEAL_PYTHONPATH: runtimeDir,
+  }
+}
+
+/** The person's own environment without what npm adds to it. */
+export function environment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)))
+}

@@ -1,0 +1,139 @@
+// The servers in the order in which they need each other, and their orderly end.
+import { readFileSync } from 'node:fs'
+import { nodeBinary } from '../../tools/paths.mjs'
+import { parseCatalogue } from '../domain/catalogue.ts'
+import { answers200 } from './answers.ts'
+import { createChild, processNames, type Child, type ChildSpec, type ProcessName } from './child.ts'
+import { removeConnection, writeConnection } from './connection.ts'
+import type { Home } from './home.ts'
+import { endLeftovers, forgetChildren, leftovers, recordChildren } from './leftovers.ts'
+import { rotateLog } from './logs.ts'
+import { migrate } from './migrations.ts'
+import { choosePorts, type Ports } from './ports.ts'
+import { preparePostgres } from './postgres.ts'
+import { endRuns } from './runs.ts'
+import { prepareObjectStore } from './s3.ts'
+import { loadSecrets, type Secrets } from './secrets.ts'
+import { environment, serviceDefaults, serviceEnvironment, type Addresses, type Services } from './services.ts'
+import { StartError } from './start-error.ts'
+import { prepareTemporal } from './temporal.ts'
+
+export type StackOptions = { home: Home; port: number; services: Services; say: (text: string) => void }
+export type Stack = { start(): Promise<Addresses>; stop(): Promise<void> }
+
+export function createStack({ home, port, services, say }: StackOptions): Stack {
+  const children = new Map<ProcessName, Child>()
+  const interruption = new AbortController()
+  let publish = () => {}
+  let starting: Promise<Addresses> | undefined
+  return { start: () => (starting ??= start()), stop }
+
+  async function start(): Promise<Addresses> {
+    const found = leftovers(home).map(([name]) => name)
+    if (found.length > 0) say(`ending what a killed supervisor left: ${found.join(', ')}`)
+    await endLeftovers(home)
+    const secrets = loadSecrets(home)
+    const ports = await choosePorts(home, port, say)
+    const addresses = await startServers(secrets, ports)
+    await startServices(secrets, ports, addresses)
+    const baseModel = readBaseModel()
+    publish = () => {
+      const pids = processNames.map((name) => [name, children.get(name)?.identity?.pid ?? 0])
+      writeConnection(home, addresses, secrets, baseModel, Object.fromEntries(pids))
+    }
+    publish()
+    return addresses
+  }
+
+  async function startServers(secrets: Secrets, ports: Ports): Promise<Addresses> {
+    const env = environment()
+    const temporal = prepareTemporal(home, ports)
+    const s3 = prepareObjectStore(home, ports.s3, secrets, env)
+    const startPostgres = async () => {
+      const { databaseUrl, ...postgres } = await preparePostgres(
+        home,
+        ports.postgres,
+        secrets.databasePassword,
+        interruption.signal,
+      )
+      await launch({ name: 'postgres', env, ...postgres })
+      await migrate(databaseUrl, interruption.signal)
+      return databaseUrl
+    }
+    const [databaseUrl] = await Promise.all([
+      startPostgres(),
+      launch({ name: 'temporal', env, ...temporal }),
+      launch({ name: 's3', ...s3 }),
+    ])
+    return {
+      apiUrl: `http://127.0.0.1:${ports.api}`,
+      internalUrl: `http://127.0.0.1:${ports.internal}`,
+      temporalAddress: temporal.address,
+      temporalUiUrl: temporal.uiUrl,
+      databaseUrl,
+      s3Endpoint: s3.endpoint,
+    }
+  }
+
+  async function startServices(secrets: Secrets, ports: Ports, at: Addresses) {
+    const env = serviceEnvironment(home, ports, secrets, at)
+    const isReady = () => answers200(`${at.apiUrl}/readyz`)
+    const names = ['api', 'worker'] as const
+    // The api says ready once the worker is there, so both wait for the same answer.
+    const starting = names.map((name) =>
+      launch({ name, command: nodeBinary, args: [services[name]], env, answers: isReady, pollMs: 120 }),
+    )
+    await Promise.all(starting)
+  }
+
+  async function launch(spec: Omit<ChildSpec, 'logPath'>) {
+    if (interruption.signal.aborted) throw new StartError('The start was interrupted.')
+    const logPath = home.log(spec.name)
+    rotateLog(logPath)
+    const child = createChild({ ...spec, logPath }, say, onPid)
+    children.set(spec.name, child)
+    const startedAt = performance.now()
+    child.start()
+    await child.whenReady()
+    say(`${spec.name.padEnd(9)} ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
+  }
+
+  function onPid() {
+    try {
+      recordChildren(home, [...children.values()])
+      publish()
+    } catch (error) {
+      // A full disk: the server runs all the same, and the next start of one writes it down.
+      say(`the new process ids cannot be written: ${(error as Error).message}`)
+    }
+  }
+
+  async function stop() {
+    interruption.abort()
+    publish = () => {}
+    removeConnection(home)
+    await endStack(home, say, (names) =>
+      Promise.all(names.map((name) => children.get(name)?.stop() ?? Promise.resolve())),
+    )
+    await Promise.allSettled([starting])
+  }
+}
+
+/** Runs need the api, the object store and the database for their last checkpoint; the worker would start new ones. */
+export async function endStack(
+  home: Home,
+  say: (text: string) => void,
+  end: (names: readonly ProcessName[]) => Promise<unknown> = (names) => endLeftovers(home, names),
+): Promise<void> {
+  await end(['worker'])
+  await endRuns(home, say)
+  await end(['api'])
+  await end(['temporal', 's3'])
+  await end(['postgres'])
+  forgetChildren(home)
+}
+
+function readBaseModel(): string {
+  const path = environment().ANNEAL_CATALOGUE ?? serviceDefaults.ANNEAL_CATALOGUE
+  return parseCatalogue(JSON.parse(readFileSync(path, 'utf8'))).defaultCompletionModel.name
+}

@@ -1,0 +1,43 @@
+// `npm stop`: asks the supervisor, or cleans up after one that was killed.
+import { existsSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isAlive, releaseLock, takeLock, type ProcessIdentity } from '../../tools/pid-lock.mjs'
+import { sendSignal } from './end-process.ts'
+import { describeHome, type Home } from './home.ts'
+import { leftovers } from './leftovers.ts'
+import { removeConnection } from './connection.ts'
+import { endStack } from './stack.ts'
+import { StartError } from './start-error.ts'
+
+const pollMs = 50
+/** Longer than every server's own time limit together. */
+const timeoutMs = 120_000
+
+/** Resolves once nothing of the stack runs. True when something did. */
+export async function stopStack(dir: string, say: (text: string) => void): Promise<boolean> {
+  const home = describeHome(dir)
+  if (!existsSync(home.dir)) return false
+  const owner = takeLock(home.lock)
+  if (owner) return stopSupervisor(owner)
+  try {
+    return await endOrphans(home, say)
+  } finally {
+    releaseLock(home.lock)
+  }
+}
+
+async function stopSupervisor(owner: ProcessIdentity): Promise<true> {
+  sendSignal(owner, 'SIGTERM')
+  for (const deadline = performance.now() + timeoutMs; isAlive(owner); await sleep(pollMs)) {
+    if (performance.now() > deadline) throw new StartError(`The supervisor (pid ${owner.pid}) does not stop.`)
+  }
+  return true
+}
+
+async function endOrphans(home: Home, say: (text: string) => void): Promise<boolean> {
+  const found = leftovers(home).map(([name]) => name)
+  if (found.length > 0) say(`ending what a killed supervisor left: ${found.join(', ')}`)
+  removeConnection(home)
+  await endStack(home, say)
+  return found.length > 0
+}
