@@ -5,16 +5,25 @@ import { dirname } from 'node:path'
 import type { Home } from './home.ts'
 import { StartError } from './start-error.ts'
 
-/** `prefix` goes before the command; it is replaced by the command, so the pid is the server's own. */
-export type DatabaseUser = { prefix: string[]; user?: { uid: number; gid: number } | undefined }
+type Command = { command: string; args: string[] }
+
+export type DatabaseUser = {
+  /** The command that runs a program as this user; its pid is the program's own, for unshare is replaced by it. */
+  wrap: (program: string, args: string[]) => Command
+  user?: { uid: number; gid: number }
+}
 
 const nobody = { uid: 65534, gid: 65534 }
-const namespace = ['unshare', '--user', '--map-user=1000', '--map-group=1000']
+const direct = (command: string, args: string[]): Command => ({ command, args })
+const inNamespace = (program: string, args: string[]): Command => ({
+  command: 'unshare',
+  args: ['--user', '--map-user=1000', '--map-group=1000', program, ...args],
+})
 
 export function chooseDatabaseUser(home: Home, postgres: string): DatabaseUser {
-  if (process.getuid?.() !== 0) return { prefix: [] }
-  const [command = '', ...args] = namespace
-  if (spawnSync(command, [...args, postgres, '--version']).status === 0) return { prefix: namespace }
+  if (process.getuid?.() !== 0) return { wrap: direct }
+  const { command, args } = inNamespace(postgres, ['--version'])
+  if (spawnSync(command, args).status === 0) return { wrap: inNamespace }
   return asNobody(home, postgres)
 }
 
@@ -29,5 +38,5 @@ export function asNobody(home: Home, postgres: string): DatabaseUser {
         'Start as another user, or move the data (--home) and the cache (ANNEAL_CACHE_DIR) to where every user may go.',
     )
   }
-  return { prefix: [], user: nobody }
+  return { wrap: direct, user: nobody }
 }

@@ -36,7 +36,7 @@ export async function preparePostgres(
     '-c',
     'log_checkpoints=off',
   ]
-  const [command, ...args] = [...runAs.prefix, bin('postgres'), '-D', home.postgres, ...settings]
+  const { command, args } = runAs.wrap(bin('postgres'), ['-D', home.postgres, ...settings])
   return { command, args, user: runAs.user, databaseUrl: url(role), answers: () => answers(url('postgres')) }
 }
 
@@ -45,7 +45,7 @@ async function createCluster(
   home: Home,
   initdb: string,
   password: string,
-  { prefix, user }: DatabaseUser,
+  { wrap, user }: DatabaseUser,
   signal: AbortSignal,
 ) {
   const temporary = `${home.postgres}.tmp`
@@ -55,7 +55,7 @@ async function createCluster(
   writeFileSync(passwordFile, password, { mode: 0o600 })
   if (user) for (const path of [temporary, passwordFile]) chownSync(path, user.uid, user.gid)
   const login = ['-U', role, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`]
-  const [command, ...args] = [...prefix, initdb, '-D', temporary, ...login, '-E', 'UTF8', '--locale=C']
+  const { command, args } = wrap(initdb, ['-D', temporary, ...login, '-E', 'UTF8', '--locale=C'])
   try {
     await promisify(execFile)(command, args, { ...user, cwd: home.dir, signal })
   } catch (error) {

@@ -47,7 +47,7 @@ export function createStack({ home, port, services, say }: StackOptions): Stack 
 
   async function startServers(secrets: Secrets, ports: Ports): Promise<Addresses> {
     const env = environment()
-    const temporal = prepareTemporal(home, ports)
+    const { address: temporalAddress, uiUrl: temporalUiUrl, keepHistories, ...temporal } = prepareTemporal(home, ports)
     const s3 = prepareObjectStore(home, ports.s3, secrets, env)
     const startPostgres = async () => {
       const { databaseUrl, ...postgres } = await preparePostgres(
@@ -62,14 +62,14 @@ export function createStack({ home, port, services, say }: StackOptions): Stack 
     }
     const [databaseUrl] = await Promise.all([
       startPostgres(),
-      launch({ name: 'temporal', env, ...temporal }),
+      launch({ name: 'temporal', env, ...temporal }).then(keepHistories),
       launch({ name: 's3', ...s3 }),
     ])
     return {
       apiUrl: `http://127.0.0.1:${ports.api}`,
       internalUrl: `http://127.0.0.1:${ports.internal}`,
-      temporalAddress: temporal.address,
-      temporalUiUrl: temporal.uiUrl,
+      temporalAddress,
+      temporalUiUrl,
       databaseUrl,
       s3Endpoint: s3.endpoint,
     }

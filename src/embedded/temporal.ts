@@ -6,6 +6,7 @@ import { answers200 } from './answers.ts'
 import type { ChildSpec } from './child.ts'
 import type { Home } from './home.ts'
 import type { Ports } from './ports.ts'
+import { StartError } from './start-error.ts'
 
 /** What workflows can be found by in the UI; the worker sets them. */
 const searchAttributes = {
@@ -18,7 +19,13 @@ const searchAttributes = {
 // Write-ahead log: four times the speed of SQLite's default, and a kill -9 loses nothing either way.
 const pragmas = ['journal_mode=wal', 'synchronous=normal']
 
-export type Temporal = Pick<ChildSpec, 'command' | 'args' | 'answers'> & { address: string; uiUrl: string }
+const retentionDays = 30
+
+export type Temporal = Pick<ChildSpec, 'command' | 'args' | 'answers'> & {
+  address: string
+  uiUrl: string
+  keepHistories: () => Promise<void>
+}
 
 export function prepareTemporal(home: Home, ports: Ports): Temporal {
   mkdirSync(home.temporal, { recursive: true, mode: 0o700 })
@@ -35,6 +42,7 @@ export function prepareTemporal(home: Home, ports: Ports): Temporal {
     ...pragmas.flatMap((pragma) => ['--sqlite-pragma', pragma]),
     ...Object.entries(searchAttributes).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
   ]
+  const httpUrl = `http://127.0.0.1:${ports.temporalHttp}`
   const uiUrl = `http://127.0.0.1:${ports.temporalUi}`
   return {
     command: toolPaths().temporal,
@@ -43,5 +51,18 @@ export function prepareTemporal(home: Home, ports: Ports): Temporal {
     uiUrl,
     // Through the UI to the front end and its database: all three are up.
     answers: () => answers200(`${uiUrl}/api/v1/namespaces/default`),
+    keepHistories: () => keepHistories(httpUrl),
   }
+}
+
+/** The development server forgets a workflow a day after its end; people look at last week's jobs. */
+async function keepHistories(httpUrl: string): Promise<void> {
+  const response = await fetch(`${httpUrl}/api/v1/namespaces/default/update`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ config: { workflowExecutionRetentionTtl: `${retentionDays * 86_400}s` } }),
+    signal: AbortSignal.timeout(5_000),
+  })
+  if (!response.ok)
+    throw new StartError(`Temporal refuses to keep histories for ${retentionDays} days: ${await response.text()}`)
 }

@@ -1,0 +1,212 @@
+// What the embedded stack promises, on real Postgres, Temporal and S3; only api and worker are stand-ins.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { stopStack } from '../../src/embedded/stop.ts'
+import { identify } from '../../tools/pid-lock.mjs'
+import {
+  answers,
+  eventually,
+  isRunning,
+  makeHome,
+  processesOf,
+  query,
+  readConnection,
+  startStack,
+  whenReady,
+  type StackProcess,
+} from './support/stack-process.ts'
+
+describe('the supervisor', () => {
+  const home = makeHome()
+  let stack: StackProcess
+
+  before(async () => {
+    stack = startStack(home.dir)
+    await whenReady(home.dir, stack)
+  })
+  after(async () => {
+    await stopStack(home.dir, () => {})
+    home.remove()
+  })
+
+  const connection = () => readConnection(home.dir) ?? assert.fail('connection.json is missing')
+
+  test('is ready with a private connection.json that names every address and process', async () => {
+    assert.deepEqual(Object.keys(connection()), [
+      ...['apiUrl', 'internalUrl', 'apiKey', 'baseModel', 'temporalAddress', 'temporalUiUrl', 'databaseUrl', 's3'],
+      'processes',
+    ])
+    assert.equal(statSync(join(home.dir, 'connection.json')).mode & 0o777, 0o600)
+    assert.match(connection().apiKey, /^ank_[0-9a-f]{16}_[A-Za-z0-9_-]{43}$/)
+    assert.ok(await answers(`${connection().apiUrl}/readyz`))
+    for (const pid of Object.values(connection().processes)) assert.ok(isRunning(pid))
+  })
+
+  test('has a database with the schema of the migrations and pgvector, behind a password', async () => {
+    const url = connection().databaseUrl
+    const [row] = await query<{ distance: number }>(url, `SELECT '[1,0]'::vector <-> '[0,0]'::vector AS distance`)
+    assert.equal(row?.distance, 1)
+    assert.equal((await query(url, 'SELECT FROM training_jobs')).length, 0)
+    const wrong = Object.assign(new URL(url), { password: 'wrong' }).href
+    await assert.rejects(query(wrong, 'SELECT 1'), /password authentication failed/)
+  })
+
+  test('registers the search attributes of the workflows', async () => {
+    const response = await fetch(`${connection().temporalUiUrl}/api/v1/namespaces/default/search-attributes`)
+    const { customAttributes } = (await response.json()) as { customAttributes: Record<string, string> }
+    for (const name of ['AnnealAccount', 'AnnealBaseModel', 'AnnealStatus', 'AnnealReason', 'AnnealAttempt']) {
+      assert.ok(name in customAttributes, name)
+    }
+  })
+
+  test('keeps the workflows of ended jobs for a month', async () => {
+    const response = await fetch(`${connection().temporalUiUrl}/api/v1/namespaces/default`)
+    const { config } = (await response.json()) as { config: { workflowExecutionRetentionTtl: string } }
+    assert.equal(config.workflowExecutionRetentionTtl, `${30 * 86_400}s`)
+  })
+
+  test('a second start on the same home names the addresses and exits 0', async () => {
+    const second = startStack(home.dir)
+    assert.equal(await second.exited, 0)
+    assert.match(second.output(), /already runs/)
+    assert.ok(second.output().includes(connection().apiUrl))
+  })
+
+  for (const name of ['api', 'worker', 's3', 'temporal', 'postgres'] as const) {
+    test(`starts ${name} again after kill -9, under a pid that connection.json then has`, async () => {
+      const before = connection()
+      process.kill(before.processes[name], 'SIGKILL')
+      const now = await eventually(() => {
+        const found = connection()
+        return found.processes[name] !== before.processes[name] && isRunning(found.processes[name]) && found
+      })
+      assert.ok(!isRunning(before.processes[name]))
+      assert.deepEqual({ ...now, processes: null }, { ...before, processes: null })
+      await eventually(() => answers(`${now.apiUrl}/readyz`))
+    })
+  }
+
+  test('after kill -9 of the supervisor alone, the next start ends what it left and goes on', async () => {
+    const before = connection()
+    stack.process.kill('SIGKILL')
+    await stack.exited
+    stack = startStack(home.dir)
+    const now = await whenReady(home.dir, stack)
+    assert.match(stack.output(), /ending what a killed supervisor left/)
+    for (const pid of Object.values(before.processes)) assert.ok(!isRunning(pid))
+    assert.deepEqual({ ...now, processes: null }, { ...before, processes: null })
+  })
+
+  test('after kill -9 of everything, the next start has all data', async () => {
+    const { databaseUrl, processes } = connection()
+    await query(databaseUrl, 'CREATE TABLE kept AS SELECT 42 AS answer')
+    stack.process.kill('SIGKILL')
+    for (const pid of Object.values(processes)) process.kill(pid, 'SIGKILL')
+    await stack.exited
+    stack = startStack(home.dir)
+    await whenReady(home.dir, stack)
+    assert.deepEqual(await query(databaseUrl, 'SELECT answer FROM kept'), [{ answer: 42 }])
+  })
+
+  test('takes a new port for a server whose kept one is taken by another program', async () => {
+    const kept = JSON.parse(readFileSync(join(home.dir, 'ports.json'), 'utf8')) as { s3: number; internal: number }
+    assert.ok(await stopStack(home.dir, () => {}))
+    const stranger = createServer().listen(kept.s3, '127.0.0.1')
+    await once(stranger, 'listening')
+    stack = startStack(home.dir)
+    const now = await whenReady(home.dir, stack)
+    stranger.close()
+    assert.match(stack.output(), new RegExp(`port ${kept.s3} \\(s3\\) is in use`))
+    assert.notEqual(now.s3.endpoint, `http://127.0.0.1:${kept.s3}`)
+    assert.equal(now.internalUrl, `http://127.0.0.1:${kept.internal}`)
+  })
+
+  test('SIGTERM ends every process, runs included, and removes connection.json', async () => {
+    const run = await startRun(home.dir)
+    const exited = once(run, 'exit')
+    stack.process.kill('SIGTERM')
+    assert.equal(await stack.exited, 0)
+    assert.deepEqual(await exited, [143, null])
+    assert.equal(readConnection(home.dir), null)
+    assert.deepEqual(processesOf(home.dir), [])
+    for (const file of ['anneal.lock', 'children.json']) assert.ok(!existsSync(join(home.dir, file)), file)
+  })
+
+  test('a lock of a process that is gone, even one whose pid another process has now, holds nothing up', async () => {
+    const reused = { ...identify(process.pid), startTime: 'an earlier boot 1' }
+    writeFileSync(join(home.dir, 'anneal.lock'), JSON.stringify(reused))
+    stack = startStack(home.dir)
+    await whenReady(home.dir, stack)
+  })
+})
+
+describe('a start that cannot succeed', () => {
+  test('says that the port is in use, exits 1, and leaves nothing that the next start trips over', async () => {
+    const home = makeHome()
+    const stranger = createServer().listen(0, '127.0.0.1')
+    await once(stranger, 'listening')
+    const { port } = stranger.address() as { port: number }
+    const refused = startStack(home.dir, port)
+    assert.equal(await refused.exited, 1)
+    assert.match(refused.output(), new RegExp(`Port ${port} is in use`))
+    assert.deepEqual(processesOf(home.dir), [])
+    stranger.close()
+    await once(stranger, 'close')
+    const stack = startStack(home.dir, port)
+    await whenReady(home.dir, stack)
+    stack.process.kill('SIGINT')
+    assert.equal(await stack.exited, 0)
+    home.remove()
+  })
+
+  test('says that the data directory cannot be used', async () => {
+    const home = makeHome()
+    const file = join(home.dir, 'a-file')
+    writeFileSync(file, '')
+    const refused = startStack(join(file, 'home'))
+    assert.equal(await refused.exited, 1)
+    assert.match(refused.output(), /data directory .* cannot be used/)
+    assert.equal(refused.output().trim().split('\n').length, 1)
+    home.remove()
+  })
+
+  test('interrupted in the middle of its first start, it ends everything and can start again', async () => {
+    const home = makeHome()
+    const interrupted = startStack(home.dir)
+    await eventually(() => existsSync(join(home.dir, 'postgres.tmp')) || existsSync(join(home.dir, 'postgres')))
+    interrupted.process.kill('SIGTERM')
+    assert.equal(await interrupted.exited, 0)
+    assert.deepEqual(processesOf(home.dir), [])
+    const stack = startStack(home.dir)
+    await whenReady(home.dir, stack)
+    stack.process.kill('SIGTERM')
+    assert.equal(await stack.exited, 0)
+    home.remove()
+  })
+})
+
+test('npm stop on a home where nothing runs says so', async () => {
+  const home = makeHome()
+  assert.equal(await stopStack(home.dir, () => {}), false)
+  assert.equal(await stopStack(join(home.dir, 'never-made'), () => {}), false)
+  home.remove()
+})
+
+/** As src/compute/local leaves one: a process that leads its group, with its files in HOME/runs/<name>. */
+async function startRun(home: string) {
+  const folder = join(home, 'runs/ft-1-a1')
+  await mkdir(folder, { recursive: true })
+  const checkpointing = `trap 'exit 143' TERM; echo ready; while :; do sleep 0.05; done`
+  const run = spawn('sh', ['-c', checkpointing], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
+  await once(run.stdout, 'data')
+  const { pid, startTime } = identify(run.pid ?? 0)
+  writeFileSync(join(folder, 'pid'), String(pid))
+  writeFileSync(join(folder, 'pid.started'), startTime)
+  return run
+}

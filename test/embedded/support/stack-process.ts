@@ -1,0 +1,84 @@
+// Starts the real supervisor with real servers in a process of its own, and looks at it from outside.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { startTimeOf } from '../../../tools/pid-lock.mjs'
+import type { Connection } from '../../../src/embedded/connection.ts'
+
+const startScript = `${import.meta.dirname}/start.ts`
+
+export type StackProcess = { process: ChildProcess; output: () => string; exited: Promise<number | null> }
+
+export function makeHome() {
+  const dir = mkdtempSync(join(tmpdir(), 'anneal-embedded-'))
+  return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) }
+}
+
+export function startStack(home: string, port = 0): StackProcess {
+  const child = spawn(process.execPath, [startScript, home, String(port)], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += String(chunk)))
+  return { process: child, output: () => text, exited: once(child, 'close').then(([code]) => code as number | null) }
+}
+
+export function readConnection(home: string): Connection | null {
+  const path = join(home, 'connection.json')
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Connection) : null
+}
+
+export async function whenReady(home: string, stack: StackProcess): Promise<Connection> {
+  return eventually(() => {
+    if (stack.process.exitCode !== null) throw new Error(`The supervisor ended: ${stack.output()}`)
+    return stack.output().includes('Ready in') ? readConnection(home) : null
+  })
+}
+
+export async function eventually<T>(look: () => T | null | undefined | false | Promise<T | null | undefined | false>) {
+  for (const deadline = performance.now() + 30_000; performance.now() < deadline; await sleep(50)) {
+    const seen = await look()
+    if (seen) return seen
+  }
+  throw new Error('It did not happen within 30 s')
+}
+
+export function isRunning(pid: number): boolean {
+  return startTimeOf(pid) !== null
+}
+
+/** Every process with this directory on its command line or in its environment, except the one that asks. */
+export function processesOf(home: string): number[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry) && Number(entry) !== process.pid)
+    .map(Number)
+    .filter((pid) => isRunning(pid) && ['cmdline', 'environ'].some((file) => readProc(pid, file).includes(home)))
+}
+
+export async function query<T extends object>(databaseUrl: string, sql: string): Promise<T[]> {
+  const client = new Client({ connectionString: databaseUrl })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return (await client.query<T>(sql)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+export async function answers(url: string): Promise<boolean> {
+  return fetch(url).then(
+    (response) => response.status === 200,
+    () => false,
+  )
+}
+
+function readProc(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return ''
+  }
+}
