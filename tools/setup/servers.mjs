@@ -1,6 +1,6 @@
 // The two servers that no npm or Python package carries: temporal (with its UI) and versitygw (S3).
 // Order: a variable, the PATH, the per-user cache, the projects' own releases, a build from source with Go.
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { digest, isExecutable, readRecord, root, stepKeys } from '../paths.mjs'
 import { cached } from './cache.mjs'
@@ -60,6 +60,8 @@ async function obtain(target) {
     for (const [name, { version }] of Object.entries(servers)) await fetchRelease(name, version, target)
   } catch (error) {
     say('servers', `no release can be downloaded here (${error.cause?.code ?? error.message}); building from source`)
+    rmSync(target, { recursive: true })
+    mkdirSync(target)
     await build(target)
   }
 }
