@@ -1,5 +1,5 @@
 // Entries of the per-user cache: made under another name, renamed when whole, one process at a time.
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { releaseLock, takeLock } from '../pid-lock.mjs'
@@ -14,9 +14,12 @@ export async function cached(step, name, make) {
   if (existsSync(path)) return path
   return withLock(step, `${path}.lock`, async () => {
     if (existsSync(path)) return path
-    const temporary = `${path}.tmp`
-    rmSync(temporary, { recursive: true, force: true })
-    mkdirSync(temporary, { recursive: true })
+    // A name of our own: the tools of a killed set-up may still be writing to theirs.
+    const temporary = `${path}.tmp-${process.pid}`
+    for (const entry of readdirSync(cacheDir)) {
+      if (entry.startsWith(`${name}.tmp-`)) rmSync(join(cacheDir, entry), { recursive: true, force: true })
+    }
+    mkdirSync(temporary)
     await make(temporary)
     renameSync(temporary, path)
     return path
