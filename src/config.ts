@@ -25,7 +25,10 @@ const Environment = z.object({
   /** A key to create at start if it is missing; the embedded stack hands out its first one so. */
   ANNEAL_BOOTSTRAP_API_KEY: z.string().optional(),
   ANNEAL_CATALOGUE: z.string().default('models.json'),
-  ANNEAL_SERVICE_NAME: z.string().regex(/^[a-z0-9-]+$/).default('lamini'),
+  ANNEAL_SERVICE_NAME: z
+    .string()
+    .regex(/^[a-z0-9-]+$/)
+    .default('lamini'),
   ANNEAL_RESUME_LIMIT: z.coerce.number().int().min(0).default(1000),
   ANNEAL_MAX_GPUS: z.coerce.number().int().min(0).default(8),
   ANNEAL_MAX_NODES: z.coerce.number().int().min(1).default(1),
@@ -48,8 +51,18 @@ const LocalComputeEnvironment = z.object({
     .default(Math.max(1, Math.floor(cpus().length / 4))),
 })
 
-/** Variables of ours that a local run inherits: where the hub's cache is, which GPUs it may see. */
-const inheritedByRuns = ['HF_HOME', 'HF_TOKEN', 'HF_HUB_OFFLINE', 'CUDA_VISIBLE_DEVICES', 'LD_LIBRARY_PATH', 'SSL_CERT_FILE']
+/** What a local run inherits: where programs and the hub's cache are, which GPUs it may see. */
+const inheritedByRuns = [
+  'PATH',
+  'HOME',
+  'LANG',
+  'HF_HOME',
+  'HF_TOKEN',
+  'HF_HUB_OFFLINE',
+  'CUDA_VISIBLE_DEVICES',
+  'LD_LIBRARY_PATH',
+  'SSL_CERT_FILE',
+]
 
 export type Config = ReturnType<typeof readConfig>
 

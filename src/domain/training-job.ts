@@ -47,6 +47,14 @@ export type TrainingJob = {
   finishedAt: Date | null
 }
 
+/** How a job ends; the workflow closes as Completed, Canceled or Failed accordingly. */
+export type JobEnding = {
+  status: 'COMPLETED' | 'PARTIALLY COMPLETED' | 'CANCELLED' | 'FAILED'
+  reason: string | null
+  message: string | null
+  modelName: string | null
+}
+
 export type AttemptMode = 'train' | 'evaluate'
 
 export type Attempt = {

@@ -35,6 +35,22 @@ export const createArtifactRepository = (db: Connection) => ({
     return rows.map(plain)
   },
 
+  /** The model that an attempt of this generation saved. */
+  async newestModel(jobId: number, generation: number): Promise<Artifact | null> {
+    const attempts = await db.attempt.findMany({ where: { jobId, generation }, select: { number: true } })
+    const row = await db.artifact.findFirst({
+      where: {
+        jobId,
+        kind: 'model',
+        committedAt: { not: null },
+        corruptAt: null,
+        attempt: { in: attempts.map(({ number }) => number) },
+      },
+      orderBy: { committedAt: 'desc' },
+    })
+    return row && plain(row)
+  },
+
   /** Replaces what was reported before for the same artifact. */
   async replaceEvaluation(artifactId: string, rows: readonly EvaluationRow[]) {
     await db.evaluation.deleteMany({ where: { artifactId } })

@@ -1,4 +1,4 @@
-import { Prisma } from '../../generated/prisma/client.ts'
+import type { Prisma } from '../../generated/prisma/client.ts'
 import type { AttemptCause } from '../domain/attempt-outcome.ts'
 import type { AttemptPhase } from '../domain/training-job-status.ts'
 import type { Attempt, AttemptMode } from '../domain/training-job.ts'
@@ -9,6 +9,7 @@ type Position = { jobId: number; number: number }
 
 /** Serialises the grants of all workers. */
 const slotLock = 4_711
+const unlimited = 2 ** 31 - 1
 
 export const createAttemptRepository = (db: Connection) => ({
   async findByOrdinal(jobId: number, generation: number, ordinal: number): Promise<Attempt | null> {
@@ -35,7 +36,7 @@ export const createAttemptRepository = (db: Connection) => ({
    * Hands free slots to waiting attempts: fewest running of the account first, then oldest.
    * @returns how many attempts still wait
    */
-  async grantSlots(slots: number): Promise<number> {
+  async grantSlots(slots: number | null): Promise<number> {
     await db.$executeRaw`select pg_advisory_xact_lock(${slotLock})`
     const granted = await db.$executeRaw`
       with active as (
@@ -46,16 +47,13 @@ export const createAttemptRepository = (db: Connection) => ({
         where a.granted_at is null and a.released_at is null and a.fenced_at is null)
       update attempts set granted_at = now() where id in (
         select id from waiting order by turn, created_at, id
-        limit greatest(0, ${slots} - (select coalesce(sum(n), 0) from active)))`
+        limit greatest(0, ${slots ?? unlimited} - (select coalesce(sum(n), 0) from active)))`
     if (granted > 0) await notify(db, 'slots')
     return db.attempt.count({ where: { grantedAt: null, releasedAt: null, fencedAt: null } })
   },
 
-  async setRun({ jobId, number }: Position, run: { uid: string; fromArtifactId: string | null; fromStep: number }) {
-    await db.attempt.update({
-      where: { jobId_number: { jobId, number } },
-      data: { runUid: run.uid, fromArtifactId: run.fromArtifactId, fromStep: run.fromStep },
-    })
+  async setRunUid({ jobId, number }: Position, runUid: string) {
+    await db.attempt.update({ where: { jobId_number: { jobId, number } }, data: { runUid } })
   },
 
   async setStart({ jobId, number }: Position, from: { artifactId: string | null; step: number }) {
@@ -120,6 +118,11 @@ export const createAttemptRepository = (db: Connection) => ({
       data: { ...end, endedAt: now, fencedAt: now, releasedAt: now },
     })
     await notify(db, 'slots')
+  },
+
+  async listUnreleased(jobId: number): Promise<Attempt[]> {
+    const rows = await db.attempt.findMany({ where: { jobId, releasedAt: null }, orderBy: { number: 'asc' } })
+    return rows.map(plain)
   },
 
   /** Newest first. */

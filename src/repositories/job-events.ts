@@ -16,6 +16,6 @@ export const createJobEventRepository = (db: Connection) => ({
       orderBy: { id: 'asc' },
       take: limit,
     })
-    return rows.map(({ jobId: _, id, ...row }) => ({ ...(row as Omit<JobEvent, 'id'>), id: String(id) }))
+    return rows.map(({ jobId: _jobId, id, ...row }) => ({ ...(row as Omit<JobEvent, 'id'>), id: String(id) }))
   },
 })

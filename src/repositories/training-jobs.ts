@@ -45,6 +45,12 @@ export const createTrainingJobRepository = (db: Connection) => ({
     return plain(await db.trainingJob.findUniqueOrThrow({ where: { id } }))
   },
 
+  /** Holds the row until the transaction ends; for activities. */
+  async hold(id: number): Promise<TrainingJob> {
+    await db.$queryRaw`select from training_jobs where id = ${id} for update`
+    return this.get(id)
+  },
+
   /** Newest first. `after` is the id of the last job of the page before, of the same account. */
   async list(
     accountId: string,
@@ -134,6 +140,17 @@ export const createTrainingJobRepository = (db: Connection) => ({
       where: { id: jobId, generation, status, cancelRequestedAt: null },
       data: { statusReason: reason, statusMessage: message },
     })
+  },
+
+  /** Back to, or still in, the queue. A cancel stands above it. */
+  async queue(move: Omit<StatusMove, 'to' | 'actor'>) {
+    const moved = await this.move({ ...move, to: 'QUEUED', actor: 'workflow' })
+    if (moved === 'already') await this.explain(move.jobId, move.generation, 'QUEUED', move.reason, move.message)
+  },
+
+  /** An automatic relaunch. */
+  async countResume(id: number) {
+    await db.trainingJob.update({ where: { id }, data: { resumeCount: { increment: 1 } } })
   },
 
   async setPreparedData(id: number, preparedData: PreparedData) {

@@ -1,4 +1,4 @@
-import { storageKeys } from '../storage/storage.ts'
+import { storageKeys } from '../domain/storage-keys.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { Ctx } from './context.ts'
 import { findTrainingJob } from './get-training-job.ts'

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { parseDatasetId } from '../domain/dataset-id.ts'
 import { invalidInput } from '../domain/service-error.ts'
 import type { DatasetVersion } from '../repositories/datasets.ts'
-import { storageKeys } from '../storage/storage.ts'
+import { storageKeys } from '../domain/storage-keys.ts'
 import type { Ctx } from './context.ts'
 import { openDatasetVersion } from './request-upload.ts'
 

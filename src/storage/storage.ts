@@ -1,4 +1,4 @@
-// The object store. Keys are built here and nowhere else; a key that an issued URL can write never holds trusted bytes.
+// The only code that talks to the object store.
 import { Client, CopyDestinationOptions, CopySourceOptions, S3Error } from 'minio'
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
@@ -9,19 +9,6 @@ export type StorageConfig = { endpoint: string; region: string; bucket: string; 
 /** Two hours to upload a data set; a pod's URL lives 15 minutes. */
 const uploadUrlSeconds = 2 * 60 * 60
 const podUrlSeconds = 15 * 60
-
-export const storageKeys = {
-  /** Written by the owner's presigned URL. */
-  upload: (accountId: string, datasetId: string, versionId: string) => `uploads/${accountId}/${datasetId}/${versionId}`,
-  /** Rows that came inside a request. */
-  inline: (accountId: string, versionId: string, name: string) => `inline/${accountId}/${versionId}/${name}`,
-  /** `unique` keeps two tries of one activity apart. */
-  prepared: (jobId: number, unique: string, name: string) => `jobs/${jobId}/data/${unique}/${name}`,
-  /** Written by a pod's presigned URL. */
-  artifact: (jobId: number, artifactId: string, name: string) => `jobs/${jobId}/artifacts/${artifactId}/${name}`,
-  model: (accountId: string, modelName: string, name: string) => `models/${accountId}/${modelName}/${name}`,
-  log: (jobId: number, attempt: number) => `jobs/${jobId}/logs/${attempt}.log`,
-}
 
 export type Storage = ReturnType<typeof createStorage>
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { ArtifactKind } from '../../domain/training-job.ts'
-import { storageKeys } from '../../storage/storage.ts'
+import { storageKeys } from '../../domain/storage-keys.ts'
 import type { PodCtx } from '../context.ts'
 import { fencedWrite } from './fenced-write.ts'
 

@@ -43,8 +43,8 @@ async function claim(
   { claimId, hostname, device }: ClaimInput,
 ): Promise<{ attempt: Attempt; job: TrainingJob }> {
   return deps.database.transaction(async (tx) => {
-    const attempt = await tx.attempts.claim(tokenHash, claimId)
-    if (!attempt)
+    const claimed = await tx.attempts.claim(tokenHash, claimId)
+    if (!claimed)
       throw (await tx.attempts.exists(tokenHash)) ? fenced() : new ServiceError('invalid_token', 'invalid token')
     const { attempt, first } = claimed
     const { jobId, number, generation } = attempt

@@ -71,6 +71,7 @@ CREATE TABLE "attempts" (
     "job_id" INTEGER NOT NULL,
     "number" INTEGER NOT NULL,
     "generation" INTEGER NOT NULL,
+    "ordinal" INTEGER NOT NULL,
     "account_id" UUID NOT NULL,
     "mode" TEXT NOT NULL,
     "token_hash" BYTEA NOT NULL,
@@ -250,6 +251,9 @@ CREATE INDEX "attempts_released_at_created_at_idx" ON "attempts"("released_at", 
 
 -- CreateIndex
 CREATE UNIQUE INDEX "attempts_job_id_number_key" ON "attempts"("job_id", "number");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "attempts_job_id_generation_ordinal_key" ON "attempts"("job_id", "generation", "ordinal");
 
 -- CreateIndex
 CREATE INDEX "artifacts_job_id_kind_committed_at_idx" ON "artifacts"("job_id", "kind", "committed_at");

@@ -1,0 +1,11 @@
+import type { ArtifactFile } from '../src/domain/training-job.ts'
+import type { Storage } from '../src/storage/storage.ts'
+
+/** Whether every file is there with the size and hash of its manifest. Reads all of their bytes. */
+export async function verifyFiles(storage: Storage, files: readonly ArtifactFile[]): Promise<boolean> {
+  for (const { key, sizeBytes, sha256 } of files) {
+    const stored = await storage.sha256(key)
+    if (stored?.sizeBytes !== sizeBytes || stored.sha256 !== sha256) return false
+  }
+  return true
+}

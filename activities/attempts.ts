@@ -1,0 +1,163 @@
+import { cancellationSignal, heartbeat } from '@temporalio/activity'
+import { randomUUID } from 'node:crypto'
+import type { RunSpec } from '../src/compute/compute.ts'
+import { attemptRunName, podToken, sha256 } from '../src/domain/identifiers.ts'
+import { isTerminal } from '../src/domain/training-job-status.ts'
+import type { Artifact, Attempt, AttemptMode, TrainingJob } from '../src/domain/training-job.ts'
+import { verifyFiles } from './artifact-files.ts'
+import { copyLog } from './attempt-log.ts'
+import type { FineTuneDependencies } from './fine-tune.ts'
+import { withHeartbeat } from './heartbeat.ts'
+
+type Position = { jobId: number; attempt: number }
+type OpenAttempt = {
+  jobId: number
+  generation: number
+  /** Position within the run of the workflow. */
+  ordinal: number
+  mode: AttemptMode
+  /** An automatic relaunch that `resume_limit` counts. */
+  counts: boolean
+  why: { reason: string; message: string } | null
+}
+
+/** Notifications come at once; this is how long a lost one may go unnoticed. */
+const slotLookAgainMs = 5000
+const logCopyIntervalMs = 5000
+const gibibyte = 1024 ** 3
+
+export function createAttemptActivities(deps: FineTuneDependencies) {
+  const { database, compute, settings } = deps
+  const tokenOf = (attemptId: string) => podToken(settings.secret, `attempt/${attemptId}`)
+
+  return {
+    /** The row, the fence against older attempts, the count and the move to QUEUED, at once. @returns null when a cancel or a newer run stands against it */
+    openAttempt: ({
+      jobId,
+      generation,
+      ordinal,
+      mode,
+      counts,
+      why,
+    }: OpenAttempt): Promise<{ attempt: number | null }> =>
+      database.transaction(async (tx) => {
+        const job = await tx.trainingJobs.hold(jobId)
+        const opened = await tx.attempts.findByOrdinal(jobId, generation, ordinal)
+        if (opened) return { attempt: opened.number }
+        if (job.generation !== generation || job.cancelRequestedAt || isTerminal(job.status)) return { attempt: null }
+        const number = job.currentAttempt + 1
+        const id = randomUUID()
+        await tx.attempts.open({
+          id,
+          jobId,
+          number,
+          generation,
+          ordinal,
+          accountId: job.accountId,
+          mode,
+          runName: attemptRunName(jobId, number),
+          tokenHash: sha256(tokenOf(id)),
+        })
+        if (counts) await tx.trainingJobs.countResume(jobId)
+        if (mode === 'train')
+          await tx.trainingJobs.queue({
+            jobId,
+            generation,
+            attempt: number,
+            reason: why?.reason ?? null,
+            message: why ? `${why.message} Trying again.` : null,
+          })
+        return { attempt: number }
+      }),
+
+    /** Waits for a slot, then starts the program; a repeat adopts it. */
+    launchAttempt: ({ jobId, attempt: number }: Position): Promise<void> =>
+      withHeartbeat(async () => {
+        const position = { jobId, number }
+        const job = await database.trainingJobs.get(jobId)
+        if (!(await waitForSlot(deps, job, position))) return
+        const attempt = await database.attempts.get(position)
+        if (attempt.claimedAt === null) {
+          const from = await chooseStart(deps, job, attempt)
+          await database.attempts.setStart(position, { artifactId: from?.id ?? null, step: from?.step ?? 0 })
+        }
+        const { uid } = await compute.launch(runSpec(settings, job, attempt, tokenOf(attempt.id)))
+        await database.attempts.setRunUid(position, uid)
+      }),
+
+    /** Resolves when every process of the attempt has ended. Trouble with asking is waited out. */
+    watchAttempt: ({ jobId, attempt: number }: Position): Promise<void> =>
+      withHeartbeat(async () => {
+        const attempt = await database.attempts.get({ jobId, number })
+        if (attempt.releasedAt !== null || attempt.runUid === null) return
+        const run = { name: attempt.runName, uid: attempt.runUid }
+        const copying = setInterval(() => void copyLog(deps, attempt).catch(() => undefined), logCopyIntervalMs)
+        try {
+          await compute.watch(run, { signal: cancellationSignal(), onState: () => heartbeat() })
+        } finally {
+          clearInterval(copying)
+        }
+      }),
+  }
+}
+
+/** @returns false when the attempt was fenced while it waited */
+async function waitForSlot(
+  { database, notifications, compute }: FineTuneDependencies,
+  { generation }: TrainingJob,
+  position: { jobId: number; number: number },
+) {
+  const signal = cancellationSignal()
+  for (;;) {
+    signal.throwIfAborted()
+    const { slots } = compute.capacity()
+    const waiting = await database.transaction((tx) => tx.attempts.grantSlots(slots))
+    const attempt = await database.attempts.get(position)
+    if (attempt.fencedAt !== null) return false
+    if (attempt.grantedAt !== null) return true
+    const message = `Waiting for a free slot: ${slots === 1 ? 'the only one is' : `all ${slots} are`} in use, ${waiting} waiting.`
+    await database.trainingJobs.explain(position.jobId, generation, 'QUEUED', 'waiting_for_slot', message)
+    await notifications.next('slots', { timeoutMs: slotLookAgainMs, signal })
+  }
+}
+
+/** The newest checkpoint whose every byte is right, or the saved model that is to be evaluated. */
+async function chooseStart(deps: FineTuneDependencies, job: TrainingJob, attempt: Attempt): Promise<Artifact | null> {
+  const { artifacts } = deps.database
+  const candidates = await artifacts.listUsable(job.id, attempt.mode === 'train' ? 'checkpoint' : 'model')
+  for (const candidate of candidates.filter(({ specHash }) => specHash === job.specHash)) {
+    if (candidate.verifiedAt !== null) return candidate
+    if (await verifyFiles(deps.storage, candidate.files)) {
+      await artifacts.markVerified(candidate.id)
+      return candidate
+    }
+    await artifacts.markCorrupt(candidate.id)
+    const message = `The ${candidate.kind} of step ${candidate.step} does not match its manifest and is passed over.`
+    await deps.database.jobEvents.add(job.id, {
+      kind: 'attempt',
+      attempt: attempt.number,
+      reason: 'checkpoint_corrupt',
+      message,
+      actor: 'worker',
+    })
+  }
+  return null
+}
+
+function runSpec(
+  settings: FineTuneDependencies['settings'],
+  job: TrainingJob,
+  attempt: Attempt,
+  token: string,
+): RunSpec {
+  const { cpuCount, memoryGiB, gpuCount } = job.spec.baseModel.resources
+  return {
+    name: attempt.runName,
+    program: 'trainer',
+    labels: { job: String(job.id), attempt: String(attempt.number), account: job.accountId },
+    env: { ANNEAL_INTERNAL_URL: settings.internalUrl },
+    secretEnv: { ANNEAL_TOKEN: token },
+    resources: { cpuCount, memoryBytes: memoryGiB * gibibyte, gpuCount: job.spec.gpus ?? gpuCount },
+    terminationGraceMs: settings.terminationGraceMs,
+  }
+}

@@ -1,0 +1,34 @@
+// What a fine-tune does to the world. Each may run twice: names come from ids, moves are compare-and-set.
+import type { Compute } from '../src/compute/compute.ts'
+import type { PrepareData } from '../src/datasets/prepare-data.ts'
+import type { Database } from '../src/repositories/database.ts'
+import type { Notifications } from '../src/repositories/notifications.ts'
+import type { Storage } from '../src/storage/storage.ts'
+import { createJobActivities } from './jobs.ts'
+import { createAttemptActivities } from './attempts.ts'
+import { createReleaseActivities } from './release.ts'
+import { createPublishActivities } from './publish.ts'
+
+export type FineTuneDependencies = {
+  database: Database
+  notifications: Notifications
+  storage: Storage
+  compute: Compute
+  prepareData: PrepareData
+  settings: {
+    /** Signs the tokens of attempts. */
+    secret: string
+    /** Where pods find the internal API. */
+    internalUrl: string
+    terminationGraceMs: number
+  }
+}
+
+export const createFineTuneActivities = (deps: FineTuneDependencies) => ({
+  ...createJobActivities(deps),
+  ...createAttemptActivities(deps),
+  ...createReleaseActivities(deps),
+  ...createPublishActivities(deps),
+})
+
+export type FineTuneActivities = ReturnType<typeof createFineTuneActivities>

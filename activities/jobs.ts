@@ -1,0 +1,107 @@
+import { ApplicationFailure } from '@temporalio/activity'
+import {
+  isTerminal,
+  phasesBetween,
+  type AttemptPhase,
+  type TrainingJobStatus,
+} from '../src/domain/training-job-status.ts'
+import type { JobEnding, TrainingJob } from '../src/domain/training-job.ts'
+import type { FineTuneDependencies } from './fine-tune.ts'
+import { withHeartbeat } from './heartbeat.ts'
+
+type RunOfJob = { jobId: number; generation: number }
+
+export function createJobActivities({
+  database,
+  storage,
+  prepareData,
+}: Pick<FineTuneDependencies, 'database' | 'storage' | 'prepareData'>) {
+  return {
+    /** Once per job: a resume trains on the same bytes. */
+    async prepareDataset({ jobId }: RunOfJob): Promise<void> {
+      const job = await database.trainingJobs.get(jobId)
+      if (job.preparedData || isTerminal(job.status)) return
+      const prepared = await withHeartbeat(() => prepareData(storage, { jobId, spec: job.spec })).catch(
+        (error: Error) => {
+          if (error.name === 'DatasetInvalidError')
+            throw ApplicationFailure.nonRetryable(error.message, 'DatasetInvalid')
+          throw error
+        },
+      )
+      await database.trainingJobs.setPreparedData(jobId, prepared)
+    },
+
+    /** Walks forward to the phase, a move at a time; a phase that lies behind changes nothing. @returns the status after it */
+    recordPhase: ({
+      jobId,
+      generation,
+      attempt,
+      phase,
+    }: RunOfJob & { attempt: number; phase: AttemptPhase }): Promise<TrainingJobStatus> =>
+      database.transaction(async (tx) => {
+        const job = await tx.trainingJobs.hold(jobId)
+        for (const to of phasesBetween(job.status, phase))
+          await tx.trainingJobs.move({
+            jobId,
+            generation,
+            to,
+            reason: null,
+            message: null,
+            attempt,
+            actor: `attempt:${attempt}`,
+          })
+        return (await tx.trainingJobs.get(jobId)).status
+      }),
+
+    finishJob: ({ jobId, generation, status, reason, message, modelName }: RunOfJob & JobEnding) =>
+      database.transaction((tx) =>
+        tx.trainingJobs.move({
+          jobId,
+          generation,
+          to: status,
+          reason,
+          message,
+          ...(modelName === null ? {} : { modelName }),
+          actor: 'workflow',
+        }),
+      ),
+
+    /** A cancel that came through Temporal alone is accepted here. @returns how the job ended, if it has */
+    acceptCancel: ({ jobId, generation }: RunOfJob): Promise<{ ended: JobEnding | null }> =>
+      database.transaction(async (tx) => {
+        const job = await tx.trainingJobs.hold(jobId)
+        const ending = endingOf(job, generation)
+        if (ending) return { ended: ending }
+        if (await tx.trainingJobs.requestCancel(jobId, 'Cancelled in Temporal; releasing what runs.'))
+          await tx.jobEvents.add(jobId, { kind: 'command', reason: 'cancel', actor: 'temporal' })
+        return { ended: null }
+      }),
+  }
+}
+
+function endingOf(
+  { id, status, statusReason: reason, statusMessage: message, modelName, generation: newest }: TrainingJob,
+  generation: number,
+): JobEnding | null {
+  if (newest !== generation)
+    return {
+      status: 'FAILED',
+      reason: 'superseded',
+      message: `A newer run of job ${id} has taken over.`,
+      modelName: null,
+    }
+  switch (status) {
+    case 'COMPLETED':
+    case 'PARTIALLY COMPLETED':
+    case 'CANCELLED':
+    case 'FAILED':
+      return { status, reason, message, modelName }
+    case 'CREATED':
+    case 'QUEUED':
+    case 'LOADING DATA':
+    case 'TRAINING MODEL':
+    case 'SAVING MODEL':
+    case 'EVALUATING MODEL':
+      return null
+  }
+}

@@ -1,0 +1,14 @@
+// Where things lie in the object store. A key that an issued URL can write never holds trusted bytes.
+
+export const storageKeys = {
+  /** Written by the owner's presigned URL. */
+  upload: (accountId: string, datasetId: string, versionId: string) => `uploads/${accountId}/${datasetId}/${versionId}`,
+  /** Rows that came inside a request. */
+  inline: (accountId: string, versionId: string, name: string) => `inline/${accountId}/${versionId}/${name}`,
+  /** `unique` keeps two tries of one activity apart. */
+  prepared: (jobId: number, unique: string, name: string) => `jobs/${jobId}/data/${unique}/${name}`,
+  /** Written by a pod's presigned URL. */
+  artifact: (jobId: number, artifactId: string, name: string) => `jobs/${jobId}/artifacts/${artifactId}/${name}`,
+  model: (accountId: string, modelName: string, name: string) => `models/${accountId}/${modelName}/${name}`,
+  log: (jobId: number, attempt: number) => `jobs/${jobId}/logs/${attempt}.log`,
+}

@@ -1,0 +1,131 @@
+// One message to Temporal. Safe to repeat; throws until Temporal has it.
+import { WorkflowNotFoundError, type Client, type WorkflowHandle } from '@temporalio/client'
+import { TypedSearchAttributes } from '@temporalio/common'
+import { isTerminal } from '../../domain/training-job-status.ts'
+import type { Database } from '../../repositories/database.ts'
+import type { ClaimedMessage } from '../../repositories/outbox.ts'
+import {
+  cancelSignal,
+  phaseSignal,
+  resumeSignal,
+  searchAttributes,
+  taskQueue,
+  wakeSignal,
+  type FineTuneInput,
+  type ModelServerInput,
+} from '../../../workflows/contract.ts'
+import { assertNever } from '../../domain/assert-never.ts'
+
+export type Deliver = (message: ClaimedMessage) => Promise<void>
+
+/** An older run of the same job is just closing: it must not swallow what is meant for the next one. */
+export class NotYet extends Error {}
+
+export const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error))
+
+type MessageOf<K extends ClaimedMessage['kind']> = Extract<ClaimedMessage, { kind: K }>
+
+export function createDeliver({
+  client,
+  database,
+  modelServerInput,
+}: {
+  client: Client
+  database: Database
+  modelServerInput: (baseModel: string) => ModelServerInput
+}): Deliver {
+  return async (message) => {
+    switch (message.kind) {
+      case 'start':
+        return start(message)
+      case 'cancel':
+        return cancel(message)
+      case 'phase':
+        return phase(message)
+      case 'wake-model-server':
+        return wakeModelServer(message)
+      default:
+        return assertNever(message)
+    }
+  }
+
+  /** Delivered only once a run of this generation exists. */
+  async function start({ workflowId, generation, payload: { jobId } }: MessageOf<'start'>) {
+    const newest = await describeRun(client.workflow.getHandle(workflowId))
+    if (newest && newest.generation >= generation) return
+    if (newest?.isRunning) throw new NotYet(`run of generation ${newest.generation} is still closing`)
+    await startRun(workflowId, jobId, generation)
+  }
+
+  /** A signal says what is wanted; the native cancel, which the Temporal UI also sends, makes the run close as Canceled. */
+  async function cancel({ workflowId, generation, payload: { jobId } }: MessageOf<'cancel'>) {
+    const handle = client.workflow.getHandle(workflowId)
+    try {
+      await handle.signal(cancelSignal, { generation })
+      await handle.cancel()
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error
+      // No open run. Either the job has ended as asked, or its run was lost: a new one releases and ends it.
+      const job = await database.trainingJobs.get(jobId)
+      if (isTerminal(job.status) || job.generation !== generation) return
+      await startRun(workflowId, jobId, generation)
+      await handle.signal(cancelSignal, { generation })
+      await handle.cancel()
+    }
+  }
+
+  /** Of interest only to a run that is there. */
+  async function phase({ workflowId, payload: { attempt, phase } }: MessageOf<'phase'>) {
+    await client.workflow
+      .getHandle(workflowId)
+      .signal(phaseSignal, { attempt, phase })
+      .catch((error: unknown) => {
+        if (!(error instanceof WorkflowNotFoundError)) throw error
+      })
+  }
+
+  async function wakeModelServer({ workflowId, payload: { baseModel } }: MessageOf<'wake-model-server'>) {
+    await client.workflow.signalWithStart('modelServer', {
+      workflowId,
+      taskQueue,
+      args: [modelServerInput(baseModel)],
+      signal: wakeSignal,
+      staticSummary: `Model server of ${baseModel}`,
+      typedSearchAttributes: new TypedSearchAttributes([{ key: searchAttributes.baseModel, value: baseModel }]),
+    })
+  }
+
+  async function startRun(workflowId: string, jobId: number, generation: number) {
+    const { accountId, baseModel } = await database.trainingJobs.get(jobId)
+    const input: FineTuneInput = { jobId, generation }
+    const options = {
+      workflowId,
+      taskQueue,
+      args: [input],
+      memo: { generation },
+      staticSummary: `Fine-tune job ${jobId} on ${baseModel}`,
+      typedSearchAttributes: new TypedSearchAttributes([
+        { key: searchAttributes.account, value: accountId },
+        { key: searchAttributes.baseModel, value: baseModel },
+        { key: searchAttributes.status, value: generation === 1 ? 'CREATED' : 'QUEUED' },
+      ]),
+    }
+    if (generation === 1) await client.workflow.start('fineTune', options)
+    else
+      await client.workflow.signalWithStart('fineTune', {
+        ...options,
+        signal: resumeSignal,
+        signalArgs: [{ generation }],
+      })
+  }
+}
+
+async function describeRun(handle: WorkflowHandle): Promise<{ generation: number; isRunning: boolean } | null> {
+  try {
+    const { memo, status } = await handle.describe()
+    return { generation: Number(memo?.['generation'] ?? 0), isRunning: status.name === 'RUNNING' }
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null
+    throw error
+  }
+}

@@ -1,0 +1,109 @@
+// The worker process: runs the workflows and their activities, and brings the outbox to Temporal.
+import { Client, Connection } from '@temporalio/client'
+import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createActivities } from '../activities/index.ts'
+import { taskQueue, watchTaskQueue } from '../workflows/contract.ts'
+import { createLocalCompute } from './compute/local/local-compute.ts'
+import { readConfig, readLocalComputeConfig, type Config } from './config.ts'
+import { prepareData } from './datasets/prepare-data.ts'
+import { createLog } from './log.ts'
+import { connectDatabase } from './repositories/database.ts'
+import { listenToNotifications } from './repositories/notifications.ts'
+import { createDeliver } from './services/outbox/deliver.ts'
+import { relayOutbox } from './services/outbox/relay.ts'
+import { wakeModelServer } from './services/wake-model-server.ts'
+import { createStorage } from './storage/storage.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
+const removeEndedRunsEveryMs = 60 * 60 * 1000
+
+const config = readConfig()
+const log = createLog('worker', config.logLevel)
+const stopping = new AbortController()
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort())
+// Ours decide when to stop, so that the relay and the workers stop together.
+Runtime.install({ shutdownSignals: [] })
+
+const database = connectDatabase(config.databaseUrl)
+const notifications = listenToNotifications(config.databaseUrl)
+const compute = createLocalCompute(localComputeOptions())
+const temporal = await connectTemporal(config)
+
+const activities = createActivities({
+  database,
+  notifications,
+  storage: createStorage(config.s3),
+  compute,
+  prepareData,
+  catalogue: config.catalogue,
+  settings: {
+    secret: config.secret,
+    internalUrl: config.internalUrl,
+    terminationGraceMs: config.terminationGraceMs,
+  },
+})
+const options: WorkerOptions = {
+  connection: temporal.native,
+  namespace: config.temporal.namespace,
+  activities,
+  taskQueue,
+  shutdownGraceTime: '5 seconds',
+}
+const workers = await Promise.all([
+  Worker.create({ ...options, workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }),
+  // Watchers last as long as their runs; here thousands of them cost a timer each.
+  Worker.create({ ...options, taskQueue: watchTaskQueue, maxConcurrentActivityTaskExecutions: 5000 }),
+])
+const deliver = createDeliver({
+  client: temporal.client,
+  database,
+  modelServerInput: (baseModel) => ({ baseModel, idleTimeoutMs: config.idleTimeoutMs }),
+})
+const relay = relayOutbox({ database, notifications, deliver, log, signal: stopping.signal })
+const sweeping = setInterval(() => void removeEndedRuns(), removeEndedRunsEveryMs)
+if (config.warmModels) await warmModels()
+
+stopping.signal.addEventListener('abort', () => workers.forEach((worker) => worker.shutdown()))
+if (stopping.signal.aborted) workers.forEach((worker) => worker.shutdown())
+log.info('worker ready')
+await Promise.all([...workers.map((worker) => worker.run()), relay])
+clearInterval(sweeping)
+await notifications.close()
+await temporal.close()
+await database.close()
+
+function localComputeOptions() {
+  const { inheritedEnv, ...options } = readLocalComputeConfig()
+  return { ...options, env: inheritedEnv }
+}
+
+/** Temporal may come up after us. */
+async function connectTemporal({ temporal: { address, namespace } }: Config) {
+  for (;;) {
+    try {
+      const connection = await Connection.connect({ address })
+      const native = await NativeConnection.connect({ address })
+      const client = new Client({ connection, namespace })
+      return { native, client, close: () => Promise.all([native.close(), connection.close()]) }
+    } catch (error) {
+      if (stopping.signal.aborted) process.exit(0)
+      log.info({ address, error: String(error) }, 'waiting for Temporal')
+      await sleep(300)
+    }
+  }
+}
+
+async function warmModels() {
+  for (const { name } of [config.catalogue.defaultCompletionModel, config.catalogue.defaultEmbeddingModel])
+    await wakeModelServer({ database, baseModel: name })
+}
+
+async function removeEndedRuns() {
+  const removed = await compute.removeEndedRuns({ endedForMs: dayMs }).catch((error: unknown) => {
+    log.warn({ error: String(error) }, 'ended runs cannot be removed now')
+    return []
+  })
+  if (removed.length > 0) log.info({ count: removed.length }, 'removed ended runs')
+}

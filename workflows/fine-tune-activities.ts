@@ -1,0 +1,50 @@
+// The activities of a fine-tune, each with its limits and its line in the Temporal UI.
+import { proxyActivities, type ActivityInterfaceFor } from '@temporalio/workflow'
+import type { FineTuneActivities } from '../activities/fine-tune.ts'
+import { watchTaskQueue } from './contract.ts'
+
+/** Unreachable databases, stores and clusters are waited out, for ever: they say nothing about the job. */
+const retry = { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', backoffCoefficient: 2 } as const
+
+const quick = proxyActivities<FineTuneActivities>({ startToCloseTimeout: '30 seconds', retry })
+
+// Bytes to verify and pods to end take their time; a heartbeat tells a dead worker from a slow store.
+const slow = proxyActivities<FineTuneActivities>({
+  startToCloseTimeout: '1 day',
+  heartbeatTimeout: '12 seconds',
+  retry,
+})
+
+// As long as a queue or a training run may last.
+const endless = proxyActivities<FineTuneActivities>({
+  taskQueue: watchTaskQueue,
+  startToCloseTimeout: '365 days',
+  heartbeatTimeout: '12 seconds',
+  retry,
+})
+
+type Proxies = ActivityInterfaceFor<FineTuneActivities>
+type Input<K extends keyof FineTuneActivities> = Parameters<FineTuneActivities[K]>[0]
+
+const summarised =
+  <K extends keyof FineTuneActivities>(proxies: Proxies, name: K, summary: (input: Input<K>) => string) =>
+  (input: Input<K>): ReturnType<FineTuneActivities[K]> =>
+    // The proxy's own type cannot relate a generic K to its input and output; FineTuneActivities is the guarantee.
+    (
+      proxies[name] as ActivityInterfaceFor<{ activity: (input: Input<K>) => Promise<unknown> }>['activity']
+    ).executeWithOptions({ summary: summary(input) }, [input]) as ReturnType<FineTuneActivities[K]>
+
+export const activities = {
+  prepareDataset: summarised(endless, 'prepareDataset', () => 'check the data set'),
+  openAttempt: summarised(quick, 'openAttempt', ({ mode }) =>
+    mode === 'train' ? 'open an attempt' : 'open an evaluation',
+  ),
+  launchAttempt: summarised(endless, 'launchAttempt', ({ attempt }) => `launch attempt ${attempt}`),
+  watchAttempt: summarised(endless, 'watchAttempt', ({ attempt }) => `watch attempt ${attempt}`),
+  recordPhase: summarised(quick, 'recordPhase', ({ phase }) => phase),
+  releaseAttempt: summarised(slow, 'releaseAttempt', ({ attempt }) => `release attempt ${attempt}`),
+  publishModel: summarised(slow, 'publishModel', () => 'verify and publish the model'),
+  acceptCancel: summarised(quick, 'acceptCancel', () => 'cancel'),
+  releaseJob: summarised(slow, 'releaseJob', () => 'release everything of the job'),
+  finishJob: summarised(quick, 'finishJob', ({ status }) => status),
+}

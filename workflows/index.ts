@@ -1,0 +1,1 @@
+export { fineTune } from './fine-tune.ts'
