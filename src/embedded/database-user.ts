@@ -27,7 +27,7 @@ export function chooseDatabaseUser(home: Home, postgres: string): DatabaseUser {
   return asNobody(home, postgres)
 }
 
-export function asNobody(home: Home, postgres: string): DatabaseUser {
+function asNobody(home: Home, postgres: string): DatabaseUser {
   const unreachable = [
     spawnSync(postgres, ['--version'], nobody).status === 0 ? null : dirname(postgres),
     spawnSync('test', ['-x', home.dir], nobody).status === 0 ? null : home.dir,

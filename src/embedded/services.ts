@@ -6,7 +6,7 @@ import type { Ports } from './ports.ts'
 import type { Secrets } from './secrets.ts'
 
 export const bucket = 'anneal'
-export const region = 'us-east-1'
+const region = 'us-east-1'
 
 export type Addresses = {
   apiUrl: string

@@ -8,7 +8,7 @@ import { firstLine, runCommand } from './command.mjs'
 import { fetchRelease } from './release.mjs'
 import { say, SetupError } from './report.mjs'
 
-export const servers = {
+const servers = {
   temporal: { version: '1.8.2', variable: 'ANNEAL_TEMPORAL_BIN' },
   versitygw: { version: '1.7.0', variable: 'ANNEAL_VERSITYGW_BIN' },
 }

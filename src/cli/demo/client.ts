@@ -4,12 +4,15 @@ import type { Connection } from '../../embedded/connection.ts'
 import { DemoError } from './demo-error.ts'
 
 const coldModelTimeoutMs = 180_000
+const cancelTimeoutMs = 5_000
 
 export type Client = {
   get<T>(path: string): Promise<T>
   post<T>(path: string, body?: unknown): Promise<T>
   /** To a presigned URL, which carries its own permission. */
   upload(url: string, bytes: Uint8Array<ArrayBuffer>): Promise<void>
+  /** Works after an interruption, too. */
+  cancel(jobId: string): Promise<void>
 }
 
 export function createClient({ apiUrl, apiKey }: Connection, signal: AbortSignal): Client {
@@ -20,15 +23,18 @@ export function createClient({ apiUrl, apiKey }: Connection, signal: AbortSignal
       const response = await fetch(url, { method: 'PUT', body, signal })
       if (!response.ok) throw new DemoError(`The upload was refused: ${response.status} ${await response.text()}`)
     },
+    cancel: async (jobId) => {
+      await request('POST', `/v1/train/jobs/${jobId}/cancel`, undefined, AbortSignal.timeout(cancelTimeoutMs))
+    },
   }
 
   /** Busy (503 with Retry-After: a model is starting) is asked again for three minutes. */
-  async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
+  async function request<T>(method: string, path: string, body?: unknown, until = signal): Promise<T> {
     const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' }
     for (const deadline = performance.now() + coldModelTimeoutMs; ;) {
       const response = await fetch(apiUrl + path, {
         method,
-        signal,
+        signal: until,
         headers,
         ...(body !== undefined && { body: JSON.stringify(body) }),
       })
@@ -36,7 +42,7 @@ export function createClient({ apiUrl, apiKey }: Connection, signal: AbortSignal
       const retryAfterSeconds = Number(response.headers.get('retry-after') ?? Number.NaN)
       if (Number.isNaN(retryAfterSeconds) || performance.now() > deadline) throw await refusal(method, path, response)
       await response.body?.cancel()
-      await sleep(Math.max(retryAfterSeconds, 1) * 1000, undefined, { signal })
+      await sleep(Math.max(retryAfterSeconds, 1) * 1000, undefined, { signal: until })
     }
   }
 }

@@ -34,7 +34,7 @@ export function createProgressLine(maxSteps: number) {
   }
 }
 
-export function describeStep({ step, loss, remaining_time }: TrainingStep, maxSteps: number): string {
+function describeStep({ step, loss, remaining_time }: TrainingStep, maxSteps: number): string {
   const filled = Math.round((Math.min(step, maxSteps) / maxSteps) * barWidth)
   const bar = '█'.repeat(filled) + '░'.repeat(barWidth - filled)
   return `         ${bar} step ${step}/${maxSteps}  loss ${loss.toFixed(3)}  ${Math.round(remaining_time)} s left`

@@ -46,8 +46,17 @@ export async function submitSample(client: Client, baseModel: string) {
   return { job, rows }
 }
 
-/** Resolves with the tuned model's name. Cancels the job when the demo is interrupted. */
+/** Resolves with the tuned model's name. An interrupted demo leaves no job behind. */
 export async function followJob(client: Client, jobId: string): Promise<string> {
+  try {
+    return await follow(client, jobId)
+  } catch (error) {
+    if (!(error instanceof DemoError)) await client.cancel(jobId).catch(() => {})
+    throw error
+  }
+}
+
+async function follow(client: Client, jobId: string): Promise<string> {
   const line = createProgressLine(maxSteps)
   for (;;) {
     const job = await client.get<Job>(`/v1/train/jobs/${jobId}`)
