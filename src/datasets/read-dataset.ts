@@ -15,10 +15,13 @@ export const rowLimitCharacters = 16 * 1024 * 1024
 /** Constant memory: a row at a time. Rejects when the stream itself fails; unreadable rows are yielded as problems. */
 export async function* readDataset(file: Readable): AsyncGenerator<RawRow> {
   const bytes = file[Symbol.asyncIterator]() as AsyncIterator<Buffer>
-  const first = await bytes.next()
-  if (first.done) return
-  const whole = prepend(first.value, bytes)
-  const isGzip = first.value[0] === 0x1f && first.value[1] === 0x8b
+  let start: Buffer = Buffer.alloc(0)
+  for (let next = await bytes.next(); !next.done; next = await bytes.next()) {
+    start = Buffer.concat([start, next.value])
+    if (start.length >= 2) break
+  }
+  const isGzip = start[0] === 0x1f && start[1] === 0x8b
+  const whole = prepend(start, bytes)
   yield* readText(decodeUtf8(isGzip ? gunzip(whole) : whole))
 }
 

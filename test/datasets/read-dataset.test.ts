@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { isProblem, readDatasetRow } from '../../src/datasets/dataset-row.ts'
+import { readDataset, type RawRow } from '../../src/datasets/read-dataset.ts'
+
+/** Reads in chunks of one to seven bytes, so that every boundary falls somewhere unpleasant. */
+async function read(file: string | Buffer, chunkBytes = 3): Promise<RawRow[]> {
+  const bytes = Buffer.from(file)
+  const chunks = Array.from({ length: Math.ceil(bytes.length / chunkBytes) }, (_, i) =>
+    bytes.subarray(i * chunkBytes, (i + 1) * chunkBytes),
+  )
+  return Array.fromAsync(readDataset(Readable.from(chunks)))
+}
+const values = (rows: RawRow[]) => rows.map((row) => ('value' in row ? row.value : row.problem))
+
+const rows = [
+  { input: 'Wie heißt "das"?', output: 'Zeile 1\nZeile 2, [x]' },
+  { input: '🦙', output: '\\' },
+]
+const jsonLines = rows.map((row) => JSON.stringify(row)).join('\n')
+const files: Record<string, string | Buffer> = {
+  'JSON Lines': jsonLines,
+  'JSON Lines with CRLF, blank lines and a BOM': `\uFEFF${rows.map((row) => JSON.stringify(row)).join('\r\n\r\n')}\r\n`,
+  'a JSON array': JSON.stringify(rows, null, 2),
+  'a compact JSON array': JSON.stringify(rows),
+  CSV: 'input,output\n"Wie heißt ""das""?","Zeile 1\nZeile 2, [x]"\n🦙,\\\n',
+  'CSV with CRLF and a BOM': '\uFEFFinput,output\r\n"Wie heißt ""das""?","Zeile 1\nZeile 2, [x]"\r\n🦙,\\\r\n',
+  'gzipped JSON Lines': gzipSync(jsonLines),
+}
+
+for (const [name, file] of Object.entries(files))
+  test(`reads ${name}, however it is cut into chunks`, async () => {
+    for (const chunkBytes of [1, 2, 3, 7, 1 << 20]) assert.deepEqual(values(await read(file, chunkBytes)), rows)
+  })
+
+test('names the line of each bad row and reads on', async () => {
+  const read3 = await read('{"input":"a","output":"b"}\nnot json\n{"input":"c","output":"d"}\n')
+  assert.deepEqual(read3[1], { line: 2, problem: 'is not valid JSON' })
+  assert.equal(read3.length, 3)
+  const array = await read('[\n{"input":"a","output":"b"},\n{"input": x},\n{"input":"c","output":"d"}\n]')
+  assert.deepEqual(array[1], { line: 3, problem: 'is not valid JSON' })
+  assert.equal(array.length, 3)
+})
+
+test('says what is wrong with a file that is no text, no gzip, or cut off', async () => {
+  assert.deepEqual(values(await read(Buffer.from([0xff, 0xfe, 0x00]))), ['is not UTF-8 text'])
+  assert.deepEqual(values(await read(gzipSync(jsonLines).subarray(0, 30))).at(-1), 'is not valid gzip')
+  assert.match(String(values(await read('[{"input":"a","output":"b"}')).at(-1)), /not closed/)
+  assert.deepEqual(await read(''), [])
+  assert.deepEqual(await read('  \n \n'), [])
+})
+
+test('a row of each known shape becomes input and output', () => {
+  assert.deepEqual(readDatasetRow({ input: 'i', output: 'o', extra: 1 }), { input: 'i', output: 'o' })
+  assert.deepEqual(readDatasetRow({ prompt: 'i', completion: 'o' }), { input: 'i', output: 'o' })
+  assert.deepEqual(readDatasetRow({ question: 'i', answer: 'o' }), { input: 'i', output: 'o' })
+  assert.deepEqual(readDatasetRow({ user: 'i', assistant: 'o' }), { input: 'i', output: 'o' })
+  assert.deepEqual(readDatasetRow({ text: 't' }), { input: '', output: 't' })
+})
+
+test('a row that cannot be trained on is refused with its field and reason', () => {
+  const problem = (row: unknown) => {
+    const read = readDatasetRow(row)
+    return isProblem(read) ? `${read.field}: ${read.reason}` : 'fine'
+  }
+  assert.equal(problem({ input: 'a' }), 'output: is missing')
+  assert.equal(problem({ input: 'a', output: '' }), 'output: is empty')
+  assert.equal(problem({ input: 1, output: 'b' }), 'input: is a number, not a string')
+  assert.equal(problem({ input: ['a'], output: 'b' }), 'input: is an array, not a string')
+  assert.equal(problem({ input: 'a\0', output: 'b' }), 'input: holds a NUL character')
+  assert.equal(problem('text'), 'row: is not an object such as {"input": "...", "output": "..."}')
+  assert.equal(problem({}), 'input: is missing')
+})

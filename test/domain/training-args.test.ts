@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FinetuneArgs, resolveTrainingArgs } from '../../src/domain/training-args.ts'
+
+const entry = { contextLength: 1024, recommendedArgs: { learning_rate: 0.002, batch_size: 20 } }
+const resolve = (requested: unknown, from = entry) => resolveTrainingArgs(FinetuneArgs.parse(requested), from)
+
+test('a silent request gets the documented defaults below the catalogue’s recommendations', () => {
+  const { args, notes } = resolve({})
+  assert.equal(args.max_steps, 100)
+  assert.equal(args.save_steps, 60)
+  assert.equal(args.learning_rate, 0.002)
+  assert.equal(args.batch_size, 20)
+  assert.deepEqual(notes, [])
+})
+
+test('what the request says wins; null says nothing; unknown keys are ignored', () => {
+  const { args } = resolve({ learning_rate: 9e-4, batch_size: null, index_pq_m: 8 })
+  assert.equal(args.learning_rate, 9e-4)
+  assert.equal(args.batch_size, 20)
+  assert.ok(!('index_pq_m' in args))
+})
+
+test('lora_alpha follows r_value unless it is given', () => {
+  assert.equal(resolve({ r_value: 16 }).args.lora_alpha, 16)
+  assert.equal(resolve({ r_value: 16, lora_alpha: 32 }).args.lora_alpha, 32)
+})
+
+test('a max_length beyond the context is cut, and said when it was asked for', () => {
+  assert.equal(resolve({}).args.max_length, 1024)
+  const { args, notes } = resolve({ max_length: 4096 })
+  assert.equal(args.max_length, 1024)
+  assert.deepEqual(
+    notes.map(({ code }) => code),
+    ['max_length_cut'],
+  )
+})
+
+test('known keys are validated', () => {
+  for (const bad of [
+    { max_steps: 0 },
+    { max_steps: 1.5 },
+    { max_steps: '10' },
+    { learning_rate: -1 },
+    { lora_dropout: 1 },
+  ])
+    assert.ok(!FinetuneArgs.safeParse(bad).success, JSON.stringify(bad))
+})
