@@ -1,6 +1,6 @@
 // Everything a bare clone needs, each step skipped when it is done: npm packages, the Python environment, the servers.
 // Runs on the machine's own Node (20 or later) and imports nothing but Node.
-//   node tools/setup.mjs [--only node,python,servers]
+//   node tools/setup.mjs [--only node,python,servers] [--check]     (--check only says what is missing)
 import { parseArgs } from 'node:util'
 import { recordPath, readRecord } from './paths.mjs'
 import { releaseLocks, writeAtomically } from './setup/cache.mjs'
@@ -25,14 +25,21 @@ for (const [signal, code] of Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP:
 }
 
 try {
-  process.exitCode = await setUp(wantedSteps())
+  process.exitCode = await main()
 } catch (error) {
   process.exitCode = report(error)
 }
 
-async function setUp(wanted) {
-  const todo = wanted.filter((name) => !steps[name].isReady())
+async function main() {
+  const { values } = parseArgs({ options: { only: { type: 'string' }, check: { type: 'boolean' } } })
+  const todo = wantedSteps(values.only).filter((name) => !steps[name].isReady())
   if (todo.length === 0) return 0
+  if (!values.check) return setUp(todo)
+  console.log(`Not set up: ${todo.join(', ')}`)
+  return 1
+}
+
+async function setUp(todo) {
   const startedAt = performance.now()
   console.log(`Setting up: ${todo.join(', ')}. Interrupt it at any time; it goes on where it was.`)
   // They need nothing of each other, and each waits for the network most of the time.
@@ -49,9 +56,8 @@ async function setUp(wanted) {
   return 0
 }
 
-function wantedSteps() {
-  const { values } = parseArgs({ options: { only: { type: 'string' } } })
-  const wanted = values.only?.split(',') ?? Object.keys(steps)
+function wantedSteps(only) {
+  const wanted = only?.split(',') ?? Object.keys(steps)
   const unknown = wanted.find((name) => !(name in steps))
   if (unknown) throw new SetupError(`There is no step "${unknown}". Steps: ${Object.keys(steps).join(', ')}.`)
   return wanted
