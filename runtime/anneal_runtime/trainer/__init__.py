@@ -1,0 +1,5 @@
+"""One attempt of one fine-tune: claim, load, train a LoRA adapter, save it, evaluate it, exit with a meaningful code.
+
+`main` tells the story, `failures` says what its ends mean to Anneal, `phases` are its parts, `training_run` is the
+training itself and `step` one optimizer step.
+"""

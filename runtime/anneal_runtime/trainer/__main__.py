@@ -1,0 +1,3 @@
+from anneal_runtime.trainer.main import main
+
+main()

@@ -1,0 +1,99 @@
+"""The LoRA adapter: made from the arguments, saved and loaded as an ordinary PEFT adapter in safetensors."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import torch
+from peft import LoraConfig, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
+from safetensors.torch import load_file, save_file
+
+from anneal_runtime.trainer.training_args import Note, TrainingArgs
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+    from transformers import PreTrainedModel
+
+WEIGHTS_FILE = "adapter_model.safetensors"
+CONFIG_FILE = "adapter_config.json"
+ORIGIN_FILE = "anneal.json"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an adapter comes from; stored beside it."""
+
+    base_model: str
+    base_sha256: str
+    spec_hash: str
+
+
+def add_adapter(base: PreTrainedModel, args: TrainingArgs, note: Note) -> PeftModel:
+    torch.manual_seed(args.seed)
+    targets = _target_modules(args.target_modules)
+    try:
+        return _wrap(base, args, targets)
+    except ValueError as error:
+        if targets == "all-linear":
+            raise
+        note("target_modules_replaced", f"target_modules {args.target_modules} fits no layer; all-linear was used.")
+        del error
+        return _wrap(base, args, "all-linear")
+
+
+def load_adapter(base: PreTrainedModel, folder: Path) -> PeftModel:
+    """A saved adapter over its base, for evaluation."""
+    config = LoraConfig.from_pretrained(str(folder))
+    # PEFT warns where the name differs from the path that the base was loaded from, which it always does here.
+    config.base_model_name_or_path = None
+    model = get_peft_model(base, config)
+    load_weights(model, folder)
+    return model
+
+
+def save_adapter(model: PeftModel, folder: Path, origin: Origin, step: int) -> None:
+    """Weights in fp32, configuration and origin. The configuration names the base as the catalogue does, not a path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = get_peft_model_state_dict(model, save_embedding_layers=False)
+    cpu = {name: tensor.detach().float().cpu().contiguous() for name, tensor in weights.items()}
+    save_file(cpu, folder / WEIGHTS_FILE, metadata={"format": "pt"})
+    config = copy.deepcopy(model.peft_config["default"])
+    config.base_model_name_or_path = origin.base_model
+    config.inference_mode = True
+    config.save_pretrained(str(folder))
+    (folder / ORIGIN_FILE).write_text(json.dumps({**origin.__dict__, "step": step}, indent=2) + "\n")
+
+
+def load_weights(model: PeftModel, folder: Path) -> None:
+    weights = load_file(folder / WEIGHTS_FILE)
+    expected = get_peft_model_state_dict(model, save_embedding_layers=False)
+    if weights.keys() != expected.keys():
+        raise ValueError("The saved adapter's layers are not those of this model.")
+    set_peft_model_state_dict(model, weights)
+
+
+def trainable(model: PeftModel) -> dict[str, torch.nn.Parameter]:
+    return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+
+
+def _wrap(base: PreTrainedModel, args: TrainingArgs, targets: str | list[str]) -> PeftModel:
+    config = LoraConfig(
+        r=args.r_value,
+        lora_alpha=cast(int, args.lora_alpha),
+        lora_dropout=args.lora_dropout,
+        target_modules=targets,
+        task_type="CAUSAL_LM",
+    )
+    return get_peft_model(base, config)
+
+
+def _target_modules(value: str | list[str]) -> str | list[str]:
+    """PEFT reads a string as a pattern for whole paths; a plain name or list of names means those layers."""
+    if isinstance(value, str) and value != "all-linear" and re.fullmatch(r"[\w, ]+", value):
+        return [name.strip() for name in value.split(",") if name.strip()]
+    return value

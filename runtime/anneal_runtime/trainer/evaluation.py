@@ -1,0 +1,54 @@
+"""What base and tuned model answer to the evaluation rows, greedily, side by side."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+import torch
+
+from anneal_runtime.model_source import context_length
+from anneal_runtime.tokenization import completion_tokens, prompt_tokens, text_of
+from anneal_runtime.trainer.greedy import generate
+from anneal_runtime.trainer.rows import Row
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+    from transformers import PreTrainedTokenizerBase
+
+
+@torch.inference_mode()
+def evaluate(model: PeftModel, tokenizer: PreTrainedTokenizerBase, rows: list[Row]) -> list[dict[str, str]]:
+    """Each row as `{"input", "expected", "tuned", "base"}`, in order."""
+    model.eval()
+    context = context_length(model.get_base_model())
+    prompts = prompt_tokens(tokenizer, [row.input for row in rows])
+    expected = completion_tokens(tokenizer, [row.output for row in rows])
+    most_new = new_token_limit(prompts, expected, context)
+    prompts = [_fitting(ids, tokenizer, context - most_new) for ids in prompts]
+    answers: dict[str, list[str]] = {}
+    for side in ("tuned", "base"):
+        with model.disable_adapter() if side == "base" else nullcontext():
+            ids = generate(model, prompts, end=tokenizer.eos_token_id, most_new=most_new)
+            answers[side] = [text_of(tokenizer, answer) for answer in ids]
+    return [
+        {"input": row.input, "expected": row.output, "tuned": tuned, "base": base}
+        for row, tuned, base in zip(rows, answers["tuned"], answers["base"], strict=True)
+    ]
+
+
+def new_token_limit(prompts: list[list[int]], expected: list[list[int]], context: int) -> int:
+    """Twice the longest expected answer, as base models rarely stop; long prompts push it to half the context."""
+    wanted = max(64, 2 * max(map(len, expected), default=0)) + 16
+    room = context - max(map(len, prompts), default=0)
+    return min(wanted, max(room, context // 2))
+
+
+def _fitting(ids: list[int], tokenizer: PreTrainedTokenizerBase, room: int) -> list[int]:
+    """The end of a long prompt. An empty one, where the tokenizer adds no start token, begins as after a text's end."""
+    if not ids:
+        start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
+        return [start or 0]
+    if len(ids) <= room:
+        return ids
+    return ids[:1] + ids[len(ids) - room + 1 :] if ids[0] == tokenizer.bos_token_id else ids[-room:]

@@ -1,0 +1,55 @@
+"""How an attempt can fail, and what that means to Anneal: a cause, an exit code, one sentence for the user."""
+
+import traceback
+
+from anneal_runtime import exit_codes
+from anneal_runtime.internal_api import Fenced, InternalApi, UnsupportedRuntime
+from anneal_runtime.log import log
+from anneal_runtime.model_source import ModelUnavailable, is_out_of_memory
+
+
+class DataError(Exception):
+    """The data cannot be trained on; the message is for the user."""
+
+
+class Diverged(Exception):
+    """The loss is no longer a number."""
+
+
+class EvaluationFailed(Exception):
+    """The model is saved, its evaluation is not: Anneal tries that again alone."""
+
+
+def report(api: InternalApi, error: BaseException) -> int:
+    """Tells Anneal and the log why; the exit code."""
+    cause, code, message = explain(error)
+    log(message)
+    if code in (exit_codes.FENCED, exit_codes.UNSUPPORTED_RUNTIME):
+        return code
+    if code == exit_codes.CODE_ERROR:
+        traceback.print_exception(error)
+    api.report_failure(cause, message)
+    return code
+
+
+def explain(error: BaseException) -> tuple[str, int, str]:
+    """Cause and exit code as docs/internal-api.md names them, and one sentence for the user."""
+    sentence = " ".join(str(error).split())[:1000] or error.__class__.__name__
+    if is_out_of_memory(error):
+        needed = "Lower batch_size, max_length or r_value, or give the job more memory."
+        return "out_of_memory", exit_codes.OUT_OF_MEMORY, f"Out of memory: {sentence} {needed}"
+    match error:
+        case Fenced():
+            return "fenced", exit_codes.FENCED, f"Fenced: {sentence}"
+        case UnsupportedRuntime():
+            return "unsupported_runtime", exit_codes.UNSUPPORTED_RUNTIME, error.detail
+        case DataError():
+            return "data_error", exit_codes.DATA_ERROR, sentence
+        case ModelUnavailable():
+            return "model_unavailable", exit_codes.MODEL_UNAVAILABLE, sentence
+        case Diverged():
+            return "code_error", exit_codes.CODE_ERROR, sentence
+        case EvaluationFailed():
+            return "evaluation_error", exit_codes.CODE_ERROR, sentence
+        case _:
+            return "code_error", exit_codes.CODE_ERROR, f"{error.__class__.__name__}: {sentence}"

@@ -1,0 +1,95 @@
+"""The parts of an attempt: load, train and save, evaluate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anneal_runtime import exit_codes
+from anneal_runtime.log import log
+from anneal_runtime.model_source import LoadedModel, check_weights, choose_device, load_causal_lm, locate
+from anneal_runtime.trainer.adapter import Origin, load_adapter, save_adapter
+from anneal_runtime.trainer.artifacts import CheckpointUploader, publish
+from anneal_runtime.trainer.assignment import Assignment, fetch
+from anneal_runtime.trainer.evaluation import evaluate
+from anneal_runtime.trainer.rows import read_rows
+from anneal_runtime.trainer.termination import exit_now
+from anneal_runtime.trainer.training_args import TrainingArgs
+from anneal_runtime.trainer.training_run import Plan, TrainingRun
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+
+    from anneal_runtime.trainer.main import Attempt
+
+# How long a trained model may take to reach storage after SIGTERM; below the grace period that pods get.
+SAVE_GRACE_S = 25.0
+REPORT_GRACE_S = 5.0
+
+
+def load(attempt: Attempt, assignment: Assignment) -> tuple[LoadedModel, Origin]:
+    """Data, checkpoint and base model, on the device; the base checked against the catalogue's hash."""
+    work_dir = attempt.settings.work_dir
+    if assignment.mode != "evaluate":
+        fetch(lambda current: [current.train], work_dir, assignment, attempt.claim)
+    if assignment.evaluation is not None:
+        fetch(lambda current: [file for file in [current.evaluation] if file], work_dir, assignment, attempt.claim)
+    base = assignment.base_model
+    folder = locate(base.source, attempt.settings.models_dir)
+    origin = Origin(base.name, check_weights(folder, base.sha256), assignment.spec_hash)
+    device = choose_device()
+    loaded = load_causal_lm(folder, device)
+    log(f"Base model {base.name} loaded on {device}")
+    return loaded, origin
+
+
+def train_and_save(attempt: Attempt, assignment: Assignment, loaded: LoadedModel, origin: Origin) -> PeftModel:
+    reporter, termination, work_dir = attempt.reporter, attempt.termination, attempt.settings.work_dir
+    args = TrainingArgs.from_json(assignment.args, reporter.note)
+    run = TrainingRun(
+        Plan(args, origin, work_dir / "train.jsonl", work_dir, _checkpoint(attempt, assignment)), loaded, reporter.note
+    )
+    reporter.phase("TRAINING MODEL")
+    uploader = CheckpointUploader(attempt.api, before_commit=reporter.flush)
+    with termination.deferred():
+        finished = run.train(reporter, uploader, termination)
+    if not finished:
+        reporter.flush(REPORT_GRACE_S)
+        exit_now(exit_codes.TERMINATED)
+    reporter.phase("SAVING MODEL")
+    with termination.deferred(SAVE_GRACE_S):
+        save_adapter(run.model, work_dir / "model", origin, run.total_steps)
+        publish(attempt.api, "model", run.total_steps, work_dir / "model", before_commit=reporter.flush)
+    log("Model saved")
+    termination.exit_if_requested()
+    return run.model
+
+
+def load_saved_model(attempt: Attempt, assignment: Assignment, loaded: LoadedModel) -> PeftModel:
+    """The model of an earlier attempt, whose evaluation is still missing."""
+    if assignment.model is None:
+        raise ValueError("Mode evaluate came without a model.")
+    folder = attempt.settings.work_dir / "model"
+    fetch(lambda current: current.model.files if current.model else [], folder, assignment, attempt.claim)
+    return load_adapter(loaded.model, folder)
+
+
+def evaluate_model(attempt: Attempt, assignment: Assignment, model: PeftModel, loaded: LoadedModel) -> None:
+    if assignment.evaluation is None:
+        return
+    attempt.reporter.phase("EVALUATING MODEL")
+    rows = list(read_rows(attempt.settings.work_dir / assignment.evaluation.name))
+    results = evaluate(model, loaded.tokenizer, rows)
+    exact = sum(result["tuned"].strip() == result["expected"].strip() for result in results)
+    log(f"The tuned model answers {exact} of {len(results)} evaluation rows exactly")
+    # The phase must arrive before the result that belongs to it.
+    attempt.reporter.flush()
+    attempt.api.report_evaluation(assignment.evaluation_split, results)
+
+
+def _checkpoint(attempt: Attempt, assignment: Assignment) -> Path | None:
+    if assignment.checkpoint is None:
+        return None
+    folder = attempt.settings.work_dir / "resume"
+    fetch(lambda current: current.checkpoint.files if current.checkpoint else [], folder, assignment, attempt.claim)
+    return folder

@@ -1,0 +1,122 @@
+"""Reports to the API in order, from a background thread: an API that is away delays reports, never training."""
+
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from anneal_runtime import exit_codes
+from anneal_runtime.internal_api import Fenced, InternalApi, Refused
+from anneal_runtime.log import log
+from anneal_runtime.retry import Unavailable
+from anneal_runtime.trainer.termination import exit_now
+
+LARGEST_CALL = 1000
+
+
+@dataclass(frozen=True)
+class _Report:
+    kind: str
+    content: Any
+
+
+class Reporter:
+    def __init__(self, api: InternalApi) -> None:
+        self._api = api
+        self._reports: deque[_Report] = deque()
+        self._changed = threading.Condition()
+        self._failure: Exception | None = None
+        threading.Thread(target=self._deliver_forever, name="reporter", daemon=True).start()
+
+    def phase(self, phase: str) -> None:
+        log(phase.capitalize())
+        self._add(_Report("phase", phase))
+
+    def step(self, row: dict[str, float | int]) -> None:
+        self._add(_Report("step", row))
+
+    def note(self, code: str, message: str) -> None:
+        log(message)
+        self._add(_Report("note", {"code": code, "message": message}))
+
+    def flush(self, timeout_s: float | None = None) -> bool:
+        """Waits until all is delivered. False when the time was not enough. Raises what the API refused."""
+        with self._changed:
+            delivered = self._changed.wait_for(lambda: not self._reports or self._failure is not None, timeout_s)
+        self.raise_failure()
+        return delivered
+
+    def raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _add(self, report: _Report) -> None:
+        with self._changed:
+            self._reports.append(report)
+            self._changed.notify_all()
+
+    def _deliver_forever(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: len(self._reports) > 0)
+                batch = self._first_of_a_kind()
+            try:
+                self._deliver(batch)
+            except Fenced as error:
+                log(f"Fenced: {error}")
+                exit_now(exit_codes.FENCED)
+            except (Refused, Unavailable) as error:
+                self._fail(error)
+                return
+            with self._changed:
+                for _ in batch:
+                    self._reports.popleft()
+                self._changed.notify_all()
+
+    def _first_of_a_kind(self) -> list[_Report]:
+        kind = self._reports[0].kind
+        batch: list[_Report] = []
+        for report in self._reports:
+            if report.kind != kind or len(batch) == (1 if kind == "phase" else LARGEST_CALL):
+                break
+            batch.append(report)
+        return batch
+
+    def _deliver(self, batch: list[_Report]) -> None:
+        contents = [report.content for report in batch]
+        match batch[0].kind:
+            case "phase":
+                self._api.report_phase(contents[0])
+            case "step":
+                self._api.report_steps(contents)
+            case _:
+                self._api.report_notes(contents)
+
+    def _fail(self, error: Exception) -> None:
+        with self._changed:
+            self._failure = error
+            self._changed.notify_all()
+
+
+class ProgressClock:
+    """Seconds per step, smoothed, for the time that remains. Kept in checkpoints, so that a resume starts informed."""
+
+    WEIGHT_OF_NEW = 0.3
+
+    def __init__(self, seconds_per_step: float | None = None) -> None:
+        self.seconds_per_step = seconds_per_step
+        self._since = time.perf_counter()
+        self._steps = 0
+
+    def step_done(self) -> None:
+        self._steps += 1
+
+    def read(self) -> float:
+        """Mean seconds of the steps since the last reading."""
+        now = time.perf_counter()
+        latest = (now - self._since) / max(self._steps, 1)
+        self._since, self._steps = now, 0
+        old = self.seconds_per_step
+        self.seconds_per_step = latest if old is None else old + self.WEIGHT_OF_NEW * (latest - old)
+        return latest

@@ -1,0 +1,216 @@
+"""The internal API and an object store over real HTTP, small enough to read, strict as docs/internal-api.md says.
+
+Tests may take it away, make it refuse, lose its answers, or fence the attempt.
+"""
+
+import hashlib
+import json
+import threading
+import time
+import uuid
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+PHASES = ["LOADING DATA", "TRAINING MODEL", "SAVING MODEL", "EVALUATING MODEL"]
+PREFIX = "/internal/v1/attempt/"
+
+
+@dataclass
+class FakeAnneal:
+    assignment: dict[str, Any]
+    token: str = "attempt-token"
+    objects: dict[str, bytes] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    claim_ids: list[str] = field(default_factory=list)
+    phases: list[str] = field(default_factory=list)
+    steps: dict[int, dict[str, Any]] = field(default_factory=dict)
+    step_posts: list[list[int]] = field(default_factory=list)
+    pending: dict[str, dict[str, Any]] = field(default_factory=dict)
+    committed: list[dict[str, Any]] = field(default_factory=list)
+    evaluation: dict[str, Any] | None = None
+    notes: list[dict[str, str]] = field(default_factory=list)
+    failure: dict[str, str] | None = None
+    away: bool = False
+    fenced: bool = False
+    # By route (`claim`, `steps`, `commit`, `GET`, `PUT`, ...): how many of the next calls answer that status and code,
+    refuse: dict[str, tuple[int, int, str]] = field(default_factory=dict)
+    # are worked but never answered,
+    lose_answer: Counter[str] = field(default_factory=Counter)
+    # or arrive with their bytes changed.
+    corrupt: Counter[str] = field(default_factory=Counter)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def start(self) -> "FakeAnneal":
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, args=[0.05], daemon=True).start()
+        return self
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def store(self, key: str, content: bytes) -> dict[str, Any]:
+        """A stored object as claims name it."""
+        self.objects[key] = content
+        return {"url": f"{self.url}/store/{key}", "size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+    def artifact(self, kind: str) -> dict[str, Any] | None:
+        """The newest committed one, as a claim names it."""
+        found = [artifact for artifact in self.committed if artifact["kind"] == kind]
+        if not found:
+            return None
+        newest = found[-1]
+        files = [{**file, "url": f"{self.url}/store/{newest['id']}/{file['name']}"} for file in newest["files"]]
+        return {"id": newest["id"], "step": newest["step"], "files": files}
+
+    def content(self, kind: str) -> dict[str, bytes]:
+        newest = self.artifact(kind)
+        assert newest is not None
+        return {file["name"]: self.objects[f"{newest['id']}/{file['name']}"] for file in newest["files"]}
+
+    def wait_for(self, condition: Any, timeout_s: float = 60.0) -> None:
+        give_up_at = time.monotonic() + timeout_s
+        with self.changed:
+            while not condition():
+                assert time.monotonic() < give_up_at, "the trainer did not get there"
+                self.changed.wait(0.05)
+
+    @contextmanager
+    def noting(self) -> Any:
+        with self.changed:
+            yield
+            self.changed.notify_all()
+
+
+class Problem(Exception):
+    def __init__(self, status: int, code: str) -> None:
+        self.status, self.code = status, code
+
+
+def _handler(fake: FakeAnneal) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            route = self.path.removeprefix(PREFIX)
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            name = "commit" if route.endswith("/commit") else route
+            try:
+                self._meet(name)
+                if self.headers["Authorization"] != f"Bearer {fake.token}":
+                    raise Problem(401, "invalid_token")
+                if self.headers["Anneal-Internal-Api"] != "1":
+                    raise Problem(400, "bad_version")
+                if fake.fenced:
+                    raise Problem(410, "attempt_fenced")
+                with fake.noting():
+                    fake.calls.append(name)
+                    answer = _answer(fake, route, body)
+                if fake.lose_answer[name] > 0:
+                    fake.lose_answer[name] -= 1
+                    raise ConnectionAbortedError
+                self._send(200, json.dumps(answer).encode())
+            except Problem as problem:
+                content = {"code": problem.code, "detail": f"{problem.code} for the test"}
+                self._send(problem.status, json.dumps(content).encode())
+            except ConnectionAbortedError:
+                self.close_connection = True
+
+        def do_GET(self) -> None:
+            key = self.path.removeprefix("/store/")
+            try:
+                self._meet("GET")
+                if key not in fake.objects:
+                    raise Problem(404, "NoSuchKey")
+                content = fake.objects[key]
+                if fake.corrupt[key] > 0:
+                    fake.corrupt[key] -= 1
+                    content = bytes([content[0] ^ 1]) + content[1:]
+                self._send(200, content)
+            except Problem as problem:
+                self._send(problem.status, b"refused")
+            except ConnectionAbortedError:
+                self.close_connection = True
+
+        def do_PUT(self) -> None:
+            content = self.rfile.read(int(self.headers["Content-Length"]))
+            try:
+                self._meet("PUT")
+                with fake.noting():
+                    fake.objects[self.path.removeprefix("/store/")] = content
+                self._send(200, b"")
+            except Problem as problem:
+                self._send(problem.status, b"refused")
+            except ConnectionAbortedError:
+                self.close_connection = True
+
+        def _meet(self, name: str) -> None:
+            if fake.away:
+                raise ConnectionAbortedError
+            times, status, code = fake.refuse.get(name, (0, 0, ""))
+            if times > 0:
+                fake.refuse[name] = (times - 1, status, code)
+                raise Problem(status, code)
+
+        def _send(self, status: int, content: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_args: Any) -> None:
+            pass
+
+    return Handler
+
+
+def _answer(fake: FakeAnneal, route: str, body: dict[str, Any]) -> dict[str, Any]:
+    match route.split("/"):
+        case ["claim"]:
+            if fake.claim_ids and body["claim_id"] != fake.claim_ids[0]:
+                raise Problem(410, "attempt_fenced")
+            fake.claim_ids.append(body["claim_id"])
+            checkpoint = fake.assignment["checkpoint"]
+            fake.steps = {
+                number: row for number, row in fake.steps.items() if number <= (checkpoint or {}).get("step", 0)
+            }
+            return fake.assignment
+        case ["phase"]:
+            assert body["phase"] in PHASES, body
+            fake.phases.append(body["phase"])
+        case ["steps"]:
+            assert 0 < len(body["steps"]) <= 1000
+            fake.step_posts.append([row["step"] for row in body["steps"]])
+            fake.steps |= {row["step"]: row for row in body["steps"]}
+        case ["artifacts"]:
+            assert body["kind"] in ("checkpoint", "model") and 0 < len(body["files"]) <= 64
+            artifact_id = str(uuid.uuid4())
+            fake.pending[artifact_id] = {**body, "id": artifact_id}
+            uploads = [{"name": f["name"], "url": f"{fake.url}/store/{artifact_id}/{f['name']}"} for f in body["files"]]
+            return {"artifact_id": artifact_id, "uploads": uploads}
+        case ["artifacts", artifact_id, "commit"]:
+            _commit(fake, artifact_id)
+        case ["evaluation"]:
+            fake.evaluation = body
+        case ["notes"]:
+            fake.notes += body["notes"]
+        case ["failure"]:
+            fake.failure = body
+        case _:
+            raise Problem(404, "not_found")
+    return {}
+
+
+def _commit(fake: FakeAnneal, artifact_id: str) -> None:
+    artifact = fake.pending[artifact_id]
+    for file in artifact["files"]:
+        content = fake.objects.get(f"{artifact_id}/{file['name']}", b"")
+        if len(content) != file["size"] or hashlib.sha256(content).hexdigest() != file["sha256"]:
+            raise Problem(409, "artifact_incomplete")
+    if artifact not in fake.committed:
+        fake.committed.append(artifact)

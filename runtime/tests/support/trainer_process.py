@@ -1,0 +1,63 @@
+"""A trainer as a real process. A fork server keeps torch imported, which makes starting one cheap."""
+
+import multiprocessing
+import os
+import sys
+import time
+from dataclasses import dataclass
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+TINY = ROOT / "models" / "anneal-tiny"
+
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(["anneal_runtime.trainer.phases", "transformers.models.llama.modeling_llama"])
+
+
+@dataclass
+class TrainerProcess:
+    process: ForkServerProcess
+    log_path: Path
+
+    def signal(self, number: int) -> None:
+        assert self.process.pid is not None
+        os.kill(self.process.pid, number)
+
+    def exit_code(self, timeout_s: float = 90.0) -> int:
+        self.process.join(timeout_s)
+        if self.process.exitcode is None:
+            self.process.kill()
+            raise AssertionError(f"The trainer did not end:\n{self.log}")
+        return self.process.exitcode
+
+    @property
+    def log(self) -> str:
+        return self.log_path.read_text()
+
+
+def start_trainer(url: str, work_dir: Path, token: str = "attempt-token") -> TrainerProcess:
+    work_dir.mkdir(parents=True, exist_ok=True)
+    environment = {
+        "ANNEAL_INTERNAL_URL": url,
+        "ANNEAL_TOKEN": token,
+        "ANNEAL_MODELS_DIR": str(ROOT),
+        "ANNEAL_WORK_DIR": str(work_dir),
+    }
+    log_path = work_dir / "log"
+    process = _context.Process(target=_run, args=(environment, str(log_path)))
+    process.start()
+    return TrainerProcess(process, log_path)
+
+
+def _run(environment: dict[str, str], log_path: str) -> None:
+    os.environ.update(environment)
+    output = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+    from anneal_runtime.trainer.main import main
+
+    started = time.monotonic()
+    print(f"started {started}", flush=True)
+    main()

@@ -1,0 +1,137 @@
+"""A whole attempt, from claim to exit code."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from safetensors.torch import load as load_safetensors
+from support.assignments import SPEC_HASH, assign, make_rows
+from support.fake_anneal import FakeAnneal
+from support.trainer_process import ROOT, TINY, start_trainer
+
+from anneal_runtime.model_source import weights_sha256
+
+
+def test_learns_saves_and_evaluates_in_that_order(anneal: FakeAnneal, tmp_path: Path) -> None:
+    rows = make_rows(8)
+    assign(anneal, rows, max_steps=25, r_value=64, lora_alpha=64, batch_size=8)
+    trainer = start_trainer(anneal.url, tmp_path)
+    assert trainer.exit_code() == 0, trainer.log
+
+    assert anneal.calls[0] == "claim"
+    assert anneal.phases == ["TRAINING MODEL", "SAVING MODEL", "EVALUATING MODEL"]
+    assert sorted(anneal.steps) == [10, 20, 25]
+    assert anneal.steps[25]["loss"] < anneal.steps[10]["loss"]
+    row = anneal.steps[20]
+    assert row["learning_rate"] == 2e-3 * (1 - 19 / 25)
+    assert row["epoch"] == 20.0 and row["iter_time"] > 0 and row["remaining_time"] > 0
+    assert anneal.steps[25]["flops"] > row["flops"] > 1e9
+    assert anneal.calls.index("commit") < anneal.calls.index("evaluation")
+    assert anneal.evaluation is not None
+    assert [(r["input"], r["expected"]) for r in anneal.evaluation["results"]] == [
+        (r["input"], r["output"]) for r in rows[:2]
+    ]
+    assert all(r["tuned"] != r["base"] for r in anneal.evaluation["results"])
+
+
+def test_the_model_is_an_ordinary_adapter_that_names_its_base(anneal: FakeAnneal, tmp_path: Path) -> None:
+    assign(anneal, make_rows(4), max_steps=2)
+    assert start_trainer(anneal.url, tmp_path).exit_code() == 0
+    files = anneal.content("model")
+    assert sorted(files) == ["adapter_config.json", "adapter_model.safetensors", "anneal.json"]
+    config = json.loads(files["adapter_config.json"])
+    assert config["base_model_name_or_path"] == "anneal-tiny" and config["peft_type"] == "LORA"
+    assert str(ROOT) not in files["adapter_config.json"].decode()
+    assert json.loads(files["anneal.json"]) == {
+        "base_model": "anneal-tiny",
+        "base_sha256": weights_sha256(TINY),
+        "spec_hash": SPEC_HASH,
+        "step": 2,
+    }
+    weights = load_safetensors(files["adapter_model.safetensors"])
+    assert len(weights) == 4 * 7 * 2
+    assert all(name.startswith("base_model.model.model.layers.") for name in weights)
+
+
+def test_memorises_forty_rows(anneal: FakeAnneal, tmp_path: Path) -> None:
+    """The recipe that the catalogue recommends for the default model."""
+    rows = json.loads(
+        "["
+        + subprocess.run(
+            [sys.executable, TINY / "make_qa.py", "40", "/dev/stdout"], check=True, capture_output=True, text=True
+        )
+        .stdout.strip()
+        .replace("\n", ",")
+        + "]"
+    )
+    assign(anneal, rows, rows, max_steps=150, r_value=64, lora_alpha=64, batch_size=20, warmup_steps=10)
+    assert start_trainer(anneal.url, tmp_path).exit_code() == 0
+    assert anneal.evaluation is not None
+    results = anneal.evaluation["results"]
+    assert sum(result["tuned"] == result["expected"] for result in results) >= 36
+    assert sum(result["base"].strip() == result["expected"] for result in results) <= 2
+
+
+def test_plain_text_rows_are_learned_as_a_whole(anneal: FakeAnneal, tmp_path: Path) -> None:
+    texts = [{"input": "", "output": row["input"] + row["output"]} for row in make_rows(4)]
+    assign(anneal, texts, max_steps=10)
+    assert start_trainer(anneal.url, tmp_path).exit_code() == 0
+    assert anneal.evaluation is not None and len(anneal.evaluation["results"]) == 2
+
+
+def test_epochs_replace_steps(anneal: FakeAnneal, tmp_path: Path) -> None:
+    assign(anneal, make_rows(10), max_steps=100, num_train_epochs=2, batch_size=2, gradient_accumulation_steps=2)
+    assert start_trainer(anneal.url, tmp_path).exit_code() == 0
+    assert max(anneal.steps) == 6 and anneal.steps[6]["epoch"] == 2.0
+
+
+def test_says_what_it_could_not_honour(anneal: FakeAnneal, tmp_path: Path) -> None:
+    rows = [*make_rows(3), {"input": "A long one. " * 400, "output": "Yes."}]
+    assign(anneal, rows, max_steps=2, max_length=4096, optim="lion_8bit", target_modules="no_such_layer", beam_count=3)
+    anneal.assignment["args"]["lr_scheduler_type"] = "greedy"
+    assert start_trainer(anneal.url, tmp_path).exit_code() == 0
+    assert {note["code"] for note in anneal.notes} == {
+        "argument_ignored",
+        "max_length_cut",
+        "rows_cut",
+        "optim_replaced",
+        "schedule_replaced",
+        "target_modules_replaced",
+    }
+
+
+def test_runs_as_a_module_and_leaves_the_base_alone_in_evaluate_mode(anneal: FakeAnneal, tmp_path: Path) -> None:
+    assign(anneal, make_rows(4), max_steps=10)
+    assert start_trainer(anneal.url, tmp_path / "train").exit_code() == 0
+    evaluated, anneal.evaluation = anneal.evaluation, None
+    anneal.assignment |= {"mode": "evaluate", "model": anneal.artifact("model"), "attempt": 2}
+    anneal.claim_ids.clear()
+    anneal.calls.clear()
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT / "runtime"),
+        "ANNEAL_INTERNAL_URL": anneal.url,
+        "ANNEAL_TOKEN": anneal.token,
+        "ANNEAL_MODELS_DIR": str(ROOT),
+        "ANNEAL_WORK_DIR": str(tmp_path / "evaluate"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "anneal_runtime.trainer"], env=environment, capture_output=True, text=True, timeout=90
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    assert anneal.evaluation == evaluated
+    assert "artifacts" not in anneal.calls and "steps" not in anneal.calls
+
+
+def test_without_its_environment_it_says_which_variable_is_missing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "anneal_runtime.trainer"],
+        env={"PYTHONPATH": str(ROOT / "runtime"), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode == 70 and "ANNEAL_INTERNAL_URL" in done.stdout
