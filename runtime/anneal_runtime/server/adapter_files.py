@@ -16,7 +16,8 @@ from anneal_runtime.server.decoding.lora import Adapter
 
 CONFIG_FILE = "adapter_config.json"
 WEIGHTS_FILE = "adapter_model.safetensors"
-MAX_CONFIG_BYTES = 1 << 20
+ORIGIN_FILE = "anneal.json"
+MAX_JSON_BYTES = 1 << 20
 MAX_RANK = 1024
 PREFIX = "base_model.model."
 FLOATS = ("F16", "BF16", "F32", "F64")
@@ -50,13 +51,26 @@ def read_adapter(name: str, folder: Path, linears: Mapping[str, nn.Linear]) -> A
         raise AdapterRefused(f"{WEIGHTS_FILE} cannot be read: {error}") from error
 
 
-def _read_config(path: Path) -> tuple[float, int]:
+def base_of(folder: Path) -> str | None:
+    """The sha256 of the base that the adapter was trained on, where it says so. Raises AdapterRefused."""
+    path = folder / ORIGIN_FILE
+    if not path.is_file():
+        return None
+    origin = _read_json(path)
+    return str(origin.get("base_sha256")) if isinstance(origin, dict) and origin.get("base_sha256") else None
+
+
+def _read_json(path: Path) -> Any:
     try:
-        if path.stat().st_size > MAX_CONFIG_BYTES:
-            raise AdapterRefused(f"{CONFIG_FILE} is larger than {MAX_CONFIG_BYTES} bytes.")
-        config = json.loads(path.read_bytes())
+        if path.stat().st_size > MAX_JSON_BYTES:
+            raise AdapterRefused(f"{path.name} is larger than {MAX_JSON_BYTES} bytes.")
+        return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise AdapterRefused(f"{CONFIG_FILE} cannot be read: {error}") from error
+        raise AdapterRefused(f"{path.name} cannot be read: {error}") from error
+
+
+def _read_config(path: Path) -> tuple[float, int]:
+    config = _read_json(path)
     if not isinstance(config, dict) or config.get("peft_type") != "LORA":
         raise AdapterRefused(f"{CONFIG_FILE} is not that of a LoRA adapter.")
     for key, plain in PLAIN_ONLY.items():

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from anneal_runtime.log import log
+from anneal_runtime.model_source import weights_sha256
 from anneal_runtime.retry import RetryPolicy, Unavailable
 from anneal_runtime.server.decoding.rows import GenerationFailed, SamplingParams
 from anneal_runtime.server.errors import ApiError, unknown_model
@@ -36,6 +37,8 @@ FETCH_RETRY = RetryPolicy(give_up_after_s=20.0)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 PROBE = SamplingParams(max_tokens=4, temperature=0.0, top_p=1.0, seed=None, stop=())
 NEEDED = ("adapter_config.json", "adapter_model.safetensors")
+# Says on which base's weights the adapter was trained.
+OPTIONAL = ("anneal.json",)
 
 
 @dataclass
@@ -50,6 +53,7 @@ class AdapterStore:
     def __init__(self, engine: Engine, folder: Path, metrics: EngineMetrics, max_loaded: int = MAX_LOADED) -> None:
         self._engine, self._folder, self._metrics, self._max_loaded = engine, folder, metrics, max_loaded
         self._held: OrderedDict[str, Held] = OrderedDict()
+        self._base_sha256: str | None = None
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         shutil.rmtree(folder / ".incoming", ignore_errors=True)
         (folder / ".incoming").mkdir(parents=True, exist_ok=True)
@@ -79,7 +83,7 @@ class AdapterStore:
         promised = {file.name: file for file in files}
         if missing := [needed for needed in NEEDED if needed not in promised]:
             raise refused(f"The files lack {missing[0]}.")
-        wanted = [promised[needed] for needed in NEEDED]
+        wanted = [promised[file] for file in (*NEEDED, *OPTIONAL) if file in promised]
         if too_large := [file.name for file in wanted if not 0 < file.size <= MAX_FILE_BYTES]:
             raise refused(f"{too_large[0]} must have between 1 and {MAX_FILE_BYTES} bytes.")
         fingerprint = tuple(file.sha256 for file in wanted)
@@ -153,6 +157,7 @@ class AdapterStore:
         if generator is None:
             raise refused("This server's model takes no adapters.")
         try:
+            await self._check_base(folder)
             adapter = await asyncio.to_thread(read_adapter, name, folder, generator.router.linears)
             generator.router.prepare(adapter)
             await generate(self._engine, [self._engine.probe], PROBE, adapter=adapter)
@@ -162,6 +167,17 @@ class AdapterStore:
         self._held[name] = Held(adapter, fingerprint)
         self._metrics.adapters.set(len(self._held))
         log(f"Adapter {name[:16]} is loaded.")
+
+    async def _check_base(self, folder: Path) -> None:
+        from anneal_runtime.server.adapter_files import AdapterRefused, base_of
+
+        trained_on = base_of(folder)
+        if trained_on is None:
+            return
+        if self._base_sha256 is None:
+            self._base_sha256 = await asyncio.to_thread(weights_sha256, self._engine.folder)
+        if trained_on != self._base_sha256:
+            raise AdapterRefused("The adapter was trained on other weights than this server's base has.")
 
     def _make_room(self) -> None:
         while len(self._held) >= self._max_loaded:

@@ -45,6 +45,7 @@ class Engine:
     encoder: Encoder
     scheduler: Scheduler
     generator: Generator | None
+    folder: Path
     # A prompt for trying the model or an adapter out.
     probe: list[int]
 
@@ -94,6 +95,7 @@ def _load_causal(settings: ServerSettings, metrics: EngineMetrics, device: torch
         tokenizer=tokenizer,
         encoder=Encoder(model.base_model, router),
         scheduler=Scheduler(RunningBatch(model, router, grammars, vocabulary), spec.max_batch, metrics),
+        folder=loaded.folder,
         generator=Generator(grammars, router, vocabulary),
         probe=prompt_tokens(tokenizer, [PROBE_TEXT])[0],
     )
@@ -123,6 +125,7 @@ def _load_embedder(settings: ServerSettings, metrics: EngineMetrics, device: tor
         tokenizer=tokenizer,
         encoder=Encoder(model.to(device).eval()),
         scheduler=Scheduler(None, spec.max_batch, metrics),
+        folder=folder,
         generator=None,
         probe=prompt_tokens(tokenizer, [PROBE_TEXT])[0],
     )

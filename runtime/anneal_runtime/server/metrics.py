@@ -34,6 +34,10 @@ class Gauge(Counter):
     def set(self, value: float) -> None:
         self._values[()] = value
 
+    @property
+    def value(self) -> float:
+        return self._values[()]
+
 
 class Histogram:
     kind = "histogram"

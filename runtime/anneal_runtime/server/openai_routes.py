@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from anneal_runtime.server import bodies, work
+from anneal_runtime.server.decoding.rows import Answer, GrammarFailed
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.serving import Serving, serving_of, stop_with_client
 
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
     from llguidance import LLMatcher
     from numpy.typing import NDArray
-
-    from anneal_runtime.server.decoding.rows import Answer
-
-ENCODE_AT_ONCE = 256
 
 
 async def list_models(request: Request) -> Response:
@@ -48,7 +45,10 @@ async def completions(request: Request) -> Response:
         serving.metrics.prompts.add(len(prompts))
         serving.metrics.prompt_tokens.add(sum(map(len, tokens)))
         generation = work.generate(serving.engine, tokens, params, adapter=adapter, grammar=grammar)
-        answers = await stop_with_client(request, generation)
+        try:
+            answers = await stop_with_client(request, generation)
+        except GrammarFailed as error:
+            raise ApiError(400, str(error), param="structured_outputs") from error
     return await _json(_completion, body["model"], answers, sum(map(len, tokens)))
 
 

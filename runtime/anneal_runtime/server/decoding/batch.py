@@ -41,12 +41,17 @@ class RunningBatch:
 
     def read(self, rows: list[Row]) -> tuple[Joining, list[RowFailed]]:
         """Reads the rows' prompts and samples their first tokens, apart from the batch. Returns what failed, too."""
+        failures = []
         for row in rows:
-            row.start(self._vocabulary)
-        rows, cache = [row for row in rows if row.answer is None], RowCache()
-        if not rows:
-            return Joining([], cache), []
-        return Joining(rows, cache), self._forward(rows, max(len(row.pending) for row in rows), cache)
+            try:
+                row.start(self._vocabulary)
+            except GenerationFailed as error:
+                failures.append(RowFailed(row, error))
+        failed = {failure.row for failure in failures}
+        rows, cache = [row for row in rows if row.answer is None and row not in failed], RowCache()
+        if rows:
+            failures += self._forward(rows, max(len(row.pending) for row in rows), cache)
+        return Joining(rows, cache), failures
 
     def join(self, joining: Joining) -> None:
         if joining.rows:

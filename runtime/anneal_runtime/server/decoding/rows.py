@@ -47,6 +47,10 @@ class GenerationFailed(Exception):
     """A row could not be generated; its request fails as a whole."""
 
 
+class GrammarFailed(GenerationFailed):
+    """The row's regex is too complex to be followed."""
+
+
 class Row:
     def __init__(
         self, request: GenerationRequest, index: int, prompt: list[int], params: SamplingParams, max_tokens: int
@@ -84,8 +88,9 @@ class Row:
         if token < 0:
             raise GenerationFailed("The model gave numbers that are not finite.")
         ended = token in vocabulary.end_tokens
-        if self.matcher is not None and not self.matcher.consume_token(token):
-            raise GenerationFailed("The structured output could not be continued.")
+        if self.matcher is not None:
+            self.matcher.consume_token(token)
+            self._check_matcher()
         if ended:
             self._finish("stop", vocabulary)
         else:
@@ -97,8 +102,14 @@ class Row:
         """Tokens that the grammar leaves no choice about are taken at once instead of sampled one by one."""
         assert self.matcher is not None
         forced = [token for token in self.matcher.compute_ff_tokens() if token not in vocabulary.end_tokens]
-        if self.matcher.consume_tokens(forced):
-            self._take(forced, vocabulary)
+        self.matcher.consume_tokens(forced)
+        self._check_matcher()
+        self._take(forced, vocabulary)
+
+    def _check_matcher(self) -> None:
+        # A matcher in error also counts as stopped: unseen, a broken answer would pass for a complete one.
+        if self.matcher is not None and self.matcher.is_error():
+            raise GrammarFailed("The regex is too complex to be followed.")
 
     def _take(self, tokens: list[int], vocabulary: Vocabulary) -> None:
         room = self.max_tokens - len(self.output)

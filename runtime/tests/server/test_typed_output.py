@@ -1,0 +1,74 @@
+import json
+import re
+import threading
+
+from server.support.running import RunningServer
+from server.support.lora_files import prompts
+
+STRING = r'"([^"\\\x00-\x1f\x7f]|\\["\\/bfnrt]){0,60}"'
+INTEGER = r"-?(0|[1-9][0-9]{0,14})"
+RECORD = (
+    r'\{"name":' + STRING + r',"age":' + INTEGER + r',"ok":(true|false),"score":'
+    r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,6})?" + r',"größe":("red"|"white")\}'
+)
+
+
+def typed(regex: str) -> dict[str, dict[str, str]]:
+    return {"structured_outputs": {"regex": regex}}
+
+
+def test_every_answer_is_complete_and_valid_at_temperature_one(tiny: RunningServer) -> None:
+    answers = tiny.client.complete(prompts(300, seed=3), temperature=1.0, max_tokens=400, **typed(RECORD))
+    for choice in answers:
+        assert choice["finish_reason"] == "stop"
+        assert re.fullmatch(RECORD, choice["text"]), choice["text"]
+        value = json.loads(choice["text"])
+        assert list(value) == ["name", "age", "ok", "score", "größe"]
+        assert isinstance(value["age"], int) and isinstance(value["ok"], bool)
+
+
+def test_greedy_and_nucleus_answers_are_valid_too(tiny: RunningServer) -> None:
+    for options in ({"temperature": 0}, {"temperature": 3.0, "top_p": 0.5, "seed": 4}):
+        for text in tiny.client.texts(prompts(20, seed=4), max_tokens=400, **typed(RECORD), **options):
+            assert re.fullmatch(RECORD, text), text
+
+
+def test_what_is_forced_needs_no_sampling(tiny: RunningServer) -> None:
+    assert tiny.client.texts("a", max_tokens=60, **typed(r'\{"the only answer":"there is"\}')) == [
+        '{"the only answer":"there is"}'
+    ]
+
+
+def test_an_answer_that_exactly_fits_is_complete(tiny: RunningServer) -> None:
+    whole = r'\{"answer":(true|false)\}'
+    used = tiny.client.post("/v1/completions", {"model": "anneal-tiny", "prompt": "a", "max_tokens": 60, **typed(whole)})
+    needed = used[1]["usage"]["completion_tokens"]
+    (fits,) = tiny.client.complete("a", max_tokens=needed, **typed(whole))
+    (short,) = tiny.client.complete("a", max_tokens=needed - 1, **typed(whole))
+    assert fits["finish_reason"] == "stop" and json.loads(fits["text"])
+    assert short["finish_reason"] == "length"
+
+
+def test_a_regex_may_match_nothing(tiny: RunningServer) -> None:
+    (choice,) = tiny.client.complete("a", **typed("(x)?"))
+    assert choice["text"] in ("", "x") and choice["finish_reason"] == "stop"
+
+
+def test_a_regex_that_cannot_be_used_is_400(tiny: RunningServer) -> None:
+    for regex in ("(", "[z-a]", r"(?=a)b", "x" * 300_000, "(a{1000}){1000}{1000}", "a{1000000000}"):
+        status, answer = tiny.client.post("/v1/completions", {"model": "anneal-tiny", "prompt": "a", **typed(regex)})
+        assert (status, answer["error"]["param"]) == (400, "structured_outputs"), regex[:40]
+    assert tiny.client.texts("a", **typed("(yes|no)"))[0] in ("yes", "no")
+
+
+def test_typed_and_free_rows_share_a_batch(tiny: RunningServer) -> None:
+    free = prompts(30, seed=5)
+    expected = tiny.client.texts(free, max_tokens=30)
+    mixed: list[list[str]] = []
+    other = threading.Thread(
+        target=lambda: mixed.append(tiny.client.texts(free, max_tokens=100, temperature=1.0, **typed(RECORD)))
+    )
+    other.start()
+    assert tiny.client.texts(free, max_tokens=30) == expected
+    other.join()
+    assert all(re.match(r'\{"name":"', text) for text in mixed[0])
