@@ -25,7 +25,7 @@ Uses the service that runs on the data directory; otherwise starts one and stops
       console.log(`\nTraining job ${job.job_id}; its workflow: ${workflowUrl}`)
       const tunedModel = await followJob(client, job.job_id)
       const passed = await compareModels(client, { base: connection.baseModel, tuned: tunedModel }, rows)
-      await showTypedCompletion(client, tunedModel)
+      await showTypedCompletion(client, tunedModel, rows)
       console.log(`\nThe workflow in the Temporal UI (while the service runs): ${workflowUrl}`)
       return passed ? 0 : 1
     })

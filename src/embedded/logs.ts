@@ -7,8 +7,9 @@ export function rotateLog(path: string): void {
   if (existsSync(path) && statSync(path).size > rotateAtBytes) renameSync(path, `${path}.1`)
 }
 
-/** What a server said last, which is mostly why it ended. */
+/** What a server said last about an error, or at all: mostly why it ended. */
 export function lastLogLine(path: string): string {
-  const text = existsSync(path) ? readFileSync(path, 'utf8').slice(-4000) : ''
-  return text.trimEnd().split('\n').at(-1)?.slice(0, 400) || 'it wrote nothing'
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').slice(-4000).trimEnd().split('\n') : []
+  const line = lines.findLast((text) => /^\S*(error|fatal|panic|cannot)\b/i.test(text)) ?? lines.at(-1)
+  return line?.slice(0, 400) || 'it wrote nothing'
 }

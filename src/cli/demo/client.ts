@@ -5,6 +5,8 @@ import { DemoError } from './demo-error.ts'
 
 const coldModelTimeoutMs = 180_000
 const cancelTimeoutMs = 5_000
+const mostUnanswered = 20
+const unansweredPauseMs = 500
 
 export type Client = {
   get<T>(path: string): Promise<T>
@@ -31,19 +33,33 @@ export function createClient({ apiUrl, apiKey }: Connection, signal: AbortSignal
   /** Busy (503 with Retry-After: a model is starting) is asked again for three minutes. */
   async function request<T>(method: string, path: string, body?: unknown, until = signal): Promise<T> {
     const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' }
+    let unanswered = 0
     for (const deadline = performance.now() + coldModelTimeoutMs; ;) {
       const response = await fetch(apiUrl + path, {
         method,
         signal: until,
         headers,
         ...(body !== undefined && { body: JSON.stringify(body) }),
-      })
+      }).catch(unlessAborted(until))
+      if (!response) {
+        // The supervisor brings a dead api back in a second; only a read may be asked twice.
+        if (method !== 'GET' || ++unanswered > mostUnanswered) throw new DemoError(`${apiUrl} does not answer.`)
+        await sleep(unansweredPauseMs, undefined, { signal: until })
+        continue
+      }
       if (response.ok) return (await response.json()) as T
       const retryAfterSeconds = Number(response.headers.get('retry-after') ?? Number.NaN)
       if (Number.isNaN(retryAfterSeconds) || performance.now() > deadline) throw await refusal(method, path, response)
       await response.body?.cancel()
       await sleep(Math.max(retryAfterSeconds, 1) * 1000, undefined, { signal: until })
     }
+  }
+}
+
+function unlessAborted(signal: AbortSignal) {
+  return (error: unknown) => {
+    if (signal.aborted) throw error
+    return null
   }
 }
 

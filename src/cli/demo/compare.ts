@@ -24,14 +24,15 @@ export async function compareModels(client: Client, models: { base: string; tune
   return passed
 }
 
-export async function showTypedCompletion(client: Client, model: string) {
+export async function showTypedCompletion(client: Client, model: string, rows: Row[]) {
   const request = {
     model_name: model,
-    prompt: 'Question: What does the Aurora Lamp cost?\nAnswer: ',
+    prompt: rows.find(({ input }) => input.includes('cost'))?.input ?? '',
     output_type: { price: 'int', in_stock: 'bool' },
   }
   const answer = await client.post<unknown>('/v1/completions', request)
   console.log(`\nTyped completion of the tuned model, asked for ${JSON.stringify(request.output_type)}:`)
+  console.log(`  ${oneLine(request.prompt)}`)
   console.log(`  ${JSON.stringify(answer)}`)
 }
 
