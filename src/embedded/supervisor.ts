@@ -17,7 +17,7 @@ export async function runSupervisor({ home: dir, port, services = ownServices }:
   const home = describeHome(dir)
   try {
     prepareHome(home)
-    if (!(await takeOver(home))) return 0
+    if (!(await takeOver(home, interrupted))) return 0
   } catch (error) {
     return report(error)
   }
@@ -48,8 +48,8 @@ async function supervise(home: Home, stack: Stack, interrupted: Promise<NodeJS.S
   return 0
 }
 
-/** False when a supervisor is already ready here. One that is just starting or stopping is waited for. */
-async function takeOver(home: Home): Promise<boolean> {
+/** False when a supervisor is already ready here, or on a signal. One that is just starting or stopping is waited for. */
+async function takeOver(home: Home, interrupted: Promise<NodeJS.Signals>): Promise<boolean> {
   for (let waited = 0; ; waited++) {
     const owner = takeLock(home.lock)
     if (!owner) return true
@@ -60,7 +60,7 @@ async function takeOver(home: Home): Promise<boolean> {
     }
     if (waited === 0)
       console.log(`Another Anneal in ${home.dir} (pid ${owner.pid}) is starting or stopping; waiting for it.`)
-    await sleep(pollMs)
+    if (await Promise.race([interrupted, sleep(pollMs)])) return false
   }
 }
 

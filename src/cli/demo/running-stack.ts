@@ -1,5 +1,5 @@
 // The stack the demo works on: the one that runs, or its own, which is gone when the demo ends.
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -20,43 +20,53 @@ export async function withStack({ home: dir, port }: { home: string; port: numbe
   const interruption = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interruption.abort(signal))
   const home = describeHome(dir)
-  let startedHere = false
+  let supervisor: ChildProcess | undefined
   try {
     prepareHome(home)
     const running = runningSupervisor(home) ? readConnection(home) : null
     if (running) console.log(`Using the service that runs in ${home.dir} (${running.apiUrl}).`)
-    startedHere = !running
-    const connection = running ?? (await startStack(home, port, interruption.signal))
-    return await work(connection, interruption.signal)
+    if (running) return await work(running, interruption.signal)
+    supervisor = spawnSupervisor(home, port)
+    return await work(await whenReady(home, supervisor, interruption.signal), interruption.signal)
   } catch (error) {
     return report(error, interruption.signal)
   } finally {
-    if (startedHere) {
-      console.log('Stopping the service that the demo started.')
-      await stopStack(home.dir, () => {})
-    }
+    if (supervisor) await stopOwn(home, supervisor)
   }
 }
 
-async function startStack(home: Home, port: number, interrupted: AbortSignal): Promise<Connection> {
+function spawnSupervisor(home: Home, port: number): ChildProcess {
   const logPath = home.log('supervisor')
   console.log(`Starting the service in ${home.dir} (log: ${logPath}).`)
-  const startedAt = performance.now()
   const log = openSync(logPath, 'a', 0o600)
   const supervisor = spawn(process.execPath, [cli, 'start', '--home', home.dir, '--port', String(port)], {
     detached: true,
     stdio: ['ignore', log, log],
   })
   closeSync(log)
+  return supervisor
+}
+
+async function whenReady(home: Home, supervisor: ChildProcess, interrupted: AbortSignal): Promise<Connection> {
+  const startedAt = performance.now()
   for (;;) {
     const connection = runningSupervisor(home) ? readConnection(home) : null
     if (connection) {
       console.log(`Ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s: ${connection.apiUrl}`)
       return connection
     }
-    if (supervisor.exitCode !== null || supervisor.signalCode !== null) throw new DemoError(lastLogLine(logPath))
+    if (supervisor.exitCode !== null || supervisor.signalCode !== null) {
+      throw new DemoError(lastLogLine(home.log('supervisor')))
+    }
     await sleep(pollMs, undefined, { signal: interrupted })
   }
+}
+
+/** Somebody else may have started one at the same moment: then ours has left, or is waiting, and theirs goes on. */
+async function stopOwn(home: Home, supervisor: ChildProcess) {
+  if (runningSupervisor(home)?.pid !== supervisor.pid) return void supervisor.kill('SIGTERM')
+  console.log('Stopping the service that the demo started.')
+  await stopStack(home.dir, () => {})
 }
 
 function report(error: unknown, interrupted: AbortSignal): number {
