@@ -1,6 +1,7 @@
 // What runs training attempts and model servers: local processes (local/) or Kubernetes, behind one interface.
-// A run is one attempt of a job or one model server. Its name is made from ids, never used twice, and is the key of
-// everything here: launching a name again adopts what is there. All verbs may be repeated and may race each other.
+// A run is one attempt of a job or one model server. Its name is made from ids and is the key of everything here:
+// launching a name again adopts what is there. An attempt's name is never used twice; a model server's is, after
+// `discard`. All verbs may be repeated and may race each other.
 
 export type RunSpec = {
   /** A DNS label: `ft-<job>-a<attempt>`, `model-server-<base>`. */
@@ -78,6 +79,9 @@ export interface Compute {
    * be launched (unless `uid` was given: then it is simply over).
    */
   terminate(run: RunRef, options: { graceMs: number; signal?: AbortSignal }): Promise<void>
+
+  /** Forgets this run if it has ended, so that its name can be launched again. Another run of that name is left alone. */
+  discard(run: { name: string; uid: string }): Promise<void>
 
   /** Every run that has these labels, ended ones included until they are removed. */
   list(filter?: { labels?: Record<string, string> }): Promise<RunSummary[]>

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import type { Compute, LogRange, LogSlice, RunProgram, RunRef, RunState, RunSummary } from '../compute.ts'
 import { ComputeError } from '../errors.ts'
 import { assertRunName, isRunName } from '../run-name.ts'
+import { discardRun } from './discard.ts'
 import { launchRun } from './launch.ts'
 import { createLeftoverEnder } from './leftovers.ts'
 import { readLogSlice } from './logs.ts'
@@ -49,6 +50,7 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
     readLogs: (run, range) => checked(run.name, () => reach(() => readRunLogs(runsDir, run, range))),
     terminate: (run, terminateOptions) =>
       checked(run.name, () => reach(() => terminateRun(runsDir, run, terminateOptions))),
+    discard: (run) => checked(run.name, () => reach(() => discardRun(runsDir, run))),
     list: (filter) => reach(() => listRuns(runsDir, filter?.labels ?? {})),
     removeEndedRuns: (removeOptions) => reach(() => removeEnded(runsDir, removeOptions)),
     capacity: () => ({ slots }),
