@@ -1,0 +1,211 @@
+// What the workflow of a model server does to the world. The row's generation is the fence: only the newest launch's token
+// may report an endpoint, and only its generation may move the state.
+import { ApplicationFailure, cancellationSignal } from '@temporalio/activity'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Compute, EndState, RunSpec, RunSummary } from '../src/compute/compute.ts'
+import { causeOfExit } from '../src/domain/attempt-outcome.ts'
+import type { Catalogue, CatalogueEntry } from '../src/domain/catalogue.ts'
+import { modelServerName, sha256 } from '../src/domain/identifiers.ts'
+import type { ModelServerEnd } from '../src/domain/model-server.ts'
+import { modelServerToken } from '../src/domain/model-server-token.ts'
+import type { Database } from '../src/repositories/database.ts'
+import type { Notifications } from '../src/repositories/notifications.ts'
+import { withHeartbeat } from './heartbeat.ts'
+
+export type ModelServerDependencies = {
+  database: Pick<Database, 'modelServers'>
+  notifications: Notifications
+  compute: Compute
+  catalogue: Catalogue
+  settings: { secret: string; internalUrl: string; terminationGraceMs: number }
+}
+
+export type ModelServerActivities = ReturnType<typeof createModelServerActivities>
+
+type Server = { baseModel: string; generation: number }
+type Launched = Server & { uid: string }
+
+const gibibyte = 1024 ** 3
+const readyLookMs = 2000
+/** Longer than the request path trusts an endpoint that it has read. */
+const drainMs = 1500
+const logTailBytes = 4096
+const logTailLines = 8
+
+export function createModelServerActivities(deps: ModelServerDependencies) {
+  const { compute, settings } = deps
+  const { modelServers } = deps.database
+  const tokenOf = ({ baseModel, generation }: Server) => modelServerToken(settings.secret, baseModel, generation)
+
+  return {
+    /** The generation to launch: a living server's own, which is then adopted, or the next. A repeat may open one more, which nobody launches. */
+    async openModelServer({ baseModel }: { baseModel: string }): Promise<{ generation: number }> {
+      const server = await modelServers.find(baseModel)
+      if (server && (server.state === 'starting' || server.state === 'ready')) {
+        const run = await findRun(compute, baseModel)
+        if (run?.state.state === 'running' && isOfGeneration(run, server.generation))
+          return { generation: server.generation }
+      }
+      const generation = (server?.generation ?? 0) + 1
+      await modelServers.openGeneration({
+        baseModel,
+        generation,
+        tokenHash: sha256(tokenOf({ baseModel, generation })),
+      })
+      // Else it might count as idle the moment it is ready.
+      await modelServers.touch(baseModel)
+      return { generation }
+    },
+
+    /** Starts this generation, or finds it started. An older one is ended first: both would want the same memory. */
+    launchModelServer: ({ baseModel, generation }: Server): Promise<{ uid: string }> =>
+      withHeartbeat(async () => {
+        const entry = entryOf(deps.catalogue, baseModel)
+        const run = await findRun(compute, baseModel)
+        if (run && isOfGeneration(run, generation)) return { uid: run.uid }
+        if (run) {
+          await compute.terminate(run, { graceMs: settings.terminationGraceMs })
+          await compute.discard(run)
+        }
+        const { uid } = await compute.launch(runSpec(settings, entry, generation, tokenOf({ baseModel, generation })))
+        return { uid }
+      }),
+
+    /** @returns null once it is ready, else how it ended before */
+    awaitModelServer: ({ baseModel, generation, uid, timeoutMs }: Launched & { timeoutMs: number }) =>
+      withHeartbeat(async (): Promise<ModelServerEnd | null> => {
+        const reached = await untilEndOr(deps, { baseModel, uid }, async (signal): Promise<'ready' | 'late'> => {
+          const deadlineMs = Date.now() + timeoutMs
+          for (;;) {
+            const server = await modelServers.find(baseModel)
+            if (server?.generation === generation && server.state === 'ready') return 'ready'
+            if (Date.now() > deadlineMs) return 'late'
+            await deps.notifications.next('model_servers', { timeoutMs: readyLookMs, signal })
+            signal.throwIfAborted()
+          }
+        })
+        if (reached === 'ready') return null
+        if (reached !== 'late') return describeEnd(compute, baseModel, reached)
+        const minutes = Math.round(timeoutMs / 60_000)
+        return { cause: 'not_ready', message: `It was not ready within ${minutes} minutes.` }
+      }),
+
+    /** @returns null once nobody has used it for this long, else how it ended */
+    watchModelServer: ({ baseModel, uid, idleTimeoutMs }: Launched & { idleTimeoutMs: number }) =>
+      withHeartbeat(async (): Promise<ModelServerEnd | null> => {
+        const reached = await untilEndOr(deps, { baseModel, uid }, async (signal): Promise<'idle'> => {
+          for (;;) {
+            const idleInMs = await msUntilIdle(deps, baseModel, idleTimeoutMs)
+            if (idleInMs <= 0) return 'idle'
+            await sleep(idleInMs, undefined, { signal })
+          }
+        })
+        return reached === 'idle' ? null : describeEnd(compute, baseModel, reached)
+      }),
+
+    /** Says why it is away, until the next start or for good. */
+    async recordModelServerEnd({
+      end,
+      willRestart,
+      ...server
+    }: Server & { end: ModelServerEnd; willRestart: boolean }) {
+      const state = willRestart ? 'starting' : 'failed'
+      await modelServers.setState(server, { state, reason: end.cause, message: end.message })
+    },
+
+    /** Resolves once no process of it is left. @returns false when it was to stop as idle and somebody has come to use it */
+    stopModelServer: ({ idleTimeoutMs, ...server }: Server & { idleTimeoutMs: number | null }): Promise<boolean> =>
+      withHeartbeat(async () => {
+        const { baseModel } = server
+        const state = (await modelServers.find(baseModel))?.state
+        if (idleTimeoutMs !== null && state === 'ready') {
+          if ((await msUntilIdle(deps, baseModel, idleTimeoutMs)) > 0) return false
+          await modelServers.setState(server, { state: 'stopping', reason: 'idle', message: null })
+          await sleep(drainMs)
+        } else {
+          await modelServers.setState(server, { state: 'stopping', reason: 'stopping', message: null })
+        }
+        const run = await findRun(compute, baseModel)
+        if (run) await compute.terminate(run, { graceMs: settings.terminationGraceMs })
+        const reason = idleTimeoutMs === null ? 'stopped' : 'idle'
+        await modelServers.setState(server, { state: 'stopped', reason, message: null })
+        return true
+      }),
+  }
+}
+
+/** The end of the run, or what `look` finds first. */
+async function untilEndOr<T>(
+  { compute }: ModelServerDependencies,
+  { baseModel, uid }: { baseModel: string; uid: string },
+  look: (signal: AbortSignal) => Promise<T>,
+): Promise<EndState | T> {
+  const found = new AbortController()
+  const signal = AbortSignal.any([cancellationSignal(), found.signal])
+  try {
+    return await Promise.race([compute.watch({ name: modelServerName(baseModel), uid }, { signal }), look(signal)])
+  } finally {
+    found.abort()
+  }
+}
+
+async function msUntilIdle({ database }: ModelServerDependencies, baseModel: string, idleTimeoutMs: number) {
+  const server = await database.modelServers.find(baseModel)
+  return server ? server.lastUsedAt.getTime() + idleTimeoutMs - Date.now() : 0
+}
+
+async function findRun(compute: Compute, baseModel: string): Promise<RunSummary | undefined> {
+  const name = modelServerName(baseModel)
+  return (await compute.list({ labels: { server: name } })).find((run) => run.name === name)
+}
+
+const isOfGeneration = (run: RunSummary, generation: number) => run.labels['generation'] === String(generation)
+
+function entryOf(catalogue: Catalogue, baseModel: string): CatalogueEntry {
+  const entry = catalogue.find(baseModel)
+  if (entry) return entry
+  throw ApplicationFailure.nonRetryable(`${baseModel} is not in the model catalogue (any more).`, 'model_unavailable')
+}
+
+function runSpec(
+  settings: ModelServerDependencies['settings'],
+  { name, engine, source, contextLength, maxBatch, resources }: CatalogueEntry,
+  generation: number,
+  token: string,
+): RunSpec {
+  const server = modelServerName(name)
+  const spec = { name, engine, source, context_length: contextLength, max_batch: maxBatch }
+  return {
+    name: server,
+    program: 'model-server',
+    labels: { server, generation: String(generation) },
+    env: { ANNEAL_INTERNAL_URL: settings.internalUrl, ANNEAL_SERVER_SPEC: JSON.stringify(spec) },
+    secretEnv: { ANNEAL_TOKEN: token },
+    resources: {
+      cpuCount: resources.cpuCount,
+      memoryBytes: resources.memoryGiB * gibibyte,
+      gpuCount: resources.gpuCount,
+    },
+    terminationGraceMs: settings.terminationGraceMs,
+  }
+}
+
+async function describeEnd(compute: Compute, baseModel: string, end: EndState): Promise<ModelServerEnd> {
+  const log = await compute.readLogs({ name: modelServerName(baseModel) }, { offsetBytes: -logTailBytes })
+  const tail = (log?.text ?? '').trimEnd().split('\n').slice(-logTailLines)
+  const { cause, message } = causeOfEnd(end)
+  return { cause, message: [message, ...tail].join('\n').trimEnd() }
+}
+
+function causeOfEnd(end: EndState): ModelServerEnd {
+  if (end.state === 'gone') return { cause: 'lost', message: 'Its process is gone, and nobody saw how it ended.' }
+  if (end.state === 'succeeded') return { cause: 'code_error', message: 'Its program ended by itself.' }
+  if (end.reason !== 'exited') return { cause: end.reason, message: end.message }
+  const cause = causeOfExit(end.exitCode)
+  const sentences: Partial<Record<typeof cause, string>> = {
+    model_unavailable: 'Its weights cannot be found or loaded.',
+    out_of_memory: 'It ran out of memory.',
+    unsupported_runtime: 'Its program is of another version than this service.',
+  }
+  return { cause, message: sentences[cause] ?? end.message }
+}

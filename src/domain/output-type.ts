@@ -1,0 +1,84 @@
+// What a typed completion shall answer: named fields in the asked order. Read from the wire's words here, once.
+import { invalidInput } from './service-error.ts'
+
+export type EnumValue = string | number | boolean
+
+export type FieldType =
+  { kind: 'str' } | { kind: 'int' } | { kind: 'float' } | { kind: 'bool' } | { kind: 'enum'; values: EnumValue[] }
+
+export type OutputField = { name: string; type: FieldType }
+
+/** At least one field, each name once. */
+export type OutputType = readonly OutputField[]
+
+const kinds = {
+  str: 'str',
+  string: 'str',
+  int: 'int',
+  integer: 'int',
+  float: 'float',
+  number: 'float',
+  bool: 'bool',
+  boolean: 'bool',
+} as const
+
+const mostFields = 64
+const longestNameCharacters = 64
+/** Of all enums together, as JSON: they become part of a grammar that the engine compiles. */
+const mostEnumCharacters = 32_768
+const refusedNames = new Set(['__proto__', 'constructor', 'prototype'])
+
+/**
+ * `{"name": "str", "color": ["red", "white"]}` as fields.
+ * @returns null for null and `{}`: an untyped completion
+ * @throws ServiceError invalid_input, its path naming the field
+ */
+export function parseOutputType(value: unknown): OutputType | null {
+  if (value === null || value === undefined) return null
+  if (typeof value !== 'object' || Array.isArray(value))
+    throw invalidInput('output_type', 'output_type must be an object that maps field names to types.')
+  const entries = Object.entries(value)
+  if (entries.length === 0) return null
+  if (entries.length > mostFields) throw invalidInput('output_type', `output_type has more than ${mostFields} fields.`)
+  const fields = entries.map(([name, type]) => ({ name: parseName(name), type: parseType(name, type) }))
+  const enumCharacters = fields.reduce((sum, { type }) => sum + (type.kind === 'enum' ? jsonLength(type.values) : 0), 0)
+  if (enumCharacters > mostEnumCharacters)
+    throw invalidInput('output_type', `The enums of output_type are longer than ${mostEnumCharacters} characters.`)
+  return fields
+}
+
+function parseName(name: string): string {
+  const length = Array.from(name).length
+  if (length < 1 || length > longestNameCharacters)
+    throw invalidField(name, `Field names of output_type have 1 to ${longestNameCharacters} characters.`)
+  if (refusedNames.has(name)) throw invalidField(name, `${name} cannot be a field of output_type.`)
+  if (!name.isWellFormed()) throw invalidField(name, 'Field names of output_type must be valid Unicode.')
+  return name
+}
+
+function parseType(name: string, type: unknown): FieldType {
+  if (Array.isArray(type)) return { kind: 'enum', values: parseEnum(name, type) }
+  const word = typeof type === 'string' ? type.replace(/^#/, '') : ''
+  if (!Object.hasOwn(kinds, word))
+    throw invalidField(
+      name,
+      `The type of ${shown(name)} must be str, int, float or bool, or a list of the values that it may have.`,
+    )
+  return { kind: kinds[word as keyof typeof kinds] }
+}
+
+function parseEnum(name: string, values: unknown[]): EnumValue[] {
+  if (values.length === 0) throw invalidField(name, `The list of values of ${shown(name)} is empty.`)
+  for (const value of values) {
+    const isPlain =
+      typeof value === 'boolean' ||
+      (typeof value === 'number' && Number.isFinite(value)) ||
+      (typeof value === 'string' && value.isWellFormed())
+    if (!isPlain) throw invalidField(name, `The values of ${shown(name)} must be strings, numbers or booleans.`)
+  }
+  return [...new Set(values as EnumValue[])]
+}
+
+const shown = (name: string) => JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name)
+const invalidField = (name: string, message: string) => invalidInput(`output_type.${name.slice(0, 80)}`, message)
+const jsonLength = (value: unknown) => JSON.stringify(value).length

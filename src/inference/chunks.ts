@@ -1,0 +1,45 @@
+// A batch in pieces of the engine's size, a few at once, so that the engine always has the next rows at hand and a large
+// batch never asks for all of its answers in one.
+
+/** Pieces in flight of one request. */
+const concurrency = 4
+const mostChunkCharacters = 1 << 20
+
+/** Pieces of at most `size` items and about a million characters. Order is kept. */
+export function splitIntoChunks<T>(items: readonly T[], size: number, lengthOf: (item: T) => number): T[][] {
+  const chunks: T[][] = []
+  let characters = 0
+  for (const item of items) {
+    const last = chunks.at(-1)
+    characters += lengthOf(item)
+    if (last && last.length < size && characters <= mostChunkCharacters) {
+      last.push(item)
+    } else {
+      chunks.push([item])
+      characters = lengthOf(item)
+    }
+  }
+  return chunks
+}
+
+/** Runs each, a few at once; the first failure aborts the others and is thrown once they have ended. */
+export async function runConcurrently<T>(
+  items: readonly T[],
+  signal: AbortSignal,
+  run: (item: T, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const failed = new AbortController()
+  const either = AbortSignal.any([signal, failed.signal])
+  const queue = items.values()
+  const drain = async () => {
+    for (const item of queue) {
+      either.throwIfAborted()
+      await run(item, either).catch((error: unknown) => {
+        failed.abort(error)
+        throw error
+      })
+    }
+  }
+  await Promise.allSettled(Array.from({ length: Math.min(concurrency, items.length) }, drain))
+  either.throwIfAborted()
+}

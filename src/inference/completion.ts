@@ -1,0 +1,26 @@
+// Prompts in, answers out: exactly as many, in order, or one error.
+import type { OutputType } from '../domain/output-type.ts'
+import { generate, type GenerationInput } from './generation.ts'
+import type { Servers } from './on-server.ts'
+import { completeTyped, type Completions } from './typed-completion.ts'
+
+export type CompletionInput = GenerationInput & {
+  prompts: readonly string[]
+  /** Null: text. */
+  outputType: OutputType | null
+}
+
+const defaultMaxTokens = 256
+
+/** Untyped outputs are `{output}`. */
+export async function complete(servers: Servers, input: CompletionInput): Promise<Completions> {
+  const { outputType, prompts, sampling, baseModel } = input
+  if (outputType) return completeTyped(servers, { ...input, outputType })
+  const maxTokens = Math.min(sampling.maxTokens ?? defaultMaxTokens, baseModel.contextLength)
+  const rows = prompts.map((prompt, index) => ({ index, prompt }))
+  const choices = await generate(servers, input, [{ rows, regex: null, maxTokens }], sampling.seed)
+  return {
+    outputs: choices.map(({ text }) => ({ output: text })),
+    finishReasons: choices.map(({ finishReason }) => finishReason),
+  }
+}

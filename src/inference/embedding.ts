@@ -1,0 +1,36 @@
+import type { CatalogueEntry } from '../domain/catalogue.ts'
+import type { Adapter } from './adapters.ts'
+import { runConcurrently, splitIntoChunks } from './chunks.ts'
+import { requestEmbeddings } from './engine-client.ts'
+import { naming } from './input-errors.ts'
+import { onServer, type Servers } from './on-server.ts'
+
+export type EmbeddingInput = {
+  baseModel: CatalogueEntry
+  adapter: Adapter | null
+  texts: readonly string[]
+  signal: AbortSignal
+}
+
+const chunkSize = 256
+
+/** @returns a normalised vector of finite numbers for each text, in order */
+export async function embed(servers: Servers, input: EmbeddingInput): Promise<number[][]> {
+  const { baseModel, adapter, texts, signal } = input
+  const rows = texts.map((text, index) => ({ index, text }))
+  const vectors: number[][] = []
+  await runConcurrently(
+    splitIntoChunks(rows, chunkSize, ({ text }) => text.length),
+    signal,
+    async (chunk, chunkSignal) => {
+      const chunkTexts = chunk.map(({ text }) => text)
+      const answer = await naming(baseModel, chunk, () =>
+        onServer(servers, { baseModel: baseModel.name, adapter }, chunkSignal, (endpoint, model) =>
+          requestEmbeddings(endpoint, { model, texts: chunkTexts }, chunkSignal),
+        ),
+      )
+      chunk.forEach(({ index }, at) => (vectors[index] = answer[at] as number[]))
+    },
+  )
+  return vectors
+}

@@ -1,0 +1,158 @@
+// Where a model is served. A warm model costs at most a row read a second; a cold one is woken through the outbox and
+// waited for. The request path never calls Temporal.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { modelServerName } from '../domain/identifiers.ts'
+import { ServiceError } from '../domain/service-error.ts'
+import type { Log } from '../log.ts'
+import type { Repositories } from '../repositories/database.ts'
+import type { ModelServer } from '../repositories/model-servers.ts'
+import type { Notifications } from '../repositories/notifications.ts'
+import { abortable } from './abortable.ts'
+import type { Endpoint } from './engine-client.ts'
+
+export type EndpointDependencies = {
+  modelServers: Pick<Repositories['modelServers'], 'find' | 'touch'>
+  outbox: Pick<Repositories['outbox'], 'add'>
+  notifications: Pick<Notifications, 'on' | 'next'>
+  /** The bearer token of one launch of a base model's server. */
+  serverToken: (baseModel: string, generation: number) => string
+  coldStartTimeoutMs: number
+  log: Log
+}
+
+const freshMs = 1000
+const rereadMs = 2000
+const touchEveryMs = 5000
+/** A wake may meet a workflow that is just closing; the next one starts another. */
+const wakeEveryMs = 10_000
+/** After a start that failed for good, callers get its reason at once for this long, before another start is tried. */
+const failureKeptMs = 30_000
+const retryAfterStartSeconds = 5
+const retryAfterFailureSeconds = 30
+
+export type Endpoints = ReturnType<typeof createEndpoints>
+
+export function createEndpoints({
+  modelServers,
+  outbox,
+  notifications,
+  serverToken,
+  coldStartTimeoutMs,
+  log,
+}: EndpointDependencies) {
+  const fresh = new Map<string, { endpoint: Endpoint; readAtMs: number }>()
+  const lookups = new Map<string, Promise<Endpoint>>()
+  const touchedAtMs = new Map<string, number>()
+  const wokenAtMs = new Map<string, number>()
+  const failures = new Map<string, { error: ServiceError; atMs: number }>()
+  notifications.on('model_servers', () => fresh.clear())
+
+  async function lookUp(baseModel: string): Promise<Endpoint> {
+    const server = await modelServers.find(baseModel)
+    return remember(server) ?? (await start(baseModel, server))
+  }
+
+  function remember(server: ModelServer | null): Endpoint | null {
+    if (server?.state !== 'ready' || server.endpoint === null) return null
+    const { baseModel, generation, endpoint: url } = server
+    const endpoint = { baseModel, generation, url, token: serverToken(baseModel, generation) }
+    fresh.set(baseModel, { endpoint, readAtMs: Date.now() })
+    failures.delete(baseModel)
+    return endpoint
+  }
+
+  async function start(baseModel: string, before: ModelServer | null): Promise<Endpoint> {
+    const failure = failures.get(baseModel)
+    if (failure && Date.now() - failure.atMs < failureKeptMs) throw failure.error
+    const deadlineMs = Date.now() + coldStartTimeoutMs
+    for (let server = before; ; server = await modelServers.find(baseModel)) {
+      const endpoint = remember(server)
+      if (endpoint) return endpoint
+      if (server?.state === 'failed' && !isSameFailure(server, before)) throw keepFailure(baseModel, server)
+      const leftMs = deadlineMs - Date.now()
+      if (leftMs <= 0) throw stillStarting(baseModel, server)
+      await wake(baseModel)
+      await notifications.next('model_servers', { timeoutMs: Math.min(rereadMs, leftMs) })
+    }
+  }
+
+  async function wake(baseModel: string) {
+    if (!isDue(wokenAtMs, baseModel, wakeEveryMs)) return
+    // Before the message: a server that is being stopped as idle then stays.
+    await modelServers.touch(baseModel)
+    const workflowId = modelServerName(baseModel)
+    await outbox.add({ workflowId, kind: 'wake-model-server', generation: 0, payload: { baseModel } })
+  }
+
+  function keepFailure(baseModel: string, server: ModelServer): ServiceError {
+    const error = new ServiceError(
+      'unavailable',
+      `The model ${baseModel} cannot be served. ${sentenceOf(server) ?? 'Its server does not start.'}`,
+      { retryAfterSeconds: retryAfterFailureSeconds },
+    )
+    failures.set(baseModel, { error, atMs: Date.now() })
+    return error
+  }
+
+  return {
+    coldStartTimeoutMs,
+
+    /**
+     * A server that said it is ready, within the last second. Starts and awaits one if there is none.
+     * @throws ServiceError unavailable
+     */
+    async ready(baseModel: string, signal: AbortSignal): Promise<Endpoint> {
+      signal.throwIfAborted()
+      const known = fresh.get(baseModel)
+      if (known && Date.now() - known.readAtMs < freshMs) return known.endpoint
+      const lookup = lookups.get(baseModel) ?? lookUp(baseModel).finally(() => lookups.delete(baseModel))
+      lookups.set(baseModel, lookup)
+      return abortable(lookup, signal)
+    },
+
+    /** What was ready does not answer: look again, and see that somebody restarts it. */
+    async lost(endpoint: Endpoint, { pauseMs, signal }: { pauseMs: number; signal: AbortSignal }) {
+      fresh.delete(endpoint.baseModel)
+      await wake(endpoint.baseModel)
+      await sleep(pauseMs, undefined, { signal })
+    },
+
+    /** Keeps the server from counting as idle while the work goes on. */
+    async whileUsing<T>(baseModel: string, work: () => Promise<T>): Promise<T> {
+      const touch = () => {
+        if (!isDue(touchedAtMs, baseModel, touchEveryMs)) return
+        modelServers.touch(baseModel).catch((error: unknown) => log.warn({ err: error, baseModel }, 'touch failed'))
+      }
+      touch()
+      const timer = setInterval(touch, touchEveryMs)
+      try {
+        return await work()
+      } finally {
+        clearInterval(timer)
+      }
+    },
+  }
+}
+
+function stillStarting(baseModel: string, server: ModelServer | null): ServiceError {
+  const sentence = sentenceOf(server)
+  const lastEnd = sentence ? ` The last start failed: ${sentence}` : ''
+  return new ServiceError('unavailable', `The model ${baseModel} is still starting; try again in a moment.${lastEnd}`, {
+    retryAfterSeconds: retryAfterStartSeconds,
+  })
+}
+
+/** What was found when the wait began: a new start is under way. */
+const isSameFailure = (server: ModelServer, before: ModelServer | null) =>
+  before?.state === 'failed' && before.generation === server.generation
+
+/** The rest of a message is the end of the server's log, for operators only. */
+const sentenceOf = (server: ModelServer | null) => server?.message?.split('\n', 1)[0]
+
+/** At most once in this time, and if so, now. */
+function isDue(times: Map<string, number>, key: string, everyMs: number): boolean {
+  const now = Date.now()
+  if (now - (times.get(key) ?? -Infinity) < everyMs) return false
+  times.set(key, now)
+  return true
+}

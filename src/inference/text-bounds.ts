@@ -1,0 +1,71 @@
+// How long the values of a typed answer may get, so that it is always closed before the tokens run out.
+import type { OutputType } from '../domain/output-type.ts'
+import { characterBytes, mostDigits, stringFieldCount, structureBytes, type Limits } from './typed-output.ts'
+
+/** `isCertain`: the longest possible answer fits. Else it may run out of tokens, and is then asked for again, shorter. */
+export type Bound = Limits & { maxTokens: number; isCertain: boolean }
+
+export type Room = { contextLength: number; promptTokens: number }
+
+/** What a token usually holds. */
+const charactersPerToken = 4
+const defaultTextTokens = 256
+/** In all strings of an answer: each position is a few states of the engine's grammar, and it has room for 50,000. */
+const mostCharacters = 4096
+/** With fewer it is worth to count the prompt's tokens exactly. */
+const comfortableCharacters = 64
+const fewCharacters = 8
+const hopefulDigits = 8
+
+/** An upper bound: a token has at least a byte, and some models begin with one or two of their own. */
+export const mostPromptTokens = (prompt: string) => Buffer.byteLength(prompt) + 2
+
+/** Characters of each string that `max_tokens` allows; the context may allow fewer. */
+export function allowedCharacters(fields: OutputType, maxTokens: number | null): number {
+  const strings = stringFieldCount(fields)
+  if (strings === 0) return 0
+  const tokens = maxTokens === null ? defaultTextTokens : maxTokens / strings
+  return Math.max(1, Math.min(Math.floor(tokens * charactersPerToken), Math.floor(mostCharacters / strings)))
+}
+
+/** @returns null when knowing the prompt's tokens more exactly might allow longer strings */
+export function comfortableBound(fields: OutputType, allowed: number, room: Room): Bound | null {
+  const bound = certainBound(fields, allowed, room)
+  return bound && bound.characters >= Math.min(allowed, comfortableCharacters) ? bound : null
+}
+
+/** The best that is possible. @returns null when no answer can fit */
+export function tightBound(fields: OutputType, allowed: number, room: Room): Bound | null {
+  const bound = certainBound(fields, allowed, room)
+  return bound && bound.characters >= Math.min(allowed, fewCharacters) ? bound : hopefulBound(fields, allowed, room)
+}
+
+/** The same answer again, with values half as long. */
+export const shorter = (bound: Bound): Bound =>
+  bound.isCertain ? bound : { ...bound, characters: half(bound.characters), digits: half(bound.digits) }
+
+function certainBound(fields: OutputType, allowed: number, { contextLength, promptTokens }: Room): Bound | null {
+  const strings = stringFieldCount(fields)
+  // One token more, to end with.
+  const structureTokens = structureBytes(fields) + 1
+  const left = contextLength - promptTokens - structureTokens
+  if (left < 0 || left < strings * characterBytes) return null
+  const possible = strings === 0 ? 0 : Math.floor(left / (strings * characterBytes))
+  // Few different bounds, so that few grammars are compiled.
+  const characters = possible >= allowed ? allowed : powerOfTwoUpTo(possible)
+  const maxTokens = structureTokens + strings * characterBytes * characters
+  return { characters, digits: mostDigits, maxTokens, isCertain: true }
+}
+
+/** Models rarely spell byte by byte: reckon with four bytes of structure, or one character of text, a token. */
+function hopefulBound(fields: OutputType, allowed: number, { contextLength, promptTokens }: Room): Bound | null {
+  const strings = stringFieldCount(fields)
+  const maxTokens = contextLength - promptTokens
+  const left = maxTokens - 1 - Math.ceil(structureBytes(fields) / 4)
+  if (left < 0 || left < strings) return null
+  const characters = strings === 0 ? 0 : Math.min(allowed, powerOfTwoUpTo(Math.floor(left / strings)))
+  return { characters, digits: hopefulDigits, maxTokens, isCertain: false }
+}
+
+const half = (value: number) => Math.max(1, Math.floor(value / 2))
+const powerOfTwoUpTo = (value: number) => 2 ** Math.floor(Math.log2(value))

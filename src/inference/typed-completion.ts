@@ -1,0 +1,86 @@
+// Typed answers: each prompt gets the longest strings that are sure to be closed within the context, prompts of one
+// bound share a grammar, and every answer is checked again before it leaves.
+import type { OutputType } from '../domain/output-type.ts'
+import { runConcurrently } from './chunks.ts'
+import { countTokens } from './engine-client.ts'
+import { generate, type GenerationInput, type Row, type RowGroup } from './generation.ts'
+import { promptTooLong } from './input-errors.ts'
+import { onServer, type Servers } from './on-server.ts'
+import {
+  allowedCharacters,
+  comfortableBound,
+  mostPromptTokens,
+  shorter,
+  tightBound,
+  type Bound,
+} from './text-bounds.ts'
+import { createAnswerParser, typedOutputRegex, type OutputValue } from './typed-output.ts'
+
+/** In the prompts' order. */
+export type Completions = { outputs: Record<string, OutputValue>[]; finishReasons: string[] }
+
+type TypedInput = GenerationInput & { prompts: readonly string[]; outputType: OutputType }
+type BoundedRow = Row & { bound: Bound }
+
+/** An answer that does not hold is asked for again: with another seed, and shorter where its room was uncertain. */
+const mostRounds = 3
+
+export async function completeTyped(servers: Servers, input: TypedInput): Promise<Completions> {
+  const { outputType, prompts, sampling } = input
+  const parse = createAnswerParser(outputType)
+  const outputs = Array.from<Record<string, OutputValue>>({ length: prompts.length })
+  let rows = await boundRows(servers, input)
+  for (let round = 0; rows.length > 0; round++) {
+    if (round === mostRounds) throw unfinished(input, rows)
+    const seed = sampling.seed === null ? null : sampling.seed + round
+    const choices = await generate(servers, input, groupRows(outputType, rows), seed)
+    const failed = rows.filter(({ index }) => {
+      const output = parse(choices[index]?.text ?? '')
+      if (output) outputs[index] = output
+      return output === null
+    })
+    rows = failed.map((row) => ({ ...row, bound: shorter(row.bound) }))
+  }
+  return { outputs, finishReasons: prompts.map(() => 'stop') }
+}
+
+async function boundRows(servers: Servers, input: TypedInput): Promise<BoundedRow[]> {
+  const { baseModel, prompts, outputType, sampling } = input
+  const { contextLength } = baseModel
+  const allowed = allowedCharacters(outputType, sampling.maxTokens)
+  const rows: BoundedRow[] = []
+  const tight: Row[] = []
+  for (const [index, prompt] of prompts.entries()) {
+    const bound = comfortableBound(outputType, allowed, { contextLength, promptTokens: mostPromptTokens(prompt) })
+    if (bound) rows.push({ index, prompt, bound })
+    else tight.push({ index, prompt })
+  }
+  await runConcurrently(tight, input.signal, async ({ index, prompt }, signal) => {
+    const target = { baseModel: baseModel.name, adapter: input.adapter }
+    const promptTokens = await onServer(servers, target, signal, (endpoint, model) =>
+      countTokens(endpoint, { model, prompt }, signal),
+    )
+    const bound = tightBound(outputType, allowed, { contextLength, promptTokens })
+    if (!bound) throw promptTooLong(baseModel, index)
+    rows.push({ index, prompt, bound })
+  })
+  return rows
+}
+
+function groupRows(outputType: OutputType, rows: readonly BoundedRow[]): RowGroup[] {
+  const byBound = Map.groupBy(rows, ({ bound }) => `${bound.characters} ${bound.digits} ${bound.isCertain}`)
+  return [...byBound.values()].map((group) => {
+    const bounds = group.map(({ bound }) => bound)
+    // Of uncertain ones each has its own room; the engine cuts to it.
+    const maxTokens = Math.max(...bounds.map((bound) => bound.maxTokens))
+    const rows = group.map(({ index, prompt }) => ({ index, prompt }))
+    return { rows, regex: typedOutputRegex(outputType, bounds[0] as Bound), maxTokens }
+  })
+}
+
+function unfinished({ baseModel }: TypedInput, rows: readonly BoundedRow[]): Error {
+  const hopeless = rows.find(({ bound }) => !bound.isCertain)
+  if (hopeless) return promptTooLong(baseModel, hopeless.index)
+  const indexes = rows.slice(0, 5).map(({ index }) => index)
+  return new Error(`${baseModel.name} gave answers that its grammar forbids, to the prompts at ${indexes.join(', ')}.`)
+}

@@ -1,0 +1,146 @@
+// Typed output as one bounded regex that the engine decodes under, and the check of each answer afterwards.
+// Only plain constructs, so that llguidance, xgrammar and outlines read it alike. Bounded, because a model at liberty
+// to go on with digits or characters does so until its tokens run out.
+import type { EnumValue, FieldType, OutputType } from '../domain/output-type.ts'
+
+/** JSON text that stays as it is when the value is serialised: `3.0` is a float to clients that tell 3 from 3.0. */
+type RawJson = { readonly rawJSON: string }
+export type OutputValue = string | number | boolean | RawJson
+
+/** Any character but quote, backslash and controls, or an escape. No NUL (databases refuse it), no lone surrogate. */
+const character = String.raw`([^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u00(0[1-9a-f]|1[0-9a-f]))`
+/** The longest `character` in UTF-8: a six-byte escape. Byte-level tokens may be as short as one byte. */
+export const characterBytes = 6
+/** What a double holds for certain. */
+export const mostDigits = 15
+const longestInteger = 17
+const longestFloat = 36
+
+/**
+ * `characters`: the most of each string, an escape counts as one. `digits`: of a number, before and after its point;
+ * with `mostDigits` integers go to ±(2^53 - 1) and floats may have an exponent.
+ */
+export type Limits = { characters: number; digits: number }
+
+export function typedOutputRegex(fields: OutputType, { characters, digits }: Limits): string {
+  return regexOf(fields, `{0,${characters}}`, digits)
+}
+
+/** Bytes of the longest answer, without the characters of its strings: an upper bound of its tokens too. */
+export function structureBytes(fields: OutputType): number {
+  return fields.reduce((sum, { name, type }) => sum + byteLength(JSON.stringify(name)) + 2 + valueBytes(type), 2)
+}
+
+export const stringFieldCount = (fields: OutputType) => fields.filter(({ type }) => type.kind === 'str').length
+
+/** Checks answers of one type. @returns a function that gives the answer as an object, or null when it is not of that type */
+export function createAnswerParser(fields: OutputType): (text: string) => Record<string, OutputValue> | null {
+  // Sees what JSON.parse hides: keys twice, other orders, blanks.
+  const shape = new RegExp(`^${regexOf(fields, '*', mostDigits)}$`, 'u')
+  return (text) => {
+    if (!text.isWellFormed() || !shape.test(text)) return null
+    const parsed = parseObject(text)
+    if (!parsed || Object.keys(parsed).length !== fields.length) return null
+    const answer: Record<string, OutputValue> = {}
+    for (const { name, type } of fields) {
+      if (!Object.hasOwn(parsed, name) || !isOfType(parsed[name], type)) return null
+      // defineProperty has no setter to trip over, whatever the name.
+      Object.defineProperty(answer, name, { value: outputValue(parsed[name], type), ...ordinary })
+    }
+    return answer
+  }
+}
+
+const ordinary = { enumerable: true, configurable: true, writable: true }
+
+function regexOf(fields: OutputType, quantifier: string, digits: number): string {
+  const members = fields.map(
+    ({ name, type }) => `${literal(JSON.stringify(name))}:${valueRegex(type, quantifier, digits)}`,
+  )
+  return String.raw`\{${members.join(',')}\}`
+}
+
+function valueRegex(type: FieldType, quantifier: string, digits: number): string {
+  switch (type.kind) {
+    case 'str':
+      return `"${character}${quantifier}"`
+    case 'int':
+      return `(0|-?(${digits < mostDigits ? `[1-9][0-9]{0,${digits - 1}}` : safeInteger}))`
+    case 'float':
+      return `-?(0|[1-9][0-9]{0,${digits - 1}})(\\.[0-9]{1,${digits}})?${digits < mostDigits ? '' : exponent}`
+    case 'bool':
+      return '(true|false)'
+    case 'enum':
+      return `(${type.values.map((value) => literal(JSON.stringify(value))).join('|')})`
+  }
+}
+
+function valueBytes(type: FieldType): number {
+  switch (type.kind) {
+    case 'str':
+      return 2
+    case 'int':
+      return longestInteger
+    case 'float':
+      return longestFloat
+    case 'bool':
+      return 5
+    case 'enum':
+      return Math.max(...type.values.map((value) => byteLength(JSON.stringify(value))))
+  }
+}
+
+function isOfType(value: unknown, type: FieldType): value is EnumValue {
+  switch (type.kind) {
+    case 'str':
+      return typeof value === 'string' && value.isWellFormed()
+    case 'int':
+      return Number.isSafeInteger(value)
+    case 'float':
+      return Number.isFinite(value)
+    case 'bool':
+      return typeof value === 'boolean'
+    case 'enum':
+      return type.values.includes(value as EnumValue)
+  }
+}
+
+function outputValue(value: unknown, type: FieldType): OutputValue {
+  const isWholeFloat = type.kind === 'float' && Number.isInteger(value)
+  return isWholeFloat ? wholeFloat(value as number) : (value as EnumValue)
+}
+
+/** Beyond 21 digits JSON writes an exponent, which already reads as a float. */
+function wholeFloat(value: number): OutputValue {
+  const text = JSON.stringify(value)
+  return text.includes('e') ? value : rawJson(`${text}.0`)
+}
+
+// Of ES2026 and in Node 24; TypeScript's library does not know it yet.
+const rawJson = (JSON as unknown as { rawJSON: (this: void, text: string) => RawJson }).rawJSON
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    return JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return null
+  }
+}
+
+/** 1 to `digits`, as alternatives: fewer digits, or the same first ones and then a smaller one. */
+function wholeNumbersUpTo(digits: string): string {
+  const shorter = `[1-9][0-9]{0,${digits.length - 2}}`
+  const sameLength = digits.split('').flatMap((digit, at) => {
+    const lowest = at === 0 ? 1 : 0
+    if (Number(digit) <= lowest) return []
+    const rest = digits.length - at - 1
+    return [`${digits.slice(0, at)}[${lowest}-${Number(digit) - 1}]${rest > 0 ? `[0-9]{${rest}}` : ''}`]
+  })
+  return [shorter, ...sameLength, digits].join('|')
+}
+
+const safeInteger = wholeNumbersUpTo(String(Number.MAX_SAFE_INTEGER))
+const exponent = '([eE][+-]?[0-9]{1,2})?'
+
+const literal = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
+const byteLength = (text: string) => Buffer.byteLength(text)
