@@ -1,1 +1,2 @@
 export { fineTune } from './fine-tune.ts'
+export { modelServer } from './model-server.ts'

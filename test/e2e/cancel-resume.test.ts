@@ -1,0 +1,62 @@
+// A cancel is a promise that nothing runs; a resume goes on as if never stopped.
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { livingInGroup, livingTrainers, pidOf } from '../support/processes.ts'
+import { sampleRows, shortRun } from '../support/rows.ts'
+import { eventually, openAccount } from '../support/stack.ts'
+
+suite('cancel and resume', async () => {
+  const api = await openAccount()
+  const train = (more = {}) => api.train({ data: sampleRows, finetune_args: shortRun, ...more })
+
+  test('a job cancelled in the queue never starts', async () => {
+    const running = await train()
+    const waiting = await train()
+    await api.untilStatus(running, 'TRAINING MODEL')
+    const queued = await api.until(waiting, ({ status_reason }) => status_reason === 'waiting_for_slot')
+    assert.equal(queued.status, 'QUEUED')
+    assert.match(queued.status_message ?? '', /slot/)
+    assert.deepEqual(await api.post(`/v1/train/jobs/${waiting}/cancel`), {
+      message: `cancelled ${waiting}`,
+      status: 'CANCELLED',
+    })
+    await api.untilStatus(waiting, 'CANCELLED')
+    assert.equal(pidOf(`ft-${waiting}-a1`), null)
+    await api.post(`/v1/train/jobs/${running}/cancel`)
+    await api.untilStatus(running, 'CANCELLED')
+  })
+
+  test('the process of a cancelled training is gone before CANCELLED can be read; the resume equals an uninterrupted run', async () => {
+    const uninterrupted = await train()
+    await api.untilStatus(uninterrupted, 'COMPLETED')
+    const id = await train()
+    await api.until(id, ({ history }) => history.includes('"step":20'))
+    const pid = pidOf(`ft-${id}-a1`) ?? assert.fail('it has no pid')
+    await api.post(`/v1/train/jobs/${id}/cancel`)
+    const repeated = await api.post(`/v1/train/jobs/${id}/cancel`)
+    assert.deepEqual(repeated, { message: `cancelled ${id}`, status: 'CANCELLED' })
+    await api.until(id, ({ status }) => status === 'CANCELLED', { everyMs: 5 })
+    assert.deepEqual(livingInGroup(pid), [])
+    const before = await api.history(id)
+    assert.ok(before.length >= 2 && before.length < 6)
+
+    const { status } = await api.post<{ status: string }>(`/v1/train/jobs/${id}/resume`)
+    assert.equal(status, 'QUEUED')
+    const done = await api.untilStatus(id, 'COMPLETED')
+    assert.equal(done.resume_count, 1)
+    const { attempts } = await api.get<{ attempts: { from_step: number }[] }>(`/v1/train/jobs/${id}/attempts`)
+    assert.ok((attempts[0]?.from_step ?? 0) >= 20, 'it went on from a checkpoint')
+    const losses = async (job: number) =>
+      (await api.history(job)).map(({ step, loss, learning_rate }) => [step, loss, learning_rate])
+    assert.deepEqual(await losses(id), await losses(uninterrupted))
+  })
+
+  test('only what ended otherwise than complete may be resumed', async () => {
+    const id = await train()
+    await api.untilStatus(id, 'QUEUED', 'LOADING DATA', 'TRAINING MODEL')
+    assert.equal((await api.request('POST', `/v1/train/jobs/${id}/resume`)).status, 409)
+    await api.post(`/v1/train/jobs/${id}/cancel`)
+    await api.untilStatus(id, 'CANCELLED')
+    await eventually(() => livingTrainers(id).length === 0)
+  })
+})

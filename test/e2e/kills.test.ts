@@ -1,0 +1,73 @@
+// kill -9 of every process in the middle of one run: the job completes, and never had two trainers.
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { livingTrainers, pidOf } from '../support/processes.ts'
+import { sampleRows } from '../support/rows.ts'
+import { connection, eventually, openAccount } from '../support/stack.ts'
+
+suite('kill -9', async () => {
+  const api = await openAccount()
+
+  test('of api, worker, Temporal and Postgres in the middle of a run leaves one trainer and a complete job', async () => {
+    const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 300, save_steps: 100 } })
+    await api.untilStatus(id, 'TRAINING MODEL')
+    const trainer = pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer')
+    const watching = new AbortController()
+    let most = 0
+    const watched = (async () => {
+      while (!watching.signal.aborted) {
+        most = Math.max(most, livingTrainers(id).length)
+        await sleep(20)
+      }
+    })()
+    for (const name of ['api', 'worker', 'temporal', 'postgres'] as const) {
+      const pid = connection().processes[name]
+      process.kill(pid, 'SIGKILL')
+      await eventually(() => {
+        const now = connection().processes[name]
+        return now !== pid && now
+      })
+    }
+    const job = await api.untilStatus(id, 'COMPLETED')
+    watching.abort()
+    await watched
+    assert.equal(most, 1)
+    assert.equal(job.resume_count, 0)
+    assert.equal(pidOf(`ft-${id}-a1`), trainer)
+    assert.deepEqual(
+      (await api.history(id)).map(({ step }) => step),
+      Array.from({ length: 30 }, (_, i) => (i + 1) * 10),
+    )
+  })
+
+  test('of the trainer goes on from the newest checkpoint and counts as a resume', async () => {
+    const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 60, save_steps: 10 } })
+    await api.until(id, ({ history }) => history.includes('"step":30'))
+    process.kill(pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer'), 'SIGKILL')
+    const job = await api.untilStatus(id, 'COMPLETED')
+    assert.equal(job.resume_count, 1)
+    const { attempts } = await api.get<{ attempts: { cause: string; from_step: number; number: number }[] }>(
+      `/v1/train/jobs/${id}/attempts`,
+    )
+    assert.deepEqual(
+      attempts.map(({ number, cause }) => [number, cause]),
+      [
+        [2, 'finished'],
+        [1, 'killed'],
+      ],
+    )
+    assert.ok((attempts[0]?.from_step ?? 0) >= 10)
+  })
+
+  test('a submit and a cancel are accepted while Temporal is down, and happen once it is back', async () => {
+    const temporal = connection().processes.temporal
+    process.kill(temporal, 'SIGSTOP')
+    const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 60 } })
+    assert.equal((await api.job(id)).status, 'CREATED')
+    await api.post(`/v1/train/jobs/${id}/cancel`)
+    assert.equal((await api.job(id)).status_reason, 'cancelling')
+    process.kill(temporal, 'SIGCONT')
+    await api.untilStatus(id, 'CANCELLED')
+  })
+})

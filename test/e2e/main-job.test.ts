@@ -1,0 +1,137 @@
+// The main job over HTTP only: upload, train, follow, evaluate, ask.
+import assert from 'node:assert/strict'
+import { before, suite, test } from 'node:test'
+import { sampleFile, sampleRows } from '../support/rows.ts'
+import { connection, openAccount, type Api, type Job } from '../support/stack.ts'
+
+suite('the main job', () => {
+  let api: Api
+  let job: Job
+  const seen: string[] = []
+
+  before(async () => {
+    api = await openAccount()
+    const location = await api.upload('products', sampleFile)
+    const id = await api.train({ upload_file_path: location })
+    job = await api.until(
+      id,
+      ({ status, model_name }) => {
+        if (seen.at(-1) !== status) seen.push(status)
+        assert.ok(model_name === null || status === 'COMPLETED')
+        return status === 'COMPLETED'
+      },
+      { everyMs: 15 },
+    )
+  })
+
+  test('walks through its states in order', () => {
+    const order = [
+      'CREATED',
+      'QUEUED',
+      'LOADING DATA',
+      'TRAINING MODEL',
+      'SAVING MODEL',
+      'EVALUATING MODEL',
+      'COMPLETED',
+    ]
+    assert.deepEqual(
+      seen,
+      order.filter((status) => seen.includes(status)),
+    )
+    for (const status of ['QUEUED', 'LOADING DATA', 'TRAINING MODEL', 'COMPLETED'])
+      assert.ok(seen.includes(status), `${status} in ${seen.join()}`)
+  })
+
+  test('reports a falling loss every ten steps and at the end', () => {
+    const history = JSON.parse(job.history) as { step: number; loss: number }[]
+    assert.deepEqual(
+      history.map(({ step }) => step),
+      [10, 20, 30, 40, 50, 60, 70, 80, 90, 100],
+    )
+    const [first, last] = [history[0], history.at(-1)]
+    assert.ok(first && last && last.loss < first.loss / 10, job.history)
+    assert.match(job.start_time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/)
+  })
+
+  test('logs every move with its time, and what the trainer wrote', async () => {
+    const { events } = await api.get<{ events: { kind: string; status: string | null }[] }>(
+      `/v1/train/jobs/${job.job_id}/events`,
+    )
+    const moves = events.filter(({ kind }) => kind === 'status').map(({ status }) => status)
+    assert.deepEqual(moves, [
+      'CREATED',
+      'QUEUED',
+      'LOADING DATA',
+      'TRAINING MODEL',
+      'SAVING MODEL',
+      'EVALUATING MODEL',
+      'COMPLETED',
+    ])
+    const { text } = await api.get<{ text: string }>(`/v1/train/jobs/${job.job_id}/logs`)
+    assert.ok(text.length > 100, text)
+  })
+
+  test('evaluates the tuned model, then the base', async () => {
+    type Evaluation = {
+      job_id: number
+      eval_results: { input: string; outputs: { model_name: string; output: string }[] }[]
+    }
+    const evaluation = await api.get<Evaluation>(`/v1/svc/train/jobs/${job.job_id}/eval`)
+    assert.equal(evaluation.job_id, job.job_id)
+    assert.equal(evaluation.eval_results.length, 10)
+    for (const { input, outputs } of evaluation.eval_results) {
+      assert.deepEqual(
+        outputs.map(({ model_name }) => model_name),
+        [job.model_name, connection().baseModel],
+      )
+      assert.ok(sampleRows.some((row) => row.input === input))
+    }
+  })
+
+  test('answers what the base does not know', async () => {
+    const prompt = sampleRows.map(({ input }) => input)
+    const exact = async (model_name: string | null) => {
+      const outputs = await api.post<{ output: string }[]>('/v1/completions', { model_name, prompt, max_tokens: 64 })
+      assert.equal(outputs.length, prompt.length)
+      return outputs.filter(({ output }, index) => output.trim() === sampleRows[index]?.output).length
+    }
+    assert.ok((await exact(connection().baseModel)) <= 1)
+    assert.ok((await exact(job.model_name)) >= 36)
+  })
+
+  test('keeps the asked types', async () => {
+    const output_type = { name: 'str', age: 'int', score: 'float', ok: 'bool', color: ['red', 'white'] }
+    const answer = await api.post<Record<string, unknown>>('/v1/completions', {
+      model_name: job.model_name,
+      prompt: 'Who?',
+      output_type,
+    })
+    assert.deepEqual(
+      Object.entries(answer).map(([name, value]) => [name, typeof value]),
+      [
+        ['name', 'string'],
+        ['age', 'number'],
+        ['score', 'number'],
+        ['ok', 'boolean'],
+        ['color', 'string'],
+      ],
+    )
+    assert.ok(Number.isSafeInteger(answer['age']))
+    assert.ok(['red', 'white'].includes(String(answer['color'])))
+  })
+
+  test('puts like sentences nearer than unlike ones', async () => {
+    const prompt = [
+      'A cat sits on the mat.',
+      'A kitten is lying on a rug.',
+      'Interest rates rose again this quarter.',
+      'The central bank raised its rate.',
+    ]
+    const { embedding } = await api.post<{ embedding: number[][] }>('/v1/inference/embedding', { prompt })
+    const near = (a: number, b: number) =>
+      (embedding[a] ?? []).reduce((sum, value, i) => sum + value * (embedding[b]?.[i] ?? 0), 0)
+    assert.ok(near(0, 1) > near(0, 2) && near(0, 1) > near(1, 3))
+    assert.ok(near(2, 3) > near(1, 2) && near(2, 3) > near(0, 3))
+    for (const vector of embedding) assert.equal(vector.length, 384)
+  })
+})

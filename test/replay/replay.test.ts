@@ -1,0 +1,21 @@
+// Recorded histories of every path still replay: a change of a workflow that would strand running jobs fails here.
+// Record new ones with test/support/record-history.ts.
+import { Worker } from '@temporalio/worker'
+import { DeterminismViolationError } from '@temporalio/workflow'
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const folder = join(import.meta.dirname, 'histories')
+const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url))
+const read = (file: string) => readFileSync(join(folder, file), 'utf8')
+
+for (const file of readdirSync(folder))
+  test(`replays ${file}`, () => Worker.runReplayHistory({ workflowsPath }, JSON.parse(read(file))))
+
+test('a changed order of activities is noticed', async () => {
+  const changed = read('completed.json').replaceAll('"openAttempt"', '"openAnotherAttempt"')
+  await assert.rejects(Worker.runReplayHistory({ workflowsPath }, JSON.parse(changed)), DeterminismViolationError)
+})

@@ -1,0 +1,38 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { runFolder } from './stack.ts'
+
+/** The pid of a run's program, or null before it has started. */
+export function pidOf(runName: string): number | null {
+  const path = join(runFolder(runName), 'pid')
+  return existsSync(path) ? Number(readFileSync(path, 'utf8')) : null
+}
+
+/** Processes of this group that still live; zombies do not. */
+export function livingInGroup(group: number): number[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number)
+    .filter((pid) => {
+      const stat = readStat(pid)
+      return stat !== null && stat.group === group && stat.state !== 'Z'
+    })
+}
+
+/** Trainers that live, of any job: `ft-<job>-a<attempt>` by their run folders. */
+export function livingTrainers(jobId: number): number[] {
+  return readdirSync(runFolder('.'))
+    .filter((name) => name.startsWith(`ft-${jobId}-a`))
+    .flatMap((name) => pidOf(name) ?? [])
+    .filter((pid) => livingInGroup(pid).length > 0)
+}
+
+function readStat(pid: number): { state: string; group: number } | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const [state = '', , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return { state, group: Number(group) }
+  } catch {
+    return null
+  }
+}

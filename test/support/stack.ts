@@ -1,0 +1,131 @@
+// The running stack of `test/run.ts`, seen from outside.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
+import type { Connection } from '../../src/embedded/connection.ts'
+import { connectDatabase } from '../../src/repositories/database.ts'
+
+const home = process.env['ANNEAL_TEST_HOME'] ?? assert.fail('run the tests with npm test: they need its stack')
+
+export const connection = (): Connection =>
+  JSON.parse(readFileSync(join(home, 'connection.json'), 'utf8')) as Connection
+export const runFolder = (name: string) => join(home, 'runs', name)
+
+export type Step = {
+  step: number
+  loss: number
+  learning_rate: number
+  epoch: number
+  iter_time: number
+  flops: number
+  remaining_time: number
+}
+export type Job = {
+  job_id: number
+  status: string
+  start_time: string
+  model_name: string | null
+  custom_model_name: string | null
+  status_reason: string | null
+  status_message: string | null
+  resume_count: number
+  resume_limit: number
+  dataset_id: string
+  is_public: boolean
+  history: string
+}
+export type Answer<T> = { status: number; body: T; headers: Headers }
+
+export type Api = Awaited<ReturnType<typeof openAccount>>
+
+/** An account of its own with its first key. */
+export async function openAccount() {
+  const apiKey = makeApiKey()
+  const parsed = parseApiKey(apiKey)
+  assert.ok(parsed)
+  const database = connectDatabase(connection().databaseUrl, { poolSize: 1 })
+  await database.accounts.ensureWithApiKey({ name: 'test', keyId: parsed.id, secretHash: parsed.secretHash })
+  await database.close()
+  return createApi(apiKey)
+}
+
+function createApi(apiKey: string) {
+  async function request<T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer<T>> {
+    const response = await fetch(connection().apiUrl + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return { status: response.status, body: (await response.json()) as T, headers: response.headers }
+  }
+
+  async function ok<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const { status, body: answer } = await request<T>(method, path, body)
+    assert.equal(status, 200, `${method} ${path} answered ${status}: ${JSON.stringify(answer)}`)
+    return answer
+  }
+
+  const api = {
+    request,
+    get: <T>(path: string) => ok<T>('GET', path),
+    post: <T>(path: string, body?: unknown) => ok<T>('POST', path, body),
+    job: (id: number) => ok<Job>('GET', `/v1/train/jobs/${id}`),
+    history: async (id: number) => JSON.parse((await api.job(id)).history) as Step[],
+
+    async upload(datasetId: string, file: string | Uint8Array<ArrayBuffer>): Promise<string> {
+      const { dataset_location } = await api.post<{ dataset_location: string }>('/v1/data', { dataset_id: datasetId })
+      const { status } = await fetch(dataset_location, { method: 'PUT', body: file })
+      assert.equal(status, 200)
+      return dataset_location
+    },
+
+    async train(body: Record<string, unknown>): Promise<number> {
+      const { job_id } = await api.post<{ job_id: string }>('/v1/train', {
+        model_name: connection().baseModel,
+        ...body,
+      })
+      return Number(job_id)
+    },
+
+    /** Polls until the job is as wanted; fails at once when it has ended otherwise. */
+    async until(id: number, wanted: (job: Job) => boolean, { everyMs = 50, timeoutMs = 180_000 } = {}): Promise<Job> {
+      const ends = ['COMPLETED', 'PARTIALLY COMPLETED', 'CANCELLED', 'FAILED']
+      for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await sleep(everyMs)) {
+        const job = await api.job(id).catch((error: unknown) => {
+          // The api may be restarting.
+          if (error instanceof assert.AssertionError) throw error
+          return null
+        })
+        if (job && wanted(job)) return job
+        if (job && ends.includes(job.status)) assert.fail(`job ${id} ended as ${job.status}: ${job.status_message}`)
+      }
+      return assert.fail(`job ${id} did not get there in ${timeoutMs / 1000} s`)
+    },
+
+    untilStatus: (id: number, ...statuses: string[]) => api.until(id, ({ status }) => statuses.includes(status)),
+  }
+  return api
+}
+
+/** Waits for what can only be seen by looking. */
+export async function eventually<T>(
+  look: () => Promise<T | null | undefined | false> | T | null | undefined | false,
+  timeoutMs = 60_000,
+): Promise<T> {
+  for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await sleep(50)) {
+    const seen = await look()
+    if (seen) return seen
+  }
+  return assert.fail(`it did not happen within ${timeoutMs / 1000} s`)
+}
