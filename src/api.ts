@@ -1,0 +1,94 @@
+// The api process: public HTTP on one port, the pods' and operators' on another. Never speaks to Temporal or to a cluster.
+import { setTimeout as sleep } from 'node:timers/promises'
+import packageJson from '../package.json' with { type: 'json' }
+import { readConfig, type Config } from './config.ts'
+import { modelServerName, parseApiKey, podToken } from './domain/identifiers.ts'
+import { createPublicApp } from './http/app.ts'
+import { createMetrics } from './http/edge/metrics.ts'
+import { closeGracefully, listen } from './http/server.ts'
+import { createInference } from './inference/inference.ts'
+import { createInternalApp } from './internal-http/app.ts'
+import { createLog } from './log.ts'
+import { connectDatabase } from './repositories/database.ts'
+import { listenToNotifications } from './repositories/notifications.ts'
+import type { ServiceDependencies } from './services/context.ts'
+import { createStorage } from './storage/storage.ts'
+
+const host = '127.0.0.1'
+/** Under the 10 seconds after which a supervisor stops asking politely. */
+const closeTimeoutMs = 8000
+const bootstrapTimeoutMs = 60_000
+const bootstrapAgainMs = 500
+
+await main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exit(1)
+})
+
+async function main() {
+  const config = readConfig()
+  const deps = connect(config)
+  const { database, notifications, log } = deps
+  await bootstrap(deps, config)
+  const metrics = createMetrics()
+  const publicApp = createPublicApp({ deps, serviceName: config.serviceName, version: packageJson.version, metrics })
+  const servers = [
+    await listen(createInternalApp({ deps, metrics }), { host, port: config.internalPort }),
+    await listen(publicApp, { host, port: config.port }),
+  ]
+  log.info({ port: config.port, internalPort: config.internalPort }, 'listening')
+
+  await new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
+  })
+  log.info('stopping')
+  await closeGracefully(servers, closeTimeoutMs)
+  await Promise.allSettled([notifications.close(), database.close()])
+  process.exit(0)
+}
+
+function connect(config: Config): ServiceDependencies {
+  const log = createLog('api', config.logLevel)
+  const database = connectDatabase(config.databaseUrl)
+  const notifications = listenToNotifications(config.databaseUrl)
+  const { modelServers, outbox } = database
+  return {
+    database,
+    notifications,
+    storage: createStorage(config.s3),
+    inference: createInference({
+      modelServers,
+      outbox,
+      notifications,
+      serverToken: (baseModel, generation) => podToken(config.secret, `${modelServerName(baseModel)}:${generation}`),
+      coldStartTimeoutMs: config.coldStartTimeoutMs,
+      log,
+    }),
+    catalogue: config.catalogue,
+    settings: {
+      secret: config.secret,
+      resumeLimit: config.resumeLimit,
+      maxGpus: config.maxGpus,
+      maxNodes: config.maxNodes,
+    },
+    log,
+  }
+}
+
+/** What must be there before the first request; the stores may still be coming up. Repeats change nothing. */
+async function bootstrap({ database, storage, log }: ServiceDependencies, { bootstrapApiKey }: Config) {
+  const key = bootstrapApiKey === undefined ? null : parseApiKey(bootstrapApiKey)
+  if (key === undefined) throw new Error('ANNEAL_BOOTSTRAP_API_KEY is not of the form ank_<id>_<secret>.')
+  const deadline = Date.now() + bootstrapTimeoutMs
+  for (;;) {
+    try {
+      await storage.ensureBucket()
+      if (key) await database.accounts.ensureWithApiKey({ name: 'default', keyId: key.id, secretHash: key.secretHash })
+      return
+    } catch (error) {
+      if (Date.now() > deadline) throw new Error('The database or the object store does not answer.', { cause: error })
+      log.warn({ err: error }, 'waiting for the database and the object store')
+      await sleep(bootstrapAgainMs)
+    }
+  }
+}

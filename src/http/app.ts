@@ -1,0 +1,40 @@
+// The public edge: what users and their clients see.
+import type { Express } from 'express'
+import { authenticate } from '../services/authenticate.ts'
+import type { ServiceDependencies } from '../services/context.ts'
+import { createEdge } from './edge/edge.ts'
+import type { Metrics } from './edge/metrics.ts'
+import { completionRoutes } from './routes/completions.ts'
+import { dataRoutes } from './routes/data.ts'
+import { embeddingRoutes } from './routes/embeddings.ts'
+import { modelRoutes } from './routes/models.ts'
+import { healthRoutes, selfDescription } from './routes/service.ts'
+import { trainRoutes } from './routes/train.ts'
+import { trainingJobRecordRoutes } from './routes/training-job-records.ts'
+import { trainingJobRoutes } from './routes/training-jobs.ts'
+
+export type PublicAppOptions = { deps: ServiceDependencies; serviceName: string; version: string; metrics: Metrics }
+
+export function createPublicApp({ deps, serviceName, version, metrics }: PublicAppOptions): Express {
+  const routes = [
+    ...completionRoutes,
+    ...embeddingRoutes,
+    ...dataRoutes,
+    ...trainRoutes,
+    ...trainingJobRoutes,
+    ...trainingJobRecordRoutes,
+    ...modelRoutes,
+    ...healthRoutes,
+  ]
+  return createEdge({
+    edge: 'public',
+    routes: [...routes, ...selfDescription(routes, { version, serviceName })],
+    authenticators: {
+      none: () => deps,
+      key: async ({ headers }) => ({ deps, ...(await authenticate({ deps, authorization: headers.authorization })) }),
+    },
+    serviceName,
+    log: deps.log,
+    metrics,
+  })
+}

@@ -1,0 +1,78 @@
+// The OpenAPI 3.1 document, derived from the route definitions and their schemas.
+import { z } from 'zod'
+import { apiSchemas } from './named-schemas.ts'
+import { Problem } from './problem.ts'
+import { pathsOf, type Route } from './route.ts'
+
+type Json = Record<string, unknown>
+
+const uri = (id: string) => `#/components/schemas/${id}`
+
+export function openApiDocument(
+  routes: readonly Route[],
+  { title, version, serviceName }: { title: string; version: string; serviceName: string },
+) {
+  const paths: Record<string, Json> = {}
+  for (const route of routes)
+    for (const [index, path] of pathsOf(route, serviceName).entries()) {
+      const operationId = index === 0 ? route.name : `${route.name}_alias_${index}`
+      const entry = (paths[path.replaceAll(/:(\w+)/g, '{$1}')] ??= {})
+      entry[route.method] = operation(route, operationId, index > 0)
+    }
+  return {
+    openapi: '3.1.0',
+    info: { title, version, description: 'Completions, embeddings, data sets, and fine-tuning as a durable job.' },
+    paths,
+    components: {
+      schemas: componentSchemas(),
+      securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
+    },
+  }
+}
+
+function operation(route: Route, operationId: string, isAlias: boolean): Json {
+  const parameters = [...parametersOf(route.params, 'path'), ...parametersOf(route.query, 'query')]
+  if (route.idempotent)
+    parameters.push({ name: 'Idempotency-Key', in: 'header', schema: { type: 'string', minLength: 1, maxLength: 255 } })
+  return {
+    operationId,
+    summary: isAlias ? `${route.summary} (the same as ${route.path.replaceAll(/:(\w+)/g, '{$1}')})` : route.summary,
+    security: route.access === 'none' ? [] : [{ key: [] }],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(route.body ? { requestBody: { required: true, content: content('application/json', route.body) } } : {}),
+    responses: {
+      200: { description: 'Done', content: content('application/json', route.response) },
+      default: { description: 'Refused, or failed', content: content('application/problem+json', Problem) },
+    },
+  }
+}
+
+function content(type: string, schema: z.ZodType): Json {
+  const id = apiSchemas.get(schema)?.id
+  if (id === undefined) throw new Error('every body and answer needs a name: use named()')
+  return { [type]: { schema: { $ref: uri(id) } } }
+}
+
+function parametersOf(schema: z.ZodType | undefined, where: 'path' | 'query'): Json[] {
+  if (!schema) return []
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' })
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    in: where,
+    required: where === 'path' || required.includes(name),
+    schema: property,
+  }))
+}
+
+function componentSchemas(): Json {
+  const { schemas } = z.toJSONSchema(apiSchemas, {
+    io: 'input',
+    uri,
+    metadata: z.globalRegistry,
+    // Own checks: their meta says what they take.
+    unrepresentable: 'any',
+  })
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema: _schema, $id: _id, ...schema }]) => [id, schema]),
+  )
+}

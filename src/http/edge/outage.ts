@@ -1,0 +1,24 @@
+// Tells a dependency that is away (try again) from a bug of ours, whatever library the error came through.
+
+/** Of sockets, of Postgres (SQLSTATE classes 08, 53 and 57P) and of Prisma. */
+const outageCodes =
+  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08\w{3}|53\w{3}|57P\d\d|P1001|P1002|P1008|P1017|P2024|P2028|P2037)$/
+const outageKinds =
+  /^(DatabaseNotReachable|DatabaseAccessDenied|ConnectionClosed|SocketTimeout|TooManyConnections|TlsConnectionError)$/
+/** node-postgres gives these no code. */
+const outageMessages =
+  /(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error)/
+
+export function isOutage(error: unknown, depth = 0): boolean {
+  if (typeof error !== 'object' || error === null || depth > 5) return false
+  const { code, kind, originalCode, message, cause, meta, errors } = error as Record<string, unknown>
+  if (matches(outageCodes, code) || matches(outageCodes, originalCode) || matches(outageKinds, kind)) return true
+  if (matches(outageMessages, message)) return true
+  const inner = [cause, driverError(meta), ...(Array.isArray(errors) ? errors : [])]
+  return inner.some((each) => isOutage(each, depth + 1))
+}
+
+const matches = (pattern: RegExp, value: unknown) => typeof value === 'string' && pattern.test(value)
+
+const driverError = (meta: unknown) =>
+  typeof meta === 'object' && meta !== null && 'driverAdapterError' in meta ? meta.driverAdapterError : undefined

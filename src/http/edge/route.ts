@@ -1,0 +1,69 @@
+// One definition per route: the Express mount, the OpenAPI document and the 405 table are all derived from it.
+import type { z } from 'zod'
+import type { Ctx, PodCtx, ServiceDependencies } from '../../services/context.ts'
+import type { Idempotency } from '../../services/idempotency.ts'
+
+/** Who may call, and what the handler gets for it. */
+export type CallerOf = { key: Ctx; pod: PodCtx; none: ServiceDependencies }
+export type Access = keyof CallerOf
+
+export type RouteRequest<A extends Access, P, Q, B> = {
+  caller: CallerOf[A]
+  params: P
+  query: Q
+  body: B
+  /** Null when the client sent no Idempotency-Key. */
+  idempotency: Idempotency
+  /** Aborts when the client has gone before its answer. */
+  signal: AbortSignal
+}
+
+/** What a handler may answer: a JSON value, or pages of a JSON array to be streamed. */
+export type Answer<R> = R | AsyncIterable<R>
+
+type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R> = {
+  /** Unique; the operation id of the OpenAPI document. */
+  name: string
+  method: 'get' | 'post' | 'delete'
+  /** In Express form. `/v1/svc/...` is also served under the configured service name. */
+  path: string
+  aliases?: readonly string[]
+  summary: string
+  access: A
+  params?: P
+  query?: Q
+  /** A route without one takes any JSON object, or nothing. */
+  body?: B
+  bodyLimitBytes?: number
+  /** Its strings may hold NUL: they are stored nowhere. */
+  allowsNul?: boolean
+  /** Creates something: honours Idempotency-Key. */
+  idempotent?: boolean
+  response: z.ZodType<unknown, R>
+  handle(request: RouteRequest<A, z.output<P>, z.output<Q>, z.output<B>>): Promise<Answer<R>> | Answer<R>
+}
+
+export type Route = Definition<Access, z.ZodType, z.ZodType, z.ZodType, unknown>
+
+/**
+ * Types the handler by the route's own schemas and then forgets them, so that routes of all shapes fit one list.
+ * Safe because the mount calls `handle` only with what these schemas and this access have produced.
+ */
+export function defineRoute<
+  A extends Access,
+  P extends z.ZodType = z.ZodUndefined,
+  Q extends z.ZodType = z.ZodUndefined,
+  B extends z.ZodType = z.ZodUndefined,
+  R = unknown,
+>(definition: Definition<A, P, Q, B, R>): Route {
+  return definition as unknown as Route
+}
+
+/** Every path of a route, in Express form. */
+export function pathsOf({ path, aliases = [] }: Route, serviceName: string): string[] {
+  const paths = [path, ...aliases]
+  const named = paths
+    .filter((each) => each.startsWith('/v1/svc/'))
+    .map((each) => each.replace('/svc/', `/${serviceName}/`))
+  return [...new Set([...paths, ...named])]
+}

@@ -1,0 +1,93 @@
+// From zod's issues to sentences that say what to fix.
+import type { z } from 'zod'
+import { ServiceError, type InputIssue } from '../../domain/service-error.ts'
+
+const mostIssues = 100
+
+/**
+ * Schemas may carry their own messages, as phrases that follow the field's name: "must be a string".
+ * @throws ServiceError invalid_input
+ */
+export function validate<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  const parsed = schema.safeParse(value, { error: phraseOf })
+  if (parsed.success) return parsed.data
+  throw refuse(parsed.error.issues.slice(0, mostIssues).map(({ path, message }) => issueAt(pathText(path), message)))
+}
+
+/**
+ * Refuses text that our stores cannot hold or that is no Unicode at all. Does not recurse: the depth is the client's.
+ * @throws ServiceError invalid_input
+ */
+export function refuseBadText(value: unknown, { allowsNul }: { allowsNul: boolean }) {
+  const left: { value: unknown; path: PropertyKey[] }[] = [{ value, path: [] }]
+  for (let next = left.pop(); next; next = left.pop()) {
+    const { value: each, path } = next
+    if (typeof each === 'string') refuseText(each, path, allowsNul)
+    if (typeof each !== 'object' || each === null) continue
+    const entries: [PropertyKey, unknown][] = Array.isArray(each) ? [...each.entries()] : Object.entries(each)
+    for (const [key, inner] of entries) {
+      if (typeof key === 'string') refuseText(key, path, allowsNul)
+      left.push({ value: inner, path: [...path, key] })
+    }
+  }
+}
+
+function refuseText(text: string, path: PropertyKey[], allowsNul: boolean) {
+  if (!allowsNul && text.includes('\0')) throw refuse([issueAt(pathText(path), 'must not contain NUL characters')])
+  if (!text.isWellFormed()) throw refuse([issueAt(pathText(path), 'must be valid Unicode, without lone surrogates')])
+}
+
+function refuse(issues: InputIssue[]): ServiceError {
+  const more = issues.length - 1
+  const tail = more === 0 ? '' : ` (${more} more ${more === 1 ? 'problem' : 'problems'} in "errors")`
+  return new ServiceError('invalid_input', `${issues[0]?.message ?? 'The request is not valid.'}${tail}`, { issues })
+}
+
+const issueAt = (path: string, phrase: string): InputIssue => ({ path, message: `${path || 'The body'} ${phrase}.` })
+
+/** As in `data[3].input`. */
+const pathText = (path: readonly PropertyKey[]) =>
+  path.reduce<string>(
+    (text, key) => (typeof key === 'number' ? `${text}[${key}]` : text ? `${text}.${String(key)}` : String(key)),
+    '',
+  )
+
+const typeNames: Record<string, string> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+}
+
+function phraseOf(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined || issue.input === null) return 'is required'
+      return `must be ${typeNames[issue.expected as string] ?? String(issue.expected)}`
+    case 'invalid_value':
+      return `must be one of ${(issue.values as unknown[]).map((each) => JSON.stringify(each)).join(', ')}`
+    case 'too_small':
+      return sizePhrase(
+        issue.origin as string,
+        `${issue.inclusive === false ? 'more than' : 'at least'} ${String(issue.minimum)}`,
+      )
+    case 'too_big':
+      return sizePhrase(
+        issue.origin as string,
+        `${issue.inclusive === false ? 'less than' : 'at most'} ${String(issue.maximum)}`,
+      )
+    case 'unrecognized_keys':
+      return `has unknown fields: ${(issue.keys as string[]).join(', ')}`
+    default:
+      return 'is not valid'
+  }
+}
+
+function sizePhrase(origin: string, bound: string): string {
+  if (origin === 'string') return `must have ${bound} characters`
+  if (origin === 'array' || origin === 'set') return `must have ${bound} items`
+  return `must be ${bound}`
+}

@@ -1,0 +1,23 @@
+import { embed } from '../../services/embed.ts'
+import { defineRoute } from '../edge/route.ts'
+import { EmbeddingAnswer, EmbeddingRequest } from '../schemas/embeddings.ts'
+
+export const embeddingRoutes = [
+  defineRoute({
+    name: 'embedding',
+    method: 'post',
+    path: '/v1/inference/embedding',
+    aliases: ['/v1/embedding'],
+    summary: 'Turn texts into vectors',
+    access: 'key',
+    body: EmbeddingRequest,
+    bodyLimitBytes: 64 * 1024 * 1024,
+    allowsNul: true,
+    response: EmbeddingAnswer,
+    async handle({ caller: ctx, body: { prompt, model_name: modelName }, signal }) {
+      const texts = typeof prompt === 'string' ? [prompt] : prompt
+      const vectors = await embed({ ctx, input: { modelName: modelName ?? null, texts }, signal })
+      return { embedding: typeof prompt === 'string' ? (vectors[0] ?? []) : vectors }
+    },
+  }),
+]

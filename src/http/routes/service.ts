@@ -1,0 +1,65 @@
+// The routes that say what this service is and whether it works; no key is asked.
+import { checkReadiness } from '../../services/check-readiness.ts'
+import { defineRoute, type Route } from '../edge/route.ts'
+import { openApiDocument } from '../edge/openapi.ts'
+import { Health, OpenApiDocument, Version } from '../schemas/service.ts'
+
+const ok = { status: 'ok' as const }
+
+export const healthRoutes = [
+  defineRoute({
+    name: 'healthz',
+    method: 'get',
+    path: '/healthz',
+    summary: 'This process answers',
+    access: 'none',
+    response: Health,
+    handle: () => ok,
+  }),
+  defineRoute({
+    name: 'readyz',
+    method: 'get',
+    path: '/readyz',
+    summary: 'Requests will be accepted',
+    access: 'none',
+    response: Health,
+    async handle({ caller: deps }) {
+      await checkReadiness({ deps })
+      return ok
+    },
+  }),
+]
+
+/** These two describe all the others, and themselves. */
+export function selfDescription(
+  others: readonly Route[],
+  { version, serviceName }: { version: string; serviceName: string },
+) {
+  const self: Route[] = [
+    defineRoute({
+      name: 'version',
+      method: 'get',
+      path: '/v1/version',
+      summary: 'The version of this service and its routes',
+      access: 'none',
+      response: Version,
+      handle: () => ({
+        api: all.map(({ name, path }) => ({ name, path })),
+        server: version,
+        client: 'lamini 2.1 to 3.2',
+      }),
+    }),
+    defineRoute({
+      name: 'openapi',
+      method: 'get',
+      path: '/openapi.json',
+      summary: 'This interface as an OpenAPI document',
+      access: 'none',
+      response: OpenApiDocument,
+      handle: () => document,
+    }),
+  ]
+  const all = [...others, ...self]
+  const document = openApiDocument(all, { title: 'Anneal', version, serviceName })
+  return self
+}

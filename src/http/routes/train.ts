@@ -1,0 +1,37 @@
+import { submitTrainingJob } from '../../services/submit-training-job.ts'
+import { defineRoute } from '../edge/route.ts'
+import { TrainAnswer, TrainRequest } from '../schemas/train.ts'
+
+export const trainRoutes = [
+  defineRoute({
+    name: 'train',
+    method: 'post',
+    path: '/v1/train',
+    aliases: ['/v1/precise_train'],
+    summary: 'Start a training job',
+    access: 'key',
+    body: TrainRequest,
+    // Rows may come inside.
+    bodyLimitBytes: 64 * 1024 * 1024,
+    idempotent: true,
+    response: TrainAnswer,
+    async handle({ caller: ctx, body, idempotency }) {
+      const { jobId, status, datasetId } = await submitTrainingJob({
+        ctx,
+        input: {
+          modelName: body.model_name,
+          uploadFilePath: body.upload_file_path ?? undefined,
+          datasetId: body.dataset_id ?? undefined,
+          data: body.data ?? undefined,
+          evalData: body.eval_data?.length ? body.eval_data : undefined,
+          finetuneArgs: body.finetune_args ?? {},
+          gpuConfig: body.gpu_config ?? {},
+          isPublic: body.is_public ?? false,
+          customModelName: body.custom_model_name ?? null,
+        },
+        idempotency,
+      })
+      return { job_id: String(jobId), status, dataset_id: datasetId }
+    },
+  }),
+]

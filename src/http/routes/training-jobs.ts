@@ -1,0 +1,115 @@
+import { wireTime } from '../../domain/timestamps.ts'
+import type { TrainingJob } from '../../domain/training-job.ts'
+import { cancelTrainingJob } from '../../services/cancel-training-job.ts'
+import { getEvaluation } from '../../services/get-evaluation.ts'
+import { getTrainingJob } from '../../services/get-training-job.ts'
+import { listTrainingJobs } from '../../services/list-training-jobs.ts'
+import { resumeTrainingJob } from '../../services/resume-training-job.ts'
+import { defineRoute } from '../edge/route.ts'
+import {
+  Evaluation,
+  Job,
+  JobCancelled,
+  JobList,
+  JobListQuery,
+  JobPath,
+  JobResumed,
+  type JobSummary,
+} from '../schemas/training-job.ts'
+
+export const trainingJobRoutes = [
+  defineRoute({
+    name: 'list_training_jobs',
+    method: 'get',
+    path: '/v1/train/jobs',
+    summary: 'The training jobs of the account, newest first',
+    access: 'key',
+    query: JobListQuery,
+    response: JobList,
+    handle: ({ caller: ctx, query }) => summaries(listTrainingJobs({ ctx, input: query })),
+  }),
+  defineRoute({
+    name: 'get_training_job',
+    method: 'get',
+    path: '/v1/train/jobs/:job_id',
+    summary: 'One training job with its history',
+    access: 'key',
+    params: JobPath,
+    response: Job,
+    async handle({ caller: ctx, params }) {
+      const { job, history } = await getTrainingJob({ ctx, input: { jobId: params.job_id } })
+      return {
+        ...summaryOf(job),
+        is_public: job.isPublic,
+        history: JSON.stringify(history),
+        status_reason: job.statusReason,
+        status_message: job.statusMessage,
+      }
+    },
+  }),
+  defineRoute({
+    name: 'cancel_training_job',
+    method: 'post',
+    path: '/v1/train/jobs/:job_id/cancel',
+    summary: 'Cancel a scheduled or running training job',
+    access: 'key',
+    params: JobPath,
+    response: JobCancelled,
+    async handle({ caller: ctx, params: { job_id: jobId } }) {
+      await cancelTrainingJob({ ctx, input: { jobId } })
+      return { message: `cancelled ${jobId}`, status: 'CANCELLED' as const }
+    },
+  }),
+  defineRoute({
+    name: 'resume_training_job',
+    method: 'post',
+    path: '/v1/train/jobs/:job_id/resume',
+    summary: 'Continue an ended training job from its newest checkpoint',
+    access: 'key',
+    params: JobPath,
+    idempotent: true,
+    response: JobResumed,
+    async handle({ caller: ctx, params, idempotency }) {
+      const { jobId, status } = await resumeTrainingJob({ ctx, input: { jobId: params.job_id }, idempotency })
+      return { status, job_id: jobId }
+    },
+  }),
+  defineRoute({
+    name: 'get_evaluation',
+    method: 'get',
+    path: '/v1/svc/train/jobs/:job_id/eval',
+    aliases: ['/v1/train/jobs/:job_id/eval'],
+    summary: 'What the tuned model and its base answer to the evaluation rows',
+    access: 'key',
+    params: JobPath,
+    response: Evaluation,
+    async handle({ caller: ctx, params }) {
+      const { job, tunedModelName, baseModelName, rows } = await getEvaluation({ ctx, input: { jobId: params.job_id } })
+      const results = rows.map(({ input, expected, split, tuned, base }) => ({
+        input,
+        outputs: [
+          { model_name: tunedModelName, output: tuned },
+          { model_name: baseModelName, output: base },
+        ],
+        expected,
+        split,
+      }))
+      return { job_id: job.id, eval_results: results }
+    },
+  }),
+]
+
+async function* summaries(pages: AsyncIterable<TrainingJob[]>): AsyncGenerator<JobSummary[]> {
+  for await (const page of pages) yield page.map(summaryOf)
+}
+
+const summaryOf = (job: TrainingJob): JobSummary => ({
+  job_id: job.id,
+  status: job.status,
+  start_time: wireTime(job.createdAt),
+  model_name: job.modelName,
+  custom_model_name: job.modelName === null ? null : (job.customModelName ?? ''),
+  resume_count: job.resumeCount,
+  dataset_id: job.datasetId,
+  resume_limit: job.resumeLimit,
+})

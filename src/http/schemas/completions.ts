@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { named } from '../edge/named-schemas.ts'
+import { ModelName, Prompt } from './text.ts'
+
+const TokenCount = z.int().min(1).max(1_000_000).nullish()
+
+const stopText = z.string().min(1).max(1000)
+
+/** Read by the domain, which refuses names that a schema library would drop in silence. */
+const OutputTypeField = z
+  .unknown()
+  .meta({
+    type: ['object', 'null'],
+    description: 'Field names, each with str, int, float, bool or a list of the values that it may have',
+    additionalProperties: { type: ['string', 'array'] },
+  })
+  .optional()
+
+export const CompletionRequest = named(
+  'CompletionRequest',
+  z.object({
+    model_name: ModelName,
+    prompt: Prompt,
+    output_type: OutputTypeField,
+    out_type: OutputTypeField,
+    max_tokens: TokenCount,
+    max_new_tokens: TokenCount,
+    temperature: z.number().min(0).max(100).nullish(),
+    top_p: z.number().gt(0).max(1).nullish(),
+    seed: z.int().nullish(),
+    stop: z
+      .union([stopText, z.array(stopText).max(16)], { error: 'must be a text or a list of at most 16 texts' })
+      .nullish(),
+  }),
+)
+export type CompletionRequest = z.infer<typeof CompletionRequest>
+
+const Completion = z.record(z.string(), z.unknown()).describe('{"output": text}, or exactly the asked fields')
+
+export const CompletionAnswer = named('CompletionAnswer', z.union([Completion, z.array(Completion)]))

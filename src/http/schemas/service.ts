@@ -1,0 +1,15 @@
+import { z } from 'zod'
+import { named } from '../edge/named-schemas.ts'
+
+export const Version = named(
+  'Version',
+  z.object({
+    api: z.array(z.object({ name: z.string(), path: z.string() })),
+    server: z.string(),
+    client: z.string().describe('The clients that are known to work'),
+  }),
+)
+
+export const Health = named('Health', z.object({ status: z.literal('ok') }))
+
+export const OpenApiDocument = named('OpenApiDocument', z.looseObject({ openapi: z.string() }))

@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { FinetuneArgs } from '../../domain/training-args.ts'
+import { trainingJobStatuses } from '../../domain/training-job-status.ts'
+import { named } from '../edge/named-schemas.ts'
+import { ModelName } from './text.ts'
+
+const deepestRow = 32
+
+const Row = z
+  .custom<Record<string, unknown>>(isRow, `must be an object, nested at most ${deepestRow} deep`)
+  .meta({ type: 'object', description: '{"input", "output"}, or one of the other row forms' })
+
+const GpuConfig = z.object({ gpus: z.int().min(0).nullish(), nodes: z.int().min(1).nullish() })
+
+export const TrainRequest = named(
+  'TrainRequest',
+  z.object({
+    model_name: ModelName,
+    upload_file_path: z.string().min(1).max(4096).nullish().describe('A dataset_location, its path, or a data set id'),
+    dataset_id: z.string().nullish(),
+    data: z.array(Row).nullish().describe('The rows themselves; kept under dataset_id'),
+    eval_data: z.array(Row).nullish(),
+    finetune_args: FinetuneArgs.nullish(),
+    gpu_config: GpuConfig.nullish(),
+    is_public: z.boolean().nullish(),
+    custom_model_name: z.string().max(256).nullish(),
+    train_type: z.string().max(256).nullish().describe('Accepted and ignored'),
+    enable_peft: z.boolean().nullish().describe('Accepted and ignored'),
+    peft_args: z.looseObject({}).nullish().describe('Accepted and ignored'),
+  }),
+)
+
+export const TrainAnswer = named(
+  'TrainAnswer',
+  z.object({ job_id: z.string(), status: z.enum(trainingJobStatuses), dataset_id: z.string() }),
+)
+
+/** The depth is bounded here because the rows are written out again by a recursive writer. */
+function isRow(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  let level: object[] = [value]
+  for (let depth = 0; depth < deepestRow; depth += 1) {
+    level = level.flatMap((each) => Object.values(each)).filter((each) => typeof each === 'object' && each !== null)
+    if (level.length === 0) return true
+  }
+  return false
+}

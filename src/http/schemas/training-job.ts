@@ -1,0 +1,156 @@
+import { z } from 'zod'
+import { attemptPhases, parseStatus, trainingJobStatuses } from '../../domain/training-job-status.ts'
+import { jobNotFound } from '../../services/get-training-job.ts'
+import { named } from '../edge/named-schemas.ts'
+import { queryInt, queryText } from '../edge/params.ts'
+
+const largestJobId = 2 ** 31 - 1
+const Time = z.string().describe('UTC, without a zone: 2026-11-20T10:00:00.123456')
+const Status = z.enum(trainingJobStatuses)
+
+/** Anything that is no id is answered like an id that does not exist. */
+export const JobPath = z.object({
+  job_id: z
+    .string()
+    .transform((text) => {
+      const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0
+      if (id === 0 || id > largestJobId) throw jobNotFound(text)
+      return id
+    })
+    .meta({ type: 'integer', minimum: 1, maximum: largestJobId }),
+})
+
+export const JobListQuery = z.object({
+  limit: queryInt({ min: 1, max: 1000 }).optional().describe('The whole list when absent'),
+  after: queryText().optional().describe('The opaque cursor of the last job already seen'),
+  status: queryText()
+    .transform((text, { addIssue }) => {
+      const status = parseStatus(text)
+      if (!status) addIssue(`must be one of ${trainingJobStatuses.join(', ')}`)
+      return status ?? 'CREATED'
+    })
+    .optional(),
+})
+
+export const JobSummary = named(
+  'TrainingJobSummary',
+  z.object({
+    job_id: z.int(),
+    status: Status,
+    start_time: Time.describe('When it was accepted'),
+    model_name: z.string().nullable().describe('Null until the model is saved and verified'),
+    custom_model_name: z.string().nullable(),
+    resume_count: z.int(),
+    dataset_id: z.string(),
+    resume_limit: z.int(),
+  }),
+)
+export type JobSummary = z.infer<typeof JobSummary>
+
+export const JobList = named('TrainingJobList', z.array(JobSummary))
+
+export const Job = named(
+  'TrainingJob',
+  z.object({
+    ...JobSummary.shape,
+    is_public: z.boolean(),
+    history: z
+      .string()
+      .describe(
+        'JSON text: a list of {loss, learning_rate, epoch, iter_time, flops, remaining_time, step}, steps rising',
+      ),
+    status_reason: z.string().nullable().describe('A stable word'),
+    status_message: z.string().nullable().describe('Why it waits, why it failed, what to do'),
+  }),
+)
+
+export const JobCancelled = named(
+  'TrainingJobCancelled',
+  z.object({ message: z.string(), status: z.literal('CANCELLED') }),
+)
+
+export const JobResumed = named('TrainingJobResumed', z.object({ status: Status, job_id: z.int() }))
+
+const Split = z.enum(['held_out', 'train']).describe('Rows set aside, or rows that were trained on')
+
+export const Evaluation = named(
+  'Evaluation',
+  z.object({
+    job_id: z.int(),
+    eval_results: z.array(
+      z.object({
+        input: z.string(),
+        outputs: z
+          .array(z.object({ model_name: z.string(), output: z.string() }))
+          .describe('The tuned model, then its base'),
+        expected: z.string(),
+        split: Split,
+      }),
+    ),
+  }),
+)
+
+export const LogQuery = z.object({
+  attempt: queryInt({ min: 1, max: 1_000_000 }).optional().describe('The newest one when absent'),
+  offset: queryInt({ min: 0, max: Number.MAX_SAFE_INTEGER }).optional().describe('In bytes'),
+  limit: queryInt({ min: 1, max: 1_048_576 }).optional().describe('In bytes; 65536 when absent'),
+})
+
+export const Log = named(
+  'TrainingJobLog',
+  z.object({
+    attempt: z.int(),
+    text: z.string(),
+    next_offset: z.int(),
+    complete: z.boolean().describe('No more will come'),
+  }),
+)
+
+export const EventQuery = z.object({ after: queryText().optional(), limit: queryInt({ min: 1, max: 1000 }).optional() })
+
+export const EventList = named(
+  'TrainingJobEventList',
+  z.object({
+    events: z.array(
+      z.object({
+        id: z.string(),
+        at: Time,
+        kind: z.enum(['status', 'command', 'attempt', 'note']),
+        status: Status.nullable(),
+        attempt: z.int().nullable(),
+        reason: z.string().nullable(),
+        message: z.string().nullable(),
+        actor: z.string(),
+      }),
+    ),
+    next: z.string().nullable().describe('`after` of the next page'),
+  }),
+)
+
+export const AttemptQuery = z.object({
+  before: queryInt({ min: 1, max: largestJobId }).optional(),
+  limit: queryInt({ min: 1, max: 1000 }).optional(),
+})
+
+export const AttemptList = named(
+  'AttemptList',
+  z.object({
+    attempts: z.array(
+      z.object({
+        attempt: z.int(),
+        mode: z.enum(['train', 'evaluate']),
+        phase: z.enum(attemptPhases).nullable(),
+        cause: z.string().nullable().describe('Why it ended'),
+        exit_code: z.int().nullable(),
+        message: z.string().nullable(),
+        from_step: z.int(),
+        last_step: z.int().nullable(),
+        created_at: Time,
+        granted_at: Time.nullable().describe('When it got its slot'),
+        claimed_at: Time.nullable().describe('When its program began'),
+        ended_at: Time.nullable(),
+      }),
+    ),
+    next: z.int().nullable().describe('`before` of the next page'),
+  }),
+)

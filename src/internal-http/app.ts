@@ -1,0 +1,39 @@
+// The internal edge: training pods, model-server pods, and the operators' metrics. docs/internal-api.md says what it speaks.
+import type { Express, Request } from 'express'
+import { sha256 } from '../domain/identifiers.ts'
+import { ServiceError } from '../domain/service-error.ts'
+import { createEdge } from '../http/edge/edge.ts'
+import type { Metrics } from '../http/edge/metrics.ts'
+import { healthRoutes } from '../http/routes/service.ts'
+import type { PodCtx, ServiceDependencies } from '../services/context.ts'
+import { artifactRoutes } from './routes/artifacts.ts'
+import { attemptRoutes } from './routes/attempt.ts'
+import { serverRoutes } from './routes/server.ts'
+
+const apiVersion = '1'
+
+export function createInternalApp({ deps, metrics }: { deps: ServiceDependencies; metrics: Metrics }): Express {
+  return createEdge({
+    edge: 'internal',
+    routes: [...attemptRoutes, ...artifactRoutes, ...serverRoutes, ...healthRoutes],
+    authenticators: { none: () => deps, pod: (request) => podOf(deps, request) },
+    serviceName: 'svc',
+    log: deps.log,
+    metrics,
+    mountMore: (app) =>
+      app.get('/metrics', async (_request, response) => {
+        response.type(metrics.registry.contentType).send(await metrics.registry.metrics())
+      }),
+  })
+}
+
+/** The token names the attempt or the server; whether it still may speak is for the service to say, in its transaction. */
+function podOf(deps: ServiceDependencies, { headers }: Request): PodCtx {
+  const version = headers['anneal-internal-api'] ?? apiVersion
+  if (version !== apiVersion)
+    throw new ServiceError('unsupported_runtime', `This server speaks version ${apiVersion} of the internal API.`)
+  const token = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
+  if (token === undefined)
+    throw new ServiceError('invalid_token', 'invalid token: send the token of the pod as a bearer.')
+  return { deps, tokenHash: sha256(token) }
+}

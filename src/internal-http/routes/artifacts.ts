@@ -1,0 +1,34 @@
+import { defineRoute } from '../../http/edge/route.ts'
+import { commitArtifact, createArtifact } from '../../services/pods/artifacts.ts'
+import { ArtifactPath, NewArtifactAnswer, NewArtifactRequest } from '../schemas/artifact.ts'
+import { Done } from '../schemas/attempt.ts'
+
+export const artifactRoutes = [
+  defineRoute({
+    name: 'create_artifact',
+    method: 'post',
+    path: '/internal/v1/attempt/artifacts',
+    summary: 'I want to upload a checkpoint or the model',
+    access: 'pod',
+    body: NewArtifactRequest,
+    response: NewArtifactAnswer,
+    async handle({ caller: pod, body: { kind, step, files } }) {
+      const sized = files.map(({ name, size, sha256 }) => ({ name, sizeBytes: size, sha256 }))
+      const { artifactId, uploads } = await createArtifact({ pod, input: { kind, step, files: sized } })
+      return { artifact_id: artifactId, uploads }
+    },
+  }),
+  defineRoute({
+    name: 'commit_artifact',
+    method: 'post',
+    path: '/internal/v1/attempt/artifacts/:artifact_id/commit',
+    summary: 'All files are uploaded',
+    access: 'pod',
+    params: ArtifactPath,
+    response: Done,
+    async handle({ caller: pod, params }) {
+      await commitArtifact({ pod, input: { artifactId: params.artifact_id } })
+      return {}
+    },
+  }),
+]

@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { defineRoute } from '../../http/edge/route.ts'
+import { claimAttempt } from '../../services/pods/claim-attempt.ts'
+import { recordEvaluation } from '../../services/pods/record-evaluation.ts'
+import { recordFailure } from '../../services/pods/record-failure.ts'
+import { recordNotes } from '../../services/pods/record-notes.ts'
+import { recordSteps } from '../../services/pods/record-steps.ts'
+import { reportPhase } from '../../services/pods/report-phase.ts'
+import {
+  ClaimRequest,
+  Done,
+  EvaluationRequest,
+  FailureRequest,
+  NotesRequest,
+  PhaseRequest,
+  StepsRequest,
+} from '../schemas/attempt.ts'
+
+export const attemptRoutes = [
+  defineRoute({
+    name: 'claim',
+    method: 'post',
+    path: '/internal/v1/attempt/claim',
+    summary: 'Who am I, what do I train',
+    access: 'pod',
+    body: ClaimRequest,
+    response: z.unknown(),
+    handle: ({ caller: pod, body }) =>
+      claimAttempt({
+        pod,
+        input: {
+          claimId: body.claim_id,
+          runtimeVersion: body.runtime_version,
+          hostname: body.hostname,
+          device: body.device,
+        },
+      }),
+  }),
+  defineRoute({
+    name: 'phase',
+    method: 'post',
+    path: '/internal/v1/attempt/phase',
+    summary: 'I am now doing this',
+    access: 'pod',
+    body: PhaseRequest,
+    response: Done,
+    async handle({ caller: pod, body }) {
+      await reportPhase({ pod, input: body })
+      return {}
+    },
+  }),
+  defineRoute({
+    name: 'steps',
+    method: 'post',
+    path: '/internal/v1/attempt/steps',
+    summary: 'Loss and timing',
+    access: 'pod',
+    body: StepsRequest,
+    response: Done,
+    async handle({ caller: pod, body }) {
+      await recordSteps({ pod, input: body })
+      return {}
+    },
+  }),
+  defineRoute({
+    name: 'evaluation',
+    method: 'post',
+    path: '/internal/v1/attempt/evaluation',
+    summary: 'Tuned and base answers, side by side',
+    access: 'pod',
+    body: EvaluationRequest,
+    bodyLimitBytes: 64 * 1024 * 1024,
+    allowsNul: true,
+    response: Done,
+    async handle({ caller: pod, body }) {
+      await recordEvaluation({ pod, input: body })
+      return {}
+    },
+  }),
+  defineRoute({
+    name: 'notes',
+    method: 'post',
+    path: '/internal/v1/attempt/notes',
+    summary: 'What could not be honoured',
+    access: 'pod',
+    body: NotesRequest,
+    response: Done,
+    async handle({ caller: pod, body }) {
+      await recordNotes({ pod, input: body })
+      return {}
+    },
+  }),
+  defineRoute({
+    name: 'failure',
+    method: 'post',
+    path: '/internal/v1/attempt/failure',
+    summary: 'Why I am about to exit with an error',
+    access: 'pod',
+    body: FailureRequest,
+    response: Done,
+    async handle({ caller: pod, body }) {
+      await recordFailure({ pod, input: body })
+      return {}
+    },
+  }),
+]

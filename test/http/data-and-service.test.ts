@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startPublic } from './support.ts'
+
+const version = {
+  id: 'v',
+  accountId: 'a',
+  datasetId: 'questions',
+  version: 1,
+  uploadKey: 'uploads/a/questions/v',
+  usedAt: null,
+}
+
+test('POST /v1/data gives a place to upload to, at once and again', async () => {
+  const edge = await startPublic({
+    database: { datasets: { newestVersion: () => Promise.resolve(version) } },
+    storage: { presignUpload: (key: string) => Promise.resolve(`http://store/anneal/${key}?X-Amz-Signature=1`) },
+  })
+  for (const json of [
+    { dataset_id: 'questions' },
+    { dataset_id: 'questions', upload_base_path: 's3', is_public: null },
+  ]) {
+    const { status, json: answer } = await edge.call('POST', '/v1/data', { json })
+    assert.equal(status, 200)
+    assert.deepEqual(answer, {
+      upload_base_path: 's3',
+      dataset_location: 'http://store/anneal/uploads/a/questions/v?X-Amz-Signature=1',
+      dataset_id: 'questions',
+    })
+  }
+})
+
+test('data set ids outside of the alphabet are 400', async () => {
+  const edge = await startPublic()
+  for (const id of ['', '.a', '../a', 'a/b', 'é', 'a b', 'a'.repeat(129), null, 5, undefined, ['a'], '\u0000'])
+    assert.equal((await edge.call('POST', '/v1/data', { json: { dataset_id: id } })).status, 400, String(id))
+})
+
+test('the upload base path needs a key and is never azure', async () => {
+  const edge = await startPublic()
+  assert.deepEqual((await edge.call('GET', '/v1/get-upload-base-path')).json, { upload_base_path: 's3' })
+  assert.equal((await edge.call('GET', '/v1/get-upload-base-path', { key: null })).status, 401)
+})
+
+test('models lists the catalogue and the tuned models of the account', async () => {
+  const tuned = { name: 'c'.repeat(64), baseModel: 'tiny', jobId: 7, createdAt: new Date(5000) }
+  const edge = await startPublic({ database: { models: { list: () => Promise.resolve([tuned]) } } })
+  const { json } = await edge.call('GET', '/v1/models')
+  assert.equal(json.object, 'list')
+  assert.deepEqual(
+    json.data.map(({ id, base_model: base, created }: Record<string, unknown>) => [id, base, created]),
+    [
+      ['tiny', null, 0],
+      ['mini', null, 0],
+      [tuned.name, 'tiny', 5],
+    ],
+  )
+})
+
+test('health, version and the document need no key, right or wrong', async () => {
+  const edge = await startPublic({
+    database: { check: () => Promise.resolve() },
+    storage: { check: () => Promise.resolve() },
+  })
+  for (const path of ['/healthz', '/readyz', '/v1/version', '/openapi.json'])
+    for (const key of [null, 'wrong']) assert.equal((await edge.call('GET', path, { key })).status, 200)
+  const { json } = await edge.call('GET', '/v1/version')
+  assert.equal(json.server, '0.1.0')
+  assert.equal(typeof json.client, 'string')
+  // What the clients read the API versions from.
+  for (const { name, path } of json.api) assert.deepEqual([typeof name, typeof path], ['string', 'string'])
+})
+
+test('not ready is 503 naming what is away, while health stays good', async () => {
+  const edge = await startPublic({
+    database: { check: () => Promise.resolve() },
+    storage: { check: () => Promise.reject(new Error('no route to 10.0.0.7')) },
+  })
+  const { status, headers, json } = await edge.call('GET', '/readyz')
+  assert.equal(status, 503)
+  assert.match(json.detail, /object store/)
+  assert.ok(headers['retry-after'])
+  assert.equal((await edge.call('GET', '/healthz')).status, 200)
+})

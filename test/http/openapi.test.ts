@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { z } from 'zod'
+import { startPublic } from './support.ts'
+
+const edge = await startPublic()
+const { json: document } = await edge.call('GET', '/openapi.json', { key: null })
+
+/** The parts of OpenAPI 3.1 that we use, strictly. */
+const Schema = z.looseObject({})
+const Content = z.record(
+  z.string().regex(/^application\/(problem\+)?json$/),
+  z.strictObject({ schema: z.strictObject({ $ref: z.string() }) }),
+)
+const Operation = z.strictObject({
+  operationId: z.string().regex(/^\w+$/),
+  summary: z.string().min(5),
+  security: z.array(z.record(z.string(), z.array(z.string()))),
+  parameters: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        in: z.enum(['path', 'query', 'header']),
+        required: z.boolean().optional(),
+        schema: Schema,
+      }),
+    )
+    .optional(),
+  requestBody: z.strictObject({ required: z.boolean(), content: Content }).optional(),
+  responses: z.record(
+    z.string().regex(/^(\d{3}|default)$/),
+    z.strictObject({ description: z.string(), content: Content }),
+  ),
+})
+const Document = z.strictObject({
+  openapi: z.literal('3.1.0'),
+  info: z.strictObject({ title: z.string(), version: z.string(), description: z.string() }),
+  paths: z.record(z.string().startsWith('/'), z.partialRecord(z.enum(['get', 'post', 'delete']), Operation)),
+  components: z.strictObject({ schemas: z.record(z.string(), Schema), securitySchemes: z.record(z.string(), Schema) }),
+})
+type Document = z.infer<typeof Document>
+
+const operations = (from: Document) =>
+  Object.entries(from.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  )
+
+test('has the form of OpenAPI 3.1', () => {
+  assert.equal(z.prettifyError(Document.safeParse(document).error ?? new z.ZodError([])), '')
+})
+
+test('names every route of this issue, with its aliases', () => {
+  const expected = [
+    'post /v1/completions',
+    'post /v1/inference/embedding',
+    'post /v1/embedding',
+    'post /v1/data',
+    'get /v1/get-upload-base-path',
+    'post /v1/train',
+    'post /v1/precise_train',
+    'get /v1/train/jobs',
+    'get /v1/train/jobs/{job_id}',
+    'post /v1/train/jobs/{job_id}/cancel',
+    'post /v1/train/jobs/{job_id}/resume',
+    'get /v1/svc/train/jobs/{job_id}/eval',
+    'get /v1/lamini/train/jobs/{job_id}/eval',
+    'get /v1/train/jobs/{job_id}/eval',
+    'get /v1/train/jobs/{job_id}/logs',
+    'get /v1/train/jobs/{job_id}/events',
+    'get /v1/train/jobs/{job_id}/attempts',
+    'get /v1/models',
+    'get /v1/version',
+    'get /healthz',
+    'get /readyz',
+    'get /openapi.json',
+  ]
+  assert.deepEqual(
+    operations(document)
+      .map(({ method, path }) => `${method} ${path}`)
+      .toSorted(),
+    expected.toSorted(),
+  )
+})
+
+test('every operation is really served, and asks for a key as it says', async () => {
+  for (const { path, method, operation } of operations(document)) {
+    const { status } = await edge.call(method.toUpperCase(), path.replace('{job_id}', '7'), { key: null })
+    if (operation.security.length > 0) assert.equal(status, 401, path)
+    else assert.notEqual(status, 401, path)
+    assert.ok(status !== 404 && status !== 405, `${method} ${path} answers ${status}`)
+  }
+})
+
+test('operation ids are unique and path parameters are declared', () => {
+  const all = operations(document)
+  assert.equal(new Set(all.map(({ operation }) => operation.operationId)).size, all.length)
+  for (const { path, operation } of all) {
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+    const declared = (operation.parameters ?? []).filter((each) => each.in === 'path')
+    assert.deepEqual(
+      declared.map(({ name }) => name),
+      inPath,
+      path,
+    )
+    assert.ok(declared.every(({ required }) => required))
+  }
+})
+
+test('every reference leads somewhere, and every schema is used', () => {
+  const text = JSON.stringify(document)
+  const used = new Set([...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, id]) => id))
+  assert.deepEqual([...used].toSorted(), Object.keys(document.components.schemas).toSorted())
+  assert.equal(text.match(/"\$ref"/g)?.length, text.match(/"\$ref":"#\/components\/schemas\//g)?.length)
+})
+
+test('says what may be left out and what may be null', () => {
+  const { properties, required } = document.components.schemas.TrainRequest
+  assert.deepEqual(required, ['model_name'])
+  assert.ok(JSON.stringify(properties.dataset_id).includes('"null"'))
+  const [limit] = document.paths['/v1/train/jobs'].get.parameters
+  assert.deepEqual([limit.name, limit.schema.type, limit.schema.maximum], ['limit', 'integer', 1000])
+})

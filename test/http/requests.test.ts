@@ -1,0 +1,358 @@
+// What every route does with requests that are not as they should be.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { makeApiKey } from '../../src/domain/identifiers.ts'
+import { apiKey, startPublic, trainingJob, type Received } from './support.ts'
+
+const job = trainingJob()
+const edge = await startPublic({
+  database: {
+    trainingJobs: {
+      find: (_account: string, id: number) => Promise.resolve(id === job.id ? job : null),
+      lock: () => Promise.resolve({ ...job, status: 'CANCELLED' }),
+    },
+    trainingSteps: { list: () => Promise.resolve([]) },
+  },
+})
+
+function assertProblem(
+  { status, headers, json }: Received,
+  expected: { status: number; code: string; detail?: RegExp },
+) {
+  assert.equal(status, expected.status)
+  assert.equal(headers['content-type'], 'application/problem+json')
+  const { type, title, detail, instance, code, request_id: requestId } = json
+  for (const text of [type, title, detail, instance, code, requestId]) assert.equal(typeof text, 'string')
+  assert.deepEqual([json.status, code], [status, expected.code])
+  assert.equal(headers['x-request-id'], requestId)
+  assert.match(detail, expected.detail ?? /./)
+}
+
+test('a missing, malformed or unknown key is 401 with "invalid token"', async () => {
+  const [, keyId = ''] = apiKey.split('_')
+  const wrong = [null, '', 'x', makeApiKey(), `ank_${keyId}_${'A'.repeat(43)}`, `${apiKey} x`]
+  for (const key of wrong)
+    for (const [method, path] of [
+      ['GET', '/v1/train/jobs/7'],
+      ['POST', '/v1/train'],
+      ['GET', '/v1/train/jobs/x'],
+    ] as const) {
+      const received = await edge.call(method, path, { key })
+      assertProblem(received, { status: 401, code: 'invalid_token', detail: /invalid token/ })
+    }
+})
+
+test('ids that do not exist or are no ids give one and the same 404', async () => {
+  const bodies = new Set<string>()
+  for (const id of ['8', '0', '007', 'x', '-1', '1.5', '7e0', '2147483648', '99999999999999999999', '%00', '%20']) {
+    const received = await edge.call('GET', `/v1/train/jobs/${id}`)
+    assertProblem(received, { status: 404, code: 'not_found', detail: /^There is no training job / })
+    bodies.add(JSON.stringify(Object.keys(received.json)))
+  }
+  assert.equal(bodies.size, 1)
+})
+
+test('unknown paths and broken escapes are 404', async () => {
+  for (const path of [
+    '/',
+    '/v1',
+    '/v1/nothing',
+    '/V1/train/jobs',
+    '/v1/train/jobs/%zz',
+    '/metrics',
+    '/internal/v1/attempt/claim',
+  ])
+    assertProblem(await edge.call('GET', path), { status: 404, code: 'not_found' })
+})
+
+test('another method on a known path is 405 and names those that work', async () => {
+  const table = {
+    '/v1/train': 'POST',
+    '/v1/precise_train': 'POST',
+    '/v1/train/jobs': 'GET, HEAD',
+    '/v1/train/jobs/7': 'GET, HEAD',
+    '/v1/train/jobs/7/cancel': 'POST',
+    '/v1/lamini/train/jobs/7/eval': 'GET, HEAD',
+    '/healthz': 'GET, HEAD',
+  }
+  for (const [path, allow] of Object.entries(table))
+    for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      const received = await edge.call(method, path)
+      assertProblem(received, { status: 405, code: 'method_not_allowed' })
+      assert.equal(received.headers.allow, allow)
+    }
+})
+
+test('HEAD answers as GET does, without the body', async () => {
+  const got = await edge.call('GET', '/v1/train/jobs/7')
+  const head = await edge.call('HEAD', '/v1/train/jobs/7')
+  assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', got.headers['content-length']])
+  assert.equal((await edge.call('HEAD', '/v1/train/jobs/8')).status, 404)
+})
+
+test('a body that is not JSON by its type is 415', async () => {
+  const types = [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'nonsense',
+    'application/json; charset=latin1',
+  ]
+  for (const type of types)
+    for (const path of ['/v1/data', '/v1/train/jobs/7/cancel'])
+      for (const framing of [{}, { 'transfer-encoding': 'chunked' }] as Record<string, string>[]) {
+        const headers = { 'content-type': type, ...framing }
+        assertProblem(await edge.call('POST', path, { body: '{"dataset_id": "a"}', headers }), {
+          status: 415,
+          code: 'unsupported_media_type',
+        })
+      }
+  assertProblem(await edge.call('POST', '/v1/data', { body: '{}' }), { status: 415, code: 'unsupported_media_type' })
+  const gzip = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+  assertProblem(await edge.call('POST', '/v1/data', { body: '{}', headers: gzip }), {
+    status: 415,
+    code: 'unsupported_media_type',
+  })
+})
+
+test('an empty body is fine where none is needed, whatever its headers', async () => {
+  for (const headers of [
+    {},
+    { 'content-type': 'text/plain' },
+    { 'content-type': 'application/json', 'content-length': '0' },
+    { 'content-type': 'text/plain; charset=latin1', 'transfer-encoding': 'chunked' },
+  ] as Record<string, string>[])
+    assert.equal((await edge.call('POST', '/v1/train/jobs/7/cancel', { headers })).status, 200)
+  const received = await edge.call('POST', '/v1/data', { headers: { 'content-type': 'text/plain' } })
+  assertProblem(received, { status: 400, code: 'invalid_input', detail: /JSON body/ })
+})
+
+test('JSON types with a suffix or a charset are read', async () => {
+  for (const type of [
+    'application/json',
+    'APPLICATION/JSON',
+    'application/json; charset=UTF-8',
+    'application/json;charset="utf-8"',
+    'application/vnd.x+json',
+  ])
+    assert.equal(
+      (await edge.call('POST', '/v1/train/jobs/7/cancel', { body: '\u{feff}{}', headers: { 'content-type': type } }))
+        .status,
+      200,
+    )
+})
+
+test('what is not a JSON object is 400 with a sentence', async () => {
+  const bodies = [
+    '{',
+    '{"a":}',
+    'nul',
+    ' ',
+    '{"a":"\u0000"}',
+    '[]',
+    '"x"',
+    '1',
+    'null',
+    Buffer.from('{"a":"\xff"}', 'latin1'),
+    `${'['.repeat(100_000)}`,
+  ]
+  for (const body of bodies)
+    for (const path of ['/v1/data', '/v1/train/jobs/7/cancel']) {
+      const received = await edge.call('POST', path, { body, headers: { 'content-type': 'application/json' } })
+      assertProblem(received, { status: 400, code: 'invalid_input', detail: /^The body .*\.$/ })
+    }
+})
+
+test('a body over the limit is 413, and the client that sends it to its end reads that', async () => {
+  const body = Buffer.alloc(3 * 1024 * 1024, ' ')
+  for (const framing of [{}, { 'transfer-encoding': 'chunked' }] as Record<string, string>[]) {
+    const headers = { 'content-type': 'application/json', ...framing }
+    const received = await edge.call('POST', '/v1/data', { body, headers })
+    assertProblem(received, { status: 413, code: 'payload_too_large', detail: /1 MB/ })
+  }
+  assertProblem(await edge.call('POST', '/v1/data', { body, key: null }), { status: 401, code: 'invalid_token' })
+})
+
+test('more than can be drained is cut after the answer', async () => {
+  const socket = connect(edge.port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  let answer = ''
+  socket.setEncoding('latin1').on('data', (chunk: string) => (answer += chunk))
+  const closed = new Promise((resolve) => socket.on('close', resolve))
+  socket.write(
+    `POST /v1/data HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${apiKey}\r\nContent-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n`,
+  )
+  const piece = Buffer.alloc(1024 * 1024, ' ')
+  for (let sent = 0; sent < 200 && !socket.destroyed && !answer; sent += 1)
+    await new Promise((resolve) => socket.write(piece, resolve))
+  await closed
+  assert.match(answer, /^HTTP\/1\.1 413 /)
+  assert.match(answer, /connection: close/i)
+})
+
+test('a connection serves the next request after an error', async () => {
+  const socket = connect(edge.port, '127.0.0.1')
+  let answer = ''
+  socket.setEncoding('latin1').on('data', (chunk: string) => (answer += chunk))
+  const head = `POST /v1/data HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n`
+  socket.write(head + ' '.repeat(2_000_000))
+  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  await once(socket, 'end')
+  assert.match(answer, /^HTTP\/1\.1 401 /)
+  assert.match(answer, /HTTP\/1\.1 200 OK/)
+})
+
+test('every problem of a body is named, null is the same as nothing', async () => {
+  const received = await edge.call('POST', '/v1/train', {
+    json: {
+      model_name: null,
+      dataset_id: 5,
+      is_public: 'yes',
+      gpu_config: { gpus: 1.5, nodes: null },
+      finetune_args: { max_steps: 0, learning_rate: '1e-4', seed: null, unknown: {} },
+      data: [{ input: 'a' }, 'row'],
+      peft_args: [],
+      status: 'COMPLETED',
+    },
+  })
+  assertProblem(received, {
+    status: 400,
+    code: 'invalid_input',
+    detail: /^model_name is required\. \(7 more problems in "errors"\)$/,
+  })
+  assert.deepEqual(received.json.errors.map(({ path }: { path: string }) => path).toSorted(), [
+    'data[1]',
+    'dataset_id',
+    'finetune_args.learning_rate',
+    'finetune_args.max_steps',
+    'gpu_config.gpus',
+    'is_public',
+    'model_name',
+    'peft_args',
+  ])
+  for (const { message } of received.json.errors) assert.match(message, /^\S+ (must|is) .*\.$/)
+})
+
+test('NUL and broken Unicode are refused wherever they would be stored', async () => {
+  const bodies = [
+    '{"model_name": "tiny", "custom_model_name": "a\\u0000b"}',
+    '{"model_name": "tiny", "custom_model_name": "\\ud800"}',
+    '{"model_name": "tiny", "data": [{"input": "a", "output": {"deep": ["\\u0000"]}}]}',
+    '{"model_name": "tiny", "data": [{"a\\u0000": "a"}]}',
+    '{"model_name": "tiny", "finetune_args": {"optim": "\\u0000"}}',
+  ]
+  for (const body of bodies) {
+    const received = await edge.call('POST', '/v1/train', { body, headers: { 'content-type': 'application/json' } })
+    assertProblem(received, { status: 400, code: 'invalid_input', detail: /NUL|Unicode/ })
+  }
+})
+
+test('rows nested without end are refused before anything recurses into them', async () => {
+  const body = `{"model_name": "tiny", "data": [{"input": ${'['.repeat(200_000)}${']'.repeat(200_000)}}]}`
+  const received = await edge.call('POST', '/v1/train', { body, headers: { 'content-type': 'application/json' } })
+  assertProblem(received, {
+    status: 400,
+    code: 'invalid_input',
+    detail: /^data\[0\] must be an object, nested at most/,
+  })
+})
+
+test('query parameters are digits in their bounds, given once', async () => {
+  const wrong = [
+    'limit=0',
+    'limit=1001',
+    'limit=x',
+    'limit=',
+    'limit=1.0',
+    'limit=+1',
+    'limit=1e2',
+    'limit=1&limit=2',
+    'status=',
+    'status=DONE',
+    'status=FAILED&status=FAILED',
+    'status=%00',
+    'after=x',
+    'after=',
+    'after=a&after=b',
+    'limit=99999999999999999999',
+  ]
+  for (const query of wrong) {
+    const received = await edge.call('GET', `/v1/train/jobs?${query}`)
+    assertProblem(received, { status: 400, code: 'invalid_input' })
+    assert.equal(received.json.errors[0].path, query.split('=')[0])
+  }
+  for (const query of ['events?after=x', 'events?limit=0', 'attempts?before=0', 'logs?offset=-1', 'logs?limit=9999999'])
+    assertProblem(await edge.call('GET', `/v1/train/jobs/7/${query}`), { status: 400, code: 'invalid_input' })
+})
+
+test('an Idempotency-Key is 1 to 255 visible characters', async () => {
+  for (const key of ['', 'a b', 'x'.repeat(256), 'é', ['a', 'b']]) {
+    const received = await edge.call('POST', '/v1/train', {
+      json: { model_name: 'tiny' },
+      headers: { 'idempotency-key': key },
+    })
+    assertProblem(received, { status: 400, code: 'invalid_input', detail: /Idempotency-Key/ })
+  }
+})
+
+test('a request id of the client is kept when it is one', async () => {
+  assert.equal(
+    (await edge.call('GET', '/healthz', { headers: { 'x-request-id': 'abc-1' } })).headers['x-request-id'],
+    'abc-1',
+  )
+  assert.match(
+    String((await edge.call('GET', '/healthz', { headers: { 'x-request-id': 'a b' } })).headers['x-request-id']),
+    /^[0-9a-f-]{36}$/,
+  )
+})
+
+test('a conditional request is answered in full', async () => {
+  const received = await edge.call('GET', '/v1/train/jobs/7', {
+    headers: { 'if-none-match': '*', 'if-modified-since': new Date().toUTCString() },
+  })
+  assert.equal(received.status, 200)
+  assert.equal(received.json.job_id, 7)
+})
+
+test('answers carry the security headers and not our name', async () => {
+  const { headers } = await edge.call('GET', '/healthz')
+  assert.equal(headers['x-content-type-options'], 'nosniff')
+  assert.equal(headers['cache-control'], 'no-store')
+  assert.equal(headers['x-powered-by'], undefined)
+})
+
+test('an error of ours shows nothing of itself', async () => {
+  const broken = await startPublic({
+    database: { trainingJobs: { find: () => Promise.reject(new Error('relation "jobs" at /srv/x.ts')) } },
+  })
+  const received = await broken.call('GET', '/v1/train/jobs/7')
+  assertProblem(received, { status: 500, code: 'internal_error' })
+  assert.doesNotMatch(received.text, /relation|srv/)
+})
+
+test('a database that is away is 503 with Retry-After', async () => {
+  const away = () => Promise.reject(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }))
+  const broken = await startPublic({ database: { trainingJobs: { find: away }, accounts: { findLiveApiKey: away } } })
+  const received = await broken.call('GET', '/v1/train/jobs/7')
+  assertProblem(received, { status: 503, code: 'unavailable' })
+  assert.ok(Number(received.headers['retry-after']) > 0)
+})
+
+test('what is not HTTP is answered as a problem too', async () => {
+  const requests: Record<number, string> = {
+    400: 'POST /v1/data HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n',
+    431: `GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`,
+  }
+  for (const [status, text] of Object.entries(requests)) {
+    const socket = connect(edge.port, '127.0.0.1')
+    let answer = ''
+    socket.setEncoding('latin1').on('data', (chunk: string) => (answer += chunk))
+    socket.on('error', () => undefined).write(text)
+    await new Promise((resolve) => socket.on('close', resolve))
+    assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `))
+    const problem = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
+    assert.deepEqual([problem.status, problem.code], [Number(status), 'unreadable_request'])
+  }
+})

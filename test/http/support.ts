@@ -1,0 +1,162 @@
+// The real edges over loopback; below them a database and stores that hold only what a test puts there.
+import { request, type IncomingHttpHeaders, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after } from 'node:test'
+import { parseCatalogue } from '../../src/domain/catalogue.ts'
+import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
+import { createPublicApp } from '../../src/http/app.ts'
+import { createMetrics } from '../../src/http/edge/metrics.ts'
+import { closeGracefully, listen } from '../../src/http/server.ts'
+import { createInternalApp } from '../../src/internal-http/app.ts'
+import { createLog } from '../../src/log.ts'
+import type { ServiceDependencies } from '../../src/services/context.ts'
+import type { TrainingJob } from '../../src/domain/training-job.ts'
+
+export const accountId = '11111111-1111-4111-8111-111111111111'
+export const apiKey = makeApiKey()
+const { id: keyId, secretHash } = parseApiKey(apiKey) ?? { id: '', secretHash: Buffer.alloc(0) }
+
+type Stub = Record<string, unknown>
+
+/** What services are given in place of Postgres and the stores; anything a test did not put there throws, naming itself. */
+export function stubDependencies({ database = {}, storage = {}, inference = {} }: Record<string, Stub> = {}) {
+  const repositories: Stub = strict('database', {
+    accounts: {
+      findLiveApiKey: (id: string) => Promise.resolve(id === keyId ? { id, accountId, secretHash } : null),
+    },
+    transaction: (work: (tx: Stub) => unknown) => work(repositories),
+    ...database,
+  })
+  return {
+    database: repositories,
+    storage: strict('storage', storage),
+    inference: strict('inference', inference),
+    notifications: strict('notifications', {}),
+    catalogue: parseCatalogue({
+      models: [
+        {
+          name: 'tiny',
+          aliases: ['small'],
+          task: 'completion',
+          engine: 'transformers',
+          source: { path: 'tiny' },
+          contextLength: 1024,
+        },
+        { name: 'mini', task: 'embedding', engine: 'embedder', source: { package: 'mini' }, contextLength: 256 },
+      ],
+    }),
+    settings: { secret: 's'.repeat(32), resumeLimit: 1000, maxGpus: 8, maxNodes: 1 },
+    log: createLog('test', 'silent'),
+  } as unknown as ServiceDependencies
+}
+
+function strict(name: string, stub: Stub): Stub {
+  return new Proxy(stub, {
+    get(target, key) {
+      if (typeof key === 'string' && !(key in target) && key !== 'then')
+        throw new Error(`${name}.${key} is not stubbed`)
+      return target[key as string]
+    },
+  })
+}
+
+/** Closed after the tests of the file. */
+export async function startPublic(stubs: Record<string, Stub> = {}, options: { serviceName?: string } = {}) {
+  const app = createPublicApp({
+    deps: stubDependencies(stubs),
+    serviceName: options.serviceName ?? 'lamini',
+    version: '0.1.0',
+    metrics: createMetrics(),
+  })
+  return start(await listen(app, { host: '127.0.0.1', port: 0 }))
+}
+
+export async function startInternal(stubs: Record<string, Stub> = {}) {
+  return start(
+    await listen(createInternalApp({ deps: stubDependencies(stubs), metrics: createMetrics() }), {
+      host: '127.0.0.1',
+      port: 0,
+    }),
+  )
+}
+
+function start(server: Server) {
+  after(() => closeGracefully([server], 0))
+  const { port } = server.address() as AddressInfo
+  return { server, port, call: (method: string, path: string, sent: Sent = {}) => call(port, method, path, sent) }
+}
+
+export type Sent = {
+  headers?: Record<string, string | string[]>
+  /** Of the caller; null sends none. */
+  key?: string | null
+  json?: unknown
+  body?: string | Buffer
+}
+
+export type Received = { status: number; headers: IncomingHttpHeaders; text: string; json: Json }
+
+/** A test says what it expects of an answer; the compiler cannot. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Json = any
+
+/** Sends exactly these bytes and headers, as no higher client would. */
+export function call(port: number, method: string, path: string, { headers = {}, key = apiKey, json, body }: Sent) {
+  const bytes = json === undefined ? body : JSON.stringify(json)
+  return new Promise<Received>((resolve, reject) => {
+    const outgoing = request({
+      port,
+      method,
+      path,
+      agent: false,
+      headers: {
+        ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(bytes === undefined || headers['transfer-encoding']
+          ? {}
+          : { 'content-length': String(Buffer.byteLength(bytes)) }),
+        ...headers,
+      },
+    })
+    outgoing.on('error', reject)
+    outgoing.on('response', (incoming) => {
+      let text = ''
+      incoming.setEncoding('utf8').on('error', reject)
+      incoming.on('data', (chunk: string) => (text += chunk))
+      incoming.on('end', () =>
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: incoming.headers,
+          text,
+          json: /json/.test(incoming.headers['content-type'] ?? '') && text ? JSON.parse(text) : undefined,
+        }),
+      )
+    })
+    outgoing.end(bytes)
+  })
+}
+
+export const trainingJob = (changes: Partial<TrainingJob> = {}): TrainingJob => ({
+  id: 7,
+  accountId,
+  datasetId: 'questions',
+  datasetVersionId: '22222222-2222-4222-8222-222222222222',
+  baseModel: 'tiny',
+  customModelName: null,
+  isPublic: false,
+  status: 'TRAINING MODEL',
+  statusReason: null,
+  statusMessage: null,
+  spec: {} as TrainingJob['spec'],
+  specHash: '0'.repeat(64),
+  preparedData: null,
+  generation: 1,
+  currentAttempt: 1,
+  resumeCount: 2,
+  resumeLimit: 1000,
+  cancelRequestedAt: null,
+  modelName: null,
+  createdAt: new Date('2026-11-20T10:00:00.123Z'),
+  finishedAt: null,
+  ...changes,
+})

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { accountId, apiKey, startPublic, trainingJob } from './support.ts'
+import { parseApiKey } from '../../src/domain/identifiers.ts'
+
+const known = trainingJob({ id: 7 })
+const find = (account: string, id: number) => Promise.resolve(account === accountId && id === 7 ? known : null)
+const step = { loss: 1.5, learning_rate: 0.001, epoch: 1, iter_time: 0.1, flops: 1e9, remaining_time: 3, step: 10 }
+
+test('a single job has the documented fields, its history as JSON text', async () => {
+  const edge = await startPublic({
+    database: { trainingJobs: { find }, trainingSteps: { list: () => Promise.resolve([step]) } },
+  })
+  const { status, json } = await edge.call('GET', '/v1/train/jobs/7')
+  assert.equal(status, 200)
+  assert.deepEqual(json, {
+    job_id: 7,
+    status: 'TRAINING MODEL',
+    start_time: '2026-11-20T10:00:00.123000',
+    model_name: null,
+    custom_model_name: null,
+    resume_count: 2,
+    dataset_id: 'questions',
+    resume_limit: 1000,
+    is_public: false,
+    history: JSON.stringify([step]),
+    status_reason: null,
+    status_message: null,
+  })
+})
+
+test('custom_model_name is null while there is no model, then the given name or empty', async () => {
+  const jobs = [
+    trainingJob({ customModelName: 'mine' }),
+    trainingJob({ customModelName: 'mine', modelName: 'a'.repeat(64) }),
+    trainingJob({ modelName: 'a'.repeat(64) }),
+  ]
+  const edge = await startPublic({ database: { trainingJobs: { list: () => Promise.resolve(jobs) } } })
+  const { json } = await edge.call('GET', '/v1/train/jobs')
+  assert.deepEqual(
+    json.map((each: { custom_model_name: unknown }) => each.custom_model_name),
+    [null, 'mine', ''],
+  )
+})
+
+test('the list streams page after page as one array', async () => {
+  const total = 1203
+  const seen: unknown[] = []
+  const list = (_account: string, query: { limit: number; after: number | null }) => {
+    seen.push(query)
+    const from = (query.after ?? total + 1) - 1
+    return Promise.resolve(
+      Array.from({ length: Math.min(query.limit, from) }, (_, at) => trainingJob({ id: from - at })),
+    )
+  }
+  const edge = await startPublic({ database: { trainingJobs: { list } } })
+  const { status, headers, json } = await edge.call('GET', '/v1/train/jobs')
+  assert.equal(status, 200)
+  assert.match(String(headers['content-type']), /^application\/json/)
+  assert.deepEqual(
+    json.map((each: { job_id: number }) => each.job_id),
+    Array.from({ length: total }, (_, at) => total - at),
+  )
+  assert.ok(seen.length >= 3)
+  const limited = await edge.call('GET', '/v1/train/jobs?limit=2&status=CANCELED')
+  assert.equal(limited.json.length, 2)
+  assert.deepEqual(seen.at(-1), { limit: 2, after: null, status: 'CANCELLED' })
+})
+
+test('an empty list is an empty array', async () => {
+  const edge = await startPublic({ database: { trainingJobs: { list: () => Promise.resolve([]) } } })
+  assert.equal((await edge.call('GET', '/v1/train/jobs')).text, '[]')
+})
+
+test('a list that fails in its middle is cut, not ended', async () => {
+  let calls = 0
+  const list = (_account: string, { limit }: { limit: number }) =>
+    (calls += 1) === 1
+      ? Promise.resolve(Array.from({ length: limit }, (_, at) => trainingJob({ id: 5000 - at })))
+      : Promise.reject(new Error('gone'))
+  const edge = await startPublic({ database: { trainingJobs: { list } } })
+  await assert.rejects(edge.call('GET', '/v1/train/jobs'))
+  assert.equal(calls, 2)
+})
+
+test('cancel takes a body or none, and repeats', async () => {
+  const cancelled = trainingJob({ status: 'CANCELLED' })
+  const edge = await startPublic({ database: { trainingJobs: { lock: () => Promise.resolve(cancelled) } } })
+  for (const sent of [{}, { json: {} }, { json: { ignored: 1 } }]) {
+    const { status, json } = await edge.call('POST', '/v1/train/jobs/7/cancel', sent)
+    assert.deepEqual([status, json], [200, { message: 'cancelled 7', status: 'CANCELLED' }])
+  }
+})
+
+test('cancel of a finished job is 400, of a foreign one 404', async () => {
+  const lock = (_account: string, id: number) => Promise.resolve(id === 7 ? trainingJob({ status: 'COMPLETED' }) : null)
+  const edge = await startPublic({ database: { trainingJobs: { lock } } })
+  assert.equal((await edge.call('POST', '/v1/train/jobs/7/cancel')).status, 400)
+  assert.equal((await edge.call('POST', '/v1/train/jobs/8/cancel')).status, 404)
+})
+
+test('resume answers the state and the id; a running job is 409', async () => {
+  const states: Record<number, 'FAILED' | 'TRAINING MODEL'> = { 7: 'FAILED', 8: 'TRAINING MODEL' }
+  const edge = await startPublic({
+    database: {
+      trainingJobs: {
+        lock: (_account: string, id: number) => Promise.resolve(trainingJob({ id, status: states[id] ?? 'FAILED' })),
+        resume: () => Promise.resolve(trainingJob({ generation: 2 })),
+      },
+      jobEvents: { add: () => Promise.resolve() },
+      outbox: { add: () => Promise.resolve() },
+    },
+  })
+  const resumed = await edge.call('POST', '/v1/train/jobs/7/resume', { json: {} })
+  assert.deepEqual([resumed.status, resumed.json], [200, { status: 'QUEUED', job_id: 7 }])
+  const running = await edge.call('POST', '/v1/train/jobs/8/resume')
+  assert.deepEqual([running.status, running.json.code], [409, 'conflict'])
+})
+
+test('eval gives the tuned answer before the base one, under every name of the route', async () => {
+  const modelName = 'b'.repeat(64)
+  const edge = await startPublic(
+    {
+      database: {
+        trainingJobs: { find: () => Promise.resolve(trainingJob({ modelName })) },
+        models: { find: () => Promise.resolve({ name: modelName, baseModel: 'tiny', artifactId: 'a' }) },
+        artifacts: {
+          listEvaluation: () => Promise.resolve([{ split: 'train', input: 'q', expected: 'a', tuned: 'a', base: '?' }]),
+        },
+      },
+    },
+    { serviceName: 'acme' },
+  )
+  for (const prefix of ['/v1/svc', '/v1/acme', '/v1']) {
+    const { status, json } = await edge.call('GET', `${prefix}/train/jobs/7/eval`)
+    assert.equal(status, 200)
+    assert.deepEqual(json, {
+      job_id: 7,
+      eval_results: [
+        {
+          input: 'q',
+          outputs: [
+            { model_name: modelName, output: 'a' },
+            { model_name: 'tiny', output: '?' },
+          ],
+          expected: 'a',
+          split: 'train',
+        },
+      ],
+    })
+  }
+  assert.equal((await edge.call('GET', '/v1/lamini/train/jobs/7/eval')).status, 404)
+})
+
+test('eval before there is one is 409', async () => {
+  const edge = await startPublic({ database: { trainingJobs: { find } } })
+  assert.equal((await edge.call('GET', '/v1/svc/train/jobs/7/eval')).status, 409)
+})
+
+test('submit answers a text id, and passes the key of the request with a hash of its route and body', async () => {
+  const claims: { key: { key: string }; hash: string }[] = []
+  const edge = await startPublic({
+    database: {
+      datasets: {
+        newestVersion: () => Promise.resolve({ id: 'v', datasetId: 'questions', uploadKey: 'k' }),
+        markUsed: () => undefined,
+      },
+      trainingJobs: { create: () => Promise.resolve(known) },
+      jobEvents: { add: () => undefined },
+      outbox: { add: () => undefined },
+      idempotencyKeys: {
+        claim: (key: { key: string }, hash: Uint8Array) => {
+          claims.push({ key, hash: Buffer.from(hash).toString('hex') })
+          return Promise.resolve(null)
+        },
+        answer: () => Promise.resolve(true),
+      },
+    },
+    storage: { stat: () => Promise.resolve({ sizeBytes: 5 }) },
+  })
+  const headers = { 'idempotency-key': 'once' }
+  const json = { model_name: 'small', dataset_id: 'questions', finetune_args: null, job_id: 3, status: 'COMPLETED' }
+  for (const path of ['/v1/train', '/v1/precise_train']) {
+    const { status, json: answer } = await edge.call('POST', path, { json, headers })
+    assert.deepEqual([status, answer], [200, { job_id: '7', status: 'CREATED', dataset_id: 'questions' }])
+  }
+  await edge.call('POST', '/v1/train', { json: { ...json, is_public: true }, headers })
+  assert.equal(claims[0]?.key.key, 'once')
+  assert.equal(claims[0]?.hash, claims[1]?.hash)
+  assert.notEqual(claims[0]?.hash, claims[2]?.hash)
+})
+
+test('an unknown base model is 404 naming it, 594 to an old client', async () => {
+  const edge = await startPublic()
+  const sent = { json: { model_name: 'nope', dataset_id: 'questions' } }
+  const modern = await edge.call('POST', '/v1/train', sent)
+  assert.deepEqual([modern.status, modern.json.code], [404, 'model_not_found'])
+  assert.match(modern.json.detail, /nope/)
+  const old = await edge.call('POST', '/v1/train', { ...sent, headers: { 'Lamini-Version': '2.5.3' } })
+  assert.deepEqual([old.status, old.json.detail], [594, modern.json.detail])
+})
+
+test('logs, events and attempts are paged', async () => {
+  const attempt = {
+    number: 1,
+    mode: 'train',
+    phase: null,
+    cause: null,
+    exitCode: null,
+    message: null,
+    fromStep: 0,
+    lastStep: null,
+    createdAt: known.createdAt,
+    grantedAt: null,
+    claimedAt: null,
+    endedAt: null,
+    releasedAt: null,
+  }
+  const event = {
+    id: '4',
+    at: known.createdAt,
+    kind: 'status',
+    status: 'CREATED',
+    attempt: null,
+    reason: null,
+    message: null,
+    actor: 'key:a',
+  }
+  const edge = await startPublic({
+    database: {
+      trainingJobs: { find },
+      attempts: { list: () => Promise.resolve([attempt]) },
+      jobEvents: { list: (_id: number, { limit }: { limit: number }) => Promise.resolve([event].slice(0, limit)) },
+    },
+    storage: { readText: () => Promise.resolve({ text: 'hé', sizeBytes: 10 }) },
+  })
+  const log = await edge.call('GET', '/v1/train/jobs/7/logs?offset=4&limit=100')
+  assert.deepEqual(log.json, { attempt: 1, text: 'hé', next_offset: 7, complete: false })
+  const events = await edge.call('GET', '/v1/train/jobs/7/events?limit=1')
+  assert.deepEqual(events.json, { events: [{ ...event, at: '2026-11-20T10:00:00.123000' }], next: '4' })
+  const attempts = await edge.call('GET', '/v1/train/jobs/7/attempts')
+  assert.deepEqual([attempts.json.attempts[0].attempt, attempts.json.next], [1, null])
+})
+
+test('another account sees none of it', async () => {
+  const edge = await startPublic({
+    database: {
+      accounts: {
+        findLiveApiKey: (id: string) => Promise.resolve({ id, accountId: 'other', secretHash: secretHashOf(apiKey) }),
+      },
+      trainingJobs: { find },
+    },
+  })
+  for (const path of ['', '/eval', '/logs', '/events', '/attempts']) {
+    const { status, json } = await edge.call('GET', `/v1/train/jobs/7${path}`)
+    assert.deepEqual([status, json.detail], [404, 'There is no training job 7.'])
+  }
+})
+
+function secretHashOf(key: string) {
+  const parsed = parseApiKey(key)
+  assert.ok(parsed)
+  return parsed.secretHash
+}
