@@ -17,9 +17,8 @@ export type Addresses = {
   s3Endpoint: string
 }
 
-/** Entry points, relative to the repository. */
-export type Services = { api: string; worker: string }
-export const ownServices: Services = { api: join(root, 'src/api.ts'), worker: join(root, 'src/worker.ts') }
+/** What Node runs. */
+export const entryPoints = { api: join(root, 'src/api.ts'), worker: join(root, 'src/worker.ts') }
 
 export const serviceDefaults = {
   ANNEAL_CATALOGUE: join(root, 'models.json'),

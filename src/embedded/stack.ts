@@ -14,14 +14,14 @@ import { preparePostgres } from './postgres.ts'
 import { endRuns } from './runs.ts'
 import { prepareObjectStore } from './s3.ts'
 import { loadSecrets, type Secrets } from './secrets.ts'
-import { environment, serviceDefaults, serviceEnvironment, type Addresses, type Services } from './services.ts'
+import { entryPoints, environment, serviceDefaults, serviceEnvironment, type Addresses } from './services.ts'
 import { StartError } from './start-error.ts'
 import { prepareTemporal } from './temporal.ts'
 
-export type StackOptions = { home: Home; port: number; services: Services; say: (text: string) => void }
+export type StackOptions = { home: Home; port: number; say: (text: string) => void }
 export type Stack = { start(): Promise<Addresses>; stop(): Promise<void> }
 
-export function createStack({ home, port, services, say }: StackOptions): Stack {
+export function createStack({ home, port, say }: StackOptions): Stack {
   const children = new Map<ProcessName, Child>()
   const interruption = new AbortController()
   let publish = () => {}
@@ -81,7 +81,7 @@ export function createStack({ home, port, services, say }: StackOptions): Stack 
     const names = ['api', 'worker'] as const
     // The api says ready once the worker is there, so both wait for the same answer.
     const starting = names.map((name) =>
-      launch({ name, command: nodeBinary, args: [services[name]], env, answers: isReady, pollMs: 120 }),
+      launch({ name, command: nodeBinary, args: [entryPoints[name]], env, answers: isReady, pollMs: 120 }),
     )
     await Promise.all(starting)
   }

@@ -3,16 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { lockOwner, releaseLock, takeLock } from '../../tools/pid-lock.mjs'
 import { readConnection, removeConnection } from './connection.ts'
 import { describeHome, prepareHome, type Home } from './home.ts'
-import { ownServices, type Services } from './services.ts'
 import { createStack, type Stack } from './stack.ts'
 import { StartError } from './start-error.ts'
 
-export type SupervisorOptions = { home: string; port: number; services?: Services }
+export type SupervisorOptions = { home: string; port: number }
 
 const pollMs = 200
 
 /** Resolves with the exit code: 0 after a clean stop, or when a supervisor already runs on this home. */
-export async function runSupervisor({ home: dir, port, services = ownServices }: SupervisorOptions): Promise<number> {
+export async function runSupervisor({ home: dir, port }: SupervisorOptions): Promise<number> {
   const interrupted = firstSignal()
   const home = describeHome(dir)
   try {
@@ -21,7 +20,7 @@ export async function runSupervisor({ home: dir, port, services = ownServices }:
   } catch (error) {
     return report(error)
   }
-  const stack = createStack({ home, port, services, say })
+  const stack = createStack({ home, port, say })
   try {
     removeConnection(home)
     return await supervise(home, stack, interrupted)

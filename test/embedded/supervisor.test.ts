@@ -1,4 +1,4 @@
-// What the embedded stack promises, on real Postgres, Temporal and S3; only api and worker are stand-ins.
+// What the embedded stack promises, seen from outside.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -76,11 +76,11 @@ async function build(target) {
   const { temporal, versitygw } = servers
   const stamped = `-X github.com/temporalio/cli/internal/temporalcli.Version=${temporal.version} -X main.Version=${versitygw.version}`
   await runCommand('servers', ['go', 'install', '-trimpath', `-ldflags=-s -w ${stamped}`, 'tool'], {
-    doing: `building temporal ${temporal.version} and versitygw ${versitygw.version} with Go ${version}: 3 to 10 minutes the first time, 7 GB of Go's caches`,
+    doing: `building temporal ${temporal.version} and versitygw ${versitygw.version} with Go ${version}: 3 to 10 minutes the first time, 4 GB of Go's caches`,
     cwd: module,
     env: { ...process.env, GOBIN: target, GOFLAGS: '-mod=readonly', CGO_ENABLED: '0' },
     needs: {
-      space: '7 GB',
+      space: '4 GB',
       dir: "Go's caches (go env GOCACHE GOMODCACHE; go clean -cache -modcache frees them afterwards)",
     },
     hint: "Check that Go's module proxy answers (go env GOPROXY), then run this again; what was built is kept.",

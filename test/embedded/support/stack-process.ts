@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
+import { root } from '../../../tools/paths.mjs'
 import { startTimeOf } from '../../../tools/pid-lock.mjs'
 import type { Connection } from '../../../src/embedded/connection.ts'
 
-const startScript = `${import.meta.dirname}/start.ts`
+const cli = join(root, 'src/cli.ts')
 
 export type StackProcess = { process: ChildProcess; output: () => string; exited: Promise<number | null> }
 
@@ -19,7 +20,11 @@ export function makeHome() {
 }
 
 export function startStack(home: string, port = 0): StackProcess {
-  const child = spawn(process.execPath, [startScript, home, String(port)], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [cli, 'start', '--home', home, '--port', String(port)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // Model servers are no concern of these tests.
+    env: { ...process.env, ANNEAL_WARM_MODELS: '0' },
+  })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += String(chunk)))
   return { process: child, output: () => text, exited: once(child, 'close').then(([code]) => code as number | null) }
