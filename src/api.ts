@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import packageJson from '../package.json' with { type: 'json' }
 import { readConfig, type Config } from './config.ts'
-import { modelServerName, parseApiKey, podToken } from './domain/identifiers.ts'
+import { parseApiKey } from './domain/identifiers.ts'
+import { modelServerToken } from './domain/model-server-token.ts'
 import { createPublicApp } from './http/app.ts'
 import { createMetrics } from './http/edge/metrics.ts'
 import { closeGracefully, listen } from './http/server.ts'
@@ -60,7 +61,7 @@ function connect(config: Config): ServiceDependencies {
       modelServers,
       outbox,
       notifications,
-      serverToken: (baseModel, generation) => podToken(config.secret, `${modelServerName(baseModel)}:${generation}`),
+      serverToken: (baseModel, generation) => modelServerToken(config.secret, baseModel, generation),
       coldStartTimeoutMs: config.coldStartTimeoutMs,
       log,
     }),

@@ -232,7 +232,7 @@ test('logs, events and attempts are paged', async () => {
       attempts: { list: () => Promise.resolve([attempt]) },
       jobEvents: { list: (_id: number, { limit }: { limit: number }) => Promise.resolve([event].slice(0, limit)) },
     },
-    storage: { readText: () => Promise.resolve({ text: 'hé', sizeBytes: 10 }) },
+    storage: { readRange: () => Promise.resolve({ bytes: Buffer.from('hé'), sizeBytes: 10 }) },
   })
   const log = await edge.call('GET', '/v1/train/jobs/7/logs?offset=4&limit=100')
   assert.deepEqual(log.json, { attempt: 1, text: 'hé', next_offset: 7, complete: false })

@@ -81,7 +81,12 @@ function phraseOf(issue: z.core.$ZodRawIssue): string {
       )
     case 'unrecognized_keys':
       return `has unknown fields: ${(issue.keys as string[]).join(', ')}`
-    default:
+    case 'invalid_format':
+    case 'not_multiple_of':
+    case 'invalid_union':
+    case 'invalid_key':
+    case 'invalid_element':
+    case 'custom':
       return 'is not valid'
   }
 }

@@ -24,9 +24,9 @@ export const JobListQuery = z.object({
   limit: queryInt({ min: 1, max: 1000 }).optional().describe('The whole list when absent'),
   after: queryText().optional().describe('The opaque cursor of the last job already seen'),
   status: queryText()
-    .transform((text, { addIssue }) => {
+    .transform((text, ctx) => {
       const status = parseStatus(text)
-      if (!status) addIssue(`must be one of ${trainingJobStatuses.join(', ')}`)
+      if (!status) ctx.addIssue(`must be one of ${trainingJobStatuses.join(', ')}`)
       return status ?? 'CREATED'
     })
     .optional(),
@@ -93,7 +93,7 @@ export const Evaluation = named(
 export const LogQuery = z.object({
   attempt: queryInt({ min: 1, max: 1_000_000 }).optional().describe('The newest one when absent'),
   offset: queryInt({ min: 0, max: Number.MAX_SAFE_INTEGER }).optional().describe('In bytes'),
-  limit: queryInt({ min: 1, max: 1_048_576 }).optional().describe('In bytes; 65536 when absent'),
+  limit: queryInt({ min: 16, max: 1_048_576 }).optional().describe('In bytes; 65536 when absent'),
 })
 
 export const Log = named(
