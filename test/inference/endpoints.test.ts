@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createEndpoints } from '../../src/inference/endpoints.ts'
+import { createFakeServers, tokenOf } from './support/fake-servers.ts'
+
+const never = new AbortController().signal
+const baseModel = 'anneal-tiny'
+const ready = { baseModel, state: 'ready', endpoint: 'http://127.0.0.1:1', generation: 3 } as const
+
+describe('endpoints', () => {
+  it('read a warm model once a second, and wake nobody', async () => {
+    const servers = createFakeServers()
+    servers.set(ready)
+    const endpoints = createEndpoints(servers.dependencies())
+    for (let count = 0; count < 50; count++)
+      assert.deepEqual(await endpoints.ready(baseModel, never), {
+        baseModel,
+        generation: 3,
+        url: 'http://127.0.0.1:1',
+        token: tokenOf(baseModel, 3),
+      })
+    assert.equal(servers.finds.length, 1)
+    assert.equal(servers.wakes.length, 0)
+    servers.set({ ...ready, generation: 4 })
+    assert.equal((await endpoints.ready(baseModel, never)).generation, 4, 'a change is seen at once')
+  })
+
+  it('wake a cold model once for all who wait, and answer when it is ready', async () => {
+    const servers = createFakeServers()
+    const endpoints = createEndpoints(servers.dependencies())
+    const waiting = Promise.all(Array.from({ length: 50 }, () => endpoints.ready(baseModel, never)))
+    setTimeout(() => servers.set({ baseModel, state: 'starting' }), 20)
+    setTimeout(() => servers.set(ready), 60)
+    assert.equal((await waiting).length, 50)
+    assert.deepEqual(servers.wakes, [
+      { workflowId: 'model-server-anneal-tiny', kind: 'wake-model-server', generation: 0, payload: { baseModel } },
+    ])
+    assert.ok(servers.touches.length > 0, 'whoever wakes it also says that it is in use')
+  })
+
+  it('find a server that is ready though its notification was lost', async () => {
+    const servers = createFakeServers((name) =>
+      servers.setSilently({ ...ready, baseModel: name, reason: null, message: null, lastUsedAt: new Date() }),
+    )
+    const startedAt = Date.now()
+    await createEndpoints(servers.dependencies()).ready(baseModel, never)
+    assert.ok(Date.now() - startedAt < 3000)
+  })
+
+  it('give up after the cold start timeout, saying when to come back', async () => {
+    const endpoints = createEndpoints(createFakeServers().dependencies({ coldStartTimeoutMs: 100 }))
+    await assert.rejects(endpoints.ready(baseModel, never), {
+      code: 'unavailable',
+      message: /still starting/,
+      retryAfterSeconds: 5,
+    })
+  })
+
+  it('tell why a server cannot start, without its log, and do not start it again for each caller', async () => {
+    const failed = {
+      baseModel,
+      state: 'failed',
+      reason: 'model_unavailable',
+      message: 'Its weights cannot be found or loaded.\nTraceback /secret/path',
+    } as const
+    const servers = createFakeServers((name) => {
+      setTimeout(() => servers.set({ baseModel: name, generation: 8, state: 'starting' }), 10)
+      setTimeout(() => servers.set({ ...failed, generation: 8 }), 30)
+    })
+    servers.set({ ...failed, generation: 7 })
+    const endpoints = createEndpoints(servers.dependencies())
+    for (let count = 0; count < 3; count++)
+      await assert.rejects(endpoints.ready(baseModel, never), {
+        code: 'unavailable',
+        message: 'The model anneal-tiny cannot be served. Its weights cannot be found or loaded.',
+      })
+    assert.equal(servers.wakes.length, 1)
+  })
+
+  it('let one caller leave without taking the others along', async () => {
+    const servers = createFakeServers()
+    const endpoints = createEndpoints(servers.dependencies())
+    const leaving = new AbortController()
+    const left = endpoints.ready(baseModel, leaving.signal)
+    const stayed = endpoints.ready(baseModel, never)
+    leaving.abort(new Error('left'))
+    await assert.rejects(left, /left/)
+    servers.set(ready)
+    assert.equal((await stayed).generation, 3)
+  })
+})

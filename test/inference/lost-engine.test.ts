@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../../tools/paths.mjs'
+import { parseCatalogue } from '../../src/domain/catalogue.ts'
+import { parseOutputType } from '../../src/domain/output-type.ts'
+import { createInference } from '../../src/inference/inference.ts'
+import { createFakeServers, tokenOf, type FakeServers } from './support/fake-servers.ts'
+import { answerWith, refuseWith, startStubEngine } from './support/stub-engine.ts'
+
+const tiny = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json'), 'utf8'))).defaultCompletionModel
+const signal = new AbortController().signal
+const sampling = { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] }
+const echo = answerWith((prompt) => `to ${prompt}`)
+
+const ask = (
+  servers: FakeServers,
+  prompts: string[],
+  more: { outputType?: unknown; coldStartTimeoutMs?: number } = {},
+) =>
+  createInference(servers.dependencies(more)).complete({
+    baseModel: tiny,
+    adapter: null,
+    prompts,
+    outputType: parseOutputType(more.outputType),
+    sampling,
+    signal,
+  })
+
+const serve = (servers: FakeServers, endpoint: string, generation = 1) =>
+  servers.set({ baseModel: tiny.name, state: 'ready', endpoint, generation })
+
+describe('an engine that fails', () => {
+  it('is waited for: unfinished prompts alone are sent again, to its successor', async () => {
+    const second = await startStubEngine(echo)
+    const servers = createFakeServers(() => setTimeout(() => serve(servers, second.endpoint, 2), 300))
+    let answered = 0
+    const first = await startStubEngine((body, request, response) => {
+      if (++answered > 2) request.socket.destroy()
+      else echo(body, request, response)
+    })
+    serve(servers, first.endpoint)
+    const prompts = Array.from({ length: 500 }, (_, at) => `prompt ${at}`)
+    const { outputs } = await ask(servers, prompts)
+    assert.deepEqual(
+      outputs.map(({ output }) => output),
+      prompts.map((prompt) => `to ${prompt}`),
+    )
+    const again = second.requests.flatMap(({ prompt }) => prompt)
+    assert.equal(again.length, prompts.length - 2 * tiny.maxBatch)
+    first.close()
+    second.close()
+  })
+
+  it('is given up when it dies of the same prompts again and again', async () => {
+    const engine = await startStubEngine((_body, request) => request.socket.destroy())
+    const servers = createFakeServers()
+    serve(servers, engine.endpoint)
+    await assert.rejects(ask(servers, ['poison']), { code: 'unavailable' })
+    assert.equal(engine.requests.length, 4)
+    engine.close()
+  })
+
+  it('is given up when nobody brings it back in time', async () => {
+    const servers = createFakeServers()
+    serve(servers, 'http://127.0.0.1:1')
+    await assert.rejects(ask(servers, ['hello'], { coldStartTimeoutMs: 500 }), { code: 'unavailable' })
+    assert.equal(servers.wakes.length, 1)
+  })
+
+  it('is not mistaken for another server at its old address', async () => {
+    const servers = createFakeServers(() => setTimeout(() => serve(servers, mine.endpoint, 2), 100))
+    const mine = await startStubEngine((body, request, response) => {
+      assert.equal(request.headers.authorization, `Bearer ${tokenOf(tiny.name, 2)}`)
+      echo(body, request, response)
+    })
+    const foreign = await startStubEngine(refuseWith(401, { message: 'The token is missing or wrong.' }))
+    serve(servers, foreign.endpoint)
+    assert.deepEqual((await ask(servers, ['hello'])).outputs, [{ output: 'to hello' }])
+    foreign.close()
+    mine.close()
+  })
+
+  it('may fail a batch for a while, but its refusals reach the caller', async () => {
+    let failures = 0
+    const engine = await startStubEngine((body, request, response) => {
+      if (body.prompt[0] === 'bad')
+        refuseWith(400, { message: 'no', param: 'prompt', index: 1 })(body, request, response)
+      else if (++failures <= 2) refuseWith(500, { message: 'batch failed' })(body, request, response)
+      else echo(body, request, response)
+    })
+    const servers = createFakeServers()
+    serve(servers, engine.endpoint)
+    assert.deepEqual((await ask(servers, ['good'])).outputs, [{ output: 'to good' }])
+    await assert.rejects(ask(servers, ['bad', 'worse']), { code: 'invalid_input', message: /position 1 is too long/ })
+    engine.close()
+  })
+})
+
+describe('a typed answer that does not hold', () => {
+  const outputType = { n: 'int' }
+
+  it('is asked for again, alone', async () => {
+    let rounds = 0
+    const engine = await startStubEngine((body, request, response) => {
+      rounds += 1
+      answerWith((prompt) => (rounds === 1 && prompt === 'b' ? '{"n":' : '{"n":7}'))(body, request, response)
+    })
+    const servers = createFakeServers()
+    serve(servers, engine.endpoint)
+    assert.deepEqual((await ask(servers, ['a', 'b', 'c'], { outputType })).outputs, [{ n: 7 }, { n: 7 }, { n: 7 }])
+    assert.deepEqual(
+      engine.requests.map(({ prompt }) => prompt),
+      [['a', 'b', 'c'], ['b']],
+    )
+    engine.close()
+  })
+
+  it('is an error in the end, never an answer', async () => {
+    const engine = await startStubEngine(answerWith(() => '{"n":"7"}'))
+    const servers = createFakeServers()
+    serve(servers, engine.endpoint)
+    await assert.rejects(ask(servers, ['a', 'b'], { outputType }), /answers that its grammar forbids/)
+    engine.close()
+  })
+})

@@ -1,0 +1,77 @@
+// The rows and notifications that the request path reads, in memory.
+import { EventEmitter } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createLog } from '../../../src/log.ts'
+import type { EndpointDependencies } from '../../../src/inference/endpoints.ts'
+import type { ModelServer } from '../../../src/repositories/model-servers.ts'
+import type { OutboxMessage } from '../../../src/repositories/outbox.ts'
+
+export const tokenOf = (baseModel: string, generation: number) => `token of ${baseModel} ${generation}`
+
+export type FakeServers = ReturnType<typeof createFakeServers>
+
+/** @param onWake what a workflow would do */
+export function createFakeServers(onWake: (baseModel: string) => void = () => undefined) {
+  const rows = new Map<string, ModelServer>()
+  const changes = new EventEmitter().setMaxListeners(0)
+  const wakes: OutboxMessage[] = []
+  const touches: string[] = []
+  const finds: string[] = []
+
+  return {
+    rows,
+    wakes,
+    touches,
+    finds,
+
+    set(server: Partial<ModelServer> & { baseModel: string }) {
+      const blank = { generation: 1, state: 'starting', endpoint: null, reason: null, message: null } as const
+      rows.set(server.baseModel, { ...blank, lastUsedAt: new Date(), ...server })
+      changes.emit('model_servers')
+    },
+
+    /** The change is made, but its notification is lost. */
+    setSilently(server: ModelServer) {
+      rows.set(server.baseModel, server)
+    },
+
+    dependencies(options: { coldStartTimeoutMs?: number } = {}): EndpointDependencies {
+      return {
+        modelServers: {
+          find: async (baseModel) => {
+            finds.push(baseModel)
+            return rows.get(baseModel) ?? null
+          },
+          touch: async (baseModel) => {
+            touches.push(baseModel)
+            const row = rows.get(baseModel)
+            if (row) row.lastUsedAt = new Date()
+          },
+        },
+        outbox: {
+          add: async (message) => {
+            wakes.push(message)
+            if (message.kind === 'wake-model-server') onWake(message.payload.baseModel)
+          },
+        },
+        notifications: {
+          on: (channel, listener) => {
+            changes.on(channel, listener)
+            return () => changes.off(channel, listener)
+          },
+          next: async (channel, { timeoutMs, signal }) => {
+            const woken = new AbortController()
+            const wake = () => woken.abort()
+            changes.once(channel, wake)
+            const signals = signal ? [woken.signal, signal] : [woken.signal]
+            await sleep(timeoutMs, undefined, { signal: AbortSignal.any(signals) }).catch(() => undefined)
+            changes.off(channel, wake)
+          },
+        },
+        serverToken: tokenOf,
+        coldStartTimeoutMs: options.coldStartTimeoutMs ?? 80_000,
+        log: createLog('test', 'silent'),
+      }
+    },
+  }
+}
