@@ -42,6 +42,6 @@ def _file(raw: Any) -> RemoteFile:
         raise refused("A file's name must be 1 to 100 letters, digits, dots, dashes or underscores.")
     if not isinstance(url, str) or not url.lower().startswith(("http://", "https://")):
         raise refused(f"The url of {name} must be an http address.")
-    if not isinstance(size, int) or isinstance(size, bool) or not isinstance(sha256, str) or not SHA256.fullmatch(sha256):
+    if type(size) is not int or not isinstance(sha256, str) or not SHA256.fullmatch(sha256):
         raise refused(f"{name} needs its size and sha256.")
     return RemoteFile(url=url, size=size, sha256=sha256, name=name)

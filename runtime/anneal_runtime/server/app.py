@@ -74,8 +74,9 @@ class RequireToken:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] != "/health" and not self._is_allowed(scope):
             refusal = ApiError(401, "The token is missing or wrong.").response()
-            return await refusal(scope, receive, send)
-        await self._app(scope, receive, send)
+            await refusal(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
     def _is_allowed(self, scope: Scope) -> bool:
         given = dict(scope["headers"]).get(b"authorization", b"")

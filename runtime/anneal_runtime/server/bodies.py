@@ -97,9 +97,7 @@ def regex(body: dict[str, Any]) -> str | None:
     return cast(str, wanted["regex"])
 
 
-def _number(
-    body: dict[str, Any], field: str, default: float, *, low: float, high: float, whole: bool = False
-) -> float:
+def _number(body: dict[str, Any], field: str, default: float, *, low: float, high: float, whole: bool = False) -> float:
     value = body.get(field)
     if value is None:
         return default

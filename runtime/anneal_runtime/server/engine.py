@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from anneal_runtime import model_source
-from anneal_runtime.settings import ServerSettings
+from anneal_runtime.settings import ServerSettings, ServerSpec
 from anneal_runtime.tokenization import prompt_tokens
 
 if TYPE_CHECKING:
-    import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from anneal_runtime.server.decoding.encoding import Encoder
@@ -65,15 +64,15 @@ class Engine:
 
 def load_engine(settings: ServerSettings, metrics: EngineMetrics) -> Engine:
     """Raises ModelUnavailable."""
-    device = model_source.choose_device()
-    if settings.spec.engine == "embedder":
-        return _load_embedder(settings, metrics, device)
-    if settings.spec.engine == "transformers":
-        return _load_causal(settings, metrics, device)
-    raise model_source.ModelUnavailable(f"This server has no engine named {settings.spec.engine}.")
+    spec = settings.spec
+    if spec.engine == "embedder":
+        return _load_embedder(spec, _embedder_folder(spec.source, settings.models_dir), metrics)
+    if spec.engine == "transformers":
+        return _load_causal(spec, model_source.locate(spec.source, settings.models_dir), metrics)
+    raise model_source.ModelUnavailable(f"This server has no engine named {spec.engine}.")
 
 
-def _load_causal(settings: ServerSettings, metrics: EngineMetrics, device: torch.device) -> Engine:
+def _load_causal(spec: ServerSpec, folder: Path, metrics: EngineMetrics) -> Engine:
     from anneal_runtime.server.decoding.batch import RunningBatch
     from anneal_runtime.server.decoding.encoding import Encoder
     from anneal_runtime.server.decoding.grammar import Grammars
@@ -81,8 +80,7 @@ def _load_causal(settings: ServerSettings, metrics: EngineMetrics, device: torch
     from anneal_runtime.server.decoding.rows import Vocabulary
     from anneal_runtime.server.decoding.scheduler import Scheduler
 
-    spec = settings.spec
-    loaded = model_source.load_causal_lm(model_source.locate(spec.source, settings.models_dir), device)
+    loaded = model_source.load_causal_lm(folder, model_source.choose_device())
     model, tokenizer = loaded.model, loaded.tokenizer
     end_tokens = _end_tokens(model, tokenizer)
     vocabulary = Vocabulary(tokenizer, frozenset(end_tokens))
@@ -101,7 +99,7 @@ def _load_causal(settings: ServerSettings, metrics: EngineMetrics, device: torch
     )
 
 
-def _load_embedder(settings: ServerSettings, metrics: EngineMetrics, device: torch.device) -> Engine:
+def _load_embedder(spec: ServerSpec, folder: Path, metrics: EngineMetrics) -> Engine:
     import torch
     from transformers import AutoModel
     from transformers.utils import logging
@@ -111,8 +109,7 @@ def _load_embedder(settings: ServerSettings, metrics: EngineMetrics, device: tor
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    spec = settings.spec
-    folder = _embedder_folder(spec.source, settings.models_dir)
+    device = model_source.choose_device()
     try:
         model = AutoModel.from_pretrained(folder, dtype=torch.float32, use_safetensors=True, local_files_only=True)
         tokenizer = model_source.load_tokenizer(folder)

@@ -124,9 +124,7 @@ def _completion(model: str, answers: list[Answer], prompt_tokens: int) -> dict[s
     }
 
 
-def _embedding_list(
-    model: str, vectors: list[NDArray[np.float32]], encoding: str, prompt_tokens: int
-) -> bytes:
+def _embedding_list(model: str, vectors: list[NDArray[np.float32]], encoding: str, prompt_tokens: int) -> bytes:
     """Written in pieces: ten thousand vectors in one go would hold the interpreter for seconds."""
     items = []
     for index, vector in enumerate(vectors):

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from anneal_runtime.server.engine import Engine
 
 GRACE_S = 10
+# Longer than any client keeps an idle connection: the client, who knows when it sends, should be the one to close.
+KEEP_ALIVE_S = 75
 REPORT_EVERY_S = 30.0
 REPORT_RETRY = RetryPolicy(give_up_after_s=20.0)
 FIRST_GENERATION = SamplingParams(max_tokens=4, temperature=0.0, top_p=1.0, seed=None, stop=())
@@ -46,7 +48,12 @@ class ServerProcess:
         self._exit_code: int | None = None
         self._socket = bind(settings.bind_host, settings.port)
         config = uvicorn.Config(
-            self._app, lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_S
+            self._app,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            timeout_keep_alive=KEEP_ALIVE_S,
+            timeout_graceful_shutdown=GRACE_S,
         )
         self._uvicorn = uvicorn.Server(config)
 
@@ -98,7 +105,8 @@ class ServerProcess:
             adapters = AdapterStore(engine, self._settings.work_dir / "adapters", self._metrics)
         except Exception as error:
             log("The first generation failed: " + "".join(traceback.format_exception(error)))
-            return self._end(exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else exit_codes.MODEL_UNAVAILABLE)
+            self._end(exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else exit_codes.MODEL_UNAVAILABLE)
+            return
         self._app.state.serving = Serving(engine, adapters, self._metrics)
         ready_s = monotonic() - self._started_at
         self._metrics.ready_s.set(ready_s)

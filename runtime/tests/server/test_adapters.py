@@ -94,7 +94,9 @@ class Broken:
         return with_tensors(files, tensors)
 
     @staticmethod
-    def poisoned_with_huge_numbers(reference: ReferenceAdapters, name: str, files: dict[str, bytes]) -> dict[str, bytes]:
+    def poisoned_with_huge_numbers(
+        reference: ReferenceAdapters, name: str, files: dict[str, bytes]
+    ) -> dict[str, bytes]:
         return with_tensors(files, {key: tensor * 1e25 for key, tensor in reference.tensors(name).items()})
 
     @staticmethod
@@ -217,7 +219,9 @@ def test_a_refused_address_is_not_blamed_on_the_adapter(
 
 
 @pytest.mark.parametrize("name", ["..", ".hidden", "a%2Fb", "x" * 129, "anneal-tiny", "a b", "ä"])
-def test_names_stay_inside_the_folder(tiny: RunningServer, host: FileHost, reference: ReferenceAdapters, name: str) -> None:
+def test_names_stay_inside_the_folder(
+    tiny: RunningServer, host: FileHost, reference: ReferenceAdapters, name: str
+) -> None:
     _, files = reference.make(8)
     quoted = name.replace(" ", "%20").replace("ä", "%C3%A4")
     assert put(tiny, quoted, host.publish("name", files))[0] in (404, 405, 422)
@@ -271,7 +275,7 @@ def test_a_request_finishes_with_an_adapter_that_was_removed_meanwhile(
     answers: list[list[str]] = []
     running = threading.Thread(target=lambda: answers.append(tiny.client.texts(asked, model=name, max_tokens=16)))
     running.start()
-    while not tiny.adapters._held[name].users:  # noqa: SLF001
+    while not tiny.adapters._held[name].users:
         asyncio.run(asyncio.sleep(0.001))
     assert tiny.client.call("DELETE", f"/agent/v1/adapters/{name}")[0] == 200
     running.join()

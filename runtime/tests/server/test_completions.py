@@ -1,12 +1,13 @@
 import re
 
 import pytest
-
-from server.support.running import RunningServer
 from server.support.lora_files import ReferenceAdapters, prompts
+from server.support.running import RunningServer
 
 
-def test_greedy_answers_of_a_batch_equal_one_by_one_generation(tiny: RunningServer, reference: ReferenceAdapters) -> None:
+def test_greedy_answers_of_a_batch_equal_one_by_one_generation(
+    tiny: RunningServer, reference: ReferenceAdapters
+) -> None:
     asked = prompts(40)
     answers = tiny.client.complete(asked, max_tokens=16)
     assert [choice["index"] for choice in answers] == list(range(40))

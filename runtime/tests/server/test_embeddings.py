@@ -37,7 +37,9 @@ def test_vectors_come_in_order_of_length_one_and_finite(
     server: str, model: str, request: pytest.FixtureRequest
 ) -> None:
     client = request.getfixturevalue(server).client
-    texts = ["", "a", "word " * 3000, "\x00\x01", "🎉", "The cat sits on the mat."] + [f"text {n}" * n for n in range(150)]
+    texts = ["", "a", "word " * 1500, "\x00\x01", "🎉", "The cat sits on the mat."] + [
+        f"text {n}" * (n % 12) for n in range(150)
+    ]
     together = client.embed(texts, model)
     for vector in together:
         assert all(map(math.isfinite, vector))

@@ -2,8 +2,8 @@ import json
 import re
 import threading
 
-from server.support.running import RunningServer
 from server.support.lora_files import prompts
+from server.support.running import RunningServer
 
 STRING = r'"([^"\\\x00-\x1f\x7f]|\\["\\/bfnrt]){0,60}"'
 INTEGER = r"-?(0|[1-9][0-9]{0,14})"
@@ -41,7 +41,9 @@ def test_what_is_forced_needs_no_sampling(tiny: RunningServer) -> None:
 
 def test_an_answer_that_exactly_fits_is_complete(tiny: RunningServer) -> None:
     whole = r'\{"answer":(true|false)\}'
-    used = tiny.client.post("/v1/completions", {"model": "anneal-tiny", "prompt": "a", "max_tokens": 60, **typed(whole)})
+    used = tiny.client.post(
+        "/v1/completions", {"model": "anneal-tiny", "prompt": "a", "max_tokens": 60, **typed(whole)}
+    )
     needed = used[1]["usage"]["completion_tokens"]
     (fits,) = tiny.client.complete("a", max_tokens=needed, **typed(whole))
     (short,) = tiny.client.complete("a", max_tokens=needed - 1, **typed(whole))

@@ -100,7 +100,8 @@ class RunningBatch:
             rows, logits = [rows[index] for index in ready], logits[torch.tensor(ready, device=logits.device)]
         if not rows:
             return []
-        finite = torch.isfinite(logits.sum(dim=-1))
+        # Before the grammars' masks, which could hide it.
+        finite = torch.isfinite(logits.amax(dim=-1))
         self._grammars.restrict(logits, [row.matcher for row in rows])
         failures = []
         for row, token, is_finite in zip(rows, next_tokens(logits, rows), finite.tolist(), strict=True):

@@ -117,7 +117,7 @@ class RowCache(Cache):  # type: ignore[misc, unused-ignore]
                 mine.append(theirs)
 
     def keep(self, kept: list[int]) -> list[int]:
-        """Drops every row but these (ascending). Returns the old index of each row now: the last rows fill the holes."""
+        """Drops every row but these (ascending); the last ones fill the holes. Returns each row's old index."""
         order = list(kept)
         moves: list[tuple[int, int]] = []
         for target in range(len(order)):

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from anneal_runtime.server.decoding.lora import Adapter, AdapterRouter
+from anneal_runtime.server.decoding.rows import GenerationFailed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,8 +41,8 @@ class Encoder:
         summed = hidden.float().masked_fill(~mask[:, :, None], 0.0).sum(dim=1)
         vectors = torch.nn.functional.normalize(summed, dim=-1).cpu().numpy()
         if not np.isfinite(vectors).all():
-            raise ValueError("The model gave numbers that are not finite.")
-        return vectors  # type: ignore[no-any-return]
+            raise GenerationFailed("The model gave numbers that are not finite.")
+        return vectors
 
     def _hidden(self, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         output = self._model(input_ids=tokens, attention_mask=mask.long())

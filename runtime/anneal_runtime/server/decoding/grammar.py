@@ -30,7 +30,7 @@ class Grammars:
     def __init__(self, tokenizer: PreTrainedTokenizerBase, vocabulary: int, end_tokens: Sequence[int]) -> None:
         self._vocabulary = max(vocabulary, len(tokenizer))
         self._tokenizer = llguidance.hf.from_tokenizer(
-            tokenizer,  # type: ignore[arg-type]
+            tokenizer,
             n_vocab=self._vocabulary,
             eos_token=list(end_tokens),
         )
@@ -40,7 +40,7 @@ class Grammars:
         self._lock = threading.Lock()
 
     def compile(self, regex: str) -> LLMatcher:
-        """A matcher at its start, to be copied for each row. Raises BadRegex. May take a second: not for an event loop."""
+        """A matcher at its start, to be copied for each row. May take a second. Raises BadRegex."""
         with self._lock:
             if regex in self._compiled:
                 self._compiled.move_to_end(regex)

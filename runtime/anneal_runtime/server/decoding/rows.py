@@ -126,7 +126,7 @@ class Row:
 
     def _reached_stop(self, token: int, vocabulary: Vocabulary) -> bool:
         assert self._stream is not None
-        piece = self._stream.step(vocabulary.tokenizer.backend_tokenizer, token)  # type: ignore[attr-defined]
+        piece = self._stream.step(vocabulary.tokenizer.backend_tokenizer, token)
         if not piece:
             return False
         seen = len(self._text) - max(map(len, self.params.stop)) + 1

@@ -27,7 +27,7 @@ def next_tokens(logits: torch.Tensor, rows: Sequence[Sampled]) -> list[int]:
         chosen = torch.tensor(drawn, device=logits.device)
         picked = logits if len(drawn) == len(rows) else logits[chosen]
         tokens = tokens.index_copy(0, chosen, _draw(picked, [rows[index] for index in drawn]))
-    return torch.where(torch.isfinite(best), tokens, -1).tolist()  # type: ignore[no-any-return]
+    return torch.where(torch.isfinite(best), tokens, -1).tolist()
 
 
 def _draw(logits: torch.Tensor, rows: Sequence[Sampled]) -> torch.Tensor:

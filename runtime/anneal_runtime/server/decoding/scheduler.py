@@ -17,11 +17,13 @@ import torch
 from anneal_runtime.log import log
 from anneal_runtime.server.decoding.batch import RowFailed, RunningBatch
 from anneal_runtime.server.decoding.encoding import EncodeRequest
-from anneal_runtime.server.decoding.rows import GenerationRequest, Row
+from anneal_runtime.server.decoding.rows import GenerationFailed, GenerationRequest, Row
 from anneal_runtime.server.metrics import EngineMetrics
 
-# Prompt tokens read between two decoding steps; one row may exceed it.
+# Prompt tokens, padding included, read between two decoding steps; one row may exceed it.
 PREFILL_TOKENS = 4096
+# Passes in a row that failed, after which the device is taken for broken and the process ends, to be started again.
+FAILURES_IN_A_ROW = 5
 
 
 class Scheduler:
@@ -31,6 +33,7 @@ class Scheduler:
         self._wake = threading.Event()
         self._waiting: deque[GenerationRequest] = deque()
         self._encoding: deque[EncodeRequest] = deque()
+        self._failures = 0
 
     def submit(self, request: GenerationRequest | EncodeRequest) -> None:
         """From any thread."""
@@ -70,9 +73,15 @@ class Scheduler:
         try:
             work(self._batch)
         except Exception as error:
-            log("A batch failed: " + "".join(traceback.format_exception(error)))
+            self._count_failure("A batch failed", error)
             for request in {row.request for row in self._batch.clear()}:
                 self._fail(request, error)
+
+    def _count_failure(self, what: str, error: Exception) -> None:
+        log(f"{what}: " + "".join(traceback.format_exception(error)))
+        self._failures += 1
+        if self._failures >= FAILURES_IN_A_ROW:
+            raise error
 
     def _admit(self, batch: RunningBatch) -> None:
         rows = self._choose(len(batch.rows))
@@ -82,9 +91,9 @@ class Scheduler:
             joining, failures = batch.read(rows)
         except Exception as error:
             # The running rows have not been touched yet, and go on.
-            log("Prompts could not be read: " + "".join(traceback.format_exception(error)))
             for row in rows:
                 self._fail(row.request, error)
+            self._count_failure("Prompts could not be read", error)
             return
         batch.join(joining)
         self._settle(batch, failures, rows)
@@ -104,25 +113,27 @@ class Scheduler:
         if not newcomers and free < max(1, self._max_batch // 8):
             return []
         chosen: list[Row] = []
-        tokens, skipped = 0, 0
-        while self._waiting and skipped < len(self._waiting) and (not chosen or tokens < PREFILL_TOKENS):
+        width, skipped = 0, 0
+        while self._waiting and skipped < len(self._waiting):
             request = self._waiting.popleft()
             reserve = max(1, self._max_batch // 8) if request.running == 0 else 0
             if len(chosen) >= free + reserve:
                 self._waiting.append(request)
                 skipped += 1
                 continue
-            row = request.queued.pop()
+            width = max(width, len(request.queued[-1].prompt))
+            if chosen and width * (len(chosen) + 1) > PREFILL_TOKENS:
+                self._waiting.appendleft(request)
+                break
+            chosen.append(request.queued.pop())
             request.running += 1
-            tokens += len(row.prompt)
-            chosen.append(row)
             skipped = 0
             if request.queued:
                 self._waiting.append(request)
         return chosen
 
     def _settle(self, batch: RunningBatch, failures: list[RowFailed], stepped: list[Row]) -> None:
-        now = monotonic()
+        now, self._failures = monotonic(), 0
         for failure in failures:
             self._fail(failure.row.request, failure.cause)
         for row in stepped:
@@ -156,10 +167,14 @@ class Scheduler:
             return
         try:
             done = request.encode_next_batch()
-        except Exception as error:
-            log("An embedding failed: " + "".join(traceback.format_exception(error)))
+        except GenerationFailed as error:
             request.on_done(error)
             return
+        except Exception as error:
+            request.on_done(error)
+            self._count_failure("An embedding failed", error)
+            return
+        self._failures = 0
         if done:
             request.on_done(None)
         else:

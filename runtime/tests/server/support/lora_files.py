@@ -4,7 +4,6 @@ import copy
 import hashlib
 import random
 from pathlib import Path
-from typing import Any
 
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
@@ -21,7 +20,9 @@ class ReferenceAdapters:
         self.tokenizer = AutoTokenizer.from_pretrained(base)
         self._tuned: dict[str, PeftModel] = {}
 
-    def make(self, seed: int, rank: int = 8, target_modules: str | list[str] = "all-linear") -> tuple[str, dict[str, bytes]]:
+    def make(
+        self, seed: int, rank: int = 8, target_modules: str | list[str] = "all-linear"
+    ) -> tuple[str, dict[str, bytes]]:
         """A name as Anneal makes them, and the files."""
         torch.manual_seed(seed)
         config = LoraConfig(r=rank, lora_alpha=rank, target_modules=target_modules, task_type="CAUSAL_LM")
@@ -64,11 +65,5 @@ def prompts(count: int, seed: int = 0) -> list[str]:
     pick = random.Random(seed)
     people = ["Anna", "Ben", "Clara", "David", "Emma", "Farid", "Grace", "Hugo"]
     asked = ["colour", "price", "city", "age", "favourite number", "street"]
-    return [
-        f"Question: What is the {pick.choice(asked)} of {' and '.join(pick.sample(people, pick.randint(1, 6)))}?\nAnswer: "
-        for _ in range(count)
-    ]
-
-
-def choice_texts(answer: Any) -> list[str]:
-    return [choice["text"] for choice in answer["choices"]]
+    subjects = [" and ".join(pick.sample(people, pick.randint(1, 6))) for _ in range(count)]
+    return [f"Question: What is the {pick.choice(asked)} of {subject}?\nAnswer: " for subject in subjects]

@@ -1,0 +1,170 @@
+"""The program itself: how it comes up, reports, and ends."""
+
+import http.server
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from server.support.client import Client
+from server.support.running import MINILM, REPOSITORY, TINY
+
+from anneal_runtime import exit_codes
+
+TOKEN = "a-server-token"
+
+
+class FakeAnneal:
+    """The internal API's one route for model servers, answering with whatever `answers` says next."""
+
+    def __init__(self) -> None:
+        self.reports: list[dict[str, Any]] = []
+        self.answers: list[int] = []
+        fake = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                fake.reports.append({"path": self.path, "token": self.headers["Authorization"], **body})
+                status = fake.answers.pop(0) if fake.answers else 200
+                content = b"{}" if status == 200 else b'{"code": "server_fenced", "detail": "released"}'
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_arguments: Any) -> None:
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def stop(self) -> None:
+        self._server.shutdown()
+
+
+class Program:
+    def __init__(self, anneal: FakeAnneal, work_dir: Path, spec: dict[str, Any], **environment: str) -> None:
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.port = listener.getsockname()[1]
+        listener.close()
+        settings = {
+            "ANNEAL_INTERNAL_URL": anneal.url,
+            "ANNEAL_TOKEN": TOKEN,
+            "ANNEAL_MODELS_DIR": str(REPOSITORY),
+            "ANNEAL_WORK_DIR": str(work_dir),
+            "ANNEAL_SERVER_SPEC": json.dumps(spec),
+            "ANNEAL_PORT": str(self.port),
+            "PYTHONPATH": str(REPOSITORY / "runtime"),
+            **environment,
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "anneal_runtime.server"],
+            env={**os.environ, **settings},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.client = Client(self.port, TOKEN)
+
+    def health(self) -> int | None:
+        try:
+            return self.client.call("GET", "/health")[0]
+        except OSError:
+            return None
+
+    def wait(self) -> tuple[int, str]:
+        output, _ = self.process.communicate(timeout=60)
+        return self.process.returncode, output
+
+
+def spec_of(base: Any) -> dict[str, Any]:
+    return {key: getattr(base, key) for key in ("name", "engine", "source", "context_length", "max_batch")}
+
+
+@pytest.fixture
+def anneal() -> Iterator[FakeAnneal]:
+    fake = FakeAnneal()
+    yield fake
+    fake.stop()
+
+
+def until(condition: Any, within_s: float = 60.0) -> None:
+    give_up_at = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < give_up_at, "the condition never came true"
+        time.sleep(0.02)
+
+
+def test_it_listens_then_loads_then_reports_and_ends_on_sigterm(anneal: FakeAnneal, tmp_path: Path) -> None:
+    anneal.answers = [500, 200]
+    program = Program(anneal, tmp_path, spec_of(TINY))
+    until(lambda: program.health() is not None)
+    assert program.health() == 503
+    assert program.client.post("/v1/completions", {"model": "anneal-tiny", "prompt": "a"})[0] == 503
+    until(lambda: len(anneal.reports) >= 2)
+    assert program.health() == 200
+    assert anneal.reports[1] == {
+        "path": "/internal/v1/server/ready",
+        "token": f"Bearer {TOKEN}",
+        "endpoint": f"http://127.0.0.1:{program.port}",
+        "engine": "transformers",
+        "version": "0.1.0",
+    }
+    answers: list[Any] = []
+    body = {"model": "anneal-tiny", "prompt": "a", "max_tokens": 300, "structured_outputs": {"regex": "[a-z ]{700}"}}
+    running = threading.Thread(target=lambda: answers.append(program.client.post("/v1/completions", body)))
+    running.start()
+    until(lambda: program.client.metric("anneal_model_server_running_rows") > 0)
+    program.process.send_signal(signal.SIGTERM)
+    code, _ = program.wait()
+    running.join()
+    assert code == exit_codes.TERMINATED
+    assert answers[0][0] == 200, "what ran when the signal came is answered"
+
+
+def test_it_ends_at_once_when_it_is_fenced(anneal: FakeAnneal, tmp_path: Path) -> None:
+    anneal.answers = [410]
+    code, output = Program(anneal, tmp_path, spec_of(MINILM)).wait()
+    assert code == exit_codes.FENCED, output
+    assert TOKEN not in output
+
+
+def test_a_sigterm_while_loading_ends_it(anneal: FakeAnneal, tmp_path: Path) -> None:
+    program = Program(anneal, tmp_path, spec_of(TINY))
+    until(lambda: program.health() is not None)
+    program.process.send_signal(signal.SIGTERM)
+    assert program.wait()[0] == exit_codes.TERMINATED
+    assert anneal.reports == []
+
+
+@pytest.mark.parametrize(
+    "spec,code",
+    [
+        ({**spec_of(TINY), "source": {"path": "models/none"}}, exit_codes.MODEL_UNAVAILABLE),
+        ({**spec_of(TINY), "engine": "other"}, exit_codes.MODEL_UNAVAILABLE),
+        ({"name": "x"}, exit_codes.CODE_ERROR),
+    ],
+)
+def test_what_cannot_be_loaded_ends_it_with_a_sentence(
+    anneal: FakeAnneal, tmp_path: Path, spec: dict[str, Any], code: int
+) -> None:
+    actual, output = Program(anneal, tmp_path, spec).wait()
+    assert actual == code, output
+    assert "Traceback" not in output and output.strip()
+
+
+def test_a_taken_port_ends_it_with_a_sentence(anneal: FakeAnneal, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        taken.listen()
+        code, output = Program(anneal, tmp_path, spec_of(TINY), ANNEAL_PORT=str(taken.getsockname()[1])).wait()
+    assert code == exit_codes.CODE_ERROR and "Address already in use" in output
