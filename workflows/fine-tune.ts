@@ -12,7 +12,7 @@ import {
   sleep,
 } from '@temporalio/workflow'
 import { decideNext, type AttemptOutcome, type Decision } from '../src/domain/attempt-outcome.ts'
-import { attemptPhases, type AttemptPhase } from '../src/domain/training-job-status.ts'
+import { attemptPhases, type AttemptPhase, type TrainingJobStatus } from '../src/domain/training-job-status.ts'
 import type { JobEnding } from '../src/domain/training-job.ts'
 import { cancelSignal, phaseSignal, resumeSignal, type FineTuneInput, type FineTuneResult } from './contract.ts'
 import { activities } from './fine-tune-activities.ts'
@@ -21,11 +21,12 @@ import { createJobView, type JobView } from './job-view.ts'
 /** The native cancel follows the signal within moments; only it makes the run close as Canceled. */
 const nativeCancelWaitMs = 60_000
 
-/** `attempt` is the newest one, 0 before the first. */
+/** `attempt` is the newest one, 0 before the first; `status` is what the newest walk reached. */
 type Run = {
   jobId: number
   generation: number
   attempt: number
+  status: TrainingJobStatus | null
   phases: { attempt: number; phase: AttemptPhase }[]
   view: JobView
 }
@@ -38,7 +39,7 @@ class MoveRefused extends Error {}
 export async function fineTune({ jobId, generation }: FineTuneInput): Promise<FineTuneResult> {
   const root = CancellationScope.current()
   const work = new CancellationScope()
-  const run: Run = { jobId, generation, attempt: 0, phases: [], view: createJobView() }
+  const run: Run = { jobId, generation, attempt: 0, status: null, phases: [], view: createJobView() }
 
   setHandler(cancelSignal, (signal) => {
     if (signal.generation === generation) work.cancel()
@@ -123,6 +124,7 @@ async function runAttempt(run: Run, outcomes: readonly AttemptOutcome[], { mode,
   const opened = await activities.openAttempt({ jobId, generation, ordinal: outcomes.length, mode, counts, why })
   if (opened.attempt === null) throw new MoveRefused('no attempt may be opened')
   run.attempt = opened.attempt
+  if (mode === 'train') run.status = 'QUEUED'
   run.view.show({
     status: mode === 'train' ? 'QUEUED' : 'EVALUATING MODEL',
     attempt: run.attempt,
@@ -155,8 +157,9 @@ async function follow(run: Run, watching: Promise<unknown>) {
 
 async function walkTo(run: Run, phase: AttemptPhase) {
   const { jobId, generation, attempt } = run
-  const status = await activities.recordPhase({ jobId, generation, attempt, phase })
-  run.view.show({ status, attempt, reason: null, message: null })
+  if (run.status === phase) return
+  run.status = await activities.recordPhase({ jobId, generation, attempt, phase })
+  run.view.show({ status: run.status, attempt, reason: null, message: null })
 }
 
 async function finish({ jobId, generation }: Run, ending: JobEnding): Promise<JobEnding> {

@@ -10,12 +10,11 @@ export const createIdempotencyRepository = (db: Connection) => ({
     requestHash: Uint8Array,
     claimMs: number,
   ): Promise<IdempotencyRecord | null> {
-    const until = new Date(Date.now() + claimMs)
     const hash = Buffer.from(requestHash)
     // A claim whose request died unanswered may be taken over, by the same request only.
     const taken = await db.$executeRaw`
       insert into idempotency_keys as old (account_id, key, request_hash, claimed_until)
-      values (${key.accountId}::uuid, ${key.key}, ${hash}, ${until})
+      values (${key.accountId}::uuid, ${key.key}, ${hash}, now() + make_interval(secs => ${claimMs / 1000}))
       on conflict (account_id, key) do update set request_hash = excluded.request_hash, claimed_until = excluded.claimed_until, response = null, created_at = now()
       where old.created_at < now() - interval '24 hours'
         or (old.response is null and old.claimed_until < now() and old.request_hash = excluded.request_hash)`

@@ -37,16 +37,15 @@ export const createOutboxRepository = (db: Connection) => ({
   },
 
   async retryLater(id: bigint, { afterMs, error }: { afterMs: number; error: string }) {
-    await db.outboxMessage.update({
-      where: { id },
-      data: { claimedUntil: new Date(Date.now() + afterMs), lastError: error.slice(0, 1000) },
-    })
+    await db.$executeRaw`
+      update outbox_messages set claimed_until = now() + make_interval(secs => ${afterMs / 1000}), last_error = ${error.slice(0, 1000)}
+      where id = ${id}`
   },
 
-  /** When the next message becomes due, or null when all are delivered. */
-  async nextDueAt(): Promise<Date | null> {
-    const [row] = await db.$queryRaw<{ due: Date | null }[]>`
-      select min(claimed_until) as due from outbox_messages where delivered_at is null`
+  /** How long until the next message becomes due, by the database's clock; null when all are delivered. */
+  async dueInMs(): Promise<number | null> {
+    const [row] = await db.$queryRaw<{ due: number | null }[]>`
+      select extract(epoch from min(claimed_until) - now())::float8 * 1000 as due from outbox_messages where delivered_at is null`
     return row?.due ?? null
   },
 })

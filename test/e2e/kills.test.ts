@@ -10,7 +10,7 @@ suite('kill -9', async () => {
   const api = await openAccount()
 
   test('of api, worker, Temporal and Postgres in the middle of a run leaves one trainer and a complete job', async () => {
-    const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 300, save_steps: 100 } })
+    const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 200, save_steps: 100 } })
     await api.untilStatus(id, 'TRAINING MODEL')
     const trainer = pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer')
     const watching = new AbortController()
@@ -37,7 +37,7 @@ suite('kill -9', async () => {
     assert.equal(pidOf(`ft-${id}-a1`), trainer)
     assert.deepEqual(
       (await api.history(id)).map(({ step }) => step),
-      Array.from({ length: 30 }, (_, i) => (i + 1) * 10),
+      Array.from({ length: 20 }, (_, i) => (i + 1) * 10),
     )
   })
 
@@ -47,11 +47,11 @@ suite('kill -9', async () => {
     process.kill(pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer'), 'SIGKILL')
     const job = await api.untilStatus(id, 'COMPLETED')
     assert.equal(job.resume_count, 1)
-    const { attempts } = await api.get<{ attempts: { cause: string; from_step: number; number: number }[] }>(
+    const { attempts } = await api.get<{ attempts: { cause: string; from_step: number; attempt: number }[] }>(
       `/v1/train/jobs/${id}/attempts`,
     )
     assert.deepEqual(
-      attempts.map(({ number, cause }) => [number, cause]),
+      attempts.map(({ attempt, cause }) => [attempt, cause]),
       [
         [2, 'finished'],
         [1, 'killed'],

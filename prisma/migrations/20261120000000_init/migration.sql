@@ -178,7 +178,7 @@ CREATE TABLE "outbox_messages" (
     "generation" INTEGER NOT NULL,
     "payload" JSONB NOT NULL,
     "created_at" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "claimed_until" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "claimed_until" TIMESTAMPTZ(6) NOT NULL DEFAULT now(),
     "delivery_count" INTEGER NOT NULL DEFAULT 0,
     "last_error" TEXT,
     "delivered_at" TIMESTAMPTZ(6),

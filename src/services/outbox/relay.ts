@@ -54,8 +54,8 @@ export async function relayOutbox({
   }
 
   async function wait() {
-    const due = await database.outbox.nextDueAt()
-    const timeoutMs = due === null ? sweepMs : Math.min(Math.max(due.getTime() - Date.now(), 20), sweepMs)
+    const dueInMs = await database.outbox.dueInMs()
+    const timeoutMs = dueInMs === null ? sweepMs : Math.min(Math.max(dueInMs, 20), sweepMs)
     await notifications.next('outbox', { timeoutMs, signal })
   }
 }

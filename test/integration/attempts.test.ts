@@ -1,0 +1,143 @@
+// Slots and fences, on the real database: what keeps one job at one writer, and accounts from starving each other.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, suite, test } from 'node:test'
+import { makeApiKey, parseApiKey, sha256 } from '../../src/domain/identifiers.ts'
+import type { TrainingSpec } from '../../src/domain/training-job.ts'
+import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { connection } from '../support/stack.ts'
+
+suite('attempts', () => {
+  const database = connectDatabase(connection().databaseUrl, { poolSize: 4 })
+  after(() => database.close())
+
+  /** Runs in a transaction that is rolled back: the stack's own worker never sees these rows. */
+  async function sandbox(work: (tx: Repositories) => Promise<void>) {
+    const done = new Error('rolled back')
+    await assert.rejects(
+      database.transaction(async (tx) => {
+        await work(tx)
+        throw done
+      }),
+      done,
+    )
+  }
+
+  async function openAccount(tx: Repositories): Promise<string> {
+    const key = parseApiKey(makeApiKey())
+    assert.ok(key)
+    await tx.accounts.ensureWithApiKey({ name: 'slots', keyId: key.id, secretHash: key.secretHash })
+    return (await tx.accounts.findLiveApiKey(key.id))?.accountId ?? assert.fail('no account')
+  }
+
+  async function openJob(tx: Repositories, accountId: string) {
+    const id = randomUUID()
+    await tx.datasets.createVersion({ id, accountId, datasetId: id, version: 1, uploadKey: id })
+    const spec = {} as TrainingSpec
+    return tx.trainingJobs.create({
+      accountId,
+      apiKeyId: 'none',
+      datasetId: id,
+      datasetVersionId: id,
+      baseModel: 'm',
+      customModelName: null,
+      isPublic: false,
+      spec,
+      specHash: 'h',
+      resumeLimit: 1,
+    })
+  }
+
+  async function openAttempt(tx: Repositories, accountId: string, number = 1, jobId?: number) {
+    const job = jobId ?? (await openJob(tx, accountId)).id
+    const token = randomUUID()
+    const attempt = await tx.attempts.open({
+      id: randomUUID(),
+      jobId: job,
+      number,
+      generation: 1,
+      ordinal: number - 1,
+      accountId,
+      mode: 'train',
+      runName: `ft-${job}-a${number}`,
+      tokenHash: sha256(token),
+    })
+    return { ...attempt, tokenHash: sha256(token) }
+  }
+
+  test('free slots go to the account with the fewest running attempts, then to the oldest', () =>
+    sandbox(async (tx) => {
+      const [busy, idle] = [await openAccount(tx), await openAccount(tx)]
+      const ofBusy = [await openAttempt(tx, busy), await openAttempt(tx, busy), await openAttempt(tx, busy)]
+      const ofIdle = [await openAttempt(tx, idle)]
+      const granted = async () => {
+        const all = [...ofBusy, ...ofIdle]
+        const now = await Promise.all(all.map(({ jobId, number }) => tx.attempts.get({ jobId, number })))
+        return now.flatMap(({ grantedAt }, index) => (grantedAt ? [index] : []))
+      }
+      assert.equal(await tx.attempts.grantSlots(2), 2)
+      assert.deepEqual(await granted(), [0, 3])
+      assert.equal(await tx.attempts.grantSlots(2), 2)
+      await tx.attempts.release(
+        { jobId: ofBusy[0]?.jobId ?? 0, number: 1 },
+        { cause: 'finished', exitCode: 0, message: '' },
+      )
+      assert.equal(await tx.attempts.grantSlots(2), 1)
+      assert.deepEqual(await granted(), [0, 1, 3])
+    }))
+
+  test('a claim belongs to one process; a repeat of it gets the same answer', () =>
+    sandbox(async (tx) => {
+      const { tokenHash } = await openAttempt(tx, await openAccount(tx))
+      assert.equal((await tx.attempts.claim(tokenHash, 'one'))?.first, true)
+      assert.equal((await tx.attempts.claim(tokenHash, 'one'))?.first, false)
+      assert.equal(await tx.attempts.claim(tokenHash, 'two'), null)
+      assert.ok(await tx.attempts.holdUnfenced(tokenHash))
+    }))
+
+  test('a newer attempt, a release and a cancel each refuse the older one', () =>
+    sandbox(async (tx) => {
+      const account = await openAccount(tx)
+      const first = await openAttempt(tx, account)
+      await tx.attempts.claim(first.tokenHash, 'one')
+      const second = await openAttempt(tx, account, 2, first.jobId)
+      assert.equal(await tx.attempts.holdUnfenced(first.tokenHash), null)
+      assert.equal(await tx.attempts.claim(first.tokenHash, 'one'), null)
+      await tx.trainingJobs.requestCancel(second.jobId, 'test')
+      assert.equal(await tx.attempts.claim(second.tokenHash, 'one'), null)
+
+      const third = await openAttempt(tx, account)
+      await tx.attempts.claim(third.tokenHash, 'one')
+      await tx.attempts.release({ jobId: third.jobId, number: 1 }, { cause: 'killed', exitCode: 137, message: '' })
+      assert.equal(await tx.attempts.holdUnfenced(third.tokenHash), null)
+    }))
+
+  test('a job moves only along its table, and an accepted cancel leaves one way', () =>
+    sandbox(async (tx) => {
+      const { id: jobId } = await openJob(tx, await openAccount(tx))
+      const move = (to: 'QUEUED' | 'COMPLETED' | 'CANCELLED' | 'LOADING DATA', generation = 1) =>
+        tx.trainingJobs.move({ jobId, generation, to, reason: null, message: null, actor: 'test' })
+      assert.equal(await move('COMPLETED'), 'refused')
+      assert.equal(await move('QUEUED', 2), 'refused')
+      assert.equal(await move('QUEUED'), 'moved')
+      assert.equal(await move('QUEUED'), 'already')
+      assert.equal(await tx.trainingJobs.requestCancel(jobId, 'test'), true)
+      assert.equal(await tx.trainingJobs.requestCancel(jobId, 'test'), false)
+      assert.equal(await move('LOADING DATA'), 'cancelling')
+      assert.equal(await move('CANCELLED'), 'moved')
+    }))
+
+  test('messages of one workflow are handed out one at a time, in order', () =>
+    sandbox(async (tx) => {
+      const workflowId = `test-${randomUUID()}`
+      const ours = async () => (await tx.outbox.claim(1000)).filter((message) => message.workflowId === workflowId)
+      for (const attempt of [1, 2])
+        await tx.outbox.add({ workflowId, kind: 'phase', generation: 1, payload: { attempt, phase: 'LOADING DATA' } })
+      const [first, ...more] = await ours()
+      assert.ok(first?.kind === 'phase' && first.payload.attempt === 1 && more.length === 0)
+      assert.deepEqual(await ours(), [])
+      await tx.outbox.markDelivered(first.id)
+      const [second] = await ours()
+      assert.ok(second?.kind === 'phase' && second.payload.attempt === 2)
+    }))
+})
