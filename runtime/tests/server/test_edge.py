@@ -2,13 +2,14 @@
 
 import http.client
 import json
+import random
 import threading
 import time
 from dataclasses import replace
 
 import pytest
 from server.support.lora_files import prompts
-from server.support.running import MAX_BATCH, RunningServer
+from server.support.running import MAX_BATCH, TOKEN, RunningServer
 
 LONG = {"max_tokens": 600, "structured_outputs": {"regex": "[a-z ]{900}"}}
 
@@ -95,3 +96,33 @@ def test_rows_of_a_client_that_went_away_stop(tiny: RunningServer) -> None:
     connection.close()
     until(lambda: tiny.metrics.running_rows.value == 0 and tiny.metrics.waiting_rows.value == 0, within_s=2.0)
     assert tiny.client.complete("a")
+
+
+def test_answers_stay_right_while_others_join_fail_and_leave(tiny: RunningServer) -> None:
+    asked = prompts(24, seed=50)
+    expected = tiny.client.texts(asked, max_tokens=20)
+    wrong: list[str] = []
+
+    def disturb(number: int) -> None:
+        pick = random.Random(number)
+        for _ in range(6):
+            connection = http.client.HTTPConnection("127.0.0.1", tiny.client.port)
+            prompt = ["word " * pick.randint(0, 150)] * pick.randint(1, 8)
+            regex = pick.choice(["[a-z ]{900}", "a{1000000000}", r'\{"some forced key":(true|false)\}'])
+            body = {"model": "anneal-tiny", "prompt": prompt, "max_tokens": 99, "structured_outputs": {"regex": regex}}
+            connection.request("POST", "/v1/completions", json.dumps(body), {"Authorization": f"Bearer {TOKEN}"})
+            time.sleep(pick.random() / 5)
+            connection.close()
+
+    def ask(number: int) -> None:
+        for index in random.Random(number).sample(range(24), 8):
+            if tiny.client.texts(asked[index], max_tokens=20) != [expected[index]]:
+                wrong.append(asked[index])
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4) for work in (disturb, ask)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    until(lambda: tiny.metrics.running_rows.value == 0)
