@@ -15,8 +15,12 @@ export async function listen(app: RequestListener, { host, port }: { host: strin
     headersTimeout: 66_000,
     // For whole bodies of 64 MB over slow lines.
     requestTimeout: 300_000,
+    // Node itself would answer with an empty body.
+    requireHostHeader: false,
   })
   server.on('request', app)
+  // Expectations other than 100-continue: not worth a refusal.
+  server.on('checkExpectation', app)
   server.on('clientError', refuseUnreadable)
   server.listen(port, host)
   try {

@@ -19,7 +19,7 @@ const { id: keyId, secretHash } = parseApiKey(apiKey) ?? { id: '', secretHash: B
 type Stub = Record<string, unknown>
 
 /** What services are given in place of Postgres and the stores; anything a test did not put there throws, naming itself. */
-export function stubDependencies({ database = {}, storage = {}, inference = {} }: Record<string, Stub> = {}) {
+function stubDependencies({ database = {}, storage = {}, inference = {} }: Record<string, Stub> = {}) {
   const repositories: Stub = strict('database', {
     accounts: {
       findLiveApiKey: (id: string) => Promise.resolve(id === keyId ? { id, accountId, secretHash } : null),
@@ -98,7 +98,7 @@ export type Received = { status: number; headers: IncomingHttpHeaders; text: str
 
 /** A test says what it expects of an answer; the compiler cannot. */
 // oxlint-disable-next-line typescript/no-explicit-any
-export type Json = any
+type Json = any
 
 /** Sends exactly these bytes and headers, as no higher client would. */
 export function call(port: number, method: string, path: string, { headers = {}, key = apiKey, json, body }: Sent) {

@@ -1,34 +1,25 @@
 // Mounts route definitions on Express: who calls, what was sent, one verb, one answer.
 import express, { type Express, type Request, type Response } from 'express'
-import { randomUUID } from 'node:crypto'
-import { performance } from 'node:perf_hooks'
+import { createHash } from 'node:crypto'
 import type { z } from 'zod'
-import { sha256 } from '../../domain/identifiers.ts'
 import { invalidInput } from '../../domain/service-error.ts'
-import type { Log } from '../../log.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
-import type { Metrics } from './metrics.ts'
-import { HttpRefusal, problemOf, refusalOf } from './problem.ts'
-import { drain, parseJson, readBody } from './request-body.ts'
+import { beginRequest, locals, sendProblem, type ExchangeOptions } from './exchange.ts'
+import { HttpRefusal } from './problem.ts'
+import { parseJson, readBody } from './request-body.ts'
 import { gone, sendJson, streamJsonArray } from './respond.ts'
 import { pathsOf, type Access, type CallerOf, type Route } from './route.ts'
-import { securityHeaders } from './security-headers.ts'
 import { refuseBadText, validate } from './validation.ts'
 
-export type Authenticators = { [A in Access]?: (request: Request) => Promise<CallerOf[A]> | CallerOf[A] }
+type Authenticators = { [A in Access]?: (request: Request) => Promise<CallerOf[A]> | CallerOf[A] }
 
-export type EdgeOptions = {
-  edge: 'public' | 'internal'
+export type EdgeOptions = ExchangeOptions & {
   routes: readonly Route[]
   authenticators: Authenticators
   serviceName: string
-  log: Log
-  metrics: Metrics
   /** For what answers no JSON. */
   mountMore?: (app: Express) => void
 }
-
-type Locals = { requestId: string; route: string }
 
 const defaultBodyLimitBytes = 1024 * 1024
 
@@ -62,8 +53,6 @@ function answerTheRest(app: Express, options: EdgeOptions) {
   })
 }
 
-const locals = (response: Response) => response.locals as Locals
-
 const nothingHere = (request: Request) =>
   new HttpRefusal(404, 'not_found', `There is nothing at ${request.method} ${request.path}.`)
 
@@ -73,28 +62,6 @@ function refuseMethod(path: string, allowed: string) {
     throw new HttpRefusal(405, 'method_not_allowed', `${request.method} is not possible here; use ${allowed}.`, {
       Allow: allowed,
     })
-  }
-}
-
-function beginRequest({ edge, log, metrics }: EdgeOptions) {
-  const headers = securityHeaders()
-  return (request: Request, response: Response, next: () => void) => {
-    const startedAt = performance.now()
-    const given = request.headers['x-request-id']
-    const requestId = typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
-    response.locals = { requestId, route: 'unmatched' } satisfies Locals
-    response.setHeaders(headers)
-    response.setHeader('X-Request-Id', requestId)
-    response.once('close', () => {
-      const { route } = locals(response)
-      // As nginx counts a client that left early.
-      const status = response.writableFinished ? response.statusCode : 499
-      const method = route === 'unmatched' ? 'any' : request.method
-      const seconds = (performance.now() - startedAt) / 1000
-      metrics.observeRequest({ edge, method, route, status }, seconds)
-      log.debug({ requestId, method: request.method, route, status, durationMs: Math.round(seconds * 1000) }, 'request')
-    })
-    next()
   }
 }
 
@@ -165,19 +132,5 @@ function idempotencyOf(route: Route, request: Request, body: Buffer): Idempotenc
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalidInput('Idempotency-Key', 'The Idempotency-Key header must be 1 to 255 visible characters.')
   const where = `${route.method} ${route.path} ${JSON.stringify(request.params)}\n`
-  return { key, requestHash: sha256(Buffer.concat([Buffer.from(where), body])) }
-}
-
-async function sendProblem(error: unknown, request: Request, response: Response, { log }: EdgeOptions) {
-  const { requestId, route } = locals(response)
-  const refusal = refusalOf(error, request)
-  if (refusal.isOurs && !response.destroyed)
-    log.error({ err: error, requestId, route, status: refusal.status }, 'request failed')
-  if (response.headersSent || response.destroyed) return void response.destroy()
-  if (!(await drain(request))) response.setHeader('Connection', 'close')
-  if (response.destroyed) return
-  for (const [name, value] of Object.entries(refusal.headers)) response.setHeader(name, value)
-  const problem = problemOf(refusal, { path: request.path, requestId })
-  response.statusMessage = problem.title
-  sendJson(response, refusal.status, problem, 'application/problem+json')
+  return { key, requestHash: createHash('sha256').update(where).update(body).digest() }
 }

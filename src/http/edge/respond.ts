@@ -19,23 +19,17 @@ export function sendJson(
  * later ones cut the connection, so that no client takes half a list for the whole.
  */
 export async function streamJsonArray(response: ServerResponse, pages: AsyncIterable<unknown>) {
-  let isStarted = false
-  try {
-    for await (const page of pages) {
-      const items = (page as unknown[]).map((item) => JSON.stringify(item)).join(',')
-      if (!isStarted) startArray(response)
-      const isFlushed = response.write(isStarted ? `,${items}` : `[${items}`)
-      isStarted = true
-      if (!isFlushed) await once(response, 'drain', { signal: gone(response) })
-      if (response.destroyed) return
-    }
-  } catch (error) {
-    if (!isStarted) throw error
-    response.destroy()
-    throw error
+  let opening = '['
+  for await (const page of pages) {
+    if (opening === '[') startArray(response)
+    const items = (page as unknown[]).map((item) => JSON.stringify(item)).join(',')
+    const isFlushed = response.write(`${opening}${items}`)
+    opening = ','
+    if (!isFlushed) await once(response, 'drain', { signal: gone(response) })
+    if (response.destroyed) return
   }
-  if (!isStarted) startArray(response)
-  response.end(isStarted ? ']' : '[]')
+  if (opening === '[') startArray(response)
+  response.end(opening === '[' ? '[]' : ']')
 }
 
 function startArray(response: ServerResponse) {

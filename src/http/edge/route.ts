@@ -7,7 +7,7 @@ import type { Idempotency } from '../../services/idempotency.ts'
 export type CallerOf = { key: Ctx; pod: PodCtx; none: ServiceDependencies }
 export type Access = keyof CallerOf
 
-export type RouteRequest<A extends Access, P, Q, B> = {
+type RouteRequest<A extends Access, P, Q, B> = {
   caller: CallerOf[A]
   params: P
   query: Q
@@ -19,7 +19,7 @@ export type RouteRequest<A extends Access, P, Q, B> = {
 }
 
 /** What a handler may answer: a JSON value, or pages of a JSON array to be streamed. */
-export type Answer<R> = R | AsyncIterable<R>
+type Answer<R> = R | AsyncIterable<R>
 
 type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R> = {
   /** Unique; the operation id of the OpenAPI document. */

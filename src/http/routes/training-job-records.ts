@@ -4,7 +4,8 @@ import { listAttempts } from '../../services/list-attempts.ts'
 import { listJobEvents } from '../../services/list-job-events.ts'
 import { readJobLogs } from '../../services/read-job-logs.ts'
 import { defineRoute } from '../edge/route.ts'
-import { AttemptList, AttemptQuery, EventList, EventQuery, JobPath, Log, LogQuery } from '../schemas/training-job.ts'
+import { AttemptList, AttemptQuery, EventList, EventQuery, Log, LogQuery } from '../schemas/training-job-records.ts'
+import { JobPath } from '../schemas/training-job.ts'
 
 const defaultPageSize = 100
 const defaultLogBytes = 64 * 1024

@@ -40,7 +40,7 @@ function isRow(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   let level: object[] = [value]
   for (let depth = 0; depth < deepestRow; depth += 1) {
-    level = level.flatMap((each) => Object.values(each)).filter((each) => typeof each === 'object' && each !== null)
+    level = level.flatMap((each) => Object.values(each).filter((inner) => typeof inner === 'object' && inner !== null))
     if (level.length === 0) return true
   }
   return false

@@ -1,0 +1,55 @@
+// The frame around every request: its id, its headers, its measurement, and the problem it may end with.
+import type { Request, Response } from 'express'
+import { randomUUID } from 'node:crypto'
+import { performance } from 'node:perf_hooks'
+import type { Log } from '../../log.ts'
+import type { Metrics } from './metrics.ts'
+import { problemOf, refusalOf } from './problem.ts'
+import { drain } from './request-body.ts'
+import { sendJson } from './respond.ts'
+import { securityHeaders } from './security-headers.ts'
+
+export type ExchangeOptions = { edge: 'public' | 'internal'; log: Log; metrics: Metrics }
+
+type Locals = { requestId: string; route: string }
+
+export const locals = (response: Response) => response.locals as Locals
+
+export function beginRequest({ edge, log, metrics }: ExchangeOptions) {
+  const headers = securityHeaders()
+  return (request: Request, response: Response, next: () => void) => {
+    const startedAt = performance.now()
+    const given = request.headers['x-request-id']
+    const requestId = typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
+    response.locals = { requestId, route: 'unmatched' } satisfies Locals
+    response.setHeaders(headers)
+    response.setHeader('X-Request-Id', requestId)
+    response.once('close', () => {
+      const { route } = locals(response)
+      // As nginx counts a client that left early.
+      const status = response.writableFinished ? response.statusCode : 499
+      const method = route === 'unmatched' ? 'any' : request.method
+      const seconds = (performance.now() - startedAt) / 1000
+      metrics.observeRequest({ edge, method, route, status }, seconds)
+      log.debug({ requestId, method: request.method, route, status, durationMs: Math.round(seconds * 1000) }, 'request')
+    })
+    next()
+  }
+}
+
+export async function sendProblem(error: unknown, request: Request, response: Response, { log }: ExchangeOptions) {
+  const { requestId, route } = locals(response)
+  const refusal = refusalOf(error, request)
+  // Someone who left aborts his own work; that is no failure.
+  const level = refusal.status === 503 ? 'warn' : 'error'
+  if (refusal.isOurs && !response.destroyed)
+    log[level]({ err: error, requestId, route, status: refusal.status }, 'request failed')
+  // Half an answer is out: only a cut tells the client.
+  if (response.headersSent || response.destroyed) return void response.destroy()
+  if (!(await drain(request))) response.setHeader('Connection', 'close')
+  if (response.destroyed) return
+  for (const [name, value] of Object.entries(refusal.headers)) response.setHeader(name, value)
+  const problem = problemOf(refusal, { path: request.path, requestId })
+  response.statusMessage = problem.title
+  sendJson(response, refusal.status, problem, 'application/problem+json')
+}
