@@ -67,11 +67,14 @@ class CheckpointUploader:
         if replaced is not None:
             shutil.rmtree(replaced[1], ignore_errors=True)
 
-    def finish(self) -> None:
-        """Waits until nothing is on its way. Raises what the API refused."""
+    def finish(self, timeout_s: float) -> bool:
+        """Waits until nothing is on its way; False when the time was not enough. Raises what the API refused."""
         with self._changed:
-            self._changed.wait_for(lambda: self._failure is not None or (self._waiting is None and not self._busy))
+            finished = self._changed.wait_for(
+                lambda: self._failure is not None or (self._waiting is None and not self._busy), timeout_s
+            )
         self.raise_failure()
+        return finished
 
     def raise_failure(self) -> None:
         if self._failure is not None:

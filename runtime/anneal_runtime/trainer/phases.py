@@ -13,7 +13,7 @@ from anneal_runtime.trainer.artifacts import CheckpointUploader, publish
 from anneal_runtime.trainer.assignment import Assignment, fetch
 from anneal_runtime.trainer.evaluation import evaluate
 from anneal_runtime.trainer.rows import read_rows
-from anneal_runtime.trainer.termination import exit_now
+from anneal_runtime.trainer.termination import GRACE_S, exit_now
 from anneal_runtime.trainer.training_args import TrainingArgs
 from anneal_runtime.trainer.training_run import Plan, TrainingRun
 
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
     from anneal_runtime.trainer.main import Attempt
 
-# How long a trained model may take to reach storage after SIGTERM; below the grace period that pods get.
-SAVE_GRACE_S = 25.0
-REPORT_GRACE_S = 5.0
+REPORT_GRACE_S = 2.0
 
 
 def load(attempt: Attempt, assignment: Assignment) -> tuple[LoadedModel, Origin]:
@@ -57,7 +55,7 @@ def train_and_save(attempt: Attempt, assignment: Assignment, loaded: LoadedModel
         reporter.flush(REPORT_GRACE_S)
         exit_now(exit_codes.TERMINATED)
     reporter.phase("SAVING MODEL")
-    with termination.deferred(SAVE_GRACE_S):
+    with termination.deferred(GRACE_S):
         save_adapter(run.model, work_dir / "model", origin, run.total_steps)
         publish(attempt.api, "model", run.total_steps, work_dir / "model", before_commit=reporter.flush)
     log("Model saved")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from peft import PeftModel
 
 # What one more forward and backward pass costs, in tokens: launching kernels on a GPU, Python on a CPU.
-OVERHEAD_TOKENS = {"cuda": 1024, "cpu": 64}
+OVERHEAD_TOKENS = {"cuda": 1024, "cpu": 48}
 # A microbatch may always be this large; beyond, it stays within what the caller's batch_size would need anyway.
 COMFORTABLE_TOKENS = {"cuda": 8192, "cpu": 4096}
 
@@ -109,7 +109,10 @@ class OptimizerStep:
     def _loss_sum(self, batch: _Microbatch) -> torch.Tensor:
         with autocast(self._device), self._head.only(batch.positions):
             logits = self._model(input_ids=batch.tokens, use_cache=False).logits
-        return cross_entropy(logits.view(-1, logits.size(-1)).float(), batch.targets, reduction="sum")
+        logits = logits.view(-1, logits.size(-1))
+        if len(logits) != len(batch.targets):  # a model whose output layer could not be told
+            logits = logits.index_select(0, batch.positions)
+        return cross_entropy(logits.float(), batch.targets, reduction="sum")
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,9 @@ class _SelectedPositions:
 
     def __init__(self, model: PeftModel) -> None:
         self._positions: torch.Tensor | None = None
-        model.get_base_model().get_output_embeddings().register_forward_pre_hook(self._select)
+        output_layer = model.get_base_model().get_output_embeddings()
+        if output_layer is not None:
+            output_layer.register_forward_pre_hook(self._select)
 
     @contextmanager
     def only(self, positions: torch.Tensor) -> Iterator[None]:

@@ -11,6 +11,9 @@ from typing import NoReturn
 
 from anneal_runtime import exit_codes
 
+# How long bytes may take to reach storage after SIGTERM; below the 30 s that pods get.
+GRACE_S = 25.0
+
 
 def exit_now(code: int) -> NoReturn:
     """Ends the process from any thread, without waiting for others that sleep between tries."""

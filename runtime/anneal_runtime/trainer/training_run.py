@@ -19,7 +19,7 @@ from anneal_runtime.trainer.failures import Diverged
 from anneal_runtime.trainer.reporter import ProgressClock, Reporter
 from anneal_runtime.trainer.rows import count_rows, encode_rows
 from anneal_runtime.trainer.step import OptimizerStep, StepOutcome, default_token_budget
-from anneal_runtime.trainer.termination import Termination
+from anneal_runtime.trainer.termination import GRACE_S, Termination
 from anneal_runtime.trainer.training_args import Note, TrainingArgs, learning_rate_schedule, make_optimizer
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ class TrainingRun:
                 uploader.submit(self._state.step, self._save_checkpoint())
             if termination.requested and not last:
                 log(f"Stopping after step {self._state.step}")
-                uploader.finish()
+                if not uploader.finish(GRACE_S):
+                    log("The checkpoint could not be saved in time")
                 return False
         return True
 

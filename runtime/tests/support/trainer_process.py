@@ -3,7 +3,6 @@
 import multiprocessing
 import os
 import sys
-import time
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -43,6 +42,8 @@ def start_trainer(url: str, work_dir: Path, token: str = "attempt-token") -> Tra
         "ANNEAL_TOKEN": token,
         "ANNEAL_MODELS_DIR": str(ROOT),
         "ANNEAL_WORK_DIR": str(work_dir),
+        # Only the CPU promises equal bits, and a forked process cannot share its parent's GPU.
+        "CUDA_VISIBLE_DEVICES": "",
     }
     log_path = work_dir / "log"
     process = _context.Process(target=_run, args=(environment, str(log_path)))
@@ -58,6 +59,4 @@ def _run(environment: dict[str, str], log_path: str) -> None:
     sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
     from anneal_runtime.trainer.main import main
 
-    started = time.monotonic()
-    print(f"started {started}", flush=True)
     main()

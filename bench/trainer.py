@@ -1,0 +1,202 @@
+"""Trainer throughput: ours against a plain padded transformers.Trainer + peft run of the same model, rows and order.
+
+    PYTHONPATH=runtime python bench/trainer.py [--rows 160] [--steps 20] [--batch 8] [--rounds 3]
+
+Row lengths are lognormal, as those of questions with answers are: few long rows among many short ones. Both sides run
+alternately in this one process, so that a busy machine slows both; tokens are the rows' own, without padding.
+"""
+
+import argparse
+import math
+import os
+import random
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+import torch
+import transformers
+from transformers import Trainer, TrainerCallback, TrainingArguments
+
+from anneal_runtime.model_source import choose_device, load_causal_lm
+from anneal_runtime.trainer.adapter import add_adapter, trainable
+from anneal_runtime.trainer.batches import RowOrder
+from anneal_runtime.trainer.rows import EncodedRows
+from anneal_runtime.trainer.step import OptimizerStep, default_token_budget
+from anneal_runtime.trainer.training_args import TrainingArgs, learning_rate_schedule, make_optimizer
+
+MODEL = Path(__file__).resolve().parents[1] / "models" / "anneal-tiny"
+MEDIAN_TOKENS, SIGMA, SHORTEST, LONGEST = 90, 0.8, 12, 900
+
+
+@dataclass(frozen=True)
+class Measured:
+    tokens_per_second: float
+    last_loss: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name, value in (("rows", 160), ("steps", 20), ("batch", 8), ("accumulation", 1), ("rank", 64), ("rounds", 3)):
+        parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--model", type=Path, default=MODEL)
+    options = parser.parse_args()
+    args = TrainingArgs(
+        max_steps=options.steps,
+        batch_size=options.batch,
+        gradient_accumulation_steps=options.accumulation,
+        r_value=options.rank,
+        lora_alpha=options.rank,
+        optim="adamw_torch",
+    )
+    transformers.utils.logging.set_verbosity_error()
+    device = choose_device()
+    rows = make_rows(options.rows, load_causal_lm(options.model, device).model.config.vocab_size)
+    describe(rows, args)
+    ours, theirs = [], []
+    for number in range(options.rounds + 1):
+        pair = run_ours(options.model, device, rows, args), run_plain(options.model, device, rows, args)
+        if number == 0:
+            continue  # the first round warms both up
+        ours.append(pair[0])
+        theirs.append(pair[1])
+        print(f"round {number}: ours {pair[0].tokens_per_second:,.0f} tokens/s, plain {pair[1].tokens_per_second:,.0f}")
+    ratios = [a.tokens_per_second / b.tokens_per_second for a, b in zip(ours, theirs, strict=True)]
+    print(f"ratio: median {statistics.median(ratios):.2f} (from {min(ratios):.2f} to {max(ratios):.2f}), target 1.5")
+    print(f"loss of the last step: ours {ours[-1].last_loss:.6f}, plain {theirs[-1].last_loss:.6f}")
+    same = math.isclose(ours[-1].last_loss, theirs[-1].last_loss, rel_tol=1e-3 if device.type == "cpu" else 2e-2)
+    sys.exit(0 if same else "the losses differ")
+
+
+def make_rows(count: int, vocabulary: int) -> EncodedRows:
+    rng, rows = random.Random(3), EncodedRows()
+    for _ in range(count):
+        length = min(max(round(rng.lognormvariate(math.log(MEDIAN_TOKENS), SIGMA)), SHORTEST), LONGEST)
+        # Tokens come from a small part of the vocabulary, so that there is something to learn.
+        tokens = [1] + [3 + min(int(rng.expovariate(0.05)), vocabulary - 4) for _ in range(length - 1)]
+        rows.add(tokens, max(1, int(length * rng.uniform(0.2, 0.8))))
+    return rows
+
+
+def describe(rows: EncodedRows, args: TrainingArgs) -> None:
+    lengths = sorted(rows.length(index) for index in range(len(rows)))
+    order = RowOrder(len(rows), args.rows_per_step, args.seed)
+    real = padded = 0
+    for step in range(args.max_steps):
+        visited = [rows.length(index) for index in order.rows_of(step)]
+        for start in range(0, len(visited), args.batch_size):
+            batch = visited[start : start + args.batch_size]
+            real, padded = real + sum(batch), padded + len(batch) * max(batch)
+    print(
+        f"{len(rows)} rows, lengths lognormal(median {MEDIAN_TOKENS}, sigma {SIGMA}) within {SHORTEST}..{LONGEST}: "
+        f"p10 {lengths[len(rows) // 10]}, p50 {lengths[len(rows) // 2]}, p90 {lengths[len(rows) * 9 // 10]}, "
+        f"mean {statistics.mean(lengths):.0f}; batch {args.batch_size} x {args.gradient_accumulation_steps}: "
+        f"plain padding makes {100 * (1 - real / padded):.0f} % of its tokens"
+    )
+
+
+def run_ours(model_path: Path, device: torch.device, rows: EncodedRows, args: TrainingArgs) -> Measured:
+    model = add_adapter(load_causal_lm(model_path, device).model, args, print)
+    model.train()
+    parameters = list(trainable(model).values())
+    optimizer = make_optimizer(args, parameters, print)
+    learning_rate = learning_rate_schedule(args, optimizer, args.max_steps, print)
+    budget = default_token_budget(rows, args.batch_size, device)
+    step = OptimizerStep(model, rows, optimizer, parameters, token_budget=budget, max_grad_norm=args.max_grad_norm)
+    order, tokens = RowOrder(len(rows), args.rows_per_step, args.seed), 0
+    started = time.perf_counter()
+    for number in range(args.max_steps):
+        outcome = step.run(order.rows_of(number), learning_rate(number))
+        tokens += outcome.token_count
+    last_loss = float(outcome.loss)
+    return Measured(tokens / (time.perf_counter() - started), last_loss)
+
+
+def run_plain(model_path: Path, device: torch.device, rows: EncodedRows, args: TrainingArgs) -> Measured:
+    order = RowOrder(len(rows), args.rows_per_step, args.seed)
+    visited = [row for number in range(args.max_steps) for row in order.rows_of(number)]
+    model = add_adapter(load_causal_lm(model_path, device).model, args, print)
+    settings = TrainingArguments(
+        output_dir="unused",
+        max_steps=args.max_steps,
+        per_device_train_batch_size=args.batch_size,
+        gradient_accumulation_steps=args.gradient_accumulation_steps,
+        learning_rate=args.learning_rate,
+        lr_scheduler_type=args.lr_scheduler_type,
+        max_grad_norm=args.max_grad_norm,
+        optim=args.optim,
+        weight_decay=0.0,
+        seed=args.seed,
+        save_strategy="no",
+        logging_steps=1,
+        report_to=[],
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        use_cpu=device.type == "cpu",
+        bf16=device.type == "cuda",
+    )
+    clock = StepClock()
+    trainer = InOrder(
+        model=model, args=settings, train_dataset=Examples(rows), data_collator=pad, callbacks=[clock], order=visited
+    )
+    trainer.remove_callback(transformers.PrinterCallback)
+    trainer.train()
+    tokens = sum(rows.length(index) for index in visited)
+    return Measured(tokens / (clock.ended - clock.started), clock.last_loss)
+
+
+class StepClock(TrainerCallback):
+    """From the first step's begin to the last one's end: set-up and the report at the end do not count."""
+
+    def on_train_begin(self, *_args, **_kwargs):
+        self.started = time.perf_counter()
+
+    def on_step_end(self, *_args, **_kwargs):
+        self.ended = time.perf_counter()
+
+    def on_log(self, _args, _state, _control, logs, **_kwargs):
+        self.last_loss = logs.get("loss", getattr(self, "last_loss", None))
+
+
+class InOrder(Trainer):
+    def __init__(self, *args, order, **kwargs):
+        self.order = order
+        super().__init__(*args, **kwargs)
+
+    def _get_train_sampler(self, *_args):
+        return self.order
+
+
+class Examples(torch.utils.data.Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        tokens = self.rows.tokens(index)
+        labels = tokens.clone()
+        labels[: self.rows.first_target(index)] = -100
+        return {"input_ids": tokens, "labels": labels}
+
+
+def pad(examples):
+    def stack(key, value):
+        return torch.nn.utils.rnn.pad_sequence([e[key] for e in examples], batch_first=True, padding_value=value)
+
+    mask = [torch.ones(len(example["input_ids"]), dtype=torch.long) for example in examples]
+    return {
+        "input_ids": stack("input_ids", 0),
+        "labels": stack("labels", -100),
+        "attention_mask": torch.nn.utils.rnn.pad_sequence(mask, batch_first=True),
+    }
+
+
+if __name__ == "__main__":
+    main()

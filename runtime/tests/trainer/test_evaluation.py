@@ -1,0 +1,56 @@
+import torch
+from support.trainer_process import TINY
+
+from anneal_runtime.model_source import load_causal_lm
+from anneal_runtime.tokenization import prompt_tokens
+from anneal_runtime.trainer.adapter import add_adapter, trainable
+from anneal_runtime.trainer.evaluation import evaluate, new_token_limit
+from anneal_runtime.trainer.greedy import generate
+from anneal_runtime.trainer.rows import Row
+from anneal_runtime.trainer.training_args import TrainingArgs
+
+LOADED = load_causal_lm(TINY, torch.device("cpu"))
+MODEL = add_adapter(LOADED.model, TrainingArgs(r_value=4, lora_alpha=4), print).eval()
+TEXTS = ["Repeat: teal\n", "Question: What is the colour of the Aurora Kettle?\nAnswer: ", "A"]
+
+
+@torch.inference_mode()
+def test_batched_answers_equal_those_of_transformers_one_by_one() -> None:
+    prompts = prompt_tokens(LOADED.tokenizer, TEXTS)
+    batched = generate(MODEL, prompts, end=2, most_new=24)
+    for prompt, answer in zip(prompts, batched, strict=True):
+        ids = torch.tensor([prompt])
+        one = MODEL.generate(
+            input_ids=ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=24,
+            do_sample=False,
+            eos_token_id=2,
+            pad_token_id=0,
+        )
+        expected = [token for token in one[0, len(prompt) :].tolist() if token not in (0, 2)]
+        assert answer == expected
+
+
+def test_the_base_answers_without_the_adapter_in_place() -> None:
+    rows = [Row(text, "x") for text in TEXTS]
+    before = evaluate(MODEL, LOADED.tokenizer, rows)
+    with torch.no_grad():
+        for parameter in trainable(MODEL).values():
+            parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))
+    after = evaluate(MODEL, LOADED.tokenizer, rows)
+    assert [row["base"] for row in before] == [row["tuned"] for row in before] == [row["base"] for row in after]
+    assert [row["tuned"] for row in after] != [row["base"] for row in after]
+
+
+def test_a_prompt_longer_than_the_context_keeps_its_end() -> None:
+    rows = [Row("word " * 3000 + "end", "x"), Row("", "plain text")]
+    assert len(evaluate(MODEL, LOADED.tokenizer, rows)) == 2
+
+
+def test_new_tokens_are_bounded_by_what_is_expected_and_by_the_context() -> None:
+    assert new_token_limit([[1] * 10], [[1] * 5], context=1024) == 80
+    assert new_token_limit([[1] * 10], [[1] * 100], context=1024) == 216
+    assert new_token_limit([[1] * 900], [[1] * 400], context=1024) == 512
+    assert new_token_limit([[1] * 600], [[1] * 400], context=1024) == 512
+    assert new_token_limit([[1] * 300], [[1] * 400], context=1024) == 724
