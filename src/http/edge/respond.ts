@@ -19,13 +19,14 @@ export function sendJson(
  * later ones cut the connection, so that no client takes half a list for the whole.
  */
 export async function streamJsonArray(response: ServerResponse, pages: AsyncIterable<unknown>) {
+  const clientGone = gone(response)
   let opening = '['
   for await (const page of pages) {
     if (opening === '[') startArray(response)
     const items = (page as unknown[]).map((item) => JSON.stringify(item)).join(',')
     const isFlushed = response.write(`${opening}${items}`)
     opening = ','
-    if (!isFlushed) await once(response, 'drain', { signal: gone(response) })
+    if (!isFlushed) await once(response, 'drain', { signal: clientGone })
     if (response.destroyed) return
   }
   if (opening === '[') startArray(response)
