@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { root } from '../../tools/paths.mjs'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { parseOutputType } from '../../src/domain/output-type.ts'
@@ -154,10 +155,11 @@ describe('inference on the real model server', { timeout: 120_000 }, () => {
   it('answers every prompt though the server is killed in the middle and comes back elsewhere', async () => {
     const prompts = Array.from({ length: 300 }, (_, at) => `Question ${at}: `)
     const sampling = { ...greedy, maxTokens: 60 }
-    const asked = ask(prompts, { sampling })
-    setTimeout(() => void engines[0]?.stop('SIGKILL'), 700)
-    servers.set({ baseModel: tiny.name, generation: 1, state: 'ready', endpoint: engines[0]?.endpoint ?? null })
-    await new Promise((resolve) => setTimeout(resolve, 1500))
+    let isAnswered = false
+    const asked = ask(prompts, { sampling }).finally(() => (isAnswered = true))
+    await sleep(500)
+    await engines[0]?.stop('SIGKILL')
+    assert.ok(!isAnswered, 'the kill must come in the middle')
     engines[0] = await startEngine(tiny, servers, 2)
     const { outputs } = await asked
     assert.equal(outputs.filter((output) => typeof output['output'] === 'string').length, 300)
