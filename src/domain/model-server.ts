@@ -2,7 +2,7 @@
 import type { AttemptCause } from './attempt-outcome.ts'
 
 /** Why a server ended: as for a trainer, or that it never became ready. */
-export type ModelServerCause = AttemptCause | 'not_ready'
+type ModelServerCause = AttemptCause | 'not_ready'
 
 export type ModelServerEnd = {
   cause: ModelServerCause
@@ -16,7 +16,7 @@ const failuresAllowed = 5
 /** Trying again at once meets the same. */
 const lastingCauses: readonly ModelServerCause[] = ['model_unavailable', 'unsupported_runtime']
 
-export type Restart = { next: 'restart'; failures: number; backOffMs: number } | { next: 'give_up' }
+type Restart = { next: 'restart'; failures: number; backOffMs: number } | { next: 'give_up' }
 
 /**
  * @param failures ends in a row, before this one, of servers that did not last

@@ -7,7 +7,7 @@ import { naming } from './input-errors.ts'
 import { onServer, type Servers, type Target } from './on-server.ts'
 
 /** Null: the default. `seed` null: another answer each time, where the temperature is not 0. */
-export type Sampling = {
+type Sampling = {
   maxTokens: number | null
   temperature: number | null
   topP: number | null

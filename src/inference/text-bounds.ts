@@ -5,7 +5,7 @@ import { characterBytes, mostDigits, stringFieldCount, structureBytes, type Limi
 /** `isCertain`: the longest possible answer fits. Else it may run out of tokens, and is then asked for again, shorter. */
 export type Bound = Limits & { maxTokens: number; isCertain: boolean }
 
-export type Room = { contextLength: number; promptTokens: number }
+type Room = { contextLength: number; promptTokens: number }
 
 /** What a token usually holds. */
 const charactersPerToken = 4

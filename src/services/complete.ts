@@ -7,7 +7,7 @@ import { resolveModel } from './resolve-model.ts'
  * Null is the default: at most 256 tokens of text, temperature 0 (the likeliest answer, the same each time), top_p 1.
  * For typed answers `maxTokens` bounds their texts, and `stop` is not used: either would leave them open.
  */
-export type CompleteInput = {
+type CompleteInput = {
   modelName: string
   prompts: string[]
   outputType: OutputType | null
