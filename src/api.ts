@@ -15,7 +15,6 @@ import { listenToNotifications } from './repositories/notifications.ts'
 import type { ServiceDependencies } from './services/context.ts'
 import { createStorage } from './storage/storage.ts'
 
-const host = '127.0.0.1'
 /** Under the 10 seconds after which a supervisor stops asking politely. */
 const closeTimeoutMs = 8000
 const bootstrapTimeoutMs = 60_000
@@ -34,8 +33,8 @@ async function main() {
   const metrics = createMetrics()
   const publicApp = createPublicApp({ deps, serviceName: config.serviceName, version: packageJson.version, metrics })
   const servers = [
-    await listen(createInternalApp({ deps, metrics }), { host, port: config.internalPort }),
-    await listen(publicApp, { host, port: config.port }),
+    await listen(createInternalApp({ deps, metrics }), { host: config.bindHost, port: config.internalPort }),
+    await listen(publicApp, { host: config.bindHost, port: config.port }),
   ]
   log.info({ port: config.port, internalPort: config.internalPort }, 'listening')
 

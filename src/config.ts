@@ -16,6 +16,7 @@ const Environment = z.object({
   S3_BUCKET: z.string().default('anneal'),
   S3_ACCESS_KEY: z.string().min(1),
   S3_SECRET_KEY: z.string().min(1),
+  ANNEAL_BIND_HOST: z.string().min(1).default('127.0.0.1'),
   ANNEAL_PORT: port.default(8080),
   ANNEAL_INTERNAL_PORT: port.default(8081),
   /** Where pods find the internal API. */
@@ -80,6 +81,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       accessKey: env.S3_ACCESS_KEY,
       secretKey: env.S3_SECRET_KEY,
     },
+    bindHost: env.ANNEAL_BIND_HOST,
     port: env.ANNEAL_PORT,
     internalPort: env.ANNEAL_INTERNAL_PORT,
     internalUrl: env.ANNEAL_INTERNAL_URL,

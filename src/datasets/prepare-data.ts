@@ -9,7 +9,7 @@ import { readDataset } from './read-dataset.ts'
 import { createEvaluationSelection, fingerprint } from './select-evaluation-rows.ts'
 
 /** The data cannot be trained on; the message names the first bad rows. */
-export class DatasetInvalidError extends Error {
+class DatasetInvalidError extends Error {
   override name = 'DatasetInvalidError'
 }
 

@@ -10,7 +10,7 @@ import { splitJsonArray, splitLines, type TextPiece } from './split-text.ts'
 export type RawRow = { line: number; value: unknown } | { line: number; problem: string }
 
 /** A row beyond this is refused: it would have to fit into memory whole. */
-export const rowLimitCharacters = 16 * 1024 * 1024
+const rowLimitCharacters = 16 * 1024 * 1024
 
 /** Constant memory: a row at a time. Rejects when the stream itself fails; unreadable rows are yielded as problems. */
 export async function* readDataset(file: Readable): AsyncGenerator<RawRow> {

@@ -6,7 +6,7 @@ import type { Database } from '../repositories/database.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Inference } from '../inference/inference.ts'
 
-export type ServiceSettings = {
+type ServiceSettings = {
   secret: string
   resumeLimit: number
   maxGpus: number

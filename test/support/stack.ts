@@ -13,7 +13,7 @@ export const connection = (): Connection =>
   JSON.parse(readFileSync(join(home, 'connection.json'), 'utf8')) as Connection
 export const runFolder = (name: string) => join(home, 'runs', name)
 
-export type Step = {
+type Step = {
   step: number
   loss: number
   learning_rate: number
@@ -36,7 +36,7 @@ export type Job = {
   is_public: boolean
   history: string
 }
-export type Answer<T> = { status: number; body: T; headers: Headers }
+type Answer<T> = { status: number; body: T; headers: Headers }
 
 export type Api = Awaited<ReturnType<typeof openAccount>>
 

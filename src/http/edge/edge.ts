@@ -97,6 +97,7 @@ async function callRoute(route: Route, { authenticators }: EdgeOptions, request:
     query,
     body,
     idempotency,
+    setHeader: (name, value) => response.setHeader(name, value),
     get signal() {
       return (signal ??= gone(response))
     },

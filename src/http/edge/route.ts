@@ -16,6 +16,8 @@ type RouteRequest<A extends Access, P, Q, B> = {
   idempotency: Idempotency
   /** Aborts when the client has gone before its answer. */
   signal: AbortSignal
+  /** Of the answer, beside the usual ones. */
+  setHeader: (name: string, value: string) => void
 }
 
 /** What a handler may answer: a JSON value, or pages of a JSON array to be streamed. */

@@ -1,9 +1,10 @@
+import type { z } from 'zod'
 import { wireTime } from '../../domain/timestamps.ts'
 import type { TrainingJob } from '../../domain/training-job.ts'
 import { cancelTrainingJob } from '../../services/cancel-training-job.ts'
 import { getEvaluation } from '../../services/get-evaluation.ts'
 import { getTrainingJob } from '../../services/get-training-job.ts'
-import { listTrainingJobs } from '../../services/list-training-jobs.ts'
+import { encodeJobCursor, listTrainingJobs } from '../../services/list-training-jobs.ts'
 import { resumeTrainingJob } from '../../services/resume-training-job.ts'
 import { defineRoute } from '../edge/route.ts'
 import {
@@ -22,11 +23,18 @@ export const trainingJobRoutes = [
     name: 'list_training_jobs',
     method: 'get',
     path: '/v1/train/jobs',
-    summary: 'The training jobs of the account, newest first',
+    summary: 'The training jobs of the account, newest first; with a limit, the Link header names the next page',
     access: 'key',
     query: JobListQuery,
     response: JobList,
-    handle: ({ caller: ctx, query }) => summaries(listTrainingJobs({ ctx, input: query })),
+    async handle({ caller: ctx, query, setHeader }) {
+      const pages = listTrainingJobs({ ctx, input: query })
+      if (query.limit === undefined) return summaries(pages)
+      const jobs = (await Array.fromAsync(pages)).flat()
+      const last = jobs.at(-1)
+      if (last && jobs.length === query.limit) setHeader('Link', linkToNext(query, last.id))
+      return jobs.map(summaryOf)
+    },
   }),
   defineRoute({
     name: 'get_training_job',
@@ -98,6 +106,16 @@ export const trainingJobRoutes = [
     },
   }),
 ]
+
+/** The next page as RFC 8288 says, with the cursor in it. */
+function linkToNext({ limit, status }: z.output<typeof JobListQuery>, lastJobId: number): string {
+  const query = new URLSearchParams({
+    limit: String(limit),
+    ...(status && { status }),
+    after: encodeJobCursor(lastJobId),
+  })
+  return `</v1/train/jobs?${query.toString()}>; rel="next"`
+}
 
 async function* summaries(pages: AsyncIterable<TrainingJob[]>): AsyncGenerator<JobSummary[]> {
   for await (const page of pages) yield page.map(summaryOf)

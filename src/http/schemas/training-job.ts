@@ -22,7 +22,7 @@ export const JobPath = z.object({
 
 export const JobListQuery = z.object({
   limit: queryInt({ min: 1, max: 1000 }).optional().describe('The whole list when absent'),
-  after: queryText().optional().describe('The opaque cursor of the last job already seen'),
+  after: queryText().optional().describe('The opaque cursor that the Link header of the page before gave'),
   status: queryText()
     .transform((text, ctx) => {
       const status = parseStatus(text)

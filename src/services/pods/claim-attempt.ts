@@ -9,7 +9,6 @@ import { fenced } from './fenced-write.ts'
 const supportedRuntime = /^0\.1\.\d+/
 
 export type ClaimInput = { claimId: string; runtimeVersion: string; hostname: string; device: string }
-export type ClaimAnswer = Awaited<ReturnType<typeof claimAttempt>>
 
 /** @throws ServiceError attempt_fenced, invalid_token, unsupported_runtime */
 export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimInput }) {

@@ -1,0 +1,62 @@
+// Job tax: accepted → COMPLETED, minus the same trainer run by hand on the same rows. In turn, so that a drift hits both.
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { toolPaths } from '../tools/paths.mjs'
+import { createClient, median, startStack } from './stack.ts'
+
+const rounds = 3
+const pollMs = 10
+const rowsFile = 'models/samples/products.jsonl'
+
+const stack = await startStack()
+const call = createClient(stack.connection)
+const rows = readFileSync(rowsFile, 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as unknown)
+const finetune_args = {
+  max_steps: 100,
+  learning_rate: 0.002,
+  optim: 'adamw_torch',
+  batch_size: 20,
+  gradient_accumulation_steps: 1,
+  warmup_steps: 10,
+}
+
+async function runJob(): Promise<number> {
+  const { job_id } = await call<{ job_id: string }>('POST', '/v1/train', {
+    model_name: stack.connection.baseModel,
+    data: rows,
+    finetune_args,
+  })
+  const acceptedAt = performance.now()
+  for (;;) {
+    const { status } = await call<{ status: string }>('GET', `/v1/train/jobs/${job_id}`)
+    if (status === 'COMPLETED') return performance.now() - acceptedAt
+    if (status === 'FAILED') throw new Error(`job ${job_id} failed`)
+    await sleep(pollMs)
+  }
+}
+
+/** The trainer's own process, from its start to its exit. */
+const runByHand = () =>
+  Number(
+    execFileSync(toolPaths().python, ['bench/trainer_by_hand.py', rowsFile, JSON.stringify(finetune_args)], {
+      encoding: 'utf8',
+    }),
+  )
+
+const jobs: number[] = []
+const byHand: number[] = []
+for (let round = 0; round < rounds; round++) {
+  jobs.push(await runJob())
+  byHand.push(runByHand() * 1000)
+}
+const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`
+console.log(`job       median ${seconds(median(jobs))} of ${jobs.map(seconds).join(', ')}`)
+console.log(`by hand   median ${seconds(median(byHand))} of ${byHand.map(seconds).join(', ')}`)
+console.log(
+  `job tax   ${seconds(median(jobs) - median(byHand))} (allowed: 3 s); ratio ${(median(jobs) / median(byHand)).toFixed(2)}`,
+)
+await stack.stop()

@@ -1,0 +1,36 @@
+// `npm run bench`: each measures ours against a peer in the same run and prints the ratio. Nothing here is a test.
+import { spawnSync } from 'node:child_process'
+import { root, toolPaths } from '../tools/paths.mjs'
+
+const benches: Record<string, { says: string; command: string[] }> = {
+  start: { says: '`npm start` until ready, everything cached', command: [process.execPath, 'bench/start.ts'] },
+  submit: {
+    says: 'POST /v1/train against a Postgres commit and an empty Express route',
+    command: [process.execPath, 'bench/submit.ts'],
+  },
+  'job-tax': {
+    says: 'accepted → COMPLETED against the trainer run by hand',
+    command: [process.execPath, 'bench/job-tax.ts'],
+  },
+  trainer: {
+    says: 'tokens/s of the trainer against transformers Trainer + peft',
+    command: [toolPaths().python, 'bench/trainer.py'],
+  },
+}
+
+const asked = process.argv.slice(2)
+const unknown = asked.find((name) => !Object.hasOwn(benches, name))
+if (unknown !== undefined) {
+  const list = Object.entries(benches).map(([name, { says }]) => `  ${name.padEnd(8)} ${says}`)
+  console.log(['npm run bench -- [NAME ...]', ...list].join('\n'))
+  process.exit(unknown === '--help' ? 0 : 2)
+}
+
+for (const [name, { says, command }] of Object.entries(benches)) {
+  if (asked.length > 0 && !asked.includes(name)) continue
+  console.log(`\n== ${name}: ${says}`)
+  const [program = '', ...args] = command
+  const env = { ...process.env, PYTHONPATH: `${root}/runtime`, OMP_NUM_THREADS: '1', OMP_WAIT_POLICY: 'passive' }
+  const { status } = spawnSync(program, args, { cwd: root, env, stdio: 'inherit' })
+  if (status !== 0) process.exitCode = 1
+}

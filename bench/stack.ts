@@ -1,0 +1,59 @@
+// A stack of its own for one measurement, gone afterwards.
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Connection } from '../src/embedded/connection.ts'
+import { root } from '../tools/paths.mjs'
+
+export type BenchStack = {
+  connection: Connection
+  readyMs: number
+  stop: (options?: { keep: boolean }) => Promise<void>
+}
+
+export const makeHome = () => mkdtempSync(join(tmpdir(), 'anneal-bench-'))
+
+/** Model servers are not warmed: they would compete for the cores that are measured. */
+export async function startStack(home = makeHome()): Promise<BenchStack> {
+  const startedAt = performance.now()
+  const env = { ...process.env, ANNEAL_WARM_MODELS: '0', ANNEAL_SLOTS: '1', LOG_LEVEL: 'warn' }
+  const child = spawn(process.execPath, ['src/cli.ts', 'start', '--home', home, '--port', '0'], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => chunk.toString().includes('Ready in') && resolve())
+    void exited.then(() => reject(new Error('the stack ended')))
+  })
+  return {
+    connection: JSON.parse(readFileSync(join(home, 'connection.json'), 'utf8')) as Connection,
+    readyMs: performance.now() - startedAt,
+    async stop({ keep } = { keep: false }) {
+      child.kill('SIGTERM')
+      await exited
+      if (!keep) rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+export function createClient({ apiUrl, apiKey }: Connection) {
+  return async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const response = await fetch(apiUrl + path, {
+      method,
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+    return (await response.json()) as T
+  }
+}
+
+export const median = (values: number[]) => quantile(values, 0.5)
+
+export function quantile(values: number[], q: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN
+}
