@@ -1,4 +1,4 @@
-"""Runs the trainer on a file of rows, with no service around it, and prints its seconds: trainer_by_hand.py ROWS ARGS_JSON"""
+"""Runs the trainer on a file of rows, without the service, and prints its seconds: trainer_by_hand.py ROWS ARGS_JSON"""
 
 import json
 import os
@@ -18,7 +18,13 @@ fake = FakeAnneal(assignment={}).start()
 assign(fake, rows, evaluation=rows[:10], save_steps=60, r_value=64, lora_alpha=64, **json.loads(sys.argv[2]))
 with tempfile.TemporaryDirectory() as work_dir:
     pod = {"ANNEAL_INTERNAL_URL": fake.url, "ANNEAL_TOKEN": fake.token, "ANNEAL_MODELS_DIR": str(root)}
-    environment = {**os.environ, **pod, "ANNEAL_WORK_DIR": work_dir, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
+    environment = {
+        **os.environ,
+        **pod,
+        "ANNEAL_WORK_DIR": work_dir,
+        "OMP_NUM_THREADS": "1",
+        "OMP_WAIT_POLICY": "passive",
+    }
     started = time.perf_counter()
     subprocess.run([sys.executable, "-m", "anneal_runtime.trainer"], env=environment, check=True, stdout=sys.stderr)
     print(time.perf_counter() - started)

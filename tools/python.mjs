@@ -3,11 +3,14 @@ import { spawnSync } from 'node:child_process'
 import { delimiter } from 'node:path'
 import { runtimeDir, toolPaths } from './paths.mjs'
 
+// The Python outside of runtime/ keeps the same rules.
+const sources = ['.', '../src', '../bench']
+
 const commands = {
   verify: [
-    ['ruff', 'format', '--check', '.'],
-    ['ruff', 'check', '.'],
-    ['mypy', '.'],
+    ['ruff', 'format', '--check', '--config', 'pyproject.toml', ...sources],
+    ['ruff', 'check', '--config', 'pyproject.toml', ...sources],
+    ['mypy'],
   ],
   test: [['pytest', ...process.argv.slice(3)]],
 }
