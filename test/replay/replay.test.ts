@@ -1,5 +1,5 @@
 // Recorded histories of every path still replay: a change of a workflow that would strand running jobs fails here.
-// Record new ones with test/support/record-history.ts.
+// record.ts records them.
 import { Worker } from '@temporalio/worker'
 import { DeterminismViolationError } from '@temporalio/workflow'
 import assert from 'node:assert/strict'

@@ -1,0 +1,62 @@
+// Records the histories that replay.test.ts replays, from a running stack:
+//   ANNEAL_TEST_HOME=DIR node test/replay/record.ts
+// Add to them when a workflow gains a path; keep the old ones: they stand for the jobs that run while a deploy happens.
+import { Client, Connection } from '@temporalio/client'
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pidOf } from '../support/processes.ts'
+import { sampleRows, shortRun } from '../support/rows.ts'
+import { connection, eventually, openAccount } from '../support/stack.ts'
+
+const folder = join(import.meta.dirname, 'histories')
+mkdirSync(folder, { recursive: true })
+const temporal = await Connection.connect({ address: connection().temporalAddress })
+const client = new Client({ connection: temporal })
+const api = await openAccount()
+const train = () => api.train({ data: sampleRows, finetune_args: shortRun })
+const trained = (id: number, step: number) => api.until(id, ({ history }) => history.includes(`"step":${step}`))
+const killTrainer = (id: number, attempt: number) =>
+  process.kill(pidOf(`ft-${id}-a${attempt}`) ?? assert.fail('it has no trainer'), 'SIGKILL')
+
+async function record(name: string, id: number) {
+  const handle = client.workflow.getHandle(`fine-tune-${id}`)
+  await eventually(async () => (await handle.describe()).status.name !== 'RUNNING')
+  const history = await handle.fetchHistory()
+  writeFileSync(join(folder, `${name}.json`), `${historyToJSON(history)}\n`)
+  console.log(`${name}: ${history.events?.length} events`)
+}
+
+const completed = await train()
+await api.untilStatus(completed, 'COMPLETED')
+await record('completed', completed)
+
+const cancelled = await train()
+await trained(cancelled, 20)
+await api.post(`/v1/train/jobs/${cancelled}/cancel`)
+await api.untilStatus(cancelled, 'CANCELLED')
+await record('cancelled', cancelled)
+await api.post(`/v1/train/jobs/${cancelled}/resume`)
+await api.untilStatus(cancelled, 'COMPLETED')
+await record('resumed', cancelled)
+
+const killed = await train()
+await trained(killed, 10)
+killTrainer(killed, 1)
+await trained(killed, 40)
+killTrainer(killed, 2)
+await api.untilStatus(killed, 'COMPLETED')
+await record('killed-twice', killed)
+
+const native = await train()
+await api.untilStatus(native, 'TRAINING MODEL')
+await client.workflow.getHandle(`fine-tune-${native}`).cancel()
+await api.untilStatus(native, 'CANCELLED')
+await record('cancelled-in-temporal', native)
+
+const broken = await api.train({ upload_file_path: await api.upload('broken', 'not a data set') })
+await api.until(broken, ({ status }) => status === 'FAILED')
+await record('data-error', broken)
+
+await temporal.close()
