@@ -45,13 +45,17 @@ async function setUp(todo) {
   // They need nothing of each other, and each waits for the network most of the time.
   const results = await Promise.allSettled(
     todo.map(async (name) => {
-      const found = await steps[name].setUp()
-      if (found) writeAtomically(recordPath, JSON.stringify({ ...readRecord(), [name]: found }, null, 2))
+      try {
+        const found = await steps[name].setUp()
+        if (found) writeAtomically(recordPath, JSON.stringify({ ...readRecord(), [name]: found }, null, 2))
+      } catch (error) {
+        // At once: the others may take minutes yet. What they finish is not done again.
+        report(error)
+        throw error
+      }
     }),
   )
-  const failures = results.filter(({ status }) => status === 'rejected')
-  for (const { reason } of failures) report(reason)
-  if (failures.length > 0) return 1
+  if (results.some(({ status }) => status === 'rejected')) return 1
   console.log(`Set-up done in ${duration(performance.now() - startedAt)}.`)
   return 0
 }

@@ -34,7 +34,13 @@ export async function setUpPython() {
 }
 
 async function install(uv, python, dir) {
-  const options = { cwd: root, needs, hint: networkHint }
+  const options = {
+    // Companies put their own authority into the system's store; uv would look into its own only. Older ones know the second name.
+    env: { UV_SYSTEM_CERTS: '1', UV_NATIVE_TLS: '1', ...process.env },
+    cwd: root,
+    needs,
+    hint: networkHint,
+  }
   // Relocatable, because the folder gets its final name only when it is whole.
   await runCommand(
     'python',
