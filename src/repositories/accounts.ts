@@ -1,3 +1,4 @@
+import { scopes } from '../domain/scopes.ts'
 import type { Connection } from './database.ts'
 
 export type ApiKeyRecord = { id: string; accountId: string; secretHash: Uint8Array }
@@ -15,7 +16,12 @@ export const createAccountRepository = (db: Connection) => ({
   async ensureWithApiKey({ name, keyId, secretHash }: { name: string; keyId: string; secretHash: Uint8Array }) {
     if (await db.apiKey.findUnique({ where: { id: keyId }, select: { id: true } })) return
     await db.account.create({
-      data: { name, apiKeys: { create: { id: keyId, name: 'first key', secretHash: Uint8Array.from(secretHash) } } },
+      data: {
+        name,
+        apiKeys: {
+          create: { id: keyId, name: 'first key', secretHash: Uint8Array.from(secretHash), scopes: [...scopes] },
+        },
+      },
     })
   },
 })
