@@ -25,12 +25,14 @@ const knownArgs = {
   r_value: count(1024),
   lora_alpha: positive.max(65_536),
   lora_dropout: z.number().min(0).lt(1),
-  target_modules: z.union([z.string().min(1).max(200), z.array(z.string().min(1).max(200)).min(1).max(64)]),
+  target_modules: z.union([z.string().min(1).max(200), z.array(z.string().min(1).max(200)).min(1).max(64)], {
+    error: 'must be a string or a list of strings',
+  }),
 }
 
 const optionalArgs = Object.fromEntries(Object.entries(knownArgs).map(([key, schema]) => [key, schema.nullish()]))
 
-export const FinetuneArgs = z.looseObject(
+export const FinetuneArgs = z.object(
   optionalArgs as { [K in keyof typeof knownArgs]: z.ZodOptional<z.ZodNullable<(typeof knownArgs)[K]>> },
 )
 export type FinetuneArgs = z.infer<typeof FinetuneArgs>
@@ -90,9 +92,5 @@ export function resolveTrainingArgs(
   return { args, notes }
 }
 
-function present(requested: FinetuneArgs): RecommendedArgs {
-  const known = Object.keys(knownArgs)
-  return Object.fromEntries(
-    Object.entries(requested).filter(([key, value]) => known.includes(key) && value !== null && value !== undefined),
-  )
-}
+const present = (requested: FinetuneArgs): RecommendedArgs =>
+  Object.fromEntries(Object.entries(requested).filter(([, value]) => value !== null && value !== undefined))

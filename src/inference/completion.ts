@@ -1,7 +1,9 @@
 // Prompts in, answers out: exactly as many, in order, or one error.
 import type { OutputType } from '../domain/output-type.ts'
 import { generate, type GenerationInput } from './generation.ts'
+import { promptTooLong } from './input-errors.ts'
 import type { Servers } from './on-server.ts'
+import { mostTextCharacters } from './text-bounds.ts'
 import { completeTyped, type Completions } from './typed-completion.ts'
 
 export type CompletionInput = GenerationInput & {
@@ -15,6 +17,8 @@ const defaultMaxTokens = 256
 /** Untyped outputs are `{output}`. */
 export async function complete(servers: Servers, input: CompletionInput): Promise<Completions> {
   const { outputType, prompts, sampling, baseModel } = input
+  const tooLong = prompts.findIndex((prompt) => prompt.length > mostTextCharacters(baseModel.contextLength))
+  if (tooLong >= 0) throw promptTooLong(baseModel, tooLong)
   if (outputType) return completeTyped(servers, { ...input, outputType })
   const maxTokens = Math.min(sampling.maxTokens ?? defaultMaxTokens, baseModel.contextLength)
   const rows = prompts.map((prompt, index) => ({ index, prompt }))

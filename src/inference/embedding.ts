@@ -4,6 +4,7 @@ import { runConcurrently, splitIntoChunks } from './chunks.ts'
 import { requestEmbeddings } from './engine-client.ts'
 import { naming } from './input-errors.ts'
 import { onServer, type Servers } from './on-server.ts'
+import { mostTextCharacters } from './text-bounds.ts'
 
 export type EmbeddingInput = {
   baseModel: CatalogueEntry
@@ -17,7 +18,12 @@ const chunkSize = 256
 /** @returns a normalised vector of finite numbers for each text, in order */
 export async function embed(servers: Servers, input: EmbeddingInput): Promise<number[][]> {
   const { baseModel, adapter, texts, signal } = input
-  const rows = texts.map((text, index) => ({ index, text }))
+  // The engine reads the context's tokens of a text and no more; `toWellFormed` mends a pair that the cut went through.
+  const longest = mostTextCharacters(baseModel.contextLength)
+  const rows = texts.map((text, index) => ({
+    index,
+    text: text.length > longest ? text.slice(0, longest).toWellFormed() : text,
+  }))
   const vectors: number[][] = []
   await runConcurrently(
     splitIntoChunks(rows, chunkSize, ({ text }) => text.length),

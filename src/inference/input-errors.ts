@@ -19,6 +19,7 @@ export async function naming<T>(
     const row = rows.length === 1 ? rows[0] : error.index === null ? undefined : rows[error.index]
     if (error.param && row && ['prompt', 'input'].includes(error.param)) throw promptTooLong(baseModel, row.index)
     const word = callersWords[error.param ?? '']
+    if (word === 'output_type') throw invalidInput(word, tooComplex(baseModel))
     if (word) throw invalidInput(word, error.message)
     throw error
   }
@@ -29,6 +30,15 @@ export const promptTooLong = ({ name, contextLength }: CatalogueEntry, index: nu
     `prompt.${index}`,
     `The prompt at position ${index} is too long: ${name} takes ${contextLength} tokens for a prompt and its answer.`,
   )
+
+export const answerTooLong = ({ name, contextLength }: CatalogueEntry, index: number) =>
+  invalidInput(
+    `prompt.${index}`,
+    `The prompt at position ${index} and an answer of this output_type do not fit together into the ${contextLength} tokens of ${name}.`,
+  )
+
+const tooComplex = ({ name }: CatalogueEntry) =>
+  `output_type is too complex for ${name}: use fewer fields, or shorter names and lists of values.`
 
 /** @throws ServiceError invalid_input naming the first text with half of a surrogate pair, which no engine can read */
 export function assertWellFormed(texts: readonly string[]) {

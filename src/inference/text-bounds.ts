@@ -17,6 +17,10 @@ const comfortableCharacters = 64
 const fewCharacters = 8
 const hopefulDigits = 8
 
+// No tokenizer has longer tokens. What is too long by this measure need not keep an engine busy with counting, for minutes.
+const longestTokenCharacters = 256
+export const mostTextCharacters = (contextLength: number) => contextLength * longestTokenCharacters
+
 /** An upper bound: a token has at least a byte, and some models begin with one or two of their own. */
 export const mostPromptTokens = (prompt: string) => Buffer.byteLength(prompt) + 2
 

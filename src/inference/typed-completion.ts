@@ -4,7 +4,7 @@ import type { OutputType } from '../domain/output-type.ts'
 import { runConcurrently } from './chunks.ts'
 import { countTokens } from './engine-client.ts'
 import { generate, type GenerationInput, type Row, type RowGroup } from './generation.ts'
-import { promptTooLong } from './input-errors.ts'
+import { answerTooLong } from './input-errors.ts'
 import { onServer, type Servers } from './on-server.ts'
 import {
   allowedCharacters,
@@ -61,7 +61,7 @@ async function boundRows(servers: Servers, input: TypedInput): Promise<BoundedRo
       countTokens(endpoint, { model, prompt }, signal),
     )
     const bound = tightBound(outputType, allowed, { contextLength, promptTokens })
-    if (!bound) throw promptTooLong(baseModel, index)
+    if (!bound) throw answerTooLong(baseModel, index)
     rows.push({ index, prompt, bound })
   })
   return rows
@@ -80,7 +80,7 @@ function groupRows(outputType: OutputType, rows: readonly BoundedRow[]): RowGrou
 
 function unfinished({ baseModel }: TypedInput, rows: readonly BoundedRow[]): Error {
   const hopeless = rows.find(({ bound }) => !bound.isCertain)
-  if (hopeless) return promptTooLong(baseModel, hopeless.index)
+  if (hopeless) return answerTooLong(baseModel, hopeless.index)
   const indexes = rows.slice(0, 5).map(({ index }) => index)
   return new Error(`${baseModel.name} gave answers that its grammar forbids, to the prompts at ${indexes.join(', ')}.`)
 }

@@ -120,6 +120,14 @@ test('lone surrogates are 400, NUL is a character like others', async () => {
   assert.equal((await send('\\ud83d\\ude00 \\u0000')).status, 200)
 })
 
+test('NUL in the name of a model is 400: names are looked up', async () => {
+  for (const { status, json } of [
+    await complete({ prompt: 'a', model_name: 'a\0' }),
+    await embed({ prompt: 'a', model_name: 'a\0' }),
+  ])
+    assert.deepEqual([status, json.detail], [400, 'model_name must not contain NUL characters.'])
+})
+
 test('an unknown model is 404 naming it, 594 to an old client', async () => {
   for (const path of ['/v1/completions', '/v1/embedding']) {
     const json = { prompt: 'a', model_name: 'nope' }

@@ -249,6 +249,35 @@ test('NUL and broken Unicode are refused wherever they would be stored', async (
   }
 })
 
+test('what is ignored may hold anything', async () => {
+  const body =
+    '{"model_name": "none", "finetune_args": {"other": "\\u0000"}, "peft_args": {"a": "\\ud800"}, "more": "\\u0000"}'
+  const received = await edge.call('POST', '/v1/train', { body, headers: { 'content-type': 'application/json' } })
+  assertProblem(received, { status: 404, code: 'model_not_found' })
+})
+
+test('a field has one problem, the one that helps', async () => {
+  const details: [object, string][] = [
+    [{ max_steps: -1e308 }, 'finetune_args.max_steps must be at least 1.'],
+    [{ max_steps: 1e308 }, 'finetune_args.max_steps must be at most 10000000.'],
+    [{ optim: [] }, 'finetune_args.optim must be a string.'],
+    [{ optim: '' }, 'finetune_args.optim must not be empty.'],
+    [{ target_modules: 5 }, 'finetune_args.target_modules must be a string or a list of strings.'],
+  ]
+  for (const [args, detail] of details) {
+    const { json } = await edge.call('POST', '/v1/train', { json: { model_name: 'tiny', finetune_args: args } })
+    assert.equal(json.detail, detail)
+  }
+})
+
+test('a sentence shows only the beginning of what was sent', async () => {
+  for (const path of [`/v1/train/jobs/${'a'.repeat(5000)}`, `/${'a'.repeat(5000)}`]) {
+    const { status, json } = await edge.call('GET', path)
+    assert.equal(status, 404)
+    assert.ok(json.detail.length < 200)
+  }
+})
+
 test('rows nested without end are refused before anything recurses into them', async () => {
   const body = `{"model_name": "tiny", "data": [{"input": ${'['.repeat(200_000)}${']'.repeat(200_000)}}]}`
   const received = await edge.call('POST', '/v1/train', { body, headers: { 'content-type': 'application/json' } })

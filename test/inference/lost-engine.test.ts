@@ -96,6 +96,30 @@ describe('an engine that fails', () => {
     await assert.rejects(ask(servers, ['bad', 'worse']), { code: 'invalid_input', message: /position 1 is too long/ })
     engine.close()
   })
+
+  it('is not asked about what no context can hold', async () => {
+    const endless = 'a'.repeat(1_000_000)
+    const engine = await startStubEngine(echo)
+    const servers = createFakeServers()
+    serve(servers, engine.endpoint)
+    for (const outputType of [null, { n: 'int' }])
+      await assert.rejects(ask(servers, ['good', endless], { outputType }), { message: /position 1 is too long/ })
+    assert.equal(engine.requests.length, 0)
+    engine.close()
+  })
+
+  it('does not explain its grammars to callers', async () => {
+    const engine = await startStubEngine(
+      refuseWith(400, { message: 'The regex is long.', param: 'structured_outputs' }),
+    )
+    const servers = createFakeServers()
+    serve(servers, engine.endpoint)
+    await assert.rejects(ask(servers, ['a'], { outputType: { n: 'int' } }), {
+      code: 'invalid_input',
+      message: /^output_type is too complex/,
+    })
+    engine.close()
+  })
 })
 
 describe('a typed answer that does not hold', () => {

@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
 import { beginRequest, locals, sendProblem, type ExchangeOptions } from './exchange.ts'
-import { HttpRefusal } from './problem.ts'
+import { HttpRefusal, shortened } from './problem.ts'
 import { parseJson, readBody } from './request-body.ts'
 import { gone, sendJson, streamJsonArray } from './respond.ts'
 import { pathsOf, type Access, type CallerOf, type Route } from './route.ts'
@@ -54,7 +54,7 @@ function answerTheRest(app: Express, options: EdgeOptions) {
 }
 
 const nothingHere = (request: Request) =>
-  new HttpRefusal(404, 'not_found', `There is nothing at ${request.method} ${request.path}.`)
+  new HttpRefusal(404, 'not_found', `There is nothing at ${request.method} ${shortened(request.path)}.`)
 
 function refuseMethod(path: string, allowed: string) {
   return (request: Request, response: Response) => {

@@ -41,6 +41,11 @@ const legacyModelNotFound = 594
 
 const defaultRetryAfterSeconds = 5
 
+const longestShown = 100
+
+/** What a caller sent, for a sentence to be read. */
+export const shortened = (text: string) => (text.length > longestShown ? `${text.slice(0, longestShown)}…` : text)
+
 /** A refusal that only HTTP knows. */
 export class HttpRefusal extends Error {
   readonly status: number

@@ -11,7 +11,17 @@ const mostIssues = 100
 export function validate<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   const parsed = schema.safeParse(value, { error: phraseOf })
   if (parsed.success) return parsed.data
-  throw refuse(parsed.error.issues.slice(0, mostIssues).map(({ path, message }) => issueAt(pathText(path), message)))
+  throw refuse(onePerField(parsed.error.issues).slice(0, mostIssues))
+}
+
+/** zod also reports the size of what has the wrong type, and the bounds of safe integers before a field's own. */
+function onePerField(issues: readonly z.core.$ZodIssue[]): InputIssue[] {
+  const byPath = new Map<string, { code: string; issue: InputIssue }>()
+  for (const { code, path, message } of issues) {
+    const field = pathText(path)
+    if (byPath.get(field)?.code !== 'invalid_type') byPath.set(field, { code, issue: issueAt(field, message) })
+  }
+  return [...byPath.values()].map(({ issue }) => issue)
 }
 
 /**
@@ -92,6 +102,7 @@ function phraseOf(issue: z.core.$ZodRawIssue): string {
 }
 
 function sizePhrase(origin: string, bound: string): string {
+  if (bound === 'at least 1' && ['string', 'array', 'set'].includes(origin)) return 'must not be empty'
   if (origin === 'string') return `must have ${bound} characters`
   if (origin === 'array' || origin === 'set') return `must have ${bound} items`
   return `must be ${bound}`

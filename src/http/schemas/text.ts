@@ -1,6 +1,11 @@
 import { z } from 'zod'
 
-export const ModelName = z.string().min(1).max(256).describe('A base model, one of its aliases, or a tuned model')
+export const ModelName = z
+  .string()
+  .min(1)
+  .max(256)
+  .refine((name) => !name.includes('\0'), 'must not contain NUL characters')
+  .describe('A base model, one of its aliases, or a tuned model')
 
 /** As many as one request may carry. */
 const mostPrompts = 10_000

@@ -26,7 +26,7 @@ export const TrainRequest = named(
     custom_model_name: z.string().max(256).nullish(),
     train_type: z.string().max(256).nullish().describe('Accepted and ignored'),
     enable_peft: z.boolean().nullish().describe('Accepted and ignored'),
-    peft_args: z.looseObject({}).nullish().describe('Accepted and ignored'),
+    peft_args: z.object({}).nullish().describe('Accepted and ignored'),
   }),
 )
 

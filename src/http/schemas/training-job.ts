@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { parseStatus, trainingJobStatuses } from '../../domain/training-job-status.ts'
 import { jobNotFound } from '../../services/get-training-job.ts'
+import { shortened } from '../edge/problem.ts'
 import { named } from '../edge/named-schemas.ts'
 import { queryInt, queryText } from '../edge/params.ts'
 
@@ -14,7 +15,7 @@ export const JobPath = z.object({
     .string()
     .transform((text) => {
       const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0
-      if (id === 0 || id > largestJobId) throw jobNotFound(text)
+      if (id === 0 || id > largestJobId) throw jobNotFound(shortened(text))
       return id
     })
     .meta({ type: 'integer', minimum: 1, maximum: largestJobId }),
