@@ -7,7 +7,7 @@ import type { Idempotency } from '../../services/idempotency.ts'
 import { beginRequest, locals, sendProblem, type ExchangeOptions } from './exchange.ts'
 import { HttpRefusal, shortened } from './problem.ts'
 import { parseJson, readBody } from './request-body.ts'
-import { gone, sendJson, streamJsonArray } from './respond.ts'
+import { gone, JsonText, sendJson, sendJsonText, streamJsonArray } from './respond.ts'
 import { pathsOf, type Access, type CallerOf, type Route } from './route.ts'
 import { refuseBadText, validate } from './validation.ts'
 
@@ -70,7 +70,8 @@ function serve(route: Route, options: EdgeOptions) {
     locals(response).route = route.path
     try {
       const answer = await callRoute(route, options, request, response)
-      if (isPages(answer)) await streamJsonArray(response, answer)
+      if (answer instanceof JsonText) await sendJsonText(response, answer)
+      else if (isPages(answer)) await streamJsonArray(response, answer)
       else sendJson(response, 200, answer)
     } catch (error) {
       await sendProblem(error, request, response, options)
@@ -96,6 +97,7 @@ async function callRoute(route: Route, { authenticators }: EdgeOptions, request:
     params,
     query,
     body,
+    headers: request.headers,
     idempotency,
     setHeader: (name, value) => response.setHeader(name, value),
     get signal() {

@@ -1,5 +1,16 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
+/** JSON that is there as text: sent as it is, in pieces. */
+export class JsonText {
+  readonly pieces: AsyncIterable<string | Buffer>
+
+  constructor(pieces: AsyncIterable<string | Buffer>) {
+    this.pieces = pieces
+  }
+}
 
 export function sendJson(
   response: ServerResponse,
@@ -22,18 +33,27 @@ export async function streamJsonArray(response: ServerResponse, pages: AsyncIter
   const clientGone = gone(response)
   let opening = '['
   for await (const page of pages) {
-    if (opening === '[') startArray(response)
+    if (opening === '[') startJson(response)
     const items = (page as unknown[]).map((item) => JSON.stringify(item)).join(',')
     const isFlushed = response.write(`${opening}${items}`)
     opening = ','
     if (!isFlushed) await once(response, 'drain', { signal: clientGone })
     if (response.destroyed) return
   }
-  if (opening === '[') startArray(response)
+  if (opening === '[') startJson(response)
   response.end(opening === '[' ? '[]' : ']')
 }
 
-function startArray(response: ServerResponse) {
+/** At the client's pace; as with arrays, a failure after the first piece cuts the connection. */
+export async function sendJsonText(response: ServerResponse, { pieces }: JsonText) {
+  const rest = pieces[Symbol.asyncIterator]()
+  const first = await rest.next()
+  startJson(response)
+  if (!first.done) response.write(first.value)
+  await pipeline(Readable.from({ [Symbol.asyncIterator]: () => rest }, { objectMode: true }), response)
+}
+
+function startJson(response: ServerResponse) {
   response.statusCode = 200
   response.setHeader('Content-Type', 'application/json; charset=utf-8')
 }

@@ -1,7 +1,9 @@
 // One definition per route: the Express mount, the OpenAPI document and the 405 table are all derived from it.
+import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
 import type { Ctx, PodCtx, ServiceDependencies } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
+import type { JsonText } from './respond.ts'
 
 /** Who may call, and what the handler gets for it. */
 export type CallerOf = { key: Ctx; pod: PodCtx; none: ServiceDependencies }
@@ -12,6 +14,7 @@ type RouteRequest<A extends Access, P, Q, B> = {
   params: P
   query: Q
   body: B
+  headers: IncomingHttpHeaders
   /** Null when the client sent no Idempotency-Key. */
   idempotency: Idempotency
   /** Aborts when the client has gone before its answer. */
@@ -20,8 +23,8 @@ type RouteRequest<A extends Access, P, Q, B> = {
   setHeader: (name: string, value: string) => void
 }
 
-/** What a handler may answer: a JSON value, or pages of a JSON array to be streamed. */
-type Answer<R> = R | AsyncIterable<R>
+/** What a handler may answer: a JSON value, pages of a JSON array to be streamed, or JSON that is text already. */
+type Answer<R> = R | AsyncIterable<R> | JsonText
 
 type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R> = {
   /** Unique; the operation id of the OpenAPI document. */
