@@ -11,6 +11,8 @@ export type ServiceErrorCode =
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'idempotency_mismatch'
+  | 'rate_limited'
+  | 'quota_exceeded'
   | 'unavailable'
   | 'attempt_fenced'
   | 'server_fenced'
@@ -20,7 +22,7 @@ export type ServiceErrorCode =
 export class ServiceError extends Error {
   readonly code: ServiceErrorCode
   readonly issues: InputIssue[]
-  /** Seconds after which a repeat may succeed; only with `unavailable`. */
+  /** Seconds after which a repeat may succeed; with `unavailable`, `rate_limited` and `quota_exceeded`. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(

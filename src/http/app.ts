@@ -1,6 +1,6 @@
 // The public edge: what users and their clients see.
 import type { Express } from 'express'
-import { authenticate } from '../services/authenticate.ts'
+import { createAuthenticate, requireScope } from '../services/authenticate.ts'
 import type { ServiceDependencies } from '../services/context.ts'
 import { createEdge } from './edge/edge.ts'
 import type { Metrics } from './edge/metrics.ts'
@@ -16,6 +16,7 @@ import { trainingJobRoutes } from './routes/training-jobs.ts'
 export type PublicAppOptions = { deps: ServiceDependencies; serviceName: string; version: string; metrics: Metrics }
 
 export function createPublicApp({ deps, serviceName, version, metrics }: PublicAppOptions): Express {
+  const authenticate = createAuthenticate(deps)
   const routes = [
     ...completionRoutes,
     ...embeddingRoutes,
@@ -31,7 +32,11 @@ export function createPublicApp({ deps, serviceName, version, metrics }: PublicA
     routes: [...routes, ...selfDescription(routes, { version, serviceName })],
     authenticators: {
       none: () => deps,
-      key: async ({ headers }) => ({ deps, ...(await authenticate({ deps, authorization: headers.authorization })) }),
+      key: async ({ route, request, origin }) => {
+        const key = await authenticate(request.headers.authorization)
+        if (route.scope) requireScope(key, route.scope)
+        return { deps, accountId: key.accountId, apiKeyId: key.id, origin }
+      },
     },
     serviceName,
     log: deps.log,

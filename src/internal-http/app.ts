@@ -16,7 +16,7 @@ export function createInternalApp({ deps, metrics }: { deps: ServiceDependencies
   return createEdge({
     edge: 'internal',
     routes: [...attemptRoutes, ...artifactRoutes, ...serverRoutes, ...healthRoutes],
-    authenticators: { none: () => deps, pod: (request) => podOf(deps, request) },
+    authenticators: { none: () => deps, pod: ({ request }) => podOf(deps, request) },
     serviceName: 'svc',
     log: deps.log,
     metrics,

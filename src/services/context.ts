@@ -23,8 +23,11 @@ export type ServiceDependencies = {
   log: Log
 }
 
+/** Where a request came from, for the audit trail. */
+export type Origin = { requestId: string; address: string }
+
 /** A request of a user: every read and write is scoped to `accountId`. */
-export type Ctx = { deps: ServiceDependencies; accountId: string; apiKeyId: string }
+export type Ctx = { deps: ServiceDependencies; accountId: string; apiKeyId: string; origin: Origin }
 
 /** A request of a pod; `tokenHash` names its attempt or its model server. */
 export type PodCtx = { deps: ServiceDependencies; tokenHash: Uint8Array }

@@ -18,6 +18,8 @@ const expected: Record<ServiceErrorCode, number> = {
   unsupported_media_type: 415,
   idempotency_mismatch: 422,
   unsupported_runtime: 426,
+  rate_limited: 429,
+  quota_exceeded: 429,
   unavailable: 503,
 }
 
@@ -43,7 +45,8 @@ test('unavailable always says when to come back', () => {
     refusalOf(new ServiceError('unavailable', 'Cold.', { retryAfterSeconds: 9 }), plain).headers['Retry-After'],
     '9',
   )
-  assert.ok(Number(refusalOf(new ServiceError('unavailable', 'Cold.'), plain).headers['Retry-After']) > 0)
+  for (const code of ['unavailable', 'rate_limited', 'quota_exceeded'] as const)
+    assert.ok(Number(refusalOf(new ServiceError(code, 'Cold.'), plain).headers['Retry-After']) > 0)
 })
 
 const outages = {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
+import { scopes } from '../../src/domain/scopes.ts'
 import { createPublicApp } from '../../src/http/app.ts'
 import { createMetrics } from '../../src/http/edge/metrics.ts'
 import { closeGracefully, listen } from '../../src/http/server.ts'
@@ -16,13 +17,15 @@ export const accountId = '11111111-1111-4111-8111-111111111111'
 export const apiKey = makeApiKey()
 const { id: keyId, secretHash } = parseApiKey(apiKey) ?? { id: '', secretHash: Buffer.alloc(0) }
 
+const fullKey = { scopes, expiresAt: null, lastUsedAt: new Date() }
+
 type Stub = Record<string, unknown>
 
 /** What services are given in place of Postgres and the stores; anything a test did not put there throws, naming itself. */
 function stubDependencies({ database = {}, storage = {}, inference = {} }: Record<string, Stub> = {}) {
   const repositories: Stub = strict('database', {
     accounts: {
-      findLiveApiKey: (id: string) => Promise.resolve(id === keyId ? { id, accountId, secretHash } : null),
+      findLiveApiKey: (id: string) => Promise.resolve(id === keyId ? { id, accountId, secretHash, ...fullKey } : null),
     },
     transaction: (work: (tx: Stub) => unknown) => work(repositories),
     ...database,

@@ -246,7 +246,15 @@ test('another account sees none of it', async () => {
   const edge = await startPublic({
     database: {
       accounts: {
-        findLiveApiKey: (id: string) => Promise.resolve({ id, accountId: 'other', secretHash: secretHashOf(apiKey) }),
+        findLiveApiKey: (id: string) =>
+          Promise.resolve({
+            id,
+            accountId: 'other',
+            secretHash: secretHashOf(apiKey),
+            scopes: ['read'],
+            expiresAt: null,
+            lastUsedAt: new Date(),
+          }),
       },
       trainingJobs: { find },
     },

@@ -3,6 +3,7 @@ import express, { type Express, type Request, type Response } from 'express'
 import { createHash } from 'node:crypto'
 import type { z } from 'zod'
 import { invalidInput } from '../../domain/service-error.ts'
+import type { Origin } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
 import { beginRequest, locals, sendProblem, type ExchangeOptions } from './exchange.ts'
 import { HttpRefusal, shortened } from './problem.ts'
@@ -11,7 +12,10 @@ import { gone, JsonText, sendJson, sendJsonText, streamJsonArray } from './respo
 import { pathsOf, type Access, type CallerOf, type Route } from './route.ts'
 import { refuseBadText, validate } from './validation.ts'
 
-type Authenticators = { [A in Access]?: (request: Request) => Promise<CallerOf[A]> | CallerOf[A] }
+type Authenticators = { [A in Access]?: (call: Call) => Promise<CallerOf[A]> | CallerOf[A] }
+
+/** What an authenticator may look at. */
+export type Call = { route: Route; request: Request; response: Response; origin: Origin }
 
 export type EdgeOptions = ExchangeOptions & {
   routes: readonly Route[]
@@ -85,7 +89,8 @@ const isPages = (answer: unknown): answer is AsyncIterable<unknown> =>
 async function callRoute(route: Route, { authenticators }: EdgeOptions, request: Request, response: Response) {
   const authenticate = authenticators[route.access]
   if (!authenticate) throw new Error(`no authenticator for ${route.access}`)
-  const caller = await authenticate(request)
+  const origin = { requestId: locals(response).requestId, address: request.ip ?? '' }
+  const caller = await authenticate({ route, request, response, origin })
   const params = route.params && parseParams(route.params, request)
   const query = route.query && validate(route.query, request.query)
   const bytes = route.method === 'get' ? null : await readBody(request, route.bodyLimitBytes ?? defaultBodyLimitBytes)

@@ -25,7 +25,13 @@ export function openApiDocument(
     paths,
     components: {
       schemas: componentSchemas(),
-      securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
+      securitySchemes: {
+        key: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key. The role of an operation is the scope that the key must have.',
+        },
+      },
     },
   }
 }
@@ -37,7 +43,7 @@ function operation(route: Route, operationId: string, isAlias: boolean): Json {
   return {
     operationId,
     summary: isAlias ? `${route.summary} (the same as ${route.path.replaceAll(/:(\w+)/g, '{$1}')})` : route.summary,
-    security: route.access === 'none' ? [] : [{ key: [] }],
+    security: route.access === 'none' ? [] : [{ key: route.scope ? [route.scope] : [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body ? { requestBody: { required: true, content: content('application/json', route.body) } } : {}),
     responses: {

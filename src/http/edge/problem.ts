@@ -33,8 +33,13 @@ const statuses = {
   unsupported_media_type: 415,
   idempotency_mismatch: 422,
   unsupported_runtime: 426,
+  rate_limited: 429,
+  quota_exceeded: 429,
   unavailable: 503,
 } as const satisfies Record<ServiceErrorCode, number>
+
+/** Answered with `Retry-After`. */
+const mayBeRepeated: readonly ServiceErrorCode[] = ['unavailable', 'rate_limited', 'quota_exceeded']
 
 /** Clients of the old SDK know a missing model by this status alone. */
 const legacyModelNotFound = 594
@@ -99,7 +104,8 @@ function ofService(error: ServiceError, request: Pick<IncomingMessage, 'headers'
   const isLegacy = error.code === 'model_not_found' && request.headers['lamini-version'] !== undefined
   const headers: Record<string, string> = {}
   if (error.code === 'invalid_token') headers['WWW-Authenticate'] = 'Bearer'
-  if (error.code === 'unavailable') headers['Retry-After'] = String(error.retryAfterSeconds ?? defaultRetryAfterSeconds)
+  if (mayBeRepeated.includes(error.code))
+    headers['Retry-After'] = String(error.retryAfterSeconds ?? defaultRetryAfterSeconds)
   return {
     status: isLegacy ? legacyModelNotFound : statuses[error.code],
     code: error.code,

@@ -1,6 +1,7 @@
 // One definition per route: the Express mount, the OpenAPI document and the 405 table are all derived from it.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
+import type { Scope } from '../../domain/scopes.ts'
 import type { Ctx, PodCtx, ServiceDependencies } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
 import type { JsonText } from './respond.ts'
@@ -22,6 +23,9 @@ type RouteRequest<A extends Access, P, Q, B> = {
   /** Of the answer, beside the usual ones. */
   setHeader: (name: string, value: string) => void
 }
+
+/** A route for keys names the one scope that a key must have. */
+type ScopeOf<A extends Access> = A extends 'key' ? { scope: Scope } : { scope?: never }
 
 /** What a handler may answer: a JSON value, pages of a JSON array to be streamed, or JSON that is text already. */
 type Answer<R> = R | AsyncIterable<R> | JsonText
@@ -48,7 +52,7 @@ type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B ex
   handle(request: RouteRequest<A, z.output<P>, z.output<Q>, z.output<B>>): Promise<Answer<R>> | Answer<R>
 }
 
-export type Route = Definition<Access, z.ZodType, z.ZodType, z.ZodType, unknown>
+export type Route = Definition<Access, z.ZodType, z.ZodType, z.ZodType, unknown> & { scope?: Scope }
 
 /**
  * Types the handler by the route's own schemas and then forgets them, so that routes of all shapes fit one list.
@@ -60,7 +64,7 @@ export function defineRoute<
   Q extends z.ZodType = z.ZodUndefined,
   B extends z.ZodType = z.ZodUndefined,
   R = unknown,
->(definition: Definition<A, P, Q, B, R>): Route {
+>(definition: Definition<A, P, Q, B, R> & ScopeOf<A>): Route {
   return definition as unknown as Route
 }
 

@@ -12,6 +12,7 @@ export const completionRoutes = [
     path: '/v1/completions',
     summary: 'Complete one prompt or many, as text or as typed fields',
     access: 'key',
+    scope: 'inference',
     body: CompletionRequest,
     bodyLimitBytes: 64 * 1024 * 1024,
     allowsNul: true,

@@ -12,6 +12,7 @@ export const dataRoutes = [
     path: '/v1/data',
     summary: 'Ask for a place to upload a data set',
     access: 'key',
+    scope: 'data',
     body: DataRequest,
     response: DataAnswer,
     async handle({ caller: ctx, body }) {
@@ -25,6 +26,7 @@ export const dataRoutes = [
     path: '/v1/get-upload-base-path',
     summary: 'The kind of place that data sets are uploaded to',
     access: 'key',
+    scope: 'data',
     response: UploadBasePath,
     handle: () => ({ upload_base_path: uploadBasePath }),
   }),

@@ -10,6 +10,7 @@ export const embeddingRoutes = [
     aliases: ['/v1/embedding'],
     summary: 'Turn texts into vectors',
     access: 'key',
+    scope: 'inference',
     body: EmbeddingRequest,
     bodyLimitBytes: 64 * 1024 * 1024,
     allowsNul: true,

@@ -11,6 +11,7 @@ export const modelRoutes = [
     path: '/v1/models',
     summary: 'The base models, and the tuned models of the account',
     access: 'key',
+    scope: 'read',
     response: ModelList,
     async handle({ caller: ctx }) {
       const { base, tuned } = await listModels({ ctx })

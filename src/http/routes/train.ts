@@ -10,6 +10,7 @@ export const trainRoutes = [
     aliases: ['/v1/precise_train'],
     summary: 'Start a training job',
     access: 'key',
+    scope: 'training',
     body: TrainRequest,
     // Rows may come inside.
     bodyLimitBytes: 64 * 1024 * 1024,

@@ -25,6 +25,7 @@ export const trainingJobRoutes = [
     path: '/v1/train/jobs',
     summary: 'The training jobs of the account, newest first; with a limit, the Link header names the next page',
     access: 'key',
+    scope: 'read',
     query: JobListQuery,
     response: JobList,
     async handle({ caller: ctx, query, setHeader }) {
@@ -42,6 +43,7 @@ export const trainingJobRoutes = [
     path: '/v1/train/jobs/:job_id',
     summary: 'One training job with its history',
     access: 'key',
+    scope: 'read',
     params: JobPath,
     response: Job,
     async handle({ caller: ctx, params }) {
@@ -61,6 +63,7 @@ export const trainingJobRoutes = [
     path: '/v1/train/jobs/:job_id/cancel',
     summary: 'Cancel a scheduled or running training job',
     access: 'key',
+    scope: 'training',
     params: JobPath,
     response: JobCancelled,
     async handle({ caller: ctx, params: { job_id: jobId } }) {
@@ -74,6 +77,7 @@ export const trainingJobRoutes = [
     path: '/v1/train/jobs/:job_id/resume',
     summary: 'Continue an ended training job from its newest checkpoint',
     access: 'key',
+    scope: 'training',
     params: JobPath,
     idempotent: true,
     response: JobResumed,
@@ -89,6 +93,7 @@ export const trainingJobRoutes = [
     aliases: ['/v1/train/jobs/:job_id/eval'],
     summary: 'What the tuned model and its base answer to the evaluation rows',
     access: 'key',
+    scope: 'read',
     params: JobPath,
     response: Evaluation,
     async handle({ caller: ctx, params }) {
