@@ -52,6 +52,8 @@ const LocalComputeEnvironment = z.object({
     .default(Math.max(1, Math.floor(cpus().length / 4))),
 })
 
+const ClientEnvironment = z.object({ ANNEAL_URL: z.url().optional(), ANNEAL_API_KEY: z.string().min(1).optional() })
+
 /** What a local run inherits: where programs and the hub's cache are, which GPUs it may see. */
 const inheritedByRuns = [
   'PATH',
@@ -113,6 +115,12 @@ export function readLocalComputeConfig(environment: NodeJS.ProcessEnv = process.
       inheritedByRuns.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
     ),
   }
+}
+
+/** Which service the command line talks to, when it is not the one of a data directory. */
+export function readClientConfig(environment: NodeJS.ProcessEnv = process.env) {
+  const env = parse(ClientEnvironment, environment)
+  return { url: env.ANNEAL_URL, apiKey: env.ANNEAL_API_KEY }
 }
 
 function parse<T extends z.ZodType>(schema: T, environment: NodeJS.ProcessEnv): z.infer<T> {

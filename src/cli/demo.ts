@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
 import type { Command } from './command.ts'
-import { createClient } from './demo/client.ts'
 import { compareModels, showTypedCompletion } from './demo/compare.ts'
 import { withStack } from './demo/running-stack.ts'
-import { followJob, submitSample } from './demo/training.ts'
+import { submitSample, trainedModel } from './demo/training.ts'
 import { homeUsage, parseHome, parsePort } from './options.ts'
+import { createClient } from './service/client.ts'
 
 export const demo: Command = {
   summary: 'Fine-tunes the default base model on 40 sample rows and compares it with the base.',
@@ -23,7 +23,7 @@ Uses the service that runs on the data directory; otherwise starts one and stops
       const { job, rows } = await submitSample(client, connection.baseModel)
       const workflowUrl = `${connection.temporalUiUrl}/namespaces/default/workflows/fine-tune-${job.job_id}`
       console.log(`\nTraining job ${job.job_id}; its workflow: ${workflowUrl}`)
-      const tunedModel = await followJob(client, job.job_id)
+      const tunedModel = await trainedModel(client, job.job_id)
       const passed = await compareModels(client, { base: connection.baseModel, tuned: tunedModel }, rows)
       await showTypedCompletion(client, tunedModel, rows)
       console.log(`\nThe workflow in the Temporal UI (while the service runs): ${workflowUrl}`)

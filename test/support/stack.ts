@@ -77,6 +77,7 @@ function createApi(apiKey: string) {
   }
 
   const api = {
+    apiKey,
     request,
     get: <T>(path: string) => ok<T>('GET', path),
     post: <T>(path: string, body?: unknown) => ok<T>('POST', path, body),

@@ -9,7 +9,7 @@ import { lastLogLine } from '../../embedded/logs.ts'
 import { StartError } from '../../embedded/start-error.ts'
 import { stopStack } from '../../embedded/stop.ts'
 import { runningSupervisor } from '../../embedded/supervisor.ts'
-import { DemoError } from './demo-error.ts'
+import { CommandError } from '../command-error.ts'
 
 const cli = fileURLToPath(new URL('../../cli.ts', import.meta.url))
 const pollMs = 100
@@ -56,7 +56,7 @@ async function whenReady(home: Home, supervisor: ChildProcess, interrupted: Abor
       return connection
     }
     if (supervisor.exitCode !== null || supervisor.signalCode !== null) {
-      throw new DemoError(lastLogLine(home.log('supervisor')))
+      throw new CommandError(lastLogLine(home.log('supervisor')))
     }
     await sleep(pollMs, undefined, { signal: interrupted })
   }
@@ -74,7 +74,7 @@ function report(error: unknown, interrupted: AbortSignal): number {
     console.error(`\nInterrupted by ${interrupted.reason}.`)
     return 130
   }
-  const isExpected = error instanceof DemoError || error instanceof StartError
+  const isExpected = error instanceof CommandError || error instanceof StartError
   console.error(isExpected ? `\nThe demo failed: ${error.message}` : error)
   return 1
 }

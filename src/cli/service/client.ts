@@ -1,36 +1,40 @@
-// The demo knows the service by HTTP only, as any client does.
+// The command line knows the service by HTTP only, as any client does.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Connection } from '../../embedded/connection.ts'
-import { DemoError } from './demo-error.ts'
+import { CommandError, exitCodes } from '../command-error.ts'
 
 const coldModelTimeoutMs = 180_000
 const cancelTimeoutMs = 5_000
-const mostUnanswered = 20
+/** A supervisor brings a dead api back in a second. */
+const mostUnanswered = 10
 const unansweredPauseMs = 500
+
+export type Address = { apiUrl: string; apiKey: string }
 
 export type Client = {
   get<T>(path: string): Promise<T>
   post<T>(path: string, body?: unknown): Promise<T>
   /** To a presigned URL, which carries its own permission. */
-  upload(url: string, bytes: Uint8Array<ArrayBuffer>): Promise<void>
+  upload(url: string, file: Blob): Promise<void>
   /** Works after an interruption, too. */
   cancel(jobId: string): Promise<void>
 }
 
-export function createClient({ apiUrl, apiKey }: Connection, signal: AbortSignal): Client {
+export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): Client {
   return {
     get: (path) => request('GET', path),
     post: (path, body) => request('POST', path, body),
     upload: async (url, body) => {
-      const response = await fetch(url, { method: 'PUT', body, signal })
-      if (!response.ok) throw new DemoError(`The upload was refused: ${response.status} ${await response.text()}`)
+      const response = await fetch(url, { method: 'PUT', body, signal }).catch(unlessAborted(signal))
+      if (!response) throw new CommandError(`${new URL(url).origin} does not answer.`, exitCodes.unreachable)
+      if (!response.ok) throw new CommandError(`The upload was refused: ${response.status} ${await response.text()}`)
+      await response.body?.cancel()
     },
     cancel: async (jobId) => {
       await request('POST', `/v1/train/jobs/${jobId}/cancel`, undefined, AbortSignal.timeout(cancelTimeoutMs))
     },
   }
 
-  /** Busy (503 with Retry-After: a model is starting) is asked again for three minutes. */
+  /** Busy (an answer with Retry-After: a model is starting, too many requests) is asked again for three minutes. */
   async function request<T>(method: string, path: string, body?: unknown, until = signal): Promise<T> {
     const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' }
     let unanswered = 0
@@ -42,8 +46,9 @@ export function createClient({ apiUrl, apiKey }: Connection, signal: AbortSignal
         ...(body !== undefined && { body: JSON.stringify(body) }),
       }).catch(unlessAborted(until))
       if (!response) {
-        // The supervisor brings a dead api back in a second; only a read may be asked twice.
-        if (method !== 'GET' || ++unanswered > mostUnanswered) throw new DemoError(`${apiUrl} does not answer.`)
+        // Only a read may be asked twice: a write may have been done before its answer was lost.
+        if (method !== 'GET' || ++unanswered > mostUnanswered)
+          throw new CommandError(`${apiUrl} does not answer.`, exitCodes.unreachable)
         await sleep(unansweredPauseMs, undefined, { signal: until })
         continue
       }
@@ -63,7 +68,7 @@ function unlessAborted(signal: AbortSignal) {
   }
 }
 
-async function refusal(method: string, path: string, response: Response): Promise<DemoError> {
+async function refusal(method: string, path: string, response: Response): Promise<CommandError> {
   const problem = (await response.json().catch(() => ({}))) as { detail?: string }
-  return new DemoError(`${method} ${path} answered ${response.status}: ${problem.detail ?? 'no detail'}`)
+  return new CommandError(problem.detail ?? `${method} ${path} answered ${response.status}, with no detail.`)
 }

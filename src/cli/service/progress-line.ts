@@ -1,10 +1,10 @@
 // On a terminal one line that is written over; elsewhere a line per state and per report of the trainer.
 
-export type TrainingStep = { step: number; loss: number; remaining_time: number }
+export type TrainingStep = { step: number; loss: number; iter_time: number; remaining_time: number }
 
 const barWidth = 30
 
-export function createProgressLine(maxSteps: number) {
+export function createProgressLine() {
   const startedAt = performance.now()
   let status = ''
   let shown = ''
@@ -17,7 +17,7 @@ export function createProgressLine(maxSteps: number) {
       console.log(`${seconds(performance.now() - startedAt)}  ${status}`)
     }
     const latest = history.at(-1)
-    if (latest && status === 'TRAINING MODEL') print(describeStep(latest, maxSteps))
+    if (latest && status === 'TRAINING MODEL') print(describeStep(latest))
   }
 
   function print(text: string) {
@@ -34,10 +34,12 @@ export function createProgressLine(maxSteps: number) {
   }
 }
 
-function describeStep({ step, loss, remaining_time }: TrainingStep, maxSteps: number): string {
-  const filled = Math.round((Math.min(step, maxSteps) / maxSteps) * barWidth)
+/** How long the run is follows from how long it still takes. */
+function describeStep({ step, loss, iter_time, remaining_time }: TrainingStep): string {
+  const totalSteps = step + (iter_time > 0 ? remaining_time / iter_time : 0)
+  const filled = Math.round(Math.min(step / totalSteps, 1) * barWidth)
   const bar = '█'.repeat(filled) + '░'.repeat(barWidth - filled)
-  return `         ${bar} step ${step}/${maxSteps}  loss ${loss.toFixed(3)}  ${Math.round(remaining_time)} s left`
+  return `         ${bar} step ${step}  loss ${loss.toFixed(3)}  ${Math.round(remaining_time)} s left`
 }
 
 function seconds(ms: number): string {

@@ -1,0 +1,21 @@
+import { UsageError } from './usage-error.ts'
+import { followJob } from './service/job.ts'
+import { serviceCommand } from './service/service-command.ts'
+
+export const cancel = serviceCommand({
+  summary: 'Cancels a training job, or all that are open.',
+  usage: `ID [--wait] | --all
+
+  --wait       stay until everything of it is released
+  --all        every open job of the account`,
+  options: { wait: { type: 'boolean' }, all: { type: 'boolean' } },
+  takes: { least: 0, most: 1 },
+  async run({ client, positionals: [id], values: { all = false, wait = false }, print }) {
+    if (all === (id !== undefined)) throw new UsageError('Give the id of a job, or --all.')
+    const path = id === undefined ? '/v1/train/jobs/cancel' : `/v1/train/jobs/${encodeURIComponent(id)}/cancel`
+    const answer = await client.post<{ message: string }>(path)
+    if (wait && id !== undefined) await followJob(client, encodeURIComponent(id), { quiet: true })
+    print(answer, () => answer.message)
+    return 0
+  },
+})

@@ -1,2 +1,0 @@
-/** Why the demo cannot go on, in a sentence. */
-export class DemoError extends Error {}

@@ -1,0 +1,17 @@
+import { describeJob, exitCodeOf, followJob, readJob } from './service/job.ts'
+import { serviceCommand } from './service/service-command.ts'
+
+export const job = serviceCommand({
+  summary: 'Shows a training job: its state, its progress, why it waits or failed.',
+  usage: `ID [--watch]
+
+  --watch      stay, with a progress bar, until the job has ended`,
+  options: { watch: { type: 'boolean' } },
+  takes: { least: 1, most: 1 },
+  async run({ client, positionals: [id = ''], values: { watch, json }, print }) {
+    const path = encodeURIComponent(id)
+    const seen = watch ? await followJob(client, path, { quiet: json ?? false }) : await readJob(client, path)
+    print(seen, () => describeJob(seen))
+    return watch ? exitCodeOf(seen) : 0
+  },
+})

@@ -1,0 +1,22 @@
+import { describeJob, exitCodeOf, followJob } from './service/job.ts'
+import { serviceCommand } from './service/service-command.ts'
+
+export const resume = serviceCommand({
+  summary: 'Continues a training job that was cancelled, failed or ended early, from its newest checkpoint.',
+  usage: `ID [--watch]
+
+  --watch      stay, with a progress bar, until the job has ended`,
+  options: { watch: { type: 'boolean' } },
+  takes: { least: 1, most: 1 },
+  async run({ client, positionals: [id = ''], values: { watch, json }, print }) {
+    const path = encodeURIComponent(id)
+    const accepted = await client.post<{ job_id: number; status: string }>(`/v1/train/jobs/${path}/resume`)
+    if (!watch) {
+      print(accepted, () => `Training job ${accepted.job_id} is ${accepted.status}.`)
+      return 0
+    }
+    const job = await followJob(client, path, { quiet: json ?? false })
+    print(job, () => describeJob(job))
+    return exitCodeOf(job)
+  },
+})

@@ -1,0 +1,61 @@
+// A training job as the command line shows and follows it.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { exitCodes } from '../command-error.ts'
+import type { Client } from './client.ts'
+import { createProgressLine, type TrainingStep } from './progress-line.ts'
+
+export type Job = {
+  job_id: number
+  status: string
+  start_time: string
+  model_name: string | null
+  custom_model_name: string | null
+  dataset_id: string
+  resume_count: number
+  history: string
+  status_reason: string | null
+  status_message: string | null
+}
+
+const endStates = ['COMPLETED', 'PARTIALLY COMPLETED', 'FAILED', 'CANCELLED']
+const pollMs = 500
+
+export const readJob = (client: Client, jobId: string) => client.get<Job>(`/v1/train/jobs/${jobId}`)
+
+/** Resolves with the job once it has ended, however it did. */
+export async function followJob(client: Client, jobId: string, { quiet = false } = {}): Promise<Job> {
+  const line = createProgressLine()
+  for (;;) {
+    const job = await readJob(client, jobId)
+    if (!quiet) line.show(job.status, historyOf(job))
+    if (endStates.includes(job.status)) {
+      line.end()
+      return job
+    }
+    await sleep(pollMs)
+  }
+}
+
+/** What waiting for a job is worth to a script. */
+export const exitCodeOf = ({ status }: Job) => (status === 'COMPLETED' ? exitCodes.done : exitCodes.failed)
+
+export function describeJob(job: Job): string {
+  const last = historyOf(job).at(-1)
+  const facts = [
+    ['job', job.job_id],
+    ['status', job.status + (job.status_reason === null ? '' : ` (${job.status_reason})`)],
+    ['message', job.status_message],
+    ['accepted', `${job.start_time} UTC`],
+    ['data set', job.dataset_id],
+    ['progress', last && `step ${last.step}, loss ${last.loss.toFixed(4)}, ${Math.round(last.remaining_time)} s left`],
+    ['resumed', job.resume_count || null],
+    ['model', job.model_name],
+    ['named', job.custom_model_name || null],
+  ] as const
+  return facts
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => `${name.padEnd(9)} ${value}`)
+    .join('\n')
+}
+
+const historyOf = ({ history }: Job) => JSON.parse(history) as TrainingStep[]

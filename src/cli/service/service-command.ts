@@ -1,0 +1,96 @@
+// The frame of every command that talks to a running service: where it is, with which key, how failure is said.
+import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
+import { readClientConfig } from '../../config.ts'
+import { readConnection } from '../../embedded/connection.ts'
+import { describeHome } from '../../embedded/home.ts'
+import { StartError } from '../../embedded/start-error.ts'
+import { CommandError, exitCodes } from '../command-error.ts'
+import type { Command } from '../command.ts'
+import { parseHome } from '../options.ts'
+import { UsageError } from '../usage-error.ts'
+import { createClient, type Address, type Client } from './client.ts'
+
+const shared = { home: { type: 'string' }, json: { type: 'boolean' } } as const satisfies ParseArgsOptionsConfig
+
+const sharedUsage = `  --json       print JSON only, for scripts
+  --home DIR   the service of this data directory (default: ANNEAL_URL and ANNEAL_API_KEY, else .anneal in the repository)
+
+Exit codes: 0 done; 1 refused, or the job did not end as COMPLETED; 2 called wrongly; 3 the service cannot be reached; 130 interrupted.`
+
+type Values<O extends ParseArgsOptionsConfig> = ReturnType<
+  typeof parseArgs<{ options: O & typeof shared; allowPositionals: true }>
+>['values']
+
+type Invocation<O extends ParseArgsOptionsConfig> = {
+  client: Client
+  positionals: string[]
+  values: Values<O>
+  /** JSON when that was asked for, else the text. */
+  print: (value: unknown, text: () => string) => void
+}
+
+export function serviceCommand<O extends ParseArgsOptionsConfig>(definition: {
+  summary: string
+  /** The arguments in one line, then a line per option. */
+  usage: string
+  options: O
+  /** How many arguments besides the options. */
+  takes: { least: number; most: number }
+  /** Resolves with the exit code. */
+  run: (invocation: Invocation<O>) => Promise<number>
+}): Command {
+  const { summary, usage, options, takes } = definition
+  return {
+    summary,
+    usage: `${usage}\n${sharedUsage}`,
+    async run(args) {
+      const parsed = parseArgs({ args, options: { ...options, ...shared }, allowPositionals: true })
+      const { positionals } = parsed
+      const values = parsed.values as Values<O>
+      if (positionals.length < takes.least) throw new UsageError('An argument is missing.')
+      if (positionals.length > takes.most)
+        throw new UsageError(`"${positionals[takes.most]}" is one argument too many.`)
+      const { home, json } = parsed.values as { home?: string; json?: boolean }
+      const interruption = new AbortController()
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+        process.on(signal, () => interruption.abort(signal))
+      try {
+        const client = createClient(findService(home), interruption.signal)
+        const print = (value: unknown, text: () => string) =>
+          console.log(json ? JSON.stringify(value, null, 2) : text())
+        return await definition.run({ client, positionals, values, print })
+      } catch (error) {
+        return exitCodeFor(error, interruption.signal)
+      }
+    },
+  }
+}
+
+/** A key is sent only to the service that it was given for. */
+function findService(home: string | undefined): Address {
+  const { url, apiKey } = readClientConfig()
+  if (home === undefined && url !== undefined) {
+    if (apiKey === undefined) throw new UsageError('ANNEAL_URL is set, ANNEAL_API_KEY is not.')
+    return { apiUrl: url.replace(/\/+$/, ''), apiKey }
+  }
+  const { dir, connection: path } = describeHome(parseHome(home))
+  const connection = readConnection(describeHome(dir))
+  if (!connection)
+    throw new CommandError(
+      `No service runs in ${dir} (there is no ${path}). Start one, or set ANNEAL_URL and ANNEAL_API_KEY.`,
+      exitCodes.unreachable,
+    )
+  return { apiUrl: connection.apiUrl, apiKey: (home === undefined ? apiKey : undefined) ?? connection.apiKey }
+}
+
+function exitCodeFor(error: unknown, interrupted: AbortSignal): number {
+  if (interrupted.aborted) {
+    console.error('\nInterrupted; what the service was asked for goes on.')
+    return exitCodes.interrupted
+  }
+  if (error instanceof CommandError || error instanceof StartError) {
+    console.error(error.message)
+    return error instanceof CommandError ? error.exitCode : exitCodes.failed
+  }
+  throw error
+}

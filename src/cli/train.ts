@@ -1,0 +1,51 @@
+import { UsageError } from './usage-error.ts'
+import { describeJob, exitCodeOf, followJob, readJob } from './service/job.ts'
+import { serviceCommand } from './service/service-command.ts'
+import { uploadFile } from './service/upload-file.ts'
+
+export const train = serviceCommand({
+  summary: 'Uploads a file and fine-tunes a model on it.',
+  usage: `FILE --model NAME [--set NAME=VALUE]... [--watch]
+
+  FILE         JSON Lines, a JSON array or CSV, gzipped or not, of {"input", "output"} rows
+  --model NAME the base model
+  --set N=V    an argument of the run, such as max_steps=200; may be given several times
+  --name TEXT  a name of yours for the tuned model
+  --dataset ID what to call the data set (default: after the file and its content)
+  --watch      stay until the job has ended`,
+  options: {
+    model: { type: 'string' },
+    set: { type: 'string', multiple: true },
+    name: { type: 'string' },
+    dataset: { type: 'string' },
+    watch: { type: 'boolean' },
+  },
+  takes: { least: 1, most: 1 },
+  async run({ client, positionals: [file = ''], values, print }) {
+    const { model, name, json } = values
+    if (model === undefined) throw new UsageError('--model is missing.')
+    const finetuneArgs = Object.fromEntries((values.set ?? []).map(parseSetting))
+    const uploaded = await uploadFile(client, file, values.dataset)
+    const { job_id: jobId } = await client.post<{ job_id: string }>('/v1/train', {
+      model_name: model,
+      upload_file_path: uploaded.dataset_location,
+      finetune_args: finetuneArgs,
+      ...(name !== undefined && { custom_model_name: name }),
+    })
+    if (!json) console.log(`Data set ${uploaded.dataset_id} uploaded; training job ${jobId} accepted.`)
+    const job = values.watch ? await followJob(client, jobId, { quiet: json ?? false }) : await readJob(client, jobId)
+    print(job, () => describeJob(job))
+    return values.watch ? exitCodeOf(job) : 0
+  },
+})
+
+/** A value is JSON where it can be read so (numbers, lists, null), else text. */
+function parseSetting(text: string): [string, unknown] {
+  const [, name, value] = /^(\w+)=(.*)$/s.exec(text) ?? []
+  if (name === undefined || value === undefined) throw new UsageError(`--set takes NAME=VALUE, not "${text}".`)
+  try {
+    return [name, JSON.parse(value)]
+  } catch {
+    return [name, value]
+  }
+}

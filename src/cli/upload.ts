@@ -1,0 +1,17 @@
+import { serviceCommand } from './service/service-command.ts'
+import { uploadFile } from './service/upload-file.ts'
+
+export const upload = serviceCommand({
+  summary: 'Uploads a data set, to train on it later.',
+  usage: `FILE [--dataset ID]
+
+  FILE         JSON Lines, a JSON array or CSV, gzipped or not, of {"input", "output"} rows
+  --dataset ID what to call it (default: after the file and its content)`,
+  options: { dataset: { type: 'string' } },
+  takes: { least: 1, most: 1 },
+  async run({ client, positionals: [file = ''], values: { dataset }, print }) {
+    const uploaded = await uploadFile(client, file, dataset)
+    print(uploaded, () => uploaded.dataset_id)
+    return 0
+  },
+})

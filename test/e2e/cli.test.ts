@@ -1,0 +1,146 @@
+// The command line as a person or a script uses it: a process of its own against the running service.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, suite, test } from 'node:test'
+import { root } from '../../tools/paths.mjs'
+import { connection, openAccount, type Job } from '../support/stack.ts'
+
+type Ended = { exitCode: number | null; stdout: string; stderr: string }
+
+const sample = 'models/samples/products.jsonl'
+
+suite('the command line', async () => {
+  const { apiKey } = await openAccount()
+  const here = { ANNEAL_URL: connection().apiUrl, ANNEAL_API_KEY: apiKey }
+  const folder = mkdtempSync(join(tmpdir(), 'anneal-cli-'))
+  after(() => rmSync(folder, { recursive: true, force: true }))
+
+  const anneal = (args: string[], { env = here, input = '' }: { env?: NodeJS.ProcessEnv; input?: string } = {}) =>
+    new Promise<Ended>((resolve, reject) => {
+      // The file that package.json names as its bin.
+      const child = spawn('tools/anneal.mjs', args, { cwd: root, env: { ...process.env, INIT_CWD: root, ...env } })
+      const ended = { stdout: '', stderr: '' }
+      child.stdout.on('data', (chunk) => (ended.stdout += String(chunk)))
+      child.stderr.on('data', (chunk) => (ended.stderr += String(chunk)))
+      child.once('error', reject)
+      child.once('close', (exitCode) => resolve({ exitCode, ...ended }))
+      child.stdin.end(input)
+    })
+  const json = async <T>(...args: string[]): Promise<T> => {
+    const { exitCode, stdout, stderr } = await anneal([...args, '--json'])
+    assert.equal(exitCode, 0, stderr)
+    return JSON.parse(stdout) as T
+  }
+
+  test('trains on a file, follows the job, and its model answers', async () => {
+    const { exitCode, stdout, stderr } = await anneal([
+      'train',
+      sample,
+      '--model',
+      connection().baseModel,
+      '--set',
+      'max_steps=20',
+      '--name',
+      'mine',
+      '--watch',
+    ])
+    assert.equal(exitCode, 0, stderr)
+    assert.match(stdout, /TRAINING MODEL\n +█+░* step 10 {2}loss \d+\.\d{3} {2}\d+ s left/)
+    const id = /training job (\d+) accepted/.exec(stdout)?.[1] ?? assert.fail(stdout)
+    const job = await json<Job>('job', id)
+    assert.deepEqual([job.status, job.custom_model_name], ['COMPLETED', 'mine'])
+    assert.match(job.dataset_id, /^products-[0-9a-f]{12}$/)
+    assert.match((await anneal(['jobs', '--status', 'COMPLETED'])).stdout, new RegExp(`^${id} +COMPLETED`, 'm'))
+    assert.match((await anneal(['eval', id])).stdout, /expected .*\n +tuned .*\n +base /)
+
+    const ask = ['complete', 'Who?', '--model', job.model_name ?? '']
+    const [typed] = await json<[{ n: number }]>(...ask, '--type', '{"n": "int"}')
+    assert.ok(Number.isInteger(typed?.n))
+    const fromInput = await anneal(['complete', '-', '--model', connection().baseModel, '--max-tokens', '4'], {
+      input: 'Who?',
+    })
+    assert.equal(fromInput.exitCode, 0, fromInput.stderr)
+
+    const repeated = await anneal(['cancel', id])
+    assert.deepEqual(
+      [repeated.exitCode, repeated.stderr.trim()],
+      [1, `Job ${id} is COMPLETED and can no longer be cancelled.`],
+    )
+  })
+
+  test('cancels, and resumes to the end', async () => {
+    const uploaded = await json<{ dataset_id: string }>('upload', sample, '--dataset', 'cli-resume')
+    assert.equal(uploaded.dataset_id, 'cli-resume')
+    const job = await json<Job>('train', sample, '--model', connection().baseModel, '--set', 'max_steps=20')
+    const id = String(job.job_id)
+    assert.equal((await anneal(['cancel', id, '--wait'])).exitCode, 0)
+    const stopped = await anneal(['job', id, '--watch'])
+    assert.equal(stopped.exitCode, 1, 'a job that ended otherwise is no success')
+    assert.match(stopped.stdout, /status +CANCELLED/)
+    const resumed = await json<Job>('resume', id, '--watch')
+    assert.deepEqual([resumed.status, resumed.resume_count], ['COMPLETED', 1])
+  })
+
+  test('a job that fails says why and exits with 1', async () => {
+    const file = join(folder, 'bad.jsonl')
+    writeFileSync(file, '{"input": "a"}\n')
+    const failed = await anneal(['train', file, '--model', connection().baseModel, '--watch'])
+    assert.equal(failed.exitCode, 1)
+    assert.match(failed.stdout, /FAILED \(data_error\)\nmessage +.*line 1: output: is missing/)
+  })
+
+  test('embeds, a vector a line', async () => {
+    const { stdout } = await anneal(['embed', 'a cat', 'a dog'])
+    const vectors = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as number[])
+    assert.deepEqual(
+      vectors.map(({ length }) => length),
+      [384, 384],
+    )
+  })
+
+  test('exit codes tell refusals, wrong usage and an absent service apart', async () => {
+    const wrongKey = await anneal(['jobs'], { env: { ...here, ANNEAL_API_KEY: 'wrong' } })
+    assert.equal(wrongKey.exitCode, 1)
+    assert.match(wrongKey.stderr, /invalid token/i)
+    const expected: [string[], number, NodeJS.ProcessEnv?][] = [
+      [['job', '2147483647'], 1],
+      [['job', '../../healthz'], 1],
+      [['upload', join(folder, 'absent.jsonl')], 1],
+      [['jobs', '--limit', '0'], 1],
+      [['job'], 2],
+      [['job', '1', '2'], 2],
+      [['train', sample], 2],
+      [['train', sample, '--model', 'm', '--set', 'nonsense'], 2],
+      [['complete', 'x', '--model', 'm', '--type', '{'], 2],
+      [['cancel'], 2],
+      [['jobs', '--nonsense'], 2],
+      [['nonsense'], 2],
+      [['jobs'], 3, { ...here, ANNEAL_URL: 'http://127.0.0.1:9' }],
+      [['jobs', '--home', folder], 3],
+    ]
+    const all = await Promise.all(expected.map(([args, , env]) => anneal(args, env && { env })))
+    for (const [index, ended] of all.entries()) {
+      const [args, exitCode] = expected[index] ?? assert.fail()
+      assert.equal(ended.exitCode, exitCode, `anneal ${args.join(' ')}: ${ended.stderr}`)
+      assert.match(ended.stderr, /\S/)
+      assert.doesNotMatch(ended.stderr, /\n\s+at /, 'no stack')
+    }
+  })
+
+  test('every command has its help', async () => {
+    const { stdout } = await anneal(['--help'])
+    const commands = [...stdout.matchAll(/^ {2}(\w+) /gm)].map(([, name = '']) => name)
+    assert.ok(commands.length >= 12, stdout)
+    const all = await Promise.all(commands.map((command) => anneal([command, '--help'])))
+    for (const [index, help] of all.entries()) {
+      assert.equal(help.exitCode, 0)
+      assert.ok(help.stdout.startsWith(`Usage: anneal ${commands[index]} `), help.stdout)
+    }
+  })
+})
