@@ -92,7 +92,7 @@ function openWriter(storage: Storage, key: string) {
   const hash = createHash('sha256')
   let sizeBytes = 0
   let rowCount = 0
-  const written = storage.write(key, stream)
+  const written = storage.writeStream(key, stream)
   // Reported by `close`; a failure must not count as unhandled before.
   written.catch(() => stream.destroy())
   return {

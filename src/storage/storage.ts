@@ -3,12 +3,15 @@ import { Client, CopyDestinationOptions, CopySourceOptions, S3Error } from 'mini
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { uploadStream } from './upload-stream.ts'
 
 export type StorageConfig = { endpoint: string; region: string; bucket: string; accessKey: string; secretKey: string }
 
 /** Two hours to upload a data set; a pod's URL lives 15 minutes. */
 const uploadUrlSeconds = 2 * 60 * 60
 const podUrlSeconds = 15 * 60
+
+type IncompleteUpload = { key: string; uploadId: string; initiated: Date }
 
 export type Storage = ReturnType<typeof createStorage>
 
@@ -48,10 +51,11 @@ export function createStorage({ endpoint, region, bucket, accessKey, secretKey }
     presignPodPut: (key: string) => client.presignedPutObject(bucket, key, podUrlSeconds),
     presignPodGet: (key: string) => client.presignedGetObject(bucket, key, podUrlSeconds),
 
-    /** Size of an object, or null when it does not exist. */
-    async stat(key: string): Promise<{ sizeBytes: number } | null> {
+    /** Null when it does not exist; another `etag` is another content. */
+    async stat(key: string): Promise<{ sizeBytes: number; etag: string } | null> {
       try {
-        return { sizeBytes: (await client.statObject(bucket, key)).size }
+        const { size, etag } = await client.statObject(bucket, key)
+        return { sizeBytes: size, etag }
       } catch (error) {
         if (isMissing(error)) return null
         throw error
@@ -79,9 +83,25 @@ export function createStorage({ endpoint, region, bucket, accessKey, secretKey }
       return { bytes: await buffer(body), sizeBytes }
     },
 
-    /** A stream is sent in parts of at most 64 MiB; each is held in memory while it is sent. */
-    async write(key: string, body: Buffer | Readable, sizeBytes?: number) {
-      await client.putObject(bucket, key, body, sizeBytes)
+    async write(key: string, body: Buffer | Readable) {
+      if (Buffer.isBuffer(body)) await client.putObject(bucket, key, body)
+      else await uploadStream({ client, bucket, key }, body as AsyncIterable<Buffer>)
+    },
+
+    /** Whole or not at all, in constant memory, whatever its length. @returns its size */
+    writeStream: (key: string, chunks: AsyncIterable<Buffer>, signal?: AbortSignal): Promise<number> =>
+      uploadStream({ client, bucket, key, signal }, chunks),
+
+    /** Uploads in parts that nobody will finish any more. @returns how many there were */
+    async abortStaleUploads(olderThanMs: number): Promise<number> {
+      let count = 0
+      const before = Date.now() - olderThanMs
+      for await (const item of client.listIncompleteUploads(bucket, '', true) as AsyncIterable<IncompleteUpload>) {
+        if (item.initiated.getTime() > before) continue
+        await client.abortMultipartUpload(bucket, item.key, item.uploadId)
+        count++
+      }
+      return count
     },
 
     /** Server-side. */

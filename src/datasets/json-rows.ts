@@ -1,0 +1,104 @@
+// Cuts a JSON array that arrives in pieces into the texts of its elements, byte by byte, without building anything.
+
+const quote = 0x22
+const backslash = 0x5c
+const newline = 0x0a
+const comma = 0x2c
+
+// What a byte does outside of strings.
+const opens = 1
+const closes = 2
+const separates = 3
+const endsLine = 4
+const quotes = 5
+const meaning = new Uint8Array(256)
+for (const byte of Buffer.from('[{')) meaning[byte] = opens
+for (const byte of Buffer.from(']}')) meaning[byte] = closes
+meaning[comma] = separates
+meaning[newline] = endsLine
+meaning[quote] = quotes
+
+/** The text of one element with the line it begins at; surrounded by whatever white space there was. */
+export type ElementBytes = { line: number; bytes: Buffer }
+
+export type ArrayScanner = ReturnType<typeof createArrayScanner>
+
+/** Begins right after the opening bracket. */
+export function createArrayScanner(firstLine = 1) {
+  let line = firstLine
+  let elementLine = firstLine
+  let depth = 1
+  let inString = false
+  let escaped = false
+  let waiting: Buffer[] = []
+  let waitingBytes = 0
+
+  function element(chunk: Buffer, from: number, to: number): ElementBytes {
+    const last = chunk.subarray(from, to)
+    const bytes = waiting.length === 0 ? last : Buffer.concat([...waiting, last])
+    waiting = []
+    waitingBytes = 0
+    const found = { line: elementLine, bytes }
+    elementLine = line
+    return found
+  }
+
+  return {
+    /** Of the element that is not complete yet. */
+    waitingBytes: () => waitingBytes,
+    line: () => line,
+
+    /** Adds the elements completed in this chunk. @returns the offset behind the closing bracket, or -1 when it is not in it */
+    push(chunk: Buffer, start: number, found: ElementBytes[]): number {
+      let from = start
+      for (let at = start; at < chunk.length; at++) {
+        if (inString) {
+          const end = stringEnd(chunk, at, escaped)
+          escaped = end.escaped
+          if (end.at === -1) break
+          at = end.at
+          inString = false
+          continue
+        }
+        switch (meaning[chunk[at] ?? 0]) {
+          case quotes:
+            inString = true
+            break
+          case opens:
+            if (depth++ === 1) elementLine = line
+            break
+          case closes:
+            if (--depth > 0) break
+            found.push(element(chunk, from, at))
+            return at + 1
+          case separates:
+            if (depth > 1) break
+            found.push(element(chunk, from, at))
+            from = at + 1
+            break
+          case endsLine:
+            line++
+            break
+        }
+      }
+      // A copy: the chunk's memory would be held for a few bytes of it.
+      if (from < chunk.length) {
+        waiting.push(Buffer.from(chunk.subarray(from)))
+        waitingBytes += chunk.length - from
+      }
+      return -1
+    },
+  }
+}
+
+/** Where the string ends that `at` is inside of; -1 when not in this chunk. */
+function stringEnd(chunk: Buffer, start: number, wasEscaped: boolean): { at: number; escaped: boolean } {
+  let escaped = wasEscaped
+  for (let at = start; at < chunk.length; at++) {
+    const byte = chunk[at]
+    if (escaped) escaped = false
+    else if (byte === backslash) escaped = true
+    else if (byte === quote) return { at, escaped: false }
+  }
+  return { at: -1, escaped }
+}

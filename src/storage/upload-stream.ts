@@ -1,0 +1,110 @@
+// A stream of unknown length becomes an object: whole or not at all, in constant memory.
+// minio's own would hold parts of 528 MB, go on with whatever upload of that key it finds, and hang when its source fails.
+import type { Client } from 'minio'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** At most 10,000 parts: objects of up to 80 GB. Two are in memory: one is sent while the next fills. */
+const partBytes = 8 * 1024 * 1024
+const partUrlSeconds = 15 * 60
+const partTimeoutMs = 2 * 60_000
+const tries = 4
+const tryAgainMs = 200
+
+type Target = { client: Client; bucket: string; key: string; signal?: AbortSignal | undefined }
+type Part = { part: number; etag: string }
+
+/** @returns the size. When it throws, or is aborted, neither an object nor parts of one are left. */
+export async function uploadStream(target: Target, chunks: AsyncIterable<Buffer>): Promise<number> {
+  const { client, bucket, key, signal } = target
+  let uploadId: string | undefined
+  const parts: Part[] = []
+  let sending: Promise<void> = Promise.resolve()
+  let sizeBytes = 0
+  try {
+    for await (const block of inBlocks(chunks)) {
+      sizeBytes += block.bytes.length
+      await sending
+      signal?.throwIfAborted()
+      if (block.isLast && uploadId === undefined) {
+        await put(await client.presignedPutObject(bucket, key, partUrlSeconds), block.bytes, signal)
+        return sizeBytes
+      }
+      uploadId ??= await client.initiateNewMultipartUpload(bucket, key, {})
+      sending = sendPart(target, { uploadId, part: parts.length + 1, bytes: block.bytes, parts })
+      // Awaited with the next block, or at the end.
+      sending.catch(() => undefined)
+    }
+    await sending
+    if (uploadId !== undefined) await client.completeMultipartUpload(bucket, key, uploadId, parts)
+    return sizeBytes
+  } catch (error) {
+    await sending.catch(() => undefined)
+    if (uploadId !== undefined) await client.abortMultipartUpload(bucket, key, uploadId).catch(() => undefined)
+    // Its last answer may have been lost after it was done.
+    await client.removeObject(bucket, key).catch(() => undefined)
+    throw error
+  }
+}
+
+async function sendPart(
+  { client, bucket, key, signal }: Target,
+  { uploadId, part, bytes, parts }: { uploadId: string; part: number; bytes: Buffer; parts: Part[] },
+) {
+  const query = { uploadId, partNumber: String(part) }
+  const url = await client.presignedUrl('PUT', bucket, key, partUrlSeconds, query)
+  const etag = await put(url, bytes, signal)
+  parts[part - 1] = { part, etag }
+}
+
+/** Signed URLs leave the bytes unhashed: hashing them here would hold up the event loop. */
+async function put(url: string, bytes: Buffer, signal: AbortSignal | undefined): Promise<string> {
+  for (let attempt = 1; ; attempt++) {
+    const timeout = AbortSignal.timeout(partTimeoutMs)
+    try {
+      const response = await fetch(url, {
+        method: 'PUT',
+        // Safe: parts are never in shared memory.
+        body: bytes as Uint8Array<ArrayBuffer>,
+        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      })
+      const text = await response.text()
+      if (response.ok) return (response.headers.get('etag') ?? '').replaceAll('"', '')
+      throw new Error(`the object store answered ${response.status}: ${text.slice(0, 200)}`)
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (attempt === tries) throw error
+    }
+    await sleep(tryAgainMs * 2 ** attempt, undefined, signal ? { signal } : {})
+  }
+}
+
+/** Full blocks and, at the end, the rest; of nothing, one empty block. Two buffers take turns. */
+async function* inBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<{ bytes: Buffer; isLast: boolean }> {
+  const spare: Buffer[] = []
+  let block: Buffer = Buffer.allocUnsafe(64 * 1024)
+  let filled = 0
+  let blockCount = 0
+  for await (const chunk of chunks) {
+    for (let from = 0; from < chunk.length;) {
+      if (filled === block.length && block.length < partBytes) block = grown(block)
+      if (filled === partBytes) {
+        yield { bytes: block, isLast: false }
+        blockCount++
+        // The one before has been sent by now.
+        spare.push(block)
+        block = spare.length > 1 ? (spare.shift() ?? block) : Buffer.allocUnsafe(partBytes)
+        filled = 0
+      }
+      const to = Math.min(chunk.length, from + block.length - filled)
+      filled += chunk.copy(block, filled, from, to)
+      from = to
+    }
+  }
+  if (filled > 0 || blockCount === 0) yield { bytes: block.subarray(0, filled), isLast: true }
+}
+
+function grown(block: Buffer): Buffer {
+  const larger = Buffer.allocUnsafe(Math.min(partBytes, block.length * 4))
+  block.copy(larger)
+  return larger
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRowBody } from '../../src/datasets/row-body.ts'
+import { ServiceError } from '../../src/domain/service-error.ts'
+
+/** Takes a body apart in pieces of so many bytes. */
+function take(body: string | Buffer, pieceBytes: number, restLimitBytes = 1 << 20) {
+  const bytes = Buffer.from(body)
+  const rowBody = createRowBody({ field: 'data', restLimitBytes })
+  let lines = ''
+  for (let at = 0; at < bytes.length; at += pieceBytes) lines += rowBody.push(bytes.subarray(at, at + pieceBytes))
+  return { lines, rest: rowBody.end().toString(), rowCount: rowBody.rowCount(), hasRows: rowBody.hasRows() }
+}
+
+const sizes = [1, 2, 3, 7, 1 << 20]
+const rows = [
+  { input: 'Wie heißt "das"?', output: 'a\n[,{]}\\' },
+  { input: '🦙', output: '' },
+  { n: [[1, 2], { x: null }] },
+]
+const linesOf = (values: unknown[]) => values.map((value) => `${JSON.stringify(value)}\n`).join('')
+
+test('rows leave as JSON Lines and the rest stays, however the body is cut', () => {
+  const bodies = [
+    JSON.stringify({ upload_base_path: 's3', data: rows, is_public: true }),
+    JSON.stringify({ upload_base_path: 's3', data: rows, is_public: true }, null, 2),
+    JSON.stringify({ upload_base_path: 's3', data: rows, is_public: true }).replace('"data"', '"d\\u0061ta"'),
+  ]
+  for (const body of bodies)
+    for (const size of sizes) {
+      const { lines, rest, rowCount } = take(body, size)
+      assert.equal(lines, linesOf(rows))
+      assert.deepEqual(JSON.parse(rest), { upload_base_path: 's3', data: null, is_public: true })
+      assert.equal(rowCount, 3)
+    }
+})
+
+test('only the field of the outermost object carries rows', () => {
+  const body = { a: { data: [{ x: 1 }] }, b: [{ data: [2] }], c: 'data', '"data"': [3], data: [{ y: 4 }] }
+  for (const size of sizes) {
+    const { lines, rest } = take(JSON.stringify(body), size)
+    assert.equal(lines, '{"y":4}\n')
+    assert.deepEqual(JSON.parse(rest), { ...body, data: null })
+  }
+})
+
+test('a field that is absent, null, empty or no array is left to the schema', () => {
+  for (const [body, data] of [
+    ['{"a":1}', undefined],
+    ['{"data":null}', null],
+    ['{"data" : [ \n ]}', []],
+    ['{"data":"[1]"}', '[1]'],
+    ['{"data":{"data":[1]}}', { data: [1] }],
+  ] as const) {
+    const { lines, rest, rowCount } = take(body, 3)
+    assert.deepEqual([lines, rowCount, (JSON.parse(rest) as { data?: unknown }).data], ['', 0, data])
+  }
+})
+
+test('what is no row is refused by its place', () => {
+  for (const [body, problem] of [
+    ['{"data":[{"a":1},2]}', /data\[1\] must be an object/],
+    ['{"data":[[1]]}', /data\[0\] must be an object/],
+    ['{"data":[{"a":1},]}', /data\[1\] is not valid JSON/],
+    ['{"data":[,{"a":1}]}', /data\[0\] is not valid JSON/],
+    ['{"data":[{"a":1} {"b":2}]}', /data\[0\] is not valid JSON/],
+    ['{"data":[{"a":1}}', /ends with "}"/],
+    ['{"data":[{"a":1}', /ends within data/],
+    ['{"data":[{"a":1}],"data":[{"a":1}]}', /given twice/],
+    ['{"data":[{"a":"\\u0000"}]}', /data\[0\] must not contain NUL/],
+    ['{"data":[{"a":"\\uD800"}]}', /lone surrogates/],
+    [`{"data":[{"a":${'['.repeat(40)}${']'.repeat(40)}}]}`, /nested at most 32/],
+    [Buffer.from('{"data":[{"a":"\xff"}]}', 'latin1'), /not/],
+  ] as const)
+    for (const size of sizes)
+      assert.throws(
+        () => take(body, size),
+        (error) => error instanceof ServiceError && problem.test(error.message),
+        String(body),
+      )
+})
+
+test('an escaped backslash before u0000 is text like any other, and so is a pair of surrogates', () => {
+  const row = { a: '\\u0000 \\ud800', b: '🦙' }
+  const text = JSON.stringify(row).replace('🦙', '\\ud83e\\udd99')
+  assert.deepEqual(JSON.parse(take(`{"data":[${text}]}`, 1).lines), row)
+})
+
+test('the rest is bounded', () => {
+  assert.throws(() => take(`{"a":"${'x'.repeat(100)}","data":[]}`, 7, 64), /Beside data/)
+})
