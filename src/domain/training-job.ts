@@ -47,6 +47,12 @@ export type TrainingJob = {
   finishedAt: Date | null
 }
 
+/** A line of the list. */
+export type TrainingJobSummary = Pick<
+  TrainingJob,
+  'id' | 'status' | 'createdAt' | 'modelName' | 'customModelName' | 'resumeCount' | 'datasetId' | 'resumeLimit'
+>
+
 /** How a job ends; the workflow closes as Completed, Canceled or Failed accordingly. */
 export type JobEnding = {
   status: 'COMPLETED' | 'PARTIALLY COMPLETED' | 'CANCELLED' | 'FAILED'

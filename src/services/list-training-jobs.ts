@@ -1,6 +1,6 @@
 import { invalidInput } from '../domain/service-error.ts'
 import type { TrainingJobStatus } from '../domain/training-job-status.ts'
-import type { TrainingJob } from '../domain/training-job.ts'
+import type { TrainingJobSummary } from '../domain/training-job.ts'
 import type { Ctx } from './context.ts'
 
 const pageSize = 500
@@ -24,7 +24,7 @@ export async function* listTrainingJobs({
 }: {
   ctx: Ctx
   input: { status?: TrainingJobStatus | undefined; after?: string | undefined; limit?: number | undefined }
-}): AsyncGenerator<TrainingJob[]> {
+}): AsyncGenerator<TrainingJobSummary[]> {
   let last = after === undefined ? null : decodeJobCursor(after)
   let left = limit ?? Number.POSITIVE_INFINITY
   while (left > 0) {

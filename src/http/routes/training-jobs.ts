@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { wireTime } from '../../domain/timestamps.ts'
-import type { TrainingJob } from '../../domain/training-job.ts'
+import type { TrainingJobSummary } from '../../domain/training-job.ts'
 import { cancelTrainingJob } from '../../services/cancel-training-job.ts'
 import { getEvaluation } from '../../services/get-evaluation.ts'
 import { getTrainingJob } from '../../services/get-training-job.ts'
@@ -122,11 +122,11 @@ function linkToNext({ limit, status }: z.output<typeof JobListQuery>, lastJobId:
   return `</v1/train/jobs?${query.toString()}>; rel="next"`
 }
 
-async function* summaries(pages: AsyncIterable<TrainingJob[]>): AsyncGenerator<JobSummary[]> {
+async function* summaries(pages: AsyncIterable<TrainingJobSummary[]>): AsyncGenerator<JobSummary[]> {
   for await (const page of pages) yield page.map(summaryOf)
 }
 
-const summaryOf = (job: TrainingJob): JobSummary => ({
+const summaryOf = (job: TrainingJobSummary): JobSummary => ({
   job_id: job.id,
   status: job.status,
   start_time: wireTime(job.createdAt),
