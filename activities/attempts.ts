@@ -1,5 +1,6 @@
 import { cancellationSignal, heartbeat } from '@temporalio/activity'
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { RunSpec } from '../src/compute/compute.ts'
 import { attemptRunName, podToken, sha256 } from '../src/domain/identifiers.ts'
 import { isTerminal } from '../src/domain/training-job-status.ts'
@@ -10,6 +11,8 @@ import type { FineTuneDependencies } from './fine-tune.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
 type Position = { jobId: number; attempt: number }
+/** What ended the attempt before. */
+type Why = { reason: string; message: string }
 type OpenAttempt = {
   jobId: number
   generation: number
@@ -18,12 +21,14 @@ type OpenAttempt = {
   mode: AttemptMode
   /** An automatic relaunch that `resume_limit` counts. */
   counts: boolean
-  why: { reason: string; message: string } | null
+  why: Why | null
 }
+type Requeue = { jobId: number; generation: number; why: Why; backOffMs: number }
 
 /** Notifications come at once; this is how long a lost one may go unnoticed. */
 const slotLookAgainMs = 5000
 const logCopyIntervalMs = 5000
+const lastCopyTimeoutMs = 10_000
 const gibibyte = 1024 ** 3
 
 export function createAttemptActivities(deps: FineTuneDependencies) {
@@ -70,6 +75,17 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
         return { attempt: number }
       }),
 
+    /** While it backs off it has no attempt: slots are for those that can use them. */
+    requeue: ({ jobId, generation, why, backOffMs }: Requeue): Promise<void> =>
+      database.transaction((tx) =>
+        tx.trainingJobs.queue({
+          jobId,
+          generation,
+          reason: why.reason,
+          message: `${why.message} Trying again in ${Math.round(backOffMs / 1000)} s.`,
+        }),
+      ),
+
     /** Waits for a slot, then starts the program; a repeat adopts it. */
     launchAttempt: ({ jobId, attempt: number }: Position): Promise<void> =>
       withHeartbeat(async () => {
@@ -91,11 +107,16 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
         const attempt = await database.attempts.get({ jobId, number })
         if (attempt.releasedAt !== null || attempt.runUid === null) return
         const run = { name: attempt.runName, uid: attempt.runUid }
-        const copying = setInterval(() => void copyLog(deps, attempt).catch(() => undefined), logCopyIntervalMs)
+        let copying = Promise.resolve()
+        const timer = setInterval(() => {
+          copying = copying.then(() => copyLog(deps, attempt)).catch(() => undefined)
+        }, logCopyIntervalMs)
         try {
           await compute.watch(run, { signal: cancellationSignal(), onState: () => heartbeat() })
         } finally {
-          clearInterval(copying)
+          clearInterval(timer)
+          // A copy that arrived after the last one, which the release makes, would cut the log.
+          await Promise.race([copying, sleep(lastCopyTimeoutMs, undefined, { ref: false })])
         }
       }),
   }

@@ -7,6 +7,7 @@ import {
 } from '../src/domain/training-job-status.ts'
 import type { JobEnding, TrainingJob } from '../src/domain/training-job.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
+import { modelOf } from './publish.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
 type RunOfJob = { jobId: number; generation: number }
@@ -31,7 +32,7 @@ export function createJobActivities({
       await database.trainingJobs.setPreparedData(jobId, prepared)
     },
 
-    /** Walks forward to the phase, a move at a time; a phase that lies behind changes nothing. @returns the status after it */
+    /** Walks forward to the phase, a move at a time; a phase that lies behind, or of an older attempt, changes nothing. @returns the status after it */
     recordPhase: ({
       jobId,
       generation,
@@ -40,6 +41,7 @@ export function createJobActivities({
     }: RunOfJob & { attempt: number; phase: AttemptPhase }): Promise<TrainingJobStatus> =>
       database.transaction(async (tx) => {
         const job = await tx.trainingJobs.hold(jobId)
+        if (job.currentAttempt !== attempt) return job.status
         for (const to of phasesBetween(job.status, phase))
           await tx.trainingJobs.move({
             jobId,
@@ -53,9 +55,18 @@ export function createJobActivities({
         return (await tx.trainingJobs.get(jobId)).status
       }),
 
-    finishJob: ({ jobId, generation, status, reason, message, modelName }: RunOfJob & JobEnding) =>
-      database.transaction((tx) =>
-        tx.trainingJobs.move({
+    /** The end and the model that it names, at once: a job that is cancelled meanwhile leaves no model behind. */
+    finishJob: ({
+      jobId,
+      generation,
+      status,
+      reason,
+      message,
+      modelName,
+      artifactId,
+    }: RunOfJob & JobEnding & { artifactId: string | null }) =>
+      database.transaction(async (tx) => {
+        const moved = await tx.trainingJobs.move({
           jobId,
           generation,
           to: status,
@@ -63,8 +74,11 @@ export function createJobActivities({
           message,
           ...(modelName === null ? {} : { modelName }),
           actor: 'workflow',
-        }),
-      ),
+        })
+        const artifact = artifactId === null ? null : await tx.artifacts.find(jobId, artifactId)
+        if (moved === 'moved' && artifact) await tx.models.publish(modelOf(await tx.trainingJobs.get(jobId), artifact))
+        return moved
+      }),
 
     /** A cancel that came through Temporal alone is accepted here. @returns how the job ended, if it has */
     acceptCancel: ({ jobId, generation }: RunOfJob): Promise<{ ended: JobEnding | null }> =>

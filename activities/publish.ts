@@ -1,39 +1,43 @@
 // From an artifact to a model: copied to keys that no issued URL can write, verified there, then named.
 import { tunedModelName } from '../src/domain/identifiers.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
-import type { Artifact } from '../src/domain/training-job.ts'
+import type { Artifact, TrainingJob, TunedModel } from '../src/domain/training-job.ts'
 import { verifyFiles } from './artifact-files.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
+/** The model that an artifact becomes. */
+export function modelOf(
+  { id: jobId, accountId, baseModel }: TrainingJob,
+  artifact: Artifact,
+): Omit<TunedModel, 'createdAt'> {
+  const served = artifact.files.filter(({ name }) => servedFiles.includes(name))
+  const name = tunedModelName(jobId, served)
+  const files = served.map((file) => ({ ...file, key: storageKeys.model(accountId, name, file.name) }))
+  return { name, accountId, jobId, artifactId: artifact.id, baseModel, files }
+}
+
 /** What serving needs; a checkpoint holds the optimizer's state as well. */
 const servedFiles = ['adapter_model.safetensors', 'adapter_config.json', 'anneal.json']
 
+type Published =
+  { modelName: string; artifactId: string } | { modelName: null; message: string; hasCheckpoint: boolean }
+
 export function createPublishActivities({ database, storage }: Pick<FineTuneDependencies, 'database' | 'storage'>) {
   return {
-    /** The saved model of this generation or, where there is none, the newest checkpoint. @returns a null name when its bytes are not right */
-    publishModel: ({
-      jobId,
-      generation,
-    }: {
-      jobId: number
-      generation: number
-    }): Promise<{ modelName: string | null; message: string }> =>
+    /** The saved model of this generation or, where there is none, the newest checkpoint; `finishJob` names it. @returns a null name when its bytes are not right */
+    publishModel: ({ jobId, generation }: { jobId: number; generation: number }): Promise<Published> =>
       withHeartbeat(async () => {
         const artifact = (await database.artifacts.newestModel(jobId, generation)) ?? (await newestCheckpoint(jobId))
-        if (!artifact) return { modelName: null, message: 'There is no saved model and no checkpoint.' }
-        const { accountId, baseModel } = await database.trainingJobs.get(jobId)
-        const served = artifact.files.filter(({ name }) => servedFiles.includes(name))
-        const name = tunedModelName(jobId, served)
-        const files = served.map((file) => ({ ...file, key: storageKeys.model(accountId, name, file.name) }))
-        for (const [index, { key }] of served.entries()) await storage.copy(key, files[index]?.key ?? '')
+        if (!artifact)
+          return { modelName: null, message: 'There is no saved model and no checkpoint.', hasCheckpoint: false }
+        const { name, files } = modelOf(await database.trainingJobs.get(jobId), artifact)
+        const keyOf = new Map(artifact.files.map((file) => [file.name, file.key]))
+        for (const file of files) await storage.copy(keyOf.get(file.name) ?? '', file.key)
         // The copies are hashed, not the originals: those could still be overwritten by their URLs.
-        if (served.length === 0 || !(await verifyFiles(storage, files))) return refuse(artifact)
-        await database.transaction(async (tx) => {
-          await tx.artifacts.markVerified(artifact.id)
-          await tx.models.publish({ name, accountId, jobId, artifactId: artifact.id, baseModel, files })
-        })
-        return { modelName: name, message: '' }
+        if (files.length === 0 || !(await verifyFiles(storage, files))) return refuse(artifact)
+        await database.artifacts.markVerified(artifact.id)
+        return { modelName: name, artifactId: artifact.id }
       }),
   }
 
@@ -42,8 +46,9 @@ export function createPublishActivities({ database, storage }: Pick<FineTuneDepe
     return newest ?? null
   }
 
-  async function refuse(artifact: Artifact) {
-    await database.artifacts.markCorrupt(artifact.id)
-    return { modelName: null, message: `The bytes of the saved ${artifact.kind} do not match its manifest.` }
+  async function refuse({ id, jobId, kind }: Artifact): Promise<Published> {
+    await database.artifacts.markCorrupt(id)
+    const message = `The bytes of the saved ${kind} do not match its manifest.`
+    return { modelName: null, message, hasCheckpoint: (await newestCheckpoint(jobId)) !== null }
   }
 }

@@ -36,6 +36,7 @@ const summarised =
 
 export const activities = {
   prepareDataset: summarised(endless, 'prepareDataset', () => 'check the data set'),
+  requeue: summarised(quick, 'requeue', ({ backOffMs }) => `try again in ${Math.round(backOffMs / 1000)} s`),
   openAttempt: summarised(quick, 'openAttempt', ({ mode }) =>
     mode === 'train' ? 'open an attempt' : 'open an evaluation',
   ),

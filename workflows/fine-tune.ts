@@ -31,6 +31,7 @@ type Run = {
   view: JobView
 }
 
+type Why = { reason: string; message: string }
 type Launch = Extract<Decision, { next: 'relaunch' }>
 
 /** Postgres refused a move: a cancel stands there whose signal has not arrived yet, or the job has ended already. */
@@ -53,7 +54,8 @@ export async function fineTune({ jobId, generation }: FineTuneInput): Promise<Fi
   try {
     ending = await work.run(() => train(run))
   } catch (error) {
-    const wasCancelled = isCancellation(error) || error instanceof MoveRefused
+    // An activity that fails while it is being cancelled is not tried again, and its failure is all that comes back.
+    const wasCancelled = work.consideredCancelled || isCancellation(error) || error instanceof MoveRefused
     ending = await CancellationScope.nonCancellable(() => (wasCancelled ? cancel(run) : giveUp(run, error)))
   }
   run.view.show({ status: ending.status, attempt: run.attempt, reason: ending.reason, message: ending.message })
@@ -83,17 +85,18 @@ async function train(run: Run): Promise<JobEnding> {
     const { outcome, resumesLeft } = await runAttempt(run, outcomes, launch)
     outcomes.push(outcome)
     let decision = decideNext(outcomes, { resumesLeft })
-    if (decision.next === 'complete' || decision.next === 'complete_partially') {
+    while (decision.next === 'complete' || decision.next === 'complete_partially') {
       if (decision.next === 'complete') await walkTo(run, 'EVALUATING MODEL')
       const published = await activities.publishModel({ jobId: run.jobId, generation: run.generation })
-      if (published.modelName !== null) return finish(run, endingOf(decision, published.modelName))
-      // The stored bytes do not match their manifest, so there is no such model.
-      outcomes.splice(-1, 1, { ...outcome, modelSaved: false, cause: 'code_error', message: published.message })
+      if (published.modelName !== null)
+        return finish(run, endingOf(decision, published.modelName), published.artifactId)
+      // The stored bytes do not match their manifest, so there is no such artifact any more.
+      const { message, hasCheckpoint } = published
+      const why = outcome.modelSaved ? ({ cause: 'code_error', message } as const) : {}
+      outcomes.splice(-1, 1, { ...outcome, ...why, modelSaved: false, hasCheckpoint })
       decision = decideNext(outcomes, { resumesLeft })
     }
     if (decision.next === 'fail') return finish(run, endingOf(decision, null))
-    if (decision.next !== 'relaunch')
-      throw ApplicationFailure.nonRetryable(`job ${run.jobId} has nothing left to publish`)
     launch = decision
   }
 }
@@ -121,6 +124,7 @@ async function runAttempt(run: Run, outcomes: readonly AttemptOutcome[], { mode,
   const previous = outcomes.at(-1)
   const why = previous ? { reason: previous.cause, message: previous.message } : null
   if (mode === 'evaluate') await walkTo(run, 'EVALUATING MODEL')
+  if (backOffMs > 0) await backOff(run, mode === 'train' ? why : null, backOffMs)
   const opened = await activities.openAttempt({ jobId, generation, ordinal: outcomes.length, mode, counts, why })
   if (opened.attempt === null) throw new MoveRefused('no attempt may be opened')
   run.attempt = opened.attempt
@@ -131,11 +135,19 @@ async function runAttempt(run: Run, outcomes: readonly AttemptOutcome[], { mode,
     reason: why?.reason ?? null,
     message: why?.message ?? 'Waiting for a place to run.',
   })
-  if (backOffMs > 0) await sleep(backOffMs)
   const position = { jobId, attempt: opened.attempt }
   await activities.launchAttempt(position)
   await follow(run, activities.watchAttempt(position))
   return activities.releaseAttempt(position)
+}
+
+async function backOff(run: Run, why: Why | null, backOffMs: number) {
+  const { jobId, generation, attempt, view } = run
+  if (why) {
+    await activities.requeue({ jobId, generation, why, backOffMs })
+    view.show({ status: 'QUEUED', attempt, ...why })
+  }
+  await sleep(backOffMs)
 }
 
 /** Applies the phases that the attempt reports until it has ended. */
@@ -162,8 +174,13 @@ async function walkTo(run: Run, phase: AttemptPhase) {
   run.view.show({ status: run.status, attempt, reason: null, message: null })
 }
 
-async function finish({ jobId, generation }: Run, ending: JobEnding): Promise<JobEnding> {
-  const moved = await activities.finishJob({ jobId, generation, ...ending })
+/** @param artifactId of the model that the ending names */
+async function finish(
+  { jobId, generation }: Run,
+  ending: JobEnding,
+  artifactId: string | null = null,
+): Promise<JobEnding> {
+  const moved = await activities.finishJob({ jobId, generation, ...ending, artifactId })
   if (moved === 'cancelling' || moved === 'refused') throw new MoveRefused(moved)
   return ending
 }
@@ -180,7 +197,7 @@ async function cancel(run: Run): Promise<JobEnding> {
     message: 'Cancelled; everything it used is released.',
     modelName: null,
   } as const
-  await activities.finishJob({ jobId, generation, ...ending })
+  await activities.finishJob({ jobId, generation, ...ending, artifactId: null })
   return ending
 }
 
@@ -192,7 +209,7 @@ async function giveUp(run: Run, error: unknown): Promise<JobEnding> {
   const message =
     'An unforeseen error ended the job; its workflow in Temporal has the details. Resume it once that is mended.'
   const ending = { status: 'FAILED', reason: 'internal_error', message, modelName: null } as const
-  const moved = await activities.finishJob({ jobId, generation, ...ending })
+  const moved = await activities.finishJob({ jobId, generation, ...ending, artifactId: null })
   return moved === 'cancelling' || moved === 'refused' ? cancel(run) : ending
 }
 

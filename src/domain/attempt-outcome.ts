@@ -103,13 +103,14 @@ export function decideNext(outcomes: readonly AttemptOutcome[], budget: { resume
 }
 
 function afterSavedModel(outcomes: readonly AttemptOutcome[], outcome: AttemptOutcome): Decision {
-  const tries = outcomes.filter((each) => each.modelSaved).length
-  if (tries < evaluationAttemptsAllowed)
-    return { next: 'relaunch', mode: 'evaluate', counts: false, backOffMs: backOffMs(tries) }
+  const tries = outcomes.filter((each) => each.modelSaved)
+  const failures = tries.filter(({ cause }) => cause !== 'killed' && cause !== 'lost')
+  if (failures.length < evaluationAttemptsAllowed && tries.length < fruitlessInterruptionsAllowed)
+    return { next: 'relaunch', mode: 'evaluate', counts: false, backOffMs: backOffMs(tries.length) }
   return {
     next: 'complete_partially',
     reason: 'evaluation_failed',
-    message: `The model is saved, but its evaluation failed ${tries} times: ${outcome.message}`,
+    message: `The model is saved, but its evaluation failed ${tries.length} times: ${outcome.message}`,
   }
 }
 

@@ -56,9 +56,10 @@ export const createAttemptRepository = (db: Connection) => ({
     await db.attempt.update({ where: { jobId_number: { jobId, number } }, data: { runUid } })
   },
 
+  /** Once it is claimed the program has been told: nothing changes then. */
   async setStart({ jobId, number }: Position, from: { artifactId: string | null; step: number }) {
-    await db.attempt.update({
-      where: { jobId_number: { jobId, number } },
+    await db.attempt.updateMany({
+      where: { jobId, number, claimedAt: null },
       data: { fromArtifactId: from.artifactId, fromStep: from.step },
     })
   },

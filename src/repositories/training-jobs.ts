@@ -174,8 +174,9 @@ export const createTrainingJobRepository = (db: Connection) => ({
     await db.trainingJob.update({ where: { id }, data: { resumeCount: { increment: 1 } } })
   },
 
+  /** Once: attempts may have begun on it. */
   async setPreparedData(id: number, preparedData: PreparedData) {
-    await db.trainingJob.update({ where: { id }, data: { preparedData } })
+    await db.trainingJob.updateMany({ where: { id, preparedData: { equals: Prisma.AnyNull } }, data: { preparedData } })
   },
 })
 

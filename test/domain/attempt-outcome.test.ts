@@ -30,6 +30,12 @@ test('a saved model whose evaluation failed is evaluated again without counting,
   assert.ok(decision.next === 'complete_partially' && decision.reason === 'evaluation_failed')
 })
 
+test('an evaluation that is only interrupted goes on beyond three tries', () => {
+  const interrupted = decideNext(many(9, { modelSaved: true }), { resumesLeft: 0 })
+  assert.ok(interrupted.next === 'relaunch' && interrupted.mode === 'evaluate')
+  assert.equal(decideNext(many(10, { modelSaved: true }), plenty).next, 'complete_partially')
+})
+
 test('an interruption goes on, counts, and backs off only when it repeats without a new checkpoint', () => {
   assert.deepEqual(decideNext([outcome({})], plenty), { next: 'relaunch', mode: 'train', counts: true, backOffMs: 0 })
   const third = decideNext(many(3, {}), plenty)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { livingInGroup, livingTrainers, pidOf } from '../support/processes.ts'
+import { deliverAgain } from '../support/database.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
 import { eventually, openAccount } from '../support/stack.ts'
 
@@ -11,8 +12,8 @@ suite('cancel and resume', async () => {
 
   test('a job cancelled in the queue never starts', async () => {
     const running = await train()
+    await api.untilStatus(running, 'LOADING DATA', 'TRAINING MODEL')
     const waiting = await train()
-    await api.untilStatus(running, 'TRAINING MODEL')
     const queued = await api.until(waiting, ({ status_reason }) => status_reason === 'waiting_for_slot')
     assert.equal(queued.status, 'QUEUED')
     assert.match(queued.status_message ?? '', /slot/)
@@ -49,6 +50,18 @@ suite('cancel and resume', async () => {
     const losses = async (job: number) =>
       (await api.history(job)).map(({ step, loss, learning_rate }) => [step, loss, learning_rate])
     assert.deepEqual(await losses(id), await losses(uninterrupted))
+  })
+
+  test('messages that are delivered again, a cancel among them, leave the resumed run alone', async () => {
+    const id = await train()
+    await api.untilStatus(id, 'TRAINING MODEL')
+    await api.post(`/v1/train/jobs/${id}/cancel`)
+    await api.until(id, ({ status }) => status === 'CANCELLED')
+    await api.post(`/v1/train/jobs/${id}/resume`)
+    await api.untilStatus(id, 'TRAINING MODEL')
+    await deliverAgain(id)
+    const done = await api.untilStatus(id, 'COMPLETED')
+    assert.equal(done.resume_count, 1)
   })
 
   test('only what ended otherwise than complete may be resumed', async () => {

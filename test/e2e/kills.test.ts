@@ -1,7 +1,13 @@
 // kill -9 of every process in the middle of one run: the job completes, and never had two trainers.
+import { Client, Connection } from '@temporalio/client'
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { tunedModelName } from '../../src/domain/identifiers.ts'
+import type { Artifact } from '../../src/domain/training-job.ts'
+import { connectDatabase } from '../../src/repositories/database.ts'
+import { createStorage } from '../../src/storage/storage.ts'
+import { withoutResumes } from '../support/database.ts'
 import { livingTrainers, pidOf } from '../support/processes.ts'
 import { sampleRows } from '../support/rows.ts'
 import { connection, eventually, openAccount } from '../support/stack.ts'
@@ -58,6 +64,38 @@ suite('kill -9', async () => {
       ],
     )
     assert.ok((attempts[0]?.from_step ?? 0) >= 10)
+  })
+
+  test('of the worker does not lose a cancel that came from the Temporal UI', async () => {
+    const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 400, save_steps: 100 } })
+    await api.untilStatus(id, 'TRAINING MODEL')
+    const { worker } = connection().processes
+    process.kill(worker, 'SIGSTOP')
+    const client = new Client({ connection: await Connection.connect({ address: connection().temporalAddress }) })
+    await client.workflow.getHandle(`fine-tune-${id}`).cancel()
+    process.kill(worker, 'SIGKILL')
+    await api.untilStatus(id, 'CANCELLED')
+    assert.deepEqual(livingTrainers(id), [])
+  })
+
+  test('of a trainer without resumes left publishes the newest checkpoint whose bytes are right', async () => {
+    const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 400, save_steps: 10 } })
+    await api.until(id, ({ history }) => history.includes('"step":40'))
+    const database = connectDatabase(connection().databaseUrl, { poolSize: 1 })
+    const trainer = pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer')
+    process.kill(trainer, 'SIGSTOP')
+    await withoutResumes(id)
+    const [newest, older] = await database.artifacts.listUsable(id, 'checkpoint')
+    const served = ['adapter_model.safetensors', 'adapter_config.json', 'anneal.json']
+    const filesOf = (artifact?: Artifact) => artifact?.files.filter(({ name }) => served.includes(name)) ?? []
+    await database.close()
+    const { endpoint, ...rest } = connection().s3
+    const storage = createStorage({ endpoint, region: 'us-east-1', ...rest })
+    for (const { key } of filesOf(newest)) await storage.write(key, Buffer.from('torn'))
+    process.kill(trainer, 'SIGKILL')
+    const job = await api.untilStatus(id, 'PARTIALLY COMPLETED')
+    assert.equal(job.status_reason, 'resume_limit_reached')
+    assert.equal(job.model_name, tunedModelName(id, filesOf(older)))
   })
 
   test('a submit and a cancel are accepted while Temporal is down, and happen once it is back', async () => {

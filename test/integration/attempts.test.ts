@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
+import { createJobActivities } from '../../activities/jobs.ts'
 import { makeApiKey, parseApiKey, sha256 } from '../../src/domain/identifiers.ts'
-import type { TrainingSpec } from '../../src/domain/training-job.ts'
+import type { PreparedData, TrainingSpec } from '../../src/domain/training-job.ts'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import type { Storage } from '../../src/storage/storage.ts'
 import { connection } from '../support/stack.ts'
 
 suite('attempts', () => {
@@ -125,6 +127,48 @@ suite('attempts', () => {
       assert.equal(await tx.trainingJobs.requestCancel(jobId, 'test'), false)
       assert.equal(await move('LOADING DATA'), 'cancelling')
       assert.equal(await move('CANCELLED'), 'moved')
+    }))
+
+  test('what a program was told at its claim stays, however late a launch that was tried again comes', () =>
+    sandbox(async (tx) => {
+      const { jobId, tokenHash } = await openAttempt(tx, await openAccount(tx))
+      await tx.attempts.setStart({ jobId, number: 1 }, { artifactId: null, step: 10 })
+      await tx.attempts.claim(tokenHash, 'one')
+      await tx.attempts.setStart({ jobId, number: 1 }, { artifactId: null, step: 20 })
+      assert.equal((await tx.attempts.get({ jobId, number: 1 })).fromStep, 10)
+
+      const file = { key: 'first', sizeBytes: 1, sha256: 'h', rowCount: 1 }
+      const first: PreparedData = { train: file, evaluation: { ...file, split: 'train' } }
+      await tx.trainingJobs.setPreparedData(jobId, first)
+      await tx.trainingJobs.setPreparedData(jobId, { ...first, train: { ...file, key: 'second' } })
+      assert.deepEqual((await tx.trainingJobs.get(jobId)).preparedData, first)
+    }))
+
+  test('a phase of an older attempt moves nothing; an ending that a cancel refuses names no model', () =>
+    sandbox(async (tx) => {
+      const accountId = await openAccount(tx)
+      const { jobId } = await openAttempt(tx, accountId)
+      await openAttempt(tx, accountId, 2, jobId)
+      await tx.trainingJobs.queue({ jobId, generation: 1, reason: null, message: null })
+      const activities = createJobActivities({
+        database: { ...database, ...tx, transaction: (work) => work(tx) },
+        storage: {} as Storage,
+        prepareData: () => assert.fail('nothing is prepared here'),
+      })
+      const ofJob = { jobId, generation: 1 }
+      assert.equal(await activities.recordPhase({ ...ofJob, attempt: 1, phase: 'SAVING MODEL' }), 'QUEUED')
+      assert.equal(
+        await activities.recordPhase({ ...ofJob, attempt: 2, phase: 'EVALUATING MODEL' }),
+        'EVALUATING MODEL',
+      )
+
+      const artifactId = randomUUID()
+      const artifact = { id: artifactId, jobId, attempt: 2, kind: 'model', step: 1, specHash: 'h', files: [] } as const
+      await tx.artifacts.create({ ...artifact, files: [] })
+      await tx.trainingJobs.requestCancel(jobId, 'test')
+      const ending = { status: 'COMPLETED', reason: null, message: null, modelName: randomUUID(), artifactId } as const
+      assert.equal(await activities.finishJob({ ...ofJob, ...ending }), 'cancelling')
+      assert.deepEqual(await tx.models.list(accountId, 10), [])
     }))
 
   test('messages of one workflow are handed out one at a time, in order', () =>

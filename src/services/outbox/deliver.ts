@@ -18,7 +18,7 @@ import { assertNever } from '../../domain/assert-never.ts'
 
 export type Deliver = (message: ClaimedMessage) => Promise<void>
 
-/** An older run of the same job is just closing: it must not swallow what is meant for the next one. */
+/** Not at this moment: the run that it is meant for is not there yet. */
 export class NotYet extends Error {}
 
 export const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error))
@@ -59,19 +59,19 @@ export function createDeliver({
 
   /** A signal says what is wanted; the native cancel, which the Temporal UI also sends, makes the run close as Canceled. */
   async function cancel({ workflowId, generation, payload: { jobId } }: MessageOf<'cancel'>) {
-    const handle = client.workflow.getHandle(workflowId)
-    try {
-      await handle.signal(cancelSignal, { generation })
-      await handle.cancel()
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error
-      // No open run. Either the job has ended as asked, or its run was lost: a new one releases and ends it.
+    const newest = await describeRun(client.workflow.getHandle(workflowId))
+    if (!newest?.isRunning) {
+      // Either the job has ended as asked, or its run was lost: a new one releases and ends it.
       const job = await database.trainingJobs.get(jobId)
       if (isTerminal(job.status) || job.generation !== generation) return
       await startRun(workflowId, jobId, generation)
-      await handle.signal(cancelSignal, { generation })
-      await handle.cancel()
+      throw new NotYet('its run was lost; another one was started')
     }
+    // The job was resumed since, so this message has been delivered before.
+    if (newest.generation > generation) return
+    const run = client.workflow.getHandle(workflowId, newest.runId)
+    await run.signal(cancelSignal, { generation })
+    await run.cancel()
   }
 
   /** Of interest only to a run that is there. */
@@ -120,10 +120,12 @@ export function createDeliver({
   }
 }
 
-async function describeRun(handle: WorkflowHandle): Promise<{ generation: number; isRunning: boolean } | null> {
+type Run = { runId: string; generation: number; isRunning: boolean }
+
+async function describeRun(handle: WorkflowHandle): Promise<Run | null> {
   try {
-    const { memo, status } = await handle.describe()
-    return { generation: Number(memo?.['generation'] ?? 0), isRunning: status.name === 'RUNNING' }
+    const { runId, memo, status } = await handle.describe()
+    return { runId, generation: Number(memo?.['generation'] ?? 0), isRunning: status.name === 'RUNNING' }
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return null
     throw error

@@ -1,0 +1,26 @@
+// What no request can bring about: states of the database that only faults leave behind.
+import pg from 'pg'
+import { connection } from './stack.ts'
+
+async function execute(...statements: { text: string; values?: unknown[] }[]) {
+  const client = new pg.Client({ connectionString: connection().databaseUrl })
+  await client.connect()
+  try {
+    for (const statement of statements) await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Every message of the job counts as undelivered, as after a relay that died before it could mark them. */
+export const deliverAgain = (jobId: number) =>
+  execute(
+    {
+      text: `update outbox_messages set delivered_at = null where workflow_id = $1`,
+      values: [`fine-tune-${jobId}`],
+    },
+    { text: `select pg_notify('outbox', '')` },
+  )
+
+export const withoutResumes = (jobId: number) =>
+  execute({ text: `update training_jobs set resume_limit = resume_count where id = $1`, values: [jobId] })
