@@ -8,11 +8,14 @@ import { taskQueue, watchTaskQueue } from '../workflows/contract.ts'
 import { createLocalCompute } from './compute/local/local-compute.ts'
 import { readConfig, readLocalComputeConfig, type Config } from './config.ts'
 import { prepareData } from './datasets/prepare-data.ts'
+import { modelServerToken } from './domain/model-server-token.ts'
+import { createInference } from './inference/inference.ts'
 import { createLog } from './log.ts'
 import { connectDatabase } from './repositories/database.ts'
 import { listenToNotifications } from './repositories/notifications.ts'
 import { createDeliver } from './services/outbox/deliver.ts'
 import { relayOutbox } from './services/outbox/relay.ts'
+import { embedWaitingRows } from './services/stored-data/embed-waiting-rows.ts'
 import { wakeModelServer } from './services/wake-model-server.ts'
 import { createStorage } from './storage/storage.ts'
 
@@ -62,13 +65,29 @@ const deliver = createDeliver({
   modelServerInput: (baseModel) => ({ baseModel, idleTimeoutMs: config.idleTimeoutMs }),
 })
 const relay = relayOutbox({ database, notifications, deliver, log, signal: stopping.signal })
+const inference = createInference({
+  modelServers: database.modelServers,
+  outbox: database.outbox,
+  notifications,
+  serverToken: (baseModel, generation) => modelServerToken(config.secret, baseModel, generation),
+  coldStartTimeoutMs: config.coldStartTimeoutMs,
+  log,
+})
+const embedding = embedWaitingRows({
+  database,
+  notifications,
+  inference,
+  embedder: config.catalogue.defaultEmbeddingModel,
+  log,
+  signal: stopping.signal,
+})
 const sweeping = setInterval(() => void removeEndedRuns(), removeEndedRunsEveryMs)
 if (config.warmModels) await warmModels()
 
 stopping.signal.addEventListener('abort', () => workers.forEach((worker) => worker.shutdown()))
 if (stopping.signal.aborted) workers.forEach((worker) => worker.shutdown())
 log.info('worker ready')
-await Promise.all([...workers.map((worker) => worker.run()), relay])
+await Promise.all([...workers.map((worker) => worker.run()), relay, embedding])
 clearInterval(sweeping)
 await notifications.close()
 await temporal.close()

@@ -9,6 +9,7 @@ import { dataRoutes } from './routes/data.ts'
 import { embeddingRoutes } from './routes/embeddings.ts'
 import { modelRoutes } from './routes/models.ts'
 import { healthRoutes, selfDescription } from './routes/service.ts'
+import { storedDataRoutes } from './routes/stored-data.ts'
 import { trainRoutes } from './routes/train.ts'
 import { trainingJobRecordRoutes } from './routes/training-job-records.ts'
 import { trainingJobRoutes } from './routes/training-jobs.ts'
@@ -21,6 +22,7 @@ export function createPublicApp({ deps, serviceName, version, metrics }: PublicA
     ...completionRoutes,
     ...embeddingRoutes,
     ...dataRoutes,
+    ...storedDataRoutes,
     ...trainRoutes,
     ...trainingJobRoutes,
     ...trainingJobRecordRoutes,

@@ -11,6 +11,7 @@ import { createTrainingJobRepository } from './training-jobs.ts'
 import { createModelServerRepository } from './model-servers.ts'
 import { createModelRepository } from './models.ts'
 import { createOutboxRepository } from './outbox.ts'
+import { createStoredRowRepository } from './stored-rows.ts'
 import { createTrainingStepRepository } from './training-steps.ts'
 
 export type Connection = Prisma.TransactionClient
@@ -25,6 +26,7 @@ const createRepositories = (db: Connection) => ({
   modelServers: createModelServerRepository(db),
   models: createModelRepository(db),
   outbox: createOutboxRepository(db),
+  storedRows: createStoredRowRepository(db),
   trainingJobs: createTrainingJobRepository(db),
   trainingSteps: createTrainingStepRepository(db),
 })

@@ -3,9 +3,9 @@ import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from './database.ts'
 
-export type NotificationChannel = 'outbox' | 'slots' | 'model_servers'
+export type NotificationChannel = 'outbox' | 'slots' | 'model_servers' | 'stored_rows'
 
-const channels: NotificationChannel[] = ['outbox', 'slots', 'model_servers']
+const channels: NotificationChannel[] = ['outbox', 'slots', 'model_servers', 'stored_rows']
 
 /** Delivered to listeners when the surrounding transaction commits. */
 export async function notify(db: Connection, channel: NotificationChannel) {

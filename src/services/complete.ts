@@ -1,13 +1,17 @@
 import type { OutputType } from '../domain/output-type.ts'
-import { invalidInput } from '../domain/service-error.ts'
+import { invalidInput, ServiceError } from '../domain/service-error.ts'
+import { collectionName } from '../domain/stored-data.ts'
 import type { Ctx } from './context.ts'
 import { resolveModel } from './resolve-model.ts'
+import { retrieveRows } from './stored-data/retrieve-rows.ts'
 
 /**
  * Null is the default: at most 256 tokens of text, temperature 0 (the likeliest answer, the same each time), top_p 1.
  * For typed answers `maxTokens` bounds their texts, and `stop` is not used: either would leave them open.
  */
 type CompleteInput = {
+  /** Rows kept under it are put before the prompts that they matter to. Null: those kept under the model's name. */
+  dataId?: string | null
   modelName: string
   prompts: string[]
   outputType: OutputType | null
@@ -24,15 +28,31 @@ type CompleteInput = {
  */
 export async function complete({
   ctx,
-  input: { modelName, prompts, outputType, ...sampling },
+  input: { dataId = null, modelName, prompts, outputType, ...sampling },
   signal,
 }: {
   ctx: Ctx
   input: CompleteInput
   signal: AbortSignal
 }): Promise<{ outputs: Record<string, unknown>[]; finishReasons: string[] }> {
-  const { baseModel, adapter } = await resolveModel(ctx, modelName)
+  const { baseModel, adapter, place } = await resolveTarget(ctx, dataId, modelName)
   if (baseModel.task !== 'completion')
     throw invalidInput('model_name', `"${modelName}" is an embedding model and does not complete prompts.`)
-  return ctx.deps.inference.complete({ baseModel, adapter, prompts, outputType, sampling, signal })
+  const rows = place && (await retrieveRows({ deps: ctx.deps, place, prompts, signal }))
+  return ctx.deps.inference.complete({ baseModel, adapter, prompts, rows, outputType, sampling, signal })
+}
+
+/** The model, and where rows for it are kept, if there are any. */
+async function resolveTarget(ctx: Ctx, dataId: string | null, modelName: string) {
+  const { catalogue, database } = ctx.deps
+  const place = { accountId: ctx.accountId, collection: collectionName(catalogue, dataId ?? modelName) }
+  const hasRows = database.storedRows.exists(place)
+  const model = resolveModel(ctx, modelName).catch(async (error: unknown) => {
+    // The id of stored data in place of a model: the data is what is asked.
+    const isData = dataId === null && error instanceof ServiceError && error.code === 'model_not_found'
+    if (isData && (await hasRows)) return { baseModel: catalogue.defaultCompletionModel, adapter: null }
+    throw error
+  })
+  const [{ baseModel, adapter }, isStored] = await Promise.all([model, hasRows])
+  return { baseModel, adapter, place: isStored ? place : null }
 }

@@ -2,15 +2,21 @@
 import { randomUUID } from 'node:crypto'
 import { parseDatasetId } from '../domain/dataset-id.ts'
 import { invalidInput } from '../domain/service-error.ts'
+import { collectionDatasetId, collectionName } from '../domain/stored-data.ts'
 import type { DatasetVersion } from '../repositories/datasets.ts'
 import { storageKeys } from '../domain/storage-keys.ts'
 import type { Ctx } from './context.ts'
 import { openDatasetVersion } from './request-upload.ts'
+import { exportRows } from './stored-data/export-rows.ts'
 
 export type DatasetReference = {
   uploadFilePath?: string | undefined
   datasetId?: string | undefined
   data?: readonly unknown[] | undefined
+  /** Rows kept under it are used, all of them. */
+  storedId?: string | undefined
+  /** Rows kept under the model's name are used where nothing else is named. */
+  modelName: string
 }
 
 /** The version to train on and the key its bytes are under. @throws ServiceError invalid_input */
@@ -18,6 +24,8 @@ export async function resolveDataset(
   ctx: Ctx,
   reference: DatasetReference,
 ): Promise<{ version: DatasetVersion; dataKey: string }> {
+  const stored = await resolveStored(ctx, reference)
+  if (stored) return stored
   const named = await findNamed(ctx, reference)
   if (named) {
     const uploaded = await ctx.deps.storage.stat(named.uploadKey)
@@ -36,7 +44,25 @@ export async function resolveDataset(
       'dataset_id',
       `There is no data set "${reference.datasetId}": ask POST /v1/data for a place to upload it.`,
     )
-  throw invalidInput('upload_file_path', 'Name the training data: upload_file_path, dataset_id or data.')
+  throw invalidInput('upload_file_path', 'Name the training data: upload_file_path, dataset_id, data or id.')
+}
+
+/** Inline rows come after the stored ones; `datasetId` names what comes of both. */
+async function resolveStored(ctx: Ctx, { storedId, modelName, uploadFilePath, datasetId, data }: DatasetReference) {
+  const isNamed = [uploadFilePath, datasetId, data].some((each) => each !== undefined)
+  if (storedId === undefined && isNamed) return null
+  const collection = collectionName(ctx.deps.catalogue, storedId ?? modelName)
+  const place = { accountId: ctx.accountId, collection }
+  if (!(await ctx.deps.database.storedRows.exists(place))) {
+    if (storedId === undefined || isNamed) return null
+    throw invalidInput('id', `Nothing is kept under the id "${storedId}": POST /v1/svc/data stores rows there.`)
+  }
+  if (uploadFilePath !== undefined)
+    throw invalidInput('upload_file_path', 'Train on an uploaded file or on the rows kept under an id, not on both.')
+  const ownId = datasetId === undefined ? collectionDatasetId(ctx.accountId, collection) : parseDatasetId(datasetId)
+  const version = await openDatasetVersion(ctx, ownId)
+  await exportRows(ctx.deps, { place, more: data ?? [], key: version.uploadKey })
+  return { version, dataKey: version.uploadKey }
 }
 
 async function findNamed(ctx: Ctx, { uploadFilePath, datasetId }: DatasetReference): Promise<DatasetVersion | null> {

@@ -27,6 +27,8 @@ function stubDependencies({ database = {}, storage = {}, inference = {} }: Recor
     accounts: {
       findLiveApiKey: (id: string) => Promise.resolve(id === keyId ? { id, accountId, secretHash, ...fullKey } : null),
     },
+    // Nothing is kept for retrieval.
+    storedRows: { exists: () => Promise.resolve(false) },
     transaction: (work: (tx: Stub) => unknown) => work(repositories),
     ...database,
   })

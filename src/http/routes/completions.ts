@@ -20,6 +20,7 @@ export const completionRoutes = [
     async handle({ caller: ctx, body, signal }) {
       const isSingle = typeof body.prompt === 'string'
       const input = {
+        dataId: body.id ?? null,
         modelName: body.model_name,
         prompts: typeof body.prompt === 'string' ? [body.prompt] : body.prompt,
         outputType: outputTypeOf(body),

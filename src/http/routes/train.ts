@@ -24,6 +24,7 @@ export const trainRoutes = [
           uploadFilePath: body.upload_file_path ?? undefined,
           datasetId: body.dataset_id ?? undefined,
           data: body.data ?? undefined,
+          storedId: body.id ?? undefined,
           evalData: body.eval_data?.length ? body.eval_data : undefined,
           finetuneArgs: body.finetune_args ?? {},
           gpuConfig: body.gpu_config ?? {},

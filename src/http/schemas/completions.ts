@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { named } from '../edge/named-schemas.ts'
+import { DataId } from './stored-data.ts'
 import { ModelName, Prompt } from './text.ts'
 
 const TokenCount = z.int().min(1).max(1_000_000).nullish()
@@ -20,6 +21,7 @@ export const CompletionRequest = named(
   'CompletionRequest',
   z.object({
     model_name: ModelName,
+    id: DataId.nullish().describe('Rows stored under it are put before the prompts that they matter to'),
     prompt: Prompt,
     output_type: OutputTypeField,
     out_type: OutputTypeField,

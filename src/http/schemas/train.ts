@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { FinetuneArgs } from '../../domain/training-args.ts'
 import { trainingJobStatuses } from '../../domain/training-job-status.ts'
 import { named } from '../edge/named-schemas.ts'
+import { DataId } from './stored-data.ts'
 import { ModelName } from './text.ts'
 
 const deepestRow = 32
@@ -19,6 +20,7 @@ export const TrainRequest = named(
     upload_file_path: z.string().min(1).max(4096).nullish().describe('A dataset_location, its path, or a data set id'),
     dataset_id: z.string().nullish(),
     data: z.array(Row).nullish().describe('The rows themselves; kept under dataset_id'),
+    id: DataId.nullish().describe('Rows stored by POST /v1/svc/data: all of them are used'),
     eval_data: z.array(Row).nullish(),
     finetune_args: FinetuneArgs.nullish(),
     gpu_config: GpuConfig.nullish(),

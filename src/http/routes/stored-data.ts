@@ -1,0 +1,36 @@
+import { deleteRows } from '../../services/stored-data/delete-rows.ts'
+import { storeRows } from '../../services/stored-data/store-rows.ts'
+import { defineRoute } from '../edge/route.ts'
+import { DeleteDataAnswer, DeleteDataRequest, StoreDataAnswer, StoreDataRequest } from '../schemas/stored-data.ts'
+
+export const storedDataRoutes = [
+  defineRoute({
+    name: 'store_data',
+    method: 'post',
+    path: '/v1/svc/data',
+    summary: 'Keep rows under an id, for queries and training with that id',
+    access: 'key',
+    scope: 'data',
+    body: StoreDataRequest,
+    bodyLimitBytes: 64 * 1024 * 1024,
+    idempotent: true,
+    response: StoreDataAnswer,
+    async handle({ caller: ctx, body, idempotency }) {
+      const { id, model_name: modelName, data, data_type: dataType } = body
+      const input = { id: id ?? null, modelName: modelName ?? null, data, dataType }
+      const { datasetId } = await storeRows({ ctx, input, idempotency })
+      return { dataset: datasetId }
+    },
+  }),
+  defineRoute({
+    name: 'delete_data',
+    method: 'post',
+    path: '/v1/svc/delete_data',
+    summary: 'Forget the rows kept under an id',
+    access: 'key',
+    scope: 'data',
+    body: DeleteDataRequest,
+    response: DeleteDataAnswer,
+    handle: ({ caller: ctx, body: { id } }) => deleteRows({ ctx, input: { id } }),
+  }),
+]

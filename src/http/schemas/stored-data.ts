@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { named } from '../edge/named-schemas.ts'
+import { ModelName } from './text.ts'
+
+const mostIdBytes = 256
+
+/** What data is kept under. */
+export const DataId = z
+  .string()
+  .refine(
+    (id) => id !== '' && Buffer.byteLength(id) <= mostIdBytes && !id.includes('\0'),
+    `must be 1 to ${mostIdBytes} bytes, without NUL characters`,
+  )
+  .meta({ description: `1 to ${mostIdBytes} bytes`, minLength: 1, maxLength: mostIdBytes })
+
+/** Read by the service, item for item. */
+const Items = z
+  .custom<unknown>((value) => typeof value === 'object' && value !== null, 'must be a list of items, or one item')
+  .meta({
+    type: ['array', 'object'],
+    description:
+      'Items, or one: each with the same one or two named objects of texts, numbers and booleans. Of two, the first is an input and the second its output.',
+    items: { type: 'object' },
+  })
+
+const DataType = z
+  .record(z.string(), z.record(z.string(), z.unknown()))
+  .describe('The objects and fields of the items, each with what it means')
+
+export const StoreDataRequest = named(
+  'StoreDataRequest',
+  z.object({
+    id: DataId.nullish().describe('What to keep the data under'),
+    model_name: ModelName.nullish().describe('Instead of an id: the model whose queries and training use it'),
+    data: Items,
+    data_type: DataType.nullish(),
+  }),
+)
+
+export const StoreDataAnswer = named('StoreDataAnswer', z.object({ dataset: z.string().regex(/^[0-9a-f]{32}$/) }))
+
+export const DeleteDataRequest = named('DeleteDataRequest', z.object({ id: DataId }))
+export const DeleteDataAnswer = named('DeleteDataAnswer', z.object({ deleted: z.int().min(0) }))

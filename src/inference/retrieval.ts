@@ -1,0 +1,56 @@
+// Stored rows before a prompt, in the layout of docs/retrieval.md: the nearest ones, as many as leave room for the answer.
+import { runConcurrently } from './chunks.ts'
+import type { CompletionInput } from './completion.ts'
+import { countTokens } from './engine-client.ts'
+import { onServer, type Servers } from './on-server.ts'
+import { mostPromptTokens, mostTextCharacters } from './text-bounds.ts'
+import { structureBytes } from './typed-output.ts'
+
+/** For each prompt its rows, nearest first; null: none for any. */
+export type RetrievedRows = { rows?: readonly (readonly string[])[] | null }
+
+const usualAnswerTokens = 256
+
+/** Rows come before an answer of the usual length, and never before one that the prompt alone has room for. */
+export async function withRows(
+  servers: Servers,
+  input: CompletionInput,
+  rows: readonly (readonly string[])[],
+): Promise<CompletionInput> {
+  const room = promptRoom(input)
+  const prompts = [...input.prompts]
+  await runConcurrently([...prompts.entries()], input.signal, async ([index, prompt], signal) => {
+    const target = { baseModel: input.baseModel.name, adapter: input.adapter }
+    const fits = async (text: string) => {
+      if (mostPromptTokens(text) <= room) return true
+      if (text.length > mostTextCharacters(room)) return false
+      const tokens = await onServer(servers, target, signal, (endpoint, model) =>
+        countTokens(endpoint, { model, prompt: text }, signal),
+      )
+      return tokens <= room
+    }
+    prompts[index] = await putBefore(prompt, rows[index] ?? [], fits)
+  })
+  return { ...input, prompts }
+}
+
+/** Tokens that a prompt may have. */
+function promptRoom({ baseModel: { contextLength }, outputType, sampling }: CompletionInput): number {
+  const text = Math.min(sampling.maxTokens ?? usualAnswerTokens, Math.floor(contextLength / 2))
+  return contextLength - text - (outputType ? structureBytes(outputType) : 0)
+}
+
+/** The farthest rows go first where not all fit. */
+async function putBefore(
+  prompt: string,
+  rows: readonly string[],
+  fits: (text: string) => Promise<boolean>,
+): Promise<string> {
+  for (let count = rows.length; count > 0; count--) {
+    const text = layOut(prompt, rows.slice(0, count))
+    if (await fits(text)) return text
+  }
+  return prompt
+}
+
+const layOut = (prompt: string, rows: readonly string[]) => `Information:\n${rows.join('\n')}\n\n${prompt}`

@@ -1,0 +1,98 @@
+import type { StoredItem } from '../domain/stored-data.ts'
+import type { Connection } from './database.ts'
+import { notify } from './notifications.ts'
+
+/** Of one account, under one id. */
+export type Collection = { accountId: string; collection: string }
+export type NewStoredRow = { hash: Uint8Array; item: StoredItem; text: string }
+
+const claimSeconds = 30
+const pageSize = 1000
+
+export const createStoredRowRepository = (db: Connection) => ({
+  /** Rows that are there already stay as they are. */
+  async add({ accountId, collection }: Collection, rows: readonly NewStoredRow[]) {
+    const hashes = rows.map(({ hash }) => Buffer.from(hash).toString('hex'))
+    const items = rows.map(({ item }) => JSON.stringify(item))
+    const texts = rows.map(({ text }) => text)
+    // Taken in the order of their hashes, so that two requests with the same rows wait for each other and never both ways.
+    await db.$executeRaw`
+      insert into stored_rows (id, account_id, collection, row_hash, row, text, created_at)
+      select gen_random_uuid(), ${accountId}::uuid, ${collection}, decode(hash, 'hex'), item::jsonb, text,
+        now() + at * interval '1 microsecond'
+      from unnest(${hashes}::text[], ${items}::text[], ${texts}::text[]) with ordinality as sent(hash, item, text, at)
+      order by hash
+      on conflict (account_id, collection, row_hash) do nothing`
+    await notify(db, 'stored_rows')
+  },
+
+  async exists({ accountId, collection }: Collection): Promise<boolean> {
+    const rows = await db.$queryRaw<unknown[]>`
+      select 1 from stored_rows where account_id = ${accountId}::uuid and collection = ${collection} limit 1`
+    return rows.length > 0
+  },
+
+  /** @returns how many there were */
+  remove: ({ accountId, collection }: Collection): Promise<number> =>
+    db.$executeRaw`delete from stored_rows where account_id = ${accountId}::uuid and collection = ${collection}`,
+
+  /** Pages of the rows, oldest first. */
+  async *pages({ accountId, collection }: Collection): AsyncGenerator<StoredItem[]> {
+    let after: { createdAt: string; id: string } | undefined = { createdAt: '-infinity', id: firstId }
+    while (after) {
+      const page: { createdAt: string; id: string; row: StoredItem }[] = await db.$queryRaw`
+        select created_at::text as "createdAt", id::text, row from stored_rows
+        where account_id = ${accountId}::uuid and collection = ${collection}
+          and (created_at, id) > (${after.createdAt}::timestamptz, ${after.id}::uuid)
+        order by created_at, id limit ${pageSize}`
+      if (page.length > 0) yield page.map(({ row }) => row)
+      after = page.length < pageSize ? undefined : page.at(-1)
+    }
+  },
+
+  /**
+   * The nearest rows of each vector, nearest first. Exact: every embedded row of the collection is compared.
+   * @param options.similarity the least cosine similarity of a row that is taken
+   */
+  async search(
+    { accountId, collection }: Collection,
+    vectors: readonly (readonly number[])[],
+    { limit, similarity }: { limit: number; similarity: number },
+  ): Promise<string[][]> {
+    const hits = await db.$queryRaw<{ at: number; text: string }[]>`
+      with query as materialized (
+        select vector::vector(384) as vector, at from unnest(${vectors.map(vectorText)}::text[]) with ordinality as sent(vector, at))
+      select query.at::int as at, hit.text from query cross join lateral (
+        select id, text, embedding <=> query.vector as distance from stored_rows
+        where account_id = ${accountId}::uuid and collection = ${collection} and embedding is not null
+        order by distance, id limit ${limit}) as hit
+      where hit.distance <= ${1 - similarity}
+      order by query.at, hit.distance, hit.id`
+    const found = vectors.map((): string[] => [])
+    for (const { at, text } of hits) found[at - 1]?.push(text)
+    return found
+  },
+
+  /** The oldest rows without an embedding that no other worker holds. */
+  claimWaiting: (limit: number): Promise<{ id: string; text: string }[]> => db.$queryRaw`
+    update stored_rows set claimed_until = now() + make_interval(secs => ${claimSeconds})
+    where id in (
+      select id from stored_rows where embedding is null and claimed_until <= now()
+      order by created_at limit ${limit} for update skip locked)
+    returning id::text, text`,
+
+  /** Rows that were deleted meanwhile stay deleted. */
+  async setEmbeddings(rows: readonly { id: string; vector: readonly number[] }[]) {
+    await db.$executeRaw`
+      update stored_rows set embedding = made.vector::vector(384)
+      from unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ vector }) => vectorText(vector))}::text[]) as made(id, vector)
+      where stored_rows.id = made.id and embedding is null`
+  },
+
+  async releaseClaims(ids: readonly string[]) {
+    await db.$executeRaw`update stored_rows set claimed_until = now() where id = any(${ids}::uuid[]) and embedding is null`
+  },
+})
+
+const firstId = '00000000-0000-0000-0000-000000000000'
+const vectorText = (vector: readonly number[]) => `[${vector.join(',')}]`

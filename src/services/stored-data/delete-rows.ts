@@ -1,0 +1,9 @@
+import { collectionName } from '../../domain/stored-data.ts'
+import type { Ctx } from '../context.ts'
+
+/** From the answer on no query and no new job sees the rows. */
+export async function deleteRows({ ctx, input: { id } }: { ctx: Ctx; input: { id: string } }) {
+  const { database, catalogue } = ctx.deps
+  const collection = collectionName(catalogue, id)
+  return { deleted: await database.storedRows.remove({ accountId: ctx.accountId, collection }) }
+}

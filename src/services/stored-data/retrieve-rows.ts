@@ -1,0 +1,39 @@
+import type { Collection } from '../../repositories/stored-rows.ts'
+import type { ServiceDependencies } from '../context.ts'
+
+/** Rows of a prompt, and the least cosine similarity that one must have to it (docs/retrieval.md has the measurements). */
+const mostRows = 3
+const leastSimilarity = 0.3
+/** What a prompt asks for stands at its end, and the embedder reads no more than this. */
+const queryCharacters = 1000
+const promptsPerSearch = 100
+
+/**
+ * The stored rows that matter to each prompt, nearest first.
+ * @throws ServiceError unavailable while the embedder starts
+ */
+export async function retrieveRows({
+  deps: { database, inference, catalogue },
+  place,
+  prompts,
+  signal,
+}: {
+  deps: Pick<ServiceDependencies, 'database' | 'inference' | 'catalogue'>
+  place: Collection
+  prompts: readonly string[]
+  signal: AbortSignal
+}): Promise<string[][]> {
+  const vectors = await inference.embed({
+    baseModel: catalogue.defaultEmbeddingModel,
+    adapter: null,
+    texts: prompts.map((prompt) => prompt.slice(-queryCharacters).toWellFormed()),
+    signal,
+  })
+  const found: string[][] = []
+  for (let start = 0; start < vectors.length; start += promptsPerSearch) {
+    signal.throwIfAborted()
+    const some = vectors.slice(start, start + promptsPerSearch)
+    found.push(...(await database.storedRows.search(place, some, { limit: mostRows, similarity: leastSimilarity })))
+  }
+  return found
+}
