@@ -11,8 +11,10 @@ import { createInference } from './inference/inference.ts'
 import { createInternalApp } from './internal-http/app.ts'
 import { createLog } from './log.ts'
 import { connectDatabase } from './repositories/database.ts'
+import { connectRateLimits } from './repositories/rate-limits.ts'
 import { listenToNotifications } from './repositories/notifications.ts'
 import type { ServiceDependencies } from './services/context.ts'
+import { createLimits } from './services/limits/limits.ts'
 import { createStorage } from './storage/storage.ts'
 
 /** Under the 10 seconds after which a supervisor stops asking politely. */
@@ -28,10 +30,16 @@ await main().catch((error: unknown) => {
 async function main() {
   const config = readConfig()
   const deps = connect(config)
-  const { database, notifications, log } = deps
+  const { database, notifications, limits, log } = deps
   await bootstrap(deps, config)
   const metrics = createMetrics()
-  const publicApp = createPublicApp({ deps, serviceName: config.serviceName, version: packageJson.version, metrics })
+  const publicApp = createPublicApp({
+    deps,
+    serviceName: config.serviceName,
+    version: packageJson.version,
+    metrics,
+    trustedProxies: config.trustedProxies,
+  })
   const servers = [
     await listen(createInternalApp({ deps, metrics }), { host: config.bindHost, port: config.internalPort }),
     await listen(publicApp, { host: config.bindHost, port: config.port }),
@@ -43,7 +51,7 @@ async function main() {
   })
   log.info('stopping')
   await closeGracefully(servers, closeTimeoutMs)
-  await Promise.allSettled([notifications.close(), database.close()])
+  await Promise.allSettled([limits.close(), notifications.close(), database.close()])
   process.exit(0)
 }
 
@@ -51,6 +59,7 @@ function connect(config: Config): ServiceDependencies {
   const log = createLog('api', config.logLevel)
   const database = connectDatabase(config.databaseUrl)
   const notifications = listenToNotifications(config.databaseUrl)
+  const rateLimits = connectRateLimits(config.databaseUrl)
   const { modelServers, outbox } = database
   return {
     database,
@@ -65,11 +74,14 @@ function connect(config: Config): ServiceDependencies {
       log,
     }),
     catalogue: config.catalogue,
+    limits: createLimits({ store: rateLimits, settings: config.limits, log }),
     settings: {
       secret: config.secret,
       resumeLimit: config.resumeLimit,
       maxGpus: config.maxGpus,
       maxNodes: config.maxNodes,
+      maxOpenJobs: config.maxOpenJobs,
+      maxStoredBytes: config.maxStoredBytes,
     },
     log,
   }

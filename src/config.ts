@@ -33,6 +33,18 @@ const Environment = z.object({
   ANNEAL_RESUME_LIMIT: z.coerce.number().int().min(0).default(1000),
   ANNEAL_MAX_GPUS: z.coerce.number().int().min(0).default(8),
   ANNEAL_MAX_NODES: z.coerce.number().int().min(1).default(1),
+  /** Of one key, over all api processes. */
+  ANNEAL_REQUESTS_PER_SECOND: z.coerce.number().int().min(1).default(200),
+  ANNEAL_REQUEST_BURST: z.coerce.number().int().min(1).default(400),
+  /** Of one key, running at once in one api process. */
+  ANNEAL_CONCURRENT_REQUESTS: z.coerce.number().int().min(1).default(500),
+  /** From one address. */
+  ANNEAL_FAILED_AUTHENTICATIONS_PER_MINUTE: z.coerce.number().int().min(1).default(60),
+  /** Of one account. */
+  ANNEAL_MAX_OPEN_JOBS: z.coerce.number().int().min(1).default(1000),
+  ANNEAL_MAX_STORED_BYTES: z.coerce.number().int().min(1).default(1e12),
+  /** Addresses or networks of proxies whose X-Forwarded-For is believed, with commas between. */
+  ANNEAL_TRUSTED_PROXIES: z.string().default(''),
   ANNEAL_COLD_START_TIMEOUT_SECONDS: z.coerce.number().positive().default(80),
   ANNEAL_IDLE_TIMEOUT_SECONDS: z.coerce.number().positive().default(900),
   ANNEAL_WARM_MODELS: flag.default(false),
@@ -94,6 +106,14 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     resumeLimit: env.ANNEAL_RESUME_LIMIT,
     maxGpus: env.ANNEAL_MAX_GPUS,
     maxNodes: env.ANNEAL_MAX_NODES,
+    limits: {
+      requests: { perSecond: env.ANNEAL_REQUESTS_PER_SECOND, burst: env.ANNEAL_REQUEST_BURST },
+      concurrentRequests: env.ANNEAL_CONCURRENT_REQUESTS,
+      failedAuthenticationsPerMinute: env.ANNEAL_FAILED_AUTHENTICATIONS_PER_MINUTE,
+    },
+    maxOpenJobs: env.ANNEAL_MAX_OPEN_JOBS,
+    maxStoredBytes: env.ANNEAL_MAX_STORED_BYTES,
+    trustedProxies: env.ANNEAL_TRUSTED_PROXIES.split(',').flatMap((text) => text.trim() || []),
     coldStartTimeoutMs: env.ANNEAL_COLD_START_TIMEOUT_SECONDS * 1000,
     idleTimeoutMs: env.ANNEAL_IDLE_TIMEOUT_SECONDS * 1000,
     warmModels: env.ANNEAL_WARM_MODELS,

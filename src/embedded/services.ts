@@ -25,6 +25,11 @@ export const serviceDefaults = {
   ANNEAL_MODELS_DIR: root,
   ANNEAL_COMPUTE: 'local',
   ANNEAL_WARM_MODELS: '1',
+  // One person's machine: four times what a shared service grants.
+  ANNEAL_REQUESTS_PER_SECOND: '800',
+  ANNEAL_REQUEST_BURST: '1600',
+  ANNEAL_CONCURRENT_REQUESTS: '2000',
+  ANNEAL_FAILED_AUTHENTICATIONS_PER_MINUTE: '240',
 }
 
 /** What the person set wins over the defaults, never over what has to fit the other processes. */

@@ -1,8 +1,8 @@
 // The public edge: what users and their clients see.
 import type { Express } from 'express'
-import { createAuthenticate, requireScope } from '../services/authenticate.ts'
 import type { ServiceDependencies } from '../services/context.ts'
 import { createEdge } from './edge/edge.ts'
+import { createKeyCaller } from './edge/key-caller.ts'
 import type { Metrics } from './edge/metrics.ts'
 import { completionRoutes } from './routes/completions.ts'
 import { dataRoutes } from './routes/data.ts'
@@ -14,10 +14,15 @@ import { trainRoutes } from './routes/train.ts'
 import { trainingJobRecordRoutes } from './routes/training-job-records.ts'
 import { trainingJobRoutes } from './routes/training-jobs.ts'
 
-export type PublicAppOptions = { deps: ServiceDependencies; serviceName: string; version: string; metrics: Metrics }
+export type PublicAppOptions = {
+  deps: ServiceDependencies
+  serviceName: string
+  version: string
+  metrics: Metrics
+  trustedProxies?: readonly string[]
+}
 
-export function createPublicApp({ deps, serviceName, version, metrics }: PublicAppOptions): Express {
-  const authenticate = createAuthenticate(deps)
+export function createPublicApp({ deps, serviceName, version, metrics, trustedProxies }: PublicAppOptions): Express {
   const routes = [
     ...completionRoutes,
     ...embeddingRoutes,
@@ -34,14 +39,11 @@ export function createPublicApp({ deps, serviceName, version, metrics }: PublicA
     routes: [...routes, ...selfDescription(routes, { version, serviceName })],
     authenticators: {
       none: () => deps,
-      key: async ({ route, request, origin }) => {
-        const key = await authenticate(request.headers.authorization)
-        if (route.scope) requireScope(key, route.scope)
-        return { deps, accountId: key.accountId, apiKeyId: key.id, origin }
-      },
+      key: createKeyCaller(deps),
     },
     serviceName,
     log: deps.log,
     metrics,
   })
 }
+    trustedProxies,

@@ -1,6 +1,8 @@
 import { scopes, type Scope } from '../domain/scopes.ts'
 import type { Connection } from './database.ts'
 
+export type Account = { id: string; name: string; createdAt: Date }
+
 export type ApiKeyRecord = {
   id: string
   accountId: string
@@ -11,6 +13,31 @@ export type ApiKeyRecord = {
 }
 
 export const createAccountRepository = (db: Connection) => ({
+  create: (name: string): Promise<Account> => db.account.create({ data: { name } }),
+  find: (id: string): Promise<Account | null> => db.account.findUnique({ where: { id } }),
+
+  /** Newest first, after the account with the id `after`. */
+  list: ({ after, limit }: { after: string | null; limit: number }): Promise<Account[]> =>
+    db.account.findMany({
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      ...(after === null ? {} : { cursor: { id: after }, skip: 1 }),
+      take: limit,
+    }),
+
+  /** Until the transaction ends, others that hold the account wait; what only refers to it does not. */
+  async hold(id: string) {
+    await db.$queryRaw`select from accounts where id = ${id}::uuid for no key update`
+  },
+
+  /** Of data sets whose size is known, and of models. */
+  async storedBytes(id: string): Promise<number> {
+    const [row] = await db.$queryRaw<{ bytes: number }[]>`
+      select ((select coalesce(sum(size_bytes), 0) from dataset_versions where account_id = ${id}::uuid)
+        + (select coalesce(sum((file->>'sizeBytes')::bigint), 0)
+           from models, jsonb_array_elements(files) file where account_id = ${id}::uuid))::float8 as bytes`
+    return row?.bytes ?? 0
+  },
+
   /** A key that may be used now, or null. */
   async findLiveApiKey(id: string): Promise<ApiKeyRecord | null> {
     const row = await db.apiKey.findFirst({

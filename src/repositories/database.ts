@@ -1,9 +1,12 @@
 // The only Prisma code. A repository a file; each takes the connection or a transaction and returns plain domain objects.
 import { PrismaPg } from '@prisma/adapter-pg'
 import { PrismaClient, type Prisma } from '../../generated/prisma/client.ts'
+import { createAccountDataRepository } from './account-data.ts'
 import { createAccountRepository } from './accounts.ts'
+import { createApiKeyRepository } from './api-keys.ts'
 import { createArtifactRepository } from './artifacts.ts'
 import { createAttemptRepository } from './attempts.ts'
+import { createAuditEventRepository } from './audit-events.ts'
 import { createDatasetRepository } from './datasets.ts'
 import { createIdempotencyRepository } from './idempotency-keys.ts'
 import { createJobEventRepository } from './job-events.ts'
@@ -18,9 +21,12 @@ export type Connection = Prisma.TransactionClient
 
 const createRepositories = (db: Connection) => ({
   accounts: createAccountRepository(db),
+  accountData: createAccountDataRepository(db),
   artifacts: createArtifactRepository(db),
+  apiKeys: createApiKeyRepository(db),
   attempts: createAttemptRepository(db),
   datasets: createDatasetRepository(db),
+  auditEvents: createAuditEventRepository(db),
   idempotencyKeys: createIdempotencyRepository(db),
   jobEvents: createJobEventRepository(db),
   modelServers: createModelServerRepository(db),

@@ -4,6 +4,7 @@ import type { Log } from '../log.ts'
 import type { Notifications } from '../repositories/notifications.ts'
 import type { Database } from '../repositories/database.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { Limits } from './limits/limits.ts'
 import type { Inference } from '../inference/inference.ts'
 
 type ServiceSettings = {
@@ -11,6 +12,9 @@ type ServiceSettings = {
   resumeLimit: number
   maxGpus: number
   maxNodes: number
+  /** Of one account. */
+  maxOpenJobs: number
+  maxStoredBytes: number
 }
 
 export type ServiceDependencies = {
@@ -19,6 +23,7 @@ export type ServiceDependencies = {
   storage: Storage
   inference: Inference
   catalogue: Catalogue
+  limits: Limits
   settings: ServiceSettings
   log: Log
 }
@@ -28,6 +33,12 @@ export type Origin = { requestId: string; address: string }
 
 /** A request of a user: every read and write is scoped to `accountId`. */
 export type Ctx = { deps: ServiceDependencies; accountId: string; apiKeyId: string; origin: Origin }
+
+/**
+ * A request to the admin routes. `accountId` null: the operator, who may act on every account; otherwise a key with the
+ * scope admin, which may act on its own.
+ */
+export type AdminCtx = { deps: ServiceDependencies; accountId: string | null; apiKeyId: string; origin: Origin }
 
 /** A request of a pod; `tokenHash` names its attempt or its model server. */
 export type PodCtx = { deps: ServiceDependencies; tokenHash: Uint8Array }

@@ -50,7 +50,15 @@ function stubDependencies({ database = {}, storage = {}, inference = {} }: Recor
         { name: 'mini', task: 'embedding', engine: 'embedder', source: { package: 'mini' }, contextLength: 256 },
       ],
     }),
-    settings: { secret: 's'.repeat(32), resumeLimit: 1000, maxGpus: 8, maxNodes: 1 },
+    limits: { beginRequest: () => () => undefined, countFailedAuthentication: () => Promise.resolve() },
+    settings: {
+      secret: 's'.repeat(32),
+      resumeLimit: 1000,
+      maxGpus: 8,
+      maxNodes: 1,
+      maxOpenJobs: 1000,
+      maxStoredBytes: 1e12,
+    },
     log: createLog('test', 'silent'),
   } as unknown as ServiceDependencies
 }

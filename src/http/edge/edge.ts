@@ -23,6 +23,8 @@ export type EdgeOptions = ExchangeOptions & {
   serviceName: string
   /** For what answers no JSON. */
   mountMore?: (app: Express) => void
+  /** Whose X-Forwarded-For is believed. */
+  trustedProxies?: readonly string[] | undefined
 }
 
 const defaultBodyLimitBytes = 1024 * 1024
@@ -32,6 +34,7 @@ export function createEdge(options: EdgeOptions): Express {
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing')
   app.use(beginRequest(options))
   const methods = new Map<string, Set<string>>()
+  app.set('trust proxy', options.trustedProxies ?? false)
   for (const route of options.routes) {
     for (const path of pathsOf(route, options.serviceName)) {
       app[route.method](path, serve(route, options))

@@ -1,0 +1,38 @@
+// Everything an account has, for its removal. Each step may be repeated; none needs more memory than a page of jobs.
+import type { Connection } from './database.ts'
+import { requestBucketKey } from './rate-limits.ts'
+
+export const createAccountDataRepository = (db: Connection) => ({
+  /** Ids of at most `limit` jobs, whatever their state. */
+  async someJobIds(accountId: string, limit: number): Promise<number[]> {
+    const rows = await db.trainingJob.findMany({ where: { accountId }, select: { id: true }, take: limit })
+    return rows.map(({ id }) => id)
+  },
+
+  /** Jobs that have ended, with all that was written about them. */
+  async deleteJobs(ids: number[], workflowIds: string[]): Promise<number> {
+    const jobs = { jobId: { in: ids } }
+    await db.evaluation.deleteMany({ where: { artifact: jobs } })
+    await db.model.deleteMany({ where: jobs })
+    await db.artifact.deleteMany({ where: jobs })
+    await db.trainingStep.deleteMany({ where: jobs })
+    await db.jobEvent.deleteMany({ where: jobs })
+    await db.attempt.deleteMany({ where: jobs })
+    await db.outboxMessage.deleteMany({ where: { workflowId: { in: workflowIds } } })
+    return (await db.trainingJob.deleteMany({ where: { id: { in: ids } } })).count
+  },
+
+  /** What is left once the jobs are gone, and the account itself. The audit trail stays. */
+  async deleteAccount(accountId: string) {
+    const where = { accountId }
+    await db.model.deleteMany({ where })
+    await db.datasetVersion.deleteMany({ where })
+    await db.storedRow.deleteMany({ where })
+    await db.inferenceBatch.deleteMany({ where })
+    await db.idempotencyKey.deleteMany({ where })
+    const keys = await db.apiKey.findMany({ where, select: { id: true } })
+    await db.rateLimit.deleteMany({ where: { key: { in: keys.map(({ id }) => requestBucketKey(id)) } } })
+    await db.apiKey.deleteMany({ where })
+    await db.account.deleteMany({ where: { id: accountId } })
+  },
+})

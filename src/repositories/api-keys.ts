@@ -1,0 +1,63 @@
+import type { Prisma } from '../../generated/prisma/client.ts'
+import type { Scope } from '../domain/scopes.ts'
+import type { Connection } from './database.ts'
+
+/** What may be shown of a key. */
+export type ApiKey = {
+  id: string
+  accountId: string
+  name: string
+  scopes: Scope[]
+  createdAt: Date
+  expiresAt: Date | null
+  revokedAt: Date | null
+  lastUsedAt: Date | null
+}
+
+export type NewApiKey = Pick<ApiKey, 'id' | 'accountId' | 'name' | 'scopes' | 'expiresAt'> & { secretHash: Uint8Array }
+
+export const createApiKeyRepository = (db: Connection) => ({
+  async create({ secretHash, ...key }: NewApiKey): Promise<ApiKey> {
+    return plain(await db.apiKey.create({ data: { ...key, secretHash: Uint8Array.from(secretHash) }, omit }))
+  },
+
+  /** Of one account, or of all; newest first, after the key with the id `after`. */
+  async list(accountId: string | null, { after, limit }: { after: string | null; limit: number }): Promise<ApiKey[]> {
+    const rows = await db.apiKey.findMany({
+      where: accountId === null ? {} : { accountId },
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      ...(after === null ? {} : { cursor: { id: after }, skip: 1 }),
+      take: limit,
+      omit,
+    })
+    return rows.map(plain)
+  },
+
+  /** Holds the row until the transaction ends. `accountId` null: whosever it is. */
+  async lock(accountId: string | null, id: string): Promise<ApiKey | null> {
+    await db.$queryRaw`select from api_keys where id = ${id} for update`
+    const row = await db.apiKey.findFirst({ where: { id, ...(accountId === null ? {} : { accountId }) }, omit })
+    return row && plain(row)
+  },
+
+  async revoke(id: string, at: Date): Promise<ApiKey> {
+    await db.apiKey.updateMany({ where: { id, revokedAt: null }, data: { revokedAt: at } })
+    return plain(await db.apiKey.findUniqueOrThrow({ where: { id }, omit }))
+  },
+
+  async expire(id: string, at: Date) {
+    await db.apiKey.update({ where: { id }, data: { expiresAt: at } })
+  },
+
+  /** @returns how many were live */
+  async revokeAll(accountId: string, at: Date): Promise<number> {
+    return (await db.apiKey.updateMany({ where: { accountId, revokedAt: null }, data: { revokedAt: at } })).count
+  },
+})
+
+const omit = { secretHash: true } as const
+
+const plain = (row: Prisma.ApiKeyGetPayload<{ omit: typeof omit }>): ApiKey => ({
+  ...row,
+  scopes: row.scopes as Scope[],
+})

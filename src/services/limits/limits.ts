@@ -1,0 +1,69 @@
+// What a caller may ask of this process: requests of a key, work of a key at once, failed authentications of an address.
+import { ServiceError } from '../../domain/service-error.ts'
+import type { Log } from '../../log.ts'
+import { requestBucketKey, type RateLimits } from '../../repositories/rate-limits.ts'
+import { createRequestBuckets, type RequestRate } from './request-buckets.ts'
+
+export type LimitSettings = {
+  requests: RequestRate
+  /** Of one key in one process. */
+  concurrentRequests: number
+  failedAuthenticationsPerMinute: number
+}
+
+export type Limits = ReturnType<typeof createLimits>
+
+export function createLimits({ store, settings, log }: { store: RateLimits; settings: LimitSettings; log: Log }) {
+  const buckets = createRequestBuckets({ rate: settings.requests, charge: (charges) => store.charge(charges), log })
+  const failures = store.limiter({
+    keyPrefix: 'failed-authentications',
+    points: settings.failedAuthenticationsPerMinute,
+    seconds: 60,
+  })
+  const running = new Map<string, number>()
+
+  return {
+    /**
+     * Counts a request of a key that is known to be valid. The caller ends it with the returned function.
+     * @throws ServiceError rate_limited
+     */
+    beginRequest(apiKeyId: string): () => void {
+      const waitMs = buckets.take(requestBucketKey(apiKeyId))
+      const { perSecond } = settings.requests
+      if (waitMs > 0) throw limited(`This key has made more than its ${perSecond} requests a second.`, waitMs)
+      const count = (running.get(apiKeyId) ?? 0) + 1
+      const most = settings.concurrentRequests
+      if (count > most) throw limited(`This key has ${most} requests running, which is as many as it may have.`, 1000)
+      running.set(apiKeyId, count)
+      return () => {
+        const left = (running.get(apiKeyId) ?? 1) - 1
+        if (left > 0) running.set(apiKeyId, left)
+        else running.delete(apiKeyId)
+      }
+    },
+
+    /** Only those who failed are counted, and only they are refused. @throws ServiceError rate_limited */
+    async countFailedAuthentication(address: string) {
+      try {
+        await failures.consume(address)
+      } catch (refusal) {
+        if (refusal instanceof Error) throw refusal
+        const { msBeforeNext } = refusal as { msBeforeNext: number }
+        throw limited('Too many failed authentications from this address.', msBeforeNext)
+      }
+    },
+
+    async close() {
+      await buckets.close()
+      await store.close()
+    },
+  }
+}
+
+const limited = (sentence: string, waitMs: number) => {
+  const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000))
+  const unit = retryAfterSeconds === 1 ? 'second' : 'seconds'
+  return new ServiceError('rate_limited', `${sentence} Try again in ${retryAfterSeconds} ${unit}.`, {
+    retryAfterSeconds,
+  })
+}
