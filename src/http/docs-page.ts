@@ -1,0 +1,64 @@
+// GET /docs: Swagger UI over /openapi.json, from our own packages. The browser is told to load from here and nowhere else.
+import type { Express, Request, Response } from 'express'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { locals } from './edge/exchange.ts'
+
+const swaggerUiDir = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')))
+const packaged = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
+
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  // Swagger UI writes style attributes.
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const page = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Anneal API</title>
+    <link rel="icon" type="image/png" href="/docs/favicon-32x32.png" />
+    <link rel="stylesheet" href="/docs/swagger-ui.css" />
+  </head>
+  <body>
+    <div id="docs"></div>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script src="/docs/start.js"></script>
+  </body>
+</html>
+`
+
+/** The default validator is a web site, to which the address of this service would be sent. */
+const start = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })\n`
+
+export function mountDocs(app: Express) {
+  app.get(
+    '/docs',
+    serve((response) => response.type('html').send(page)),
+  )
+  app.get(
+    '/docs/start.js',
+    serve((response) => response.type('js').send(start)),
+  )
+  for (const file of packaged)
+    app.get(
+      `/docs/${file}`,
+      serve((response) => response.sendFile(file, { root: swaggerUiDir, cacheControl: false })),
+    )
+}
+
+function serve(send: (response: Response) => unknown) {
+  return (_request: Request, response: Response) => {
+    locals(response).route = '/docs'
+    response.setHeader('Content-Security-Policy', contentSecurityPolicy)
+    send(response)
+  }
+}
