@@ -4,7 +4,7 @@ import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporal
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createActivities } from '../activities/index.ts'
-import { taskQueue, watchTaskQueue } from '../workflows/contract.ts'
+import { inferenceTaskQueue, taskQueue, watchTaskQueue } from '../workflows/contract.ts'
 import { createLocalCompute } from './compute/local/local-compute.ts'
 import { readConfig, readLocalComputeConfig, type Config } from './config.ts'
 import { prepareData } from './datasets/prepare-data.ts'
@@ -13,6 +13,7 @@ import { createInference } from './inference/inference.ts'
 import { createLog } from './log.ts'
 import { connectDatabase } from './repositories/database.ts'
 import { listenToNotifications } from './repositories/notifications.ts'
+import { createBatchInference } from './services/batches/infer.ts'
 import { createDeliver } from './services/outbox/deliver.ts'
 import { relayOutbox } from './services/outbox/relay.ts'
 import { embedWaitingRows } from './services/stored-data/embed-waiting-rows.ts'
@@ -34,13 +35,25 @@ const notifications = listenToNotifications(config.databaseUrl)
 const compute = createLocalCompute(localComputeOptions())
 const temporal = await connectTemporal(config)
 
+const inference = createInference({
+  modelServers: database.modelServers,
+  outbox: database.outbox,
+  notifications,
+  serverToken: (baseModel, generation) => modelServerToken(config.secret, baseModel, generation),
+  coldStartTimeoutMs: config.coldStartTimeoutMs,
+  log,
+})
+const { catalogue } = config
+const storage = createStorage(config.s3)
+
 const activities = createActivities({
   database,
   notifications,
-  storage: createStorage(config.s3),
+  storage,
   compute,
   prepareData,
-  catalogue: config.catalogue,
+  catalogue,
+  infer: createBatchInference({ database, storage, inference, catalogue }),
   settings: {
     secret: config.secret,
     internalUrl: config.internalUrl,
@@ -58,6 +71,7 @@ const workers = await Promise.all([
   Worker.create({ ...options, workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }),
   // Watchers last as long as their runs; here thousands of them cost a timer each.
   Worker.create({ ...options, taskQueue: watchTaskQueue, maxConcurrentActivityTaskExecutions: 5000 }),
+  Worker.create({ ...options, taskQueue: inferenceTaskQueue, maxConcurrentActivityTaskExecutions: 16 }),
 ])
 const deliver = createDeliver({
   client: temporal.client,
@@ -65,14 +79,6 @@ const deliver = createDeliver({
   modelServerInput: (baseModel) => ({ baseModel, idleTimeoutMs: config.idleTimeoutMs }),
 })
 const relay = relayOutbox({ database, notifications, deliver, log, signal: stopping.signal })
-const inference = createInference({
-  modelServers: database.modelServers,
-  outbox: database.outbox,
-  notifications,
-  serverToken: (baseModel, generation) => modelServerToken(config.secret, baseModel, generation),
-  coldStartTimeoutMs: config.coldStartTimeoutMs,
-  log,
-})
 const embedding = embedWaitingRows({
   database,
   notifications,

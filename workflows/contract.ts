@@ -7,6 +7,8 @@ import type { TrainingJobStatus } from '../src/domain/training-job-status.ts'
 export const taskQueue = 'anneal'
 /** Activities that last as long as a run: thousands at once must not starve the short ones. */
 export const watchTaskQueue = 'anneal-watch'
+/** Chunks of batches: few at once, so that they do not crowd out single requests at the engines. */
+export const inferenceTaskQueue = 'anneal-inference'
 
 export type FineTuneInput = { jobId: number; generation: number }
 /** How the job ended; the workflow closes as Completed, Canceled or Failed accordingly. */
@@ -26,5 +28,7 @@ export const searchAttributes = {
   attempt: defineSearchAttributeKey('AnnealAttempt', SearchAttributeType.INT),
   reason: defineSearchAttributeKey('AnnealReason', SearchAttributeType.KEYWORD),
 }
+
+export type InferenceBatchInput = { batchId: string; chunkCount: number }
 
 export type ModelServerInput = { baseModel: string; idleTimeoutMs: number }

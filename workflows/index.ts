@@ -1,2 +1,3 @@
 export { fineTune } from './fine-tune.ts'
+export { inferenceBatch } from './inference-batch.ts'
 export { modelServer } from './model-server.ts'

@@ -10,5 +10,7 @@ export const storageKeys = {
   /** Written by a pod's presigned URL. */
   artifact: (jobId: number, artifactId: string, name: string) => `jobs/${jobId}/artifacts/${artifactId}/${name}`,
   model: (accountId: string, modelName: string, name: string) => `models/${accountId}/${modelName}/${name}`,
+  /** `name` is of one try where two may write at once. */
+  batch: (accountId: string, batchId: string, name: string) => `batches/${accountId}/${batchId}/${name}`,
   log: (jobId: number, attempt: number) => `jobs/${jobId}/logs/${attempt}.log`,
 }

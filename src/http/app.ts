@@ -1,13 +1,18 @@
 // The public edge: what users and their clients see.
 import type { Express } from 'express'
 import type { ServiceDependencies } from '../services/context.ts'
+import { mountDocs } from './docs-page.ts'
 import { createEdge } from './edge/edge.ts'
 import { createKeyCaller } from './edge/key-caller.ts'
 import type { Metrics } from './edge/metrics.ts'
+import { auditRoutes } from './routes/audit.ts'
+import { batchRoutes } from './routes/batches.ts'
 import { completionRoutes } from './routes/completions.ts'
 import { dataRoutes } from './routes/data.ts'
 import { embeddingRoutes } from './routes/embeddings.ts'
 import { modelRoutes } from './routes/models.ts'
+import { openTrainingJobRoutes } from './routes/open-training-jobs.ts'
+import { reservationRoutes } from './routes/reservation.ts'
 import { healthRoutes, selfDescription } from './routes/service.ts'
 import { storedDataRoutes } from './routes/stored-data.ts'
 import { trainRoutes } from './routes/train.ts'
@@ -25,13 +30,17 @@ export type PublicAppOptions = {
 export function createPublicApp({ deps, serviceName, version, metrics, trustedProxies }: PublicAppOptions): Express {
   const routes = [
     ...completionRoutes,
+    ...batchRoutes,
+    ...reservationRoutes,
     ...embeddingRoutes,
     ...dataRoutes,
     ...storedDataRoutes,
     ...trainRoutes,
+    ...openTrainingJobRoutes,
     ...trainingJobRoutes,
     ...trainingJobRecordRoutes,
     ...modelRoutes,
+    ...auditRoutes,
     ...healthRoutes,
   ]
   return createEdge({
@@ -42,8 +51,9 @@ export function createPublicApp({ deps, serviceName, version, metrics, trustedPr
       key: createKeyCaller(deps),
     },
     serviceName,
+    mountMore: mountDocs,
+    trustedProxies,
     log: deps.log,
     metrics,
   })
 }
-    trustedProxies,

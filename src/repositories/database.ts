@@ -9,6 +9,7 @@ import { createAttemptRepository } from './attempts.ts'
 import { createAuditEventRepository } from './audit-events.ts'
 import { createDatasetRepository } from './datasets.ts'
 import { createIdempotencyRepository } from './idempotency-keys.ts'
+import { createInferenceBatchRepository } from './inference-batches.ts'
 import { createJobEventRepository } from './job-events.ts'
 import { createTrainingJobRepository } from './training-jobs.ts'
 import { createModelServerRepository } from './model-servers.ts'
@@ -28,6 +29,7 @@ const createRepositories = (db: Connection) => ({
   datasets: createDatasetRepository(db),
   auditEvents: createAuditEventRepository(db),
   idempotencyKeys: createIdempotencyRepository(db),
+  inferenceBatches: createInferenceBatchRepository(db),
   jobEvents: createJobEventRepository(db),
   modelServers: createModelServerRepository(db),
   models: createModelRepository(db),

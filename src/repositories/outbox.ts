@@ -6,6 +6,7 @@ export type OutboxMessage =
   | { workflowId: string; kind: 'start'; generation: number; payload: { jobId: number } }
   | { workflowId: string; kind: 'cancel'; generation: number; payload: { jobId: number } }
   | { workflowId: string; kind: 'phase'; generation: number; payload: { attempt: number; phase: string } }
+  | { workflowId: string; kind: 'start-batch'; generation: 1; payload: { batchId: string } }
   | { workflowId: string; kind: 'wake-model-server'; generation: 0; payload: { baseModel: string } }
 
 export type ClaimedMessage = OutboxMessage & { id: bigint; deliveryCount: number }

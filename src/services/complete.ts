@@ -1,7 +1,7 @@
 import type { OutputType } from '../domain/output-type.ts'
 import { invalidInput, ServiceError } from '../domain/service-error.ts'
 import { collectionName } from '../domain/stored-data.ts'
-import type { Ctx } from './context.ts'
+import type { ModelCtx } from './context.ts'
 import { resolveModel } from './resolve-model.ts'
 import { retrieveRows } from './stored-data/retrieve-rows.ts'
 
@@ -31,19 +31,20 @@ export async function complete({
   input: { dataId = null, modelName, prompts, outputType, ...sampling },
   signal,
 }: {
-  ctx: Ctx
+  ctx: ModelCtx
   input: CompleteInput
   signal: AbortSignal
 }): Promise<{ outputs: Record<string, unknown>[]; finishReasons: string[] }> {
   const { baseModel, adapter, place } = await resolveTarget(ctx, dataId, modelName)
-  if (baseModel.task !== 'completion')
-    throw invalidInput('model_name', `"${modelName}" is an embedding model and does not complete prompts.`)
   const rows = place && (await retrieveRows({ deps: ctx.deps, place, prompts, signal }))
   return ctx.deps.inference.complete({ baseModel, adapter, prompts, rows, outputType, sampling, signal })
 }
 
-/** The model, and where rows for it are kept, if there are any. */
-async function resolveTarget(ctx: Ctx, dataId: string | null, modelName: string) {
+/**
+ * The model, and where rows for it are kept, if there are any.
+ * @throws ServiceError model_not_found, invalid_input for a model that does not complete
+ */
+export async function resolveTarget(ctx: ModelCtx, dataId: string | null, modelName: string) {
   const { catalogue, database } = ctx.deps
   const place = { accountId: ctx.accountId, collection: collectionName(catalogue, dataId ?? modelName) }
   const hasRows = database.storedRows.exists(place)
@@ -54,5 +55,7 @@ async function resolveTarget(ctx: Ctx, dataId: string | null, modelName: string)
     throw error
   })
   const [{ baseModel, adapter }, isStored] = await Promise.all([model, hasRows])
+  if (baseModel.task !== 'completion')
+    throw invalidInput('model_name', `"${modelName}" is an embedding model and does not complete prompts.`)
   return { baseModel, adapter, place: isStored ? place : null }
 }

@@ -40,5 +40,11 @@ export type Ctx = { deps: ServiceDependencies; accountId: string; apiKeyId: stri
  */
 export type AdminCtx = { deps: ServiceDependencies; accountId: string | null; apiKeyId: string; origin: Origin }
 
+/** What asking a model takes: all of it is at hand in a worker as well, where no request is. */
+export type ModelCtx = {
+  deps: Pick<ServiceDependencies, 'database' | 'storage' | 'inference' | 'catalogue'>
+  accountId: string
+}
+
 /** A request of a pod; `tokenHash` names its attempt or its model server. */
 export type PodCtx = { deps: ServiceDependencies; tokenHash: Uint8Array }

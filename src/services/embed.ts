@@ -1,4 +1,4 @@
-import type { Ctx } from './context.ts'
+import type { ModelCtx } from './context.ts'
 import { resolveModel } from './resolve-model.ts'
 
 /**
@@ -10,7 +10,7 @@ export async function embed({
   input: { modelName, texts },
   signal,
 }: {
-  ctx: Ctx
+  ctx: ModelCtx
   input: { modelName: string | null; texts: string[] }
   signal: AbortSignal
 }): Promise<number[][]> {

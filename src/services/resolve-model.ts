@@ -1,7 +1,7 @@
 import type { CatalogueEntry } from '../domain/catalogue.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { TunedModel } from '../domain/training-job.ts'
-import type { Ctx } from './context.ts'
+import type { ModelCtx } from './context.ts'
 
 type ResolvedModel = {
   baseModel: CatalogueEntry
@@ -16,7 +16,7 @@ type ResolvedModel = {
  * A base model by its name or alias, or a tuned model of the account.
  * @throws ServiceError model_not_found
  */
-export async function resolveModel(ctx: Ctx, name: string): Promise<ResolvedModel> {
+export async function resolveModel(ctx: ModelCtx, name: string): Promise<ResolvedModel> {
   const { catalogue, database } = ctx.deps
   const entry = catalogue.find(name)
   if (entry) return { baseModel: entry, adapter: null }
@@ -31,7 +31,7 @@ export async function resolveModel(ctx: Ctx, name: string): Promise<ResolvedMode
   )
 }
 
-function presignFiles({ deps: { storage } }: Ctx, { files }: TunedModel) {
+function presignFiles({ deps: { storage } }: ModelCtx, { files }: TunedModel) {
   return Promise.all(
     files.map(async ({ name, key, sizeBytes, sha256 }) => ({
       name,

@@ -1,51 +1,67 @@
-import { canonicalJson } from '../../domain/identifiers.ts'
-import { parseOutputType, type OutputType } from '../../domain/output-type.ts'
-import { invalidInput } from '../../domain/service-error.ts'
+import type { IncomingHttpHeaders } from 'node:http'
 import { complete } from '../../services/complete.ts'
+import type { Ctx } from '../../services/context.ts'
 import { defineRoute } from '../edge/route.ts'
-import { CompletionAnswer, CompletionRequest } from '../schemas/completions.ts'
+import {
+  CompletionAnswer,
+  CompletionList,
+  CompletionRequest,
+  StreamingCompletionAnswer,
+} from '../schemas/completions.ts'
+import { completionBodyLimitBytes, promptsOf, samplingOf } from './completion-input.ts'
+
+const completionRoute = {
+  method: 'post',
+  access: 'key',
+  scope: 'inference',
+  body: CompletionRequest,
+  bodyLimitBytes: completionBodyLimitBytes,
+  allowsNul: true,
+} as const
 
 export const completionRoutes = [
   defineRoute({
+    ...completionRoute,
     name: 'completions',
-    method: 'post',
     path: '/v1/completions',
     summary: 'Complete one prompt or many, as text or as typed fields',
-    access: 'key',
-    scope: 'inference',
-    body: CompletionRequest,
-    bodyLimitBytes: 64 * 1024 * 1024,
-    allowsNul: true,
     response: CompletionAnswer,
     async handle({ caller: ctx, body, signal }) {
-      const isSingle = typeof body.prompt === 'string'
-      const input = {
-        dataId: body.id ?? null,
-        modelName: body.model_name,
-        prompts: typeof body.prompt === 'string' ? [body.prompt] : body.prompt,
-        outputType: outputTypeOf(body),
-        maxTokens: smaller(body.max_tokens ?? null, body.max_new_tokens ?? null),
-        temperature: body.temperature ?? null,
-        topP: body.top_p ?? null,
-        seed: body.seed ?? null,
-        stop: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
-      }
-      const { outputs } = await complete({ ctx, input, signal })
-      return isSingle ? (outputs[0] ?? {}) : outputs
+      const { outputs } = await answer(ctx, body, signal)
+      return asAsked(body, outputs)
+    },
+  }),
+  defineRoute({
+    ...completionRoute,
+    name: 'completions_v2',
+    path: '/v2/completions',
+    summary: 'Complete one prompt or many; says why each answer ended',
+    response: CompletionList,
+    async handle({ caller: ctx, body, signal }) {
+      const { outputs, finishReasons } = await answer(ctx, body, signal)
+      return { outputs, finish_reason: finishReasons }
+    },
+  }),
+  defineRoute({
+    ...completionRoute,
+    name: 'streaming_completions_v1',
+    path: '/v1/streaming_completions',
+    summary: 'Complete as /v1/completions does; the old SDK gets the form that it polls for, done at once',
+    response: StreamingCompletionAnswer,
+    async handle({ caller: ctx, body, headers, signal }) {
+      const { outputs } = await answer(ctx, body, signal)
+      if (!isOldSdk(body, headers)) return asAsked(body, outputs)
+      return { server: null, status: outputs.map(() => true), data: outputs }
     },
   }),
 ]
 
-/** Clients write it either way, some write both. */
-function outputTypeOf({ output_type: one, out_type: other }: CompletionRequest): OutputType | null {
-  const [first, second] = [parseOutputType(one), parseOutputType(other)]
-  const areBothGiven = (one ?? null) !== null && (other ?? null) !== null
-  if (areBothGiven && byName(first) !== byName(second))
-    throw invalidInput('out_type', 'output_type and out_type are two names of one field, and must not differ.')
-  return first ?? second
-}
+const answer = (ctx: Ctx, body: CompletionRequest, signal: AbortSignal) =>
+  complete({ ctx, input: { modelName: body.model_name, prompts: promptsOf(body), ...samplingOf(body) }, signal })
 
-const byName = (fields: OutputType | null) =>
-  canonicalJson((fields ?? []).toSorted((a, b) => (a.name < b.name ? -1 : 1)))
+const asAsked = ({ prompt }: CompletionRequest, outputs: Record<string, unknown>[]) =>
+  typeof prompt === 'string' ? (outputs[0] ?? {}) : outputs
 
-const smaller = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.min(a, b))
+/** From 2.5 on it says its version; before, it is known by the two fields that it always sends, null or not. */
+const isOldSdk = (body: CompletionRequest, headers: IncomingHttpHeaders) =>
+  headers['lamini-version'] !== undefined || (body.out_type !== undefined && body.max_tokens !== undefined)

@@ -40,3 +40,17 @@ export type CompletionRequest = z.infer<typeof CompletionRequest>
 const Completion = z.record(z.string(), z.unknown()).describe('{"output": text}, or exactly the asked fields')
 
 export const CompletionAnswer = named('CompletionAnswer', z.union([Completion, z.array(Completion)]))
+
+export const CompletionList = named(
+  'CompletionList',
+  z.object({ outputs: z.array(Completion), finish_reason: z.array(z.string()) }),
+)
+
+export const StreamingCompletionAnswer = named(
+  'StreamingCompletionAnswer',
+  z.union([
+    Completion,
+    z.array(Completion),
+    z.object({ server: z.null(), status: z.array(z.boolean()), data: z.array(Completion) }),
+  ]),
+)

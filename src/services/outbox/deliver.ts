@@ -1,5 +1,10 @@
 // One message to Temporal. Safe to repeat; throws until Temporal has it.
-import { WorkflowNotFoundError, type Client, type WorkflowHandle } from '@temporalio/client'
+import {
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+  type Client,
+  type WorkflowHandle,
+} from '@temporalio/client'
 import { TypedSearchAttributes } from '@temporalio/common'
 import { isTerminal } from '../../domain/training-job-status.ts'
 import type { Database } from '../../repositories/database.ts'
@@ -12,6 +17,7 @@ import {
   taskQueue,
   wakeSignal,
   type FineTuneInput,
+  type InferenceBatchInput,
   type ModelServerInput,
 } from '../../../workflows/contract.ts'
 import { assertNever } from '../../domain/assert-never.ts'
@@ -42,6 +48,8 @@ export function createDeliver({
         return cancel(message)
       case 'phase':
         return phase(message)
+      case 'start-batch':
+        return startBatch(message)
       case 'wake-model-server':
         return wakeModelServer(message)
       default:
@@ -92,6 +100,23 @@ export function createDeliver({
       signal: wakeSignal,
       staticSummary: `Model server of ${baseModel}`,
       typedSearchAttributes: new TypedSearchAttributes([{ key: searchAttributes.baseModel, value: baseModel }]),
+    })
+  }
+
+  async function startBatch({ workflowId, payload: { batchId } }: MessageOf<'start-batch'>) {
+    const { accountId, modelName, kind, itemCount, request } = await database.inferenceBatches.get(batchId)
+    const input: InferenceBatchInput = { batchId, chunkCount: request.chunks.length }
+    const options = {
+      workflowId,
+      taskQueue,
+      args: [input],
+      // It runs once: a message that comes again finds it.
+      workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
+      staticSummary: `Batch of ${itemCount} ${kind} on ${modelName}`,
+      typedSearchAttributes: new TypedSearchAttributes([{ key: searchAttributes.account, value: accountId }]),
+    }
+    await client.workflow.start('inferenceBatch', options).catch((error: unknown) => {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
     })
   }
 

@@ -1,0 +1,27 @@
+import type { BatchKind, ChunkResults } from './inference-batch.ts'
+
+/** The answer of a batch as pieces of JSON text; `chunk` is asked in order, twice where there are finish reasons. */
+export async function* batchResultText(
+  kind: BatchKind,
+  chunk: (index: number) => Promise<ChunkResults | null>,
+  { chunkCount, missingCount }: { chunkCount: number; missingCount: number },
+): AsyncGenerator<string> {
+  async function* list(column: 'values' | 'finishReasons') {
+    let comma = ''
+    for (let index = 0; index < chunkCount; index++) {
+      yield comma + ((await chunk(index))?.[column] ?? '')
+      comma = ','
+    }
+    if (missingCount > 0) yield comma + Array.from({ length: missingCount }, () => 'null').join(',')
+  }
+  if (kind === 'embeddings') {
+    yield '{"embedding":['
+    yield* list('values')
+  } else {
+    yield '{"outputs":['
+    yield* list('values')
+    yield '],"finish_reason":['
+    yield* list('finishReasons')
+  }
+  yield ']}'
+}

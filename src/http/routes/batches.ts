@@ -1,0 +1,75 @@
+// Accepted at once, worked off durably, read by id from any replica.
+import type { z } from 'zod'
+import type { BatchKind } from '../../domain/inference-batch.ts'
+import { createBatch } from '../../services/batches/create-batch.ts'
+import { getBatchResult } from '../../services/batches/get-batch-result.ts'
+import { JsonText } from '../edge/respond.ts'
+import { defineRoute } from '../edge/route.ts'
+import { BatchAnswer, BatchParams, CompletionBatchResult, EmbeddingBatchResult } from '../schemas/batches.ts'
+import { CompletionRequest } from '../schemas/completions.ts'
+import { EmbeddingRequest } from '../schemas/embeddings.ts'
+import { completionBodyLimitBytes as bodyLimitBytes, promptsOf, samplingOf } from './completion-input.ts'
+
+export const batchRoutes = [
+  completionBatch('completions', '/v1/batch_completions', 'Complete a batch of prompts, durably'),
+  result('completions', '/v1/batch_completions', CompletionBatchResult),
+  completionBatch('streaming', '/v3/streaming_completions', 'Complete prompts; the texts can be read while they grow'),
+  result('streaming', '/v3/streaming_completions', CompletionBatchResult),
+  defineRoute({
+    name: 'batch_embeddings',
+    method: 'post',
+    path: '/v1/batch_embeddings',
+    summary: 'Turn a batch of texts into vectors, durably',
+    access: 'key',
+    scope: 'inference',
+    body: EmbeddingRequest,
+    bodyLimitBytes,
+    allowsNul: true,
+    idempotent: true,
+    response: BatchAnswer,
+    handle({ caller: ctx, body, idempotency }) {
+      const items = promptsOf(body)
+      const input = { kind: 'embeddings', modelName: body.model_name ?? null, items, completion: null } as const
+      return createBatch({ ctx, input, idempotency })
+    },
+  }),
+  result('embeddings', '/v1/batch_embeddings', EmbeddingBatchResult),
+]
+
+function completionBatch(kind: Exclude<BatchKind, 'embeddings'>, path: string, summary: string) {
+  return defineRoute({
+    name: nameOf(path),
+    method: 'post',
+    path,
+    summary,
+    access: 'key',
+    scope: 'inference',
+    body: CompletionRequest,
+    bodyLimitBytes,
+    allowsNul: true,
+    idempotent: true,
+    response: BatchAnswer,
+    handle({ caller: ctx, body, idempotency }) {
+      const input = { kind, modelName: body.model_name, items: promptsOf(body), completion: samplingOf(body) }
+      return createBatch({ ctx, input, idempotency })
+    },
+  })
+}
+
+function result(kind: BatchKind, path: string, response: z.ZodType) {
+  return defineRoute({
+    name: `${nameOf(path)}_result`,
+    method: 'get',
+    path: `${path}/:id/result`,
+    summary: 'What is done of it, in the order of the prompts',
+    access: 'key',
+    scope: 'inference',
+    params: BatchParams,
+    response,
+    async handle({ caller: ctx, params: { id } }) {
+      return new JsonText(await getBatchResult({ ctx, input: { kind, batchId: id } }))
+    },
+  })
+}
+
+const nameOf = (path: string) => path.split('/')[2] ?? path

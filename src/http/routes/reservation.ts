@@ -1,0 +1,76 @@
+// What clients of the old platform ask before they send: how much at once, and which models are at hand.
+import type { CatalogueEntry } from '../../domain/catalogue.ts'
+import { ServiceError } from '../../domain/service-error.ts'
+import { wireTime } from '../../domain/timestamps.ts'
+import { adviseBatchSize } from '../../services/advise-batch-size.ts'
+import { defineRoute } from '../edge/route.ts'
+import {
+  DownloadedModel,
+  DownloadedModels,
+  DownloadRequest,
+  Reservation,
+  ReservationRequest,
+} from '../schemas/reservation.ts'
+
+export const reservationRoutes = [
+  defineRoute({
+    name: 'reservation',
+    method: 'post',
+    path: '/v1/reservation',
+    summary: 'Advice on the size and pace of requests; nothing is booked',
+    access: 'key',
+    scope: 'inference',
+    body: ReservationRequest,
+    response: Reservation,
+    async handle({ caller: ctx, body }) {
+      const input = { modelName: body.model_name ?? null, capacity: body.capacity ?? 0 }
+      const { id, capacity, batchSize, startsAt, endsAt } = await adviseBatchSize({ ctx, input })
+      return {
+        reservation_id: id,
+        capacity_remaining: capacity,
+        dynamic_max_batch_size: batchSize,
+        start_time: wireTime(startsAt),
+        end_time: wireTime(endsAt),
+      }
+    },
+  }),
+  defineRoute({
+    name: 'downloaded_models',
+    method: 'get',
+    path: '/v1alpha/downloaded_models/',
+    summary: 'The models of the catalogue, all of them at hand',
+    access: 'key',
+    scope: 'read',
+    response: DownloadedModels,
+    handle: ({ caller: { deps } }) => deps.catalogue.entries.map(downloaded),
+  }),
+  defineRoute({
+    name: 'download_model',
+    method: 'post',
+    path: '/v1alpha/downloaded_models/',
+    summary: 'One model of the catalogue; others cannot be fetched',
+    access: 'key',
+    scope: 'read',
+    body: DownloadRequest,
+    response: DownloadedModel,
+    handle({ caller: { deps }, body: { hf_model_name: name } }) {
+      const { entries } = deps.catalogue
+      const entry = deps.catalogue.find(name)
+      if (!entry) throw new ServiceError('model_not_found', `The model "${name}" is not in this service's catalogue.`)
+      return downloaded(entry, entries.indexOf(entry))
+    },
+  }),
+]
+
+const downloaded = ({ name, task }: CatalogueEntry, index: number) => ({
+  model_id: index + 1,
+  model_name: name,
+  model_type: task === 'embedding' ? ('embedding' as const) : ('transformer' as const),
+  user_id: null,
+  is_public: true,
+  creation_ts: null,
+  prev_download_ts: null,
+  prev_download_error: null,
+  download_attempts: 0,
+  status: 'available' as const,
+})

@@ -1,0 +1,100 @@
+import type { Prisma } from '../../generated/prisma/client.ts'
+import type { BatchKind, BatchRequest, BatchState, ChunkResults, InferenceBatch } from '../domain/inference-batch.ts'
+import type { Connection } from './database.ts'
+
+export const createInferenceBatchRepository = (db: Connection) => ({
+  async create(batch: Omit<InferenceBatch, 'state' | 'message' | 'resultKey'>) {
+    // As text: jsonb cannot hold the NUL that a field's name may have.
+    const request = JSON.stringify(batch.request)
+    await db.inferenceBatch.create({ data: { ...batch, request, state: 'running' } })
+  },
+
+  async find(accountId: string, id: string): Promise<InferenceBatch | null> {
+    const row = await db.inferenceBatch.findFirst({ where: { id, accountId } })
+    return row && plain(row)
+  },
+
+  async get(id: string): Promise<InferenceBatch> {
+    return plain(await db.inferenceBatch.findUniqueOrThrow({ where: { id } }))
+  },
+
+  /** In a transaction. Older or repeated results change nothing, nor do those of a batch that has ended. */
+  async saveChunk({ batchId, start, itemCount }: Chunk & { itemCount: number }, results: ChunkResults) {
+    const held = await db.$queryRaw<unknown[]>`
+      select id from inference_batches where id = ${batchId}::uuid and state = 'running' for update`
+    if (held.length === 0) return
+    const changed = await db.$executeRaw`
+      insert into inference_batch_chunks as old (batch_id, start, results)
+      values (${batchId}::uuid, ${start}, ${JSON.stringify(results)}::jsonb)
+      on conflict (batch_id, start) do update set results = excluded.results
+      where not (old.results->>'isFinal')::boolean and (old.results->>'step')::int < (excluded.results->>'step')::int`
+    if (changed > 0 && results.isFinal)
+      await db.inferenceBatch.update({ where: { id: batchId }, data: { doneCount: { increment: itemCount } } })
+  },
+
+  async isChunkFinal({ batchId, start }: Chunk): Promise<boolean> {
+    const rows = await db.$queryRaw<unknown[]>`
+      select start from inference_batch_chunks
+      where batch_id = ${batchId}::uuid and start = ${start} and (results->>'isFinal')::boolean`
+    return rows.length > 0
+  },
+
+  async findChunk({ batchId, start }: Chunk): Promise<ChunkResults | null> {
+    const row = await db.inferenceBatchChunk.findUnique({ where: { batchId_start: { batchId, start } } })
+    return row && (row.results as ChunkResults)
+  },
+
+  /** In order; one that is not there has no results yet. */
+  async listChunks(batchId: string): Promise<{ start: number; results: ChunkResults }[]> {
+    const rows = await db.inferenceBatchChunk.findMany({ where: { batchId }, orderBy: { start: 'asc' } })
+    return rows.map(({ start, results }) => ({ start, results: results as ChunkResults }))
+  },
+
+  async resultsSizeBytes(batchId: string): Promise<number> {
+    const [row] = await db.$queryRaw<{ size: number }[]>`
+      select coalesce(sum(octet_length(results::text)), 0)::float8 as size
+      from inference_batch_chunks where batch_id = ${batchId}::uuid`
+    return row?.size ?? 0
+  },
+
+  /** In a transaction. A result in the object store replaces the chunks. @returns false when the batch had ended before */
+  async finish(id: string, resultKey: string | null): Promise<boolean> {
+    const data = { state: 'done' satisfies BatchState, resultKey, finishedAt: new Date() }
+    const { count } = await db.inferenceBatch.updateMany({ where: { id, state: 'running' }, data })
+    if (count > 0 && resultKey !== null) await db.inferenceBatchChunk.deleteMany({ where: { batchId: id } })
+    return count > 0
+  },
+
+  /** In a transaction. There are no parts of a failed batch. */
+  async fail(id: string, message: string) {
+    const data = { state: 'failed' satisfies BatchState, message, finishedAt: new Date() }
+    const { count } = await db.inferenceBatch.updateMany({ where: { id, state: 'running' }, data })
+    if (count > 0) await db.inferenceBatchChunk.deleteMany({ where: { batchId: id } })
+  },
+})
+
+type Chunk = { batchId: string; start: number }
+
+const plain = ({
+  id,
+  accountId,
+  kind,
+  modelName,
+  request,
+  promptsKey,
+  itemCount,
+  state,
+  message,
+  resultKey,
+}: Prisma.InferenceBatchGetPayload<object>): InferenceBatch => ({
+  id,
+  accountId,
+  kind: kind as BatchKind,
+  modelName,
+  request: JSON.parse(request as string) as BatchRequest,
+  promptsKey,
+  itemCount,
+  state: state as BatchState,
+  message,
+  resultKey,
+})

@@ -1,0 +1,87 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import {
+  chunkSize,
+  inferenceBatchWorkflowId,
+  type BatchCompletionInput,
+  type BatchKind,
+  type ChunkLocation,
+} from '../../domain/inference-batch.ts'
+import { storageKeys } from '../../domain/storage-keys.ts'
+import { resolveTarget } from '../complete.ts'
+import type { Ctx } from '../context.ts'
+import { once, type Idempotency } from '../idempotency.ts'
+import { resolveModel } from '../resolve-model.ts'
+
+export type CreateBatchInput = {
+  /** Null, for embeddings only: the catalogue's first embedding model. */
+  modelName: string | null
+  items: readonly string[]
+} & (
+  | { kind: Extract<BatchKind, 'embeddings'>; completion: null }
+  | { kind: Exclude<BatchKind, 'embeddings'>; completion: BatchCompletionInput }
+)
+
+/**
+ * Accepts a batch: its items in the object store first, then one row and its start message, committed together.
+ * @throws ServiceError model_not_found, invalid_input
+ */
+export async function createBatch({
+  ctx,
+  input,
+  idempotency,
+}: {
+  ctx: Ctx
+  input: CreateBatchInput
+  idempotency: Idempotency
+}): Promise<{ id: string }> {
+  const modelName = input.modelName ?? ctx.deps.catalogue.defaultEmbeddingModel.name
+  if (input.kind === 'embeddings') await resolveModel(ctx, modelName)
+  else await resolveTarget(ctx, input.completion.dataId, modelName)
+  return once<{ id: string }>(ctx, idempotency, async (answer) => {
+    const id = randomUUID()
+    const promptsKey = storageKeys.batch(ctx.accountId, id, 'items.json')
+    const { object, chunks } = layOut(input.items)
+    await ctx.deps.storage.write(promptsKey, object)
+    const batch = {
+      id,
+      accountId: ctx.accountId,
+      kind: input.kind,
+      modelName,
+      request: { chunkSize, chunks, input: input.completion && seeded(input) },
+      promptsKey,
+      itemCount: input.items.length,
+    }
+    return ctx.deps.database
+      .transaction(async (tx) => {
+        await tx.inferenceBatches.create(batch)
+        const workflowId = inferenceBatchWorkflowId(id)
+        await tx.outbox.add({ workflowId, kind: 'start-batch', generation: 1, payload: { batchId: id } })
+        return answer(tx, { id })
+      })
+      .catch(async (error: unknown) => {
+        // If the commit did happen, unseen, the batch fails by name; it is never half of one.
+        await ctx.deps.storage.remove([promptsKey]).catch(() => undefined)
+        throw error
+      })
+  })
+}
+
+/** A text that is shown while it grows must grow the same way each time it is made. */
+function seeded({ kind, completion }: Extract<CreateBatchInput, { completion: BatchCompletionInput }>) {
+  const isFree = kind === 'streaming' && completion.seed === null && (completion.temperature ?? 0) > 0
+  return isFree ? { ...completion, seed: randomInt(2 ** 31) } : completion
+}
+
+/** All chunks in one object, each of them to be read alone. */
+function layOut(items: readonly string[]): { object: Buffer; chunks: ChunkLocation[] } {
+  const parts: Buffer[] = []
+  const chunks: ChunkLocation[] = []
+  let offset = 0
+  for (let start = 0; start < items.length; start += chunkSize) {
+    const part = Buffer.from(JSON.stringify(items.slice(start, start + chunkSize)))
+    parts.push(part)
+    chunks.push({ offset, sizeBytes: part.length })
+    offset += part.length
+  }
+  return { object: Buffer.concat(parts), chunks }
+}

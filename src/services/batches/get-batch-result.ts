@@ -1,0 +1,53 @@
+import type { Readable } from 'node:stream'
+import { batchResultText } from '../../domain/batch-result.ts'
+import { chunkLength, type BatchKind, type InferenceBatch } from '../../domain/inference-batch.ts'
+import { ServiceError } from '../../domain/service-error.ts'
+import type { Ctx } from '../context.ts'
+
+const notFound = (batchId: string) => new ServiceError('not_found', `There is no batch ${batchId}.`)
+
+/**
+ * The JSON text of what is done: `{}`, or one value an item in order, null where there is none yet.
+ * Old clients take the values that are not null for the first ones, so a chunk shows only once all before it do; of
+ * embeddings they take the first answer for the last, so these show only when all are done.
+ * @throws ServiceError not_found, conflict when the batch has failed
+ */
+export async function getBatchResult({
+  ctx,
+  input: { kind, batchId },
+}: {
+  ctx: Ctx
+  input: { kind: BatchKind; batchId: string }
+}): Promise<AsyncIterable<string | Buffer>> {
+  const { inferenceBatches } = ctx.deps.database
+  const find = async () => {
+    const batch = await inferenceBatches.find(ctx.accountId, batchId)
+    if (batch?.kind !== kind) throw notFound(batchId)
+    if (batch.state === 'failed') throw new ServiceError('conflict', batch.message ?? 'The batch failed.')
+    return batch
+  }
+  const batch = await find()
+  if (batch.resultKey !== null) return readStored(ctx, batch.resultKey, batchId)
+  if (batch.state === 'running' && kind === 'embeddings') return nothingYet()
+  const chunks = await inferenceBatches.listChunks(batchId)
+  // It may have ended between the two reads, and then its chunks are gone.
+  const { resultKey, state } = chunks.length > 0 ? batch : await find()
+  if (resultKey !== null) return readStored(ctx, resultKey, batchId)
+  if (chunks.length === 0 && state === 'running') return nothingYet()
+  const shown = chunks.filter(({ start }, index) => start === index * batch.request.chunkSize)
+  const shownCount = shown.reduce((count, _chunk, index) => count + chunkLength(batch, index), 0)
+  return batchResultText(kind, (index) => Promise.resolve(shown[index]?.results ?? null), {
+    chunkCount: shown.length,
+    missingCount: batch.itemCount - shownCount,
+  })
+}
+
+async function* nothingYet() {
+  yield '{}'
+}
+
+async function readStored(ctx: Ctx, key: string, batchId: InferenceBatch['id']): Promise<Readable> {
+  const stored = await ctx.deps.storage.read(key)
+  if (!stored) throw notFound(batchId)
+  return stored
+}

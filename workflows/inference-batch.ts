@@ -1,0 +1,79 @@
+// One durable batch: its chunks, a few at once, then its end. An engine that is away is waited for, within reason.
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  isCancellation,
+  proxyActivities,
+  setCurrentDetails,
+  sleep,
+} from '@temporalio/workflow'
+import type { InferenceBatchActivities } from '../activities/inference-batches.ts'
+import { inferenceTaskQueue, type InferenceBatchInput } from './contract.ts'
+
+/** The engine itself works on several pieces of a chunk at once; the second chunk fills its last moments. */
+const concurrency = 2
+/** Of one chunk, each after a minute at most: about a quarter of an hour with what the waiting itself takes. */
+const mostTries = 12
+const firstBackOffMs = 2000
+const longestBackOffMs = 60_000
+
+/** Unreachable databases and stores are waited out, for ever: they say nothing about the batch. */
+const retry = { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', backoffCoefficient: 2 } as const
+const limits = { startToCloseTimeout: '1 day', heartbeatTimeout: '12 seconds', retry } as const
+
+const { runBatchChunk } = proxyActivities<InferenceBatchActivities>({ ...limits, taskQueue: inferenceTaskQueue })
+const { finishBatch } = proxyActivities<InferenceBatchActivities>({ ...limits, summary: 'store the result' })
+const { failBatch } = proxyActivities<InferenceBatchActivities>({ startToCloseTimeout: '30 seconds', retry })
+
+export async function inferenceBatch({ batchId, chunkCount }: InferenceBatchInput): Promise<void> {
+  try {
+    await CancellationScope.cancellable(() => runChunks(batchId, chunkCount))
+    await finishBatch({ batchId })
+  } catch (error) {
+    const message = isCancellation(error) ? 'The batch was cancelled by an operator.' : messageOf(error)
+    await CancellationScope.nonCancellable(() => failBatch({ batchId, message }))
+    throw error instanceof ActivityFailure ? ApplicationFailure.nonRetryable(message, 'BatchFailed') : error
+  }
+}
+
+async function runChunks(batchId: string, chunkCount: number) {
+  const scope = CancellationScope.current()
+  const chunks = Array.from({ length: chunkCount }, (_, chunk) => chunk).values()
+  let doneCount = 0
+  const drain = async () => {
+    for (const chunk of chunks) {
+      await runChunk(batchId, chunk)
+      setCurrentDetails(`${++doneCount} of ${chunkCount} chunks are done`)
+    }
+  }
+  try {
+    await Promise.all(Array.from({ length: Math.min(concurrency, chunkCount) }, drain))
+  } catch (error) {
+    // One failed prompt fails the batch: the others' work is in vain.
+    scope.cancel()
+    throw error
+  }
+}
+
+async function runChunk(batchId: string, chunk: number): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await runBatchChunk.executeWithOptions({ summary: `chunk ${chunk}` }, [{ batchId, chunk }])
+    } catch (error) {
+      if (!isUnavailable(error) || tries >= mostTries) throw error
+      await sleep(Math.min(firstBackOffMs * 2 ** (tries - 1), longestBackOffMs))
+    }
+  }
+}
+
+const isUnavailable = (error: unknown) =>
+  error instanceof ActivityFailure &&
+  error.cause instanceof ApplicationFailure &&
+  error.cause.type === 'ModelUnavailable'
+
+function messageOf(error: unknown): string {
+  const cause = error instanceof ActivityFailure ? error.cause : error
+  const isForOwner = cause instanceof ApplicationFailure && ['Refused', 'ModelUnavailable'].includes(cause.type ?? '')
+  return isForOwner ? cause.message : 'An unforeseen error ended the batch; its workflow in Temporal has the details.'
+}
