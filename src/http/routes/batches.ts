@@ -72,4 +72,6 @@ function result(kind: BatchKind, path: string, response: z.ZodType) {
   })
 }
 
-const nameOf = (path: string) => path.split('/')[2] ?? path
+function nameOf(path: string): string {
+  return path.split('/')[2] ?? path
+}
