@@ -29,6 +29,9 @@ export const tunedModelName = (jobId: number, files: readonly { name: string; sh
 export const podToken = (secret: string, subject: string) =>
   createHmac('sha256', secret).update(subject).digest('base64url')
 
+/** What the operator sends to the admin routes: whoever has the secret can make it. */
+export const operatorToken = (secret: string) => podToken(secret, 'operator')
+
 const apiKeyPattern = /^ank_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/
 
 export function makeApiKey() {

@@ -14,3 +14,10 @@ export const storageKeys = {
   batch: (accountId: string, batchId: string, name: string) => `batches/${accountId}/${batchId}/${name}`,
   log: (jobId: number, attempt: number) => `jobs/${jobId}/logs/${attempt}.log`,
 }
+
+/** Where all that belongs to one job lies. */
+export const jobFolder = (jobId: number) => `jobs/${jobId}/`
+
+/** Where all that belongs to an account lies, beside its jobs' folders. */
+export const accountFolders = (accountId: string) =>
+  ['uploads', 'inline', 'models', 'batches'].map((kind) => `${kind}/${accountId}/`)

@@ -6,6 +6,9 @@ import { createEdge } from '../http/edge/edge.ts'
 import type { Metrics } from '../http/edge/metrics.ts'
 import { healthRoutes } from '../http/routes/service.ts'
 import type { PodCtx, ServiceDependencies } from '../services/context.ts'
+import { createAdminCaller } from './admin-caller.ts'
+import { accountRoutes } from './routes/accounts.ts'
+import { apiKeyRoutes } from './routes/api-keys.ts'
 import { artifactRoutes } from './routes/artifacts.ts'
 import { attemptRoutes } from './routes/attempt.ts'
 import { serverRoutes } from './routes/server.ts'
@@ -15,8 +18,8 @@ const apiVersion = '1'
 export function createInternalApp({ deps, metrics }: { deps: ServiceDependencies; metrics: Metrics }): Express {
   return createEdge({
     edge: 'internal',
-    routes: [...attemptRoutes, ...artifactRoutes, ...serverRoutes, ...healthRoutes],
-    authenticators: { none: () => deps, pod: ({ request }) => podOf(deps, request) },
+    routes: [...attemptRoutes, ...artifactRoutes, ...serverRoutes, ...accountRoutes, ...apiKeyRoutes, ...healthRoutes],
+    authenticators: { none: () => deps, pod: ({ request }) => podOf(deps, request), admin: createAdminCaller(deps) },
     serviceName: 'svc',
     log: deps.log,
     metrics,

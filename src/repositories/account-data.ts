@@ -1,8 +1,20 @@
 // Everything an account has, for its removal. Each step may be repeated; none needs more memory than a page of jobs.
+import { openStatuses } from '../domain/training-job-status.ts'
 import type { Connection } from './database.ts'
 import { requestBucketKey } from './rate-limits.ts'
 
 export const createAccountDataRepository = (db: Connection) => ({
+  /** Whether a job is open, or an attempt of one not yet released. */
+  async isBusy(accountId: string): Promise<boolean> {
+    const open = await db.trainingJob.findFirst({
+      where: { accountId, status: { in: openStatuses } },
+      select: { id: true },
+    })
+    const unreleased =
+      open ?? (await db.attempt.findFirst({ where: { accountId, releasedAt: null }, select: { id: true } }))
+    return unreleased !== null
+  },
+
   /** Ids of at most `limit` jobs, whatever their state. */
   async someJobIds(accountId: string, limit: number): Promise<number[]> {
     const rows = await db.trainingJob.findMany({ where: { accountId }, select: { id: true }, take: limit })

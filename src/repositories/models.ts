@@ -18,6 +18,20 @@ export const createModelRepository = (db: Connection) => ({
     return rows.map(plain)
   },
 
+  /** The model, what it was made from, and what that answered; its job then has no model. @returns false when it is gone */
+  async delete({
+    accountId,
+    name,
+    artifactId,
+  }: Pick<TunedModel, 'accountId' | 'name' | 'artifactId'>): Promise<boolean> {
+    const { count } = await db.model.deleteMany({ where: { accountId, name } })
+    if (count === 0) return false
+    await db.trainingJob.updateMany({ where: { modelName: name }, data: { modelName: null } })
+    await db.evaluation.deleteMany({ where: { artifactId } })
+    await db.artifact.deleteMany({ where: { id: artifactId } })
+    return true
+  },
+
   /** Published once; a repeat changes nothing. */
   async publish(model: Omit<TunedModel, 'createdAt'>) {
     await db.model.createMany({ data: [model], skipDuplicates: true })

@@ -1,23 +1,16 @@
 import type { Repositories } from '../repositories/database.ts'
 import type { Ctx } from './context.ts'
 
-/** Within the transaction of the write that it records. */
-export async function recordAudit(
-  tx: Pick<Repositories, 'auditEvents'>,
-  { accountId, apiKeyId, origin }: Pick<Ctx, 'accountId' | 'apiKeyId' | 'origin'>,
-  action: AuditAction,
-  target: string | number,
-) {
-  await tx.auditEvents.add({ accountId, apiKeyId, action, target: String(target), ...origin })
-}
+/** Who did it, and whose account it was done to. */
+export type AuditOrigin = Pick<Ctx, 'accountId' | 'apiKeyId' | 'origin'>
 
-export type AuditAction =
+type AuditAction =
   | 'account.create'
   | 'account.delete'
-  | 'data.append'
-  | 'data.delete'
-  | 'data.upload'
   | 'batch.create'
+  | 'data.delete'
+  | 'data.store'
+  | 'data.upload'
   | 'job.cancel'
   | 'job.resume'
   | 'job.submit'
@@ -25,3 +18,13 @@ export type AuditAction =
   | 'key.revoke'
   | 'key.rotate'
   | 'model.delete'
+
+/** Within the transaction of the write that it records. */
+export async function recordAudit(
+  tx: Pick<Repositories, 'auditEvents'>,
+  { accountId, apiKeyId, origin }: AuditOrigin,
+  action: AuditAction,
+  target: string | number,
+) {
+  await tx.auditEvents.add({ accountId, apiKeyId, action, target: String(target), ...origin })
+}

@@ -1,6 +1,9 @@
 import { fineTuneWorkflowId } from '../domain/identifiers.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import { isTerminal } from '../domain/training-job-status.ts'
+import type { TrainingJob } from '../domain/training-job.ts'
+import type { Repositories } from '../repositories/database.ts'
+import { recordAudit, type AuditOrigin } from './audit.ts'
 import type { Ctx } from './context.ts'
 import { jobNotFound } from './get-training-job.ts'
 
@@ -18,16 +21,21 @@ export async function cancelTrainingJob({
   await ctx.deps.database.transaction(async (tx) => {
     const job = await tx.trainingJobs.lock(ctx.accountId, jobId)
     if (!job) throw jobNotFound(jobId)
-    if (job.status === 'CANCELLED' || job.cancelRequestedAt) return
-    if (isTerminal(job.status))
-      throw new ServiceError('invalid_input', `Job ${jobId} is ${job.status} and can no longer be cancelled.`)
-    await tx.trainingJobs.requestCancel(jobId, 'Cancel accepted; releasing what runs.')
-    await tx.jobEvents.add(jobId, { kind: 'command', reason: 'cancel', actor: `key:${ctx.apiKeyId}` })
-    await tx.outbox.add({
-      workflowId: fineTuneWorkflowId(jobId),
-      kind: 'cancel',
-      generation: job.generation,
-      payload: { jobId },
-    })
+    if (job.status === 'CANCELLED') return
+    if (!isTerminal(job.status)) return void (await requestCancel(tx, ctx, job))
+    throw new ServiceError('invalid_input', `Job ${jobId} is ${job.status} and can no longer be cancelled.`)
   })
+}
+
+/** Of a job whose row the transaction holds. @returns false when that was accepted before */
+export async function requestCancel(
+  tx: Repositories,
+  by: AuditOrigin,
+  { id: jobId, generation }: Pick<TrainingJob, 'id' | 'generation'>,
+): Promise<boolean> {
+  if (!(await tx.trainingJobs.requestCancel(jobId, 'Cancel accepted; releasing what runs.'))) return false
+  await tx.jobEvents.add(jobId, { kind: 'command', reason: 'cancel', actor: `key:${by.apiKeyId}` })
+  await tx.outbox.add({ workflowId: fineTuneWorkflowId(jobId), kind: 'cancel', generation, payload: { jobId } })
+  await recordAudit(tx, by, 'job.cancel', jobId)
+  return true
 }

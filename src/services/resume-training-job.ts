@@ -2,9 +2,11 @@ import { fineTuneWorkflowId } from '../domain/identifiers.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import { isResumable } from '../domain/training-job-status.ts'
 import type { TrainingJob } from '../domain/training-job.ts'
+import { recordAudit } from './audit.ts'
 import type { Ctx } from './context.ts'
 import { jobNotFound } from './get-training-job.ts'
 import { once, type Idempotency } from './idempotency.ts'
+import { requireRoomForJob } from './limits/account-quotas.ts'
 
 export type ResumedTrainingJob = { jobId: number; status: 'QUEUED' }
 
@@ -26,6 +28,7 @@ export async function resumeTrainingJob({
       const job = await tx.trainingJobs.lock(ctx.accountId, jobId)
       if (!job) throw jobNotFound(jobId)
       refuseUnlessResumable(job)
+      await requireRoomForJob(ctx, tx)
       const { generation } = await tx.trainingJobs.resume(jobId, 'Resumed; waiting for its turn.')
       const actor = `key:${ctx.apiKeyId}`
       await tx.jobEvents.add(
@@ -34,6 +37,7 @@ export async function resumeTrainingJob({
         { kind: 'status', status: 'QUEUED', reason: 'resumed', actor },
       )
       await tx.outbox.add({ workflowId: fineTuneWorkflowId(jobId), kind: 'start', generation, payload: { jobId } })
+      await recordAudit(tx, ctx, 'job.resume', jobId)
       return answer(tx, { jobId, status: 'QUEUED' })
     }),
   )

@@ -3,8 +3,10 @@ import { invalidInput, ServiceError } from '../domain/service-error.ts'
 import { resolveTrainingArgs, type FinetuneArgs, type TrainingNote } from '../domain/training-args.ts'
 import type { CatalogueEntry } from '../domain/catalogue.ts'
 import type { TrainingSpec } from '../domain/training-job.ts'
+import { recordAudit } from './audit.ts'
 import type { Ctx } from './context.ts'
 import { once, type Idempotency } from './idempotency.ts'
+import { requireRoomForJob } from './limits/account-quotas.ts'
 import { resolveDataset, storeEvaluationRows, type DatasetReference } from './resolve-dataset.ts'
 
 export type SubmitTrainingJobInput = DatasetReference & {
@@ -48,6 +50,7 @@ export async function submitTrainingJob({
       evaluationKey,
     }
     return database.transaction(async (tx) => {
+      await requireRoomForJob(ctx, tx)
       await tx.datasets.markUsed(version.id)
       const job = await tx.trainingJobs.create({
         accountId: ctx.accountId,
@@ -72,6 +75,7 @@ export async function submitTrainingJob({
         generation: 1,
         payload: { jobId: job.id },
       })
+      await recordAudit(tx, ctx, 'job.submit', job.id)
       return answer(tx, { jobId: job.id, status: 'CREATED', datasetId: job.datasetId })
     })
   })

@@ -10,6 +10,8 @@ export type StorageConfig = { endpoint: string; region: string; bucket: string; 
 /** Two hours to upload a data set; a pod's URL lives 15 minutes. */
 const uploadUrlSeconds = 2 * 60 * 60
 const podUrlSeconds = 15 * 60
+/** As many as S3 takes. */
+const objectsPerRequest = 1000
 
 type IncompleteUpload = { key: string; uploadId: string; initiated: Date }
 
@@ -32,6 +34,7 @@ export function createStorage({ endpoint, region, bucket, accessKey, secretKey }
     /** Of the store's URLs: what stands before a key. */
     urlPrefix: `${url.origin}/${bucket}/`,
     bucket,
+    podUrlSeconds,
 
     async ensureBucket() {
       if (await client.bucketExists(bucket)) return
@@ -126,7 +129,27 @@ export function createStorage({ endpoint, region, bucket, accessKey, secretKey }
     },
 
     async remove(keys: string[]) {
-      if (keys.length > 0) await client.removeObjects(bucket, keys)
+      if (keys.length === 0) return
+      for (const answer of await client.removeObjects(bucket, keys))
+        if (answer && 'Error' in answer && answer.Error) throw new Error(`not removed: ${JSON.stringify(answer.Error)}`)
+    },
+
+    /** Everything under a prefix, which ends with a slash. @returns how many objects there were */
+    async removeFolder(prefix: string): Promise<number> {
+      if (!/^[^/]+\/.*\/$/.test(prefix)) throw new Error(`not a folder: ${prefix}`)
+      let count = 0
+      let page: string[] = []
+      const flush = async () => {
+        await this.remove(page)
+        count += page.length
+        page = []
+      }
+      for await (const { name } of client.listObjectsV2(bucket, prefix, true) as AsyncIterable<{ name?: string }>) {
+        if (name !== undefined) page.push(name)
+        if (page.length === objectsPerRequest) await flush()
+      }
+      await flush()
+      return count
     },
   }
 }

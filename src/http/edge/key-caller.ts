@@ -5,10 +5,17 @@ import { createAuthenticate, requireScope } from '../../services/authenticate.ts
 import type { Ctx, ServiceDependencies } from '../../services/context.ts'
 import type { Call } from './edge.ts'
 
-/** A valid key is never refused because of the address it comes from: only a failure looks at that. */
-export function createKeyCaller(deps: ServiceDependencies): (call: Call) => Promise<Ctx> {
+/**
+ * `requireMore` may refuse a key that is valid. Such a key is never refused because of the address it comes from:
+ * only a failure looks at that.
+ */
+export function createKeyCaller(
+  deps: ServiceDependencies,
+  requireMore: (key: ApiKeyRecord, call: Call) => void = requireRouteScope,
+): (call: Call) => Promise<Ctx> {
   const authenticate = createAuthenticate(deps)
-  return async ({ route, request, response, origin }) => {
+  return async (call) => {
+    const { request, response, origin } = call
     const { authorization } = request.headers
     let key: ApiKeyRecord
     try {
@@ -20,10 +27,12 @@ export function createKeyCaller(deps: ServiceDependencies): (call: Call) => Prom
       throw error
     }
     response.once('close', deps.limits.beginRequest(key.id))
-    if (route.scope) requireScope(key, route.scope)
+    requireMore(key, call)
     return { deps, accountId: key.accountId, apiKeyId: key.id, origin }
   }
 }
+
+const requireRouteScope = (key: ApiKeyRecord, { route }: Call) => route.scope && requireScope(key, route.scope)
 
 const isRefusal = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'invalid_token'
 

@@ -2,12 +2,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
 import type { Scope } from '../../domain/scopes.ts'
-import type { Ctx, PodCtx, ServiceDependencies } from '../../services/context.ts'
+import type { AdminCtx, Ctx, PodCtx, ServiceDependencies } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
 import type { JsonText } from './respond.ts'
 
 /** Who may call, and what the handler gets for it. */
-export type CallerOf = { key: Ctx; pod: PodCtx; none: ServiceDependencies }
+export type CallerOf = { key: Ctx; admin: AdminCtx; pod: PodCtx; none: ServiceDependencies }
 export type Access = keyof CallerOf
 
 type RouteRequest<A extends Access, P, Q, B> = {

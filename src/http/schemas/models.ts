@@ -19,3 +19,24 @@ export const ModelList = named(
     ),
   }),
 )
+
+export const ModelPath = z.object({ name: z.string().max(256) })
+
+export const ModelDownload = named(
+  'ModelDownload',
+  z.object({
+    model_name: z.string(),
+    base_model: z.string(),
+    expires_in: z.int().describe('Seconds that the links work'),
+    files: z.array(
+      z.object({
+        name: z.string().describe('anneal.json is the manifest'),
+        url: z.string(),
+        size: z.int().describe('In bytes'),
+        sha256: z.string(),
+      }),
+    ),
+  }),
+)
+
+export const ModelDeleted = named('ModelDeleted', z.object({ model_name: z.string(), message: z.string() }))

@@ -90,3 +90,8 @@ export const Evaluation = named(
     ),
   }),
 )
+
+export const OpenJobsCancelled = named(
+  'OpenTrainingJobsCancelled',
+  z.object({ message: z.string(), cancelled: z.int().describe('How many were not being cancelled already') }),
+)

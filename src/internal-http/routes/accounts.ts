@@ -1,0 +1,47 @@
+import { wireTime } from '../../domain/timestamps.ts'
+import { defineRoute } from '../../http/edge/route.ts'
+import type { Account } from '../../repositories/accounts.ts'
+import { createAccount, listAccounts } from '../../services/admin/accounts.ts'
+import { deleteAccount } from '../../services/admin/delete-account.ts'
+import { AccountAnswer, AccountDeleted, AccountList, AccountPath, AccountQuery, NewAccount } from '../schemas/admin.ts'
+
+export const accountRoutes = [
+  defineRoute({
+    name: 'create_account',
+    method: 'post',
+    path: '/internal/v1/admin/accounts',
+    summary: 'Open an account; it has no key yet',
+    access: 'admin',
+    body: NewAccount,
+    response: AccountAnswer,
+    handle: async ({ caller: admin, body }) => shown(await createAccount({ admin, input: body })),
+  }),
+  defineRoute({
+    name: 'list_accounts',
+    method: 'get',
+    path: '/internal/v1/admin/accounts',
+    summary: 'The accounts, newest first',
+    access: 'admin',
+    query: AccountQuery,
+    response: AccountList,
+    async handle({ caller: admin, query }) {
+      const { accounts, next } = await listAccounts({ admin, input: query })
+      return { accounts: accounts.map(shown), next }
+    },
+  }),
+  defineRoute({
+    name: 'delete_account',
+    method: 'delete',
+    path: '/internal/v1/admin/accounts/:account_id',
+    summary: 'Revoke the keys of an account, cancel its jobs, and remove all of its objects and rows',
+    access: 'admin',
+    params: AccountPath,
+    response: AccountDeleted,
+    async handle({ caller: admin, params }) {
+      const { id, objects, jobs } = await deleteAccount({ admin, input: { id: params.account_id } })
+      return { id, deleted_objects: objects, deleted_jobs: jobs }
+    },
+  }),
+]
+
+const shown = ({ id, name, createdAt }: Account) => ({ id, name, created_at: wireTime(createdAt) })

@@ -1,0 +1,45 @@
+// Accounts are the operator's: a key with the scope admin sees its own.
+import { ServiceError } from '../../domain/service-error.ts'
+import type { Account } from '../../repositories/accounts.ts'
+import { recordAudit } from '../audit.ts'
+import type { AdminCtx } from '../context.ts'
+
+export const accountNotFound = (id: string) => new ServiceError('not_found', `There is no account ${id}.`)
+
+/** @throws ServiceError invalid_token */
+export function requireOperator({ accountId }: AdminCtx) {
+  if (accountId !== null)
+    throw new ServiceError('invalid_token', 'invalid token: only the operator may do this, not the key of an account.')
+}
+
+/** @throws ServiceError not_found, the same for an account of others and for none */
+export async function findAccount({ deps, accountId }: AdminCtx, id: string): Promise<Account> {
+  const account = accountId === null || accountId === id ? await deps.database.accounts.find(id) : null
+  if (!account) throw accountNotFound(id)
+  return account
+}
+
+/** @throws ServiceError invalid_token */
+export async function createAccount({ admin, input: { name } }: { admin: AdminCtx; input: { name: string } }) {
+  requireOperator(admin)
+  return admin.deps.database.transaction(async (tx) => {
+    const account = await tx.accounts.create(name)
+    await recordAudit(tx, { ...admin, accountId: account.id }, 'account.create', account.id)
+    return account
+  })
+}
+
+/** Newest first. @throws ServiceError not_found for a cursor that is no account */
+export async function listAccounts({
+  admin,
+  input: { after, limit },
+}: {
+  admin: AdminCtx
+  input: { after: string | null; limit: number }
+}): Promise<{ accounts: Account[]; next: string | null }> {
+  const { accounts: repository } = admin.deps.database
+  if (admin.accountId !== null) return { accounts: [await findAccount(admin, admin.accountId)], next: null }
+  if (after !== null) await findAccount(admin, after)
+  const accounts = await repository.list({ after, limit })
+  return { accounts, next: accounts.length === limit ? (accounts.at(-1)?.id ?? null) : null }
+}
