@@ -1,0 +1,162 @@
+// Keeping and deleting rows over HTTP, and the workers that embed them, on the real database.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, suite, test } from 'node:test'
+import pg from 'pg'
+import { parseCatalogue } from '../../src/domain/catalogue.ts'
+import { createLog } from '../../src/log.ts'
+import { connectDatabase } from '../../src/repositories/database.ts'
+import { embedWaitingRows } from '../../src/services/stored-data/embed-waiting-rows.ts'
+import { connection, eventually, openAccount, type Api } from '../support/stack.ts'
+
+type Problem = { detail: string; errors: { path: string }[] }
+
+const row = (text: string) => ({ fact: { text } })
+const pair = (input: string, output: string) => ({ question: { text: input }, answer: { text: output } })
+
+suite('stored data', () => {
+  const client = new pg.Client({ connectionString: connection().databaseUrl })
+  let account: Api | undefined
+  const api = () => account ?? assert.fail('no account')
+
+  before(async () => {
+    await client.connect()
+    account = await openAccount()
+  })
+  after(() => client.end())
+
+  const store = (body: object) => api().post<{ dataset: string }>('/v1/svc/data', body)
+  const deleted = (id: string) => api().post('/v1/svc/delete_data', { id })
+
+  test('answers with the same 32 hex digits each time, under every name of the route', async () => {
+    const id = randomUUID()
+    const { dataset } = await store({ id, data: [row('one')] })
+    assert.match(dataset, /^[0-9a-f]{32}$/)
+    assert.deepEqual(await api().post('/v1/lamini/data', { id, data: [row('two')] }), { dataset })
+    assert.deepEqual(await api().post('/v1/lamini/delete_data', { id }), { deleted: 2 })
+    const other = await openAccount()
+    assert.notEqual((await other.post<{ dataset: string }>('/v1/svc/data', { id, data: row('one') })).dataset, dataset)
+  })
+
+  test('keeps the same row once, whatever the order of its fields', async () => {
+    const id = randomUUID()
+    await store({ id, data: [{ a: { x: 1, y: 'z' } }, { a: { y: 'z', x: 1 } }, { a: { x: 2, y: 'z' } }] })
+    await Promise.all([0, 1, 2].map(() => store({ id, data: { a: { y: 'z', x: 1 } } })))
+    assert.deepEqual(await deleted(id), { deleted: 2 })
+  })
+
+  test('takes texts, numbers and booleans, one item or many, and what data_type describes', async () => {
+    const id = randomUUID()
+    await store({ id, model_name: 'any', data: { a: { s: 'é "\n', i: 3, f: 0.5, b: false } } })
+    await store({
+      id,
+      data: [pair('q', ''), pair('r', 's')],
+      data_type: { question: { text: 'what is asked' }, answer: { text: 'the answer' } },
+    })
+    await store({ id, data: Array.from({ length: 1200 }, (_, index) => row(`row ${index}`)) })
+    assert.deepEqual(await deleted(id), { deleted: 1203 })
+    assert.deepEqual(await deleted('any'), { deleted: 0 })
+  })
+
+  test('refuses what is not data, names where, and keeps nothing of the request', async () => {
+    const id = randomUUID()
+    const wrong: [string, object][] = [
+      ['id', { data: row('a') }],
+      ['id', { id: '', data: row('a') }],
+      ['id', { id: 'ü'.repeat(129), data: row('a') }],
+      ['id', { id: 'a\0b', data: row('a') }],
+      ['id', { id: 5, data: row('a') }],
+      ['model_name', { model_name: '', data: row('a') }],
+      ['data', { id }],
+      ['data', { id, data: [] }],
+      ['data', { id, data: 'text' }],
+      ['data[0]', { id, data: {} }],
+      ['data[0]', { id, data: { a: { x: 1 }, b: { x: 1 }, c: { x: 1 } } }],
+      ['data[0].a', { id, data: { a: {} } }],
+      ['data[0].a', { id, data: { a: 'text' } }],
+      ['data[0].a.x', { id, data: { a: { x: null } } }],
+      ['data[0].a.x', { id, data: { a: { x: ['y'] } } }],
+      ['data[1]', { id, data: [row('a'), pair('a', 'b')] }],
+      ['data[1]', { id, data: [row('a'), { fact: { other: 'a' } }] }],
+      ['data[2]', { id, data: [row('a'), row('b'), 7] }],
+      ['data_type', { id, data: row('a'), data_type: { fact: { words: 'd' } } }],
+      ['data_type', { id, data: row('a'), data_type: { other: { text: 'd' } } }],
+      ['data[0].fact.text', { id, data: [{ fact: { text: 'a\0b' } }] }],
+    ]
+    for (const [path, body] of wrong) {
+      const { status, body: problem } = await api().request<Problem>('POST', '/v1/svc/data', body)
+      assert.equal(status, 400, JSON.stringify(body))
+      assert.equal(problem.errors[0]?.path.replace(/^data\.0/, 'data[0]'), path, problem.detail)
+    }
+    assert.deepEqual(await deleted(id), { deleted: 0 })
+    assert.equal((await api().request('POST', '/v1/svc/delete_data', {})).status, 400)
+    assert.equal((await fetch(`${connection().apiUrl}/v1/svc/data`, { method: 'POST' })).status, 401)
+  })
+
+  test('an Idempotency-Key replays the answer and refuses another body', async () => {
+    const headers = { 'idempotency-key': randomUUID() }
+    const id = randomUUID()
+    const first = await api().request('POST', '/v1/svc/data', { id, data: row('a') }, headers)
+    assert.deepEqual((await api().request('POST', '/v1/svc/data', { id, data: row('a') }, headers)).body, first.body)
+    assert.equal((await api().request('POST', '/v1/svc/data', { id, data: row('b') }, headers)).status, 422)
+    assert.deepEqual(await deleted(id), { deleted: 1 })
+  })
+
+  test('a training request whose id has no rows, or that also names a file, is refused', async () => {
+    const train = (body: object) =>
+      api().request<Problem>('POST', '/v1/train', { model_name: connection().baseModel, ...body })
+    const { status, body } = await train({ id: randomUUID() })
+    assert.equal(status, 400)
+    assert.equal(body.errors[0]?.path, 'id')
+    const id = randomUUID()
+    await store({ id, data: [pair('a', 'b')] })
+    assert.equal((await train({ id, upload_file_path: 'some-file' })).body.errors[0]?.path, 'upload_file_path')
+  })
+
+  test('workers share the waiting rows: each is embedded, none by two, and those of a failed one are not lost', async () => {
+    const id = randomUUID()
+    const stopping = new AbortController()
+    const texts: string[] = []
+    let failures = 0
+    const work = async () => {
+      const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
+      await embedWaitingRows({
+        database,
+        notifications: { next: () => new Promise((resolve) => setTimeout(resolve, 20)) },
+        inference: {
+          embed: ({ texts: some }) => {
+            if (++failures % 3 === 1) return Promise.reject(new Error('the embedder is away'))
+            texts.push(...some)
+            return Promise.resolve(some.map(() => Array.from({ length: 384 }, (_, at) => (at === 0 ? 1 : 0))))
+          },
+        },
+        embedder: catalogue.defaultEmbeddingModel,
+        log: createLog('test', 'silent'),
+        signal: stopping.signal,
+      })
+      await database.close()
+    }
+    const workers = [work(), work()]
+    await store({ id, data: Array.from({ length: 2000 }, (_, index) => row(`${id} ${index}`)) })
+    await eventually(async () => {
+      const { rows } = await client.query<{ waiting: string }>(
+        'select count(*) as waiting from stored_rows where collection = $1 and embedding is null',
+        [id],
+      )
+      return rows[0]?.waiting === '0'
+    })
+    stopping.abort()
+    await Promise.all(workers)
+    const ours = texts.filter((text) => text.startsWith(id))
+    assert.ok(ours.length > 0)
+    assert.equal(new Set(ours).size, ours.length)
+    assert.deepEqual(await deleted(id), { deleted: 2000 })
+  })
+})
+
+const catalogue = parseCatalogue({
+  models: [
+    { name: 'any', task: 'completion', engine: 'transformers', source: { path: 'any' }, contextLength: 64 },
+    { name: 'mini', task: 'embedding', engine: 'embedder', source: { package: 'mini' }, contextLength: 256 },
+  ],
+})
