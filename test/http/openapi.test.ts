@@ -14,6 +14,7 @@ const Content = z.record(
 )
 const Operation = z.strictObject({
   operationId: z.string().regex(/^\w+$/),
+  tags: z.array(z.string()).length(1),
   summary: z.string().min(5),
   security: z.array(z.record(z.string(), z.array(z.string()))),
   parameters: z
@@ -27,14 +28,12 @@ const Operation = z.strictObject({
     )
     .optional(),
   requestBody: z.strictObject({ required: z.boolean(), content: Content }).optional(),
-  responses: z.record(
-    z.string().regex(/^(\d{3}|default)$/),
-    z.strictObject({ description: z.string(), content: Content }),
-  ),
+  responses: z.record(z.string().regex(/^\d{3}$/), z.strictObject({ description: z.string(), content: Content })),
 })
 const Document = z.strictObject({
   openapi: z.literal('3.1.0'),
   info: z.strictObject({ title: z.string(), version: z.string(), description: z.string() }),
+  tags: z.array(z.strictObject({ name: z.string() })),
   paths: z.record(z.string().startsWith('/'), z.partialRecord(z.enum(['get', 'post', 'delete']), Operation)),
   components: z.strictObject({ schemas: z.record(z.string(), Schema), securitySchemes: z.record(z.string(), Schema) }),
 })
@@ -49,16 +48,35 @@ test('has the form of OpenAPI 3.1', () => {
   assert.equal(z.prettifyError(Document.safeParse(document).error ?? new z.ZodError([])), '')
 })
 
-test('names every route of this issue, with its aliases', () => {
+test('names every route of the contract, with its aliases', () => {
   const expected = [
     'post /v1/completions',
+    'post /v2/completions',
+    'post /v1/streaming_completions',
+    'post /v3/streaming_completions',
+    'get /v3/streaming_completions/{id}/result',
+    'post /v1/batch_completions',
+    'get /v1/batch_completions/{id}/result',
+    'post /v1/batch_embeddings',
+    'get /v1/batch_embeddings/{id}/result',
+    'post /v1/reservation',
     'post /v1/inference/embedding',
     'post /v1/embedding',
     'post /v1/data',
     'get /v1/get-upload-base-path',
+    'post /v1/local-data',
+    'post /v1/existing-data',
+    'post /v1/data/num-datapoints',
+    'get /v1/data/{dataset_id}',
+    'delete /v1/data/{dataset_id}',
+    'post /v1/svc/data',
+    'post /v1/lamini/data',
+    'post /v1/svc/delete_data',
+    'post /v1/lamini/delete_data',
     'post /v1/train',
     'post /v1/precise_train',
     'get /v1/train/jobs',
+    'post /v1/train/jobs/cancel',
     'get /v1/train/jobs/{job_id}',
     'post /v1/train/jobs/{job_id}/cancel',
     'post /v1/train/jobs/{job_id}/resume',
@@ -69,6 +87,11 @@ test('names every route of this issue, with its aliases', () => {
     'get /v1/train/jobs/{job_id}/events',
     'get /v1/train/jobs/{job_id}/attempts',
     'get /v1/models',
+    'delete /v1/models/{name}',
+    'get /v1/models/{name}/download',
+    'get /v1alpha/downloaded_models/',
+    'post /v1alpha/downloaded_models/',
+    'get /v1/audit',
     'get /v1/version',
     'get /healthz',
     'get /readyz',
@@ -89,6 +112,31 @@ test('every operation is really served, and asks for a key as it says', async ()
     else assert.notEqual(status, 401, path)
     assert.ok(status !== 404 && status !== 405, `${method} ${path} answers ${status}`)
   }
+})
+
+test('names every status that a route can answer with', () => {
+  const statusesOf = (path: string, method: 'get' | 'post') =>
+    Object.keys(document.paths[path][method].responses).map(Number)
+  const ofEvery = [200, 500, 503]
+  for (const { path, method, operation } of operations(document)) {
+    const statuses = Object.keys(operation.responses).map(Number)
+    const expected = [
+      ...ofEvery,
+      ...(operation.security.length > 0 ? [401, 429] : []),
+      ...(method === 'get' ? [] : [400, 413, 415]),
+      ...(path.includes('{') ? [404] : []),
+      ...(operation.parameters?.some(({ name }) => name === 'Idempotency-Key') ? [422] : []),
+    ]
+    assert.deepEqual(
+      expected.filter((status) => !statuses.includes(status)),
+      [],
+      `${method} ${path}`,
+    )
+  }
+  assert.deepEqual(statusesOf('/healthz', 'get'), ofEvery)
+  assert.deepEqual(statusesOf('/v1/completions', 'post'), [200, 400, 401, 404, 413, 415, 429, 500, 503, 594])
+  assert.deepEqual(statusesOf('/v1/train/jobs/{job_id}/resume', 'post').includes(409), true)
+  assert.deepEqual(statusesOf('/v1/train/jobs/{job_id}/eval', 'get').includes(409), true)
 })
 
 test('operation ids are unique and path parameters are declared', () => {

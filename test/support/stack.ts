@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
 import type { Connection } from '../../src/embedded/connection.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
+import { createContract } from './contract.ts'
 
 const home = process.env['ANNEAL_TEST_HOME'] ?? assert.fail('run the tests with npm test: they need its stack')
 
@@ -38,6 +39,15 @@ export type Job = {
 }
 type Answer<T> = { status: number; body: T; headers: Headers }
 
+/** Every answer to a test is held against the document that the service publishes. */
+let published: ReturnType<typeof readContract> | undefined
+const contract = () => (published ??= readContract())
+
+async function readContract() {
+  const response = await fetch(`${connection().apiUrl}/openapi.json`)
+  return createContract(await response.json())
+}
+
 export type Api = Awaited<ReturnType<typeof openAccount>>
 
 /** An account of its own with its first key. */
@@ -67,7 +77,10 @@ function createApi(apiKey: string) {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    return { status: response.status, body: (await response.json()) as T, headers: response.headers }
+    const answer = (await response.json()) as T
+    const contentType = response.headers.get('content-type') ?? ''
+    ;(await contract())({ method, path, status: response.status, contentType, body: answer })
+    return { status: response.status, body: answer, headers: response.headers }
   }
 
   async function ok<T>(method: string, path: string, body?: unknown): Promise<T> {

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { apiSchemas } from './named-schemas.ts'
 import { Problem } from './problem.ts'
+import { refusalsOf } from './refusals.ts'
 import { pathsOf, type Route } from './route.ts'
 
 type Json = Record<string, unknown>
@@ -22,6 +23,7 @@ export function openApiDocument(
   return {
     openapi: '3.1.0',
     info: { title, version, description: 'Completions, embeddings, data sets, and fine-tuning as a durable job.' },
+    tags: tags.map(([name]) => ({ name })),
     paths,
     components: {
       schemas: componentSchemas(),
@@ -42,16 +44,34 @@ function operation(route: Route, operationId: string, isAlias: boolean): Json {
     parameters.push({ name: 'Idempotency-Key', in: 'header', schema: { type: 'string', minLength: 1, maxLength: 255 } })
   return {
     operationId,
+    tags: [tagOf(route.path)],
     summary: isAlias ? `${route.summary} (the same as ${route.path.replaceAll(/:(\w+)/g, '{$1}')})` : route.summary,
     security: route.access === 'none' ? [] : [{ key: route.scope ? [route.scope] : [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body ? { requestBody: { required: true, content: content('application/json', route.body) } } : {}),
     responses: {
       200: { description: 'Done', content: content('application/json', route.response) },
-      default: { description: 'Refused, or failed', content: content('application/problem+json', Problem) },
+      ...Object.fromEntries(
+        refusalsOf(route).map(([status, description]) => [
+          status,
+          { description, content: content('application/problem+json', Problem) },
+        ]),
+      ),
     },
   }
 }
+
+/** The chapters of the document. */
+const tags = [
+  ['Completions', /completion|reservation/],
+  ['Embeddings', /embedding/],
+  ['Data', /data|upload/],
+  ['Training', /train/],
+  ['Models', /model/],
+  ['Service', /./],
+] as const
+
+const tagOf = (path: string) => tags.find(([, pattern]) => pattern.test(path))?.[0] ?? 'Service'
 
 function content(type: string, schema: z.ZodType): Json {
   const id = apiSchemas.get(schema)?.id

@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import type { Scope } from '../../domain/scopes.ts'
 import type { AdminCtx, Ctx, PodCtx, ServiceDependencies } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
+import type { RefusalStatus } from './refusals.ts'
 import type { JsonText } from './respond.ts'
 
 /** Who may call, and what the handler gets for it. */
@@ -48,6 +49,8 @@ type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B ex
   allowsNul?: boolean
   /** Creates something: honours Idempotency-Key. */
   idempotent?: boolean
+  /** Statuses that its definition does not imply. */
+  refuses?: readonly RefusalStatus[]
   response: z.ZodType<unknown, R>
   handle(request: RouteRequest<A, z.output<P>, z.output<Q>, z.output<B>>): Promise<Answer<R>> | Answer<R>
 }

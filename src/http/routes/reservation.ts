@@ -45,7 +45,7 @@ export const reservationRoutes = [
     handle: ({ caller: { deps } }) => deps.catalogue.entries.map(downloaded),
   }),
   defineRoute({
-    name: 'download_model',
+    name: 'find_downloaded_model',
     method: 'post',
     path: '/v1alpha/downloaded_models/',
     summary: 'One model of the catalogue; others cannot be fetched',

@@ -80,6 +80,7 @@ export const trainingJobRoutes = [
     scope: 'training',
     params: JobPath,
     idempotent: true,
+    refuses: [409],
     response: JobResumed,
     async handle({ caller: ctx, params, idempotency }) {
       const { jobId, status } = await resumeTrainingJob({ ctx, input: { jobId: params.job_id }, idempotency })
@@ -95,6 +96,7 @@ export const trainingJobRoutes = [
     access: 'key',
     scope: 'read',
     params: JobPath,
+    refuses: [409],
     response: Evaluation,
     async handle({ caller: ctx, params }) {
       const { job, tunedModelName, baseModelName, rows } = await getEvaluation({ ctx, input: { jobId: params.job_id } })
