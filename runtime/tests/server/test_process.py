@@ -18,8 +18,17 @@ from server.support.client import Client
 from server.support.running import MINILM, REPOSITORY, TINY
 
 from anneal_runtime import exit_codes
+from anneal_runtime.server.process import bind
 
 TOKEN = "a-server-token"
+
+
+def test_answers_do_not_wait_for_acknowledgements() -> None:
+    with bind("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            # What asyncio asks for before it turns Nagle's algorithm off.
+            assert accepted.proto == socket.IPPROTO_TCP
 
 
 class FakeAnneal:

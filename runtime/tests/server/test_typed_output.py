@@ -39,6 +39,13 @@ def test_what_is_forced_needs_no_sampling(tiny: RunningServer) -> None:
     ]
 
 
+def test_special_tokens_in_literals_are_text(tiny: RunningServer) -> None:
+    whole = r'\{"a</s>b":(1|"<s>\.<pad>")\}'
+    for options in ({"temperature": 0}, {"temperature": 1.0, "seed": 2}):
+        (text,) = tiny.client.texts("a", max_tokens=60, **typed(whole), **options)
+        assert re.fullmatch(whole, text), text
+
+
 def test_an_answer_that_exactly_fits_is_complete(tiny: RunningServer) -> None:
     whole = r'\{"answer":(true|false)\}'
     used = tiny.client.post(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -29,6 +30,7 @@ class Grammars:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, vocabulary: int, end_tokens: Sequence[int]) -> None:
         self._vocabulary = max(vocabulary, len(tokenizer))
+        self._special = tokenizer.all_special_tokens
         self._tokenizer = llguidance.hf.from_tokenizer(
             tokenizer,
             n_vocab=self._vocabulary,
@@ -72,13 +74,25 @@ class Grammars:
     def _compile(self, regex: str) -> LLMatcher:
         if len(regex) > MAX_REGEX_CHARACTERS:
             raise BadRegex(f"The regex is longer than {MAX_REGEX_CHARACTERS} characters.")
-        matcher = LLMatcher(self._tokenizer, LLMatcher.grammar_from_regex(regex), log_level=0, limits=self._limits)
+        matcher = LLMatcher(self._tokenizer, self._grammar_of(regex), log_level=0, limits=self._limits)
         if not matcher.is_error():
             # The first mask builds most of the automaton: here, off the decoding thread, and once for all rows.
             matcher.compute_bitmask()
         if matcher.is_error():
             raise BadRegex(f"The regex cannot be used: {_first_line(matcher.get_error())}")
         return matcher
+
+    def _grammar_of(self, regex: str) -> str:
+        grammar = LLMatcher.grammar_from_regex(regex)
+        literal = regex.replace("\\", "")
+        if not any(token in literal for token in self._special):
+            return grammar
+        # Text that the regex leaves no choice about goes through the tokenizer, which reads "</s>" in it as the special
+        # token, and the matcher then refuses that. Without forcing it goes byte by byte.
+        document = json.loads(grammar)
+        (rules,) = document["grammars"]
+        rules["lark_grammar"] = f'%llguidance {{"no_forcing": true}}\n{rules["lark_grammar"]}'
+        return json.dumps(document)
 
 
 def _first_line(message: str) -> str:
