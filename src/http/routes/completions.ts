@@ -62,6 +62,9 @@ const answer = (ctx: Ctx, body: CompletionRequest, signal: AbortSignal) =>
 const asAsked = ({ prompt }: CompletionRequest, outputs: Record<string, unknown>[]) =>
   typeof prompt === 'string' ? (outputs[0] ?? {}) : outputs
 
-/** From 2.5 on it says its version; before, it is known by the two fields that it always sends, null or not. */
-const isOldSdk = (body: CompletionRequest, headers: IncomingHttpHeaders) =>
-  headers['lamini-version'] !== undefined || (body.out_type !== undefined && body.max_tokens !== undefined)
+/** Most say their version; the others are known by the fields that they always send, null where there is nothing to say. */
+function isOldSdk({ output_type, out_type, max_tokens }: CompletionRequest, headers: IncomingHttpHeaders): boolean {
+  const type = output_type === undefined ? out_type : output_type
+  const isSpelledOut = type !== undefined && max_tokens !== undefined && (type === null || max_tokens === null)
+  return headers['lamini-version'] !== undefined || isSpelledOut
+}
