@@ -1,5 +1,6 @@
 // The command line: anneal <command> [options]. Each command is a file in src/cli.
 import type { Command } from './cli/command.ts'
+import { accounts } from './cli/accounts.ts'
 import { cancel } from './cli/cancel.ts'
 import { complete } from './cli/complete.ts'
 import { demo } from './cli/demo.ts'
@@ -8,6 +9,7 @@ import { evaluation } from './cli/eval.ts'
 import { commandHelp, generalHelp } from './cli/help.ts'
 import { job } from './cli/job.ts'
 import { jobs } from './cli/jobs.ts'
+import { keys } from './cli/keys.ts'
 import { resume } from './cli/resume.ts'
 import { start } from './cli/start.ts'
 import { stop } from './cli/stop.ts'
@@ -15,7 +17,7 @@ import { train } from './cli/train.ts'
 import { upload } from './cli/upload.ts'
 import { UsageError } from './cli/usage-error.ts'
 
-const service = { train, jobs, job, cancel, resume, eval: evaluation, complete, embed, upload }
+const service = { train, jobs, job, cancel, resume, eval: evaluation, complete, embed, upload, keys, accounts }
 const commands: Record<string, Command> = { start, stop, demo, ...service }
 
 process.exitCode = await main(process.argv.slice(2))

@@ -64,7 +64,13 @@ const LocalComputeEnvironment = z.object({
     .default(Math.max(1, Math.floor(cpus().length / 4))),
 })
 
-const ClientEnvironment = z.object({ ANNEAL_URL: z.url().optional(), ANNEAL_API_KEY: z.string().min(1).optional() })
+const ClientEnvironment = z.object({
+  ANNEAL_URL: z.url().optional(),
+  ANNEAL_API_KEY: z.string().min(1).optional(),
+  /** The internal port, and the operator's token or a key with the scope admin. */
+  ANNEAL_ADMIN_URL: z.url().optional(),
+  ANNEAL_ADMIN_TOKEN: z.string().min(1).optional(),
+})
 
 /** What a local run inherits: where programs and the hub's cache are, which GPUs it may see. */
 const inheritedByRuns = [
@@ -140,7 +146,12 @@ export function readLocalComputeConfig(environment: NodeJS.ProcessEnv = process.
 /** Which service the command line talks to, when it is not the one of a data directory. */
 export function readClientConfig(environment: NodeJS.ProcessEnv = process.env) {
   const env = parse(ClientEnvironment, environment)
-  return { url: env.ANNEAL_URL, apiKey: env.ANNEAL_API_KEY }
+  return {
+    url: env.ANNEAL_URL,
+    apiKey: env.ANNEAL_API_KEY,
+    adminUrl: env.ANNEAL_ADMIN_URL,
+    adminToken: env.ANNEAL_ADMIN_TOKEN,
+  }
 }
 
 function parse<T extends z.ZodType>(schema: T, environment: NodeJS.ProcessEnv): z.infer<T> {

@@ -1,5 +1,6 @@
 import { serviceCommand } from './service/service-command.ts'
 import type { Job } from './service/job.ts'
+import { table } from './service/table.ts'
 
 type Summary = Pick<Job, 'job_id' | 'status' | 'start_time' | 'dataset_id' | 'model_name'>
 
@@ -14,29 +15,19 @@ export const jobs = serviceCommand({
   async run({ client, values: { status, limit }, print }) {
     const query = new URLSearchParams({ limit, ...(status !== undefined && { status }) })
     const list = await client.get<Summary[]>(`/v1/train/jobs?${query}`)
-    print(list, () => (list.length === 0 ? 'No training jobs.' : table(list)))
+    print(list, () => (list.length === 0 ? 'No training jobs.' : rows(list)))
     return 0
   },
 })
 
-function table(list: Summary[]): string {
-  const rows = [
+const rows = (list: Summary[]) =>
+  table(
     ['JOB', 'STATUS', 'ACCEPTED (UTC)', 'DATA SET', 'MODEL'],
-    ...list.map((job) => [
+    list.map((job) => [
       String(job.job_id),
       job.status,
       job.start_time.slice(0, 19).replace('T', ' '),
       job.dataset_id,
       job.model_name ?? '',
     ]),
-  ]
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
-}
+  )

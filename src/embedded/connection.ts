@@ -1,4 +1,5 @@
 // HOME/connection.json: everything a client needs, there only while the stack is ready.
+import { operatorToken } from '../domain/identifiers.ts'
 import type { ProcessName } from './child.ts'
 import { readJson, remove, writePrivately, type Home } from './home.ts'
 import type { Secrets } from './secrets.ts'
@@ -8,6 +9,8 @@ export type Connection = {
   apiUrl: string
   internalUrl: string
   apiKey: string
+  /** For the admin routes of the internal port. */
+  operatorToken: string
   baseModel: string
   temporalAddress: string
   temporalUiUrl: string
@@ -25,11 +28,12 @@ export function writeConnection(
 ): void {
   const { apiUrl, internalUrl, temporalAddress, temporalUiUrl, databaseUrl, s3Endpoint } = at
   const s3 = { endpoint: s3Endpoint, bucket, accessKey: secrets.s3AccessKey, secretKey: secrets.s3SecretKey }
-  const { apiKey } = secrets
+  const { apiKey, signingSecret } = secrets
   const connection = {
     apiUrl,
     internalUrl,
     apiKey,
+    operatorToken: operatorToken(signingSecret),
     baseModel,
     temporalAddress,
     temporalUiUrl,

@@ -1,4 +1,5 @@
 import { scopes, type Scope } from '../domain/scopes.ts'
+import { openStatuses } from '../domain/training-job-status.ts'
 import type { Connection } from './database.ts'
 
 export type Account = { id: string; name: string; createdAt: Date }
@@ -27,6 +28,17 @@ export const createAccountRepository = (db: Connection) => ({
   /** Until the transaction ends, others that hold the account wait; what only refers to it does not. */
   async hold(id: string) {
     await db.$queryRaw`select from accounts where id = ${id}::uuid for no key update`
+  },
+
+  /** Whether this many jobs are open. */
+  async hasOpenJobs(accountId: string, count: number): Promise<boolean> {
+    const open = await db.trainingJob.findMany({
+      where: { accountId, status: { in: openStatuses } },
+      select: { id: true },
+      skip: count - 1,
+      take: 1,
+    })
+    return open.length > 0
   },
 
   /** Of data sets whose size is known, and of models. */

@@ -75,17 +75,6 @@ export const createTrainingJobRepository = (db: Connection) => ({
     return this.find(accountId, id)
   },
 
-  /** Whether this many are open. */
-  async hasOpen(accountId: string, count: number): Promise<boolean> {
-    const open = await db.trainingJob.findMany({
-      where: { accountId, status: { in: openStatuses } },
-      select: { id: true },
-      skip: count - 1,
-      take: 1,
-    })
-    return open.length > 0
-  },
-
   /** Open ones without an accepted cancel. */
   async listCancellable(accountId: string, limit: number): Promise<number[]> {
     const rows = await db.trainingJob.findMany({

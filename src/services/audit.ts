@@ -8,6 +8,7 @@ type AuditAction =
   | 'account.create'
   | 'account.delete'
   | 'batch.create'
+  | 'data.announce'
   | 'data.delete'
   | 'data.store'
   | 'data.upload'

@@ -26,9 +26,13 @@ function stubDependencies({ database = {}, storage = {}, inference = {} }: Recor
   const repositories: Stub = strict('database', {
     accounts: {
       findLiveApiKey: (id: string) => Promise.resolve(id === keyId ? { id, accountId, secretHash, ...fullKey } : null),
+      hold: () => Promise.resolve(),
+      hasOpenJobs: () => Promise.resolve(false),
+      storedBytes: () => Promise.resolve(0),
     },
     // Nothing is kept for retrieval.
     storedRows: { exists: () => Promise.resolve(false) },
+    auditEvents: { add: () => Promise.resolve() },
     transaction: (work: (tx: Stub) => unknown) => work(repositories),
     ...database,
   })

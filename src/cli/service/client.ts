@@ -13,6 +13,7 @@ export type Address = { apiUrl: string; apiKey: string }
 export type Client = {
   get<T>(path: string): Promise<T>
   post<T>(path: string, body?: unknown): Promise<T>
+  delete<T>(path: string): Promise<T>
   /** To a presigned URL, which carries its own permission. */
   upload(url: string, file: Blob): Promise<void>
   /** Works after an interruption, too. */
@@ -23,6 +24,7 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
   return {
     get: (path) => request('GET', path),
     post: (path, body) => request('POST', path, body),
+    delete: (path) => request('DELETE', path),
     upload: async (url, body) => {
       const response = await fetch(url, { method: 'PUT', body, signal }).catch(unlessAborted(signal))
       if (!response) throw new CommandError(`${new URL(url).origin} does not answer.`, exitCodes.unreachable)

@@ -1,7 +1,7 @@
 // The frame of every command that talks to a running service: where it is, with which key, how failure is said.
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
 import { readClientConfig } from '../../config.ts'
-import { readConnection } from '../../embedded/connection.ts'
+import { readConnection, type Connection } from '../../embedded/connection.ts'
 import { describeHome } from '../../embedded/home.ts'
 import { StartError } from '../../embedded/start-error.ts'
 import { CommandError, exitCodes } from '../command-error.ts'
@@ -12,8 +12,8 @@ import { createClient, type Address, type Client } from './client.ts'
 
 const shared = { home: { type: 'string' }, json: { type: 'boolean' } } as const satisfies ParseArgsOptionsConfig
 
-const sharedUsage = `  --json       print JSON only, for scripts
-  --home DIR   the service of this data directory (default: ANNEAL_URL and ANNEAL_API_KEY, else .anneal in the repository)
+const sharedUsage = (variables: string) => `  --json       print JSON only, for scripts
+  --home DIR   the service of this data directory (default: ${variables}, else .anneal in the repository)
 
 Exit codes: 0 done; 1 refused, or the job did not end as COMPLETED; 2 called wrongly; 3 the service cannot be reached; 130 interrupted.`
 
@@ -36,13 +36,16 @@ export function serviceCommand<O extends ParseArgsOptionsConfig>(definition: {
   options: O
   /** How many arguments besides the options. */
   takes: { least: number; most: number }
+  /** Speaks to the admin routes of the internal port. */
+  isAdmin?: true
   /** Resolves with the exit code. */
   run: (invocation: Invocation<O>) => Promise<number>
 }): Command {
-  const { summary, usage, options, takes } = definition
+  const { summary, usage, options, takes, isAdmin = false } = definition
+  const variables = isAdmin ? 'ANNEAL_ADMIN_URL and ANNEAL_ADMIN_TOKEN' : 'ANNEAL_URL and ANNEAL_API_KEY'
   return {
     summary,
-    usage: `${usage}\n${sharedUsage}`,
+    usage: `${usage}\n${sharedUsage(variables)}`,
     async run(args) {
       const parsed = parseArgs({ args, options: { ...options, ...shared }, allowPositionals: true })
       const { positionals } = parsed
@@ -55,7 +58,7 @@ export function serviceCommand<O extends ParseArgsOptionsConfig>(definition: {
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
         process.on(signal, () => interruption.abort(signal))
       try {
-        const client = createClient(findService(home), interruption.signal)
+        const client = createClient(isAdmin ? findAdmin(home) : findService(home), interruption.signal)
         const print = (value: unknown, text: () => string) =>
           console.log(json ? JSON.stringify(value, null, 2) : text())
         return await definition.run({ client, positionals, values, print })
@@ -73,14 +76,28 @@ function findService(home: string | undefined): Address {
     if (apiKey === undefined) throw new UsageError('ANNEAL_URL is set, ANNEAL_API_KEY is not.')
     return { apiUrl: url.replace(/\/+$/, ''), apiKey }
   }
-  const { dir, connection: path } = describeHome(parseHome(home))
-  const connection = readConnection(describeHome(dir))
-  if (!connection)
-    throw new CommandError(
-      `No service runs in ${dir} (there is no ${path}). Start one, or set ANNEAL_URL and ANNEAL_API_KEY.`,
-      exitCodes.unreachable,
-    )
+  const connection = runningService(home, 'ANNEAL_URL and ANNEAL_API_KEY')
   return { apiUrl: connection.apiUrl, apiKey: (home === undefined ? apiKey : undefined) ?? connection.apiKey }
+}
+
+function findAdmin(home: string | undefined): Address {
+  const { adminUrl, adminToken } = readClientConfig()
+  if (home === undefined && adminUrl !== undefined) {
+    if (adminToken === undefined) throw new UsageError('ANNEAL_ADMIN_URL is set, ANNEAL_ADMIN_TOKEN is not.')
+    return { apiUrl: adminUrl.replace(/\/+$/, ''), apiKey: adminToken }
+  }
+  const { internalUrl, operatorToken } = runningService(home, 'ANNEAL_ADMIN_URL and ANNEAL_ADMIN_TOKEN')
+  return { apiUrl: internalUrl, apiKey: operatorToken }
+}
+
+function runningService(home: string | undefined, variables: string): Connection {
+  const described = describeHome(parseHome(home))
+  const connection = readConnection(described)
+  if (connection) return connection
+  throw new CommandError(
+    `No service runs in ${described.dir} (there is no ${described.connection}). Start one, or set ${variables}.`,
+    exitCodes.unreachable,
+  )
 }
 
 function exitCodeFor(error: unknown, interrupted: AbortSignal): number {

@@ -8,6 +8,7 @@ import {
 } from '../../domain/inference-batch.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import { resolveTarget } from '../complete.ts'
+import { recordAudit } from '../audit.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { resolveModel } from '../resolve-model.ts'
@@ -56,6 +57,7 @@ export async function createBatch({
         await tx.inferenceBatches.create(batch)
         const workflowId = inferenceBatchWorkflowId(id)
         await tx.outbox.add({ workflowId, kind: 'start-batch', generation: 1, payload: { batchId: id } })
+        await recordAudit(tx, ctx, 'batch.create', id)
         return answer(tx, { id })
       })
       .catch(async (error: unknown) => {

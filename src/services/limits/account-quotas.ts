@@ -12,7 +12,7 @@ const bytesPerGigabyte = 1e9
  */
 export async function requireRoomForJob({ deps: { settings }, accountId }: Ctx, tx: Repositories) {
   await tx.accounts.hold(accountId)
-  if (!(await tx.trainingJobs.hasOpen(accountId, settings.maxOpenJobs))) return
+  if (!(await tx.accounts.hasOpenJobs(accountId, settings.maxOpenJobs))) return
   const detail = `This account has ${settings.maxOpenJobs} open training jobs, which is as many as it may have.`
   throw new ServiceError('quota_exceeded', `${detail} Wait for one to end, or cancel one.`, { retryAfterSeconds })
 }

@@ -9,8 +9,10 @@ import {
 } from '../../domain/stored-data.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { NewStoredRow } from '../../repositories/stored-rows.ts'
+import { recordAudit } from '../audit.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
+import { requireRoomForData } from '../limits/account-quotas.ts'
 
 type StoreRowsInput = { id: string | null; modelName: string | null; data: unknown; dataType: unknown }
 
@@ -20,7 +22,7 @@ const pageSize = 500
 /**
  * Adds rows under an id; one that is there already is kept once. All rows are checked before the first is written, and a request
  * that ended midway can be made again.
- * @throws ServiceError invalid_input naming the row
+ * @throws ServiceError invalid_input naming the row, quota_exceeded
  */
 export async function storeRows({
   ctx,
@@ -36,10 +38,14 @@ export async function storeRows({
   if (id === null) throw invalidInput('id', 'Name what the data is kept under: id or model_name.')
   const place = { accountId: ctx.accountId, collection: collectionName(catalogue, id) }
   return once(ctx, idempotency, async (answer) => {
+    await requireRoomForData(ctx)
     const pages = await readRows(input)
     for (const page of pages) await database.storedRows.add(place, page)
     const datasetId = collectionDatasetId(place.accountId, place.collection)
-    return database.transaction((tx) => answer(tx, { datasetId }))
+    return database.transaction(async (tx) => {
+      await recordAudit(tx, ctx, 'data.store', id)
+      return answer(tx, { datasetId })
+    })
   })
 }
 

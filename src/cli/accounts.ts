@@ -1,0 +1,59 @@
+import { serviceCommand } from './service/service-command.ts'
+import { table } from './service/table.ts'
+import { UsageError } from './usage-error.ts'
+
+type Account = { id: string; name: string; created_at: string }
+type Deleted = { id: string; deleted_objects: number; deleted_jobs: number }
+
+const path = '/internal/v1/admin/accounts'
+
+export const accounts = serviceCommand({
+  summary: 'Opens, lists and deletes accounts.',
+  usage: `create --name NAME
+       anneal accounts list [--limit N] [--after ID]
+       anneal accounts delete ID --yes
+
+  --name NAME  what people call it
+  --limit N    how many, 1 to 1000 (default: 100), newest first
+  --after ID   those after this account
+  --yes        really: its keys are revoked, its jobs cancelled, and all of its data, models and jobs removed`,
+  options: {
+    name: { type: 'string' },
+    limit: { type: 'string', default: '100' },
+    after: { type: 'string' },
+    yes: { type: 'boolean' },
+  },
+  takes: { least: 1, most: 2 },
+  isAdmin: true,
+  async run({ client, positionals: [verb, id], values: { name, limit, after, yes }, print }) {
+    switch (verb) {
+      case 'create': {
+        if (name === undefined) throw new UsageError('--name is missing.')
+        const account = await client.post<Account>(path, { name })
+        print(account, () => account.id)
+        return 0
+      }
+      case 'list': {
+        const query = new URLSearchParams({ limit, ...(after !== undefined && { after }) })
+        const answer = await client.get<{ accounts: Account[] }>(`${path}?${query}`)
+        print(answer, () => rows(answer.accounts))
+        return 0
+      }
+      case 'delete': {
+        if (id === undefined) throw new UsageError('Name the account to delete.')
+        if (!yes) throw new UsageError('Deleting an account cannot be undone: say --yes.')
+        const deleted = await client.delete<Deleted>(`${path}/${encodeURIComponent(id)}`)
+        print(deleted, () => `Deleted ${id}: ${deleted.deleted_jobs} jobs, ${deleted.deleted_objects} objects.`)
+        return 0
+      }
+      default:
+        throw new UsageError(`accounts takes create, list or delete, not "${verb ?? ''}".`)
+    }
+  },
+})
+
+const rows = (list: Account[]) =>
+  table(
+    ['ACCOUNT', 'OPENED (UTC)', 'NAME'],
+    list.map(({ id, name, created_at: at }) => [id, at.slice(0, 19).replace('T', ' '), name]),
+  )
