@@ -24,7 +24,7 @@ const files = (positionals.length > 0 ? positionals : globSync('test/**/*.test.t
   (file) => values.only === undefined || file.includes(values.only),
 )
 const isWhole = positionals.length === 0 && values.only === undefined
-const needsStack = files.some((file) => /test\/(e2e|integration)\//.test(file))
+const needsStack = files.some((file) => /test\/(e2e|integration|clients)\//.test(file))
 
 process.exitCode = await main()
 

@@ -14,7 +14,7 @@ export const jobs = serviceCommand({
   takes: { least: 0, most: 0 },
   async run({ client, values: { status, limit }, print }) {
     const query = new URLSearchParams({ limit, ...(status !== undefined && { status }) })
-    const list = await client.get<Summary[]>(`/v1/train/jobs?${query}`)
+    const list = await client.get<Summary[]>(`/v1/train/jobs?${query.toString()}`)
     print(list, () => (list.length === 0 ? 'No training jobs.' : rows(list)))
     return 0
   },

@@ -71,7 +71,7 @@ async function install(uv, python, dir) {
 }
 
 /** uv of the machine, or our own from PyPI. */
-async function findUv() {
+export async function findUv() {
   const [, major, minor] = /^uv (\d+)\.(\d+)/.exec(firstLine('uv', ['--version']) ?? '') ?? []
   if (Number(major) > 0 || Number(minor) >= 7) return 'uv'
   const python = firstPython()

@@ -1,0 +1,54 @@
+// docs/api-guide.md is run as it stands, in one shell, against the real service.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import { root } from '../../tools/paths.mjs'
+import { connection, openAccount } from '../support/stack.ts'
+
+const guide = readFileSync(join(root, 'docs/api-guide.md'), 'utf8')
+const commands = [...guide.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block).join('\n')
+
+suite('the API guide', async () => {
+  const { apiKey } = await openAccount()
+
+  test('every command succeeds', async () => {
+    // The page keeps plain curl; here an answer that is no success ends the script, and the command is shown.
+    const strict = `set -euo pipefail; trap 'echo "failed: $BASH_COMMAND" >&2' ERR
+curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@"; }\n`
+    const shell = spawn('bash', ['-c', strict + commands], {
+      cwd: root,
+      env: { ...process.env, ANNEAL_URL: connection().apiUrl, ANNEAL_API_KEY: apiKey },
+      timeout: 120_000,
+    })
+    let output = ''
+    for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
+    const exitCode = await new Promise((resolve) => shell.once('close', resolve))
+    assert.equal(exitCode, 0, output.slice(-2000))
+  })
+
+  test('every route of the service has its command', async () => {
+    type Document = { paths: Record<string, Record<string, unknown>> }
+    const { paths } = (await (await fetch(`${connection().apiUrl}/openapi.json`)).json()) as Document
+    const missing = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods)
+        .filter((method) => !hasCommand(method, path))
+        .map((method) => `${method} ${path}`),
+    )
+    assert.deepEqual(missing, [])
+  })
+})
+
+function hasCommand(method: string, path: string): boolean {
+  const address = new RegExp(`"\\$URL${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/"?]+')}(\\?[^"]*)?"`)
+  return commands
+    .replaceAll('\\\n', ' ')
+    .split('\n')
+    .some((line) => address.test(line) && methodOf(line) === method)
+}
+
+function methodOf(line: string): string {
+  const [, given] = /-X (\w+)/.exec(line) ?? []
+  return given?.toLowerCase() ?? (/ -d /.test(line) ? 'post' : 'get')
+}

@@ -1,0 +1,1 @@
+export function clientEnv(requirements: string): Promise<string>

@@ -1,0 +1,26 @@
+// A Python environment of its own for a client that is tested, in the per-user cache: what old clients need fits no one else.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { cacheDir, digest, root, toolPaths } from '../paths.mjs'
+import { cached } from './cache.mjs'
+import { runCommand } from './command.mjs'
+import { findUv } from './python-env.mjs'
+
+/** @returns the folder of the environment with exactly the packages of this requirements file */
+export async function clientEnv(requirements) {
+  const uv = await findUv()
+  const { python } = toolPaths()
+  const name = `client-${digest(readFileSync(requirements), python).slice(0, 16)}`
+  return cached('clients', name, async (dir) => {
+    const options = {
+      env: { UV_SYSTEM_CERTS: '1', UV_NATIVE_TLS: '1', ...process.env },
+      cwd: root,
+      needs: { space: '1 GB', dir: cacheDir },
+      hint: 'Check that PyPI answers, then run this again.',
+    }
+    const venv = [uv, 'venv', '--quiet', '--relocatable', '--allow-existing', '--python', python, dir]
+    await runCommand('clients', venv, { doing: `making an environment for ${requirements}`, ...options })
+    const sync = [uv, 'pip', 'sync', '--quiet', '--python', join(dir, 'bin/python'), '--require-hashes', requirements]
+    await runCommand('clients', sync, { doing: `installing ${requirements}`, ...options })
+  })
+}
