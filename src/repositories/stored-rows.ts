@@ -44,7 +44,7 @@ export const createStoredRowRepository = (db: Connection) => ({
         select created_at::text as "createdAt", id::text, row from stored_rows
         where account_id = ${accountId}::uuid and collection = ${collection}
           and (created_at, id) > (${after.createdAt}::timestamptz, ${after.id}::uuid)
-        order by created_at, id limit ${pageSize}`
+        order by stored_rows.created_at, stored_rows.id limit ${pageSize}`
       if (page.length > 0) yield page.map(({ row }) => row)
       after = page.length < pageSize ? undefined : page.at(-1)
     }
