@@ -22,7 +22,13 @@ const fullKey = { scopes, expiresAt: null, lastUsedAt: new Date() }
 type Stub = Record<string, unknown>
 
 /** What services are given in place of Postgres and the stores; anything a test did not put there throws, naming itself. */
-function stubDependencies({ database = {}, storage = {}, inference = {} }: Record<string, Stub> = {}) {
+function stubDependencies({
+  database = {},
+  storage = {},
+  inference = {},
+  datasets = {},
+  limits = {},
+}: Record<string, Stub> = {}) {
   const repositories: Stub = strict('database', {
     accounts: {
       findLiveApiKey: (id: string) => Promise.resolve(id === keyId ? { id, accountId, secretHash, ...fullKey } : null),
@@ -54,7 +60,7 @@ function stubDependencies({ database = {}, storage = {}, inference = {} }: Recor
         { name: 'mini', task: 'embedding', engine: 'embedder', source: { package: 'mini' }, contextLength: 256 },
       ],
     }),
-    limits: { beginRequest: () => () => undefined, countFailedAuthentication: () => Promise.resolve() },
+    limits: { beginRequest: () => () => undefined, countFailedAuthentication: () => Promise.resolve(), ...limits },
     settings: {
       secret: 's'.repeat(32),
       resumeLimit: 1000,
@@ -78,11 +84,15 @@ function strict(name: string, stub: Stub): Stub {
 }
 
 /** Closed after the tests of the file. */
-export async function startPublic(stubs: Record<string, Stub> = {}, options: { serviceName?: string } = {}) {
+export async function startPublic(
+  stubs: Record<string, Stub> = {},
+  options: { serviceName?: string; trustedProxies?: readonly string[] } = {},
+) {
   const app = createPublicApp({
     deps: stubDependencies(stubs),
     serviceName: options.serviceName ?? 'lamini',
     version: '0.1.0',
+    trustedProxies: options.trustedProxies ?? [],
     metrics: createMetrics(),
   })
   return start(await listen(app, { host: '127.0.0.1', port: 0 }))

@@ -1,0 +1,161 @@
+// Accounts and keys, on the real database: what a key may do, and from when on it may not.
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { after, suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { makeApiKey } from '../../src/domain/identifiers.ts'
+import { scopes, type Scope } from '../../src/domain/scopes.ts'
+import { connectDatabase } from '../../src/repositories/database.ts'
+import { startPublic } from '../http/support.ts'
+import { createAdmin, createOperator, type Key } from '../support/operator.ts'
+import { connection, eventually } from '../support/stack.ts'
+
+suite('accounts and keys', async () => {
+  const operator = createOperator()
+  const account = await operator.openAccount()
+  const database = connectDatabase(connection().databaseUrl, { poolSize: 4 })
+  after(() => database.close())
+  const call = async (method: string, path: string, key: string | null) => {
+    const headers = key === null ? {} : { authorization: `Bearer ${key}` }
+    const response = await fetch(connection().apiUrl + path, { method, headers })
+    return { status: response.status, body: (await response.json()) as { detail: string } }
+  }
+
+  test('no route takes no key, an unknown, an expired or a revoked key, or one without its scope', async (t) => {
+    const document = (await (await fetch(`${connection().apiUrl}/openapi.json`)).json()) as Document
+    const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { security }]) => ({ path, method, scope: security[0]?.key[0] })),
+    )
+    const guarded = routes.filter(({ scope }) => scope !== undefined)
+    assert.ok(guarded.length > 20)
+    const expiring = await account.makeKey([...scopes], { expires_at: new Date(Date.now() + 1000).toISOString() })
+    const revoked = await account.makeKey([...scopes])
+    await operator.post(`/keys/${revoked.id}/revoke`)
+    const without = Object.fromEntries(
+      await Promise.all(
+        scopes.map(async (scope) => [scope, await account.makeKey(scopes.filter((each) => each !== scope))] as const),
+      ),
+    ) as Record<Scope, Key>
+    const [powerless, wrongSecret] = [await account.makeKey([]), `${revoked.key.slice(0, 21)}${'A'.repeat(43)}`]
+    await sleep(Math.max(0, Date.parse(`${expiring.expires_at}Z`) - Date.now()) + 10)
+    let count = 0
+    for (const { path, method, scope } of guarded) {
+      assert.ok(scope !== undefined)
+      const callers = {
+        'no key': null,
+        'an unknown key': makeApiKey(),
+        'a wrong secret': wrongSecret,
+        'an expired key': expiring.key,
+        'a revoked key': revoked.key,
+        'a key without any scope': powerless.key,
+        'a key with all other scopes': without[scope].key,
+      }
+      const at = path.replaceAll(/\{job_id\}/g, '1').replaceAll(/\{\w+\}/g, randomUUID())
+      for (const [who, key] of Object.entries(callers)) {
+        const { status, body } = await call(method.toUpperCase(), at, key)
+        assert.equal(status, 401, `${method} ${path} with ${who} answers ${status}`)
+        assert.match(body.detail, /invalid token/)
+        if (/scope/.test(who)) assert.match(body.detail, new RegExp(`"${scope}"`))
+        count++
+      }
+    }
+    t.diagnostic(`${guarded.length} routes, ${count} refusals`)
+  })
+
+  test('a key is shown once; its list says when it was last used, to the minute', async () => {
+    const made = await account.makeKey(['read'])
+    const listed = async () => {
+      const { keys } = await operator.get<{ keys: Key[] }>(`/keys?account_id=${account.id}`)
+      return keys.find(({ id }) => id === made.id)
+    }
+    assert.equal((await listed())?.last_used_at, null)
+    assert.equal((await call('GET', '/v1/models', made.key)).status, 200)
+    const used = await eventually(async () => (await listed())?.last_used_at)
+    assert.match(used, /:00\.000000$/)
+    assert.ok(Math.abs(Date.parse(`${used}Z`) - Date.now()) < 90_000)
+    assert.ok(!JSON.stringify(await listed()).includes(made.key.slice(21)))
+  })
+
+  test('a revoked key is refused by every replica within a second', async () => {
+    const replicas = await Promise.all([
+      startPublic({ database: { ...database } }),
+      startPublic({ database: { ...database } }),
+    ])
+    const { id, key } = await account.makeKey(['read'])
+    const statuses = () => Promise.all(replicas.map((each) => each.call('GET', '/v1/models', { key })))
+    const all = async (status: number) => (await statuses()).every((answer) => answer.status === status)
+    assert.ok(await all(200))
+    await operator.post(`/keys/${id}/revoke`)
+    const revokedAt = performance.now()
+    while (!(await all(401))) await sleep(20)
+    assert.ok(performance.now() - revokedAt < 1000)
+    assert.ok(await all(401))
+  })
+
+  test('after a rotation both keys hold for the overlap, then only the new one', async () => {
+    const old = await account.makeKey(['read'])
+    const made = await operator.post<Key & { old_expires_at: string }>(`/keys/${old.id}/rotate`, { overlap_seconds: 2 })
+    assert.deepEqual([made.scopes, made.name, made.account_id], [old.scopes, old.name, account.id])
+    for (const { key } of [old, made]) assert.equal((await call('GET', '/v1/models', key)).status, 200)
+    await sleep(Date.parse(`${made.old_expires_at}Z`) - Date.now() + 10)
+    assert.equal((await call('GET', '/v1/models', old.key)).status, 401)
+    assert.equal((await call('GET', '/v1/models', made.key)).status, 200)
+    assert.equal((await operator.request('POST', `/keys/${old.id}/rotate`, {})).status, 409)
+  })
+
+  test('a key with the scope admin governs its own account only, and only on the internal port', async () => {
+    const other = await operator.openAccount()
+    const foreign = await other.makeKey(['read'])
+    const admin = createAdmin((await account.makeKey(['admin'])).key)
+    const made = await admin.post<Key>('/keys', { name: 'by admin', scopes: ['read'] })
+    assert.equal(made.account_id, account.id)
+    assert.equal((await admin.request('POST', '/keys', { account_id: other.id, name: 'x', scopes: [] })).status, 404)
+    for (const verb of ['revoke', 'rotate'])
+      assert.equal((await admin.request('POST', `/keys/${foreign.id}/${verb}`, {})).status, 404)
+    assert.equal((await admin.request('GET', `/keys?account_id=${other.id}`)).status, 404)
+    const { accounts } = await admin.get<{ accounts: { id: string }[] }>('/accounts')
+    assert.deepEqual(
+      accounts.map(({ id }) => id),
+      [account.id],
+    )
+    assert.equal((await admin.request('POST', '/accounts', { name: 'mine' })).status, 401)
+    assert.equal((await admin.request('DELETE', `/accounts/${account.id}`)).status, 401)
+    assert.equal((await createAdmin(foreign.key).request('GET', '/keys')).status, 401)
+    assert.equal((await call('GET', '/internal/v1/admin/keys', connection().operatorToken)).status, 404)
+  })
+
+  test('what is no name, scope, time or id is refused', async () => {
+    const wrong = [
+      { account_id: account.id, scopes: ['read'] },
+      { account_id: account.id, name: '', scopes: ['read'] },
+      { account_id: account.id, name: 'x', scopes: ['root'] },
+      { account_id: account.id, name: 'x', scopes: ['read'], expires_at: 'tomorrow' },
+      { account_id: account.id, name: 'x', scopes: ['read'], expires_at: '2020-01-01T00:00:00Z' },
+      { name: 'x', scopes: ['read'] },
+    ]
+    for (const body of wrong) assert.equal((await operator.request('POST', '/keys', body)).status, 400)
+    const unknown = { account_id: randomUUID(), name: 'x', scopes: [] }
+    assert.equal((await operator.request('POST', '/keys', unknown)).status, 404)
+    assert.equal((await operator.request('POST', `/keys/${randomBytes(8).toString('hex')}/revoke`)).status, 404)
+    assert.equal((await operator.request('GET', '/accounts?limit=0')).status, 400)
+  })
+
+  test('lists are paged', async () => {
+    const seen: string[] = []
+    let after = ''
+    do {
+      const page = await operator.get<{ keys: Key[]; next: string | null }>(
+        `/keys?account_id=${account.id}&limit=3${after && `&after=${after}`}`,
+      )
+      seen.push(...page.keys.map(({ id }) => id))
+      after = page.next ?? ''
+    } while (after)
+    const { keys } = await operator.get<{ keys: Key[] }>(`/keys?account_id=${account.id}`)
+    assert.deepEqual(
+      seen,
+      keys.map(({ id }) => id),
+    )
+  })
+})
+
+type Document = { paths: Record<string, Record<string, { security: { key: Scope[] }[] }>> }
