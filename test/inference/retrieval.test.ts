@@ -1,0 +1,75 @@
+// How many rows are put before a prompt, against an engine whose tokens are words.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { after, test } from 'node:test'
+import type { CompletionInput } from '../../src/inference/completion.ts'
+import type { Servers } from '../../src/inference/on-server.ts'
+import { withRows } from '../../src/inference/retrieval.ts'
+
+let counted = 0
+const engine = createServer((request, response) => {
+  counted++
+  void json(request).then((body) => {
+    const { prompt } = body as { prompt: string }
+    response.end(JSON.stringify({ count: prompt.split(/\s+/).length, max_model_len: 40, tokens: [] }))
+  })
+})
+await new Promise<void>((resolve) => engine.listen(0, '127.0.0.1', resolve))
+after(() => engine.close())
+
+const endpoint = {
+  baseModel: 'words',
+  generation: 1,
+  url: `http://127.0.0.1:${(engine.address() as AddressInfo).port}`,
+  token: '',
+}
+const servers = { endpoints: { ready: () => Promise.resolve(endpoint) }, adapters: {} } as unknown as Servers
+
+async function lay(prompts: string[], rows: string[][], more: { contextLength?: number; maxTokens?: number } = {}) {
+  const input = {
+    baseModel: { name: 'words', contextLength: more.contextLength ?? 40 },
+    adapter: null,
+    prompts,
+    outputType: null,
+    sampling: { maxTokens: more.maxTokens ?? 10, temperature: null, topP: null, seed: null, stop: [] },
+    signal: new AbortController().signal,
+  } as unknown as CompletionInput
+  return (await withRows(servers, input, rows)).prompts
+}
+
+const row = 'five words in this row'
+const prompt = (words: number) => Array.from({ length: words }, (_, index) => `w${index}`).join(' ')
+
+test('all rows come first, nearest first, then the prompt as it was sent', async () => {
+  assert.deepEqual(await lay(['Why? '], [['one.', 'two.']]), ['Information:\none.\ntwo.\n\nWhy? '])
+})
+
+test('of what does not fit the farthest rows go first, and the prompt never', async () => {
+  // 30 tokens of room, one for the heading.
+  const rows = [`${row} a`, `${row} b`, `${row} c`]
+  const taken = (text = '') => text.split('\n').length - 3
+  assert.equal(taken((await lay([prompt(11)], [rows]))[0]), 3)
+  assert.match((await lay([prompt(12)], [rows]))[0] ?? '', /^Information:\nfive words in this row a\nfive .* b\n\nw0/)
+  assert.equal(taken((await lay([prompt(18)], [rows]))[0]), 1)
+  assert.deepEqual(await lay([prompt(24)], [rows]), [prompt(24)])
+})
+
+test('each prompt gets its own rows, in place', async () => {
+  assert.deepEqual(await lay(['a', 'b', 'c'], [['one.'], [], ['two.']]), [
+    'Information:\none.\n\na',
+    'b',
+    'Information:\ntwo.\n\nc',
+  ])
+})
+
+test('a large max_tokens leaves half of the context', async () => {
+  assert.match((await lay([prompt(5)], [[row]], { maxTokens: 1_000_000 }))[0] ?? '', /^Information/)
+})
+
+test('what surely fits is not counted', async () => {
+  counted = 0
+  await lay(['Why?'], [['one.']], { contextLength: 1000 })
+  assert.equal(counted, 0)
+})
