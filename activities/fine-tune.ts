@@ -1,6 +1,6 @@
 // What a fine-tune does to the world. Each may run twice: names come from ids, moves are compare-and-set.
 import type { Compute } from '../src/compute/compute.ts'
-import type { PrepareData } from '../src/datasets/prepare-data.ts'
+import type { DatasetChecker } from '../src/datasets/dataset-checker.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { Notifications } from '../src/repositories/notifications.ts'
 import type { Storage } from '../src/storage/storage.ts'
@@ -14,7 +14,7 @@ export type FineTuneDependencies = {
   notifications: Notifications
   storage: Storage
   compute: Compute
-  prepareData: PrepareData
+  datasets: Pick<DatasetChecker, 'prepare'>
   settings: {
     /** Signs the tokens of attempts. */
     secret: string

@@ -1,4 +1,5 @@
-import { ApplicationFailure } from '@temporalio/activity'
+import { ApplicationFailure, Context } from '@temporalio/activity'
+import type { DatasetReport } from '../src/domain/dataset-report.ts'
 import {
   isTerminal,
   phasesBetween,
@@ -12,24 +13,22 @@ import { withHeartbeat } from './heartbeat.ts'
 
 type RunOfJob = { jobId: number; generation: number }
 
-export function createJobActivities({
-  database,
-  storage,
-  prepareData,
-}: Pick<FineTuneDependencies, 'database' | 'storage' | 'prepareData'>) {
+export function createJobActivities({ database, datasets }: Pick<FineTuneDependencies, 'database' | 'datasets'>) {
   return {
     /** Once per job: a resume trains on the same bytes. */
     async prepareDataset({ jobId }: RunOfJob): Promise<void> {
       const job = await database.trainingJobs.get(jobId)
       if (job.preparedData || isTerminal(job.status)) return
-      const prepared = await withHeartbeat(() => prepareData(storage, { jobId, spec: job.spec })).catch(
-        (error: Error) => {
-          if (error.name === 'DatasetInvalidError')
-            throw ApplicationFailure.nonRetryable(error.message, 'DatasetInvalid')
-          throw error
-        },
-      )
-      await database.trainingJobs.setPreparedData(jobId, prepared)
+      const { cancellationSignal } = Context.current()
+      try {
+        const checked = await withHeartbeat(() => datasets.prepare({ jobId, spec: job.spec }, cancellationSignal))
+        await database.datasets.saveReport(job.datasetVersionId, checked.report)
+        await database.trainingJobs.setPreparedData(jobId, checked.prepared)
+      } catch (error) {
+        if (!isInvalid(error)) throw error
+        if (error.report) await database.datasets.saveReport(job.datasetVersionId, error.report)
+        throw ApplicationFailure.nonRetryable(error.message, 'DatasetInvalid')
+      }
     },
 
     /** Walks forward to the phase, a move at a time; a phase that lies behind, or of an older attempt, changes nothing. @returns the status after it */
@@ -92,6 +91,10 @@ export function createJobActivities({
       }),
   }
 }
+
+/** Known by its name: activities import only types. */
+const isInvalid = (error: unknown): error is Error & { report?: DatasetReport } =>
+  error instanceof Error && error.name === 'DatasetInvalidError'
 
 function endingOf(
   { id, status, statusReason: reason, statusMessage: message, modelName, generation: newest }: TrainingJob,

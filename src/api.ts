@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import packageJson from '../package.json' with { type: 'json' }
 import { readConfig, type Config } from './config.ts'
+import { createDatasetChecker } from './datasets/dataset-checker.ts'
 import { parseApiKey } from './domain/identifiers.ts'
 import { modelServerToken } from './domain/model-server-token.ts'
 import { createPublicApp } from './http/app.ts'
@@ -65,6 +66,7 @@ function connect(config: Config): ServiceDependencies {
     database,
     notifications,
     storage: createStorage(config.s3),
+    datasets: createDatasetChecker(config.s3),
     inference: createInference({
       modelServers,
       outbox,

@@ -7,7 +7,7 @@ import { createActivities } from '../activities/index.ts'
 import { inferenceTaskQueue, taskQueue, watchTaskQueue } from '../workflows/contract.ts'
 import { createLocalCompute } from './compute/local/local-compute.ts'
 import { readConfig, readLocalComputeConfig, type Config } from './config.ts'
-import { prepareData } from './datasets/prepare-data.ts'
+import { createDatasetChecker } from './datasets/dataset-checker.ts'
 import { modelServerToken } from './domain/model-server-token.ts'
 import { createInference } from './inference/inference.ts'
 import { createLog } from './log.ts'
@@ -16,6 +16,7 @@ import { listenToNotifications } from './repositories/notifications.ts'
 import { createBatchInference } from './services/batches/infer.ts'
 import { createDeliver } from './services/outbox/deliver.ts'
 import { relayOutbox } from './services/outbox/relay.ts'
+import { sweepUploadsEvery } from './services/sweep-uploads.ts'
 import { embedWaitingRows } from './services/stored-data/embed-waiting-rows.ts'
 import { wakeModelServer } from './services/wake-model-server.ts'
 import { createStorage } from './storage/storage.ts'
@@ -51,7 +52,7 @@ const activities = createActivities({
   notifications,
   storage,
   compute,
-  prepareData,
+  datasets: createDatasetChecker(config.s3),
   catalogue,
   infer: createBatchInference({ database, storage, inference, catalogue }),
   settings: {
@@ -87,13 +88,14 @@ const embedding = embedWaitingRows({
   log,
   signal: stopping.signal,
 })
+const sweepingUploads = sweepUploadsEvery({ database, storage, log, signal: stopping.signal })
 const sweeping = setInterval(() => void removeEndedRuns(), removeEndedRunsEveryMs)
 if (config.warmModels) await warmModels()
 
 stopping.signal.addEventListener('abort', () => workers.forEach((worker) => worker.shutdown()))
 if (stopping.signal.aborted) workers.forEach((worker) => worker.shutdown())
 log.info('worker ready')
-await Promise.all([...workers.map((worker) => worker.run()), relay, embedding])
+await Promise.all([...workers.map((worker) => worker.run()), relay, sweepingUploads, embedding])
 clearInterval(sweeping)
 await notifications.close()
 await temporal.close()

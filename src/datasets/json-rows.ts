@@ -79,6 +79,8 @@ export function createArrayScanner(firstLine = 1) {
           case endsLine:
             line++
             break
+          case undefined:
+            break
         }
       }
       // A copy: the chunk's memory would be held for a few bytes of it.

@@ -1,114 +1,103 @@
 // From uploaded bytes to the checked rows of one job: pinned, validated whole, split, written where no issued URL can write.
-import { randomUUID, createHash } from 'node:crypto'
-import { PassThrough } from 'node:stream'
-import type { DataFile, DataSplit, PreparedData, TrainingSpec } from '../domain/training-job.ts'
+import { randomUUID } from 'node:crypto'
+import type { DatasetReport } from '../domain/dataset-report.ts'
 import { storageKeys } from '../domain/storage-keys.ts'
+import type { DataSplit, PreparedData, TrainingSpec } from '../domain/training-job.ts'
 import type { Storage } from '../storage/storage.ts'
+import { checkRows, fingerprint } from './check-rows.ts'
+import { DatasetInvalidError, describeReport } from './dataset-invalid-error.ts'
 import { isProblem, readDatasetRow, type DatasetRow } from './dataset-row.ts'
 import { readDataset } from './read-dataset.ts'
-import { createEvaluationSelection, fingerprint } from './select-evaluation-rows.ts'
+import { createEvaluationSelection } from './select-evaluation-rows.ts'
+import { openRowWriter } from './write-rows.ts'
 
-/** The data cannot be trained on; the message names the first bad rows. */
-class DatasetInvalidError extends Error {
-  override name = 'DatasetInvalidError'
-}
-
-const problemsListed = 100
-const problemsInMessage = 5
 /** Training rows evaluated on when there are too few to set any aside. */
 const evaluatedTrainingRows = 10
 
-export type PrepareData = typeof prepareData
+export type DataOfJob = { jobId: number; spec: Pick<TrainingSpec, 'dataKey' | 'evaluationKey'> }
+export type CheckedData = { prepared: PreparedData; report: DatasetReport }
 
 /**
  * May run twice: each run writes under keys of its own.
  * @throws DatasetInvalidError
  */
-export async function prepareData(
-  storage: Storage,
-  { jobId, spec }: { jobId: number; spec: Pick<TrainingSpec, 'dataKey' | 'evaluationKey'> },
-): Promise<PreparedData> {
+export async function prepareData(storage: Storage, { jobId, spec }: DataOfJob): Promise<CheckedData> {
   const unique = randomUUID()
   const key = (name: string) => storageKeys.prepared(jobId, unique, name)
-  // The owner's URL may still write to the upload: from here on only the copy counts.
-  const pinned = await pin(storage, spec.dataKey, key('source'))
-  const selection = createEvaluationSelection()
-  await eachRow(storage, pinned, 'training data', (row) => {
-    selection.add(fingerprint(row))
-  })
-  const setAside = spec.evaluationKey === null ? selection.selected() : new Set<string>()
-  const train = openWriter(storage, key('train.jsonl'))
-  const evaluation = openWriter(storage, key('evaluation.jsonl'))
-  const split: DataSplit = spec.evaluationKey !== null || setAside.size > 0 ? 'held_out' : 'train'
-  await eachRow(storage, pinned, 'training data', async (row) => {
-    if (setAside.has(fingerprint(row))) await evaluation.write(row)
-    else await train.write(row)
-    if (split === 'train' && evaluation.rowCount() < evaluatedTrainingRows) await evaluation.write(row)
-  })
-  if (spec.evaluationKey !== null)
-    await eachRow(storage, spec.evaluationKey, 'evaluation data', (row) => evaluation.write(row))
-  const files = { train: await train.close(), evaluation: { ...(await evaluation.close()), split } }
-  await storage.remove([pinned])
-  return files
+  const uploaded = await storage.stat(spec.dataKey)
+  if (!uploaded) throw new DatasetInvalidError('The uploaded data set no longer exists: upload it again.')
+  const pinned = key('source')
+  try {
+    // The owner's URL may still write to the upload: from here on only the copy counts.
+    await storage.copy(spec.dataKey, pinned)
+    const selection = createEvaluationSelection()
+    const report = await check(storage, pinned, 'training data', (_row, print) => selection.add(print), uploaded)
+    const setAside = spec.evaluationKey === null ? selection.selected() : new Set<string>()
+    const prepared = await split(storage, { pinned, setAside, evaluationKey: spec.evaluationKey, key })
+    return { prepared, report }
+  } finally {
+    await storage.remove([pinned])
+  }
 }
 
-async function pin(storage: Storage, from: string, to: string): Promise<string> {
-  if (!(await storage.stat(from)))
-    throw new DatasetInvalidError('The uploaded data set no longer exists: upload it again.')
-  await storage.copy(from, to)
-  return to
+type SplitInput = {
+  pinned: string
+  setAside: Set<string>
+  evaluationKey: string | null
+  key: (name: string) => string
 }
 
-async function eachRow(storage: Storage, key: string, name: string, use: (row: DatasetRow) => void | Promise<void>) {
+async function split(storage: Storage, { pinned, setAside, evaluationKey, key }: SplitInput): Promise<PreparedData> {
+  const train = openRowWriter(storage, key('train.jsonl'))
+  const evaluation = openRowWriter(storage, key('evaluation.jsonl'))
+  try {
+    const isHeldOut = evaluationKey !== null || setAside.size > 0
+    await eachRow(storage, pinned, (row) => {
+      const isSetAside = setAside.size > 0 && setAside.has(fingerprint(row))
+      if (isSetAside) return evaluation.write(row)
+      if (!isHeldOut && evaluation.rowCount() < evaluatedTrainingRows) void evaluation.write(row)
+      return train.write(row)
+    })
+    if (evaluationKey !== null) {
+      await check(storage, evaluationKey, 'evaluation data')
+      await eachRow(storage, evaluationKey, (row) => evaluation.write(row))
+    }
+    const split: DataSplit = isHeldOut ? 'held_out' : 'train'
+    return { train: await train.close(), evaluation: { ...(await evaluation.close()), split } }
+  } catch (error) {
+    await Promise.all([train.abandon(), evaluation.abandon()])
+    throw error
+  }
+}
+
+async function check(
+  storage: Storage,
+  key: string,
+  name: string,
+  use?: (row: DatasetRow, print: string) => void,
+  of?: { etag: string; sizeBytes: number },
+): Promise<DatasetReport> {
+  const rows = await checkRows(await open(storage, key, name), use)
+  const report = rows.report(of ?? { etag: '', sizeBytes: 0 })
+  const problem = describeReport(name, report)
+  // What is wrong with the evaluation rows is not about the data set.
+  if (problem !== null) throw new DatasetInvalidError(problem, of ? report : undefined)
+  return report
+}
+
+/** Of a file whose rows are known to be good. */
+async function eachRow(storage: Storage, key: string, use: (row: DatasetRow) => Promise<void> | undefined) {
+  for await (const batch of readDataset(await open(storage, key, 'data')))
+    for (const raw of batch) {
+      const row = 'problem' in raw ? null : readDatasetRow(raw.value)
+      if (!row || isProblem(row)) throw new Error('a checked row is bad: its file has changed')
+      const waiting = use(row)
+      if (waiting) await waiting
+    }
+}
+
+async function open(storage: Storage, key: string, name: string): Promise<AsyncIterable<Buffer>> {
   const file = await storage.read(key)
   if (!file) throw new DatasetInvalidError(`The ${name} no longer exists: upload it again.`)
-  const problems: string[] = []
-  let problemCount = 0
-  let rowCount = 0
-  for await (const raw of readDataset(file)) {
-    rowCount++
-    const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : readDatasetRow(raw.value)
-    if (!isProblem(row)) {
-      // Once a row is bad nothing will be trained, but the rest is still checked, to report all at once.
-      if (problemCount === 0) await use(row)
-      continue
-    }
-    problemCount++
-    if (problems.length < problemsListed) problems.push(`line ${raw.line}: ${row.field}: ${row.reason}`)
-  }
-  if (problemCount > 0) throw new DatasetInvalidError(describeProblems(name, problems, problemCount, rowCount))
-  if (rowCount === 0) throw new DatasetInvalidError(`The ${name} has no rows.`)
-}
-
-function describeProblems(name: string, problems: string[], problemCount: number, rowCount: number): string {
-  const listed = problems.slice(0, problemsInMessage).join('; ')
-  const more = problemCount > problemsInMessage ? `; and ${problemCount - problemsInMessage} more` : ''
-  return `The ${name} cannot be used: ${problemCount} of ${rowCount} rows are bad: ${listed}${more}.`
-}
-
-/** JSON Lines to an object, hashed on the way. */
-function openWriter(storage: Storage, key: string) {
-  const stream = new PassThrough({ highWaterMark: 1 << 20 })
-  const hash = createHash('sha256')
-  let sizeBytes = 0
-  let rowCount = 0
-  const written = storage.writeStream(key, stream)
-  // Reported by `close`; a failure must not count as unhandled before.
-  written.catch(() => stream.destroy())
-  return {
-    rowCount: () => rowCount,
-    async write({ input, output }: DatasetRow) {
-      const line = Buffer.from(`${JSON.stringify({ input, output })}\n`)
-      hash.update(line)
-      sizeBytes += line.length
-      rowCount++
-      if (!stream.write(line) && !stream.destroyed)
-        await new Promise<void>((resolve) => stream.once('drain', resolve).once('close', resolve))
-    },
-    async close(): Promise<DataFile> {
-      stream.end()
-      await written
-      return { key, sizeBytes, sha256: hash.digest('hex'), rowCount }
-    },
-  }
+  return file as AsyncIterable<Buffer>
 }

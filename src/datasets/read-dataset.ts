@@ -1,59 +1,109 @@
 // Streams the rows of an uploaded file: JSON Lines, a JSON array or CSV, any of them gzipped, with or without a BOM.
-import { parse as parseCsv } from 'csv-parse'
-import type { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { PassThrough } from 'node:stream'
-import { createGunzip } from 'node:zlib'
-import { splitJsonArray, splitLines, type TextPiece } from './split-text.ts'
+import { isUtf8 } from 'node:buffer'
+import { csvRows } from './csv-rows.ts'
+import { createArrayScanner, type ElementBytes } from './json-rows.ts'
+import { unpacked, UnpackError } from './unpack.ts'
 
 /** `line` counts from 1. A row that could not be read has a `problem` instead of a value. */
 export type RawRow = { line: number; value: unknown } | { line: number; problem: string }
 
 /** A row beyond this is refused: it would have to fit into memory whole. */
-const rowLimitCharacters = 16 * 1024 * 1024
+const rowLimitBytes = 16 * 1024 * 1024
+const rowTooLong = `is longer than ${rowLimitBytes / 1024 / 1024} MB`
+const newline = 0x0a
+const byteOrderMark = Buffer.from('\uFEFF')
 
-/** Constant memory: a row at a time. Rejects when the stream itself fails; unreadable rows are yielded as problems. */
-export async function* readDataset(file: Readable): AsyncGenerator<RawRow> {
-  const bytes = file[Symbol.asyncIterator]() as AsyncIterator<Buffer>
-  let start: Buffer = Buffer.alloc(0)
-  for (let next = await bytes.next(); !next.done; next = await bytes.next()) {
-    start = Buffer.concat([start, next.value])
-    if (start.length >= 2) break
+/** Constant memory: the rows of a piece of the file at a time. Rejects when the stream itself fails; unreadable rows are problems. */
+export async function* readDataset(file: AsyncIterable<Buffer>): AsyncGenerator<RawRow[]> {
+  const bytes = unpacked(file)[Symbol.asyncIterator]()
+  let line = 1
+  try {
+    const start = await readStart(bytes)
+    const whole = prepend(start, bytes)
+    const sign = String.fromCharCode(start.find(isSign) ?? 0)
+    const rows = sign === '[' ? arrayRows(whole) : sign === '{' ? lineRows(whole) : csvRows(whole, rowLimitBytes)
+    if (sign === '\0') return
+    for await (const batch of rows) {
+      line = batch.at(-1)?.line ?? line
+      yield batch
+    }
+  } catch (error) {
+    if (!(error instanceof UnpackError)) throw error
+    yield [{ line, problem: error.message }]
   }
-  const isGzip = start[0] === 0x1f && start[1] === 0x8b
-  const whole = prepend(start, bytes)
-  yield* readText(decodeUtf8(isGzip ? gunzip(whole) : whole))
 }
 
-async function* readText(text: AsyncGenerator<TextPiece>): AsyncGenerator<RawRow> {
-  let start = ''
-  for (;;) {
-    const piece = await text.next()
-    if (piece.done) break
-    if ('problem' in piece.value) {
-      yield { line: 1, problem: piece.value.problem }
+/** Up to the first sign that is no white space, without a byte order mark. */
+async function readStart(bytes: AsyncIterator<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let sizeBytes = 0
+  for (let next = await bytes.next(); !next.done; next = await bytes.next()) {
+    chunks.push(next.value)
+    sizeBytes += next.value.length
+    if (sizeBytes > rowLimitBytes) throw new UnpackError('begins with nothing but white space')
+    // The mark itself is no sign; it may come in pieces.
+    if (next.value.some(isSign) && withoutMark(Buffer.concat(chunks)).some(isSign) && sizeBytes >= byteOrderMark.length)
+      break
+  }
+  return withoutMark(Buffer.concat(chunks))
+}
+
+const withoutMark = (start: Buffer) =>
+  start.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? start.subarray(byteOrderMark.length) : start
+
+const isSign = (byte: number) => byte > 0x20
+
+async function* lineRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<RawRow[]> {
+  let line = 1
+  let waiting: Buffer[] = []
+  let waitingBytes = 0
+  for await (const chunk of bytes) {
+    const end = chunk.lastIndexOf(newline)
+    if (end !== -1) {
+      const rows: RawRow[] = []
+      line = readLines(Buffer.concat([...waiting, chunk.subarray(0, end)]), line, rows)
+      waiting = []
+      waitingBytes = 0
+      yield rows
+    }
+    waiting.push(Buffer.from(chunk.subarray(end + 1)))
+    waitingBytes += chunk.length - end - 1
+    if (waitingBytes > rowLimitBytes) {
+      yield [{ line, problem: rowTooLong }]
       return
     }
-    start += piece.value.text
-    if (start.trimStart() !== '') break
   }
-  const whole = prepend<TextPiece>({ text: start }, text)
-  const sign = start.trimStart()[0]
-  if (sign === '[') yield* jsonRows(splitJsonArray(whole, rowLimitCharacters))
-  else if (sign === '{') yield* jsonRows(splitLines(whole, rowLimitCharacters))
-  else if (sign !== undefined) yield* csvRows(whole)
+  const rows: RawRow[] = []
+  readLines(Buffer.concat(waiting), line, rows)
+  yield rows
 }
 
-async function* jsonRows(
-  pieces: AsyncGenerator<{ line: number; text: string } | { line: number; problem: string }>,
-): AsyncGenerator<RawRow> {
-  for await (const piece of pieces) {
-    if ('problem' in piece) yield piece
-    else if (piece.text.trim() !== '') yield parseJson(piece)
-  }
+/** Blank lines are none. @returns the line after these */
+function readLines(block: Buffer, firstLine: number, rows: RawRow[]): number {
+  let line = firstLine
+  // Whole blocks are decoded at once; only one with a flaw is looked at line by line.
+  if (!isUtf8(block))
+    for (let from = 0; from <= block.length; line++) {
+      const end = block.indexOf(newline, from)
+      const to = end === -1 ? block.length : end
+      readText(block.subarray(from, to), line, rows)
+      from = to + 1
+    }
+  else
+    for (const text of block.toString('utf8').split('\n')) {
+      if (text !== '' && text.trim() !== '') rows.push(parseRow(text, line))
+      line++
+    }
+  return line
 }
 
-function parseJson({ line, text }: { line: number; text: string }): RawRow {
+function readText(bytes: Buffer, line: number, rows: RawRow[]) {
+  const text = bytes.toString('utf8')
+  if (!isUtf8(bytes)) rows.push({ line, problem: 'is not UTF-8 text' })
+  else if (text.trim() !== '') rows.push(parseRow(text, line))
+}
+
+function parseRow(text: string, line: number): RawRow {
   try {
     return { line, value: JSON.parse(text) as unknown }
   } catch {
@@ -61,65 +111,31 @@ function parseJson({ line, text }: { line: number; text: string }): RawRow {
   }
 }
 
-async function* csvRows(text: AsyncGenerator<TextPiece>): AsyncGenerator<RawRow> {
-  const parser = parseCsv({
-    columns: true,
-    info: true,
-    skip_empty_lines: true,
-    relax_column_count: true,
-    max_record_size: rowLimitCharacters,
-  })
-  let broken: string | undefined
-  async function* strings() {
-    for await (const piece of text) {
-      if ('problem' in piece) {
-        broken = piece.problem
-        return
-      }
-      yield piece.text
+/** A row per element of the outermost array. */
+async function* arrayRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<RawRow[]> {
+  let scanner: ReturnType<typeof createArrayScanner> | null = null
+  let isClosed = false
+  for await (const chunk of bytes) {
+    if (isClosed) {
+      if (chunk.some((byte) => byte > 0x20))
+        yield [{ line: scanner?.line() ?? 1, problem: 'comes after the JSON array' }]
+      return
     }
+    const from = scanner ? 0 : chunk.indexOf('[') + 1
+    scanner ??= createArrayScanner(1 + chunk.subarray(0, from).toString('latin1').split('\n').length - 1)
+    const found: ElementBytes[] = []
+    const end = scanner.push(chunk, from, found)
+    isClosed = end !== -1
+    const rows: RawRow[] = []
+    for (const { line, bytes: element } of found) readText(element, line, rows)
+    if (scanner.waitingBytes() > rowLimitBytes) rows.push({ line: scanner.line(), problem: rowTooLong })
+    yield rows
+    if (scanner.waitingBytes() > rowLimitBytes) return
   }
-  const feeding = pipeline(strings(), parser).catch(() => undefined)
-  try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: unknown; info: { lines: number } }>)
-      yield { line: info.lines, value: record }
-    if (broken !== undefined) yield { line: parser.info.lines, problem: broken }
-  } catch (error) {
-    yield {
-      line: parser.info.lines,
-      problem: `is not valid CSV: ${error instanceof Error ? error.message : 'unknown error'}`,
-    }
-  }
-  await feeding
+  if (!isClosed) yield [{ line: scanner?.line() ?? 1, problem: 'the JSON array is not closed: the file looks cut off' }]
 }
 
-/** Bytes that are not UTF-8 end the text with a problem; the byte order mark is dropped. */
-async function* decodeUtf8(bytes: AsyncIterable<Buffer>): AsyncGenerator<TextPiece> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  try {
-    for await (const chunk of bytes) yield { text: decoder.decode(chunk, { stream: true }) }
-    yield { text: decoder.decode() }
-  } catch (error) {
-    if (error instanceof TypeError) yield { problem: 'is not UTF-8 text' }
-    else if (isZlibError(error)) yield { problem: 'is not valid gzip' }
-    else throw error
-  }
-}
-
-function gunzip(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  const unpacked = new PassThrough()
-  pipeline(bytes, createGunzip(), unpacked).catch((error: Error) => unpacked.destroy(error))
-  return unpacked
-}
-
-const isZlibError = (error: unknown) =>
-  typeof error === 'object' && error !== null && 'code' in error && String(error.code).startsWith('Z_')
-
-async function* prepend<T>(first: T, rest: AsyncIterator<T>): AsyncGenerator<T> {
+async function* prepend(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   yield first
-  for (;;) {
-    const next = await rest.next()
-    if (next.done) return
-    yield next.value
-  }
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
 }

@@ -10,8 +10,6 @@ const [comma, colon, bracket, brace, endBracket, endBrace] = Buffer.from(',:[{]}
 const rowLimitBytes = 16 * 1024 * 1024
 const deepestRow = 32
 
-export type RowBody = ReturnType<typeof createRowBody>
-
 /** Every method throws ServiceError invalid_input or payload_too_large. */
 export function createRowBody({ field, restLimitBytes }: { field: string; restLimitBytes: number }) {
   const rest = createRest(field, restLimitBytes)

@@ -1,19 +1,10 @@
 // Which rows are set aside to evaluate on: a pure function of the data set's content, in constant memory.
-import { createHash } from 'node:crypto'
-import type { DatasetRow } from './dataset-row.ts'
 
 const smallestSplit = 200
 const share = 0.05
 const most = 100
 /** From this many distinct rows on, the share is above `most` anyway: no need to count further. */
 const distinctCounted = most / share
-
-/** Equal rows have equal fingerprints, so that a row is set aside together with its duplicates. */
-export const fingerprint = ({ input, output }: DatasetRow) =>
-  createHash('sha256')
-    .update(JSON.stringify([input, output]))
-    .digest('hex')
-    .slice(0, 32)
 
 /** Collects rows; at the end names the fingerprints to set aside: none below 200 distinct rows, else 5 % of them, 100 at most. */
 export function createEvaluationSelection() {

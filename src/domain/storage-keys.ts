@@ -1,6 +1,8 @@
 // Where things lie in the object store. A key that an issued URL can write never holds trusted bytes.
 
 export const storageKeys = {
+  /** Before every upload by URL. */
+  uploads: 'uploads/',
   /** Written by the owner's presigned URL. */
   upload: (accountId: string, datasetId: string, versionId: string) => `uploads/${accountId}/${datasetId}/${versionId}`,
   /** Rows that came inside a request. */

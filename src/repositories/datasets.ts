@@ -1,3 +1,5 @@
+import { Prisma } from '../../generated/prisma/client.ts'
+import type { DatasetReport } from '../domain/dataset-report.ts'
 import type { Connection } from './database.ts'
 
 export type DatasetVersion = {
@@ -7,18 +9,92 @@ export type DatasetVersion = {
   version: number
   uploadKey: string
   usedAt: Date | null
+  announcedRows: number | null
 }
+
+/** No data set id begins so. */
+const hidden = 'deleted:'
+
+type NewDatasetVersion = Pick<DatasetVersion, 'id' | 'accountId' | 'datasetId' | 'version' | 'uploadKey'>
 
 export const createDatasetRepository = (db: Connection) => ({
   newestVersion: (accountId: string, datasetId: string): Promise<DatasetVersion | null> =>
     db.datasetVersion.findFirst({ where: { accountId, datasetId }, orderBy: { version: 'desc' } }),
 
   findVersion: (accountId: string, id: string): Promise<DatasetVersion | null> =>
-    db.datasetVersion.findFirst({ where: { accountId, id } }),
+    db.datasetVersion.findFirst({ where: { accountId, id, datasetId: { not: { startsWith: hidden } } } }),
 
   /** @throws a unique violation when somebody opened this version first */
-  createVersion: (version: Omit<DatasetVersion, 'usedAt'>): Promise<DatasetVersion> =>
-    db.datasetVersion.create({ data: version }),
+  createVersion: (version: NewDatasetVersion): Promise<DatasetVersion> => db.datasetVersion.create({ data: version }),
+
+  /** Received rows become the newest version of their data set. @throws a unique violation when somebody was faster */
+  async keep(
+    id: string,
+    { datasetId, isPublic, sizeBytes }: { datasetId: string | undefined; isPublic: boolean; sizeBytes: number },
+  ): Promise<DatasetVersion> {
+    const { accountId } = await db.datasetVersion.findUniqueOrThrow({ where: { id }, select: { accountId: true } })
+    const data = { isPublic, sizeBytes }
+    if (datasetId === undefined) return db.datasetVersion.update({ where: { id }, data })
+    const newest = await this.newestVersion(accountId, datasetId)
+    return db.datasetVersion.update({
+      where: { id },
+      data: { ...data, datasetId, version: (newest?.version ?? 0) + 1 },
+    })
+  },
+
+  /** What the client said it has uploaded. */
+  async announceRows(id: string, announcedRows: number) {
+    await db.datasetVersion.update({ where: { id }, data: { announcedRows } })
+  },
+
+  /** The size of what is uploaded, once seen: from then on the upload is not abandoned. */
+  async noteSize(id: string, sizeBytes: number) {
+    await db.datasetVersion.updateMany({ where: { id }, data: { sizeBytes } })
+  },
+
+  async report(id: string): Promise<DatasetReport | null> {
+    const version = await db.datasetVersion.findUnique({ where: { id }, select: { report: true } })
+    return (version?.report ?? null) as DatasetReport | null
+  },
+
+  async saveReport(id: string, report: DatasetReport) {
+    await db.datasetVersion.updateMany({ where: { id }, data: { report } })
+  },
+
+  /** @returns false when it is gone or a job was accepted on it */
+  async removeUnused(id: string): Promise<boolean> {
+    const { count } = await db.datasetVersion.deleteMany({ where: { id, usedAt: null } })
+    return count === 1
+  },
+
+  /** Uploads that were opened before, and of which nothing was heard since. Oldest first. */
+  abandoned: (before: Date, limit: number): Promise<Pick<DatasetVersion, 'id' | 'uploadKey'>[]> =>
+    db.datasetVersion.findMany({
+      where: { usedAt: null, createdAt: { lt: before }, sizeBytes: null, announcedRows: null },
+      orderBy: { createdAt: 'asc' },
+      take: limit,
+      select: { id: true, uploadKey: true },
+    }),
+
+  versions: (accountId: string, datasetId: string): Promise<DatasetVersion[]> =>
+    db.datasetVersion.findMany({ where: { accountId, datasetId }, orderBy: { version: 'asc' } }),
+
+  /** Nobody can ask for it any more. A version that jobs were accepted on stays so, as a mark for them. */
+  async hide(id: string) {
+    await db.datasetVersion.updateMany({
+      where: { id },
+      data: { datasetId: hidden + id, report: Prisma.DbNull, announcedRows: null, sizeBytes: null },
+    })
+  },
+
+  /** A job that has not made its own copy of the rows yet. */
+  async unpreparedJob(datasetVersionId: string): Promise<number | null> {
+    const job = await db.trainingJob.findFirst({
+      where: { datasetVersionId, preparedData: { equals: Prisma.AnyNull }, finishedAt: null },
+      select: { id: true },
+    })
+    return job?.id ?? null
+  },
 
   /** From here on the version's id is closed: asking for the data set again opens a new one. */
   async markUsed(id: string) {

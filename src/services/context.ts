@@ -1,4 +1,5 @@
 // What a verb gets: who asks, and what the process is wired to.
+import type { DatasetChecker } from '../datasets/dataset-checker.ts'
 import type { Catalogue } from '../domain/catalogue.ts'
 import type { Log } from '../log.ts'
 import type { Notifications } from '../repositories/notifications.ts'
@@ -21,6 +22,7 @@ export type ServiceDependencies = {
   database: Database
   notifications: Notifications
   storage: Storage
+  datasets: Pick<DatasetChecker, 'check'>
   inference: Inference
   catalogue: Catalogue
   limits: Limits

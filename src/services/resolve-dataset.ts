@@ -4,15 +4,18 @@ import { parseDatasetId } from '../domain/dataset-id.ts'
 import { invalidInput } from '../domain/service-error.ts'
 import { collectionDatasetId, collectionName } from '../domain/stored-data.ts'
 import type { DatasetVersion } from '../repositories/datasets.ts'
+import type { Collection } from '../repositories/stored-rows.ts'
 import { storageKeys } from '../domain/storage-keys.ts'
 import type { Ctx } from './context.ts'
-import { openDatasetVersion } from './request-upload.ts'
+import { keepRows, type ReceivedRows } from './receive-rows.ts'
 import { exportRows } from './stored-data/export-rows.ts'
 
 export type DatasetReference = {
   uploadFilePath?: string | undefined
   datasetId?: string | undefined
-  data?: readonly unknown[] | undefined
+  /** Rows that came inside the request; `[]` means none. */
+  rows?: ReceivedRows | undefined
+  isPublic?: boolean | undefined
   /** Rows kept under it are used, all of them. */
   storedId?: string | undefined
   /** Rows kept under the model's name are used where nothing else is named. */
@@ -30,7 +33,7 @@ export async function resolveDataset(
   if (named) {
     const uploaded = await ctx.deps.storage.stat(named.uploadKey)
     if (uploaded) return { version: named, dataKey: named.uploadKey }
-    if (!reference.data) {
+    if (!reference.rows) {
       const path = reference.uploadFilePath === undefined ? 'dataset_id' : 'upload_file_path'
       throw invalidInput(
         path,
@@ -38,7 +41,7 @@ export async function resolveDataset(
       )
     }
   }
-  if (reference.data) return storeInline(ctx, reference, reference.data)
+  if (reference.rows) return keepInline(ctx, reference, reference.rows)
   if (reference.datasetId !== undefined)
     throw invalidInput(
       'dataset_id',
@@ -48,8 +51,9 @@ export async function resolveDataset(
 }
 
 /** Inline rows come after the stored ones; `datasetId` names what comes of both. */
-async function resolveStored(ctx: Ctx, { storedId, modelName, uploadFilePath, datasetId, data }: DatasetReference) {
-  const isNamed = [uploadFilePath, datasetId, data].some((each) => each !== undefined)
+async function resolveStored(ctx: Ctx, reference: DatasetReference) {
+  const { storedId, modelName, uploadFilePath, datasetId, rows, isPublic } = reference
+  const isNamed = [uploadFilePath, datasetId, rows].some((each) => each !== undefined)
   if (storedId === undefined && isNamed) return null
   const collection = collectionName(ctx.deps.catalogue, storedId ?? modelName)
   const place = { accountId: ctx.accountId, collection }
@@ -60,9 +64,31 @@ async function resolveStored(ctx: Ctx, { storedId, modelName, uploadFilePath, da
   if (uploadFilePath !== undefined)
     throw invalidInput('upload_file_path', 'Train on an uploaded file or on the rows kept under an id, not on both.')
   const ownId = datasetId === undefined ? collectionDatasetId(ctx.accountId, collection) : parseDatasetId(datasetId)
-  const version = await openDatasetVersion(ctx, ownId)
-  await exportRows(ctx.deps, { place, more: data ?? [], key: version.uploadKey })
+  const version = await exportStored(ctx, { place, rows, datasetId: ownId, isPublic: isPublic ?? false })
   return { version, dataKey: version.uploadKey }
+}
+
+/** Like rows that come inside a request: a version of its own first, so that the sweep finds what a crash leaves. */
+async function exportStored(
+  ctx: Ctx,
+  {
+    place,
+    rows,
+    ...options
+  }: { place: Collection; rows: ReceivedRows | undefined; datasetId: string; isPublic: boolean },
+): Promise<DatasetVersion> {
+  const { database, storage } = ctx.deps
+  const id = randomUUID()
+  const key = storageKeys.inline(ctx.accountId, id, 'rows.jsonl')
+  await database.datasets.createVersion({
+    id,
+    accountId: ctx.accountId,
+    datasetId: id.replaceAll('-', ''),
+    version: 1,
+    uploadKey: key,
+  })
+  const sizeBytes = await exportRows(ctx.deps, { place, more: rows ? await storage.read(rows.key) : null, key })
+  return keepRows(ctx, { versionId: id, key, rowCount: 0, sizeBytes, isKept: false }, options)
 }
 
 async function findNamed(ctx: Ctx, { uploadFilePath, datasetId }: DatasetReference): Promise<DatasetVersion | null> {
@@ -88,18 +114,18 @@ async function findByLocation(ctx: Ctx, location: string): Promise<DatasetVersio
   const path = location.split('?')[0] ?? ''
   const prefix = prefixes.find((each) => path.startsWith(each)) ?? ''
   const key = decodePath(path.slice(prefix.length))
-  const [, accountId, datasetId, versionId] = /^uploads\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(key) ?? []
-  if (accountId === undefined || datasetId === undefined || versionId === undefined)
+  const versionId = versionIdOf(key)
+  if (versionId === undefined)
     return /^[\w.-]+$/.test(location) ? database.datasets.newestVersion(ctx.accountId, location) : null
-  if (accountId !== ctx.accountId || !isUuid(versionId)) return null
-  const version = await database.datasets.findVersion(ctx.accountId, versionId)
-  return version?.datasetId === datasetId ? version : null
+  const version = isUuid(versionId) ? await database.datasets.findVersion(ctx.accountId, versionId) : null
+  return version?.uploadKey === key ? version : null
 }
 
-async function storeInline(ctx: Ctx, { datasetId }: DatasetReference, data: readonly unknown[]) {
-  if (data.length === 0) throw invalidInput('data', 'data must hold at least one row.')
-  const version = await openDatasetVersion(ctx, datasetId ?? randomUUID().replaceAll('-', ''))
-  await ctx.deps.storage.write(version.uploadKey, jsonLines(data))
+async function keepInline(ctx: Ctx, { datasetId, isPublic }: DatasetReference, rows: ReceivedRows) {
+  const version = await keepRows(ctx, rows, {
+    datasetId: datasetId === undefined ? undefined : parseDatasetId(datasetId),
+    isPublic: isPublic ?? false,
+  })
   return { version, dataKey: version.uploadKey }
 }
 
@@ -113,6 +139,10 @@ export async function storeEvaluationRows(
   await ctx.deps.storage.write(key, jsonLines(rows))
   return key
 }
+
+/** Of an upload by URL, or of rows that came inside a request. */
+const versionIdOf = (key: string) =>
+  /^uploads\/[^/]+\/[^/]+\/([^/]+)$/.exec(key)?.[1] ?? /^inline\/[^/]+\/([^/]+)\/rows\.jsonl$/.exec(key)?.[1]
 
 const jsonLines = (rows: readonly unknown[]) => Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
 

@@ -11,7 +11,7 @@ async function read(file: string | Buffer, chunkBytes = 3): Promise<RawRow[]> {
   const chunks = Array.from({ length: Math.ceil(bytes.length / chunkBytes) }, (_, i) =>
     bytes.subarray(i * chunkBytes, (i + 1) * chunkBytes),
   )
-  return Array.fromAsync(readDataset(Readable.from(chunks)))
+  return (await Array.fromAsync(readDataset(Readable.from(chunks)))).flat()
 }
 const values = (rows: RawRow[]) => rows.map((row) => ('value' in row ? row.value : row.problem))
 
@@ -23,6 +23,7 @@ const jsonLines = rows.map((row) => JSON.stringify(row)).join('\n')
 const files: Record<string, string | Buffer> = {
   'JSON Lines': jsonLines,
   'JSON Lines with CRLF, blank lines and a BOM': `\uFEFF${rows.map((row) => JSON.stringify(row)).join('\r\n\r\n')}\r\n`,
+  'JSON Lines behind a BOM and white space': `\uFEFF \n\n ${jsonLines}`,
   'a JSON array': JSON.stringify(rows, null, 2),
   'a compact JSON array': JSON.stringify(rows),
   CSV: 'input,output\n"Wie heißt ""das""?","Zeile 1\nZeile 2, [x]"\n🦙,\\\n',
@@ -72,4 +73,13 @@ test('a row that cannot be trained on is refused with its field and reason', () 
   assert.equal(problem({ input: 'a\0', output: 'b' }), 'input: holds a NUL character')
   assert.equal(problem('text'), 'row: is not an object such as {"input": "...", "output": "..."}')
   assert.equal(problem({}), 'input: is missing')
+})
+
+test('a file that unpacks without end is given up', async () => {
+  const [bomb, ...more] = await read(gzipSync(Buffer.alloc(20 * 1024 * 1024, 0x20)), 1 << 16)
+  assert.ok(bomb && 'problem' in bomb && /nothing but white space/.test(bomb.problem))
+  assert.deepEqual(more, [])
+  const line = `${JSON.stringify({ input: 'a', output: 'b'.repeat(100_000) })}\n`
+  const rows = await read(gzipSync(line.repeat(3000)), 1 << 16)
+  assert.deepEqual(rows.at(-1), { line: rows.length - 1, problem: 'unpacks to more than 200 times its size' })
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createEvaluationSelection, fingerprint } from '../../src/datasets/select-evaluation-rows.ts'
+import { fingerprint } from '../../src/datasets/check-rows.ts'
+import { createEvaluationSelection } from '../../src/datasets/select-evaluation-rows.ts'
 
 function select(distinct: number, repeats = 1) {
   const selection = createEvaluationSelection()

@@ -212,7 +212,7 @@ test('every problem of a body is named, null is the same as nothing', async () =
       is_public: 'yes',
       gpu_config: { gpus: 1.5, nodes: null },
       finetune_args: { max_steps: 0, learning_rate: '1e-4', seed: null, unknown: {} },
-      data: [{ input: 'a' }, 'row'],
+      data: 'rows',
       peft_args: [],
       status: 'COMPLETED',
     },
@@ -223,7 +223,7 @@ test('every problem of a body is named, null is the same as nothing', async () =
     detail: /^model_name is required\. \(7 more problems in "errors"\)$/,
   })
   assert.deepEqual(received.json.errors.map(({ path }: { path: string }) => path).toSorted(), [
-    'data[1]',
+    'data',
     'dataset_id',
     'finetune_args.learning_rate',
     'finetune_args.max_steps',

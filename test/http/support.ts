@@ -45,6 +45,7 @@ function stubDependencies({
   return {
     database: repositories,
     storage: strict('storage', storage),
+    datasets: strict('datasets', datasets),
     inference: strict('inference', inference),
     notifications: strict('notifications', {}),
     catalogue: parseCatalogue({
@@ -91,8 +92,8 @@ export async function startPublic(
   const app = createPublicApp({
     deps: stubDependencies(stubs),
     serviceName: options.serviceName ?? 'lamini',
-    version: '0.1.0',
     trustedProxies: options.trustedProxies ?? [],
+    version: '0.1.0',
     metrics: createMetrics(),
   })
   return start(await listen(app, { host: '127.0.0.1', port: 0 }))

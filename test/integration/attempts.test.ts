@@ -6,7 +6,6 @@ import { createJobActivities } from '../../activities/jobs.ts'
 import { makeApiKey, parseApiKey, sha256 } from '../../src/domain/identifiers.ts'
 import type { PreparedData, TrainingSpec } from '../../src/domain/training-job.ts'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
-import type { Storage } from '../../src/storage/storage.ts'
 import { connection } from '../support/stack.ts'
 
 suite('attempts', () => {
@@ -152,8 +151,7 @@ suite('attempts', () => {
       await tx.trainingJobs.queue({ jobId, generation: 1, reason: null, message: null })
       const activities = createJobActivities({
         database: { ...database, ...tx, transaction: (work) => work(tx) },
-        storage: {} as Storage,
-        prepareData: () => assert.fail('nothing is prepared here'),
+        datasets: { prepare: () => assert.fail('nothing is prepared here') },
       })
       const ofJob = { jobId, generation: 1 }
       assert.equal(await activities.recordPhase({ ...ofJob, attempt: 1, phase: 'SAVING MODEL' }), 'QUEUED')

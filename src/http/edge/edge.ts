@@ -4,10 +4,12 @@ import { createHash } from 'node:crypto'
 import type { z } from 'zod'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { Origin } from '../../services/context.ts'
+import type { Ctx } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
+import { withRows, type ReceivedRows } from '../../services/receive-rows.ts'
 import { beginRequest, locals, sendProblem, type ExchangeOptions } from './exchange.ts'
 import { HttpRefusal, shortened } from './problem.ts'
-import { parseJson, readBody } from './request-body.ts'
+import { openBody, parseJson, readBody } from './request-body.ts'
 import { gone, JsonText, sendJson, sendJsonText, streamJsonArray } from './respond.ts'
 import { pathsOf, type Access, type CallerOf, type Route } from './route.ts'
 import { refuseBadText, validate } from './validation.ts'
@@ -21,10 +23,10 @@ export type EdgeOptions = ExchangeOptions & {
   routes: readonly Route[]
   authenticators: Authenticators
   serviceName: string
-  /** For what answers no JSON. */
-  mountMore?: (app: Express) => void
   /** Whose X-Forwarded-For is believed. */
   trustedProxies?: readonly string[] | undefined
+  /** For what answers no JSON. */
+  mountMore?: (app: Express) => void
 }
 
 const defaultBodyLimitBytes = 1024 * 1024
@@ -32,9 +34,9 @@ const defaultBodyLimitBytes = 1024 * 1024
 export function createEdge(options: EdgeOptions): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing')
+  app.set('trust proxy', options.trustedProxies ?? false)
   app.use(beginRequest(options))
   const methods = new Map<string, Set<string>>()
-  app.set('trust proxy', options.trustedProxies ?? false)
   for (const route of options.routes) {
     for (const path of pathsOf(route, options.serviceName)) {
       app[route.method](path, serve(route, options))
@@ -96,22 +98,31 @@ async function callRoute(route: Route, { authenticators }: EdgeOptions, request:
   const caller = await authenticate({ route, request, response, origin })
   const params = route.params && parseParams(route.params, request)
   const query = route.query && validate(route.query, request.query)
+  const handle = (body: unknown, idempotency: Idempotency, rows: ReceivedRows | null) => {
+    let signal: AbortSignal | undefined
+    return route.handle({
+      caller,
+      params,
+      query,
+      body,
+      rows,
+      headers: request.headers,
+      idempotency,
+      setHeader: (name, value) => response.setHeader(name, value),
+      get signal() {
+        return (signal ??= gone(response))
+      },
+    })
+  }
+  if (route.rows) {
+    const input = { ctx: caller as Ctx, body: openBody(request, route.rows.limitBytes), options: route.rows }
+    return withRows({ ...input, signal: gone(response) }, ({ rest, rows, sha256 }) =>
+      handle(parseBody(route, rest), idempotencyOf(route, request, sha256), rows),
+    )
+  }
   const bytes = route.method === 'get' ? null : await readBody(request, route.bodyLimitBytes ?? defaultBodyLimitBytes)
   const body = bytes && parseBody(route, bytes)
-  const idempotency = bytes && route.idempotent ? idempotencyOf(route, request, bytes) : null
-  let signal: AbortSignal | undefined
-  return route.handle({
-    caller,
-    params,
-    query,
-    body,
-    headers: request.headers,
-    idempotency,
-    setHeader: (name, value) => response.setHeader(name, value),
-    get signal() {
-      return (signal ??= gone(response))
-    },
-  })
+  return handle(body, bytes && route.idempotent ? idempotencyOf(route, request, bytes) : null, null)
 }
 
 /** What cannot be an id is answered as an address with nothing behind it. */
@@ -137,7 +148,8 @@ function parseBody(route: Route, bytes: Buffer): unknown {
   return body
 }
 
-function idempotencyOf(route: Route, request: Request, body: Buffer): Idempotency {
+/** `body` itself, or the hash of a long one. */
+function idempotencyOf(route: Route, request: Request, body: Uint8Array): Idempotency {
   const key = request.get('idempotency-key')
   if (key === undefined) return null
   if (!/^[\x21-\x7e]{1,255}$/.test(key))

@@ -21,6 +21,14 @@ export async function readBody(request: IncomingMessage, limitBytes: number): Pr
   return body
 }
 
+/** The body as it arrives, its type and declared length checked. Who stops reading leaves the connection whole. */
+export function openBody(request: IncomingMessage, limitBytes: number): AsyncIterable<Buffer> {
+  const declaredBytes = Number(request.headers['content-length'] ?? 0)
+  if (declaredBytes > 0 || request.headers['transfer-encoding'] !== undefined) requireJson(request)
+  if (declaredBytes > limitBytes) throw tooLarge(limitBytes)
+  return request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+}
+
 /** @throws ServiceError invalid_input */
 export function parseJson(body: Buffer): unknown {
   let text: string

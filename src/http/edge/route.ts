@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import type { Scope } from '../../domain/scopes.ts'
 import type { AdminCtx, Ctx, PodCtx, ServiceDependencies } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
+import type { ReceivedRows, RowsOptions } from '../../services/receive-rows.ts'
 import type { RefusalStatus } from './refusals.ts'
 import type { JsonText } from './respond.ts'
 
@@ -16,6 +17,8 @@ type RouteRequest<A extends Access, P, Q, B> = {
   params: P
   query: Q
   body: B
+  /** Of a route that takes `rows`: null when there are none. They are gone after the answer unless a service keeps them. */
+  rows: ReceivedRows | null
   headers: IncomingHttpHeaders
   /** Null when the client sent no Idempotency-Key. */
   idempotency: Idempotency
@@ -45,6 +48,8 @@ type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B ex
   /** A route without one takes any JSON object, or nothing. */
   body?: B
   bodyLimitBytes?: number
+  /** This array of the body goes to the object store while it arrives; the handler gets `rows`, and null in its place. */
+  rows?: RowsOptions
   /** Its strings may hold NUL: they are stored nowhere. */
   allowsNul?: boolean
   /** Creates something: honours Idempotency-Key. */

@@ -1,9 +1,29 @@
+import { wireTime } from '../../domain/timestamps.ts'
+import { announceRows } from '../../services/announce-rows.ts'
+import { deleteDataset } from '../../services/delete-dataset.ts'
+import { findDataset } from '../../services/find-dataset.ts'
+import { getDatasetReport, type CheckedDataset } from '../../services/get-dataset-report.ts'
 import { requestUpload } from '../../services/request-upload.ts'
+import { storeDataset } from '../../services/store-dataset.ts'
 import { defineRoute } from '../edge/route.ts'
-import { DataAnswer, DataRequest, UploadBasePath } from '../schemas/data.ts'
+import {
+  DataAnswer,
+  DataRequest,
+  DatapointsAnswer,
+  DatapointsRequest,
+  DatasetDeleted,
+  DatasetParams,
+  DatasetReport,
+  ExistingDataAnswer,
+  ExistingDataRequest,
+  LocalDataAnswer,
+  LocalDataRequest,
+  UploadBasePath,
+} from '../schemas/data.ts'
 
 /** It must never say `azure`: old clients then send rows inline. */
 const uploadBasePath = 's3' as const
+const mebibyte = 1024 * 1024
 
 export const dataRoutes = [
   defineRoute({
@@ -14,10 +34,88 @@ export const dataRoutes = [
     access: 'key',
     scope: 'data',
     body: DataRequest,
+    idempotent: true,
     response: DataAnswer,
-    async handle({ caller: ctx, body }) {
-      const { datasetId, url } = await requestUpload({ ctx, input: { datasetId: body.dataset_id } })
+    async handle({ caller: ctx, body, idempotency }) {
+      const { datasetId, url } = await requestUpload({ ctx, input: { datasetId: body.dataset_id }, idempotency })
       return { upload_base_path: uploadBasePath, dataset_location: url, dataset_id: datasetId }
+    },
+  }),
+  defineRoute({
+    name: 'local_data',
+    method: 'post',
+    path: '/v1/local-data',
+    summary: 'Upload a data set as the rows of one request',
+    access: 'key',
+    scope: 'data',
+    body: LocalDataRequest,
+    rows: { field: 'data', limitBytes: 1024 * mebibyte, restLimitBytes: mebibyte },
+    idempotent: true,
+    response: LocalDataAnswer,
+    async handle({ caller: ctx, body, rows, idempotency }) {
+      const { datasetId, location } = await storeDataset({
+        ctx,
+        input: { datasetId: body.dataset_id ?? undefined, isPublic: body.is_public ?? false, rows },
+        idempotency,
+      })
+      return { dataset_location: location, dataset_id: datasetId }
+    },
+  }),
+  defineRoute({
+    name: 'existing_data',
+    method: 'post',
+    path: '/v1/existing-data',
+    summary: 'Where a data set lies',
+    access: 'key',
+    scope: 'data',
+    body: ExistingDataRequest,
+    refuses: [404],
+    response: ExistingDataAnswer,
+    async handle({ caller: ctx, body }) {
+      const { datasetId, location } = await findDataset({ ctx, input: { datasetId: body.dataset_id } })
+      return { dataset_location: location, upload_base_path: uploadBasePath, dataset_id: datasetId }
+    },
+  }),
+  defineRoute({
+    name: 'num_datapoints',
+    method: 'post',
+    path: '/v1/data/num-datapoints',
+    summary: 'Say how many rows were uploaded',
+    access: 'key',
+    scope: 'data',
+    body: DatapointsRequest,
+    refuses: [404],
+    response: DatapointsAnswer,
+    async handle({ caller: ctx, body: { dataset_id: datasetId, num_datapoints: rowCount } }) {
+      await announceRows({ ctx, input: { datasetId, rowCount } })
+      return { dataset_id: datasetId, num_datapoints: rowCount }
+    },
+  }),
+  defineRoute({
+    name: 'get_dataset',
+    method: 'get',
+    path: '/v1/data/:dataset_id',
+    summary: 'The check of a data set: its rows, the bad ones, duplicates, lengths',
+    access: 'key',
+    scope: 'read',
+    params: DatasetParams,
+    response: DatasetReport,
+    handle: async ({ caller: ctx, params }) =>
+      reportOnWire(await getDatasetReport({ ctx, input: { datasetId: params.dataset_id } })),
+  }),
+  defineRoute({
+    name: 'delete_dataset',
+    method: 'delete',
+    path: '/v1/data/:dataset_id',
+    summary: 'Delete a data set; jobs keep their copies of the rows',
+    access: 'key',
+    scope: 'data',
+    params: DatasetParams,
+    refuses: [409],
+    response: DatasetDeleted,
+    async handle({ caller: ctx, params: { dataset_id: datasetId } }) {
+      const { deleted } = await deleteDataset({ ctx, input: { datasetId } })
+      return { dataset_id: datasetId, deleted }
     },
   }),
   defineRoute({
@@ -31,3 +129,26 @@ export const dataRoutes = [
     handle: () => ({ upload_base_path: uploadBasePath }),
   }),
 ]
+
+const noLengths = { p50: 0, p90: 0, p99: 0, max: 0 }
+
+function reportOnWire({ version, report }: CheckedDataset) {
+  const rowCount = report?.rowCount ?? 0
+  const badRowCount = report?.badRowCount ?? 0
+  return {
+    dataset_id: version.datasetId,
+    dataset_location: version.location,
+    version: version.version,
+    state: rowCount === 0 ? ('empty' as const) : badRowCount === 0 ? ('valid' as const) : ('invalid' as const),
+    announced_rows: version.announcedRows,
+    rows: rowCount,
+    bytes: report?.sizeBytes ?? 0,
+    bad_rows: badRowCount,
+    errors: report?.badRows ?? [],
+    duplicates: report?.duplicateCount ?? 0,
+    empty_outputs: report?.emptyOutputCount ?? 0,
+    input_length: report?.inputLength ?? noLengths,
+    output_length: report?.outputLength ?? noLengths,
+    checked_at: report ? wireTime(new Date(report.checkedAt)) : null,
+  }
+}

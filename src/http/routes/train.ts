@@ -2,6 +2,8 @@ import { submitTrainingJob } from '../../services/submit-training-job.ts'
 import { defineRoute } from '../edge/route.ts'
 import { TrainAnswer, TrainRequest } from '../schemas/train.ts'
 
+const mebibyte = 1024 * 1024
+
 export const trainRoutes = [
   defineRoute({
     name: 'train',
@@ -12,18 +14,18 @@ export const trainRoutes = [
     access: 'key',
     scope: 'training',
     body: TrainRequest,
-    // Rows may come inside.
-    bodyLimitBytes: 64 * 1024 * 1024,
+    // Rows may come inside; rows to evaluate on are few.
+    rows: { field: 'data', limitBytes: 1024 * mebibyte, restLimitBytes: 64 * mebibyte },
     idempotent: true,
     response: TrainAnswer,
-    async handle({ caller: ctx, body, idempotency }) {
+    async handle({ caller: ctx, body, rows, idempotency }) {
       const { jobId, status, datasetId } = await submitTrainingJob({
         ctx,
         input: {
           modelName: body.model_name,
           uploadFilePath: body.upload_file_path ?? undefined,
           datasetId: body.dataset_id ?? undefined,
-          data: body.data ?? undefined,
+          rows: rows ?? undefined,
           storedId: body.id ?? undefined,
           evalData: body.eval_data?.length ? body.eval_data : undefined,
           finetuneArgs: body.finetune_args ?? {},

@@ -17,4 +17,65 @@ export const DataAnswer = named(
   }),
 )
 
+const DatasetRef = z.string().min(1).max(256)
+
+export const LocalDataRequest = named(
+  'LocalDataRequest',
+  z.object({
+    upload_base_path: z.string().max(256).nullish().describe('Accepted and ignored'),
+    data: z
+      .array(z.object({}))
+      .nullish()
+      .describe('The rows; kept as they come in, a gigabyte at most. Each must be an object'),
+    dataset_id: z.string().nullish().describe('Ours when absent'),
+    is_public: z.boolean().nullish(),
+  }),
+)
+
+export const LocalDataAnswer = named('LocalDataAnswer', z.object({ dataset_location: z.url(), dataset_id: z.string() }))
+
+export const ExistingDataRequest = named('ExistingDataRequest', z.object({ dataset_id: DatasetRef }))
+
+export const ExistingDataAnswer = named(
+  'ExistingDataAnswer',
+  z.object({ dataset_location: z.url(), upload_base_path: z.literal('s3'), dataset_id: z.string() }),
+)
+
+export const DatapointsRequest = named(
+  'DatapointsRequest',
+  z.object({ dataset_id: DatasetRef, num_datapoints: z.int().min(0).max(2_147_483_647) }),
+)
+
+export const DatapointsAnswer = named('DatapointsAnswer', z.object({ dataset_id: z.string(), num_datapoints: z.int() }))
+
+export const DatasetParams = z.object({ dataset_id: DatasetRef })
+
+const Lengths = z
+  .object({ p50: z.int(), p90: z.int(), p99: z.int(), max: z.int() })
+  .describe('Characters, within 1.1 %')
+
+export const DatasetReport = named(
+  'DatasetReport',
+  z.object({
+    dataset_id: z.string(),
+    dataset_location: z.url(),
+    version: z.int(),
+    state: z.enum(['empty', 'valid', 'invalid']).describe('empty: nothing is uploaded, or there are no rows'),
+    announced_rows: z.int().nullable(),
+    rows: z.int(),
+    bytes: z.int().describe('As uploaded'),
+    bad_rows: z.int(),
+    errors: z
+      .array(z.object({ line: z.int(), field: z.string(), reason: z.string() }))
+      .describe('The first 100 bad rows'),
+    duplicates: z.int().describe('Rows equal to an earlier one, among the first three million different ones'),
+    empty_outputs: z.int(),
+    input_length: Lengths,
+    output_length: Lengths,
+    checked_at: z.string().nullable(),
+  }),
+)
+
+export const DatasetDeleted = named('DatasetDeleted', z.object({ dataset_id: z.string(), deleted: z.int() }))
+
 export const UploadBasePath = named('UploadBasePath', z.object({ upload_base_path: z.literal('s3') }))

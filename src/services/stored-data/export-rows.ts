@@ -2,16 +2,16 @@ import { trainingRow } from '../../domain/stored-data.ts'
 import type { Collection } from '../../repositories/stored-rows.ts'
 import type { ServiceDependencies } from '../context.ts'
 
-/** Writes the rows, and `more` after them, as a JSON Lines data set; a page of them is in memory at a time. */
+/** Writes the rows, and `more` (JSON Lines) after them, as a JSON Lines data set; a page of them is in memory at a time. @returns bytes */
 export async function exportRows(
   { database, storage }: Pick<ServiceDependencies, 'database' | 'storage'>,
-  { place, more, key }: { place: Collection; more: readonly unknown[]; key: string },
-): Promise<void> {
+  { place, more, key }: { place: Collection; more: AsyncIterable<Buffer> | null; key: string },
+): Promise<number> {
   async function* lines() {
     for await (const page of database.storedRows.pages(place)) yield jsonLines(page.map(trainingRow))
-    if (more.length > 0) yield jsonLines(more)
+    if (more) yield* more
   }
-  await storage.writeStream(key, lines())
+  return storage.writeStream(key, lines())
 }
 
 const jsonLines = (rows: readonly unknown[]) => Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))

@@ -1,0 +1,24 @@
+// What a check of a data set found.
+
+export type LengthPercentiles = { p50: number; p90: number; p99: number; max: number }
+
+export type BadRow = { line: number; field: string; reason: string }
+
+export type DatasetReport = {
+  /** Of the checked bytes, as the object store names their content. */
+  etag: string
+  /** As uploaded. */
+  sizeBytes: number
+  rowCount: number
+  badRowCount: number
+  /** The first 100. */
+  badRows: BadRow[]
+  /** Rows equal to an earlier one; counted among the first three million different rows. */
+  duplicateCount: number
+  /** Rows whose output is missing text: bad when it is "", allowed when it is white space. */
+  emptyOutputCount: number
+  /** In characters, within 1.1 %. */
+  inputLength: LengthPercentiles
+  outputLength: LengthPercentiles
+  checkedAt: string
+}

@@ -1,0 +1,141 @@
+// Bodies that carry rows: the rows go to the object store while they arrive, and belong to a data set once somebody keeps them.
+import { createHash, randomUUID } from 'node:crypto'
+import { createRowBody } from '../datasets/row-body.ts'
+import { invalidInput, ServiceError } from '../domain/service-error.ts'
+import { storageKeys } from '../domain/storage-keys.ts'
+import { isUniqueViolation } from '../repositories/database.ts'
+import type { DatasetVersion } from '../repositories/datasets.ts'
+import type { Ctx } from './context.ts'
+import { requireRoomForData } from './limits/account-quotas.ts'
+
+/** Rows in the object store that no data set has yet. */
+export type ReceivedRows = { versionId: string; key: string; rowCount: number; sizeBytes: number; isKept: boolean }
+
+export type RowsOptions = {
+  field: string
+  limitBytes: number
+  /** Of everything beside the rows. */
+  restLimitBytes: number
+}
+
+type Received = {
+  /** The body, its rows replaced by null. */
+  rest: Buffer
+  /** Null when the field is absent or null, or has no rows. */
+  rows: ReceivedRows | null
+  sha256: Uint8Array
+}
+
+/** Receives rows for `use`, and removes them again unless it keeps them. */
+export async function withRows<T>(
+  input: Parameters<typeof receiveRows>[0],
+  use: (received: Received) => Promise<T> | T,
+): Promise<T> {
+  const received = await receiveRows(input)
+  let isDone = false
+  try {
+    const result = await use(received)
+    isDone = true
+    return result
+  } finally {
+    if (received.rows && !(isDone && received.rows.isKept)) await discardRows(input.ctx, received.rows)
+  }
+}
+
+/**
+ * Reads the whole body, in constant memory. Its version is a row first, so that the sweep finds what a crash leaves.
+ * @throws ServiceError invalid_input, payload_too_large, quota_exceeded; then nothing of it is left
+ */
+async function receiveRows({
+  ctx,
+  body,
+  options,
+  signal,
+}: {
+  ctx: Ctx
+  body: AsyncIterable<Buffer>
+  options: RowsOptions
+  signal: AbortSignal
+}): Promise<Received> {
+  const hash = createHash('sha256')
+  const rowBody = createRowBody(options)
+  const lines = readLines(body, rowBody, { hash, limitBytes: options.limitBytes })
+  const first = await lines.next()
+  if (first.done) return { rest: rowBody.end(), rows: null, sha256: hash.digest() }
+
+  await requireRoomForData(ctx)
+  const versionId = randomUUID()
+  const key = storageKeys.inline(ctx.accountId, versionId, 'rows.jsonl')
+  const { datasets } = ctx.deps.database
+  const datasetId = versionId.replaceAll('-', '')
+  await datasets.createVersion({ id: versionId, accountId: ctx.accountId, datasetId, version: 1, uploadKey: key })
+  const rows = { versionId, key, rowCount: 0, sizeBytes: 0, isKept: false }
+  try {
+    const sizeBytes = await ctx.deps.storage.writeStream(key, startingWith(first.value, lines), signal)
+    const rest = rowBody.end()
+    return { rest, rows: { ...rows, rowCount: rowBody.rowCount(), sizeBytes }, sha256: hash.digest() }
+  } catch (error) {
+    await discardRows(ctx, rows)
+    throw error
+  }
+}
+
+/** Makes the rows the newest version of a data set; of one of its own when no id is given. */
+export async function keepRows(
+  ctx: Ctx,
+  rows: ReceivedRows,
+  { datasetId, isPublic }: { datasetId: string | undefined; isPublic: boolean },
+): Promise<DatasetVersion> {
+  const { versionId, sizeBytes } = rows
+  for (;;) {
+    try {
+      const version = await ctx.deps.database.datasets.keep(versionId, { datasetId, isPublic, sizeBytes })
+      rows.isKept = true
+      return version
+    } catch (error) {
+      // Another request opened the same version of the data set at once.
+      if (!isUniqueViolation(error)) throw error
+    }
+  }
+}
+
+/** Best effort: what stays is swept after a day. Rows that a job was accepted on stay. */
+async function discardRows(ctx: Ctx, { versionId, key }: ReceivedRows) {
+  const { database, storage, log } = ctx.deps
+  try {
+    if (await database.datasets.removeUnused(versionId)) await storage.remove([key])
+  } catch (error) {
+    log.warn({ err: error, versionId }, 'received rows are left to the sweep')
+  }
+}
+
+async function* readLines(
+  body: AsyncIterable<Buffer>,
+  rowBody: ReturnType<typeof createRowBody>,
+  { hash, limitBytes }: { hash: ReturnType<typeof createHash>; limitBytes: number },
+): AsyncGenerator<Buffer> {
+  let sizeBytes = 0
+  try {
+    for await (const chunk of body) {
+      sizeBytes += chunk.length
+      if (sizeBytes > limitBytes)
+        throw new ServiceError(
+          'payload_too_large',
+          `The body is larger than the ${limitBytes / 1024 / 1024} MB that this route takes.`,
+        )
+      hash.update(chunk)
+      const lines = rowBody.push(chunk)
+      if (lines !== '') yield Buffer.from(lines)
+    }
+  } catch (error) {
+    if (error instanceof ServiceError) throw error
+    throw invalidInput('', 'The connection was closed before the whole body had arrived.')
+  }
+  // Before the object is complete: a body that breaks off must leave none.
+  rowBody.end()
+}
+
+async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  yield first
+  yield* rest
+}
