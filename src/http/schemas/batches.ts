@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { named } from '../edge/named-schemas.ts'
+import { Completion } from './completions.ts'
 
 export const BatchAnswer = named('BatchAnswer', z.object({ id: z.string() }))
 
@@ -12,7 +13,7 @@ export const CompletionBatchResult = named(
   z.union([
     NothingYet,
     z.object({
-      outputs: z.array(z.record(z.string(), z.unknown()).nullable()).describe('In the order of the prompts'),
+      outputs: z.array(Completion.nullable()).describe('In the order of the prompts'),
       finish_reason: z.array(z.string().nullable()).describe('Null: not done yet'),
     }),
   ]),
