@@ -61,7 +61,7 @@ export async function openAccount() {
   return createApi(apiKey)
 }
 
-function createApi(apiKey: string) {
+export function createApi(apiKey: string) {
   async function request<T>(
     method: string,
     path: string,
