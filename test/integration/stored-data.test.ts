@@ -69,6 +69,7 @@ suite('stored data', () => {
       ['model_name', { model_name: '', data: row('a') }],
       ['data', { id }],
       ['data', { id, data: [] }],
+      ['data', { id, data: null }],
       ['data', { id, data: 'text' }],
       ['data[0]', { id, data: {} }],
       ['data[0]', { id, data: { a: { x: 1 }, b: { x: 1 }, c: { x: 1 } } }],
@@ -81,7 +82,7 @@ suite('stored data', () => {
       ['data[2]', { id, data: [row('a'), row('b'), 7] }],
       ['data_type', { id, data: row('a'), data_type: { fact: { words: 'd' } } }],
       ['data_type', { id, data: row('a'), data_type: { other: { text: 'd' } } }],
-      ['data[0].fact.text', { id, data: [{ fact: { text: 'a\0b' } }] }],
+      ['data[0]', { id, data: [{ fact: { text: 'a\0b' } }] }],
     ]
     for (const [path, body] of wrong) {
       const { status, body: problem } = await api().request<Problem>('POST', '/v1/svc/data', body)

@@ -3,6 +3,8 @@ import { storeRows } from '../../services/stored-data/store-rows.ts'
 import { defineRoute } from '../edge/route.ts'
 import { DeleteDataAnswer, DeleteDataRequest, StoreDataAnswer, StoreDataRequest } from '../schemas/stored-data.ts'
 
+const mebibyte = 1024 * 1024
+
 export const storedDataRoutes = [
   defineRoute({
     name: 'store_data',
@@ -12,12 +14,13 @@ export const storedDataRoutes = [
     access: 'key',
     scope: 'data',
     body: StoreDataRequest,
-    bodyLimitBytes: 64 * 1024 * 1024,
+    // One item comes as it is, an array of them a row at a time.
+    rows: { field: 'data', limitBytes: 1024 * mebibyte, restLimitBytes: 8 * mebibyte },
     idempotent: true,
     response: StoreDataAnswer,
-    async handle({ caller: ctx, body, idempotency }) {
+    async handle({ caller: ctx, body, rows, idempotency }) {
       const { id, model_name: modelName, data, data_type: dataType } = body
-      const input = { id: id ?? null, modelName: modelName ?? null, data, dataType }
+      const input = { id: id ?? null, modelName: modelName ?? null, rows, data, dataType }
       const { datasetId } = await storeRows({ ctx, input, idempotency })
       return { dataset: datasetId }
     },

@@ -13,9 +13,9 @@ export const DataId = z
   )
   .meta({ description: `1 to ${mostIdBytes} bytes`, minLength: 1, maxLength: mostIdBytes })
 
-/** Read by the service, item for item. */
+/** Read by the service, item for item; null where an array was. */
 const Items = z
-  .custom<unknown>((value) => typeof value === 'object' && value !== null, 'must be a list of items, or one item')
+  .custom<unknown>((value) => typeof value === 'object', 'must be a list of items, or one item')
   .meta({
     type: ['array', 'object'],
     description:

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { readDataset } from '../../datasets/read-dataset.ts'
 import {
   collectionDatasetId,
   collectionName,
@@ -6,6 +6,8 @@ import {
   itemText,
   readFormat,
   readItem,
+  type ItemFormat,
+  type StoredItem,
 } from '../../domain/stored-data.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { NewStoredRow } from '../../repositories/stored-rows.ts'
@@ -13,10 +15,18 @@ import { recordAudit } from '../audit.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
+import type { ReceivedRows } from '../receive-rows.ts'
 
-type StoreRowsInput = { id: string | null; modelName: string | null; data: unknown; dataType: unknown }
+/** `rows` are those of an array, `data` is a single item. */
+type StoreRowsInput = {
+  id: string | null
+  modelName: string | null
+  rows: ReceivedRows | null
+  data: unknown
+  dataType: unknown
+}
 
-/** Rows that are read, or written, before others get their turn. */
+/** Rows of one insert. */
 const pageSize = 500
 
 /**
@@ -39,8 +49,8 @@ export async function storeRows({
   const place = { accountId: ctx.accountId, collection: collectionName(catalogue, id) }
   return once(ctx, idempotency, async (answer) => {
     await requireRoomForData(ctx)
-    const pages = await readRows(input)
-    for (const page of pages) await database.storedRows.add(place, page)
+    for await (const _ of readPages(ctx, input)) continue
+    for await (const page of readPages(ctx, input)) await database.storedRows.add(place, page.map(newRow))
     const datasetId = collectionDatasetId(place.accountId, place.collection)
     return database.transaction(async (tx) => {
       await recordAudit(tx, ctx, 'data.store', id)
@@ -49,19 +59,28 @@ export async function storeRows({
   })
 }
 
-async function readRows({ data, dataType }: StoreRowsInput): Promise<NewStoredRow[][]> {
-  const items = Array.isArray(data) ? (data as unknown[]) : [data]
-  if (items.length === 0) throw invalidInput('data', 'data must hold at least one row.')
-  const format = readFormat(items[0], dataType)
-  const pages: NewStoredRow[][] = []
-  for (let start = 0; start < items.length; start += pageSize) {
-    pages.push(
-      items.slice(start, start + pageSize).map((value, index) => {
-        const item = readItem(value, `data[${start + index}]`, format)
-        return { item, hash: itemHash(item), text: itemText(item) }
-      }),
-    )
-    await nextTurn()
+const newRow = (item: StoredItem): NewStoredRow => ({ item, hash: itemHash(item), text: itemText(item) })
+
+/** Checked items, a page in memory at a time. */
+async function* readPages(ctx: Ctx, input: StoreRowsInput): AsyncGenerator<StoredItem[]> {
+  let format: ItemFormat | undefined
+  let index = 0
+  for await (const values of readValues(ctx, input)) {
+    yield values.map((value) => {
+      format ??= readFormat(value, input.dataType)
+      return readItem(value, `data[${index++}]`, format)
+    })
   }
-  return pages
+}
+
+async function* readValues({ deps: { storage } }: Ctx, { rows, data }: StoreRowsInput): AsyncGenerator<unknown[]> {
+  if (!rows) {
+    if (data === null || Array.isArray(data)) throw invalidInput('data', 'data must hold at least one row.')
+    return yield [data]
+  }
+  const file = await storage.read(rows.key)
+  if (!file) throw new Error('rows that were just received are gone')
+  for await (const batch of readDataset(file))
+    for (let start = 0; start < batch.length; start += pageSize)
+      yield batch.slice(start, start + pageSize).map((row) => ('value' in row ? row.value : null))
 }
