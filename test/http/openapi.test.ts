@@ -91,6 +91,8 @@ test('names every route of the contract, with its aliases', () => {
     'get /v1/models/{name}/download',
     'get /v1alpha/downloaded_models/',
     'post /v1alpha/downloaded_models/',
+    'get /v1/downloaded_models/',
+    'post /v1/downloaded_models/',
     'get /v1/audit',
     'get /v1/version',
     'get /healthz',
