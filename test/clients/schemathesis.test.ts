@@ -1,0 +1,80 @@
+// Schemathesis makes requests of every kind from the OpenAPI document, right and wrong ones, and judges the answers:
+// no 5xx, no status, type or field that the document does not name. The seed is fixed and the number of requests bounded.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, suite, test } from 'node:test'
+import { root } from '../../tools/paths.mjs'
+import { clientEnv } from '../../tools/setup/client-env.mjs'
+import { sampleRows } from '../support/rows.ts'
+import { connection, openAccount } from '../support/stack.ts'
+
+const checks = [
+  'not_a_server_error',
+  'status_code_conformance',
+  'content_type_conformance',
+  'response_headers_conformance',
+  'response_schema_conformance',
+]
+const timeoutMs = 300_000
+
+suite('schemathesis', async () => {
+  const api = await openAccount()
+  const folder = mkdtempSync(join(tmpdir(), 'anneal-schemathesis-'))
+  after(async () => {
+    await api.post('/v1/train/jobs/cancel')
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  test('finds no answer that the document does not promise', async () => {
+    const jobId = await api.train({ data: sampleRows, finetune_args: { max_steps: 1 } })
+    const { model_name: tunedModel } = await api.untilStatus(jobId, 'COMPLETED')
+    const document = join(folder, 'openapi.json')
+    const { id } = await api.post<{ id: string }>('/v1/batch_completions', { model_name: tunedModel, prompt: 'Who?' })
+    const known = { job_id: jobId, name: tunedModel, id, model_name: connection().baseModel }
+    writeFileSync(document, JSON.stringify(withKnown(await api.get('/openapi.json'), known)))
+    const options = ['--url', connection().apiUrl, '-H', `Authorization: Bearer ${api.apiKey}`, '--no-color']
+    const bounds = ['--seed', '20261121', '--max-examples', '10', '--phases', 'coverage,fuzzing']
+    const env = await clientEnv(join(root, 'test/clients/requirements-schemathesis.txt'))
+    const { exitCode, output } = await run(join(env, 'bin/schemathesis'), [
+      ...['run', document, ...options, ...bounds, '--checks', checks.join(',')],
+      ...['--generation-database', 'none', '--request-timeout', '120'],
+    ])
+    assert.equal(exitCode, 0, output)
+    const [, generated] = /(\d+) generated, \d+ passed/.exec(output) ?? []
+    assert.ok(Number(generated) > 1000, output)
+    console.log(`schemathesis: ${generated} requests`)
+  })
+
+  function run(command: string, args: string[]) {
+    const child = spawn(command, args, { cwd: folder, timeout: timeoutMs, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
+    return new Promise<{ exitCode: number | null; output: string }>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', (exitCode) => resolve({ exitCode, output }))
+    })
+  }
+})
+
+/** Names that exist in place of made-up ones, so that the requests come further than to a 404. */
+function withKnown(value: unknown, known: Record<string, unknown>): unknown {
+  if (Array.isArray(value)) return value.map((each) => withKnown(each, known))
+  if (typeof value !== 'object' || value === null) return value
+  const { name, in: where } = value as { name?: unknown; in?: unknown }
+  if (where === 'path' && typeof name === 'string' && name in known)
+    return { ...value, schema: { enum: [known[name]] } }
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      key === 'properties' ? knownIn(inner, known) : withKnown(inner, known),
+    ]),
+  )
+}
+
+function knownIn(properties: Record<string, unknown>, known: Record<string, unknown>) {
+  const model = 'prompt' in properties ? { model_name: { enum: [known['model_name']] } } : {}
+  return { ...(withKnown(properties, known) as object), ...('model_name' in properties ? model : {}) }
+}
