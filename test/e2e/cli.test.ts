@@ -21,7 +21,7 @@ suite('the command line', async () => {
   const anneal = (args: string[], { env = here, input = '' }: { env?: NodeJS.ProcessEnv; input?: string } = {}) =>
     new Promise<Ended>((resolve, reject) => {
       // The file that package.json names as its bin.
-      const child = spawn('tools/anneal.mjs', args, { cwd: root, env: { ...process.env, INIT_CWD: root, ...env } })
+      const child = spawn(join(root, 'tools/anneal.mjs'), args, { cwd: root, env: { ...process.env, INIT_CWD: root, ...env } })
       const ended = { stdout: '', stderr: '' }
       child.stdout.on('data', (chunk) => (ended.stdout += String(chunk)))
       child.stderr.on('data', (chunk) => (ended.stderr += String(chunk)))
