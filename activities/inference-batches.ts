@@ -42,7 +42,7 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
     /** @throws ApplicationFailure Refused, for good; ModelUnavailable, for now */
     runBatchChunk: ({ batchId, chunk }: { batchId: string; chunk: number }): Promise<void> =>
       withHeartbeat(async () => {
-        const batch = await inferenceBatches.get(batchId)
+        const batch = await existing(batchId)
         const start = chunk * batch.request.chunkSize
         if (batch.state !== 'running' || (await inferenceBatches.isChunkFinal({ batchId, start }))) return
         const items = await readItems(batch, chunk)
@@ -53,7 +53,7 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
 
     finishBatch: ({ batchId }: { batchId: string }): Promise<void> =>
       withHeartbeat(async () => {
-        const batch = await inferenceBatches.get(batchId)
+        const batch = await existing(batchId)
         if (batch.state === 'running') {
           const isLarge = (await inferenceBatches.resultsSizeBytes(batchId)) > mostResultBytes
           const resultKey = isLarge ? await storeResult(batch) : null
@@ -65,8 +65,17 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
 
     async failBatch({ batchId, message }: { batchId: string; message: string }): Promise<void> {
       await database.transaction((tx) => tx.inferenceBatches.fail(batchId, message))
-      await storage.remove([(await inferenceBatches.get(batchId)).promptsKey])
+      await storage.remove([(await existing(batchId)).promptsKey])
     },
+  }
+
+  /** Its account may have been deleted meanwhile: then there is nothing to wait for. */
+  async function existing(batchId: string): Promise<InferenceBatch> {
+    return inferenceBatches.get(batchId).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.code === 'not_found')
+        throw ApplicationFailure.nonRetryable(error.message, 'Refused')
+      throw error
+    })
   }
 
   async function readItems({ promptsKey, request }: InferenceBatch, chunk: number): Promise<string[]> {

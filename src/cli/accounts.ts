@@ -25,7 +25,7 @@ export const accounts = serviceCommand({
   },
   takes: { least: 1, most: 2 },
   isAdmin: true,
-  async run({ client, positionals: [verb, id], values: { name, limit, after, yes }, print }) {
+  async run({ client, positionals: [verb = '', id], values: { name, limit, after, yes }, print }) {
     switch (verb) {
       case 'create': {
         if (name === undefined) throw new UsageError('--name is missing.')
@@ -35,7 +35,7 @@ export const accounts = serviceCommand({
       }
       case 'list': {
         const query = new URLSearchParams({ limit, ...(after !== undefined && { after }) })
-        const answer = await client.get<{ accounts: Account[] }>(`${path}?${query}`)
+        const answer = await client.get<{ accounts: Account[] }>(`${path}?${query.toString()}`)
         print(answer, () => rows(answer.accounts))
         return 0
       }
@@ -47,7 +47,7 @@ export const accounts = serviceCommand({
         return 0
       }
       default:
-        throw new UsageError(`accounts takes create, list or delete, not "${verb ?? ''}".`)
+        throw new UsageError(`accounts takes create, list or delete, not "${verb}".`)
     }
   },
 })

@@ -41,7 +41,7 @@ export const keys = serviceCommand({
   },
   takes: { least: 1, most: 2 },
   isAdmin: true,
-  async run({ client, positionals: [verb, id], values, print }) {
+  async run({ client, positionals: [verb = '', id], values, print }) {
     switch (verb) {
       case 'create': {
         const made = await client.post<Made>(path, newKey(values))
@@ -55,7 +55,7 @@ export const keys = serviceCommand({
           ...(account !== undefined && { account_id: account }),
           ...(after !== undefined && { after }),
         })
-        const answer = await client.get<{ keys: Key[] }>(`${path}?${query}`)
+        const answer = await client.get<{ keys: Key[] }>(`${path}?${query.toString()}`)
         print(answer, () => rows(answer.keys))
         return 0
       }
@@ -71,7 +71,7 @@ export const keys = serviceCommand({
         return 0
       }
       default:
-        throw new UsageError(`keys takes create, list, revoke or rotate, not "${verb ?? ''}".`)
+        throw new UsageError(`keys takes create, list, revoke or rotate, not "${verb}".`)
     }
   },
 })

@@ -40,6 +40,9 @@ export const createAccountDataRepository = (db: Connection) => ({
     await db.model.deleteMany({ where })
     await db.datasetVersion.deleteMany({ where })
     await db.storedRow.deleteMany({ where })
+    await db.$executeRaw`
+      delete from outbox_messages where kind = 'start-batch'
+        and (payload->>'batchId')::uuid in (select id from inference_batches where account_id = ${accountId}::uuid)`
     await db.inferenceBatch.deleteMany({ where })
     await db.idempotencyKey.deleteMany({ where })
     const keys = await db.apiKey.findMany({ where, select: { id: true } })

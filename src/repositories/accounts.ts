@@ -32,12 +32,9 @@ export const createAccountRepository = (db: Connection) => ({
 
   /** Whether this many jobs are open. */
   async hasOpenJobs(accountId: string, count: number): Promise<boolean> {
-    const open = await db.trainingJob.findMany({
-      where: { accountId, status: { in: openStatuses } },
-      select: { id: true },
-      skip: count - 1,
-      take: 1,
-    })
+    const open = await db.$queryRaw<unknown[]>`
+      select 1 from training_jobs where account_id = ${accountId}::uuid and status = any(${openStatuses})
+      limit 1 offset ${count - 1}`
     return open.length > 0
   },
 

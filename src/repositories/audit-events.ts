@@ -12,8 +12,10 @@ export type AuditEvent = {
 }
 
 export const createAuditEventRepository = (db: Connection) => ({
-  async add(event: Omit<AuditEvent, 'id' | 'at'>) {
-    await db.auditEvent.create({ data: event })
+  async add({ accountId, apiKeyId, action, target, requestId, address }: Omit<AuditEvent, 'id' | 'at'>) {
+    await db.$executeRaw`
+      insert into audit_events (account_id, api_key_id, action, target, request_id, address)
+      values (${accountId}::uuid, ${apiKeyId}, ${action}, ${target}, ${requestId}, ${address})`
   },
 
   /** Newest first, before the event with the id `before`. */

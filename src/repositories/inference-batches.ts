@@ -1,5 +1,6 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
 import type { BatchKind, BatchRequest, BatchState, ChunkResults, InferenceBatch } from '../domain/inference-batch.ts'
+import { ServiceError } from '../domain/service-error.ts'
 import type { Connection } from './database.ts'
 
 export const createInferenceBatchRepository = (db: Connection) => ({
@@ -14,8 +15,11 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     return row && plain(row)
   },
 
+  /** Of any account; for the worker. @throws ServiceError not_found once its account is deleted */
   async get(id: string): Promise<InferenceBatch> {
-    return plain(await db.inferenceBatch.findUniqueOrThrow({ where: { id } }))
+    const row = await db.inferenceBatch.findUnique({ where: { id } })
+    if (!row) throw new ServiceError('not_found', `There is no batch ${id}.`)
+    return plain(row)
   },
 
   /** In a transaction. Older or repeated results change nothing, nor do those of a batch that has ended. */

@@ -37,7 +37,7 @@ const requireRouteScope = (key: ApiKeyRecord, { route }: Call) => route.scope &&
 const isRefusal = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'invalid_token'
 
 /** An IPv6 host has 2^64 addresses to choose from, so it is known by its network. */
-export function networkOf(address: string): string {
+function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined) return mapped
   if (!isIPv6(address)) return address

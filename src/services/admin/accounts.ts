@@ -4,7 +4,7 @@ import type { Account } from '../../repositories/accounts.ts'
 import { recordAudit } from '../audit.ts'
 import type { AdminCtx } from '../context.ts'
 
-export const accountNotFound = (id: string) => new ServiceError('not_found', `There is no account ${id}.`)
+const accountNotFound = (id: string) => new ServiceError('not_found', `There is no account ${id}.`)
 
 /** @throws ServiceError invalid_token */
 export function requireOperator({ accountId }: AdminCtx) {

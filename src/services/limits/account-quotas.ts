@@ -5,12 +5,16 @@ import type { Ctx } from '../context.ts'
 /** Jobs end by themselves, data is deleted by its owner; neither happens in a second. */
 const retryAfterSeconds = 60
 const bytesPerGigabyte = 1e9
+/** More than all api processes together have transactions open. */
+const acceptedAtOnce = 200
 
 /**
- * Within the transaction that opens one more. Requests of one account take turns here, so that the limit is exact.
+ * Within the transaction that opens one more. Near the limit the requests of an account take turns, so that it is exact.
  * @throws ServiceError quota_exceeded
  */
 export async function requireRoomForJob({ deps: { settings }, accountId }: Ctx, tx: Repositories) {
+  const near = settings.maxOpenJobs - acceptedAtOnce
+  if (near > 0 && !(await tx.accounts.hasOpenJobs(accountId, near))) return
   await tx.accounts.hold(accountId)
   if (!(await tx.accounts.hasOpenJobs(accountId, settings.maxOpenJobs))) return
   const detail = `This account has ${settings.maxOpenJobs} open training jobs, which is as many as it may have.`
