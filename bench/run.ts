@@ -8,6 +8,10 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'POST /v1/train against a Postgres commit and an empty Express route',
     command: [process.execPath, 'bench/submit.ts'],
   },
+  ingest: {
+    says: 'a gigabyte by POST /v1/local-data against JSON.parse per line, its memory, and the check of a million rows',
+    command: [process.execPath, 'bench/ingest.ts'],
+  },
   'job-tax': {
     says: 'accepted → COMPLETED against the trainer run by hand',
     command: [process.execPath, 'bench/job-tax.ts'],

@@ -18,8 +18,8 @@ meaning[comma] = separates
 meaning[newline] = endsLine
 meaning[quote] = quotes
 
-/** The text of one element with the line it begins at; surrounded by whatever white space there was. */
-export type ElementBytes = { line: number; bytes: Buffer }
+/** The text of one element, surrounded by whatever white space there was, and the line it begins at. */
+export type ElementBytes = { line: number; bytes: Buffer; hasLineEnds: boolean }
 
 export type ArrayScanner = ReturnType<typeof createArrayScanner>
 
@@ -38,7 +38,7 @@ export function createArrayScanner(firstLine = 1) {
     const bytes = waiting.length === 0 ? last : Buffer.concat([...waiting, last])
     waiting = []
     waitingBytes = 0
-    const found = { line: elementLine, bytes }
+    const found = { line: elementLine, bytes, hasLineEnds: line > elementLine }
     elementLine = line
     return found
   }
@@ -93,14 +93,33 @@ export function createArrayScanner(firstLine = 1) {
   }
 }
 
-/** Where the string ends that `at` is inside of; -1 when not in this chunk. */
+/** Short strings are looked through here: calling out costs more than they do. */
+const lookedThroughBytes = 24
+
+/** Where the string ends that `start` is inside of; -1 when not in this chunk. */
 function stringEnd(chunk: Buffer, start: number, wasEscaped: boolean): { at: number; escaped: boolean } {
   let escaped = wasEscaped
-  for (let at = start; at < chunk.length; at++) {
+  let at = start
+  for (const end = Math.min(chunk.length, start + lookedThroughBytes); at < end; at++) {
     const byte = chunk[at]
     if (escaped) escaped = false
     else if (byte === backslash) escaped = true
     else if (byte === quote) return { at, escaped: false }
+  }
+  while (at < chunk.length) {
+    if (escaped) {
+      escaped = false
+      at++
+      continue
+    }
+    const end = chunk.indexOf(quote, at)
+    const to = end === -1 ? chunk.length : end
+    // Whether the quote counts depends on the number of backslashes right before it.
+    let from = to
+    while (from > at && chunk[from - 1] === backslash) from--
+    escaped = (to - from) % 2 === 1
+    if (end !== -1 && !escaped) return { at: end, escaped: false }
+    at = to
   }
   return { at: -1, escaped }
 }

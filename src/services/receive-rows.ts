@@ -23,8 +23,11 @@ type Received = {
   rest: Buffer
   /** Null when the field is absent or null, or has no rows. */
   rows: ReceivedRows | null
+  /** Of the body; empty unless asked for. */
   sha256: Uint8Array
 }
+
+const nothing = new Uint8Array()
 
 /** Receives rows for `use`, and removes them again unless it keeps them. */
 export async function withRows<T>(
@@ -50,18 +53,21 @@ async function receiveRows({
   ctx,
   body,
   options,
+  isHashed,
   signal,
 }: {
   ctx: Ctx
   body: AsyncIterable<Buffer>
   options: RowsOptions
+  /** Only who compares bodies needs it: it takes its time. */
+  isHashed: boolean
   signal: AbortSignal
 }): Promise<Received> {
-  const hash = createHash('sha256')
+  const hash = isHashed ? createHash('sha256') : null
   const rowBody = createRowBody(options)
   const lines = readLines(body, rowBody, { hash, limitBytes: options.limitBytes })
   const first = await lines.next()
-  if (first.done) return { rest: rowBody.end(), rows: null, sha256: hash.digest() }
+  if (first.done) return { rest: rowBody.end(), rows: null, sha256: hash?.digest() ?? nothing }
 
   await requireRoomForData(ctx)
   const versionId = randomUUID()
@@ -73,7 +79,7 @@ async function receiveRows({
   try {
     const sizeBytes = await ctx.deps.storage.writeStream(key, startingWith(first.value, lines), signal)
     const rest = rowBody.end()
-    return { rest, rows: { ...rows, rowCount: rowBody.rowCount(), sizeBytes }, sha256: hash.digest() }
+    return { rest, rows: { ...rows, rowCount: rowBody.rowCount(), sizeBytes }, sha256: hash?.digest() ?? nothing }
   } catch (error) {
     await discardRows(ctx, rows)
     throw error
@@ -112,7 +118,7 @@ async function discardRows(ctx: Ctx, { versionId, key }: ReceivedRows) {
 async function* readLines(
   body: AsyncIterable<Buffer>,
   rowBody: ReturnType<typeof createRowBody>,
-  { hash, limitBytes }: { hash: ReturnType<typeof createHash>; limitBytes: number },
+  { hash, limitBytes }: { hash: ReturnType<typeof createHash> | null; limitBytes: number },
 ): AsyncGenerator<Buffer> {
   let sizeBytes = 0
   try {
@@ -123,9 +129,9 @@ async function* readLines(
           'payload_too_large',
           `The body is larger than the ${limitBytes / 1024 / 1024} MB that this route takes.`,
         )
-      hash.update(chunk)
+      hash?.update(chunk)
       const lines = rowBody.push(chunk)
-      if (lines !== '') yield Buffer.from(lines)
+      if (lines.length > 0) yield lines
     }
   } catch (error) {
     if (error instanceof ServiceError) throw error

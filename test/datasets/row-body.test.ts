@@ -8,7 +8,8 @@ function take(body: string | Buffer, pieceBytes: number, restLimitBytes = 1 << 2
   const bytes = Buffer.from(body)
   const rowBody = createRowBody({ field: 'data', restLimitBytes })
   let lines = ''
-  for (let at = 0; at < bytes.length; at += pieceBytes) lines += rowBody.push(bytes.subarray(at, at + pieceBytes))
+  for (let at = 0; at < bytes.length; at += pieceBytes)
+    lines += rowBody.push(bytes.subarray(at, at + pieceBytes)).toString()
   return { lines, rest: rowBody.end().toString(), rowCount: rowBody.rowCount(), hasRows: rowBody.hasRows() }
 }
 

@@ -115,7 +115,9 @@ async function callRoute(route: Route, { authenticators }: EdgeOptions, request:
     })
   }
   if (route.rows) {
-    const input = { ctx: caller as Ctx, body: openBody(request, route.rows.limitBytes), options: route.rows }
+    const isHashed = request.get('idempotency-key') !== undefined
+    const body = openBody(request, route.rows.limitBytes)
+    const input = { ctx: caller as Ctx, body, options: route.rows, isHashed }
     return withRows({ ...input, signal: gone(response) }, ({ rest, rows, sha256 }) =>
       handle(parseBody(route, rest), idempotencyOf(route, request, sha256), rows),
     )
