@@ -3,6 +3,7 @@ import {
   ActivityFailure,
   ApplicationFailure,
   CancellationScope,
+  CancelledFailure,
   isCancellation,
   proxyActivities,
   setCurrentDetails,
@@ -31,9 +32,11 @@ export async function inferenceBatch({ batchId, chunkCount }: InferenceBatchInpu
     await CancellationScope.cancellable(() => runChunks(batchId, chunkCount))
     await finishBatch({ batchId })
   } catch (error) {
-    const message = isCancellation(error) ? 'The batch was cancelled by an operator.' : messageOf(error)
+    const wasCancelled = isCancellation(error)
+    const message = wasCancelled ? 'The batch was cancelled by an operator.' : messageOf(error)
     await CancellationScope.nonCancellable(() => failBatch({ batchId, message }))
-    throw error instanceof ActivityFailure ? ApplicationFailure.nonRetryable(message, 'BatchFailed') : error
+    // Closes as Canceled or as Failed, so that the Temporal UI reads right.
+    throw wasCancelled ? new CancelledFailure(message) : ApplicationFailure.nonRetryable(message, 'BatchFailed')
   }
 }
 

@@ -1,32 +1,20 @@
 // Records the histories that replay.test.ts replays, from a running stack:
 //   ANNEAL_TEST_HOME=DIR node test/replay/record.ts
 // Add to them when a workflow gains a path; keep the old ones: they stand for the jobs that run while a deploy happens.
-import { Client, Connection } from '@temporalio/client'
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
 import { pidOf } from '../support/processes.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
-import { connection, eventually, openAccount } from '../support/stack.ts'
+import { openAccount } from '../support/stack.ts'
+import { client, saveHistory } from './save-history.ts'
 
-const folder = join(import.meta.dirname, 'histories')
-mkdirSync(folder, { recursive: true })
-const temporal = await Connection.connect({ address: connection().temporalAddress })
-const client = new Client({ connection: temporal })
 const api = await openAccount()
 const train = () => api.train({ data: sampleRows, finetune_args: shortRun })
 const trained = (id: number, step: number) => api.until(id, ({ history }) => history.includes(`"step":${step}`))
 const killTrainer = (id: number, attempt: number) =>
   process.kill(pidOf(`ft-${id}-a${attempt}`) ?? assert.fail('it has no trainer'), 'SIGKILL')
 
-async function record(name: string, id: number) {
-  const handle = client.workflow.getHandle(`fine-tune-${id}`)
-  await eventually(async () => (await handle.describe()).status.name !== 'RUNNING')
-  const history = await handle.fetchHistory()
-  writeFileSync(join(folder, `${name}.json`), `${historyToJSON(history)}\n`)
-  console.log(`${name}: ${history.events?.length} events`)
-}
+const record = (name: string, id: number) => saveHistory(name, fineTuneWorkflowId(id))
 
 const completed = await train()
 await api.untilStatus(completed, 'COMPLETED')
@@ -59,4 +47,4 @@ const broken = await api.train({ upload_file_path: await api.upload('broken', 'n
 await api.until(broken, ({ status }) => status === 'FAILED')
 await record('data-error', broken)
 
-await temporal.close()
+await import('./record-batches.ts')
