@@ -73,12 +73,27 @@ export const createStoredRowRepository = (db: Connection) => ({
     return found
   },
 
-  /** The oldest rows without an embedding that no other worker holds. */
+  /**
+   * The oldest rows without an embedding that no other worker holds, of one account: any that has some, so that a large set
+   * does not keep the other accounts waiting.
+   */
   claimWaiting: (limit: number): Promise<{ id: string; text: string }[]> => db.$queryRaw`
-    update stored_rows set claimed_until = now() + make_interval(secs => ${claimSeconds})
-    where id in (
-      select id from stored_rows where embedding is null and claimed_until <= now()
+    with recursive waiting(account_id) as (
+      (select account_id from stored_rows where embedding is null and claimed_until <= now() order by account_id limit 1)
+      union all
+      select (
+        select next.account_id from stored_rows next
+        where next.embedding is null and next.claimed_until <= now() and next.account_id > waiting.account_id
+        order by next.account_id limit 1)
+      from waiting where waiting.account_id is not null),
+    chosen as materialized (
+      select account_id from waiting where account_id is not null order by random() limit 1),
+    claimed as materialized (
+      select id from stored_rows
+      where embedding is null and claimed_until <= now() and account_id = (select account_id from chosen)
       order by created_at limit ${limit} for update skip locked)
+    update stored_rows set claimed_until = now() + make_interval(secs => ${claimSeconds})
+    where id in (select id from claimed)
     returning id::text, text`,
 
   /** Rows that were deleted meanwhile stay deleted. */

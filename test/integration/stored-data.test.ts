@@ -153,6 +153,28 @@ suite('stored data', () => {
     assert.equal(new Set(ours).size, ours.length)
     assert.deepEqual(await deleted(id), { deleted: 2000 })
   })
+
+  test('a large set does not keep the rows of another account waiting', async () => {
+    const database = connectDatabase(connection().databaseUrl, { poolSize: 1 })
+    const other = await openAccount()
+    const [large, small] = [randomUUID(), randomUUID()]
+    await store({ id: large, data: Array.from({ length: 3000 }, (_, index) => row(`${large} ${index}`)) })
+    await other.post('/v1/svc/data', { id: small, data: row(small) })
+    let claims = 0
+    const seen = async () => {
+      claims++
+      const rows = await database.storedRows.claimWaiting(10)
+      const { rows: left } = await client.query(
+        'select 1 from stored_rows where collection = $1 and embedding is null',
+        [small],
+      )
+      return left.length === 0 || rows.some(({ text }) => text === small)
+    }
+    await eventually(seen)
+    await database.close()
+    assert.ok(claims < 100)
+    await deleted(large)
+  })
 })
 
 const catalogue = parseCatalogue({

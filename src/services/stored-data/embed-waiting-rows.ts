@@ -6,7 +6,8 @@ import type { Log } from '../../log.ts'
 import type { Database } from '../../repositories/database.ts'
 import type { Notifications } from '../../repositories/notifications.ts'
 
-const batchSize = 64
+/** A query waits for the batch that is being embedded before it. */
+const batchSize = 32
 const sweepMs = 5000
 const pauseAfterErrorMs = 1000
 
