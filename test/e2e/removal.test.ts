@@ -131,6 +131,9 @@ suite('removal', async () => {
   test('a deleted account leaves no row and no object but the audit trail, although a job was running', async () => {
     const running = await train()
     await api.untilStatus(running, 'TRAINING MODEL')
+    const prompts = Array.from({ length: 2000 }, (_, index) => `Fact ${index}:`)
+    await api.post('/v1/batch_completions', { model_name: connection().baseModel, prompt: prompts, max_tokens: 20 })
+    await api.post('/v1/svc/data', { id: 'kept', data: [{ fact: { text: 'two' } }] })
     const { rows: jobs } = await database.query<{ id: number }>('select id from training_jobs where account_id = $1', [
       account.id,
     ])

@@ -53,6 +53,17 @@ suite('limits', async () => {
     assert.notEqual((await edge.call('GET', '/v1/get-upload-base-path', { key })).status, 429)
   })
 
+  test('a key has no more requests running in a process than it may', async () => {
+    const limits = createLimits({ store: connectRateLimits(databaseUrl), settings, log })
+    after(() => limits.close())
+    const [key, other] = [randomUUID(), randomUUID()]
+    const ends = [limits.beginRequest(key), limits.beginRequest(key), limits.beginRequest(key)]
+    assert.throws(() => limits.beginRequest(key), { code: 'rate_limited' })
+    limits.beginRequest(other)()
+    ends[0]?.()
+    limits.beginRequest(key)()
+  })
+
   test('two processes together grant the rate, and each its burst once', async () => {
     const key = `test:${randomUUID()}`
     const rate = { perSecond: 200, burst: 40 }

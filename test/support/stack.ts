@@ -8,11 +8,12 @@ import type { Connection } from '../../src/embedded/connection.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { createContract } from './contract.ts'
 
-const home = process.env['ANNEAL_TEST_HOME'] ?? assert.fail('run the tests with npm test: they need its stack')
+export const homeDir =
+  process.env['ANNEAL_TEST_HOME'] ?? assert.fail('run the tests with npm test: they need its stack')
 
 export const connection = (): Connection =>
-  JSON.parse(readFileSync(join(home, 'connection.json'), 'utf8')) as Connection
-export const runFolder = (name: string) => join(home, 'runs', name)
+  JSON.parse(readFileSync(join(homeDir, 'connection.json'), 'utf8')) as Connection
+export const runFolder = (name: string) => join(homeDir, 'runs', name)
 
 type Step = {
   step: number
