@@ -6,6 +6,7 @@ const newline = 0x0a
 const comma = 0x2c
 
 // What a byte does outside of strings.
+const plain = 0
 const opens = 1
 const closes = 2
 const separates = 3
@@ -25,68 +26,61 @@ export type ArrayScanner = ReturnType<typeof createArrayScanner>
 
 /** Begins right after the opening bracket. */
 export function createArrayScanner(firstLine = 1) {
-  let line = firstLine
-  let elementLine = firstLine
-  let depth = 1
-  let inString = false
-  let escaped = false
+  const state = { line: firstLine, elementLine: firstLine, depth: 1, inString: false, escaped: false }
   let waiting: Buffer[] = []
   let waitingBytes = 0
 
-  function element(chunk: Buffer, from: number, to: number): ElementBytes {
+  function element(chunk: Buffer, from: number, to: number, line: number, elementLine: number): ElementBytes {
     const last = chunk.subarray(from, to)
     const bytes = waiting.length === 0 ? last : Buffer.concat([...waiting, last])
     waiting = []
     waitingBytes = 0
-    const found = { line: elementLine, bytes, hasLineEnds: line > elementLine }
-    elementLine = line
-    return found
+    return { line: elementLine, bytes, hasLineEnds: line > elementLine }
   }
 
   return {
     /** Of the element that is not complete yet. */
     waitingBytes: () => waitingBytes,
-    line: () => line,
+    line: () => state.line,
 
     /** Adds the elements completed in this chunk. @returns the offset behind the closing bracket, or -1 when it is not in it */
     push(chunk: Buffer, start: number, found: ElementBytes[]): number {
+      // Locals: this loop sees every byte outside of strings.
+      let { line, elementLine, depth, inString, escaped } = state
+      const { length } = chunk
       let from = start
-      for (let at = start; at < chunk.length; at++) {
+      let at = start
+      for (; at < length; at++) {
         if (inString) {
           const end = stringEnd(chunk, at, escaped)
-          escaped = end.escaped
-          if (end.at === -1) break
-          at = end.at
+          escaped = end === cutAfterBackslash
+          if (end < 0) break
+          at = end
           inString = false
           continue
         }
-        switch (meaning[chunk[at] ?? 0]) {
-          case quotes:
-            inString = true
-            break
-          case opens:
-            if (depth++ === 1) elementLine = line
-            break
-          case closes:
-            if (--depth > 0) break
-            found.push(element(chunk, from, at))
-            return at + 1
-          case separates:
-            if (depth > 1) break
-            found.push(element(chunk, from, at))
-            from = at + 1
-            break
-          case endsLine:
-            line++
-            break
-          case undefined:
-            break
+        const sign = meaning[chunk[at] as number]
+        if (sign === plain) continue
+        if (sign === quotes) inString = true
+        else if (sign === endsLine) line++
+        else if (sign === opens) {
+          if (depth++ === 1) elementLine = line
+        } else if (sign === closes) {
+          if (--depth > 0) continue
+          found.push(element(chunk, from, at, line, elementLine))
+          state.line = line
+          return at + 1
+        } else if (depth === 1) {
+          found.push(element(chunk, from, at, line, elementLine))
+          elementLine = line
+          from = at + 1
         }
       }
+      Object.assign(state, { line, elementLine, depth, inString, escaped })
       // A copy: the chunk's memory would be held for a few bytes of it.
-      if (from < chunk.length) {
+      if (from < length) {
         waiting.push(Buffer.from(chunk.subarray(from)))
-        waitingBytes += chunk.length - from
+        waitingBytes += length - from
       }
       return -1
     },
@@ -96,15 +90,18 @@ export function createArrayScanner(firstLine = 1) {
 /** Short strings are looked through here: calling out costs more than they do. */
 const lookedThroughBytes = 24
 
-/** Where the string ends that `start` is inside of; -1 when not in this chunk. */
-function stringEnd(chunk: Buffer, start: number, wasEscaped: boolean): { at: number; escaped: boolean } {
+const cut = -1
+const cutAfterBackslash = -2
+
+/** Where the string ends that `start` is inside of, or how the chunk cuts it. */
+function stringEnd(chunk: Buffer, start: number, wasEscaped: boolean): number {
   let escaped = wasEscaped
   let at = start
   for (const end = Math.min(chunk.length, start + lookedThroughBytes); at < end; at++) {
     const byte = chunk[at]
     if (escaped) escaped = false
     else if (byte === backslash) escaped = true
-    else if (byte === quote) return { at, escaped: false }
+    else if (byte === quote) return at
   }
   while (at < chunk.length) {
     if (escaped) {
@@ -118,8 +115,8 @@ function stringEnd(chunk: Buffer, start: number, wasEscaped: boolean): { at: num
     let from = to
     while (from > at && chunk[from - 1] === backslash) from--
     escaped = (to - from) % 2 === 1
-    if (end !== -1 && !escaped) return { at: end, escaped: false }
+    if (end !== -1 && !escaped) return end
     at = to
   }
-  return { at: -1, escaped }
+  return escaped ? cutAfterBackslash : cut
 }
