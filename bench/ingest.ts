@@ -10,6 +10,8 @@ const megabyte = 1e6
 /** As of a set of questions and answers. */
 const rowBytes = 250
 const pieceRows = 256
+/** Of /proc, a second. */
+const clockTicks = 100
 
 const stack = await startStack()
 const { connection } = stack
@@ -50,19 +52,22 @@ async function ingest(sizeBytes: number): Promise<{ seconds: number; datasetId: 
 }
 
 /** The floor: lines of a file, each through `JSON.parse`, and nothing done with them. */
-async function parseLoop(sizeBytes: number): Promise<number> {
+async function parseLoop(sizeBytes: number): Promise<{ seconds: number; cpuSeconds: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'anneal-bench-'))
   const file = join(folder, 'rows.jsonl')
   for (const piece of pieces(sizeBytes)) appendFileSync(file, `${piece.replaceAll(',\n', '\n')}\n`)
   const startedAt = performance.now()
+  const cpuBefore = process.cpuUsage()
   let rest = ''
   for await (const chunk of createReadStream(file, { encoding: 'utf8' }) as AsyncIterable<string>) {
     const lines = (rest + chunk).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) JSON.parse(line)
   }
+  const seconds = (performance.now() - startedAt) / 1000
+  const { user, system } = process.cpuUsage(cpuBefore)
   rmSync(folder, { recursive: true })
-  return (performance.now() - startedAt) / 1000
+  return { seconds, cpuSeconds: (user + system) / 1e6 }
 }
 
 const status = (name: string) =>
@@ -72,6 +77,17 @@ const status = (name: string) =>
     )?.[1],
   ) / 1024
 
+/** Spent by the api so far, in user and system mode. The machine also runs the client and the object store. */
+function cpuSeconds(): number {
+  const stat = readFileSync(`/proc/${connection.processes.api}/stat`, 'utf8')
+  const [user = 0, system = 0] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13)
+    .map(Number)
+  return (user + system) / clockTicks
+}
+
 /** Linux counts the peak anew. */
 const forgetPeak = () => writeFileSync(`/proc/${connection.processes.api}/clear_refs`, '5')
 
@@ -80,7 +96,9 @@ await ingest(megabyte)
 const idleMegabytes = status('VmRSS')
 for (const sizeMegabytes of [10, 1000]) {
   forgetPeak()
+  const cpuBefore = cpuSeconds()
   const { seconds } = await ingest(sizeMegabytes * megabyte)
+  const perCpu = sizeMegabytes / (cpuSeconds() - cpuBefore)
   const peak = status('VmHWM')
   peaks.push(peak)
   const speed = sizeMegabytes / seconds
@@ -88,10 +106,11 @@ for (const sizeMegabytes of [10, 1000]) {
     `ingest ${sizeMegabytes} MB: ${speed.toFixed(0)} MB/s, peak ${peak.toFixed(0)} MB, ${(peak - idleMegabytes).toFixed(0)} MB over idle`,
   )
   if (sizeMegabytes < 1000) continue
-  const parseSpeed = 200 / (await parseLoop(200 * megabyte))
-  console.log(
-    `JSON.parse per line of a file: ${parseSpeed.toFixed(0)} MB/s; ingest / JSON.parse: ${(speed / parseSpeed).toFixed(2)}`,
-  )
+  const floor = await parseLoop(200 * megabyte)
+  const [wall, cpu] = [200 / floor.seconds, 200 / floor.cpuSeconds]
+  console.log(`JSON.parse per line of a file: ${wall.toFixed(0)} MB/s, ${cpu.toFixed(0)} MB a CPU second`)
+  console.log(`ingest: ${perCpu.toFixed(0)} MB a CPU second of the api`)
+  console.log(`ratio by the clock: ${(speed / wall).toFixed(2)}; by CPU time: ${(perCpu / cpu).toFixed(2)}`)
 }
 console.log(`peak of 1000 MB / peak of 10 MB: ${((peaks[1] ?? Number.NaN) / (peaks[0] ?? Number.NaN)).toFixed(2)}`)
 
