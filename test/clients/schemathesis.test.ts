@@ -36,7 +36,7 @@ suite('schemathesis', async () => {
     const known = { job_id: jobId, name: tunedModel, id, model_name: connection().baseModel }
     writeFileSync(document, JSON.stringify(withKnown(await api.get('/openapi.json'), known)))
     const options = ['--url', connection().apiUrl, '-H', `Authorization: Bearer ${api.apiKey}`, '--no-color']
-    const bounds = ['--seed', '20261121', '--max-examples', '10', '--phases', 'coverage,fuzzing']
+    const bounds = ['--seed', '20261121', '--max-examples', '5', '--phases', 'coverage,fuzzing']
     const env = await clientEnv(join(root, 'test/clients/requirements-schemathesis.txt'))
     const { exitCode, output } = await run(join(env, 'bin/schemathesis'), [
       ...['run', document, ...options, ...bounds, '--checks', checks.join(',')],
