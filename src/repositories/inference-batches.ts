@@ -31,7 +31,8 @@ export const createInferenceBatchRepository = (db: Connection) => ({
       insert into inference_batch_chunks as old (batch_id, start, results)
       values (${batchId}::uuid, ${start}, ${JSON.stringify(results)}::jsonb)
       on conflict (batch_id, start) do update set results = excluded.results
-      where not (old.results->>'isFinal')::boolean and (old.results->>'step')::int < (excluded.results->>'step')::int`
+      where not (old.results->>'isFinal')::boolean
+        and ((excluded.results->>'isFinal')::boolean or (old.results->>'step')::int < (excluded.results->>'step')::int)`
     if (changed > 0 && results.isFinal)
       await db.inferenceBatch.update({ where: { id: batchId }, data: { doneCount: { increment: itemCount } } })
   },

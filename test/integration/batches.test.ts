@@ -1,0 +1,74 @@
+// Against the real database: a chunk counts once, whoever writes it and how often.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, suite, test } from 'node:test'
+import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
+import type { ChunkResults } from '../../src/domain/inference-batch.ts'
+import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { connection } from '../support/stack.ts'
+
+suite('chunks of a batch', () => {
+  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
+  after(() => database.close())
+
+  /** Rolled back: nothing stays. */
+  async function sandbox(work: (tx: Repositories, batchId: string) => Promise<void>) {
+    const done = new Error('rolled back')
+    const prepared = database.transaction(async (tx) => {
+      const key = parseApiKey(makeApiKey())
+      assert.ok(key)
+      await tx.accounts.ensureWithApiKey({ name: 'batches', keyId: key.id, secretHash: key.secretHash })
+      const { accountId } = (await tx.accounts.findLiveApiKey(key.id)) ?? assert.fail('no account')
+      const id = randomUUID()
+      const request = { chunkSize: 2, chunks: [], input: null }
+      const batch = { id, accountId, kind: 'streaming', modelName: 'm', request, promptsKey: id, itemCount: 4 } as const
+      await tx.inferenceBatches.create(batch)
+      await work(tx, id)
+      throw done
+    })
+    await assert.rejects(prepared, done)
+  }
+
+  const results = (values: string, step: number, isFinal: boolean): ChunkResults => ({
+    values,
+    finishReasons: '"stop"',
+    step,
+    isFinal,
+  })
+
+  test('grow, and never shrink; what is final stays', () =>
+    sandbox(async (tx, batchId) => {
+      const save = (text: string, step: number, isFinal = false) =>
+        tx.inferenceBatches.saveChunk({ batchId, start: 0, itemCount: 2 }, results(text, step, isFinal))
+      const shown = async () => (await tx.inferenceBatches.listChunks(batchId)).map(({ results }) => results.values)
+      await save('a', 0)
+      await save('ab', 1)
+      await save('a', 0)
+      assert.deepEqual(await shown(), ['ab'])
+      // A second try may come to the end in fewer steps.
+      await save('abc', 0, true)
+      await save('other', 9, true)
+      assert.deepEqual(await shown(), ['abc'])
+      assert.ok(await tx.inferenceBatches.isChunkFinal({ batchId, start: 0 }))
+    }))
+
+  test('keep NUL, numbers and the order of fields as they were written', () =>
+    sandbox(async (tx, batchId) => {
+      const text = String.raw`{"b":1.0,"a":"\u0000 \" é"}`
+      await tx.inferenceBatches.saveChunk({ batchId, start: 2, itemCount: 2 }, results(text, 0, true))
+      assert.equal((await tx.inferenceBatches.findChunk({ batchId, start: 2 }))?.values, text)
+    }))
+
+  test('of a batch that has ended are refused, and it ends once', () =>
+    sandbox(async (tx, batchId) => {
+      const chunk = { batchId, start: 0, itemCount: 2 }
+      await tx.inferenceBatches.saveChunk(chunk, results('a', 0, true))
+      assert.equal(await tx.inferenceBatches.finish(batchId, 'key'), true)
+      assert.equal(await tx.inferenceBatches.finish(batchId, 'other'), false)
+      await tx.inferenceBatches.fail(batchId, 'too late')
+      await tx.inferenceBatches.saveChunk(chunk, results('b', 1, true))
+      const { state, resultKey, message } = await tx.inferenceBatches.get(batchId)
+      assert.deepEqual({ state, resultKey, message }, { state: 'done', resultKey: 'key', message: null })
+      assert.deepEqual(await tx.inferenceBatches.listChunks(batchId), [])
+    }))
+})
