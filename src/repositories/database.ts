@@ -21,13 +21,13 @@ import { createTrainingStepRepository } from './training-steps.ts'
 export type Connection = Prisma.TransactionClient
 
 const createRepositories = (db: Connection) => ({
-  accounts: createAccountRepository(db),
   accountData: createAccountDataRepository(db),
-  artifacts: createArtifactRepository(db),
+  accounts: createAccountRepository(db),
   apiKeys: createApiKeyRepository(db),
+  artifacts: createArtifactRepository(db),
   attempts: createAttemptRepository(db),
-  datasets: createDatasetRepository(db),
   auditEvents: createAuditEventRepository(db),
+  datasets: createDatasetRepository(db),
   idempotencyKeys: createIdempotencyRepository(db),
   inferenceBatches: createInferenceBatchRepository(db),
   jobEvents: createJobEventRepository(db),

@@ -26,7 +26,10 @@ export function createKeyCaller(
         await deps.limits.countFailedAuthentication(networkOf(origin.address))
       throw error
     }
-    response.once('close', deps.limits.beginRequest(key.id))
+    const end = deps.limits.beginRequest(key.id)
+    // Who left while the key was looked up has closed already.
+    if (response.closed) end()
+    else response.once('close', end)
     requireMore(key, call)
     return { deps, accountId: key.accountId, apiKeyId: key.id, origin }
   }
