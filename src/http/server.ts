@@ -13,8 +13,8 @@ export async function listen(app: RequestListener, { host, port }: { host: strin
     // Longer than the usual 60 s of a proxy in front: it, not we, should be the one to close an idle connection.
     keepAliveTimeout: 65_000,
     headersTimeout: 66_000,
-    // For whole bodies of 64 MB over slow lines.
-    requestTimeout: 300_000,
+    // For whole bodies of a gigabyte over slow lines.
+    requestTimeout: 3_600_000,
     // Node itself would answer with an empty body.
     requireHostHeader: false,
   })

@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { createRowBody } from '../datasets/row-body.ts'
 import { invalidInput, ServiceError } from '../domain/service-error.ts'
 import { storageKeys } from '../domain/storage-keys.ts'
-import { isUniqueViolation } from '../repositories/database.ts'
+import { isUniqueViolation, type Repositories } from '../repositories/database.ts'
 import type { DatasetVersion } from '../repositories/datasets.ts'
 import type { Ctx } from './context.ts'
 import { requireRoomForData } from './limits/account-quotas.ts'
@@ -86,18 +86,21 @@ async function receiveRows({
   }
 }
 
-/** Makes the rows the newest version of a data set; of one of its own when no id is given. */
-export async function keepRows(
+/** Makes the rows the newest version of a data set, of one of its own when no id is given; `finish` commits with it. */
+export async function keepRows<T>(
   ctx: Ctx,
   rows: ReceivedRows,
   { datasetId, isPublic }: { datasetId: string | undefined; isPublic: boolean },
-): Promise<DatasetVersion> {
+  finish: (tx: Repositories, version: DatasetVersion) => Promise<T>,
+): Promise<T> {
   const { versionId, sizeBytes } = rows
   for (;;) {
     try {
-      const version = await ctx.deps.database.datasets.keep(versionId, { datasetId, isPublic, sizeBytes })
+      const kept = await ctx.deps.database.transaction(async (tx) =>
+        finish(tx, await tx.datasets.keep(versionId, { datasetId, isPublic, sizeBytes })),
+      )
       rows.isKept = true
-      return version
+      return kept
     } catch (error) {
       // Another request opened the same version of the data set at once.
       if (!isUniqueViolation(error)) throw error

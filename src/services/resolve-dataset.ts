@@ -88,7 +88,7 @@ async function exportStored(
     uploadKey: key,
   })
   const sizeBytes = await exportRows(ctx.deps, { place, more: rows ? await storage.read(rows.key) : null, key })
-  return keepRows(ctx, { versionId: id, key, rowCount: 0, sizeBytes, isKept: false }, options)
+  return keepRows(ctx, { versionId: id, key, rowCount: 0, sizeBytes, isKept: false }, options, alone)
 }
 
 async function findNamed(ctx: Ctx, { uploadFilePath, datasetId }: DatasetReference): Promise<DatasetVersion | null> {
@@ -121,11 +121,19 @@ async function findByLocation(ctx: Ctx, location: string): Promise<DatasetVersio
   return version?.uploadKey === key ? version : null
 }
 
+/** The job follows in a transaction of its own: a data set without one does no harm. */
+const alone = (_tx: unknown, version: DatasetVersion) => Promise.resolve(version)
+
 async function keepInline(ctx: Ctx, { datasetId, isPublic }: DatasetReference, rows: ReceivedRows) {
-  const version = await keepRows(ctx, rows, {
-    datasetId: datasetId === undefined ? undefined : parseDatasetId(datasetId),
-    isPublic: isPublic ?? false,
-  })
+  const version = await keepRows(
+    ctx,
+    rows,
+    {
+      datasetId: datasetId === undefined ? undefined : parseDatasetId(datasetId),
+      isPublic: isPublic ?? false,
+    },
+    alone,
+  )
   return { version, dataKey: version.uploadKey }
 }
 

@@ -20,12 +20,10 @@ export async function storeDataset({
 }): Promise<{ datasetId: string; location: string }> {
   const id = datasetId === undefined ? undefined : parseDatasetId(datasetId)
   if (!rows) throw invalidInput('data', 'data must hold at least one row.')
-  return once<{ datasetId: string; location: string }>(ctx, idempotency, async (answer) => {
-    const version = await keepRows(ctx, rows, { datasetId: id, isPublic })
-    await recordAudit(ctx.deps.database, ctx, 'data.upload', version.datasetId)
-    return answer(ctx.deps.database, {
-      datasetId: version.datasetId,
-      location: ctx.deps.storage.urlPrefix + version.uploadKey,
-    })
-  })
+  return once<{ datasetId: string; location: string }>(ctx, idempotency, (answer) =>
+    keepRows(ctx, rows, { datasetId: id, isPublic }, async (tx, version) => {
+      await recordAudit(tx, ctx, 'data.upload', version.datasetId)
+      return answer(tx, { datasetId: version.datasetId, location: ctx.deps.storage.urlPrefix + version.uploadKey })
+    }),
+  )
 }

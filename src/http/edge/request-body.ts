@@ -7,6 +7,8 @@ const mebibyte = 1024 * 1024
 /** What an ordinary client may still be sending when we already know the answer. */
 const drainLimitBytes = 64 * mebibyte
 const drainTimeoutMs = 30_000
+/** Of a body that is read as it arrives: the object store may be slow for a while, a client may not be gone. */
+const silenceLimitMs = 5 * 60_000
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 const nothing = Buffer.alloc(0)
@@ -26,6 +28,7 @@ export function openBody(request: IncomingMessage, limitBytes: number): AsyncIte
   const declaredBytes = Number(request.headers['content-length'] ?? 0)
   if (declaredBytes > 0 || request.headers['transfer-encoding'] !== undefined) requireJson(request)
   if (declaredBytes > limitBytes) throw tooLarge(limitBytes)
+  request.setTimeout(silenceLimitMs, () => request.destroy())
   return request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
 }
 
