@@ -86,9 +86,7 @@ suite('accounts and keys', async () => {
     const all = async (status: number) => (await statuses()).every((answer) => answer.status === status)
     assert.ok(await all(200))
     await operator.post(`/keys/${id}/revoke`)
-    const revokedAt = performance.now()
-    while (!(await all(401))) await sleep(20)
-    assert.ok(performance.now() - revokedAt < 1000)
+    await sleep(1000)
     assert.ok(await all(401))
   })
 
