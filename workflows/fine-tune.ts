@@ -54,8 +54,7 @@ export async function fineTune({ jobId, generation }: FineTuneInput): Promise<Fi
   try {
     ending = await work.run(() => train(run))
   } catch (error) {
-    // An activity that fails while it is being cancelled is not tried again, and its failure is all that comes back.
-    const wasCancelled = work.consideredCancelled || isCancellation(error) || error instanceof MoveRefused
+    const wasCancelled = isCancellation(error) || error instanceof MoveRefused
     ending = await CancellationScope.nonCancellable(() => (wasCancelled ? cancel(run) : giveUp(run, error)))
   }
   run.view.show({ status: ending.status, attempt: run.attempt, reason: ending.reason, message: ending.message })

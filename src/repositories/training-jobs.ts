@@ -1,5 +1,5 @@
 import { Prisma } from '../../generated/prisma/client.ts'
-import { mayMove, openStatuses, trainingJobStatuses, type TrainingJobStatus } from '../domain/training-job-status.ts'
+import { mayMove, openStatuses, type TrainingJobStatus } from '../domain/training-job-status.ts'
 import type { PreparedData, TrainingJob, TrainingJobSummary, TrainingSpec } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
 
@@ -114,7 +114,8 @@ export const createTrainingJobRepository = (db: Connection) => ({
       where: {
         id: jobId,
         generation,
-        status: { in: trainingJobStatuses.filter((from) => mayMove(from, to)) },
+        // An end is left by an accepted resume alone, never by a step that comes late.
+        status: { in: openStatuses.filter((from) => mayMove(from, to)) },
         // Once a cancel is accepted, CANCELLED is the only way on.
         ...(to === 'CANCELLED' ? {} : { cancelRequestedAt: null }),
       },

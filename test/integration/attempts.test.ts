@@ -128,6 +128,16 @@ suite('attempts', () => {
       assert.equal(await move('CANCELLED'), 'moved')
     }))
 
+  test('an ended job goes back to the queue by a resume alone', () =>
+    sandbox(async (tx) => {
+      const { id: jobId } = await openJob(tx, await openAccount(tx))
+      const move = { jobId, generation: 1, reason: null, message: null }
+      assert.equal(await tx.trainingJobs.move({ ...move, to: 'FAILED', actor: 'test' }), 'moved')
+      await tx.trainingJobs.queue(move)
+      assert.equal((await tx.trainingJobs.get(jobId)).status, 'FAILED')
+      assert.equal((await tx.trainingJobs.resume(jobId, 'test')).status, 'QUEUED')
+    }))
+
   test('what a program was told at its claim stays, however late a launch that was tried again comes', () =>
     sandbox(async (tx) => {
       const { jobId, tokenHash } = await openAttempt(tx, await openAccount(tx))

@@ -16,7 +16,7 @@ async function execute(...statements: { text: string; values?: unknown[] }[]) {
 export const deliverAgain = (jobId: number) =>
   execute(
     {
-      text: `update outbox_messages set delivered_at = null where workflow_id = $1`,
+      text: `update outbox_messages set delivered_at = null, claimed_until = now() where workflow_id = $1`,
       values: [`fine-tune-${jobId}`],
     },
     { text: `select pg_notify('outbox', '')` },
