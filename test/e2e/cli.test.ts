@@ -21,7 +21,10 @@ suite('the command line', async () => {
   const anneal = (args: string[], { env = here, input = '' }: { env?: NodeJS.ProcessEnv; input?: string } = {}) =>
     new Promise<Ended>((resolve, reject) => {
       // The file that package.json names as its bin.
-      const child = spawn(join(root, 'tools/anneal.mjs'), args, { cwd: root, env: { ...process.env, INIT_CWD: root, ...env } })
+      const child = spawn(join(root, 'tools/anneal.mjs'), args, {
+        cwd: root,
+        env: { ...process.env, INIT_CWD: root, ...env },
+      })
       const ended = { stdout: '', stderr: '' }
       child.stdout.on('data', (chunk) => (ended.stdout += String(chunk)))
       child.stderr.on('data', (chunk) => (ended.stderr += String(chunk)))
@@ -121,6 +124,7 @@ suite('the command line', async () => {
       [['cancel'], 2],
       [['jobs', '--nonsense'], 2],
       [['nonsense'], 2],
+      [['jobs'], 2, { ...here, ANNEAL_URL: 'nonsense' }],
       [['jobs'], 3, { ...here, ANNEAL_URL: 'http://127.0.0.1:9' }],
       [['jobs', '--home', folder], 3],
     ]

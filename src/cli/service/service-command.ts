@@ -71,7 +71,7 @@ export function serviceCommand<O extends ParseArgsOptionsConfig>(definition: {
 
 /** A key is sent only to the service that it was given for. */
 function findService(home: string | undefined): Address {
-  const { url, apiKey } = readClientConfig()
+  const { url, apiKey } = clientConfig()
   if (home === undefined && url !== undefined) {
     if (apiKey === undefined) throw new UsageError('ANNEAL_URL is set, ANNEAL_API_KEY is not.')
     return { apiUrl: url.replace(/\/+$/, ''), apiKey }
@@ -80,8 +80,16 @@ function findService(home: string | undefined): Address {
   return { apiUrl: connection.apiUrl, apiKey: (home === undefined ? apiKey : undefined) ?? connection.apiKey }
 }
 
+function clientConfig() {
+  try {
+    return readClientConfig()
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}
+
 function findAdmin(home: string | undefined): Address {
-  const { adminUrl, adminToken } = readClientConfig()
+  const { adminUrl, adminToken } = clientConfig()
   if (home === undefined && adminUrl !== undefined) {
     if (adminToken === undefined) throw new UsageError('ANNEAL_ADMIN_URL is set, ANNEAL_ADMIN_TOKEN is not.')
     return { apiUrl: adminUrl.replace(/\/+$/, ''), apiKey: adminToken }
