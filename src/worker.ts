@@ -67,6 +67,8 @@ const options: WorkerOptions = {
   activities,
   taskQueue,
   shutdownGraceTime: '5 seconds',
+  // Else four fifths of the timeout: a cancel, which comes back with a heartbeat, would wait that long.
+  maxHeartbeatThrottleInterval: '3 seconds',
 }
 const workers = await Promise.all([
   Worker.create({ ...options, workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }),
