@@ -83,7 +83,7 @@ class Grammars:
         return matcher
 
     def _grammar_of(self, regex: str) -> str:
-        grammar = LLMatcher.grammar_from_regex(regex)
+        grammar: str = LLMatcher.grammar_from_regex(regex)
         literal = regex.replace("\\", "")
         if not any(token in literal for token in self._special):
             return grammar
