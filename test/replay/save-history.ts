@@ -2,6 +2,7 @@ import { Client, Connection } from '@temporalio/client'
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { root } from '../../tools/paths.mjs'
 import { connection, eventually } from '../support/stack.ts'
 
 const folder = join(import.meta.dirname, 'histories')
@@ -22,6 +23,8 @@ export async function saveHistory(name: string, workflowId: string) {
   await eventually(async () => (await status()) !== 'RUNNING')
   const history = await handle.fetchHistory()
   mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, `${name}.json`), `${historyToJSON(history)}\n`)
+  // Stack traces name files of the machine that recorded them.
+  const text = historyToJSON(history).replaceAll(`${root}/`, '')
+  writeFileSync(join(folder, `${name}.json`), `${text}\n`)
   console.log(`${name}: ${history.events?.length} events`)
 }
