@@ -39,8 +39,8 @@ describe('the supervisor', () => {
 
   test('is ready with a private connection.json that names every address and process', async () => {
     assert.deepEqual(Object.keys(connection()), [
-      ...['apiUrl', 'internalUrl', 'apiKey', 'baseModel', 'temporalAddress', 'temporalUiUrl', 'databaseUrl', 's3'],
-      'processes',
+      ...['apiUrl', 'internalUrl', 'apiKey', 'operatorToken', 'baseModel'],
+      ...['temporalAddress', 'temporalUiUrl', 'databaseUrl', 's3', 'processes'],
     ])
     assert.equal(statSync(join(home.dir, 'connection.json')).mode & 0o777, 0o600)
     assert.match(connection().apiKey, /^ank_[0-9a-f]{16}_[A-Za-z0-9_-]{43}$/)
