@@ -56,6 +56,13 @@ export async function openAccount() {
   const apiKey = makeApiKey()
   const parsed = parseApiKey(apiKey)
   assert.ok(parsed)
+  // A suite before this one may have killed the api, which is then just coming back.
+  await eventually(() =>
+    fetch(`${connection().apiUrl}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  )
   const database = connectDatabase(connection().databaseUrl, { poolSize: 1 })
   await database.accounts.ensureWithApiKey({ name: 'test', keyId: parsed.id, secretHash: parsed.secretHash })
   await database.close()
