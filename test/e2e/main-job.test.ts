@@ -8,6 +8,7 @@ suite('the main job', () => {
   let api: Api
   let job: Job
   const seen: string[] = []
+  const order = ['CREATED', 'QUEUED', 'LOADING DATA', 'TRAINING MODEL', 'SAVING MODEL', 'EVALUATING MODEL', 'COMPLETED']
 
   before(async () => {
     api = await openAccount()
@@ -25,15 +26,6 @@ suite('the main job', () => {
   })
 
   test('walks through its states in order', () => {
-    const order = [
-      'CREATED',
-      'QUEUED',
-      'LOADING DATA',
-      'TRAINING MODEL',
-      'SAVING MODEL',
-      'EVALUATING MODEL',
-      'COMPLETED',
-    ]
     assert.deepEqual(
       seen,
       order.filter((status) => seen.includes(status)),
@@ -58,15 +50,7 @@ suite('the main job', () => {
       `/v1/train/jobs/${job.job_id}/events`,
     )
     const moves = events.filter(({ kind }) => kind === 'status').map(({ status }) => status)
-    assert.deepEqual(moves, [
-      'CREATED',
-      'QUEUED',
-      'LOADING DATA',
-      'TRAINING MODEL',
-      'SAVING MODEL',
-      'EVALUATING MODEL',
-      'COMPLETED',
-    ])
+    assert.deepEqual(moves, order)
     const { text } = await api.get<{ text: string }>(`/v1/train/jobs/${job.job_id}/logs`)
     assert.ok(text.length > 100, text)
   })
