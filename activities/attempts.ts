@@ -175,10 +175,16 @@ function runSpec(
   return {
     name: attempt.runName,
     program: 'trainer',
+    model: job.spec.baseModel.name,
     labels: { job: String(job.id), attempt: String(attempt.number), account: job.accountId },
     env: { ANNEAL_INTERNAL_URL: settings.internalUrl },
     secretEnv: { ANNEAL_TOKEN: token },
-    resources: { cpuCount, memoryBytes: memoryGiB * gibibyte, gpuCount: job.spec.gpus ?? gpuCount },
+    resources: {
+      cpuCount,
+      memoryBytes: memoryGiB * gibibyte,
+      gpuCount: job.spec.gpus ?? gpuCount,
+      nodeCount: job.spec.nodes,
+    },
     terminationGraceMs: settings.terminationGraceMs,
   }
 }

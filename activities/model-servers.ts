@@ -2,7 +2,7 @@
 // may report an endpoint, and only its generation may move the state.
 import { ApplicationFailure, cancellationSignal } from '@temporalio/activity'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Compute, EndState, RunSpec, RunSummary } from '../src/compute/compute.ts'
+import type { Compute, EndState, FailureReason, RunSpec, RunSummary } from '../src/compute/compute.ts'
 import { causeOfExit } from '../src/domain/attempt-outcome.ts'
 import type { Catalogue, CatalogueEntry } from '../src/domain/catalogue.ts'
 import { modelServerName, sha256 } from '../src/domain/identifiers.ts'
@@ -178,6 +178,7 @@ function runSpec(
   return {
     name: server,
     program: 'model-server',
+    model: name,
     labels: { server, generation: String(generation) },
     env: { ANNEAL_INTERNAL_URL: settings.internalUrl, ANNEAL_SERVER_SPEC: JSON.stringify(spec) },
     secretEnv: { ANNEAL_TOKEN: token },
@@ -200,7 +201,7 @@ async function describeEnd(compute: Compute, baseModel: string, end: EndState): 
 function causeOfEnd(end: EndState): ModelServerEnd {
   if (end.state === 'gone') return { cause: 'lost', message: 'Its process is gone, and nobody saw how it ended.' }
   if (end.state === 'succeeded') return { cause: 'code_error', message: 'Its program ended by itself.' }
-  if (end.reason !== 'exited') return { cause: end.reason, message: end.message }
+  if (end.reason !== 'exited') return { cause: causeOfFailure(end.reason), message: end.message }
   const cause = causeOfExit(end.exitCode)
   const sentences: Partial<Record<typeof cause, string>> = {
     model_unavailable: 'Its weights cannot be found or loaded.',
@@ -208,4 +209,20 @@ function causeOfEnd(end: EndState): ModelServerEnd {
     unsupported_runtime: 'Its program is of another version than this service.',
   }
   return { cause, message: sentences[cause] ?? end.message }
+}
+
+function causeOfFailure(reason: Exclude<FailureReason, 'exited'>): ModelServerEnd['cause'] {
+  switch (reason) {
+    case 'killed':
+    case 'lost':
+    case 'out_of_memory':
+      return reason
+    case 'evicted':
+    case 'preempted':
+    case 'deadline':
+      return 'killed'
+    case 'node_lost':
+    case 'image_unavailable':
+      return 'lost'
+  }
 }

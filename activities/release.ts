@@ -1,8 +1,8 @@
 // The end of an attempt: every process of it confirmed gone, its token dead, its outcome written down.
-import type { RunState } from '../src/compute/compute.ts'
+import type { EndState } from '../src/compute/compute.ts'
 import { causeOfExit, type AttemptCause, type AttemptOutcome } from '../src/domain/attempt-outcome.ts'
 import type { Attempt } from '../src/domain/training-job.ts'
-import { copyLog } from './attempt-log.ts'
+import { logLimitBytes, writeLog } from './attempt-log.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
@@ -30,33 +30,32 @@ async function release(deps: FineTuneDependencies, attempt: Attempt): Promise<At
   const position = { jobId: attempt.jobId, number: attempt.number }
   if (attempt.releasedAt === null) {
     // Not fenced before it is gone: after SIGTERM it still commits its emergency checkpoint.
-    const run = { name: attempt.runName }
-    await compute.terminate(run, { graceMs: settings.terminationGraceMs })
-    const state = await compute.probe(run)
-    await copyLog(deps, attempt)
+    const { end, logTail } = await compute.terminate(
+      { name: attempt.runName },
+      { graceMs: settings.terminationGraceMs, logTailBytes: logLimitBytes },
+    )
+    if (logTail !== null) await writeLog(deps, attempt, logTail)
     const { reportedCause, message } = await database.attempts.get(position)
-    await database.attempts.release(position, describeEnd(state, reportedCause === null ? null : message))
+    await database.attempts.release(position, describeEnd(end, reportedCause === null ? null : message))
   }
   return database.attempts.get(position)
 }
 
-/** @throws while the run's state is not known or not final: the caller tries again */
-function describeEnd(state: RunState, reported: string | null): Ended {
-  switch (state.state) {
+function describeEnd(end: EndState, reported: string | null): Ended {
+  switch (end.state) {
     case 'succeeded':
       return { cause: 'finished', exitCode: 0, message: 'Finished.' }
-    case 'failed': {
-      const cause =
-        state.exitCode === null ? (state.reason === 'lost' ? 'lost' : 'killed') : causeOfExit(state.exitCode)
-      return { cause, exitCode: state.exitCode, message: reported ?? state.message }
-    }
+    case 'failed':
+      return { cause: causeOf(end), exitCode: end.exitCode, message: reported ?? end.message }
     case 'gone':
       return { cause: 'lost', exitCode: null, message: reported ?? 'Nothing of it is left, and nobody saw it end.' }
-    case 'pending':
-    case 'running':
-    case 'unreachable':
-      throw new Error(`the run is ${state.state} after it was terminated`)
   }
+}
+
+function causeOf({ reason, exitCode }: Extract<EndState, { state: 'failed' }>): AttemptCause {
+  if (reason === 'out_of_memory') return 'out_of_memory'
+  if (exitCode !== null) return causeOfExit(exitCode)
+  return reason === 'lost' || reason === 'node_lost' ? 'lost' : 'killed'
 }
 
 async function readOutcome({ database }: FineTuneDependencies, attempt: Attempt): Promise<AttemptOutcome> {

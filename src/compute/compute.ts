@@ -9,11 +9,13 @@ export type RunSpec = {
   program: RunProgram
   /** What `list` filters by. */
   labels: Record<string, string>
+  /** The catalogue's name of the model: the platform may have settings of its own for it. */
+  model?: string
   env: Record<string, string>
   /** Reaches the program's environment only: never a disk, an argument list or a log. */
   secretEnv: Record<string, string>
-  /** `memoryBytes` and `gpuCount` are requests to a cluster's scheduler; a local run is not confined. */
-  resources: { cpuCount: number; memoryBytes?: number; gpuCount: number }
+  /** Of each node. `memoryBytes` and `gpuCount` are requests to a cluster's scheduler; a local run is not confined. */
+  resources: { cpuCount: number; memoryBytes?: number; gpuCount: number; nodeCount?: number }
   /** How long the program gets after SIGTERM when the cluster itself ends it (drain, preemption). */
   terminationGraceMs: number
 }
@@ -24,7 +26,7 @@ export type RunProgram = 'trainer' | 'model-server'
 export type RunRef = { name: string; uid?: string | undefined }
 
 export type RunState =
-  | { state: 'pending'; reason: string; message: string }
+  | { state: 'pending'; reason: PendingReason; message: string }
   | { state: 'running'; uid: string }
   | { state: 'succeeded'; uid: string }
   | RunFailure
@@ -33,20 +35,49 @@ export type RunState =
   /** Nothing is known. Callers keep what they believed before and ask again. */
   | { state: 'unreachable'; message: string }
 
+/** A snake_case word and, in `message`, a sentence for users: why it does not run yet. Local runs are never pending. */
+type PendingReason =
+  /** Placed; its containers are being made. */
+  | 'starting'
+  /** No node has room; the message names the resource. */
+  | 'unschedulable'
+  /** Waits for an image that cannot be pulled; becomes the failure of that name after a configured time. */
+  | 'image_unavailable'
+  /** The namespace's quota refuses its pods. Waits for ever. */
+  | 'quota_exceeded'
+  /** The cluster's queue holds it back. Waits for ever. */
+  | 'waiting_for_quota'
+
 /**
  * `exited`: by itself, with `exitCode`. `killed`: by a signal (`exitCode` is 128 + its number) or by terminate,
  * possibly before it ever started (`exitCode` null). `lost`: it is gone and nobody saw how (`exitCode` null).
+ * `out_of_memory`: ended by the kernel at its memory limit. `evicted`: by its node, which was short of something, or by
+ * a drain. `preempted`: for a run of higher priority. `deadline`: it took longer than it may. `image_unavailable`: it
+ * never started. `node_lost`: its node does not answer any more; the only failure whose processes may still live, until
+ * `terminate` has fenced them.
  */
+export type FailureReason =
+  | 'exited'
+  | 'killed'
+  | 'lost'
+  | 'out_of_memory'
+  | 'evicted'
+  | 'preempted'
+  | 'node_lost'
+  | 'deadline'
+  | 'image_unavailable'
+
+/** `exitCode` is null where the program's own exit is not known. */
 type RunFailure = {
   state: 'failed'
   uid: string
   exitCode: number | null
   signal: string | null
-  reason: 'exited' | 'killed' | 'lost'
+  reason: FailureReason
   message: string
 }
 
-/** Final states. Every process of the run has ended, not only its first. */
+/** Final states. Every process of the run has ended, not only its first; of a lost node that is only believed. */
 export type EndState = Extract<RunState, { state: 'succeeded' | 'failed' | 'gone' }>
 
 export type RunSummary = { name: string; uid: string; labels: Record<string, string>; createdAt: Date; state: RunState }
@@ -55,6 +86,16 @@ export type LogRange = { offsetBytes?: number; limitBytes?: number }
 
 /** `nextOffsetBytes` is where to read on; text is cut between characters. */
 export type LogSlice = { text: string; nextOffsetBytes: number; sizeBytes: number }
+
+export type TerminateOptions = {
+  graceMs: number
+  /** How much of the log's end to return; default 0. */
+  logTailBytes?: number
+  fence?: () => Promise<void>
+  signal?: AbortSignal
+}
+
+export type Terminated = { end: EndState; logTail: string | null }
 
 /** Verbs that cannot reach what they need throw ComputeError `unavailable` (retry); a bad name or spec, `invalid`. */
 export interface Compute {
@@ -77,8 +118,13 @@ export interface Compute {
    * SIGTERM to the program, after the grace period SIGKILL to all its processes; resolves once every one is confirmed gone.
    * The grace runs from the first call, so a repeat does not prolong it. A run that does not exist yet can no longer
    * be launched (unless `uid` was given: then it is simply over).
+   *
+   * A cluster forgets the run with this, so it says how it ended and what it logged last: `gone` and null where an
+   * earlier call has seen that. `fence` is awaited before a run whose node does not answer is declared dead: it must make
+   * sure that the run can write nothing any more, because its processes may still live. Without it such a run is waited
+   * for until its node is back.
    */
-  terminate(run: RunRef, options: { graceMs: number; signal?: AbortSignal }): Promise<void>
+  terminate(run: RunRef, options: TerminateOptions): Promise<Terminated>
 
   /** Forgets this run if it has ended, so that its name can be launched again. Another run of that name is left alone. */
   discard(run: { name: string; uid: string }): Promise<void>

@@ -2,7 +2,17 @@ import { mkdirSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { Compute, LogRange, LogSlice, RunProgram, RunRef, RunState, RunSummary } from '../compute.ts'
+import type {
+  Compute,
+  LogRange,
+  LogSlice,
+  RunProgram,
+  RunRef,
+  RunState,
+  RunSummary,
+  TerminateOptions,
+  Terminated,
+} from '../compute.ts'
 import { ComputeError } from '../errors.ts'
 import { assertRunName, isRunName } from '../run-name.ts'
 import { discardRun } from './discard.ts'
@@ -13,7 +23,7 @@ import type { LocalMachine } from './machine.ts'
 import { removeEnded } from './remove-ended.ts'
 import { isAnotherRun, readRecord, readRunFacts, unknownUid } from './run-folder.ts'
 import type { RunFacts } from './run-folder.ts'
-import { readRunState } from './run-state.ts'
+import { isEndState, readRunState } from './run-state.ts'
 import { terminateRun } from './terminate.ts'
 import { createRunWatcher } from './watch.ts'
 
@@ -48,8 +58,7 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
       return checked(run.name, () => watcher.watch(run.name, () => look(runsDir, run, endLeftovers), watchOptions))
     },
     readLogs: (run, range) => checked(run.name, () => reach(() => readRunLogs(runsDir, run, range))),
-    terminate: (run, terminateOptions) =>
-      checked(run.name, () => reach(() => terminateRun(runsDir, run, terminateOptions))),
+    terminate: (run, terminateOptions) => checked(run.name, () => reach(() => endRun(runsDir, run, terminateOptions))),
     discard: (run) => checked(run.name, () => reach(() => discardRun(runsDir, run))),
     list: (filter) => reach(() => listRuns(runsDir, filter?.labels ?? {})),
     removeEndedRuns: (removeOptions) => reach(() => removeEnded(runsDir, removeOptions)),
@@ -90,6 +99,19 @@ async function readRunLogs(runsDir: string, run: RunRef, range?: LogRange): Prom
   if (!facts || isAnotherRun(facts, run)) return null
   const slice = await readLogSlice(join(runsDir, run.name, 'log'), range)
   return slice ?? { text: '', nextOffsetBytes: 0, sizeBytes: 0 }
+}
+
+async function endRun(runsDir: string, run: RunRef, options: TerminateOptions): Promise<Terminated> {
+  await terminateRun(runsDir, run, options)
+  const facts = await readRunFacts(runsDir, run.name)
+  if (!facts || isAnotherRun(facts, run)) return { end: { state: 'gone' }, logTail: null }
+  const end = readRunState(facts)
+  if (!isEndState(end)) throw new ComputeError('unavailable', `${run.name} is ${end.state} after it was ended.`)
+  const { logTailBytes } = options
+  const log = logTailBytes
+    ? await readRunLogs(runsDir, run, { offsetBytes: -logTailBytes, limitBytes: logTailBytes })
+    : null
+  return { end, logTail: log?.text ?? null }
 }
 
 async function listRuns(runsDir: string, labels: Record<string, string>): Promise<RunSummary[]> {

@@ -1,4 +1,4 @@
-import type { EndState, RunState } from '../compute.ts'
+import type { EndState, FailureReason, RunState } from '../compute.ts'
 import type { RunFacts } from './run-folder.ts'
 
 /** What a run's folder and processes, read in that order of trust, say about it. */
@@ -27,7 +27,7 @@ function failed(
   uid: string,
   exitCode: number | null,
   signal: string | null,
-  reason: 'exited' | 'killed' | 'lost',
+  reason: FailureReason,
   message: string,
 ): RunState {
   return { state: 'failed', uid, exitCode, signal, reason, message }

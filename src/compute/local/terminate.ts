@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { RunRef } from '../compute.ts'
+import type { RunRef, TerminateOptions } from '../compute.ts'
 import { isGroupAlive, isProcessAlive, sendSignal } from './processes.ts'
 import type { ProcessIdentity } from './processes.ts'
 import { claimName, discardClaim, isAnotherRun, prepareClaim, readRunFacts, readText } from './run-folder.ts'
@@ -13,11 +13,7 @@ const slowestCheckMs = 200
 /** A watcher that has not recorded the end by then is stuck and goes too. */
 const watcherGraceMs = 5_000
 
-export async function terminateRun(
-  runsDir: string,
-  run: RunRef,
-  options: { graceMs: number; signal?: AbortSignal },
-): Promise<void> {
+export async function terminateRun(runsDir: string, run: RunRef, options: TerminateOptions): Promise<void> {
   const facts = (await readRunFacts(runsDir, run.name)) ?? (run.uid ? null : await forbidLaunch(runsDir, run.name))
   if (!facts || isAnotherRun(facts, run)) return
   const folder = join(runsDir, run.name)
