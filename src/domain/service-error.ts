@@ -7,6 +7,7 @@ export type ServiceErrorCode =
   | 'invalid_token'
   | 'not_found'
   | 'model_not_found'
+  | 'request_timeout'
   | 'conflict'
   | 'payload_too_large'
   | 'unsupported_media_type'

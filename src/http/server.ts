@@ -8,13 +8,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const lookAgainMs = 50
 
 /** @throws Error with one sentence for the person who started this */
-export async function listen(app: RequestListener, { host, port }: { host: string; port: number }): Promise<Server> {
+export async function listen(
+  app: RequestListener,
+  { host, port, headersTimeoutMs = 20_000 }: { host: string; port: number; headersTimeoutMs?: number },
+): Promise<Server> {
   const server = createServer({
     // Longer than the usual 60 s of a proxy in front: it, not we, should be the one to close an idle connection.
     keepAliveTimeout: 65_000,
-    headersTimeout: 66_000,
-    // For whole bodies of a gigabyte over slow lines.
-    requestTimeout: 3_600_000,
+    headersTimeout: headersTimeoutMs,
+    connectionsCheckingInterval: headersTimeoutMs / 4,
+    // A gigabyte over a slow line may take its time; edge/body-pace.ts says how slow a body may be.
+    requestTimeout: 0,
     // Node itself would answer with an empty body.
     requireHostHeader: false,
   })

@@ -125,7 +125,7 @@ test('names every status that a route can answer with', () => {
     const expected = [
       ...ofEvery,
       ...(operation.security.length > 0 ? [401, 429] : []),
-      ...(method === 'get' ? [] : [400, 413, 415]),
+      ...(method === 'get' ? [] : [400, 408, 413, 415]),
       ...(path.includes('{') ? [404] : []),
       ...(operation.parameters?.some(({ name }) => name === 'Idempotency-Key') ? [422] : []),
     ]
@@ -136,7 +136,7 @@ test('names every status that a route can answer with', () => {
     )
   }
   assert.deepEqual(statusesOf('/healthz', 'get'), ofEvery)
-  assert.deepEqual(statusesOf('/v1/completions', 'post'), [200, 400, 401, 404, 413, 415, 429, 500, 503, 594])
+  assert.deepEqual(statusesOf('/v1/completions', 'post'), [200, 400, 401, 404, 408, 413, 415, 429, 500, 503, 594])
   assert.deepEqual(statusesOf('/v1/train/jobs/{job_id}/resume', 'post').includes(409), true)
   assert.deepEqual(statusesOf('/v1/train/jobs/{job_id}/eval', 'get').includes(409), true)
 })

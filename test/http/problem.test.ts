@@ -10,6 +10,7 @@ const expected: Record<ServiceErrorCode, number> = {
   invalid_token: 401,
   not_found: 404,
   model_not_found: 404,
+  request_timeout: 408,
   conflict: 409,
   artifact_incomplete: 409,
   attempt_fenced: 410,

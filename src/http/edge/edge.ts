@@ -7,6 +7,7 @@ import type { Origin } from '../../services/context.ts'
 import type { Ctx } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
 import { withRows, type ReceivedRows } from '../../services/receive-rows.ts'
+import { drain } from './drain.ts'
 import { beginRequest, locals, sendProblem, type ExchangeOptions } from './exchange.ts'
 import { HttpRefusal, shortened } from './problem.ts'
 import { openBody, parseJson, readBody } from './request-body.ts'
@@ -122,6 +123,7 @@ async function callRoute(route: Route, { authenticators }: EdgeOptions, request:
       handle(parseBody(route, rest), idempotencyOf(route, request, sha256), rows),
     )
   }
+  if (route.method === 'get' && !(await drain(request))) response.setHeader('Connection', 'close')
   const bytes = route.method === 'get' ? null : await readBody(request, route.bodyLimitBytes ?? defaultBodyLimitBytes)
   const body = bytes && parseBody(route, bytes)
   return handle(body, bytes && route.idempotent ? idempotencyOf(route, request, bytes) : null, null)

@@ -3,15 +3,15 @@ import type { Request, Response } from 'express'
 import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import type { Log } from '../../log.ts'
+import { drain, linger } from './drain.ts'
 import type { Metrics } from './metrics.ts'
 import { problemOf, refusalOf } from './problem.ts'
-import { drain } from './request-body.ts'
-import { sendJson } from './respond.ts'
+import { startJson } from './respond.ts'
 import { securityHeaders } from './security-headers.ts'
 
 export type ExchangeOptions = { edge: 'public' | 'internal'; log: Log; metrics: Metrics }
 
-type Locals = { requestId: string; route: string }
+type Locals = { requestId: string; route: string; isAnswered?: boolean }
 
 export const locals = (response: Response) => response.locals as Locals
 
@@ -25,9 +25,9 @@ export function beginRequest({ edge, log, metrics }: ExchangeOptions) {
     response.setHeaders(headers)
     response.setHeader('X-Request-Id', requestId)
     response.once('close', () => {
-      const { route } = locals(response)
+      const { route, isAnswered } = locals(response)
       // As nginx counts a client that left early.
-      const status = response.writableFinished ? response.statusCode : 499
+      const status = response.writableFinished || isAnswered ? response.statusCode : 499
       const method = route === 'unmatched' ? 'any' : request.method
       const seconds = (performance.now() - startedAt) / 1000
       metrics.observeRequest({ edge, method, route, status }, seconds)
@@ -46,10 +46,17 @@ export async function sendProblem(error: unknown, request: Request, response: Re
     log[level]({ err: error, requestId, route, status: refusal.status }, 'request failed')
   // Half an answer is out: only a cut tells the client.
   if (response.headersSent || response.destroyed) return void response.destroy()
-  if (!(await drain(request))) response.setHeader('Connection', 'close')
+  // Who was too slow already need not be waited for again.
+  const isDrained = refusal.status !== 408 && (await drain(request))
   if (response.destroyed) return
   for (const [name, value] of Object.entries(refusal.headers)) response.setHeader(name, value)
   const problem = problemOf(refusal, { path: request.path, requestId })
   response.statusMessage = problem.title
-  sendJson(response, refusal.status, problem, 'application/problem+json')
+  const body = Buffer.from(JSON.stringify(problem))
+  startJson(response, refusal.status, body.length, 'application/problem+json')
+  if (isDrained) return void response.end(body)
+  response.setHeader('Connection', 'close')
+  response.write(body)
+  locals(response).isAnswered = true
+  await linger(request, response)
 }

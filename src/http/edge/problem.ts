@@ -25,6 +25,7 @@ const statuses = {
   invalid_token: 401,
   not_found: 404,
   model_not_found: 404,
+  request_timeout: 408,
   conflict: 409,
   attempt_fenced: 410,
   server_fenced: 410,

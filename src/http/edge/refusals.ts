@@ -6,6 +6,7 @@ const meanings = {
   400: 'A value is wrong; errors names it',
   401: 'The key is missing, unknown, expired or revoked, or lacks the scope',
   404: 'There is no such thing in this account',
+  408: 'The body did not arrive in time',
   409: 'Its state does not allow this',
   413: 'The body is too large',
   415: 'The body is not application/json',
@@ -22,7 +23,7 @@ export function refusalsOf(route: Route): [RefusalStatus, string][] {
   const add = (when: boolean, ...more: RefusalStatus[]) => when && more.forEach((status) => statuses.add(status))
   add(route.access === 'key', 401, 429)
   add(route.method !== 'get' || route.query !== undefined, 400)
-  add(route.method !== 'get', 413, 415)
+  add(route.method !== 'get', 408, 413, 415)
   add(route.params !== undefined, 404)
   add(namesModel(route), 404, 594)
   add(route.idempotent === true, 422)

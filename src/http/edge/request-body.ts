@@ -2,34 +2,60 @@
 import type { IncomingMessage } from 'node:http'
 import { MIMEType } from 'node:util'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
+import { arrivedTooSlowly, bodyPace, watchPace, type BodyPace } from './body-pace.ts'
 
 const mebibyte = 1024 * 1024
-/** What an ordinary client may still be sending when we already know the answer. */
-const drainLimitBytes = 64 * mebibyte
-const drainTimeoutMs = 30_000
-/** Of a body that is read as it arrives: the object store may be slow for a while, a client may not be gone. */
-const silenceLimitMs = 5 * 60_000
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 const nothing = Buffer.alloc(0)
 
-export async function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+/** @throws ServiceError payload_too_large, unsupported_media_type, request_timeout */
+export async function readBody(request: IncomingMessage, limitBytes: number, pace = bodyPace): Promise<Buffer> {
   const declaredBytes = Number(request.headers['content-length'] ?? 0)
   if (declaredBytes === 0 && request.headers['transfer-encoding'] === undefined) return nothing
   if (declaredBytes > 0) requireJson(request)
   if (declaredBytes > limitBytes) throw tooLarge(limitBytes)
-  const body = await collect(request, limitBytes)
+  const body = await collect(request, limitBytes, pace)
   if (body.length > 0) requireJson(request)
   return body
 }
 
 /** The body as it arrives, its type and declared length checked. Who stops reading leaves the connection whole. */
-export function openBody(request: IncomingMessage, limitBytes: number): AsyncIterable<Buffer> {
+export function openBody(request: IncomingMessage, limitBytes: number, pace = bodyPace): AsyncGenerator<Buffer> {
   const declaredBytes = Number(request.headers['content-length'] ?? 0)
   if (declaredBytes > 0 || request.headers['transfer-encoding'] !== undefined) requireJson(request)
   if (declaredBytes > limitBytes) throw tooLarge(limitBytes)
-  request.setTimeout(silenceLimitMs, () => request.destroy())
-  return request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+  return arriving(request, pace)
+}
+
+/** Not the request's own iterator: that one could not be left while it waits. */
+async function* arriving(request: IncomingMessage, pace: BodyPace): AsyncGenerator<Buffer> {
+  let isLate = false
+  let wake = () => {}
+  const onChange = () => wake()
+  const watch = watchPace(pace, () => {
+    isLate = true
+    wake()
+  })
+  const events = ['readable', 'end', 'error', 'close']
+  for (const event of events) request.on(event, onChange)
+  try {
+    while (!request.readableEnded) {
+      const chunk = request.read() as Buffer | null
+      if (chunk) {
+        watch.arrived(chunk.length)
+        yield chunk
+        continue
+      }
+      if (isLate) throw arrivedTooSlowly()
+      if (request.destroyed) throw cutOff()
+      watch.waits()
+      await new Promise<void>((resolve) => (wake = resolve))
+    }
+  } finally {
+    watch.stop()
+    for (const event of events) request.off(event, onChange)
+  }
 }
 
 /** @throws ServiceError invalid_input */
@@ -50,55 +76,38 @@ export function parseJson(body: Buffer): unknown {
   }
 }
 
-/**
- * Reads off what the client is still sending, so that it comes to reading our answer.
- * @returns false when there is too much of it: the connection must be closed after the answer
- */
-export async function drain(request: IncomingMessage): Promise<boolean> {
-  if (request.complete) return true
-  if (request.destroyed) return false
-  return new Promise((resolve) => {
-    let sizeBytes = 0
-    const finish = (isDrained: boolean) => {
-      clearTimeout(timer)
-      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
-      if (!isDrained) request.pause()
-      resolve(isDrained)
-    }
-    const onData = (chunk: Buffer) => {
-      sizeBytes += chunk.length
-      if (sizeBytes > drainLimitBytes) finish(false)
-    }
-    const onEnd = () => finish(true)
-    const onClose = () => finish(false)
-    const timer = setTimeout(onClose, drainTimeoutMs)
-    request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose)
-    request.resume()
-  })
-}
-
-function collect(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+function collect(request: IncomingMessage, limitBytes: number, pace: BodyPace): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let sizeBytes = 0
-    const stop = () => request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone)
+    const stop = () => {
+      watch.stop()
+      request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone)
+    }
+    const refuse = (error: ServiceError) => {
+      stop()
+      request.pause()
+      reject(error)
+    }
     const onData = (chunk: Buffer) => {
       sizeBytes += chunk.length
-      if (sizeBytes <= limitBytes) return void chunks.push(chunk)
-      stop().pause()
-      reject(tooLarge(limitBytes))
+      watch.arrived(chunk.length)
+      if (sizeBytes > limitBytes) return refuse(tooLarge(limitBytes))
+      chunks.push(chunk)
+      watch.waits()
     }
     const onEnd = () => {
       stop()
       resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))
     }
-    const onGone = () => {
-      stop()
-      reject(invalidInput('', 'The connection was closed before the whole body had arrived.'))
-    }
+    const onGone = () => refuse(cutOff())
+    const watch = watchPace(pace, () => refuse(arrivedTooSlowly()))
+    watch.waits()
     request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)
   })
 }
+
+const cutOff = () => invalidInput('', 'The connection was closed before the whole body had arrived.')
 
 const tooLarge = (limitBytes: number) =>
   new ServiceError(

@@ -12,17 +12,21 @@ export class JsonText {
   }
 }
 
-export function sendJson(
+export function sendJson(response: ServerResponse, status: number, value: unknown) {
+  const body = Buffer.from(JSON.stringify(value))
+  startJson(response, status, body.length)
+  response.end(body)
+}
+
+export function startJson(
   response: ServerResponse,
   status: number,
-  value: unknown,
+  sizeBytes: number,
   contentType = 'application/json; charset=utf-8',
 ) {
-  const body = Buffer.from(JSON.stringify(value))
   response.statusCode = status
   response.setHeader('Content-Type', contentType)
-  response.setHeader('Content-Length', body.length)
-  response.end(body)
+  response.setHeader('Content-Length', sizeBytes)
 }
 
 /**
@@ -33,14 +37,14 @@ export async function streamJsonArray(response: ServerResponse, pages: AsyncIter
   const clientGone = gone(response)
   let opening = '['
   for await (const page of pages) {
-    if (opening === '[') startJson(response)
+    if (opening === '[') startStream(response)
     const items = (page as unknown[]).map((item) => JSON.stringify(item)).join(',')
     const isFlushed = response.write(`${opening}${items}`)
     opening = ','
     if (!isFlushed) await once(response, 'drain', { signal: clientGone })
     if (response.destroyed) return
   }
-  if (opening === '[') startJson(response)
+  if (opening === '[') startStream(response)
   response.end(opening === '[' ? '[]' : ']')
 }
 
@@ -48,12 +52,12 @@ export async function streamJsonArray(response: ServerResponse, pages: AsyncIter
 export async function sendJsonText(response: ServerResponse, { pieces }: JsonText) {
   const rest = pieces[Symbol.asyncIterator]()
   const first = await rest.next()
-  startJson(response)
+  startStream(response)
   if (!first.done) response.write(first.value)
   await pipeline(Readable.from({ [Symbol.asyncIterator]: () => rest }, { objectMode: true }), response)
 }
 
-function startJson(response: ServerResponse) {
+function startStream(response: ServerResponse) {
   response.statusCode = 200
   response.setHeader('Content-Type', 'application/json; charset=utf-8')
 }
