@@ -69,6 +69,7 @@ export async function openAccount() {
   return createApi(apiKey)
 }
 
+/** An empty key is not sent. */
 export function createApi(apiKey: string) {
   async function request<T>(
     method: string,
@@ -79,7 +80,7 @@ export function createApi(apiKey: string) {
     const response = await fetch(connection().apiUrl + path, {
       method,
       headers: {
-        authorization: `Bearer ${apiKey}`,
+        ...(apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },

@@ -1,0 +1,114 @@
+// Every route of the OpenAPI document, aliases included: a right request, a wrong one, one without a key, one with a key of no
+// scope, and a stranger's request for what is another account's. Each answer is held against the document; the table is printed.
+import assert from 'node:assert/strict'
+import { after, suite, test } from 'node:test'
+import { scopes } from '../../src/domain/scopes.ts'
+import { createOperator } from '../support/operator.ts'
+import { createApi, type Api } from '../support/stack.ts'
+import { entries, type Entry, type Sent } from './route-matrix/entries.ts'
+import { madeUpNames, ownedNames, withoutNames } from './route-matrix/names.ts'
+
+type Operation = { operationId: string; security: unknown[] }
+type Document = { paths: Record<string, Record<string, Operation>> }
+type Route = { method: string; path: string; name: string; isOpen: boolean }
+
+suite('the matrix of routes', async () => {
+  const operator = createOperator()
+  const owner = createApi((await (await operator.openAccount()).makeKey([...scopes])).key)
+  const withoutKey = createApi('')
+  const withoutScope = createApi((await (await operator.openAccount()).makeKey([])).key)
+  /** A new one each time: what he made before would be his own. */
+  const stranger = async () => createApi((await (await operator.openAccount()).makeKey([...scopes])).key)
+
+  const routes = await readRoutes(owner)
+  const owned = await ownedNames(owner)
+  const madeUp = madeUpNames(owned)
+  const table: string[][] = [['route', 'success', 'invalid', 'no key', 'no scope', "another account's"]]
+  after(() => console.log(printed(table)))
+
+  test('has an entry for every route, and no other', () => {
+    assert.deepEqual(Object.keys(entries).toSorted(), [...new Set(routes.map(({ name }) => name))].toSorted())
+  })
+
+  for (const [name, entry] of Object.entries(entries))
+    for (const route of routes.filter((each) => each.name === name))
+      test(`${route.method} ${route.path}`, async () => {
+        const right = entry.about[0]?.(owned) ?? assert.fail('no right request')
+        // Whatever is refused comes first: a right request may leave nothing to be refused.
+        const cells = [
+          await invalid(route, entry),
+          await refused(withoutKey, route, right),
+          await refused(withoutScope, route, right),
+          await foreign(route, entry),
+        ]
+        const { status, body } = await ask(owner, route, right)
+        assert.equal(status, 200, JSON.stringify(body))
+        table.push([`${route.method} ${route.path}`, '200', ...cells])
+      })
+
+  async function invalid(route: Route, { invalid: wrong }: Entry): Promise<string> {
+    if ('notApplicable' in wrong) return `- (${wrong.notApplicable})`
+    const { status, body } = await ask(owner, route, wrong.sent(owned))
+    assert.equal(status, wrong.status, JSON.stringify(body))
+    if (status === 400) assert.ok((body as { errors?: unknown[] }).errors?.length, 'a 400 names what is wrong')
+    return String(status)
+  }
+
+  async function refused(by: Api, route: Route, right: Sent): Promise<string> {
+    const { status, body } = await ask(by, route, right)
+    if (route.isOpen) {
+      assert.equal(status, 200)
+      return '200 (takes no key)'
+    }
+    assert.equal(status, 401)
+    assert.match((body as { detail: string }).detail, /invalid token/)
+    return '401'
+  }
+
+  /** What is another's is answered as what is nobody's. */
+  async function foreign(route: Route, { about, foreign: shows }: Entry): Promise<string> {
+    if (typeof shows === 'object') return `- (${shows.notApplicable})`
+    const statuses: number[] = []
+    for (const request of about) {
+      const theirs = await ask(await stranger(), route, request(owned))
+      if (shows === 'lists') showsNothing(theirs.body)
+      statuses.push(theirs.status)
+      if (request.length === 0) continue
+      const nobodys = await ask(await stranger(), route, request(madeUp))
+      assert.deepEqual(
+        [theirs.status, withoutNames(theirs.body, owned), headerNames(theirs)],
+        [nobodys.status, withoutNames(nobodys.body, madeUp), headerNames(nobodys)],
+      )
+    }
+    return `${[...new Set(statuses)].join(', ')} ${shows === 'lists' ? '(nothing of it shows)' : "(as nobody's)"}`
+  }
+
+  function showsNothing(body: unknown) {
+    const text = JSON.stringify(body)
+    for (const name of Object.values(owned)) assert.ok(!new RegExp(`\\b${RegExp.escape(String(name))}\\b`).test(text))
+  }
+})
+
+async function readRoutes(api: Api): Promise<Route[]> {
+  const { paths } = await api.get<Document>('/openapi.json')
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId, security }]) => ({
+      method: method.toUpperCase(),
+      path,
+      name: operationId.replace(/_alias_\d+$/, ''),
+      isOpen: security.length === 0,
+    })),
+  )
+}
+
+function ask(api: Api, { method, path }: Route, { params = {}, query, body }: Sent) {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => String(params[name] ?? assert.fail(name)))
+  return api.request(method, query === undefined ? filled : `${filled}?${query}`, body)
+}
+
+const headerNames = ({ headers }: { headers: Headers }) => [...headers.keys()].toSorted()
+
+function printed(table: readonly string[][]): string {
+  const widths = (table[0] ?? []).map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)))
+  return table.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')).join('\n')
+}

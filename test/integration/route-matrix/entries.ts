@@ -1,0 +1,147 @@
+// A route an entry, by its operation id: how it is asked rightly, how wrongly, and by which names it could reach another account.
+import { connection } from '../../support/stack.ts'
+import type { Names } from './names.ts'
+
+export type Sent = { params?: Record<string, string | number>; query?: string; body?: unknown }
+/** Why a case cannot be. */
+type Reason = string
+
+export type Entry = {
+  /** The first must succeed for the owner of the names; a stranger gets for each what he gets for names that nobody has. */
+  about: readonly ((names: Names) => Sent)[]
+  /** Where no request names anything: `lists` when the answer must show nothing of another account. */
+  foreign?: 'lists' | { notApplicable: Reason }
+  invalid: { sent: (names: Names) => Sent; status: 400 | 404 } | { notApplicable: Reason }
+}
+
+const base = connection().baseModel
+const takesNothing = { notApplicable: 'takes nothing' }
+const namesNothing = { notApplicable: 'names nothing' }
+const bad = (sent: Sent): Entry['invalid'] => ({ sent: () => sent, status: 400 })
+const noId = (params: NonNullable<Sent['params']>): Entry['invalid'] => ({ sent: () => ({ params }), status: 404 })
+
+const complete = {
+  about: [
+    ({ modelName }) => ({ body: { model_name: modelName, prompt: 'Who?', max_tokens: 2 } }),
+    ({ storedId }) => ({ body: { model_name: base, id: storedId, prompt: 'When do you open?', max_tokens: 2 } }),
+    ({ storedId }) => ({ body: { model_name: storedId, prompt: 'When do you open?', max_tokens: 2 } }),
+  ],
+  invalid: bad({ body: { model_name: base, prompt: 7 } }),
+} satisfies Entry
+
+const embed = {
+  about: [({ modelName }) => ({ body: { model_name: modelName, prompt: 'a cat' } })],
+  invalid: bad({ body: { prompt: [7] } }),
+} satisfies Entry
+
+const batchResult = (name: 'completionBatchId' | 'streamId' | 'embeddingBatchId'): Entry => ({
+  about: [(names) => ({ params: { id: names[name] } })],
+  invalid: noId({ id: 'x' }),
+})
+
+const job = (query?: string): Entry => ({
+  about: [({ jobId }) => ({ params: { job_id: jobId } })],
+  invalid:
+    query === undefined
+      ? noId({ job_id: '007' })
+      : { sent: ({ jobId }) => ({ params: { job_id: jobId }, query }), status: 400 },
+})
+
+const datasetInBody = (more: object = {}): Entry => ({
+  about: [({ datasetId }) => ({ body: { dataset_id: datasetId, ...more } })],
+  invalid: bad({ body: { dataset_id: 7 } }),
+})
+
+const open: Entry = { about: [() => ({})], foreign: { notApplicable: 'shows no account' }, invalid: takesNothing }
+
+/** In the order in which they are asked: what takes something away comes last. */
+export const entries: Record<string, Entry> = {
+  healthz: open,
+  readyz: open,
+  version: open,
+  openapi: open,
+
+  completions: complete,
+  completions_v2: complete,
+  streaming_completions_v1: complete,
+  batch_completions: complete,
+  batch_completions_result: batchResult('completionBatchId'),
+  streaming_completions: complete,
+  streaming_completions_result: batchResult('streamId'),
+  embedding: embed,
+  batch_embeddings: embed,
+  batch_embeddings_result: batchResult('embeddingBatchId'),
+  reservation: {
+    about: [({ modelName }) => ({ body: { model_name: modelName, capacity: 1 } })],
+    invalid: bad({ body: { capacity: -1 } }),
+  },
+
+  data: datasetInBody(),
+  existing_data: datasetInBody(),
+  num_datapoints: datasetInBody({ num_datapoints: 40 }),
+  local_data: datasetInBody({ upload_base_path: 's3', data: [{ input: 'a', output: 'b' }] }),
+  get_dataset: {
+    about: [({ datasetId }) => ({ params: { dataset_id: datasetId } })],
+    invalid: noId({ dataset_id: '..%2Fx' }),
+  },
+  get_upload_base_path: { about: [() => ({})], foreign: namesNothing, invalid: takesNothing },
+  store_data: {
+    about: [({ storedId }) => ({ body: { id: storedId, data: [{ note: { text: 'We close at six.' } }] } })],
+    invalid: bad({ body: { id: 'x', data: [{ note: 'no fields' }] } }),
+  },
+
+  train: {
+    about: [
+      ({ datasetId }) => ({ body: { model_name: base, dataset_id: datasetId } }),
+      ({ location }) => ({ body: { model_name: base, upload_file_path: location } }),
+      ({ datasetId }) => ({ body: { model_name: base, upload_file_path: datasetId } }),
+      ({ storedId }) => ({ body: { model_name: base, id: storedId } }),
+      ({ modelName }) => ({ body: { model_name: modelName, data: [{ input: 'a', output: 'b' }] } }),
+    ],
+    invalid: bad({ body: { model_name: base, finetune_args: { max_steps: 0 }, data: [{ input: 'a', output: 'b' }] } }),
+  },
+  list_training_jobs: {
+    about: [() => ({}), ({ cursor }) => ({ query: `after=${cursor}&limit=10` })],
+    foreign: 'lists',
+    invalid: bad({ query: 'limit=0' }),
+  },
+  get_training_job: job(),
+  get_evaluation: job(),
+  get_training_job_log: job('limit=0'),
+  list_training_job_events: job('after=x'),
+  list_attempts: job('before=0'),
+  cancel_training_job: {
+    about: [({ cancelledJobId }) => ({ params: { job_id: cancelledJobId } })],
+    invalid: bad({ params: { job_id: 1 }, body: [] }),
+  },
+  resume_training_job: {
+    about: [({ cancelledJobId }) => ({ params: { job_id: cancelledJobId } })],
+    invalid: bad({ params: { job_id: 1 }, body: 'x' }),
+  },
+
+  models: { about: [() => ({})], foreign: 'lists', invalid: takesNothing },
+  download_model: {
+    about: [({ modelName }) => ({ params: { name: modelName } })],
+    invalid: bad({ params: { name: base } }),
+  },
+  downloaded_models: { about: [() => ({})], foreign: 'lists', invalid: takesNothing },
+  find_downloaded_model: {
+    about: [() => ({ body: { hf_model_name: base } }), ({ modelName }) => ({ body: { hf_model_name: modelName } })],
+    invalid: bad({ body: { hf_model_name: '' } }),
+  },
+  list_audit_events: { about: [() => ({})], foreign: 'lists', invalid: bad({ query: 'limit=1001' }) },
+
+  cancel_open_training_jobs: { about: [() => ({})], foreign: namesNothing, invalid: bad({ body: [] }) },
+  delete_data: {
+    about: [({ storedId }) => ({ body: { id: storedId } })],
+    invalid: bad({ body: { id: '' } }),
+  },
+  delete_dataset: {
+    about: [({ spareDatasetId }) => ({ params: { dataset_id: spareDatasetId } })],
+    invalid: noId({ dataset_id: '..%2Fx' }),
+  },
+  delete_model: {
+    about: [({ modelName }) => ({ params: { name: modelName } })],
+    invalid: bad({ params: { name: base } }),
+  },
+}

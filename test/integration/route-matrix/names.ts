@@ -1,0 +1,70 @@
+// What belongs to an account and is named in requests: really there, or made up in the same form.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { encodeJobCursor } from '../../../src/services/list-training-jobs.ts'
+import { sampleFile, sampleRows } from '../../support/rows.ts'
+import { connection, type Api } from '../../support/stack.ts'
+
+export type Names = Awaited<ReturnType<typeof ownedNames>>
+
+const storedItems = [{ question: { text: 'When do you open?' }, answer: { text: 'We open at nine.' } }]
+
+/** Makes one of everything, by real work. */
+export async function ownedNames(api: Api) {
+  const base = connection().baseModel
+  const location = await api.upload('owned-set', sampleFile)
+  await api.upload('spare-set', sampleFile)
+  await api.post('/v1/svc/data', { id: 'owned-shelf', data: storedItems })
+  const cancelledJobId = await api.train({ data: sampleRows })
+  await api.post(`/v1/train/jobs/${cancelledJobId}/cancel`)
+  const jobId = await api.train({ dataset_id: 'owned-set', finetune_args: { max_steps: 1 } })
+  const batch = async (path: string, body: object) => (await api.post<{ id: string }>(path, body)).id
+  const completionBatchId = await batch('/v1/batch_completions', { model_name: base, prompt: ['a'], max_tokens: 2 })
+  const streamId = await batch('/v3/streaming_completions', { model_name: base, prompt: 'a', max_tokens: 2 })
+  const embeddingBatchId = await batch('/v1/batch_embeddings', { prompt: ['a'] })
+  const { model_name: modelName } = await api.untilStatus(jobId, 'COMPLETED')
+  await api.untilStatus(cancelledJobId, 'CANCELLED')
+  return {
+    datasetId: 'owned-set',
+    spareDatasetId: 'spare-set',
+    location,
+    storedId: 'owned-shelf',
+    jobId,
+    cancelledJobId,
+    cursor: encodeJobCursor(jobId),
+    modelName: modelName ?? assert.fail('a completed job without a model'),
+    completionBatchId,
+    streamId,
+    embeddingBatchId,
+  }
+}
+
+export function madeUpNames(owned: Names): Names {
+  const nobodysJob = 2_147_000_000
+  return {
+    datasetId: 'no-such-set',
+    spareDatasetId: 'no-spare-set',
+    location: owned.location.replaceAll(owned.datasetId, 'no-such-set').replace(/[0-9a-f-]{36}(?=\?)/, randomUUID()),
+    storedId: 'no-such-shelf',
+    jobId: nobodysJob,
+    cancelledJobId: nobodysJob + 1,
+    cursor: encodeJobCursor(nobodysJob),
+    modelName: 'f'.repeat(64),
+    completionBatchId: randomUUID(),
+    streamId: randomUUID(),
+    embeddingBatchId: randomUUID(),
+  }
+}
+
+/** An answer without what must differ: the request's own id, the names that it repeats, random ids, signatures. */
+export function withoutNames(body: unknown, names: Names): unknown {
+  const { request_id: _id, instance: _instance, ...rest } = body as Record<string, unknown>
+  let text = JSON.stringify(Array.isArray(body) ? body : rest)
+  const shown = Object.values(names)
+    .map(String)
+    .toSorted((a, b) => b.length - a.length)
+  for (const name of shown)
+    text = text.replaceAll(new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-])`, 'g'), '<name>')
+  text = text.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uuid>').replaceAll(/[0-9a-f]{32}/g, '<hash>')
+  return JSON.parse(text.replaceAll(/\?X-Amz-[^"]*/g, '?<signature>'))
+}
