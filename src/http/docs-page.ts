@@ -3,6 +3,7 @@ import type { Express, Request, Response } from 'express'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { locals } from './edge/exchange.ts'
+import { refuseMethod } from './edge/no-route.ts'
 
 const swaggerUiDir = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')))
 const packaged = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
@@ -40,19 +41,16 @@ const page = `<!doctype html>
 const start = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })\n`
 
 export function mountDocs(app: Express) {
-  app.get(
-    '/docs',
-    serve((response) => response.type('html').send(page)),
-  )
-  app.get(
-    '/docs/start.js',
-    serve((response) => response.type('js').send(start)),
-  )
+  const parts: Record<string, (response: Response) => unknown> = {
+    '/docs': (response) => response.type('html').send(page),
+    '/docs/start.js': (response) => response.type('js').send(start),
+  }
   for (const file of packaged)
-    app.get(
-      `/docs/${file}`,
-      serve((response) => response.sendFile(file, { root: swaggerUiDir, cacheControl: false })),
-    )
+    parts[`/docs/${file}`] = (response) => response.sendFile(file, { root: swaggerUiDir, cacheControl: false })
+  for (const [path, send] of Object.entries(parts)) {
+    app.get(path, serve(send))
+    app.all(path, refuseMethod('/docs', 'GET, HEAD'))
+  }
 }
 
 function serve(send: (response: Response) => unknown) {

@@ -1,5 +1,5 @@
 import { fineTuneWorkflowId } from '../domain/identifiers.ts'
-import { ServiceError } from '../domain/service-error.ts'
+import { invalidInput } from '../domain/service-error.ts'
 import { isTerminal } from '../domain/training-job-status.ts'
 import type { TrainingJob } from '../domain/training-job.ts'
 import type { Repositories } from '../repositories/database.ts'
@@ -23,7 +23,7 @@ export async function cancelTrainingJob({
     if (!job) throw jobNotFound(jobId)
     if (job.status === 'CANCELLED') return
     if (!isTerminal(job.status)) return void (await requestCancel(tx, ctx, job))
-    throw new ServiceError('invalid_input', `Job ${jobId} is ${job.status} and can no longer be cancelled.`)
+    throw invalidInput('job_id', `Job ${jobId} is ${job.status} and can no longer be cancelled.`)
   })
 }
 

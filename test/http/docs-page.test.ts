@@ -28,6 +28,19 @@ test('is there without a key, and loads from this service only', async () => {
   }
 })
 
+test('is only read: other methods are 405', async () => {
+  for (const path of ['/docs', '/docs/start.js', '/docs/swagger-ui.css'])
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+      const { status, headers, json } = await edge.call(method, path, { key: null })
+      assert.deepEqual(
+        [status, headers.allow, json.code],
+        [405, 'GET, HEAD', 'method_not_allowed'],
+        `${method} ${path}`,
+      )
+    }
+  assert.equal((await edge.call('HEAD', '/docs', { key: null })).status, 200)
+})
+
 test('serves no other file of its package', async () => {
   for (const path of ['/docs/index.html', '/docs/package.json', '/docs/..%2fpackage.json', '/docs/swagger-ui.css.map'])
     assert.equal((await edge.call('GET', path, { key: null })).status, 404, path)

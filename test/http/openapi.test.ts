@@ -116,6 +116,19 @@ test('every operation is really served, and asks for a key as it says', async ()
   }
 })
 
+test('another method is 405, and Allow has those of the document', async () => {
+  for (const [path, methods] of Object.entries((document as Document).paths)) {
+    const expected = Object.keys(methods).flatMap((method) =>
+      method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()],
+    )
+    for (const method of ['PUT', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND']) {
+      const { status, headers } = await edge.call(method, path)
+      assert.equal(status, 405, `${method} ${path}`)
+      assert.deepEqual(String(headers.allow).split(', ').toSorted(), expected.toSorted(), path)
+    }
+  }
+})
+
 test('names every status that a route can answer with', () => {
   const statusesOf = (path: string, method: 'get' | 'post') =>
     Object.keys(document.paths[path][method].responses).map(Number)

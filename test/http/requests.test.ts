@@ -54,6 +54,15 @@ test('ids that do not exist or are no ids give one and the same 404', async () =
   assert.equal(bodies.size, 1)
 })
 
+test('a batch id that is none is answered as one that does not exist', async () => {
+  const batches = await startPublic({ database: { inferenceBatches: { find: () => Promise.resolve(null) } } })
+  for (const id of ['0f0e0d0c-0b0a-0908-0706-050403020100', 'x', '0', '%00', '..', 'a'.repeat(5000)]) {
+    const received = await batches.call('GET', `/v1/batch_completions/${id}/result`)
+    assertProblem(received, { status: 404, code: 'not_found', detail: /^There is no batch / })
+    assert.ok(received.json.detail.length < 200)
+  }
+})
+
 test('unknown paths and broken escapes are 404', async () => {
   for (const path of [
     '/',

@@ -12,6 +12,7 @@ import { createInternalApp } from '../../src/internal-http/app.ts'
 import { createLog } from '../../src/log.ts'
 import type { ServiceDependencies } from '../../src/services/context.ts'
 import type { TrainingJob } from '../../src/domain/training-job.ts'
+import { createContract } from '../support/contract.ts'
 
 export const accountId = '11111111-1111-4111-8111-111111111111'
 export const apiKey = makeApiKey()
@@ -98,7 +99,20 @@ export async function startPublic(
     version: '0.1.0',
     metrics: createMetrics(),
   })
-  return start(await listen(app, { host: '127.0.0.1', port: 0 }))
+  const edge = start(await listen(app, { host: '127.0.0.1', port: 0 }))
+  const { json: document } = await edge.call('GET', '/openapi.json', { key: null })
+  const check = createContract(document)
+  return {
+    ...edge,
+    /** Every JSON answer is held against the document. */
+    async call(method: string, path: string, sent: Sent = {}) {
+      const received = await edge.call(method, path, sent)
+      const { status, headers, json } = received
+      const contentType = headers['content-type'] ?? ''
+      if (json !== undefined) check({ method, path, status, contentType, body: json })
+      return received
+    },
+  }
 }
 
 export async function startInternal(stubs: Record<string, Stub> = {}) {

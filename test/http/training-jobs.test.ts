@@ -95,7 +95,8 @@ test('cancel takes a body or none, and repeats', async () => {
 test('cancel of a finished job is 400, of a foreign one 404', async () => {
   const lock = (_account: string, id: number) => Promise.resolve(id === 7 ? trainingJob({ status: 'COMPLETED' }) : null)
   const edge = await startPublic({ database: { trainingJobs: { lock } } })
-  assert.equal((await edge.call('POST', '/v1/train/jobs/7/cancel')).status, 400)
+  const { status, json } = await edge.call('POST', '/v1/train/jobs/7/cancel')
+  assert.deepEqual([status, json.errors], [400, [{ path: 'job_id', message: json.detail }]])
   assert.equal((await edge.call('POST', '/v1/train/jobs/8/cancel')).status, 404)
 })
 
@@ -165,7 +166,12 @@ test('submit answers a text id, and passes the key of the request with a hash of
         newestVersion: () => Promise.resolve({ id: 'v', datasetId: 'questions', uploadKey: 'k' }),
         markUsed: () => undefined,
       },
-      trainingJobs: { create: () => Promise.resolve(known) },
+      trainingJobs: {
+        create: ({ spec: { gpus, nodes } }: { spec: { gpus: unknown; nodes: unknown } }) => {
+          assert.deepEqual([gpus, nodes], [null, 1])
+          return Promise.resolve(known)
+        },
+      },
       jobEvents: { add: () => undefined },
       outbox: { add: () => undefined },
       idempotencyKeys: {
@@ -179,7 +185,14 @@ test('submit answers a text id, and passes the key of the request with a hash of
     storage: { stat: () => Promise.resolve({ sizeBytes: 5 }) },
   })
   const headers = { 'idempotency-key': 'once' }
-  const json = { model_name: 'small', dataset_id: 'questions', finetune_args: null, job_id: 3, status: 'COMPLETED' }
+  const json = {
+    model_name: 'small',
+    dataset_id: 'questions',
+    finetune_args: null,
+    gpu_config: { gpus: 0, nodes: 0 },
+    job_id: 3,
+    status: 'COMPLETED',
+  }
   for (const path of ['/v1/train', '/v1/precise_train']) {
     const { status, json: answer } = await edge.call('POST', path, { json, headers })
     assert.deepEqual([status, answer], [200, { job_id: '7', status: 'CREATED', dataset_id: 'questions' }])

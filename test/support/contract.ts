@@ -12,7 +12,13 @@ export type Answered = { method: string; path: string; status: number; contentTy
 export function createContract(document: unknown) {
   const { paths, components } = document as OpenApi
   const served = Object.entries(paths).map(([path, methods]) => ({
-    pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+    // A slash at the end makes no difference.
+    pattern: new RegExp(
+      `^${path
+        .replace(/\/$/, '')
+        .replaceAll('.', '\\.')
+        .replaceAll(/\{\w+\}/g, '[^/]+')}/?$`,
+    ),
     // What is literal in a path comes before what is a parameter: /jobs/cancel, then /jobs/{job_id}.
     parameters: path.split('{').length,
     methods,

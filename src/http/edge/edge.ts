@@ -9,7 +9,7 @@ import type { Idempotency } from '../../services/idempotency.ts'
 import { withRows, type ReceivedRows } from '../../services/receive-rows.ts'
 import { drain } from './drain.ts'
 import { beginRequest, locals, sendProblem, type ExchangeOptions } from './exchange.ts'
-import { HttpRefusal, shortened } from './problem.ts'
+import { nothingHere, refuseMethod } from './no-route.ts'
 import { openBody, parseJson, readBody } from './request-body.ts'
 import { gone, JsonText, sendJson, sendJsonText, streamJsonArray } from './respond.ts'
 import { pathsOf, type Access, type CallerOf, type Route } from './route.ts'
@@ -61,18 +61,6 @@ function answerTheRest(app: Express, options: EdgeOptions) {
     const isBadPath = error instanceof Error && 'status' in error && error.status === 400
     void sendProblem(isBadPath ? nothingHere(request) : error, request, response, options)
   })
-}
-
-const nothingHere = (request: Request) =>
-  new HttpRefusal(404, 'not_found', `There is nothing at ${request.method} ${shortened(request.path)}.`)
-
-function refuseMethod(path: string, allowed: string) {
-  return (request: Request, response: Response) => {
-    locals(response).route = path
-    throw new HttpRefusal(405, 'method_not_allowed', `${request.method} is not possible here; use ${allowed}.`, {
-      Allow: allowed,
-    })
-  }
 }
 
 function serve(route: Route, options: EdgeOptions) {

@@ -11,7 +11,15 @@ const Row = z
   .custom<Record<string, unknown>>(isRow, `must be an object, nested at most ${deepestRow} deep`)
   .meta({ type: 'object', description: '{"input", "output"}, or one of the other row forms' })
 
-const GpuConfig = z.object({ gpus: z.int().min(0).nullish(), nodes: z.int().min(1).nullish() })
+/** Clients of the old platform send zeros for what they leave to it. */
+const Count = z
+  .int()
+  .min(0)
+  .nullish()
+  .transform((count) => count || null)
+  .meta({ description: 'The default when absent or 0' })
+
+const GpuConfig = z.object({ gpus: Count, nodes: Count })
 
 export const TrainRequest = named(
   'TrainRequest',

@@ -4,7 +4,7 @@ import { chunkLength, type BatchKind, type InferenceBatch } from '../../domain/i
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
 
-const notFound = (batchId: string) => new ServiceError('not_found', `There is no batch ${batchId}.`)
+export const batchNotFound = (batchId: string) => new ServiceError('not_found', `There is no batch ${batchId}.`)
 
 /**
  * The JSON text of what is done: `{}`, or one value an item in order, null where there is none yet.
@@ -22,7 +22,7 @@ export async function getBatchResult({
   const { inferenceBatches } = ctx.deps.database
   const find = async () => {
     const batch = await inferenceBatches.find(ctx.accountId, batchId)
-    if (batch?.kind !== kind) throw notFound(batchId)
+    if (batch?.kind !== kind) throw batchNotFound(batchId)
     if (batch.state === 'failed') throw new ServiceError('conflict', batch.message ?? 'The batch failed.')
     return batch
   }
@@ -48,6 +48,6 @@ async function* nothingYet() {
 
 async function readStored(ctx: Ctx, key: string, batchId: InferenceBatch['id']): Promise<Readable> {
   const stored = await ctx.deps.storage.read(key)
-  if (!stored) throw notFound(batchId)
+  if (!stored) throw batchNotFound(batchId)
   return stored
 }
