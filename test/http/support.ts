@@ -105,7 +105,7 @@ export async function startPublic(
   return {
     ...edge,
     /** Every JSON answer is held against the document. */
-    async call(method: string, path: string, sent: Sent = {}) {
+    call: async (method: string, path: string, sent: Sent = {}) => {
       const received = await edge.call(method, path, sent)
       const { status, headers, json } = received
       const contentType = headers['content-type'] ?? ''
