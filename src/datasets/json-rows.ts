@@ -1,9 +1,10 @@
-// Cuts a JSON array that arrives in pieces into the texts of its elements, byte by byte, without building anything.
+// Finds the elements of a JSON array that arrives in pieces, byte by byte, without building anything.
 
 const quote = 0x22
 const backslash = 0x5c
 const newline = 0x0a
 const comma = 0x2c
+const space = 0x20
 
 // What a byte does outside of strings.
 const plain = 0
@@ -19,38 +20,31 @@ meaning[comma] = separates
 meaning[newline] = endsLine
 meaning[quote] = quotes
 
-/** The text of one element, surrounded by whatever white space there was, and the line it begins at. */
-export type ElementBytes = { line: number; bytes: Buffer; hasLineEnds: boolean }
-
 export type ArrayScanner = ReturnType<typeof createArrayScanner>
+
+/** Where elements end: the offset of each comma, or of the closing bracket, and the line that each element begins at. */
+export type ElementEnds = { offsets: number[]; lines: number[] }
 
 /** Begins right after the opening bracket. */
 export function createArrayScanner(firstLine = 1) {
-  const state = { line: firstLine, elementLine: firstLine, depth: 1, inString: false, escaped: false }
-  let waiting: Buffer[] = []
-  let waitingBytes = 0
-
-  function element(chunk: Buffer, from: number, to: number, line: number, elementLine: number): ElementBytes {
-    const last = chunk.subarray(from, to)
-    const bytes = waiting.length === 0 ? last : Buffer.concat([...waiting, last])
-    waiting = []
-    waitingBytes = 0
-    return { line: elementLine, bytes, hasLineEnds: line > elementLine }
-  }
+  const state = { line: firstLine, elementLine: firstLine, depth: 1, deepest: 1, inString: false, escaped: false }
 
   return {
-    /** Of the element that is not complete yet. */
-    waitingBytes: () => waitingBytes,
     line: () => state.line,
+    /** 1 is the array itself. */
+    deepest: () => state.deepest,
 
-    /** Adds the elements completed in this chunk. @returns the offset behind the closing bracket, or -1 when it is not in it */
-    push(chunk: Buffer, start: number, found: ElementBytes[]): number {
+    /**
+     * Adds the ends in this chunk, and turns line ends between strings into spaces: an element then is a line.
+     * @returns the offset behind the closing bracket, or -1 when it is not in it
+     */
+    push(chunk: Buffer, start: number, found: ElementEnds): number {
       // Locals: this loop sees every byte outside of strings.
-      let { line, elementLine, depth, inString, escaped } = state
+      let { line, elementLine, depth, deepest, inString, escaped } = state
       const { length } = chunk
-      let from = start
-      let at = start
-      for (; at < length; at++) {
+      const { offsets, lines } = found
+      let closedAt = -1
+      for (let at = start; at < length; at++) {
         if (inString) {
           const end = stringEnd(chunk, at, escaped)
           escaped = end === cutAfterBackslash
@@ -62,27 +56,66 @@ export function createArrayScanner(firstLine = 1) {
         const sign = meaning[chunk[at] as number]
         if (sign === plain) continue
         if (sign === quotes) inString = true
-        else if (sign === endsLine) line++
-        else if (sign === opens) {
+        else if (sign === endsLine) {
+          line++
+          chunk[at] = space
+        } else if (sign === opens) {
           if (depth++ === 1) elementLine = line
+          if (depth > deepest) deepest = depth
         } else if (sign === closes) {
           if (--depth > 0) continue
-          found.push(element(chunk, from, at, line, elementLine))
-          state.line = line
-          return at + 1
+          closedAt = at
+          break
         } else if (depth === 1) {
-          found.push(element(chunk, from, at, line, elementLine))
+          offsets.push(at)
+          lines.push(elementLine)
           elementLine = line
-          from = at + 1
         }
       }
-      Object.assign(state, { line, elementLine, depth, inString, escaped })
-      // A copy: the chunk's memory would be held for a few bytes of it.
-      if (from < length) {
-        waiting.push(Buffer.from(chunk.subarray(from)))
-        waitingBytes += length - from
+      if (closedAt !== -1) {
+        offsets.push(closedAt)
+        lines.push(elementLine)
       }
-      return -1
+      Object.assign(state, { line, elementLine, depth, deepest, inString, escaped })
+      return closedAt === -1 ? -1 : closedAt + 1
+    },
+  }
+}
+
+/** The text of one element, surrounded by whatever white space there was, and the line it begins at. */
+export type ElementBytes = { line: number; bytes: Buffer }
+
+/** The elements one by one, for those that need each by itself. */
+export function createElementReader(firstLine = 1) {
+  const scanner = createArrayScanner(firstLine)
+  let waiting: Buffer[] = []
+  let waitingBytes = 0
+  return {
+    line: scanner.line,
+    /** Of the element that is not complete yet. */
+    waitingBytes: () => waitingBytes,
+
+    /** As the scanner's; adds the elements completed in this chunk. */
+    push(chunk: Buffer, start: number, found: ElementBytes[]): number {
+      const ends: ElementEnds = { offsets: [], lines: [] }
+      const end = scanner.push(chunk, start, ends)
+      let from = start
+      for (const [index, offset] of ends.offsets.entries()) {
+        const last = chunk.subarray(from, offset)
+        found.push({
+          line: ends.lines[index] ?? firstLine,
+          bytes: waiting.length === 0 ? last : Buffer.concat([...waiting, last]),
+        })
+        waiting = []
+        waitingBytes = 0
+        from = offset + 1
+      }
+      // A copy: the chunk's memory would be held for a few bytes of it.
+      if (end === -1 && from < chunk.length) {
+        waiting.push(Buffer.from(chunk.subarray(from)))
+        waitingBytes += chunk.length - from
+      }
+      return end
     },
   }
 }

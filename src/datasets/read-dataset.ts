@@ -1,7 +1,7 @@
 // Streams the rows of an uploaded file: JSON Lines, a JSON array or CSV, any of them gzipped, with or without a BOM.
 import { isUtf8 } from 'node:buffer'
 import { csvRows } from './csv-rows.ts'
-import { createArrayScanner, type ElementBytes } from './json-rows.ts'
+import { createElementReader, type ElementBytes } from './json-rows.ts'
 import { unpacked, UnpackError } from './unpack.ts'
 
 /** `line` counts from 1. A row that could not be read has a `problem` instead of a value. */
@@ -113,26 +113,26 @@ function parseRow(text: string, line: number): RawRow {
 
 /** A row per element of the outermost array. */
 async function* arrayRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<RawRow[]> {
-  let scanner: ReturnType<typeof createArrayScanner> | null = null
+  let reader: ReturnType<typeof createElementReader> | null = null
   let isClosed = false
   for await (const chunk of bytes) {
     if (isClosed) {
       if (chunk.some((byte) => byte > 0x20))
-        yield [{ line: scanner?.line() ?? 1, problem: 'comes after the JSON array' }]
+        yield [{ line: reader?.line() ?? 1, problem: 'comes after the JSON array' }]
       return
     }
-    const from = scanner ? 0 : chunk.indexOf('[') + 1
-    scanner ??= createArrayScanner(1 + chunk.subarray(0, from).toString('latin1').split('\n').length - 1)
+    const from = reader ? 0 : chunk.indexOf('[') + 1
+    reader ??= createElementReader(1 + chunk.subarray(0, from).toString('latin1').split('\n').length - 1)
     const found: ElementBytes[] = []
-    const end = scanner.push(chunk, from, found)
+    const end = reader.push(chunk, from, found)
     isClosed = end !== -1
     const rows: RawRow[] = []
     for (const { line, bytes: element } of found) readText(element, line, rows)
-    if (scanner.waitingBytes() > rowLimitBytes) rows.push({ line: scanner.line(), problem: rowTooLong })
+    if (reader.waitingBytes() > rowLimitBytes) rows.push({ line: reader.line(), problem: rowTooLong })
     yield rows
-    if (scanner.waitingBytes() > rowLimitBytes) return
+    if (reader.waitingBytes() > rowLimitBytes) return
   }
-  if (!isClosed) yield [{ line: scanner?.line() ?? 1, problem: 'the JSON array is not closed: the file looks cut off' }]
+  if (!isClosed) yield [{ line: reader?.line() ?? 1, problem: 'the JSON array is not closed: the file looks cut off' }]
 }
 
 async function* prepend(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {

@@ -1,140 +1,125 @@
 // A request body that carries rows: `{"data": [...], ...}`, taken apart while it arrives. Rows leave as JSON Lines, the rest stays.
-import { invalidInput, ServiceError } from '../domain/service-error.ts'
-import { createArrayScanner, type ArrayScanner, type ElementBytes } from './json-rows.ts'
-import { createLineWriter, isBlank, rowTooLarge, type LineWriter } from './line-writer.ts'
+import { invalidInput } from '../domain/service-error.ts'
+import { createBodyRest } from './body-rest.ts'
+import { createArrayScanner, type ElementEnds } from './json-rows.ts'
+import { checkRun, deepestRow, isBlank, rowTooLarge } from './row-check.ts'
 
-const quote = 0x22
-const backslash = 0x5c
-const [comma, colon, bracket, brace, endBracket, endBrace] = Buffer.from(',:[{]}') as unknown as number[]
+const newline = 0x0a
+const endBracket = 0x5d
 
 const rowLimitBytes = 16 * 1024 * 1024
 
-/** Every method throws ServiceError invalid_input or payload_too_large. */
-export function createRowBody({ field, restLimitBytes }: { field: string; restLimitBytes: number }) {
-  const rest = createRest(field, restLimitBytes)
-  const lines = createLineWriter(rowLimitBytes)
-  let scanner: ArrayScanner | null = null
-  let hasRows = false
-  let elementCount = 0
-  let isEmptyArray = false
+/** Whole lines of the rows in one field. */
+export type Lines = { field: string; bytes: Buffer }
 
-  /** White space between the brackets is no element; between commas it is a mistake. */
-  function write(elements: ElementBytes[], isClosed: boolean, lines: LineWriter) {
-    const [last] = elements.slice(-1)
-    if (isClosed && last && elementCount + elements.length === 1 && isBlank(last.bytes)) {
-      isEmptyArray = true
-      return
-    }
-    const path = (index: number) => `${field}[${elementCount + index}]`
-    lines.add(elements, path)
-    elementCount += elements.length
-  }
+/** Takes a body apart whose `fields` are arrays of rows. Every method throws ServiceError invalid_input or payload_too_large. */
+export function createRowBody({ fields, restLimitBytes }: { fields: readonly string[]; restLimitBytes: number }) {
+  const rest = createBodyRest(fields, restLimitBytes)
+  const seen = new Map<string, RowArray>()
+  let open: RowArray | null = null
 
   return {
-    rowCount: () => elementCount,
-    hasRows: () => hasRows,
+    rowCount: (field: string) => seen.get(field)?.rowCount() ?? 0,
+    hasRows: (field: string) => seen.has(field),
 
-    /** @returns the rows completed by this piece of the body, as JSON Lines; they hold until the next call */
-    push(chunk: Buffer): Buffer {
-      lines.begin()
+    /** @returns the rows completed by this piece of the body, made of its bytes, which it writes over */
+    push(chunk: Buffer): Lines[] {
+      const found: Lines[] = []
       for (let at = 0; at < chunk.length;) {
-        if (!scanner) {
-          at = rest.push(chunk, at)
-          if (at === -1) break
-          if (hasRows) throw invalidInput(field, `${field} is given twice.`)
-          hasRows = true
-          scanner = createArrayScanner()
+        if (!open) {
+          const opened = rest.push(chunk, at)
+          if (!opened) break
+          at = opened.offset
+          if (seen.has(opened.field)) throw invalidInput(opened.field, `${opened.field} is given twice.`)
+          open = createRowArray(opened.field)
+          seen.set(opened.field, open)
         }
-        const found: ElementBytes[] = []
-        const end = scanner.push(chunk, at, found)
-        write(found, end !== -1, lines)
-        if (end === -1) {
-          if (scanner.waitingBytes() > rowLimitBytes) throw rowTooLarge(`${field}[${elementCount}]`, rowLimitBytes)
-          break
-        }
-        if (chunk[end - 1] !== endBracket) throw invalidInput(field, `${field} is not valid JSON: it ends with "}".`)
-        scanner = null
+        const end = open.push(chunk, at, found)
+        if (end === -1) break
+        open = null
         at = end
       }
-      return lines.written()
+      return found
     },
 
-    /** @returns the body without its rows: the field is null, or an empty array when it was one */
+    /** @returns the body without its rows: each field is null, or an empty array when it was one */
     end(): Buffer {
-      if (scanner) throw invalidInput('', `The body is not valid JSON: it ends within ${field}.`)
-      return rest.end(isEmptyArray ? '[]' : 'null')
+      if (open) throw invalidInput('', `The body is not valid JSON: it ends within ${open.field}.`)
+      return rest.end((field) => (seen.get(field)?.rowCount() === 0 ? '[]' : 'null'))
     },
   }
 }
 
-/** Everything but the rows. Knows just enough of JSON to find a key of the outermost object. */
-function createRest(field: string, limitBytes: number) {
-  const pieces: Buffer[] = []
-  let sizeBytes = 0
-  let rowsAt = -1
-  let depth = 0
-  let inString = false
-  let escaped = false
-  let isKey = false
-  let key: number[] = []
-  let awaitsValue = false
+type RowArray = ReturnType<typeof createRowArray>
 
-  function take(bytes: Buffer) {
-    sizeBytes += bytes.length
-    if (sizeBytes > limitBytes)
-      throw new ServiceError('payload_too_large', `Beside ${field}, the body may have ${limitBytes / 1024 / 1024} MB.`)
-    // A copy: the chunk's memory would be held for a few bytes of it.
-    if (bytes.length > 0) pieces.push(Buffer.from(bytes))
+/** The array in one field. Its rows leave as the bytes that came, a row a line. */
+function createRowArray(field: string) {
+  const scanner = createArrayScanner()
+  let waiting: Buffer[] = []
+  let waitingBytes = 0
+  let rowCount = 0
+
+  function add(run: Buffer, ends: number[], isClosed: boolean): boolean {
+    // White space between the brackets is no element; between commas it is a mistake.
+    if (isClosed && rowCount + ends.length === 1 && isBlank(run)) return false
+    const first = rowCount
+    // The array itself is one level, the row another.
+    checkRun(run, ends, { isDeep: scanner.deepest() > deepestRow + 1, pathOf: (index) => `${field}[${first + index}]` })
+    rowCount += ends.length
+    return true
   }
 
-  function outside(byte: number | undefined): boolean {
-    if (byte === quote) {
-      inString = true
-      if (isKey) key = []
-      awaitsValue = false
-    } else if (byte === brace || byte === bracket) {
-      if (byte === bracket && awaitsValue && isField(key, field)) return true
-      depth++
-      isKey = depth === 1 && byte === brace
-      awaitsValue = false
-    } else if (byte === endBrace || byte === endBracket) depth--
-    else if (byte === comma) isKey = depth === 1
-    else if (byte === colon) awaitsValue = depth === 1
-    else if (byte !== undefined && byte > 0x20) awaitsValue = false
-    return false
+  /** The element that earlier pieces began. */
+  function finishWaiting(chunk: Buffer, to: number, isClosed: boolean, found: Lines[]) {
+    const bytes = Buffer.concat([...waiting, chunk.subarray(0, to + 1)])
+    waiting = []
+    waitingBytes = 0
+    const end = bytes.length - 1
+    if (!add(bytes.subarray(0, end), [end], isClosed)) return
+    bytes[end] = newline
+    found.push({ field, bytes })
+  }
+
+  function takeRun(chunk: Buffer, from: number, ends: number[], isClosed: boolean, found: Lines[]) {
+    const to = ends.at(-1) ?? from
+    const isRows = add(
+      chunk.subarray(from, to),
+      ends.map((end) => end - from),
+      isClosed,
+    )
+    if (!isRows) return
+    for (const end of ends) chunk[end] = newline
+    found.push({ field, bytes: chunk.subarray(from, to + 1) })
   }
 
   return {
-    /** @returns the offset behind the bracket that opens the rows, or -1 when it is not in this chunk */
-    push(chunk: Buffer, start: number): number {
-      for (let at = start; at < chunk.length; at++) {
-        const byte = chunk[at]
-        if (inString) {
-          if (escaped) escaped = false
-          else if (byte === backslash) escaped = true
-          else if (byte === quote) inString = false
-          if (isKey && inString && byte !== undefined && key.length < 256) key.push(byte)
-          if (!inString) isKey = false
-        } else if (outside(byte)) {
-          awaitsValue = false
-          take(chunk.subarray(start, at))
-          rowsAt = pieces.length
-          return at + 1
-        }
+    field,
+    rowCount: () => rowCount,
+
+    /** @returns the offset behind the closing bracket, or -1 when it is not in this chunk */
+    push(chunk: Buffer, start: number, found: Lines[]): number {
+      const ends: ElementEnds = { offsets: [], lines: [] }
+      const end = scanner.push(chunk, start, ends)
+      const isClosed = end !== -1
+      if (isClosed && chunk[end - 1] !== endBracket)
+        throw invalidInput(field, `${field} is not valid JSON: it ends with "}".`)
+      let from = start
+      const [first] = ends.offsets
+      if (waitingBytes > 0 && first !== undefined) {
+        ends.offsets.shift()
+        finishWaiting(chunk, first, isClosed && ends.offsets.length === 0, found)
+        from = first + 1
       }
-      take(chunk.subarray(start))
+      if (ends.offsets.length > 0) {
+        takeRun(chunk, from, ends.offsets, isClosed, found)
+        from = (ends.offsets.at(-1) ?? from) + 1
+      }
+      if (isClosed) return end
+      // A copy: the chunk's memory would be held for a few bytes of it.
+      if (from < chunk.length) waiting.push(Buffer.from(chunk.subarray(from)))
+      waitingBytes += chunk.length - from
+      if (waitingBytes > rowLimitBytes) throw rowTooLarge(`${field}[${rowCount}]`, rowLimitBytes)
       return -1
     },
-    end: (rows: string) =>
-      Buffer.concat(rowsAt === -1 ? pieces : [...pieces.slice(0, rowsAt), Buffer.from(rows), ...pieces.slice(rowsAt)]),
-  }
-}
-
-/** Keys may be written with escapes. */
-function isField(key: number[], field: string): boolean {
-  try {
-    return JSON.parse(`"${Buffer.from(key).toString('utf8')}"`) === field
-  } catch {
-    return false
   }
 }

@@ -1,6 +1,6 @@
 // Bodies that carry rows: the rows go to the object store while they arrive, and belong to a data set once somebody keeps them.
 import { createHash, randomUUID } from 'node:crypto'
-import { createRowBody } from '../datasets/row-body.ts'
+import { createRowBody, type Lines } from '../datasets/row-body.ts'
 import { invalidInput, ServiceError } from '../domain/service-error.ts'
 import { storageKeys } from '../domain/storage-keys.ts'
 import { isUniqueViolation, type Repositories } from '../repositories/database.ts'
@@ -11,8 +11,11 @@ import { requireRoomForData } from './limits/account-quotas.ts'
 /** Rows in the object store that no data set has yet. */
 export type ReceivedRows = { versionId: string; key: string; rowCount: number; sizeBytes: number; isKept: boolean }
 
+/** By field; absent when the field is absent or null, or has no rows. */
+export type RowsOfFields = { readonly [field: string]: ReceivedRows | undefined }
+
 export type RowsOptions = {
-  field: string
+  fields: readonly string[]
   limitBytes: number
   /** Of everything beside the rows. */
   restLimitBytes: number
@@ -21,69 +24,77 @@ export type RowsOptions = {
 type Received = {
   /** The body, its rows replaced by null. */
   rest: Buffer
-  /** Null when the field is absent or null, or has no rows. */
-  rows: ReceivedRows | null
+  rows: RowsOfFields
   /** Of the body; empty unless asked for. */
   sha256: Uint8Array
 }
 
-const nothing = new Uint8Array()
-
-/** Receives rows for `use`, and removes them again unless it keeps them. */
+/** Receives rows for `use`, and removes them again unless it keeps them, or accepts a job on them. */
 export async function withRows<T>(
-  input: Parameters<typeof receiveRows>[0],
+  input: Omit<ReceiveInput, 'rows'>,
   use: (received: Received) => Promise<T> | T,
 ): Promise<T> {
-  const received = await receiveRows(input)
+  const rows: Record<string, ReceivedRows> = {}
   let isDone = false
   try {
+    const received = await receiveRows({ ...input, rows })
     const result = await use(received)
     isDone = true
     return result
   } finally {
-    if (received.rows && !(isDone && received.rows.isKept)) await discardRows(input.ctx, received.rows)
+    for (const each of Object.values(rows)) if (!(isDone && each.isKept)) await discardRows(input.ctx, each)
   }
 }
 
-/**
- * Reads the whole body, in constant memory. Its version is a row first, so that the sweep finds what a crash leaves.
- * @throws ServiceError invalid_input, payload_too_large, quota_exceeded; then nothing of it is left
- */
-async function receiveRows({
-  ctx,
-  body,
-  options,
-  isHashed,
-  signal,
-}: {
+type ReceiveInput = {
   ctx: Ctx
   body: AsyncIterable<Buffer>
   options: RowsOptions
   /** Only who compares bodies needs it: it takes its time. */
   isHashed: boolean
   signal: AbortSignal
-}): Promise<Received> {
+  /** Where they are noted, also when it fails. */
+  rows: Record<string, ReceivedRows>
+}
+
+/**
+ * Reads the whole body, in constant memory; the rows of each field become an object of their own.
+ * @throws ServiceError invalid_input, payload_too_large, request_timeout, quota_exceeded
+ */
+async function receiveRows({ ctx, body, options, isHashed, signal, rows }: ReceiveInput): Promise<Received> {
   const hash = isHashed ? createHash('sha256') : null
   const rowBody = createRowBody(options)
   const lines = readLines(body, rowBody, { hash, limitBytes: options.limitBytes })
-  const first = await lines.next()
-  if (first.done) return { rest: rowBody.end(), rows: null, sha256: hash?.digest() ?? nothing }
+  let next = await lines.next()
+  if (!next.done) await requireRoomForData(ctx)
 
-  await requireRoomForData(ctx)
+  /** The lines of one field, up to the first of another. */
+  async function* linesOf(field: string) {
+    for (; !next.done && next.value.field === field; next = await lines.next()) yield next.value.bytes
+  }
+  while (!next.done) {
+    const { field } = next.value
+    const received = await openRows(ctx)
+    rows[field] = received
+    received.sizeBytes = await ctx.deps.storage.writeStream(received.key, linesOf(field), signal)
+    received.rowCount = rowBody.rowCount(field)
+  }
+  return { rest: rowBody.end(), rows, sha256: hash?.digest() ?? new Uint8Array() }
+}
+
+/** Their version is a row first, so that the sweep finds what a crash leaves. */
+async function openRows(ctx: Ctx): Promise<ReceivedRows> {
   const versionId = randomUUID()
   const key = storageKeys.inline(ctx.accountId, versionId, 'rows.jsonl')
-  const { datasets } = ctx.deps.database
   const datasetId = versionId.replaceAll('-', '')
-  await datasets.createVersion({ id: versionId, accountId: ctx.accountId, datasetId, version: 1, uploadKey: key })
-  const rows = { versionId, key, rowCount: 0, sizeBytes: 0, isKept: false }
-  try {
-    const sizeBytes = await ctx.deps.storage.writeStream(key, startingWith(first.value, lines), signal)
-    const rest = rowBody.end()
-    return { rest, rows: { ...rows, rowCount: rowBody.rowCount(), sizeBytes }, sha256: hash?.digest() ?? nothing }
-  } catch (error) {
-    await discardRows(ctx, rows)
-    throw error
-  }
+  await ctx.deps.database.datasets.createVersion({
+    id: versionId,
+    accountId: ctx.accountId,
+    datasetId,
+    version: 1,
+    uploadKey: key,
+  })
+  return { versionId, key, rowCount: 0, sizeBytes: 0, isKept: false }
 }
 
 /** Makes the rows the newest version of a data set, of one of its own when no id is given; `finish` commits with it. */
@@ -122,7 +133,7 @@ async function* readLines(
   body: AsyncIterable<Buffer>,
   rowBody: ReturnType<typeof createRowBody>,
   { hash, limitBytes }: { hash: ReturnType<typeof createHash> | null; limitBytes: number },
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<Lines> {
   let sizeBytes = 0
   try {
     for await (const chunk of body) {
@@ -133,8 +144,7 @@ async function* readLines(
           `The body is larger than the ${limitBytes / 1024 / 1024} MB that this route takes.`,
         )
       hash?.update(chunk)
-      const lines = rowBody.push(chunk)
-      if (lines.length > 0) yield lines
+      yield* rowBody.push(chunk)
     }
   } catch (error) {
     if (error instanceof ServiceError) throw error
@@ -142,9 +152,4 @@ async function* readLines(
   }
   // Before the object is complete: a body that breaks off must leave none.
   rowBody.end()
-}
-
-async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  yield first
-  yield* rest
 }

@@ -137,22 +137,9 @@ async function keepInline(ctx: Ctx, { datasetId, isPublic }: DatasetReference, r
   return { version, dataKey: version.uploadKey }
 }
 
-/** Rows to evaluate on, kept under the data set's version. */
-export async function storeEvaluationRows(
-  ctx: Ctx,
-  version: DatasetVersion,
-  rows: readonly unknown[],
-): Promise<string> {
-  const key = storageKeys.inline(ctx.accountId, version.id, `${randomUUID()}.jsonl`)
-  await ctx.deps.storage.write(key, jsonLines(rows))
-  return key
-}
-
 /** Of an upload by URL, or of rows that came inside a request. */
 const versionIdOf = (key: string) =>
   /^uploads\/[^/]+\/[^/]+\/([^/]+)$/.exec(key)?.[1] ?? /^inline\/[^/]+\/([^/]+)\/rows\.jsonl$/.exec(key)?.[1]
-
-const jsonLines = (rows: readonly unknown[]) => Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
 
 const isUuid = (text: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 

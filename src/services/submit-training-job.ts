@@ -7,11 +7,13 @@ import { recordAudit } from './audit.ts'
 import type { Ctx } from './context.ts'
 import { once, type Idempotency } from './idempotency.ts'
 import { requireRoomForJob } from './limits/account-quotas.ts'
-import { resolveDataset, storeEvaluationRows, type DatasetReference } from './resolve-dataset.ts'
+import type { ReceivedRows } from './receive-rows.ts'
+import { resolveDataset, type DatasetReference } from './resolve-dataset.ts'
 
 export type SubmitTrainingJobInput = DatasetReference & {
   modelName: string
-  evalData?: readonly unknown[] | undefined
+  /** Rows to evaluate on that came inside the request. */
+  evaluationRows?: ReceivedRows | undefined
   finetuneArgs: FinetuneArgs
   gpuConfig: { gpus?: number | null | undefined; nodes?: number | null | undefined }
   isPublic: boolean
@@ -40,18 +42,19 @@ export async function submitTrainingJob({
   const { args, notes } = resolveTrainingArgs(input.finetuneArgs, entry)
   return once<SubmittedTrainingJob>(ctx, idempotency, async (answer) => {
     const { version, dataKey } = await resolveDataset(ctx, input)
-    const evaluationKey = input.evalData ? await storeEvaluationRows(ctx, version, input.evalData) : null
     const spec: TrainingSpec = {
       baseModel: frozen(entry),
       args,
       gpus: input.gpuConfig.gpus ?? null,
       nodes: input.gpuConfig.nodes ?? 1,
       dataKey,
-      evaluationKey,
+      evaluationKey: input.evaluationRows?.key ?? null,
     }
     return database.transaction(async (tx) => {
       await requireRoomForJob(ctx, tx)
       await tx.datasets.markUsed(version.id)
+      // Used, they are not discarded after the answer.
+      if (input.evaluationRows) await tx.datasets.markUsed(input.evaluationRows.versionId)
       const job = await tx.trainingJobs.create({
         accountId: ctx.accountId,
         apiKeyId: ctx.apiKeyId,

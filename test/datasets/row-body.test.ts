@@ -6,12 +6,25 @@ import { ServiceError } from '../../src/domain/service-error.ts'
 /** Takes a body apart in pieces of so many bytes. */
 function take(body: string | Buffer, pieceBytes: number, restLimitBytes = 1 << 20) {
   const bytes = Buffer.from(body)
-  const rowBody = createRowBody({ field: 'data', restLimitBytes })
-  let lines = ''
+  const rowBody = createRowBody({ fields: ['data', 'eval_data'], restLimitBytes })
+  const texts: Record<string, string> = { data: '', eval_data: '' }
   for (let at = 0; at < bytes.length; at += pieceBytes)
-    lines += rowBody.push(bytes.subarray(at, at + pieceBytes)).toString()
-  return { lines, rest: rowBody.end().toString(), rowCount: rowBody.rowCount(), hasRows: rowBody.hasRows() }
+    for (const { field, bytes: lines } of rowBody.push(Buffer.from(bytes.subarray(at, at + pieceBytes))))
+      texts[field] += lines.toString()
+  return {
+    lines: withoutSpaces(texts['data'] ?? ''),
+    evalLines: withoutSpaces(texts['eval_data'] ?? ''),
+    rest: rowBody.end().toString(),
+    rowCount: rowBody.rowCount('data'),
+  }
 }
+
+/** Lines are as they came; what stands between the strings of a row may be white space. */
+const withoutSpaces = (lines: string) =>
+  lines
+    .split('\n')
+    .map((line) => (line === '' ? '' : JSON.stringify(JSON.parse(line))))
+    .join('\n')
 
 const sizes = [1, 2, 3, 7, 1 << 20]
 const rows = [
@@ -34,6 +47,22 @@ test('rows leave as JSON Lines and the rest stays, however the body is cut', () 
       assert.deepEqual(JSON.parse(rest), { upload_base_path: 's3', data: null, is_public: true })
       assert.equal(rowCount, 3)
     }
+})
+
+test('two fields of rows are told apart, in any order and with anything between them', () => {
+  const more = [{ q: 1 }, { q: '[' }]
+  for (const body of [
+    { data: rows, a: [1], eval_data: more },
+    { eval_data: more, data: rows, a: [1] },
+    { a: [1], eval_data: more, data: rows },
+  ])
+    for (const text of [JSON.stringify(body), JSON.stringify(body, null, 2)])
+      for (const size of sizes) {
+        const { lines, evalLines, rest } = take(text, size)
+        assert.deepEqual([lines, evalLines], [linesOf(rows), linesOf(more)])
+        assert.deepEqual(JSON.parse(rest), { a: [1], data: null, eval_data: null })
+      }
+  assert.throws(() => take('{"eval_data":[],"data":[],"eval_data":[]}', 5), /eval_data is given twice/)
 })
 
 test('only the field of the outermost object carries rows', () => {
@@ -88,5 +117,5 @@ test('an escaped backslash before u0000 is text like any other, and so is a pair
 })
 
 test('the rest is bounded', () => {
-  assert.throws(() => take(`{"a":"${'x'.repeat(100)}","data":[]}`, 7, 64), /Beside data/)
+  assert.throws(() => take(`{"a":"${'x'.repeat(100)}","data":[]}`, 7, 64), /Beside data and eval_data/)
 })

@@ -77,6 +77,38 @@ suite('data', async () => {
     assert.deepEqual([second.rows, second.version], [3, 2])
   })
 
+  test('rows to evaluate on are streamed like the others, wherever they stand in the body', async () => {
+    const evalRows = rows(5000, 'e'.repeat(1000))
+    const data = rows(20)
+    const train = { model_name: connection().baseModel, finetune_args: { max_steps: 1 } }
+    for (const body of [
+      { eval_data: evalRows, ...train, data },
+      { data, ...train, eval_data: evalRows },
+    ]) {
+      const before = await leftovers()
+      const { job_id } = await api.post<{ job_id: string }>('/v1/train', body)
+      const job = await database.trainingJobs.get(Number(job_id))
+      const key = job.spec.evaluationKey ?? ''
+      assert.notEqual(key, job.spec.dataKey)
+      assert.ok(((await storage.stat(key))?.sizeBytes ?? 0) > 5_000_000)
+      await eventually(async () => (await database.trainingJobs.get(job.id)).preparedData !== null)
+      const { preparedData } = await database.trainingJobs.get(job.id)
+      assert.deepEqual(
+        [preparedData?.train.rowCount, preparedData?.evaluation.rowCount, preparedData?.evaluation.split],
+        [20, 5000, 'held_out'],
+      )
+      assert.equal(await leftovers(), before)
+      await api.post(`/v1/train/jobs/${job_id}/cancel`)
+    }
+    const before = await leftovers()
+    assert.equal(
+      await statusOf('/v1/train', JSON.stringify({ ...train, data, eval_data: evalRows, model_name: 'none' })),
+      404,
+    )
+    assert.equal(await statusOf('/v1/train', JSON.stringify({ ...train, data, eval_data: [...evalRows, 5] })), 400)
+    await eventually(async () => (await leftovers()) === before)
+  })
+
   test('a body that breaks off, or ends badly, leaves neither object, parts nor row', async () => {
     const datasetId = `broken-${randomUUID()}`
     const before = await leftovers()

@@ -6,7 +6,7 @@ import { invalidInput } from '../../domain/service-error.ts'
 import type { Origin } from '../../services/context.ts'
 import type { Ctx } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
-import { withRows, type ReceivedRows } from '../../services/receive-rows.ts'
+import { withRows, type RowsOfFields } from '../../services/receive-rows.ts'
 import { drain } from './drain.ts'
 import { beginRequest, locals, sendProblem, type ExchangeOptions } from './exchange.ts'
 import { nothingHere, refuseMethod } from './no-route.ts'
@@ -87,7 +87,7 @@ async function callRoute(route: Route, { authenticators }: EdgeOptions, request:
   const caller = await authenticate({ route, request, response, origin })
   const params = route.params && parseParams(route.params, request)
   const query = route.query && validate(route.query, request.query)
-  const handle = (body: unknown, idempotency: Idempotency, rows: ReceivedRows | null) => {
+  const handle = (body: unknown, idempotency: Idempotency, rows: RowsOfFields) => {
     let signal: AbortSignal | undefined
     return route.handle({
       caller,
@@ -114,7 +114,7 @@ async function callRoute(route: Route, { authenticators }: EdgeOptions, request:
   if (route.method === 'get' && !(await drain(request))) response.setHeader('Connection', 'close')
   const bytes = route.method === 'get' ? null : await readBody(request, route.bodyLimitBytes ?? defaultBodyLimitBytes)
   const body = bytes && parseBody(route, bytes)
-  return handle(body, bytes && route.idempotent ? idempotencyOf(route, request, bytes) : null, null)
+  return handle(body, bytes && route.idempotent ? idempotencyOf(route, request, bytes) : null, {})
 }
 
 /** What cannot be an id is answered as an address with nothing behind it. */

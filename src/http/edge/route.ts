@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import type { Scope } from '../../domain/scopes.ts'
 import type { AdminCtx, Ctx, PodCtx, ServiceDependencies } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
-import type { ReceivedRows, RowsOptions } from '../../services/receive-rows.ts'
+import type { RowsOfFields, RowsOptions } from '../../services/receive-rows.ts'
 import type { RefusalStatus } from './refusals.ts'
 import type { JsonText } from './respond.ts'
 
@@ -17,8 +17,8 @@ type RouteRequest<A extends Access, P, Q, B> = {
   params: P
   query: Q
   body: B
-  /** Of a route that takes `rows`: null when there are none. They are gone after the answer unless a service keeps them. */
-  rows: ReceivedRows | null
+  /** Of the fields that carry them, in a route that takes `rows`. They are gone after the answer unless a service keeps them. */
+  rows: RowsOfFields
   headers: IncomingHttpHeaders
   /** Null when the client sent no Idempotency-Key. */
   idempotency: Idempotency
@@ -48,7 +48,7 @@ type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B ex
   /** A route without one takes any JSON object, or nothing. */
   body?: B
   bodyLimitBytes?: number
-  /** This array of the body goes to the object store while it arrives; the handler gets `rows`, and null in its place. */
+  /** These arrays of the body go to the object store while they arrive; the handler gets `rows`, and null in their place. */
   rows?: RowsOptions
   /** Its strings may hold NUL: they are stored nowhere. */
   allowsNul?: boolean

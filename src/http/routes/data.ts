@@ -49,13 +49,17 @@ export const dataRoutes = [
     access: 'key',
     scope: 'data',
     body: LocalDataRequest,
-    rows: { field: 'data', limitBytes: 1024 * mebibyte, restLimitBytes: mebibyte },
+    rows: { fields: ['data'], limitBytes: 1024 * mebibyte, restLimitBytes: mebibyte },
     idempotent: true,
     response: LocalDataAnswer,
     async handle({ caller: ctx, body, rows, idempotency }) {
       const { datasetId, location } = await storeDataset({
         ctx,
-        input: { datasetId: body.dataset_id ?? undefined, isPublic: body.is_public ?? false, rows },
+        input: {
+          datasetId: body.dataset_id ?? undefined,
+          isPublic: body.is_public ?? false,
+          rows: rows['data'] ?? null,
+        },
         idempotency,
       })
       return { dataset_location: location, dataset_id: datasetId }

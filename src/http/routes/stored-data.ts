@@ -15,12 +15,12 @@ export const storedDataRoutes = [
     scope: 'data',
     body: StoreDataRequest,
     // One item comes as it is, an array of them a row at a time.
-    rows: { field: 'data', limitBytes: 1024 * mebibyte, restLimitBytes: 8 * mebibyte },
+    rows: { fields: ['data'], limitBytes: 1024 * mebibyte, restLimitBytes: 8 * mebibyte },
     idempotent: true,
     response: StoreDataAnswer,
     async handle({ caller: ctx, body, rows, idempotency }) {
       const { id, model_name: modelName, data, data_type: dataType } = body
-      const input = { id: id ?? null, modelName: modelName ?? null, rows, data, dataType }
+      const input = { id: id ?? null, modelName: modelName ?? null, rows: rows['data'] ?? null, data, dataType }
       const { datasetId } = await storeRows({ ctx, input, idempotency })
       return { dataset: datasetId }
     },

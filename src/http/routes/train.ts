@@ -14,8 +14,7 @@ export const trainRoutes = [
     access: 'key',
     scope: 'training',
     body: TrainRequest,
-    // Rows may come inside; rows to evaluate on are few.
-    rows: { field: 'data', limitBytes: 1024 * mebibyte, restLimitBytes: 64 * mebibyte },
+    rows: { fields: ['data', 'eval_data'], limitBytes: 1024 * mebibyte, restLimitBytes: mebibyte },
     idempotent: true,
     response: TrainAnswer,
     async handle({ caller: ctx, body, rows, idempotency }) {
@@ -25,9 +24,9 @@ export const trainRoutes = [
           modelName: body.model_name,
           uploadFilePath: body.upload_file_path ?? undefined,
           datasetId: body.dataset_id ?? undefined,
-          rows: rows ?? undefined,
+          rows: rows['data'],
           storedId: body.id ?? undefined,
-          evalData: body.eval_data?.length ? body.eval_data : undefined,
+          evaluationRows: rows['eval_data'],
           finetuneArgs: body.finetune_args ?? {},
           gpuConfig: body.gpu_config ?? {},
           isPublic: body.is_public ?? false,
