@@ -10,6 +10,8 @@ import { commandHelp, generalHelp } from './cli/help.ts'
 import { job } from './cli/job.ts'
 import { jobs } from './cli/jobs.ts'
 import { keys } from './cli/keys.ts'
+import { migrate } from './cli/migrate.ts'
+import { register } from './cli/register.ts'
 import { resume } from './cli/resume.ts'
 import { start } from './cli/start.ts'
 import { stop } from './cli/stop.ts'
@@ -18,7 +20,8 @@ import { upload } from './cli/upload.ts'
 import { UsageError } from './cli/usage-error.ts'
 
 const service = { train, jobs, job, cancel, resume, eval: evaluation, complete, embed, upload, keys, accounts }
-const commands: Record<string, Command> = { start, stop, demo, ...service }
+const operation = { migrate, register }
+const commands: Record<string, Command> = { start, stop, demo, ...service, ...operation }
 
 process.exitCode = await main(process.argv.slice(2))
 

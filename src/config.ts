@@ -19,6 +19,8 @@ const Environment = z.object({
   ANNEAL_BIND_HOST: z.string().min(1).default('127.0.0.1'),
   ANNEAL_PORT: port.default(8080),
   ANNEAL_INTERNAL_PORT: port.default(8081),
+  /** The worker's own, for its health and metrics; without it there is none. */
+  ANNEAL_WORKER_PORT: port.optional(),
   /** Where pods find the internal API. */
   ANNEAL_INTERNAL_URL: z.url(),
   /** Signs the tokens of attempts and model servers; the same for every api and worker. */
@@ -48,6 +50,8 @@ const Environment = z.object({
   ANNEAL_COLD_START_TIMEOUT_SECONDS: z.coerce.number().positive().default(80),
   ANNEAL_IDLE_TIMEOUT_SECONDS: z.coerce.number().positive().default(900),
   ANNEAL_WARM_MODELS: flag.default(false),
+  /** Made by tools/bundle-workflows.mjs; without it the worker bundles the workflows when it starts. */
+  ANNEAL_WORKFLOW_BUNDLE: z.string().min(1).optional(),
   ANNEAL_TERMINATION_GRACE_SECONDS: z.coerce.number().positive().default(30),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
@@ -63,6 +67,9 @@ const LocalComputeEnvironment = z.object({
     .min(1)
     .default(Math.max(1, Math.floor(cpus().length / 4))),
 })
+
+const DatabaseEnvironment = Environment.pick({ DATABASE_URL: true })
+const TemporalEnvironment = Environment.pick({ TEMPORAL_ADDRESS: true, TEMPORAL_NAMESPACE: true })
 
 const ClientEnvironment = z.object({
   ANNEAL_URL: z.url().optional(),
@@ -104,6 +111,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     bindHost: env.ANNEAL_BIND_HOST,
     port: env.ANNEAL_PORT,
     internalPort: env.ANNEAL_INTERNAL_PORT,
+    workerPort: env.ANNEAL_WORKER_PORT,
     internalUrl: env.ANNEAL_INTERNAL_URL,
     secret: env.ANNEAL_SECRET,
     bootstrapApiKey: env.ANNEAL_BOOTSTRAP_API_KEY,
@@ -123,6 +131,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     coldStartTimeoutMs: env.ANNEAL_COLD_START_TIMEOUT_SECONDS * 1000,
     idleTimeoutMs: env.ANNEAL_IDLE_TIMEOUT_SECONDS * 1000,
     warmModels: env.ANNEAL_WARM_MODELS,
+    workflowBundle: env.ANNEAL_WORKFLOW_BUNDLE,
     terminationGraceMs: env.ANNEAL_TERMINATION_GRACE_SECONDS * 1000,
     logLevel: env.LOG_LEVEL,
   }
@@ -141,6 +150,16 @@ export function readLocalComputeConfig(environment: NodeJS.ProcessEnv = process.
       inheritedByRuns.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
     ),
   }
+}
+
+/** All that a migration needs. */
+export const readDatabaseUrl = (environment: NodeJS.ProcessEnv = process.env): string =>
+  parse(DatabaseEnvironment, environment).DATABASE_URL
+
+/** All that the registration with Temporal needs. */
+export function readTemporalConfig(environment: NodeJS.ProcessEnv = process.env) {
+  const env = parse(TemporalEnvironment, environment)
+  return { address: env.TEMPORAL_ADDRESS, namespace: env.TEMPORAL_NAMESPACE }
 }
 
 /** Which service the command line talks to, when it is not the one of a data directory. */

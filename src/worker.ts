@@ -20,6 +20,7 @@ import { sweepUploadsEvery } from './services/sweep-uploads.ts'
 import { embedWaitingRows } from './services/stored-data/embed-waiting-rows.ts'
 import { wakeModelServer } from './services/wake-model-server.ts'
 import { createStorage } from './storage/storage.ts'
+import { serveWorkerHealth } from './worker-health.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 const removeEndedRunsEveryMs = 60 * 60 * 1000
@@ -31,6 +32,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => 
 // Ours decide when to stop, so that the relay and the workers stop together.
 Runtime.install({ shutdownSignals: [] })
 
+const health = config.workerPort === undefined ? null : await serveWorkerHealth(config.bindHost, config.workerPort)
 const database = connectDatabase(config.databaseUrl)
 const notifications = listenToNotifications(config.databaseUrl)
 const compute = createLocalCompute(localComputeOptions())
@@ -71,7 +73,7 @@ const options: WorkerOptions = {
   maxHeartbeatThrottleInterval: '3 seconds',
 }
 const workers = await Promise.all([
-  Worker.create({ ...options, workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }),
+  Worker.create({ ...options, ...workflowSource(config) }),
   // Watchers last as long as their runs; here thousands of them cost a timer each.
   Worker.create({ ...options, taskQueue: watchTaskQueue, maxConcurrentActivityTaskExecutions: 5000 }),
   Worker.create({ ...options, taskQueue: inferenceTaskQueue, maxConcurrentActivityTaskExecutions: 16 }),
@@ -97,11 +99,18 @@ if (config.warmModels) await warmModels()
 stopping.signal.addEventListener('abort', () => workers.forEach((worker) => worker.shutdown()))
 if (stopping.signal.aborted) workers.forEach((worker) => worker.shutdown())
 log.info('worker ready')
+health?.watch(workers)
 await Promise.all([...workers.map((worker) => worker.run()), relay, sweepingUploads, embedding])
 clearInterval(sweeping)
 await notifications.close()
 await temporal.close()
 await database.close()
+health?.close()
+
+function workflowSource({ workflowBundle }: Config) {
+  if (workflowBundle !== undefined) return { workflowBundle: { codePath: workflowBundle } }
+  return { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }
+}
 
 function localComputeOptions() {
   const { inheritedEnv, ...options } = readLocalComputeConfig()

@@ -3,19 +3,50 @@ import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
-import { nodeBinary, root } from '../../tools/paths.mjs'
+import { root } from '../../tools/paths.mjs'
 import { StartError } from './start-error.ts'
 
 const migrationsDir = join(root, 'prisma/migrations')
+/** Of ours; Prisma's own gives up after ten seconds. */
+const migrationLock = 4_027_101
+const lookAgainMs = 300
 const prisma = join(root, 'node_modules/prisma/build/index.js')
 
-export async function migrate(databaseUrl: string, signal: AbortSignal): Promise<void> {
-  if (await isUpToDate(databaseUrl)) return
+/** Any number may run at once: one migrates, the others wait for it. @returns whether there was something to do */
+export async function migrate(databaseUrl: string, signal: AbortSignal): Promise<boolean> {
+  const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    if (await isUpToDate(client)) return false
+    await takeTurn(client, signal)
+    if (await isUpToDate(client)) return false
+    await deploy(databaseUrl, signal)
+    return true
+  } finally {
+    await client.end()
+  }
+}
+
+/**
+ * Held by the session: it goes with this process, however that ends. Asked for again and again: a statement that waits
+ * for a lock holds a snapshot, and CREATE INDEX CONCURRENTLY would wait for that.
+ */
+async function takeTurn(client: Client, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [migrationLock])
+    if (rows[0]?.taken) return
+    await sleep(lookAgainMs, undefined, { signal })
+  }
+}
+
+async function deploy(databaseUrl: string, signal: AbortSignal): Promise<void> {
   const env = { ...process.env, DATABASE_URL: databaseUrl }
   try {
-    await promisify(execFile)(nodeBinary, [prisma, 'migrate', 'deploy'], { cwd: root, env, signal })
+    await promisify(execFile)(process.execPath, [prisma, 'migrate', 'deploy'], { cwd: root, env, signal })
   } catch (error) {
     const { stderr, message } = error as { stderr?: string; message: string }
     throw new StartError(`The database cannot be brought to this version's schema:\n${(stderr || message).trim()}`)
@@ -23,23 +54,16 @@ export async function migrate(databaseUrl: string, signal: AbortSignal): Promise
 }
 
 /** Prisma writes name and sha256 of each migration that went through; an edited one is left to it to refuse. */
-async function isUpToDate(databaseUrl: string): Promise<boolean> {
-  const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 })
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    const { rows: tables } = await client.query<{ name: string | null }>(
-      `SELECT to_regclass('_prisma_migrations') AS name`,
-    )
-    if (!tables[0]?.name) return false
-    const { rows } = await client.query<{ migration_name: string; checksum: string }>(
-      'SELECT migration_name, checksum FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL',
-    )
-    const applied = new Map(rows.map((row) => [row.migration_name, row.checksum]))
-    return [...expectedChecksums()].every(([name, checksum]) => applied.get(name) === checksum)
-  } finally {
-    await client.end()
-  }
+async function isUpToDate(client: Client): Promise<boolean> {
+  const { rows: tables } = await client.query<{ name: string | null }>(
+    `SELECT to_regclass('_prisma_migrations') AS name`,
+  )
+  if (!tables[0]?.name) return false
+  const { rows } = await client.query<{ migration_name: string; checksum: string }>(
+    'SELECT migration_name, checksum FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL',
+  )
+  const applied = new Map(rows.map((row) => [row.migration_name, row.checksum]))
+  return [...expectedChecksums()].every(([name, checksum]) => applied.get(name) === checksum)
 }
 
 function* expectedChecksums(): Generator<[string, string]> {

@@ -7,6 +7,7 @@ import type { Metrics } from '../http/edge/metrics.ts'
 import { healthRoutes } from '../http/routes/service.ts'
 import type { PodCtx, ServiceDependencies } from '../services/context.ts'
 import { createAdminCaller } from './admin-caller.ts'
+import { addBacklogMetrics } from './backlog-metrics.ts'
 import { accountRoutes } from './routes/accounts.ts'
 import { apiKeyRoutes } from './routes/api-keys.ts'
 import { artifactRoutes } from './routes/artifacts.ts'
@@ -16,6 +17,7 @@ import { serverRoutes } from './routes/server.ts'
 const apiVersion = '1'
 
 export function createInternalApp({ deps, metrics }: { deps: ServiceDependencies; metrics: Metrics }): Express {
+  const measureBacklog = addBacklogMetrics(metrics, deps)
   return createEdge({
     edge: 'internal',
     routes: [...attemptRoutes, ...artifactRoutes, ...serverRoutes, ...accountRoutes, ...apiKeyRoutes, ...healthRoutes],
@@ -25,6 +27,7 @@ export function createInternalApp({ deps, metrics }: { deps: ServiceDependencies
     metrics,
     mountMore: (app) =>
       app.get('/metrics', async (_request, response) => {
+        await measureBacklog()
         response.type(metrics.registry.contentType).send(await metrics.registry.metrics())
       }),
   })

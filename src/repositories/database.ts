@@ -7,6 +7,7 @@ import { createApiKeyRepository } from './api-keys.ts'
 import { createArtifactRepository } from './artifacts.ts'
 import { createAttemptRepository } from './attempts.ts'
 import { createAuditEventRepository } from './audit-events.ts'
+import { createBacklogRepository } from './backlog.ts'
 import { createDatasetRepository } from './datasets.ts'
 import { createIdempotencyRepository } from './idempotency-keys.ts'
 import { createInferenceBatchRepository } from './inference-batches.ts'
@@ -27,6 +28,7 @@ const createRepositories = (db: Connection) => ({
   artifacts: createArtifactRepository(db),
   attempts: createAttemptRepository(db),
   auditEvents: createAuditEventRepository(db),
+  backlog: createBacklogRepository(db),
   datasets: createDatasetRepository(db),
   idempotencyKeys: createIdempotencyRepository(db),
   inferenceBatches: createInferenceBatchRepository(db),

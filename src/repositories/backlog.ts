@@ -1,0 +1,32 @@
+import type { Connection } from './database.ts'
+
+/** What waits, over all accounts; ages are of the oldest, in seconds, 0 when nothing waits. */
+export type Backlog = {
+  outboxMessages: number
+  outboxAgeSeconds: number
+  attemptsWaiting: number
+  attemptsRunning: number
+  /** Attempts that should be gone (cancelled, superseded, of an ended job) and are not confirmed gone yet. */
+  releases: number
+  releaseAgeSeconds: number
+}
+
+export const createBacklogRepository = (db: Connection) => ({
+  async measure(): Promise<Backlog> {
+    const [row] = await db.$queryRaw<Backlog[]>`
+      select outbox.n as "outboxMessages", outbox.age as "outboxAgeSeconds", attempts.waiting as "attemptsWaiting",
+        attempts.running as "attemptsRunning", attempts.releases, attempts.age as "releaseAgeSeconds"
+      from (
+        select count(*)::int as n, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as age
+        from outbox_messages where delivered_at is null) as outbox,
+      (
+        select count(*) filter (where granted_at is null and ends_at is null)::int as waiting,
+          count(*) filter (where granted_at is not null and ends_at is null)::int as running,
+          count(ends_at)::int as releases, coalesce(extract(epoch from now() - min(ends_at)), 0)::float8 as age
+        from (
+          select a.granted_at, coalesce(a.fenced_at, j.cancel_requested_at, j.finished_at) as ends_at
+          from attempts a join training_jobs j on j.id = a.job_id where a.released_at is null) as unreleased) as attempts`
+    if (!row) throw new Error('the backlog cannot be measured')
+    return row
+  },
+})

@@ -1,0 +1,59 @@
+// The worker's own port: whether it lives, whether it works, and its metrics. Only what runs the process asks here.
+import type { Worker } from '@temporalio/worker'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+
+type Watched = Pick<Worker, 'getState' | 'getStatus' | 'options'>
+
+/**
+ * `/healthz`: 200 unless a Temporal worker has failed; a stuck event loop answers nothing. A dependency that is away is
+ * no reason for a restart. `/readyz`: 200 while every Temporal worker polls, so that a rolling update takes the old
+ * process away only then. `/metrics`: Prometheus.
+ */
+export async function serveWorkerHealth(host: string, port: number) {
+  let workers: readonly Watched[] = []
+  const registry = createRegistry(() => workers)
+  const checks: Record<string, () => boolean> = {
+    '/healthz': () => workers.every((worker) => worker.getState() !== 'FAILED'),
+    '/readyz': () => workers.length > 0 && workers.every((worker) => worker.getState() === 'RUNNING'),
+  }
+  const server = createServer((request, response) => {
+    if (request.url === '/metrics') {
+      void registry
+        .metrics()
+        .then((text) => response.setHeader('Content-Type', registry.contentType).end(text))
+        .catch(() => response.writeHead(500).end())
+      return
+    }
+    const check = checks[request.url ?? '']
+    response.writeHead(check ? (check() ? 200 : 503) : 404, { 'Content-Type': 'application/json' })
+    response.end(
+      JSON.stringify(workers.map((worker) => ({ queue: worker.options.taskQueue, state: worker.getState() }))),
+    )
+  })
+  server.listen(port, host)
+  await once(server, 'listening')
+  return {
+    watch: (watched: readonly Watched[]) => void (workers = watched),
+    close: () => void server.close(),
+  }
+}
+
+function createRegistry(workers: () => readonly Watched[]): Registry {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const gauge = (name: string, help: string, measure: (worker: Watched) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['queue'],
+      registers: [registry],
+      collect() {
+        for (const worker of workers()) this.set({ queue: worker.options.taskQueue }, measure(worker))
+      },
+    })
+  gauge('anneal_worker_polling', '1 while this queue is polled.', (worker) => Number(worker.getState() === 'RUNNING'))
+  gauge('anneal_worker_activities', 'Activities in progress.', (worker) => worker.getStatus().numInFlightActivities)
+  return registry
+}
