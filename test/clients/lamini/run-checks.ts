@@ -1,0 +1,46 @@
+// Runs a script of checks with a release of the SDK in an environment of its own, as a user would: by two variables.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { root } from '../../../tools/paths.mjs'
+import { clientEnv } from '../../../tools/setup/client-env.mjs'
+import { connection } from '../../support/stack.ts'
+
+/** Some of these clients wait for ever. */
+const clientTimeoutMs = 240_000
+const folder = join(root, 'test/clients/lamini')
+
+/** What a script said about each of its checks. */
+export async function runChecks({
+  version,
+  script,
+  apiKey,
+  environment = {},
+}: {
+  version: string
+  script: string
+  apiKey: string
+  environment?: Record<string, string>
+}) {
+  const env = await clientEnv(join(folder, `requirements-${version}.txt`))
+  const client = spawn(join(env, 'bin/python'), [join(folder, script)], {
+    env: {
+      PATH: process.env['PATH'],
+      HOME: env,
+      LAMINI_API_URL: connection().apiUrl,
+      LAMINI_API_KEY: apiKey,
+      BASE_MODEL: connection().baseModel,
+      SAMPLE_FILE: join(root, 'models/samples/products.jsonl'),
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: clientTimeoutMs,
+  })
+  let chatter = ''
+  client.stderr.on('data', (chunk) => (chatter += String(chunk)))
+  const results: { check: string; error: string | null }[] = []
+  for await (const line of createInterface(client.stdout)) results.push(JSON.parse(line))
+  assert.ok(results.length > 0, chatter)
+  return results
+}
