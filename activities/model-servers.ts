@@ -13,7 +13,7 @@ import type { Notifications } from '../src/repositories/notifications.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
 export type ModelServerDependencies = {
-  database: Pick<Database, 'modelServers'>
+  database: { modelServers: Pick<Database['modelServers'], 'find' | 'openGeneration' | 'setState' | 'touch'> }
   notifications: Notifications
   compute: Compute
   catalogue: Catalogue
@@ -187,6 +187,7 @@ function runSpec(
       memoryBytes: resources.memoryGiB * gibibyte,
       gpuCount: resources.gpuCount,
     },
+    replicas: resources.replicas,
     terminationGraceMs: settings.terminationGraceMs,
   }
 }

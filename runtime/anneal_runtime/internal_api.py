@@ -67,8 +67,16 @@ class InternalApi:
         except (Unavailable, Refused, Fenced) as error:
             log(f"The failure could not be reported: {error}")
 
-    def report_ready(self, endpoint: str, *, engine: str, version: str) -> None:
-        self.post("/server/ready", {"endpoint": endpoint, "engine": engine, "version": version})
+    def report_ready(self, endpoint: str, *, engine: str, version: str, instance: str) -> None:
+        body = {"endpoint": endpoint, "engine": engine, "version": version, "instance": instance}
+        self.post("/server/ready", body)
+
+    def report_leaving(self, instance: str) -> None:
+        """Best effort: who asks a replica that is gone goes on to another one."""
+        try:
+            self.post("/server/leaving", {"instance": instance}, RetryPolicy(give_up_after_s=0.0), timeout_s=2.0)
+        except (Unavailable, Refused, Fenced) as error:
+            log(f"That {instance} leaves could not be reported: {error}")
 
     def post(
         self, path: str, body: dict[str, Any], retry: RetryPolicy | None = None, timeout_s: float = TIMEOUT_S

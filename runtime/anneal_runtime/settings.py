@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +45,10 @@ class ServerSettings:
     bind_host: str
     port: int
     advertise_host: str
+    # Names this replica among those of its launch.
+    instance: str = "only"
+    # On this machine; a cluster starts one a pod.
+    replicas: int = 1
 
     @classmethod
     def from_environment(cls) -> "ServerSettings":
@@ -55,7 +60,20 @@ class ServerSettings:
             bind_host=bind_host,
             port=int(os.environ.get("ANNEAL_PORT") or 0),
             advertise_host=os.environ.get("ANNEAL_ADVERTISE_HOST") or bind_host,
+            instance=os.environ.get("ANNEAL_INSTANCE") or f"{socket.gethostname()}-{os.getpid()}",
+            replicas=int(os.environ.get("ANNEAL_REPLICAS") or 1),
         )
+
+
+def replica_environment(settings: ServerSettings, index: int) -> dict[str, str]:
+    """Of one of several servers: a name, a port and scratch space of its own."""
+    return {
+        **os.environ,
+        "ANNEAL_REPLICAS": "1",
+        "ANNEAL_INSTANCE": f"{settings.instance}-{index}",
+        "ANNEAL_PORT": "0",
+        "ANNEAL_WORK_DIR": str(settings.work_dir / f"replica-{index}"),
+    }
 
 
 def prepare_threads() -> None:

@@ -16,6 +16,11 @@ export type RunSpec = {
   secretEnv: Record<string, string>
   /** Of each node. `memoryBytes` and `gpuCount` are requests to a cluster's scheduler; a local run is not confined. */
   resources: { cpuCount: number; memoryBytes?: number; gpuCount: number; nodeCount?: number }
+  /**
+   * Model servers only: how many of it, 1 when absent. They are one run: one that ends is started again by whatever
+   * keeps the run, and the run ends when none of them can live.
+   */
+  replicas?: number
   /** How long the program gets after SIGTERM when the cluster itself ends it (drain, preemption). */
   terminationGraceMs: number
 }

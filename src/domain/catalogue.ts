@@ -31,6 +31,8 @@ const Entry = z.strictObject({
       cpuCount: z.number().positive().default(1),
       memoryGiB: z.number().positive().default(4),
       gpuCount: z.int().min(0).default(0),
+      /** Servers of this model, each with the resources above. */
+      replicas: z.int().min(1).max(1000).default(1),
     })
     .prefault({}),
   /** Used where a request is silent. */

@@ -1,4 +1,4 @@
-// Tuned models are adapters that a server of their base loads on demand: asked for once per server and adapter.
+// Tuned models are adapters that a server of their base loads on demand: asked for once per replica and adapter.
 import { ServiceError } from '../domain/service-error.ts'
 import { abortable } from './abortable.ts'
 import { EngineRefusal, putAdapter, type AdapterFile, type Endpoint } from './engine-client.ts'

@@ -1,8 +1,9 @@
 // A batch in pieces of the engine's size, a few at once, so that the engine always has the next rows at hand and a large
 // batch never asks for all of its answers in one.
 
-/** Pieces in flight of one request. */
-const concurrency = 4
+/** Pieces in flight of one request: enough to keep several replicas busy. */
+const leastConcurrency = 4
+export const concurrencyFor = (replicas: number) => Math.max(leastConcurrency, 2 * replicas + 2)
 const mostChunkCharacters = 1 << 20
 
 /** Pieces of at most `size` items and about a million characters. Order is kept. */
@@ -27,6 +28,7 @@ export async function runConcurrently<T>(
   items: readonly T[],
   signal: AbortSignal,
   run: (item: T, signal: AbortSignal) => Promise<void>,
+  concurrency: number = leastConcurrency,
 ): Promise<void> {
   const failed = new AbortController()
   const either = AbortSignal.any([signal, failed.signal])

@@ -1,6 +1,6 @@
 import type { CatalogueEntry } from '../domain/catalogue.ts'
 import type { Adapter } from './adapters.ts'
-import { runConcurrently, splitIntoChunks } from './chunks.ts'
+import { concurrencyFor, runConcurrently, splitIntoChunks } from './chunks.ts'
 import { requestEmbeddings } from './engine-client.ts'
 import { naming } from './input-errors.ts'
 import { onServer, type Servers } from './on-server.ts'
@@ -31,12 +31,13 @@ export async function embed(servers: Servers, input: EmbeddingInput): Promise<nu
     async (chunk, chunkSignal) => {
       const chunkTexts = chunk.map(({ text }) => text)
       const answer = await naming(baseModel, chunk, () =>
-        onServer(servers, { baseModel: baseModel.name, adapter }, chunkSignal, (endpoint, model) =>
-          requestEmbeddings(endpoint, { model, texts: chunkTexts }, chunkSignal),
+        onServer(servers, { baseModel, adapter }, chunk.length, chunkSignal, (endpoint, model, callSignal) =>
+          requestEmbeddings(endpoint, { model, texts: chunkTexts }, callSignal),
         ),
       )
       chunk.forEach(({ index }, at) => (vectors[index] = answer[at] as number[]))
     },
+    concurrencyFor(servers.endpoints.replicaCount(baseModel.name)),
   )
   return vectors
 }

@@ -1,17 +1,17 @@
-// Where a model is served. A warm model costs at most a row read a second; a cold one is woken through the outbox and
+// Where a model is served. A warm model costs at most one query a second; a cold one is woken through the outbox and
 // waited for. The request path never calls Temporal.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { modelServerName } from '../domain/identifiers.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { Log } from '../log.ts'
 import type { Repositories } from '../repositories/database.ts'
-import type { ModelServer } from '../repositories/model-servers.ts'
+import type { ModelServer, ServedModel } from '../repositories/model-servers.ts'
 import type { Notifications } from '../repositories/notifications.ts'
 import { abortable } from './abortable.ts'
-import type { Endpoint } from './engine-client.ts'
+import type { ReadyReplica, Replicas } from './replicas.ts'
 
 export type EndpointDependencies = {
-  modelServers: Pick<Repositories['modelServers'], 'find' | 'touch'>
+  modelServers: Pick<Repositories['modelServers'], 'findServed' | 'touch'>
   outbox: Pick<Repositories['outbox'], 'add'>
   notifications: Pick<Notifications, 'on' | 'next'>
   /** The bearer token of one launch of a base model's server. */
@@ -32,42 +32,42 @@ const retryAfterFailureSeconds = 30
 
 export type Endpoints = ReturnType<typeof createEndpoints>
 
-export function createEndpoints({
-  modelServers,
-  outbox,
-  notifications,
-  serverToken,
-  coldStartTimeoutMs,
-  log,
-}: EndpointDependencies) {
-  const fresh = new Map<string, { endpoint: Endpoint; readAtMs: number }>()
-  const lookups = new Map<string, Promise<Endpoint>>()
+export function createEndpoints(
+  { modelServers, outbox, notifications, serverToken, coldStartTimeoutMs, log }: EndpointDependencies,
+  watchers: Pick<Replicas, 'giveUpSilent'>,
+) {
+  const fresh = new Map<string, { replicas: readonly ReadyReplica[]; readAtMs: number }>()
+  const lookups = new Map<string, Promise<readonly ReadyReplica[]>>()
   const touchedAtMs = new Map<string, number>()
   const wokenAtMs = new Map<string, number>()
   const failures = new Map<string, { error: ServiceError; atMs: number }>()
   notifications.on('model_servers', () => fresh.clear())
 
-  async function lookUp(baseModel: string): Promise<Endpoint> {
-    const server = await modelServers.find(baseModel)
+  async function lookUp(baseModel: string): Promise<readonly ReadyReplica[]> {
+    const server = await modelServers.findServed(baseModel)
     return remember(server) ?? (await start(baseModel, server))
   }
 
-  function remember(server: ModelServer | null): Endpoint | null {
-    if (server?.state !== 'ready' || server.endpoint === null) return null
-    const { baseModel, generation, endpoint: url } = server
-    const endpoint = { baseModel, generation, url, token: serverToken(baseModel, generation) }
-    fresh.set(baseModel, { endpoint, readAtMs: Date.now() })
+  function remember(server: ServedModel | null): readonly ReadyReplica[] | null {
+    if (server?.state !== 'ready' || server.replicas.length === 0) return null
+    const { baseModel, generation } = server
+    const token = serverToken(baseModel, generation)
+    const replicas = server.replicas.map(({ instance, url, seenAt, isReporting }) => {
+      return { baseModel, generation, instance, url, token, seenAtMs: seenAt.getTime(), isReporting }
+    })
+    fresh.set(baseModel, { replicas, readAtMs: Date.now() })
     failures.delete(baseModel)
-    return endpoint
+    watchers.giveUpSilent(baseModel, replicas)
+    return replicas
   }
 
-  async function start(baseModel: string, before: ModelServer | null): Promise<Endpoint> {
+  async function start(baseModel: string, before: ServedModel | null): Promise<readonly ReadyReplica[]> {
     const failure = failures.get(baseModel)
     if (failure && Date.now() - failure.atMs < failureKeptMs) throw failure.error
     const deadlineMs = Date.now() + coldStartTimeoutMs
-    for (let server = before; ; server = await modelServers.find(baseModel)) {
-      const endpoint = remember(server)
-      if (endpoint) return endpoint
+    for (let server = before; ; server = await modelServers.findServed(baseModel)) {
+      const replicas = remember(server)
+      if (replicas) return replicas
       if (server?.state === 'failed' && !isSameFailure(server, before)) throw keepFailure(baseModel, server)
       const leftMs = deadlineMs - Date.now()
       if (leftMs <= 0) throw stillStarting(baseModel, server)
@@ -98,33 +98,36 @@ export function createEndpoints({
     coldStartTimeoutMs,
 
     /**
-     * A server that said it is ready, within the last second. Starts and awaits one if there is none.
+     * The replicas that said they are ready, as of the last second; at least one. Starts and awaits one if there is none.
      * @throws ServiceError unavailable
      */
-    async ready(baseModel: string, signal: AbortSignal): Promise<Endpoint> {
+    async ready(baseModel: string, signal: AbortSignal): Promise<readonly ReadyReplica[]> {
       signal.throwIfAborted()
       const known = fresh.get(baseModel)
-      if (known && Date.now() - known.readAtMs < freshMs) return known.endpoint
+      if (known && Date.now() - known.readAtMs < freshMs) return known.replicas
       const lookup = lookups.get(baseModel) ?? lookUp(baseModel).finally(() => lookups.delete(baseModel))
       lookups.set(baseModel, lookup)
       return abortable(lookup, signal)
     },
 
+    /** Of the last look; 1 before the first. */
+    replicaCount: (baseModel: string) => fresh.get(baseModel)?.replicas.length ?? 1,
+
     /** What was ready does not answer: look again, and see that somebody restarts it. */
-    async lost(endpoint: Endpoint, { pauseMs, signal }: { pauseMs: number; signal: AbortSignal }) {
-      fresh.delete(endpoint.baseModel)
-      await wake(endpoint.baseModel)
-      await sleep(pauseMs, undefined, { signal })
+    async lost(baseModel: string, { pauseMs, signal }: { pauseMs: number; signal: AbortSignal }) {
+      fresh.delete(baseModel)
+      await wake(baseModel)
+      if (pauseMs > 0) await sleep(pauseMs, undefined, { signal })
     },
 
-    /** Keeps the server from counting as idle while the work goes on. */
+    /** Keeps the server from counting as idle while the work goes on, and its replicas under watch. */
     async whileUsing<T>(baseModel: string, work: () => Promise<T>): Promise<T> {
-      const touch = () => {
-        if (!isDue(touchedAtMs, baseModel, touchEveryMs)) return
-        modelServers.touch(baseModel).catch((error: unknown) => log.warn({ err: error, baseModel }, 'touch failed'))
-      }
-      touch()
-      const timer = setInterval(touch, touchEveryMs)
+      const warn = (error: unknown) => log.warn({ err: error, baseModel }, 'the model server cannot be looked after')
+      const touch = () => isDue(touchedAtMs, baseModel, touchEveryMs) && modelServers.touch(baseModel).catch(warn)
+      void touch()
+      const timer = setInterval(() => {
+        if (touch()) modelServers.findServed(baseModel).then(remember).catch(warn)
+      }, touchEveryMs)
       try {
         return await work()
       } finally {

@@ -4,8 +4,8 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { text as readText } from 'node:stream/consumers'
 
-/** A server that is ready, and the key to it. */
-export type Endpoint = { baseModel: string; generation: number; url: string; token: string }
+/** A replica that is ready, and the key to it. */
+export type Endpoint = { baseModel: string; generation: number; instance: string; url: string; token: string }
 
 export type AdapterFile = { name: string; url: string; sizeBytes: number; sha256: string }
 export type Choice = { index: number; text: string; finishReason: string }
@@ -167,6 +167,12 @@ function exchangeOnce(endpoint: Endpoint, method: string, path: string, signal: 
       (error: unknown) => reject(signal.aborted ? signal.reason : lost(endpoint, error)),
     )
   })
+  // An address that nobody has any more takes the packets and never answers.
+  outgoing.once('socket', (socket) => {
+    if (!socket.connecting) return
+    const late = setTimeout(() => outgoing.destroy(new ConnectTimeout()), connectTimeoutMs)
+    socket.once('connect', () => clearTimeout(late)).once('close', () => clearTimeout(late))
+  })
   outgoing.on('error', (error: NodeJS.ErrnoException) => {
     if (signal.aborted) reject(signal.reason as Error)
     else if (outgoing.reusedSocket && error.code === 'ECONNRESET') resolve({ wasStale: true })
@@ -174,6 +180,13 @@ function exchangeOnce(endpoint: Endpoint, method: string, path: string, signal: 
   })
   outgoing.end(payload)
   return promise
+}
+
+const connectTimeoutMs = 3000
+
+class ConnectTimeout extends Error {
+  readonly code = 'ETIMEDOUT'
+  override message = `no connection within ${connectTimeoutMs / 1000} s`
 }
 
 const neverReached = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT']

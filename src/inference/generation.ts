@@ -1,7 +1,7 @@
 // Rows in, choices out: split into chunks of the engine's size, several at once, back in order.
 import type { CatalogueEntry } from '../domain/catalogue.ts'
 import type { Adapter } from './adapters.ts'
-import { runConcurrently, splitIntoChunks } from './chunks.ts'
+import { concurrencyFor, runConcurrently, splitIntoChunks } from './chunks.ts'
 import { requestCompletions, type Choice } from './engine-client.ts'
 import { naming } from './input-errors.ts'
 import { onServer, type Servers, type Target } from './on-server.ts'
@@ -33,13 +33,14 @@ export async function generate(
   groups: readonly RowGroup[],
   seed: number | null,
 ): Promise<Choice[]> {
-  const target: Target = { baseModel: baseModel.name, adapter }
+  const target: Target = { baseModel, adapter }
   const chunkSize = Math.min(Math.max(baseModel.maxBatch, 16), 256)
   const chunks = groups.flatMap(({ rows, ...shared }) =>
     splitIntoChunks(rows, chunkSize, ({ prompt }) => prompt.length).map((rows) => ({ rows, ...shared })),
   )
   const choices: Choice[] = []
-  await runConcurrently(chunks, signal, async ({ rows, regex, maxTokens }, chunkSignal) => {
+  const concurrency = concurrencyFor(servers.endpoints.replicaCount(baseModel.name))
+  const send = async ({ rows, regex, maxTokens }: RowGroup, chunkSignal: AbortSignal) => {
     const request = {
       prompts: rows.map(({ prompt }) => prompt),
       regex,
@@ -51,11 +52,12 @@ export async function generate(
       stop: regex === null ? sampling.stop : [],
     }
     const answers = await naming(baseModel, rows, () =>
-      onServer(servers, target, chunkSignal, (endpoint, model) =>
-        requestCompletions(endpoint, { model, ...request }, chunkSignal),
+      onServer(servers, target, rows.length, chunkSignal, (endpoint, model, callSignal) =>
+        requestCompletions(endpoint, { model, ...request }, callSignal),
       ),
     )
     rows.forEach(({ index }, at) => (choices[index] = answers[at] as Choice))
-  })
+  }
+  await runConcurrently(chunks, signal, send, concurrency)
   return choices
 }

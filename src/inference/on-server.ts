@@ -1,14 +1,22 @@
-// One call against a ready server of a model. A server that dies is waited for, and the call is made again.
+// One call against a ready replica of a model. When one dies the call is made again on another, or waits for its successor.
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { CatalogueEntry } from '../domain/catalogue.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { Adapter, createAdapterLoader } from './adapters.ts'
 import type { Endpoints } from './endpoints.ts'
 import { EngineLost, EngineRefusal, type Endpoint } from './engine-client.ts'
+import type { Queue } from './queue.ts'
+import type { ReadyReplica, Replicas } from './replicas.ts'
 
 /** Which model answers: a base, or an adapter on it. */
-export type Target = { baseModel: string; adapter: Adapter | null }
+export type Target = { baseModel: CatalogueEntry; adapter: Adapter | null }
 
-export type Servers = { endpoints: Endpoints; adapters: ReturnType<typeof createAdapterLoader> }
+export type Servers = {
+  endpoints: Endpoints
+  replicas: Replicas
+  queue: Queue
+  adapters: ReturnType<typeof createAdapterLoader>
+}
 
 /** A call that ends servers time and again is given up, for everybody else's sake. */
 const mostServersLost = 4
@@ -17,6 +25,10 @@ const mostReloads = 8
 const mostEngineErrors = 2
 const firstPauseMs = 250
 const longestPauseMs = 2000
+/** In batches of the engine: what a replica may have at hand, so that it never waits for us, and the rest waits here. */
+const batchesAtHand = 8
+/** By which the replica of an adapter may be ahead of the others before they load the adapter, too. */
+const batchesOfSlack = 2
 
 type Troubles = {
   serversLost: number
@@ -26,47 +38,77 @@ type Troubles = {
   pauseMs: number
 }
 
+type Call<T> = (endpoint: Endpoint, model: string, signal: AbortSignal) => Promise<T>
+
 /**
+ * @param rows how much work it is
  * @param call gets the model's name as the server knows it
  * @throws ServiceError unavailable; EngineRefusal that another try would meet again; the signal's reason
  */
 export async function onServer<T>(
   servers: Servers,
   target: Target,
+  rows: number,
   signal: AbortSignal,
-  call: (endpoint: Endpoint, model: string) => Promise<T>,
+  call: Call<T>,
 ): Promise<T> {
-  const { endpoints, adapters } = servers
+  const { name: baseModel, maxBatch } = target.baseModel
+  // A cold model is waited for before the turn, so that nobody waits for both.
+  const { length: count } = await servers.endpoints.ready(baseModel, signal)
+  const mostRows = count * batchesAtHand * Math.max(maxBatch, 16)
+  return servers.queue.inTurn({ baseModel, rows, mostRows }, signal, () =>
+    untilAnswered(servers, target, rows, signal, call),
+  )
+}
+
+async function untilAnswered<T>(
+  servers: Servers,
+  target: Target,
+  rows: number,
+  signal: AbortSignal,
+  call: Call<T>,
+): Promise<T> {
+  const { baseModel, adapter } = target
   const troubles = { serversLost: 0, reloads: 0, engineErrors: 0, awaySinceMs: null, pauseMs: firstPauseMs }
   for (;;) {
-    const endpoint = await endpoints.ready(target.baseModel, signal)
+    const ready = await servers.endpoints.ready(baseModel.name, signal)
+    const replica = servers.replicas.choose(ready, adapter?.name ?? null, batchesOfSlack * baseModel.maxBatch)
     try {
-      if (target.adapter) await adapters.ensure(endpoint, target.adapter, signal)
-      return await call(endpoint, target.adapter?.name ?? target.baseModel)
+      return await servers.replicas.use(replica, rows, signal, async (whileUsable) => {
+        if (adapter) await servers.adapters.ensure(replica, adapter, whileUsable)
+        return call(replica, adapter?.name ?? baseModel.name, whileUsable)
+      })
     } catch (error) {
       signal.throwIfAborted()
-      await recover(servers, target, endpoint, error, troubles, signal)
+      await recover(servers, target, { replica, ready, error, troubles, signal })
     }
   }
 }
 
+type Trouble = {
+  replica: ReadyReplica
+  ready: readonly ReadyReplica[]
+  error: unknown
+  troubles: Troubles
+  signal: AbortSignal
+}
+
 /** Returns when the call may be made again; else throws. */
 async function recover(
-  { endpoints, adapters }: Servers,
+  { endpoints, replicas, adapters }: Servers,
   { adapter }: Target,
-  endpoint: Endpoint,
-  error: unknown,
-  troubles: Troubles,
-  signal: AbortSignal,
+  { replica, ready, error, troubles, signal }: Trouble,
 ): Promise<void> {
   if (error instanceof EngineLost) {
+    const hasAnother = replicas.lose(replica, ready)
     countLoss(endpoints, error, troubles)
+    if (hasAnother) return endpoints.lost(replica.baseModel, { pauseMs: 0, signal })
     troubles.pauseMs = Math.min(troubles.pauseMs * 2, longestPauseMs)
-    return endpoints.lost(endpoint, { pauseMs: troubles.pauseMs / 2, signal })
+    return endpoints.lost(replica.baseModel, { pauseMs: troubles.pauseMs / 2, signal })
   }
   if (!(error instanceof EngineRefusal)) throw error
   if (error.status === 404 && adapter && ++troubles.reloads <= mostReloads)
-    return adapters.forget(endpoint, adapter.name)
+    return adapters.forget(replica, adapter.name)
   // Another request in the same batch may have been the cause.
   if (error.status >= 500 && ++troubles.engineErrors <= mostEngineErrors) {
     await sleep(firstPauseMs, undefined, { signal })

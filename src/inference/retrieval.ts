@@ -20,12 +20,12 @@ export async function withRows(
   const room = promptRoom(input)
   const prompts = [...input.prompts]
   await runConcurrently([...prompts.entries()], input.signal, async ([index, prompt], signal) => {
-    const target = { baseModel: input.baseModel.name, adapter: input.adapter }
+    const target = { baseModel: input.baseModel, adapter: input.adapter }
     const fits = async (text: string) => {
       if (mostPromptTokens(text) <= room) return true
       if (text.length > mostTextCharacters(room)) return false
-      const tokens = await onServer(servers, target, signal, (endpoint, model) =>
-        countTokens(endpoint, { model, prompt: text }, signal),
+      const tokens = await onServer(servers, target, 1, signal, (endpoint, model, callSignal) =>
+        countTokens(endpoint, { model, prompt: text }, callSignal),
       )
       return tokens <= room
     }

@@ -56,9 +56,9 @@ async function boundRows(servers: Servers, input: TypedInput): Promise<BoundedRo
     else tight.push({ index, prompt })
   }
   await runConcurrently(tight, input.signal, async ({ index, prompt }, signal) => {
-    const target = { baseModel: baseModel.name, adapter: input.adapter }
-    const promptTokens = await onServer(servers, target, signal, (endpoint, model) =>
-      countTokens(endpoint, { model, prompt }, signal),
+    const target = { baseModel, adapter: input.adapter }
+    const promptTokens = await onServer(servers, target, 1, signal, (endpoint, model, callSignal) =>
+      countTokens(endpoint, { model, prompt }, callSignal),
     )
     const bound = tightBound(outputType, allowed, { contextLength, promptTokens })
     if (!bound) throw answerTooLong(baseModel, index)

@@ -7,18 +7,24 @@ export type ModelServer = {
   baseModel: string
   generation: number
   state: ModelServerState
-  endpoint: string | null
   /** Why it is not ready: a stable word and a sentence. */
   reason: string | null
   message: string | null
   lastUsedAt: Date
 }
 
+/** `isReporting`: it said within the last 90 seconds that it is ready, and says so every 30. */
+export type Replica = { instance: string; url: string; seenAt: Date; isReporting: boolean }
+export type ServedModel = ModelServer & { replicas: Replica[] }
+
+export type ReadyReport = { instance: string; url: string; engine: string; version: string }
+
+type Launch = { baseModel: string; generation: number }
+
 const columns = {
   baseModel: true,
   generation: true,
   state: true,
-  endpoint: true,
   reason: true,
   message: true,
   lastUsedAt: true,
@@ -30,16 +36,26 @@ export const createModelServerRepository = (db: Connection) => ({
     return row as ModelServer | null
   },
 
-  /** A new launch: from here on only the server with this token may report. */
-  async openGeneration({
-    baseModel,
-    generation,
-    tokenHash,
-  }: {
-    baseModel: string
-    generation: number
-    tokenHash: Uint8Array
-  }) {
+  /** With the replicas of its generation, in one query: requests wait for it. */
+  async findServed(baseModel: string): Promise<ServedModel | null> {
+    const rows = await db.$queryRaw<(ModelServer & { [key in keyof Replica]: Replica[key] | null })[]>`
+      select server.base_model as "baseModel", server.generation, state, reason, message, last_used_at as "lastUsedAt",
+        instance, url, seen_at as "seenAt", seen_at > now() - interval '90 seconds' as "isReporting"
+      from model_servers server
+      left join model_server_endpoints replica using (base_model, generation)
+      where server.base_model = ${baseModel}
+      order by instance`
+    if (!rows[0]) return null
+    const { instance: _instance, url: _url, seenAt: _seenAt, isReporting: _isReporting, ...server } = rows[0]
+    const replicas = rows.filter((row) => row.instance !== null) as Replica[]
+    return {
+      ...server,
+      replicas: replicas.map(({ instance, url, seenAt, isReporting }) => ({ instance, url, seenAt, isReporting })),
+    }
+  },
+
+  /** A new launch: from here on only replicas with this token may report. */
+  async openGeneration({ baseModel, generation, tokenHash }: Launch & { tokenHash: Uint8Array }) {
     const data = {
       generation,
       state: 'starting',
@@ -49,27 +65,63 @@ export const createModelServerRepository = (db: Connection) => ({
       message: null,
     }
     await db.modelServer.upsert({ where: { baseModel }, create: { baseModel, ...data }, update: data })
+    await db.modelServerEndpoint.deleteMany({ where: { baseModel, generation: { lt: generation } } })
     await notify(db, 'model_servers')
   },
 
-  /** Compare-and-set: an older generation cannot speak for a newer one. */
+  /** Compare-and-set: an older generation cannot speak for a newer one. What is not ready has no replicas. */
   async setState(
-    { baseModel, generation }: { baseModel: string; generation: number },
+    { baseModel, generation }: Launch,
     { state, reason, message }: { state: ModelServerState; reason: string | null; message: string | null },
   ) {
     const cleared = state === 'ready' ? {} : { endpoint: null }
-    await db.modelServer.updateMany({ where: { baseModel, generation }, data: { state, reason, message, ...cleared } })
+    const { count } = await db.modelServer.updateMany({
+      where: { baseModel, generation },
+      data: { state, reason, message, ...cleared },
+    })
+    if (count === 1 && state !== 'ready')
+      await db.modelServerEndpoint.deleteMany({ where: { baseModel, generation: { lte: generation } } })
     await notify(db, 'model_servers')
   },
 
-  /** The server's own report. @returns false when it is fenced */
-  async reportReady(tokenHash: Uint8Array, endpoint: string): Promise<boolean> {
-    const { count } = await db.modelServer.updateMany({
-      where: { tokenHash: Uint8Array.from(tokenHash), state: { in: ['starting', 'ready'] } },
-      data: { state: 'ready', endpoint, readyAt: new Date(), reason: null, message: null },
+  /** A replica's own report. @returns false when its launch is fenced */
+  async reportReady(tokenHash: Uint8Array, { instance, url, engine, version }: ReadyReport): Promise<boolean> {
+    const rows = await db.$queryRaw<{ isNews: boolean }[]>`
+      with server as (
+        update model_servers
+        set state = 'ready', endpoint = ${url}, reason = null, message = null, updated_at = now(),
+          ready_at = case when state = 'ready' then ready_at else now() end
+        where token_hash = ${Buffer.from(tokenHash)} and state in ('starting', 'ready')
+        returning base_model, generation
+      )
+      insert into model_server_endpoints as replica (base_model, generation, instance, url, engine, version)
+      select base_model, generation, ${instance}, ${url}, ${engine}, ${version} from server
+      on conflict (base_model, generation, instance) do update
+        set url = excluded.url, engine = excluded.engine, version = excluded.version, seen_at = now(),
+          ready_at = case when replica.url = excluded.url then replica.ready_at else now() end
+      returning ready_at = seen_at as "isNews"`
+    if (rows[0]?.isNews) await notify(db, 'model_servers')
+    return rows.length === 1
+  },
+
+  /** A replica that takes no more requests. Its server goes on. @returns false for an unknown token */
+  async removeReplica(tokenHash: Uint8Array, instance: string): Promise<boolean> {
+    const server = await db.modelServer.findUnique({
+      where: { tokenHash: Uint8Array.from(tokenHash) },
+      select: { baseModel: true, generation: true },
     })
-    if (count === 1) await notify(db, 'model_servers')
-    return count === 1
+    if (!server) return false
+    const { count } = await db.modelServerEndpoint.deleteMany({ where: { ...server, instance } })
+    if (count > 0) await notify(db, 'model_servers')
+    return true
+  },
+
+  /** Forgets the replicas that are not among these. */
+  async keepReplicas({ baseModel, generation }: Launch, instances: readonly string[]) {
+    const { count } = await db.modelServerEndpoint.deleteMany({
+      where: { baseModel, generation, instance: { notIn: [...instances] } },
+    })
+    if (count > 0) await notify(db, 'model_servers')
   },
 
   async touch(baseModel: string) {

@@ -37,7 +37,13 @@ const edge = await startInternal({
     trainingJobs: { get: () => Promise.resolve({ specHash: 'h' }) },
     trainingSteps: { upsertMany: write },
     jobEvents: { add: write },
-    modelServers: { reportReady: (hash: Uint8Array) => Promise.resolve(isOurs(hash)) },
+    modelServers: {
+      reportReady: async (hash: Uint8Array, report: unknown) => {
+        await write(report)
+        return isOurs(hash)
+      },
+      removeReplica: (hash: Uint8Array) => Promise.resolve(isOurs(hash)),
+    },
     outbox: { add: write },
     check: () => Promise.resolve(),
   },
@@ -59,6 +65,7 @@ test('every call of the protocol answers 200 with an object', async () => {
     ['/attempt/notes', { notes: [{ code: 'max_length_cut', message: 'Cut.' }] }],
     ['/attempt/failure', { cause: 'code_error', message: 'Why.' }],
     ['/server/ready', { endpoint: 'http://127.0.0.1:41873', engine: 'transformers', version: '0.1.0' }],
+    ['/server/leaving', { instance: 'pod-1' }],
   ]
   for (const [path, json] of calls) {
     const { status, json: answer, text } = await post(path, json, token, { 'Anneal-Internal-Api': '1' })
@@ -89,11 +96,21 @@ test('what a model has written is kept whatever it holds', async () => {
   assert.match(JSON.stringify(written.at(-1)), /"tuned":"x\u{fffd}\u{fffd}"/u)
 })
 
+test('a model server that names no instance is the only one', async () => {
+  const report = { engine: 'transformers', version: '0.1.0' }
+  const url = 'http://127.0.0.1:41873'
+  await post('/server/ready', { ...report, endpoint: url })
+  assert.deepEqual(written.at(-1), [{ ...report, url, instance: 'only' }])
+  await post('/server/ready', { ...report, endpoint: url, instance: 'pod-1' })
+  assert.deepEqual(written.at(-1), [{ ...report, url, instance: 'pod-1' }])
+})
+
 test('a fenced attempt or server is 410, an unknown token 401, none 401', async () => {
   const json = { steps: [step] }
   assert.deepEqual(await codeOf(post('/attempt/steps', json, 'old-token')), [410, 'attempt_fenced'])
   const ready = { endpoint: 'http://127.0.0.1:1', engine: 'x', version: '1' }
   assert.deepEqual(await codeOf(post('/server/ready', ready, 'old-token')), [410, 'server_fenced'])
+  assert.deepEqual(await codeOf(post('/server/leaving', { instance: 'pod-1' }, 'old-token')), [410, 'server_fenced'])
   assert.deepEqual(await codeOf(post('/attempt/steps', json, 'unknown')), [401, 'invalid_token'])
   assert.deepEqual(await codeOf(post('/attempt/steps', json, null)), [401, 'invalid_token'])
 })
@@ -120,6 +137,8 @@ test('what does not fit the protocol is 400, an unknown artifact 404', async () 
     ['/attempt/artifacts', { kind: 'model', step: 1, files: [{ ...file, sha256: 'A' }] }],
     ['/attempt/failure', { cause: 'other', message: '' }],
     ['/server/ready', { endpoint: 'file:///x', engine: 'x', version: '1' }],
+    ['/server/ready', { endpoint: 'http://x', engine: 'x', version: '1', instance: 'a b' }],
+    ['/server/leaving', {}],
   ]
   for (const [path, json] of wrong) assert.deepEqual(await codeOf(post(path, json)), [400, 'invalid_input'], path)
   assert.deepEqual(await codeOf(post(`/attempt/artifacts/${randomUUID()}/commit`, undefined)), [404, 'not_found'])

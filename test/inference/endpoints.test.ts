@@ -1,28 +1,31 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createEndpoints } from '../../src/inference/endpoints.ts'
-import { createFakeServers, tokenOf } from './support/fake-servers.ts'
+import { createEndpoints as createBareEndpoints, type EndpointDependencies } from '../../src/inference/endpoints.ts'
+import { createReplicas } from '../../src/inference/replicas.ts'
+import { createFakeServers, replicaAt, tokenOf } from './support/fake-servers.ts'
 
 const never = new AbortController().signal
 const baseModel = 'anneal-tiny'
+const createEndpoints = (dependencies: EndpointDependencies) => createBareEndpoints(dependencies, createReplicas())
 const ready = { baseModel, state: 'ready', endpoint: 'http://127.0.0.1:1', generation: 3 } as const
 
 describe('endpoints', () => {
   it('read a warm model once a second, and wake nobody', async () => {
     const servers = createFakeServers()
-    servers.set(ready)
+    const replicas = [replicaAt('http://127.0.0.1:1'), replicaAt('http://127.0.0.1:2', { isReporting: false })]
+    servers.set({ ...ready, replicas })
     const endpoints = createEndpoints(servers.dependencies())
     for (let count = 0; count < 50; count++)
-      assert.deepEqual(await endpoints.ready(baseModel, never), {
-        baseModel,
-        generation: 3,
-        url: 'http://127.0.0.1:1',
-        token: tokenOf(baseModel, 3),
-      })
+      assert.deepEqual(
+        await endpoints.ready(baseModel, never),
+        replicas.map(({ seenAt, ...replica }) => {
+          return { baseModel, generation: 3, token: tokenOf(baseModel, 3), seenAtMs: seenAt.getTime(), ...replica }
+        }),
+      )
     assert.equal(servers.finds.length, 1)
     assert.equal(servers.wakes.length, 0)
     servers.set({ ...ready, generation: 4 })
-    assert.equal((await endpoints.ready(baseModel, never)).generation, 4, 'a change is seen at once')
+    assert.equal((await endpoints.ready(baseModel, never))[0]?.generation, 4, 'a change is seen at once')
   })
 
   it('wake a cold model once for all who wait, and answer when it is ready', async () => {
@@ -40,11 +43,27 @@ describe('endpoints', () => {
 
   it('find a server that is ready though its notification was lost', async () => {
     const servers = createFakeServers((name) =>
-      servers.setSilently({ ...ready, baseModel: name, reason: null, message: null, lastUsedAt: new Date() }),
+      servers.setSilently({
+        baseModel: name,
+        state: 'ready',
+        generation: 3,
+        replicas: [replicaAt('http://127.0.0.1:1')],
+        reason: null,
+        message: null,
+        lastUsedAt: new Date(),
+      }),
     )
     const startedAt = Date.now()
     await createEndpoints(servers.dependencies()).ready(baseModel, never)
     assert.ok(Date.now() - startedAt < 3000)
+  })
+
+  it('wait for the first replica of a server that has lost all of them', async () => {
+    const servers = createFakeServers(() => setTimeout(() => servers.set(ready), 20))
+    servers.set({ ...ready, endpoint: undefined, replicas: [] })
+    const endpoints = createEndpoints(servers.dependencies())
+    assert.equal((await endpoints.ready(baseModel, never))[0]?.url, ready.endpoint)
+    assert.equal(servers.wakes.length, 1)
   })
 
   it('give up after the cold start timeout, saying when to come back', async () => {
@@ -86,6 +105,6 @@ describe('endpoints', () => {
     leaving.abort(new Error('left'))
     await assert.rejects(left, /left/)
     servers.set(ready)
-    assert.equal((await stayed).generation, 3)
+    assert.equal((await stayed)[0]?.generation, 3)
   })
 })

@@ -6,7 +6,7 @@ import { root } from '../../tools/paths.mjs'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { parseOutputType } from '../../src/domain/output-type.ts'
 import { createInference } from '../../src/inference/inference.ts'
-import { createFakeServers, tokenOf, type FakeServers } from './support/fake-servers.ts'
+import { createFakeServers, replicaAt, tokenOf, type FakeServers } from './support/fake-servers.ts'
 import { answerWith, refuseWith, startStubEngine } from './support/stub-engine.ts'
 
 const tiny = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json'), 'utf8'))).defaultCompletionModel
@@ -119,6 +119,44 @@ describe('an engine that fails', () => {
       message: /^output_type is too complex/,
     })
     engine.close()
+  })
+})
+
+describe('one of two engines that dies', () => {
+  const prompts = Array.from({ length: 1000 }, (_, at) => `prompt ${at}`)
+  const expected = prompts.map((prompt) => ({ output: `to ${prompt}` }))
+
+  it('costs no answer and no wait: what it had not finished goes to the other', async () => {
+    const stays = await startStubEngine(echo)
+    let answered = 0
+    const dies = await startStubEngine((body, request, response) => {
+      if (++answered > 2) request.socket.destroy()
+      else echo(body, request, response)
+    })
+    const servers = createFakeServers()
+    servers.set({
+      baseModel: tiny.name,
+      state: 'ready',
+      replicas: [replicaAt(stays.endpoint), replicaAt(dies.endpoint)],
+    })
+    assert.deepEqual((await ask(servers, prompts)).outputs, expected)
+    const again = stays.requests.flatMap(({ prompt }) => prompt)
+    assert.equal(again.length, prompts.length - 2 * tiny.maxBatch, 'finished prompts are not asked again')
+    assert.ok(dies.requests.length <= 2 + 4, 'it is passed over once it is lost')
+    stays.close()
+    dies.close()
+  })
+
+  it('and is not reached at all is passed over', async () => {
+    const stays = await startStubEngine(echo)
+    const servers = createFakeServers()
+    servers.set({
+      baseModel: tiny.name,
+      state: 'ready',
+      replicas: [replicaAt('http://127.0.0.1:1'), replicaAt(stays.endpoint)],
+    })
+    assert.deepEqual((await ask(servers, prompts)).outputs, expected)
+    stays.close()
   })
 })
 

@@ -3,12 +3,14 @@
 from anneal_runtime import exit_codes
 from anneal_runtime.log import log
 from anneal_runtime.server.process import ServerProcess, leave
+from anneal_runtime.server.replicas import ReplicaGroup
 from anneal_runtime.settings import BadSettings, ServerSettings
 
 
 def main() -> int:
     try:
-        return ServerProcess(ServerSettings.from_environment()).run()
+        settings = ServerSettings.from_environment()
+        return (ReplicaGroup(settings) if settings.replicas > 1 else ServerProcess(settings)).run()
     except (BadSettings, OSError) as error:
         log(f"The model server cannot start: {error}")
         return exit_codes.CODE_ERROR

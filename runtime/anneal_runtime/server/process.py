@@ -45,7 +45,9 @@ class ServerProcess:
         self._started_at = monotonic()
         self._metrics = EngineMetrics()
         self._app = create_app(settings.token, self._metrics)
+        self._api = InternalApi(settings.internal_url, settings.token, REPORT_RETRY)
         self._exit_code: int | None = None
+        self._leaving: threading.Thread | None = None
         self._socket = bind(settings.bind_host, settings.port)
         config = uvicorn.Config(
             self._app,
@@ -62,6 +64,8 @@ class ServerProcess:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
         asyncio.run(self._serve())
+        if self._leaving is not None:
+            self._leaving.join()
         return exit_codes.TERMINATED if self._exit_code is None else self._exit_code
 
     async def _serve(self) -> None:
@@ -72,6 +76,9 @@ class ServerProcess:
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """uvicorn ends gracefully on its own and then raises the signal again, which lands here."""
         self._uvicorn.should_exit = True
+        if self._leaving is None and self._app.state.serving is not None:
+            self._leaving = threading.Thread(target=self._api.report_leaving, args=(self._settings.instance,))
+            self._leaving.start()
 
     def _end(self, code: int, *, at_once: bool = False) -> None:
         if self._exit_code is None:
@@ -115,18 +122,20 @@ class ServerProcess:
 
     def _report_ready(self) -> None:
         """Every 30 s, for as long as the server lives: Anneal may have forgotten, and its API may be away."""
-        api = InternalApi(self._settings.internal_url, self._settings.token, REPORT_RETRY)
-        while True:
+        spec, instance = self._settings.spec, self._settings.instance
+        while self._leaving is None:
             try:
-                api.report_ready(self._endpoint(), engine=self._settings.spec.engine, version=__version__)
+                self._api.report_ready(self._endpoint(), engine=spec.engine, version=__version__, instance=instance)
             except Unavailable:
                 continue
             except Fenced as error:
                 log(f"This server is not wanted any more: {error}")
-                return self._end(exit_codes.FENCED, at_once=True)
+                self._end(exit_codes.FENCED, at_once=True)
+                return
             except Refused as error:
                 log(f"The readiness report was refused: {error}")
-                return self._end(exit_codes.CODE_ERROR)
+                self._end(exit_codes.CODE_ERROR)
+                return
             time.sleep(REPORT_EVERY_S)
 
     def _endpoint(self) -> str:

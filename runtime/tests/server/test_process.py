@@ -1,6 +1,5 @@
 """The program itself: how it comes up, reports, and ends."""
 
-import http.server
 import json
 import os
 import signal
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 from server.support.client import Client
 from server.support.running import MINILM, REPOSITORY, TINY
+from server.support.server_reports import ServerReports
 
 from anneal_runtime import exit_codes
 from anneal_runtime.server.process import bind
@@ -31,38 +31,8 @@ def test_answers_do_not_wait_for_acknowledgements() -> None:
             assert accepted.proto == socket.IPPROTO_TCP
 
 
-class FakeAnneal:
-    """The internal API's one route for model servers, answering with whatever `answers` says next."""
-
-    def __init__(self) -> None:
-        self.reports: list[dict[str, Any]] = []
-        self.answers: list[int] = []
-        fake = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                fake.reports.append({"path": self.path, "token": self.headers["Authorization"], **body})
-                status = fake.answers.pop(0) if fake.answers else 200
-                content = b"{}" if status == 200 else b'{"code": "server_fenced", "detail": "released"}'
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_arguments: Any) -> None:
-                pass
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def stop(self) -> None:
-        self._server.shutdown()
-
-
 class Program:
-    def __init__(self, anneal: FakeAnneal, work_dir: Path, spec: dict[str, Any], **environment: str) -> None:
+    def __init__(self, anneal: ServerReports, work_dir: Path, spec: dict[str, Any], **environment: str) -> None:
         listener = socket.create_server(("127.0.0.1", 0))
         self.port = listener.getsockname()[1]
         listener.close()
@@ -73,6 +43,7 @@ class Program:
             "ANNEAL_WORK_DIR": str(work_dir),
             "ANNEAL_SERVER_SPEC": json.dumps(spec),
             "ANNEAL_PORT": str(self.port),
+            "ANNEAL_INSTANCE": "replica-1",
             "PYTHONPATH": str(REPOSITORY / "runtime"),
             **environment,
         }
@@ -101,8 +72,8 @@ def spec_of(base: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def anneal() -> Iterator[FakeAnneal]:
-    fake = FakeAnneal()
+def anneal() -> Iterator[ServerReports]:
+    fake = ServerReports()
     yield fake
     fake.stop()
 
@@ -114,7 +85,7 @@ def until(condition: Any, within_s: float = 60.0) -> None:
         time.sleep(0.02)
 
 
-def test_it_listens_then_loads_then_reports_and_ends_on_sigterm(anneal: FakeAnneal, tmp_path: Path) -> None:
+def test_it_listens_then_loads_then_reports_and_ends_on_sigterm(anneal: ServerReports, tmp_path: Path) -> None:
     anneal.answers = [500, 200]
     program = Program(anneal, tmp_path, spec_of(TINY))
     until(lambda: program.health() is not None)
@@ -128,6 +99,7 @@ def test_it_listens_then_loads_then_reports_and_ends_on_sigterm(anneal: FakeAnne
         "endpoint": f"http://127.0.0.1:{program.port}",
         "engine": "transformers",
         "version": "0.1.0",
+        "instance": "replica-1",
     }
     answers: list[Any] = []
     body = {"model": "anneal-tiny", "prompt": "a", "max_tokens": 300, "structured_outputs": {"regex": "[a-z ]{700}"}}
@@ -139,16 +111,18 @@ def test_it_listens_then_loads_then_reports_and_ends_on_sigterm(anneal: FakeAnne
     running.join()
     assert code == exit_codes.TERMINATED
     assert answers[0][0] == 200, "what ran when the signal came is answered"
+    leaving = {"path": "/internal/v1/server/leaving", "token": f"Bearer {TOKEN}", "instance": "replica-1"}
+    assert anneal.reports[-1] == leaving
 
 
-def test_it_ends_at_once_when_it_is_fenced(anneal: FakeAnneal, tmp_path: Path) -> None:
+def test_it_ends_at_once_when_it_is_fenced(anneal: ServerReports, tmp_path: Path) -> None:
     anneal.answers = [410]
     code, output = Program(anneal, tmp_path, spec_of(MINILM)).wait()
     assert code == exit_codes.FENCED, output
     assert TOKEN not in output
 
 
-def test_a_sigterm_while_loading_ends_it(anneal: FakeAnneal, tmp_path: Path) -> None:
+def test_a_sigterm_while_loading_ends_it(anneal: ServerReports, tmp_path: Path) -> None:
     program = Program(anneal, tmp_path, spec_of(TINY))
     until(lambda: program.health() is not None)
     program.process.send_signal(signal.SIGTERM)
@@ -165,14 +139,14 @@ def test_a_sigterm_while_loading_ends_it(anneal: FakeAnneal, tmp_path: Path) -> 
     ],
 )
 def test_what_cannot_be_loaded_ends_it_with_a_sentence(
-    anneal: FakeAnneal, tmp_path: Path, spec: dict[str, Any], code: int
+    anneal: ServerReports, tmp_path: Path, spec: dict[str, Any], code: int
 ) -> None:
     actual, output = Program(anneal, tmp_path, spec).wait()
     assert actual == code, output
     assert "Traceback" not in output and output.strip()
 
 
-def test_a_taken_port_ends_it_with_a_sentence(anneal: FakeAnneal, tmp_path: Path) -> None:
+def test_a_taken_port_ends_it_with_a_sentence(anneal: ServerReports, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         taken.listen()
         code, output = Program(anneal, tmp_path, spec_of(TINY), ANNEAL_PORT=str(taken.getsockname()[1])).wait()

@@ -20,6 +20,7 @@ export function programEnvironment(
     TOKENIZERS_PARALLELISM: 'false',
     ANNEAL_MODELS_DIR: machine.modelsDir,
     ANNEAL_WORK_DIR: machine.workDir,
+    ...(spec.replicas !== undefined && { ANNEAL_REPLICAS: String(spec.replicas) }),
     ...spec.env,
     ...spec.secretEnv,
   }

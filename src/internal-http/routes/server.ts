@@ -1,25 +1,44 @@
 import { z } from 'zod'
 import { defineRoute } from '../../http/edge/route.ts'
-import { reportServerReady } from '../../services/pods/report-server-ready.ts'
+import { reportReplicaLeaving, reportServerReady } from '../../services/pods/report-server-ready.ts'
 import { Done } from '../schemas/attempt.ts'
+
+const Instance = z.string().regex(/^[A-Za-z0-9._-]{1,128}$/)
 
 const ServerReadyRequest = z.object({
   endpoint: z.url({ protocol: /^https?$/ }).max(512),
   engine: z.string().max(64),
   version: z.string().max(64),
+  /** Servers that know of no replicas are the only one. */
+  instance: Instance.default('only'),
 })
+
+const ServerLeavingRequest = z.object({ instance: Instance })
 
 export const serverRoutes = [
   defineRoute({
     name: 'server_ready',
     method: 'post',
     path: '/internal/v1/server/ready',
-    summary: 'A model server answers at this address',
+    summary: 'A replica of a model server answers at this address',
     access: 'pod',
     body: ServerReadyRequest,
     response: Done,
+    async handle({ caller: pod, body: { endpoint: url, ...report } }) {
+      await reportServerReady({ pod, input: { url, ...report } })
+      return {}
+    },
+  }),
+  defineRoute({
+    name: 'server_leaving',
+    method: 'post',
+    path: '/internal/v1/server/leaving',
+    summary: 'A replica of a model server takes no more requests',
+    access: 'pod',
+    body: ServerLeavingRequest,
+    response: Done,
     async handle({ caller: pod, body }) {
-      await reportServerReady({ pod, input: body })
+      await reportReplicaLeaving({ pod, input: body })
       return {}
     },
   }),

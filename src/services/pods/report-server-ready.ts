@@ -1,14 +1,21 @@
 import { ServiceError } from '../../domain/service-error.ts'
+import type { ReadyReport } from '../../repositories/model-servers.ts'
 import type { PodCtx } from '../context.ts'
 
 /** @throws ServiceError server_fenced when another launch has taken its place or it was told to stop */
-export async function reportServerReady({
+export async function reportServerReady({ pod, input }: { pod: PodCtx; input: ReadyReport }): Promise<void> {
+  if (!(await pod.deps.database.modelServers.reportReady(pod.tokenHash, input))) throw fenced()
+}
+
+/** A replica that ends, or has ended, gets no further requests. @throws ServiceError server_fenced */
+export async function reportReplicaLeaving({
   pod,
-  input: { endpoint },
+  input: { instance },
 }: {
   pod: PodCtx
-  input: { endpoint: string }
+  input: { instance: string }
 }): Promise<void> {
-  const accepted = await pod.deps.database.modelServers.reportReady(pod.tokenHash, endpoint)
-  if (!accepted) throw new ServiceError('server_fenced', 'This model server has been released or superseded.')
+  if (!(await pod.deps.database.modelServers.removeReplica(pod.tokenHash, instance))) throw fenced()
 }
+
+const fenced = () => new ServiceError('server_fenced', 'This model server has been released or superseded.')

@@ -19,11 +19,11 @@ export function makeHome() {
   return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) }
 }
 
-export function startStack(home: string, port = 0): StackProcess {
+export function startStack(home: string, port = 0, environment: NodeJS.ProcessEnv = {}): StackProcess {
   const child = spawn(process.execPath, [cli, 'start', '--home', home, '--port', String(port)], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Model servers are no concern of these tests.
-    env: { ...process.env, ANNEAL_WARM_MODELS: '0' },
+    // Model servers are no concern of most of these tests.
+    env: { ...process.env, ANNEAL_WARM_MODELS: '0', ...environment },
   })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += String(chunk)))
@@ -42,19 +42,22 @@ export async function whenReady(home: string, stack: StackProcess): Promise<Conn
   })
 }
 
-export async function eventually<T>(look: () => T | null | undefined | false | Promise<T | null | undefined | false>) {
-  for (const deadline = performance.now() + 30_000; performance.now() < deadline; await sleep(50)) {
+export async function eventually<T>(
+  look: () => T | null | undefined | false | Promise<T | null | undefined | false>,
+  timeoutMs = 30_000,
+) {
+  for (const deadline = performance.now() + timeoutMs; performance.now() < deadline; await sleep(50)) {
     const seen = await look()
     if (seen) return seen
   }
-  throw new Error('It did not happen within 30 s')
+  throw new Error(`It did not happen within ${timeoutMs / 1000} s`)
 }
 
 export function isRunning(pid: number): boolean {
   return startTimeOf(pid) !== null
 }
 
-/** Every process with this directory on its command line or in its environment, except the one that asks. */
+/** Every process with this text (a directory) on its command line or in its environment, except the one that asks. */
 export function processesOf(home: string): number[] {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry) && Number(entry) !== process.pid)

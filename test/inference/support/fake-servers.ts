@@ -3,16 +3,24 @@ import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLog } from '../../../src/log.ts'
 import type { EndpointDependencies } from '../../../src/inference/endpoints.ts'
-import type { ModelServer } from '../../../src/repositories/model-servers.ts'
+import type { Replica, ServedModel } from '../../../src/repositories/model-servers.ts'
 import type { OutboxMessage } from '../../../src/repositories/outbox.ts'
 
 export const tokenOf = (baseModel: string, generation: number) => `token of ${baseModel} ${generation}`
+
+export const replicaAt = (url: string, more: Partial<Replica> = {}): Replica => ({
+  instance: new URL(url).host,
+  url,
+  seenAt: new Date(),
+  isReporting: true,
+  ...more,
+})
 
 export type FakeServers = ReturnType<typeof createFakeServers>
 
 /** @param onWake what a workflow would do */
 export function createFakeServers(onWake: (baseModel: string) => void = () => undefined) {
-  const rows = new Map<string, ModelServer>()
+  const rows = new Map<string, ServedModel>()
   const changes = new EventEmitter().setMaxListeners(0)
   const wakes: OutboxMessage[] = []
   const touches: string[] = []
@@ -24,21 +32,23 @@ export function createFakeServers(onWake: (baseModel: string) => void = () => un
     touches,
     finds,
 
-    set(server: Partial<ModelServer> & { baseModel: string }) {
-      const blank = { generation: 1, state: 'starting', endpoint: null, reason: null, message: null } as const
-      rows.set(server.baseModel, { ...blank, lastUsedAt: new Date(), ...server })
+    /** `endpoint`: of its only replica. */
+    set({ endpoint, ...server }: Partial<ServedModel> & { baseModel: string; endpoint?: string | undefined }) {
+      const blank = { generation: 1, state: 'starting', reason: null, message: null } as const
+      const replicas = endpoint === undefined ? [] : [replicaAt(endpoint)]
+      rows.set(server.baseModel, { ...blank, lastUsedAt: new Date(), replicas, ...server })
       changes.emit('model_servers')
     },
 
     /** The change is made, but its notification is lost. */
-    setSilently(server: ModelServer) {
+    setSilently(server: ServedModel) {
       rows.set(server.baseModel, server)
     },
 
     dependencies(options: { coldStartTimeoutMs?: number } = {}): EndpointDependencies {
       return {
         modelServers: {
-          find: async (baseModel) => {
+          findServed: async (baseModel) => {
             finds.push(baseModel)
             return rows.get(baseModel) ?? null
           },

@@ -7,11 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { root, toolPaths } from '../../../tools/paths.mjs'
-import { createModelServerActivities } from '../../../activities/model-servers.ts'
+import { createModelServerActivities, type ModelServerDependencies } from '../../../activities/model-servers.ts'
 import { createLocalCompute } from '../../../src/compute/local/local-compute.ts'
 import { parseCatalogue } from '../../../src/domain/catalogue.ts'
 import { sameHash, sha256 } from '../../../src/domain/identifiers.ts'
-import type { Database } from '../../../src/repositories/database.ts'
 import type { ModelServer } from '../../../src/repositories/model-servers.ts'
 import type { Notifications } from '../../../src/repositories/notifications.ts'
 import { searchAttributes, taskQueue, wakeSignal, watchTaskQueue } from '../../../workflows/contract.ts'
@@ -109,20 +108,19 @@ function createRows() {
   const servers = new Map<string, ModelServer & { tokenHash: Uint8Array }>()
   const listeners = new Set<() => void>()
   const changed = () => listeners.forEach((listener) => listener())
-  const repository: Database['modelServers'] = {
+  const repository: ModelServerDependencies['database']['modelServers'] = {
     find: async (baseModel) => structuredClone(servers.get(baseModel) ?? null),
     async openGeneration({ baseModel, generation, tokenHash }) {
       const lastUsedAt = servers.get(baseModel)?.lastUsedAt ?? new Date()
-      const starting = { state: 'starting', endpoint: null, reason: 'starting', message: null } as const
+      const starting = { state: 'starting', reason: 'starting', message: null } as const
       servers.set(baseModel, { baseModel, generation, tokenHash, lastUsedAt, ...starting })
       changed()
     },
     async setState({ baseModel, generation }, state) {
       const server = servers.get(baseModel)
-      if (server?.generation === generation) Object.assign(server, state, state.state !== 'ready' && { endpoint: null })
+      if (server?.generation === generation) Object.assign(server, state)
       changed()
     },
-    reportReady: () => Promise.reject(new Error('the rig reports')),
     async touch(baseModel) {
       const server = servers.get(baseModel)
       if (server) server.lastUsedAt = new Date()
@@ -144,7 +142,7 @@ function createRows() {
     reportReady(baseModel: string, generation: number, token: string): boolean {
       const server = servers.get(baseModel)
       if (!server || server.generation !== generation || !sameHash(server.tokenHash, sha256(token))) return false
-      Object.assign(server, { state: 'ready', endpoint: 'http://127.0.0.1:1', reason: null })
+      Object.assign(server, { state: 'ready', reason: null })
       changed()
       return true
     },

@@ -1,0 +1,98 @@
+// How much of a model's work is accepted, and how much of that is with its engines at once. In this process alone: each
+// api process has a share of its own.
+import { ServiceError } from '../domain/service-error.ts'
+import { abortable } from './abortable.ts'
+
+type Place = { rows: number; start: () => void }
+type Line = { prompts: number; requests: number; running: number; waiting: Set<Place> }
+type Turn = { baseModel: string; rows: number; mostRows: number }
+
+/** Ten of the largest requests, or many small ones. */
+const mostPrompts = 100_000
+const mostRequests = 2000
+/** Calls this small may go beyond what the others may take, by this share. */
+const smallRows = 4
+const smallShare = 1.25
+const retryAfterSeconds = 5
+
+export type Queue = ReturnType<typeof createQueue>
+
+export function createQueue(limits = { prompts: mostPrompts, requests: mostRequests }) {
+  const lines = new Map<string, Line>()
+
+  return {
+    /** A whole request; once accepted its calls wait as long as they must. @throws ServiceError unavailable */
+    async accept<T>(baseModel: string, prompts: number, work: () => Promise<T>): Promise<T> {
+      const line = lines.get(baseModel) ?? { prompts: 0, requests: 0, running: 0, waiting: new Set() }
+      const isFull = line.prompts + prompts > limits.prompts || line.requests >= limits.requests
+      // One that is larger than the limit is taken when there is nothing else.
+      if (isFull && line.requests > 0) throw tooMuch(baseModel)
+      lines.set(baseModel, line)
+      line.prompts += prompts
+      line.requests += 1
+      try {
+        return await work()
+      } finally {
+        line.prompts -= prompts
+        line.requests -= 1
+        if (line.requests === 0) lines.delete(baseModel)
+      }
+    },
+
+    /** One call of an accepted request, when no more than `mostRows` are under way with it. First come, first served. */
+    async inTurn<T>(turn: Turn, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+      const line = lines.get(turn.baseModel)
+      if (!line) throw new Error(`No request of ${turn.baseModel} has been accepted.`)
+      await takeTurn(line, turn, signal)
+      try {
+        return await call()
+      } finally {
+        endTurn(line, turn)
+      }
+    },
+  }
+}
+
+async function takeTurn(line: Line, turn: Turn, signal: AbortSignal) {
+  const { rows, mostRows } = turn
+  const isFirst = line.waiting.size === 0 || rows <= smallRows
+  if (isFirst && hasRoom(line, rows, mostRows)) {
+    line.running += rows
+    return
+  }
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const start = () => {
+    line.waiting.delete(place)
+    line.running += rows
+    resolve()
+  }
+  const place = { rows, start }
+  line.waiting.add(place)
+  try {
+    await abortable(promise, signal)
+  } catch (error) {
+    // Called just as it left: the turn goes to the next.
+    if (!line.waiting.delete(place)) endTurn(line, turn)
+    throw error
+  }
+}
+
+function endTurn(line: Line, { rows, mostRows }: Turn) {
+  line.running -= rows
+  for (const next of line.waiting) {
+    if (!hasRoom(line, next.rows, mostRows)) break
+    next.start()
+  }
+}
+
+const hasRoom = ({ running }: Line, rows: number, mostRows: number) =>
+  running === 0 || running + rows <= mostRows * (rows <= smallRows ? smallShare : 1)
+
+const tooMuch = (baseModel: string) =>
+  new ServiceError(
+    'unavailable',
+    `The model ${baseModel} has more to do than it can take now; try again in a moment.`,
+    {
+      retryAfterSeconds,
+    },
+  )

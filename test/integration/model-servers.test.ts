@@ -1,0 +1,117 @@
+// The rows of replicas, on the real database.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, suite, test } from 'node:test'
+import pg from 'pg'
+import { sha256 } from '../../src/domain/identifiers.ts'
+import { connectDatabase } from '../../src/repositories/database.ts'
+import { listenToNotifications } from '../../src/repositories/notifications.ts'
+import { connection, eventually } from '../support/stack.ts'
+
+suite('replicas of a model server', async () => {
+  const { databaseUrl } = connection()
+  const database = connectDatabase(databaseUrl, { poolSize: 4 })
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  const opened: string[] = []
+  after(async () => {
+    await client.query('delete from model_servers where base_model = any($1)', [opened])
+    await Promise.all([client.end(), database.close()])
+  })
+  const { modelServers } = database
+
+  async function open(generation = 1, baseModel = `test-${randomUUID()}`) {
+    opened.push(baseModel)
+    const tokenHash = sha256(`${baseModel} ${generation}`)
+    await modelServers.openGeneration({ baseModel, generation, tokenHash })
+    return { baseModel, generation, tokenHash }
+  }
+  const report = (tokenHash: Uint8Array, instance: string, url = `http://${instance}:8000`) =>
+    modelServers.reportReady(tokenHash, { instance, url, engine: 'transformers', version: '0.1.0' })
+  const served = async (baseModel: string) => {
+    const server = (await modelServers.findServed(baseModel)) ?? assert.fail('no such server')
+    return { state: server.state, urls: server.replicas.map(({ url }) => url) }
+  }
+
+  test('each reports for itself, and the first makes the server ready', async () => {
+    const { baseModel, tokenHash } = await open()
+    assert.deepEqual(await served(baseModel), { state: 'starting', urls: [] })
+    for (const instance of ['b', 'a', 'a']) assert.equal(await report(tokenHash, instance), true)
+    assert.deepEqual(await served(baseModel), { state: 'ready', urls: ['http://a:8000', 'http://b:8000'] })
+    await report(tokenHash, 'a', 'http://elsewhere')
+    assert.deepEqual((await served(baseModel)).urls, ['http://elsewhere', 'http://b:8000'])
+  })
+
+  test('only what is new wakes those who wait', async () => {
+    const notifications = listenToNotifications(databaseUrl)
+    let count = 0
+    notifications.on('model_servers', () => (count += 1))
+    await eventually(() => count > 0)
+    const { tokenHash } = await open()
+    // Other servers of the stack may speak, too: what counts is that ours does for news and not for repeats.
+    const countOf = async (work: () => Promise<unknown>) => {
+      const before = count
+      await work()
+      await client.query('select 1')
+      return count - before
+    }
+    await report(tokenHash, 'a')
+    await eventually(async () => (await countOf(() => report(tokenHash, 'a'))) === 0)
+    const before = count
+    await report(tokenHash, 'b')
+    await eventually(() => count > before)
+    await notifications.close()
+  })
+
+  test('one that leaves takes its row, and nobody else’s', async () => {
+    const { baseModel, generation, tokenHash } = await open()
+    for (const instance of ['a', 'b', 'c']) await report(tokenHash, instance)
+    assert.equal(await modelServers.removeReplica(tokenHash, 'a'), true)
+    assert.equal(await modelServers.removeReplica(tokenHash, 'a'), true, 'twice is fine')
+    assert.equal(await modelServers.removeReplica(sha256('unknown'), 'b'), false)
+    assert.deepEqual(await served(baseModel), { state: 'ready', urls: ['http://b:8000', 'http://c:8000'] })
+    await modelServers.keepReplicas({ baseModel, generation }, ['c', 'd'])
+    assert.deepEqual((await served(baseModel)).urls, ['http://c:8000'])
+  })
+
+  test('those of an older launch are gone and can say nothing', async () => {
+    const first = await open()
+    await report(first.tokenHash, 'a')
+    await open(2, first.baseModel)
+    assert.equal(await report(first.tokenHash, 'a'), false)
+    assert.deepEqual(await served(first.baseModel), { state: 'starting', urls: [] })
+    const { rows } = await client.query('select 1 from model_server_endpoints where base_model = $1', [first.baseModel])
+    assert.equal(rows.length, 0)
+  })
+
+  test('a server that stops has none, and takes none back', async () => {
+    const { baseModel, generation, tokenHash } = await open()
+    await report(tokenHash, 'a')
+    await modelServers.setState(
+      { baseModel, generation: generation - 1 },
+      { state: 'stopped', reason: null, message: null },
+    )
+    assert.deepEqual((await served(baseModel)).urls, ['http://a:8000'], 'an older one does not speak for it')
+    await modelServers.setState({ baseModel, generation }, { state: 'stopping', reason: 'idle', message: null })
+    assert.equal(await report(tokenHash, 'a'), false)
+    assert.deepEqual(await served(baseModel), { state: 'stopping', urls: [] })
+  })
+
+  test('one that has said nothing for 90 seconds is told apart', async () => {
+    const { baseModel, tokenHash } = await open()
+    await report(tokenHash, 'a')
+    await report(tokenHash, 'b')
+    await client.query(
+      `update model_server_endpoints set seen_at = now() - interval '91 seconds' where base_model = $1 and instance = 'a'`,
+      [baseModel],
+    )
+    const { replicas } = (await modelServers.findServed(baseModel)) ?? assert.fail('no such server')
+    assert.deepEqual(
+      replicas.map(({ instance, isReporting }) => ({ instance, isReporting })),
+      [
+        { instance: 'a', isReporting: false },
+        { instance: 'b', isReporting: true },
+      ],
+    )
+  })
+})
