@@ -1,61 +1,104 @@
-// A data set in one request: how fast against a bare loop over the same rows, how much memory; and the check of a million rows.
+// Data sets of a gigabyte: how fast they come in against a bare loop over the same rows, how much memory; and the check of a million rows.
 import { appendFileSync, createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
-import { tmpdir } from 'node:os'
+import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
-import { createClient, startStack } from './stack.ts'
+import { createDatasetClient, megabyte, pieces, type DatasetClient } from './dataset-client.ts'
+import { median, startStack } from './stack.ts'
 
-const megabyte = 1e6
-/** As of a set of questions and answers. */
-const rowBytes = 250
-const pieceRows = 256
 /** Of /proc, a second. */
 const clockTicks = 100
+const rounds = 7
+const roundMegabytes = 100
 
-const stack = await startStack()
-const { connection } = stack
-const call = createClient(connection)
+await withStack(measureSpeed)
+await withStack((api) => measureMemory('local-data', api, (client, sizeBytes) => client.ingest(sizeBytes)))
+await withStack((api) => measureMemory('presigned PUT and check', api, putAndCheck))
+await withStack(checkMillionRows)
 
-const rowText = (row: number) =>
-  JSON.stringify({
-    input: `What is known of part ${row}?`,
-    output: `It is a "part" of ${row}.\n`.padEnd(180, 'and more '),
-  }).padEnd(rowBytes - 2)
+type Api = { client: DatasetClient; processId: number }
 
-/** Rows in pieces of 64 KB; what is sent and what is parsed are the same bytes. */
-function* pieces(sizeBytes: number): Generator<string> {
-  const rowCount = Math.floor(sizeBytes / rowBytes)
-  for (let row = 0; row < rowCount; row += pieceRows)
-    yield Array.from({ length: Math.min(pieceRows, rowCount - row) }, (_, at) => rowText(row + at)).join(',\n')
+/** Each measurement has an api that has done nothing before. */
+async function withStack(measure: (api: Api) => Promise<void>) {
+  const { connection, stop } = await startStack()
+  try {
+    const client = createDatasetClient(connection)
+    await client.ingest(megabyte)
+    await measure({ client, processId: connection.processes.api })
+  } finally {
+    await stop()
+  }
 }
 
-async function ingest(sizeBytes: number): Promise<{ seconds: number; datasetId: string }> {
-  const outgoing = request(`${connection.apiUrl}/v1/local-data`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${connection.apiKey}`, 'content-type': 'application/json' },
-  })
-  const answered = new Promise<string>((resolve, reject) => {
-    outgoing.on('error', reject)
-    outgoing.on('response', (incoming) => text(incoming).then(resolve, reject))
-  })
-  const prepared = [...pieces(Math.min(sizeBytes, 10 * megabyte))]
+/** In turns, so that whatever else the machine does hits both. */
+async function measureSpeed({ client, processId }: Api) {
+  const file = rowsFile(roundMegabytes * megabyte)
+  const [byClock, byCpu]: [number[], number[]] = [[], []]
+  for (let round = 0; round < rounds; round++) {
+    const cpuBefore = cpuSecondsOf(processId)
+    const seconds = await client.ingest(roundMegabytes * megabyte)
+    const cpuSeconds = cpuSecondsOf(processId) - cpuBefore
+    const floor = await parseLoop(file)
+    byClock.push(floor.seconds / seconds)
+    byCpu.push(floor.cpuSeconds / cpuSeconds)
+    const speed = (took: number) => `${(roundMegabytes / took).toFixed(0)} MB/s`
+    console.log(
+      `${roundMegabytes} MB: ingest ${speed(seconds)} (${speed(cpuSeconds)} of the api's CPU time), ` +
+        `JSON.parse per line of a file ${speed(floor.seconds)} (${speed(floor.cpuSeconds)} of its CPU time)`,
+    )
+  }
+  rmSync(file)
+  const load = `load ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} cores`
+  console.log(`ratio by the clock: ${median(byClock).toFixed(2)}; by CPU time: ${median(byCpu).toFixed(2)} (${load})`)
+}
+
+async function measureMemory(
+  name: string,
+  { client, processId }: Api,
+  load: (client: DatasetClient, sizeBytes: number) => Promise<unknown>,
+) {
+  const idle = megabytesOf(processId, 'VmRSS')
+  const peaks: number[] = []
+  for (const sizeMegabytes of [10, 1000]) {
+    // Linux counts the peak anew.
+    writeFileSync(`/proc/${processId}/clear_refs`, '5')
+    await load(client, sizeMegabytes * megabyte)
+    const peak = megabytesOf(processId, 'VmHWM')
+    peaks.push(peak)
+    const over = `${(peak - idle).toFixed(0)} MB over idle`
+    console.log(`${name}, ${sizeMegabytes} MB: peak of the api ${peak.toFixed(0)} MB, ${over}`)
+  }
+  const [small = Number.NaN, large = Number.NaN] = peaks
+  console.log(`${name}: peak of 1000 MB / peak of 10 MB: ${(large / small).toFixed(2)}`)
+}
+
+async function putAndCheck(client: DatasetClient, sizeBytes: number) {
+  const prepared = [...pieces(10 * megabyte, '\n')].map((piece) => Buffer.from(`${piece}\n`))
+  const preparedBytes = prepared.reduce((total, piece) => total + piece.length, 0)
+  const times = Math.round(sizeBytes / (10 * megabyte))
+  const body = Array.from({ length: times }, () => prepared).flat()
+  await client.put(`put-${times}`, body, times * preparedBytes)
+  await client.report(`put-${times}`)
+}
+
+async function checkMillionRows({ client }: Api) {
+  const rows = Array.from({ length: 1_000_000 }, (_, row) =>
+    row === 999_998 ? '{"input":"question"}' : `{"input":"question ${row}","output":"answer ${row}"}`,
+  ).join('\n')
+  await client.put('million', [rows], rows.length)
   const startedAt = performance.now()
-  outgoing.write('{"upload_base_path":"s3","data":[')
-  for (let sent = 0; sent < sizeBytes; sent += 10 * megabyte)
-    for (const [index, piece] of prepared.entries())
-      if (!outgoing.write(sent === 0 && index === 0 ? piece : `,\n${piece}`))
-        await new Promise((resolve) => outgoing.once('drain', resolve))
-  outgoing.end(']}')
-  const { dataset_id: datasetId } = JSON.parse(await answered) as { dataset_id: string }
-  return { seconds: (performance.now() - startedAt) / 1000, datasetId }
+  const report = await client.report<Record<string, unknown>>('million')
+  console.log(`check of 1,000,000 rows, one bad at 999,999: ${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
+  console.log(JSON.stringify(report, null, 2))
+}
+
+function rowsFile(sizeBytes: number): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'anneal-bench-')), 'rows.jsonl')
+  for (const piece of pieces(sizeBytes, '\n')) appendFileSync(file, `${piece}\n`)
+  return file
 }
 
 /** The floor: lines of a file, each through `JSON.parse`, and nothing done with them. */
-async function parseLoop(sizeBytes: number): Promise<{ seconds: number; cpuSeconds: number }> {
-  const folder = mkdtempSync(join(tmpdir(), 'anneal-bench-'))
-  const file = join(folder, 'rows.jsonl')
-  for (const piece of pieces(sizeBytes)) appendFileSync(file, `${piece.replaceAll(',\n', '\n')}\n`)
+async function parseLoop(file: string): Promise<{ seconds: number; cpuSeconds: number }> {
   const startedAt = performance.now()
   const cpuBefore = process.cpuUsage()
   let rest = ''
@@ -66,20 +109,15 @@ async function parseLoop(sizeBytes: number): Promise<{ seconds: number; cpuSecon
   }
   const seconds = (performance.now() - startedAt) / 1000
   const { user, system } = process.cpuUsage(cpuBefore)
-  rmSync(folder, { recursive: true })
   return { seconds, cpuSeconds: (user + system) / 1e6 }
 }
 
-const status = (name: string) =>
-  Number(
-    new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(
-      readFileSync(`/proc/${connection.processes.api}/status`, 'utf8'),
-    )?.[1],
-  ) / 1024
+const megabytesOf = (processId: number, name: string) =>
+  Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${processId}/status`, 'utf8'))?.[1]) / 1024
 
-/** Spent by the api so far, in user and system mode. The machine also runs the client and the object store. */
-function cpuSeconds(): number {
-  const stat = readFileSync(`/proc/${connection.processes.api}/stat`, 'utf8')
+/** Spent so far, in user and system mode. The machine also runs the client and the object store. */
+function cpuSecondsOf(processId: number): number {
+  const stat = readFileSync(`/proc/${processId}/stat`, 'utf8')
   const [user = 0, system = 0] = stat
     .slice(stat.lastIndexOf(')') + 2)
     .split(' ')
@@ -87,42 +125,3 @@ function cpuSeconds(): number {
     .map(Number)
   return (user + system) / clockTicks
 }
-
-/** Linux counts the peak anew. */
-const forgetPeak = () => writeFileSync(`/proc/${connection.processes.api}/clear_refs`, '5')
-
-const peaks: number[] = []
-await ingest(megabyte)
-const idleMegabytes = status('VmRSS')
-for (const sizeMegabytes of [10, 1000]) {
-  forgetPeak()
-  const cpuBefore = cpuSeconds()
-  const { seconds } = await ingest(sizeMegabytes * megabyte)
-  const perCpu = sizeMegabytes / (cpuSeconds() - cpuBefore)
-  const peak = status('VmHWM')
-  peaks.push(peak)
-  const speed = sizeMegabytes / seconds
-  console.log(
-    `ingest ${sizeMegabytes} MB: ${speed.toFixed(0)} MB/s, peak ${peak.toFixed(0)} MB, ${(peak - idleMegabytes).toFixed(0)} MB over idle`,
-  )
-  if (sizeMegabytes < 1000) continue
-  const floor = await parseLoop(200 * megabyte)
-  const [wall, cpu] = [200 / floor.seconds, 200 / floor.cpuSeconds]
-  console.log(`JSON.parse per line of a file: ${wall.toFixed(0)} MB/s, ${cpu.toFixed(0)} MB a CPU second`)
-  console.log(`ingest: ${perCpu.toFixed(0)} MB a CPU second of the api`)
-  console.log(`ratio by the clock: ${(speed / wall).toFixed(2)}; by CPU time: ${(perCpu / cpu).toFixed(2)}`)
-}
-console.log(`peak of 1000 MB / peak of 10 MB: ${((peaks[1] ?? Number.NaN) / (peaks[0] ?? Number.NaN)).toFixed(2)}`)
-
-const { dataset_location: url } = await call<{ dataset_location: string }>('POST', '/v1/data', {
-  dataset_id: 'million',
-})
-const rows = Array.from({ length: 1_000_000 }, (_, row) =>
-  row === 999_998 ? '{"input":"question"}' : `{"input":"question ${row}","output":"answer ${row}"}`,
-)
-await fetch(url, { method: 'PUT', body: rows.join('\n') })
-const startedAt = performance.now()
-const report = await call<Record<string, unknown>>('GET', '/v1/data/million')
-console.log(`check of 1,000,000 rows: ${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
-console.log(JSON.stringify(report, null, 2))
-await stack.stop()

@@ -20,8 +20,6 @@ meaning[comma] = separates
 meaning[newline] = endsLine
 meaning[quote] = quotes
 
-export type ArrayScanner = ReturnType<typeof createArrayScanner>
-
 /** Where elements end: the offset of each comma, or of the closing bracket, and the line that each element begins at. */
 export type ElementEnds = { offsets: number[]; lines: number[] }
 
@@ -35,10 +33,10 @@ export function createArrayScanner(firstLine = 1) {
     deepest: () => state.deepest,
 
     /**
-     * Adds the ends in this chunk, and turns line ends between strings into spaces: an element then is a line.
+     * Adds the ends in this chunk, `most` of them, and turns line ends between strings into spaces: an element then is a line.
      * @returns the offset behind the closing bracket, or -1 when it is not in it
      */
-    push(chunk: Buffer, start: number, found: ElementEnds): number {
+    push(chunk: Buffer, start: number, found: ElementEnds, most = Number.POSITIVE_INFINITY): number {
       // Locals: this loop sees every byte outside of strings.
       let { line, elementLine, depth, deepest, inString, escaped } = state
       const { length } = chunk
@@ -70,6 +68,7 @@ export function createArrayScanner(firstLine = 1) {
           offsets.push(at)
           lines.push(elementLine)
           elementLine = line
+          if (offsets.length >= most) break
         }
       }
       if (closedAt !== -1) {

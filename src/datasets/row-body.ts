@@ -1,6 +1,7 @@
 // A request body that carries rows: `{"data": [...], ...}`, taken apart while it arrives. Rows leave as JSON Lines, the rest stays.
 import { invalidInput } from '../domain/service-error.ts'
 import { createBodyRest } from './body-rest.ts'
+import { takeFlatRows } from './flat-rows.ts'
 import { createArrayScanner, type ElementEnds } from './json-rows.ts'
 import { checkRun, deepestRow, isBlank, rowTooLarge } from './row-check.ts'
 
@@ -8,6 +9,8 @@ const newline = 0x0a
 const endBracket = 0x5d
 
 const rowLimitBytes = 16 * 1024 * 1024
+/** Pieces in a row that the quick way was of no use for. */
+const mostUnfit = 3
 
 /** Whole lines of the rows in one field. */
 export type Lines = { field: string; bytes: Buffer }
@@ -58,6 +61,7 @@ function createRowArray(field: string) {
   let waiting: Buffer[] = []
   let waitingBytes = 0
   let rowCount = 0
+  let unfit = 0
 
   function add(run: Buffer, ends: number[], isClosed: boolean): boolean {
     // White space between the brackets is no element; between commas it is a mistake.
@@ -70,8 +74,8 @@ function createRowArray(field: string) {
   }
 
   /** The element that earlier pieces began. */
-  function finishWaiting(chunk: Buffer, to: number, isClosed: boolean, found: Lines[]) {
-    const bytes = Buffer.concat([...waiting, chunk.subarray(0, to + 1)])
+  function finishWaiting(chunk: Buffer, from: number, to: number, isClosed: boolean, found: Lines[]) {
+    const bytes = Buffer.concat([...waiting, chunk.subarray(from, to + 1)])
     waiting = []
     waitingBytes = 0
     const end = bytes.length - 1
@@ -92,29 +96,56 @@ function createRowArray(field: string) {
     found.push({ field, bytes: chunk.subarray(from, to + 1) })
   }
 
+  /** @returns the offset behind them */
+  function takeFlat(chunk: Buffer, from: number, found: Lines[]): number {
+    const flat = unfit < mostUnfit ? takeFlatRows(chunk, from) : null
+    if (!flat) {
+      unfit++
+      return from
+    }
+    unfit = 0
+    rowCount += flat.count
+    found.push({ field, bytes: chunk.subarray(from, flat.end) })
+    return flat.end
+  }
+
+  /** Takes `most` elements, the first of which earlier pieces may have begun. @returns the offset behind the last */
+  function scan(chunk: Buffer, start: number, most: number, found: Lines[]): { at: number; isClosed: boolean } {
+    const ends: ElementEnds = { offsets: [], lines: [] }
+    const end = scanner.push(chunk, start, ends, most)
+    const isClosed = end !== -1
+    if (isClosed && chunk[end - 1] !== endBracket)
+      throw invalidInput(field, `${field} is not valid JSON: it ends with "}".`)
+    const [first] = ends.offsets
+    const last = ends.offsets.at(-1)
+    if (first === undefined || last === undefined) return { at: start, isClosed }
+    if (waitingBytes === 0) takeRun(chunk, start, ends.offsets, isClosed, found)
+    else {
+      finishWaiting(chunk, start, first, isClosed && first === last, found)
+      if (first !== last) takeRun(chunk, first + 1, ends.offsets.slice(1), isClosed, found)
+    }
+    return { at: last + 1, isClosed }
+  }
+
   return {
     field,
     rowCount: () => rowCount,
 
     /** @returns the offset behind the closing bracket, or -1 when it is not in this chunk */
     push(chunk: Buffer, start: number, found: Lines[]): number {
-      const ends: ElementEnds = { offsets: [], lines: [] }
-      const end = scanner.push(chunk, start, ends)
-      const isClosed = end !== -1
-      if (isClosed && chunk[end - 1] !== endBracket)
-        throw invalidInput(field, `${field} is not valid JSON: it ends with "}".`)
       let from = start
-      const [first] = ends.offsets
-      if (waitingBytes > 0 && first !== undefined) {
-        ends.offsets.shift()
-        finishWaiting(chunk, first, isClosed && ends.offsets.length === 0, found)
-        from = first + 1
+      if (waitingBytes > 0) {
+        const { at, isClosed } = scan(chunk, from, 1, found)
+        if (isClosed) return at
+        from = at
       }
-      if (ends.offsets.length > 0) {
-        takeRun(chunk, from, ends.offsets, isClosed, found)
-        from = (ends.offsets.at(-1) ?? from) + 1
+      // Only from between two elements on.
+      if (waitingBytes === 0) {
+        from = takeFlat(chunk, from, found)
+        const { at, isClosed } = scan(chunk, from, Number.POSITIVE_INFINITY, found)
+        if (isClosed) return at
+        from = at
       }
-      if (isClosed) return end
       // A copy: the chunk's memory would be held for a few bytes of it.
       if (from < chunk.length) waiting.push(Buffer.from(chunk.subarray(from)))
       waitingBytes += chunk.length - from

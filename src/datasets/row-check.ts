@@ -25,16 +25,19 @@ export function checkRun(
   }
 }
 
-function areRows(run: Buffer, count: number): boolean {
-  if (!isUtf8(run)) return false
+const areRows = (run: Buffer, count: number) => parseRun(run)?.length === count
+
+/** @returns objects that our stores can hold, or null when that is not certain of one of them */
+export function parseRun(run: Buffer): object[] | null {
+  if (!isUtf8(run)) return null
   const text = `[${run.toString('utf8')}]`
   // Only an escape can bring in what our stores cannot hold.
-  if (text.includes('\\u') && /\\u(0000|d[89a-f])/i.test(text)) return false
+  if (text.includes('\\u') && /\\u(0000|d[89a-f])/i.test(text)) return null
   try {
     const rows = JSON.parse(text) as unknown[]
-    return rows.length === count && rows.every(isObject)
+    return rows.every(isObject) ? rows : null
   } catch {
-    return false
+    return null
   }
 }
 

@@ -119,3 +119,31 @@ test('an escaped backslash before u0000 is text like any other, and so is a pair
 test('the rest is bounded', () => {
   assert.throws(() => take(`{"a":"${'x'.repeat(100)}","data":[]}`, 7, 64), /Beside data and eval_data/)
 })
+
+test('rows of any shape come out as they went in, wherever the pieces are cut', () => {
+  // A fixed sequence: the same bodies in every run.
+  let state = 7
+  const random = (below: number) => (state = (state * 48271) % 2147483647) % below
+  const texts = ['', 'a', '},{', '"}, "', '[]}', '\\', 'é🦙', '\n', '{"a":1},', 'x'.repeat(200)]
+  const value = (depth: number): unknown => {
+    const kind = random(depth > 2 ? 4 : 6)
+    if (kind < 2) return texts[random(texts.length)]
+    if (kind < 4) return [1, -2.5e-7, true, null][random(4)]
+    if (kind === 4) return Array.from({ length: random(3) }, () => value(depth + 1))
+    return { [texts[random(3)] ?? '']: value(depth + 1) }
+  }
+  for (let round = 0; round < 300; round++) {
+    const isFlat = round % 3 !== 0
+    const data = Array.from({ length: random(40) }, () =>
+      Object.fromEntries(
+        ['input', 'output'].slice(random(2)).map((key) => [key, isFlat ? texts[random(texts.length)] : value(0)]),
+      ),
+    )
+    const rowTexts = data.map((row) => JSON.stringify(row, null, [0, 2][random(2)]))
+    const text = `{"data":[${rowTexts.join([',', ', ', ' ,\r\n', '\t,\n'][random(4)])}],"more":[{}]}`
+    const { lines, rest, rowCount } = take(text, 1 + random(500))
+    assert.equal(rowCount, data.length)
+    assert.equal(lines, linesOf(data))
+    assert.deepEqual(JSON.parse(rest), { data: data.length === 0 ? [] : null, more: [{}] })
+  }
+})
