@@ -1,5 +1,5 @@
-// A Python environment of its own for a client that is tested, in the per-user cache: what old clients need fits no one else.
-import { readFileSync } from 'node:fs'
+// Environments of their own for clients that are tested, in the per-user cache: what they need is no need of the service.
+import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheDir, digest, root, toolPaths } from '../paths.mjs'
 import { cached } from './cache.mjs'
@@ -22,5 +22,20 @@ export async function clientEnv(requirements) {
     await runCommand('clients', venv, { doing: `making an environment for ${requirements}`, ...options })
     const sync = [uv, 'pip', 'sync', '--quiet', '--python', join(dir, 'bin/python'), '--require-hashes', requirements]
     await runCommand('clients', sync, { doing: `installing ${requirements}`, ...options })
+  })
+}
+
+/** @returns the folder with exactly the npm packages of the lock file in `source` */
+export async function clientPackages(source) {
+  const files = ['package.json', 'package-lock.json']
+  const contents = files.map((file) => readFileSync(join(source, file)))
+  return cached('clients', `client-npm-${digest(...contents).slice(0, 16)}`, async (dir) => {
+    for (const file of files) copyFileSync(join(source, file), join(dir, file))
+    await runCommand('clients', ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+      doing: `installing the npm packages of ${source}`,
+      cwd: dir,
+      needs: { space: '100 MB', dir: cacheDir },
+      hint: 'Check that the npm registry answers (npm ping), then run this again.',
+    })
   })
 }
