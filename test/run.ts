@@ -20,7 +20,9 @@ if (values.help) {
   process.exit(0)
 }
 
-const files = (positionals.length > 0 ? positionals : globSync('test/**/*.test.ts', { cwd: root }).toSorted()).filter(
+/** The cluster's suites need root and a cluster: `npm run test:cluster`. */
+const own = () => globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/cluster/**'] }).toSorted()
+const files = (positionals.length > 0 ? positionals : own()).filter(
   (file) => values.only === undefined || file.includes(values.only),
 )
 const isWhole = positionals.length === 0 && values.only === undefined

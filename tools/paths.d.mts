@@ -10,3 +10,4 @@ export interface ToolPaths {
   versitygw: string
 }
 export function toolPaths(): ToolPaths
+export function digest(...parts: (string | Buffer)[]): string

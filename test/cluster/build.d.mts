@@ -1,0 +1,2 @@
+/** The folder with the programs, `cni/` and `manifests/`. */
+export function buildCluster(): Promise<string>

@@ -1,0 +1,73 @@
+// The control machine: etcd, the API server, its controllers, DNS, and the managers of Kueue and JobSet.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { dnsPort, jobSet, kueue, type Addon } from './addons.ts'
+import { until, type ClusterApi } from './api.ts'
+import { apiServer, controllerManager, coreDns, corefile, etcd, scheduler } from './control-daemons.ts'
+import { keepRunning, type Daemon } from './daemon.ts'
+import { openNamespaces, type Namespaces } from './machine.ts'
+import { linkHost } from './network.ts'
+import { kubeProxy } from './node-daemons.ts'
+import type { Cluster } from './settings.ts'
+import { answersTcp } from './tcp.ts'
+
+export type ControlMachine = { namespaces: Namespaces; daemons: Map<string, Daemon> }
+
+export async function openControl(cluster: Cluster, bin: string): Promise<ControlMachine> {
+  const dir = join(cluster.dir, 'control')
+  // Kueue reads the certificate of its metrics from this fixed folder, even with metrics off.
+  await writeWebhookCertificate(cluster, join(dir, 'etc/kueue/metrics/certs'))
+  await writeWebhookCertificate(cluster, webhookCertificates(cluster))
+  const namespaces = await openNamespaces(dir, join(bin, 'pause'))
+  await linkHost(cluster, namespaces)
+  return { namespaces, daemons: new Map() }
+}
+
+export async function startApiServer(cluster: Cluster, machine: ControlMachine, api: ClusterApi) {
+  start(cluster, machine, etcd(cluster))
+  start(cluster, machine, apiServer(cluster))
+  await until('the API server', api.answers)
+}
+
+export function startControllers(cluster: Cluster, machine: ControlMachine) {
+  writeFileSync(join(cluster.dir, 'Corefile'), corefile(cluster))
+  for (const argv of [
+    controllerManager(cluster),
+    scheduler(cluster),
+    coreDns(cluster),
+    // Without a node of this name it still routes: it makes the host's own calls to services work.
+    kubeProxy(cluster, 'control'),
+  ])
+    start(cluster, machine, argv)
+}
+
+/** JobSet before Kueue, which looks for it when it starts. */
+export async function startAddons(cluster: Cluster, machine: ControlMachine, api: ClusterApi, bin: string) {
+  await startAddon(jobSet(cluster, webhookCertificates(cluster), bin))
+  await startAddon(kueue(cluster, webhookCertificates(cluster), bin))
+
+  async function startAddon(addon: Addon) {
+    await addon.define(api)
+    writeFileSync(join(cluster.dir, `${addon.name}.json`), JSON.stringify(addon.settings))
+    start(cluster, machine, [addon.name, '--config', join(cluster.dir, `${addon.name}.json`), ...addon.options])
+    await until(`the webhook of ${addon.name}`, () => answersTcp(cluster.control.address, addon.port))
+    await addon.hook(api)
+  }
+}
+
+export const dnsAnswers = (cluster: Cluster) =>
+  until('the name server', () => answersTcp(cluster.control.address, dnsPort))
+
+function start(cluster: Cluster, { namespaces, daemons }: ControlMachine, argv: string[]) {
+  const daemon = keepRunning(namespaces, argv, cluster.logs, 'control')
+  daemons.set(daemon.name, daemon)
+}
+
+const webhookCertificates = ({ dir }: Cluster) => join(dir, 'webhook')
+
+async function writeWebhookCertificate({ pki }: Cluster, dir: string) {
+  mkdirSync(dir, { recursive: true })
+  await cp(join(pki, 'webhook.crt'), join(dir, 'tls.crt'))
+  await cp(join(pki, 'webhook.key'), join(dir, 'tls.key'))
+}

@@ -1,0 +1,73 @@
+// A node: containerd, the kubelet and kube-proxy in namespaces of their own. It can be killed like a machine that loses
+// power, and started again from what its disk had.
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { until, type ClusterApi } from './api.ts'
+import { makeControlGroup, removeControlGroup } from './control-groups.ts'
+import { keepRunning, type Daemon } from './daemon.ts'
+import { openNamespaces, type Namespaces } from './machine.ts'
+import { forgetLink, linkNode } from './network.ts'
+import { containerd, containerdSettings, kubelet, kubeletSettings, kubeProxy, podNetwork } from './node-daemons.ts'
+import { output } from './programs.ts'
+import type { Cluster, Node } from './settings.ts'
+
+export type NodeMachine = Awaited<ReturnType<typeof openNode>>
+
+/** Its containerd runs at once; the kubelet needs the API server and is started by `join`. */
+export async function openNode(cluster: Cluster, node: Node, control: Namespaces, bin: string) {
+  const daemons = new Map<string, Daemon>()
+  let namespaces = await boot()
+  return { daemons, join: startKubelet, importImage, kill, revive }
+
+  async function boot() {
+    for (const name of ['cni', 'kubelet']) mkdirSync(join(node.dir, name), { recursive: true })
+    // Left by a kill: sockets and the state of containers that are no more.
+    for (const name of ['containerd.sock', 'containerd.sock.ttrpc', 'containerd/state', 'addresses'])
+      rmSync(join(node.dir, name), { recursive: true, force: true })
+    writeFileSync(join(node.dir, 'containerd.toml'), containerdSettings(node, join(bin, 'cni')))
+    writeFileSync(join(node.dir, 'cni/10-pods.conflist'), JSON.stringify(podNetwork(node)))
+    writeFileSync(join(node.dir, 'kubelet.json'), JSON.stringify(kubeletSettings(cluster, node)))
+    makeControlGroup(node.cgroup)
+    const opened = await openNamespaces(node.dir, join(bin, 'pause'))
+    await linkNode(node, control, opened)
+    start(opened, containerd(node))
+    while (!existsSync(node.containerd)) await sleep(20)
+    return opened
+  }
+
+  function startKubelet() {
+    start(namespaces, kubelet(cluster, node))
+    start(namespaces, kubeProxy(cluster, node.name))
+  }
+
+  function start(machine: Namespaces, argv: string[]) {
+    const daemon = keepRunning(machine, argv, cluster.logs, node.name)
+    daemons.set(daemon.name, daemon)
+  }
+
+  async function importImage(archive: string) {
+    await output('ctr', ['--address', node.containerd, '--namespace', 'k8s.io', 'images', 'import', archive])
+  }
+
+  async function kill() {
+    // First told to stay down, then ended all at once by the end of the namespaces.
+    const held = [...daemons.values()].map((daemon) => daemon.stop)
+    await Promise.all([namespaces.close(), ...held.map((stop) => stop())])
+    await forgetLink(node, control)
+    await removeControlGroup(node.cgroup)
+  }
+
+  async function revive() {
+    namespaces = await boot()
+    startKubelet()
+  }
+}
+
+export async function whenReady(api: ClusterApi, { name }: Node) {
+  type Status = { status?: { conditions?: { type: string; status: string }[] } }
+  await until(`${name} Ready`, async () => {
+    const { status } = await api.get<Status>(`/api/v1/nodes/${name}`)
+    return status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True')
+  })
+}

@@ -1,0 +1,17 @@
+// Runs a program and takes its output; fails with the program's own words.
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+const execute = promisify(execFile)
+
+export async function output(command: string, args: string[], options: { input?: string; cwd?: string } = {}) {
+  const { input, ...rest } = options
+  const running = execute(command, args, { ...rest, maxBuffer: 64 << 20 })
+  if (input !== undefined) running.child.stdin?.end(input)
+  try {
+    return (await running).stdout.trim()
+  } catch (error) {
+    const { stderr, message } = error as { stderr?: string; message: string }
+    throw new Error(`${command} ${args.slice(0, 4).join(' ')} failed: ${stderr?.trim() || message}`)
+  }
+}

@@ -1,0 +1,21 @@
+// How this machine reaches its package registries, mounted for the RUN steps alone: the images keep nothing of it.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+const aptSettings = '/etc/apt/apt.conf.d'
+
+/** @param scratch a folder that lives as long as the build */
+export function registrySettings(scratch: string): string[] {
+  const apt = existsSync(aptSettings) ? readdirSync(aptSettings).map((name) => join(aptSettings, name)) : []
+  const acquiring = apt.filter((path) => /^\s*Acquire::/m.test(readFileSync(path, 'utf8')) && !path.includes('docker'))
+  const files = ['/etc/pip.conf', '/etc/ssl/certs/ca-certificates.crt', ...acquiring].filter(existsSync)
+  const npm = join(scratch, 'npmrc')
+  // npm looks for the machine's file below its own prefix, so both go into the user's.
+  const npmFiles = ['/etc/npmrc', join(homedir(), '.npmrc')].filter(existsSync)
+  writeFileSync(npm, npmFiles.map((path) => readFileSync(path, 'utf8')).join('\n'))
+  return [...files.map((path) => [path, path]), [npm, '/root/.npmrc']].flatMap(([from, to]) => [
+    '--volume',
+    `${from}:${to}:ro`,
+  ])
+}

@@ -1,0 +1,95 @@
+// The running cluster of this clone, for tests: its API as administrator, its breakable parts, a namespace per suite.
+import { randomBytes } from 'node:crypto'
+import { createApi, until, type KubernetesObject } from '../api.ts'
+import { createControl } from '../orders.ts'
+import { ownCluster } from '../settings.ts'
+
+export const cluster = ownCluster()
+export const api = createApi(cluster)
+export const control = createControl(cluster)
+export { until } from '../api.ts'
+
+export type Pod = KubernetesObject & {
+  metadata: { deletionTimestamp?: string; ownerReferences?: { name: string }[] }
+  spec: { nodeName?: string }
+  status: {
+    phase: string
+    podIP?: string
+    conditions?: { type: string; status: string; reason?: string; message?: string }[]
+    containerStatuses?: { state: Record<string, { exitCode?: number; reason?: string }> }[]
+  }
+}
+
+export type Namespace = Awaited<ReturnType<typeof openNamespace>>
+
+/** Under Pod Security `restricted`. A suite removes its own: after(() => namespace.remove()). */
+export async function openNamespace() {
+  const name = `test-${randomBytes(4).toString('hex')}`
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+  await api.post('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } })
+  const path = `/api/v1/namespaces/${name}`
+  await until('the default service account', () => api.find(`${path}/serviceaccounts/default`))
+
+  const pod = (podName: string) => api.get<Pod>(`${path}/pods/${podName}`)
+  return {
+    name,
+    path,
+    remove: () => api.delete(path),
+    inGroup: (group: string) => `/apis/${group}/namespaces/${name}`,
+    pod,
+    pods: (selector: string) => api.list<Pod>(`${path}/pods?labelSelector=${encodeURIComponent(selector)}`),
+    run: (podName: string, script: string, more: Record<string, unknown> = {}) =>
+      api.post<Pod>(`${path}/pods`, {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: podName, labels: { app: podName } },
+        spec: shellPod(script, more),
+      }),
+    running: (podName: string) =>
+      until(`pod ${podName} running`, async () => {
+        const seen = await pod(podName)
+        return seen.status.phase === 'Running' && seen
+      }),
+    /** What it wrote, once it has ended. */
+    result: async (podName: string) => {
+      await until(`the end of pod ${podName}`, async () =>
+        ['Succeeded', 'Failed'].includes((await pod(podName)).status.phase),
+      )
+      return (await api.text('GET', `${path}/pods/${podName}/log`)).trim()
+    },
+  }
+}
+
+/** Everything that `restricted` asks for, and no waiting for a grace period. */
+export function shellPod(script: string, more: Record<string, unknown> = {}, container: Record<string, unknown> = {}) {
+  return {
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: 1,
+    securityContext: { runAsNonRoot: true, runAsUser: 10001, seccompProfile: { type: 'RuntimeDefault' } },
+    containers: [
+      {
+        name: 'main',
+        image: 'localhost/anneal-test/shell:1',
+        command: ['sh', '-c', script],
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        },
+        ...container,
+      },
+    ],
+    ...more,
+  }
+}
+
+export function shellJob(name: string, script: string, more: Record<string, unknown> = {}, container = {}) {
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name },
+    spec: { backoffLimit: 0, template: { spec: shellPod(script, {}, container) }, ...more },
+  }
+}
