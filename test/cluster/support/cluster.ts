@@ -20,8 +20,6 @@ export type Pod = KubernetesObject & {
   }
 }
 
-export type Namespace = Awaited<ReturnType<typeof openNamespace>>
-
 /** Under Pod Security `restricted`. A suite removes its own: after(() => namespace.remove()). */
 export async function openNamespace() {
   const name = `test-${randomBytes(4).toString('hex')}`
