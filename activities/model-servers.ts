@@ -2,8 +2,7 @@
 // may report an endpoint, and only its generation may move the state.
 import { ApplicationFailure, cancellationSignal } from '@temporalio/activity'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Compute, EndState, FailureReason, RunSpec, RunSummary } from '../src/compute/compute.ts'
-import { causeOfExit } from '../src/domain/attempt-outcome.ts'
+import type { Compute, EndState, RunSpec, RunState, RunSummary } from '../src/compute/compute.ts'
 import type { Catalogue, CatalogueEntry } from '../src/domain/catalogue.ts'
 import { modelServerName, sha256 } from '../src/domain/identifiers.ts'
 import type { ModelServerEnd } from '../src/domain/model-server.ts'
@@ -11,9 +10,12 @@ import { modelServerToken } from '../src/domain/model-server-token.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { Notifications } from '../src/repositories/notifications.ts'
 import { withHeartbeat } from './heartbeat.ts'
+import { describeEnd } from './model-server-end.ts'
+
+type Repository = 'find' | 'openGeneration' | 'setState' | 'noteWait' | 'removeReplicas' | 'touch'
 
 export type ModelServerDependencies = {
-  database: { modelServers: Pick<Database['modelServers'], 'find' | 'openGeneration' | 'setState' | 'touch'> }
+  database: { modelServers: Pick<Database['modelServers'], Repository> }
   notifications: Notifications
   compute: Compute
   catalogue: Catalogue
@@ -29,8 +31,6 @@ const gibibyte = 1024 ** 3
 const readyLookMs = 2000
 /** Longer than the request path trusts an endpoint that it has read. */
 const drainMs = 1500
-const logTailBytes = 4096
-const logTailLines = 8
 
 export function createModelServerActivities(deps: ModelServerDependencies) {
   const { compute, settings } = deps
@@ -43,8 +43,8 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
       const server = await modelServers.find(baseModel)
       if (server && (server.state === 'starting' || server.state === 'ready')) {
         const run = await findRun(compute, baseModel)
-        if (run?.state.state === 'running' && isOfGeneration(run, server.generation))
-          return { generation: server.generation }
+        const isAlive = run?.state.state === 'running' || run?.state.state === 'pending'
+        if (run && isAlive && isOfGeneration(run, server.generation)) return { generation: server.generation }
       }
       const generation = (server?.generation ?? 0) + 1
       await modelServers.openGeneration({
@@ -67,33 +67,39 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
           await compute.terminate(run, { graceMs: settings.terminationGraceMs })
           await compute.discard(run)
         }
-        const { uid } = await compute.launch(runSpec(settings, entry, generation, tokenOf({ baseModel, generation })))
+        const spec = runSpec(settings, entry, generation, tokenOf({ baseModel, generation }))
+        const { uid } = await compute.launch(spec).catch(refusedForGood)
         return { uid }
       }),
 
     /** @returns null once it is ready, else how it ended before */
     awaitModelServer: ({ baseModel, generation, uid, timeoutMs }: Launched & { timeoutMs: number }) =>
       withHeartbeat(async (): Promise<ModelServerEnd | null> => {
-        const reached = await untilEndOr(deps, { baseModel, uid }, async (signal): Promise<'ready' | 'late'> => {
-          const deadlineMs = Date.now() + timeoutMs
-          for (;;) {
-            const server = await modelServers.find(baseModel)
-            if (server?.generation === generation && server.state === 'ready') return 'ready'
-            if (Date.now() > deadlineMs) return 'late'
-            await deps.notifications.next('model_servers', { timeoutMs: readyLookMs, signal })
-            signal.throwIfAborted()
-          }
-        })
+        const reached = await untilEndOr(
+          deps,
+          { baseModel, generation, uid },
+          async (signal): Promise<'ready' | 'late'> => {
+            const deadlineMs = Date.now() + timeoutMs
+            for (;;) {
+              const server = await modelServers.find(baseModel)
+              if (server?.generation === generation && server.state === 'ready') return 'ready'
+              if (Date.now() > deadlineMs) return 'late'
+              await deps.notifications.next('model_servers', { timeoutMs: readyLookMs, signal })
+              signal.throwIfAborted()
+            }
+          },
+        )
         if (reached === 'ready') return null
         if (reached !== 'late') return describeEnd(compute, baseModel, reached)
         const minutes = Math.round(timeoutMs / 60_000)
-        return { cause: 'not_ready', message: `It was not ready within ${minutes} minutes.` }
+        const why = (await modelServers.find(baseModel))?.message?.split('\n', 1)[0]
+        return { cause: 'not_ready', message: `It was not ready within ${minutes} minutes.${why ? ` ${why}` : ''}` }
       }),
 
     /** @returns null once nobody has used it for this long, else how it ended */
-    watchModelServer: ({ baseModel, uid, idleTimeoutMs }: Launched & { idleTimeoutMs: number }) =>
+    watchModelServer: ({ baseModel, generation, uid, idleTimeoutMs }: Launched & { idleTimeoutMs: number }) =>
       withHeartbeat(async (): Promise<ModelServerEnd | null> => {
-        const reached = await untilEndOr(deps, { baseModel, uid }, async (signal): Promise<'idle'> => {
+        const reached = await untilEndOr(deps, { baseModel, generation, uid }, async (signal): Promise<'idle'> => {
           for (;;) {
             const idleInMs = await msUntilIdle(deps, baseModel, idleTimeoutMs)
             if (idleInMs <= 0) return 'idle'
@@ -134,19 +140,41 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
   }
 }
 
-/** The end of the run, or what `look` finds first. */
+/** The end of the run, or what `look` finds first. Meanwhile the row says what the run waits for and which replicas are gone. */
 async function untilEndOr<T>(
-  { compute }: ModelServerDependencies,
-  { baseModel, uid }: { baseModel: string; uid: string },
+  { compute, database }: ModelServerDependencies,
+  { uid, ...server }: Launched,
   look: (signal: AbortSignal) => Promise<T>,
 ): Promise<EndState | T> {
   const found = new AbortController()
   const signal = AbortSignal.any([cancellationSignal(), found.signal])
+  const run = { name: modelServerName(server.baseModel), uid }
+  let told = Promise.resolve()
+  let before: readonly string[] = []
+  const onState = (state: RunState) => {
+    const instances = state.state === 'running' ? state.instances : undefined
+    const gone = instances ? before.filter((instance) => !instances.includes(instance)) : []
+    before = instances ?? before
+    // In order. What cannot be told now is told by the next change, or shows by itself: nobody answers there.
+    told = told.then(() => tell(database.modelServers, server, state, gone)).catch(() => undefined)
+  }
   try {
-    return await Promise.race([compute.watch({ name: modelServerName(baseModel), uid }, { signal }), look(signal)])
+    return await Promise.race([compute.watch(run, { signal, onState }), look(signal)])
   } finally {
     found.abort()
+    await told
   }
+}
+
+async function tell(
+  modelServers: ModelServerDependencies['database']['modelServers'],
+  server: Server,
+  state: RunState,
+  gone: readonly string[],
+) {
+  if (gone.length > 0) await modelServers.removeReplicas(server, gone)
+  if (state.state === 'pending') await modelServers.noteWait(server, state)
+  if (state.state === 'running') await modelServers.noteWait(server, { reason: 'starting', message: null })
 }
 
 async function msUntilIdle({ database }: ModelServerDependencies, baseModel: string, idleTimeoutMs: number) {
@@ -157,6 +185,12 @@ async function msUntilIdle({ database }: ModelServerDependencies, baseModel: str
 async function findRun(compute: Compute, baseModel: string): Promise<RunSummary | undefined> {
   const name = modelServerName(baseModel)
   return (await compute.list({ labels: { server: name } })).find((run) => run.name === name)
+}
+
+/** A cluster that will never take such a pod: the workflow gives up and says why. */
+function refusedForGood(error: unknown): never {
+  const isRefusal = error instanceof Error && 'code' in error && error.code === 'invalid'
+  throw isRefusal ? ApplicationFailure.nonRetryable(error.message, 'refused') : error
 }
 
 const isOfGeneration = (run: RunSummary, generation: number) => run.labels['generation'] === String(generation)
@@ -189,41 +223,5 @@ function runSpec(
     },
     replicas: resources.replicas,
     terminationGraceMs: settings.terminationGraceMs,
-  }
-}
-
-async function describeEnd(compute: Compute, baseModel: string, end: EndState): Promise<ModelServerEnd> {
-  const log = await compute.readLogs({ name: modelServerName(baseModel) }, { offsetBytes: -logTailBytes })
-  const tail = (log?.text ?? '').trimEnd().split('\n').slice(-logTailLines)
-  const { cause, message } = causeOfEnd(end)
-  return { cause, message: [message, ...tail].join('\n').trimEnd() }
-}
-
-function causeOfEnd(end: EndState): ModelServerEnd {
-  if (end.state === 'gone') return { cause: 'lost', message: 'Its process is gone, and nobody saw how it ended.' }
-  if (end.state === 'succeeded') return { cause: 'code_error', message: 'Its program ended by itself.' }
-  if (end.reason !== 'exited') return { cause: causeOfFailure(end.reason), message: end.message }
-  const cause = causeOfExit(end.exitCode)
-  const sentences: Partial<Record<typeof cause, string>> = {
-    model_unavailable: 'Its weights cannot be found or loaded.',
-    out_of_memory: 'It ran out of memory.',
-    unsupported_runtime: 'Its program is of another version than this service.',
-  }
-  return { cause, message: sentences[cause] ?? end.message }
-}
-
-function causeOfFailure(reason: Exclude<FailureReason, 'exited'>): ModelServerEnd['cause'] {
-  switch (reason) {
-    case 'killed':
-    case 'lost':
-    case 'out_of_memory':
-      return reason
-    case 'evicted':
-    case 'preempted':
-    case 'deadline':
-      return 'killed'
-    case 'node_lost':
-    case 'image_unavailable':
-      return 'lost'
   }
 }

@@ -32,7 +32,8 @@ export type RunRef = { name: string; uid?: string | undefined }
 
 export type RunState =
   | { state: 'pending'; reason: PendingReason; message: string }
-  | { state: 'running'; uid: string }
+  /** `instances`: of a model server, the replicas whose program runs, by the names they report with; absent: not known. */
+  | { state: 'running'; uid: string; instances?: string[] }
   | { state: 'succeeded'; uid: string }
   | RunFailure
   /** Confirmed: no such run exists. */

@@ -1,8 +1,8 @@
 // When a model server that ended is started again. Pure: the workflow calls it, so a change of its answers needs `patched`.
 import type { AttemptCause } from './attempt-outcome.ts'
 
-/** Why a server ended: as for a trainer, or that it never became ready. */
-type ModelServerCause = AttemptCause | 'not_ready'
+/** Why a server ended: as for a trainer, or that it never became ready, or that the cluster will not have it. */
+type ModelServerCause = AttemptCause | 'not_ready' | 'refused'
 
 export type ModelServerEnd = {
   cause: ModelServerCause

@@ -137,10 +137,14 @@ export function createEndpoints(
   }
 }
 
-function stillStarting(baseModel: string, server: ModelServer | null): ServiceError {
+/** What a start waits for is said by a word of its own; any other reason is the end of the start before. */
+const waits = ['starting', 'unschedulable', 'image_unavailable', 'quota_exceeded', 'waiting_for_quota']
+
+function stillStarting(baseModel: string, server: ServedModel | null): ServiceError {
   const sentence = sentenceOf(server)
-  const lastEnd = sentence ? ` The last start failed: ${sentence}` : ''
-  return new ServiceError('unavailable', `The model ${baseModel} is still starting; try again in a moment.${lastEnd}`, {
+  const isWait = waits.includes(server?.reason ?? '')
+  const why = sentence ? (isWait ? ` ${sentence}` : ` The last start failed: ${sentence}`) : ''
+  return new ServiceError('unavailable', `The model ${baseModel} is still starting; try again in a moment.${why}`, {
     retryAfterSeconds: retryAfterStartSeconds,
   })
 }

@@ -84,6 +84,15 @@ export const createModelServerRepository = (db: Connection) => ({
     await notify(db, 'model_servers')
   },
 
+  /** What a start waits for, as long as it does. */
+  async noteWait({ baseModel, generation }: Launch, { reason, message }: { reason: string; message: string | null }) {
+    const { count } = await db.modelServer.updateMany({
+      where: { baseModel, generation, state: 'starting', NOT: { reason, message } },
+      data: { reason, message },
+    })
+    if (count > 0) await notify(db, 'model_servers')
+  },
+
   /** A replica's own report. @returns false when its launch is fenced */
   async reportReady(tokenHash: Uint8Array, { instance, url, engine, version }: ReadyReport): Promise<boolean> {
     const rows = await db.$queryRaw<{ isNews: boolean }[]>`
@@ -116,10 +125,10 @@ export const createModelServerRepository = (db: Connection) => ({
     return true
   },
 
-  /** Forgets the replicas that are not among these. */
-  async keepReplicas({ baseModel, generation }: Launch, instances: readonly string[]) {
+  /** Those that have ended, as the compute saw. */
+  async removeReplicas({ baseModel, generation }: Launch, instances: readonly string[]) {
     const { count } = await db.modelServerEndpoint.deleteMany({
-      where: { baseModel, generation, instance: { notIn: [...instances] } },
+      where: { baseModel, generation, instance: { in: [...instances] } },
     })
     if (count > 0) await notify(db, 'model_servers')
   },

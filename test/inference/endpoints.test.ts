@@ -75,6 +75,20 @@ describe('endpoints', () => {
     })
   })
 
+  it('say what a start waits for, and how the one before ended', async () => {
+    const servers = createFakeServers()
+    const endpoints = createEndpoints(servers.dependencies({ coldStartTimeoutMs: 20 }))
+    const refusal = async (reason: string, message: string) => {
+      servers.set({ baseModel, state: 'starting', reason, message })
+      return endpoints.ready(baseModel, never).then(
+        () => assert.fail('it is not ready'),
+        (error: Error) => error.message,
+      )
+    }
+    assert.match(await refusal('unschedulable', 'No node has room.'), /in a moment\. No node has room\.$/)
+    assert.match(await refusal('killed', 'Ended.\nlog'), /in a moment\. The last start failed: Ended\.$/)
+  })
+
   it('tell why a server cannot start, without its log, and do not start it again for each caller', async () => {
     const failed = {
       baseModel,

@@ -70,7 +70,7 @@ suite('replicas of a model server', async () => {
     assert.equal(await modelServers.removeReplica(tokenHash, 'a'), true, 'twice is fine')
     assert.equal(await modelServers.removeReplica(sha256('unknown'), 'b'), false)
     assert.deepEqual(await served(baseModel), { state: 'ready', urls: ['http://b:8000', 'http://c:8000'] })
-    await modelServers.keepReplicas({ baseModel, generation }, ['c', 'd'])
+    await modelServers.removeReplicas({ baseModel, generation }, ['b', 'd'])
     assert.deepEqual((await served(baseModel)).urls, ['http://c:8000'])
   })
 
@@ -95,6 +95,20 @@ suite('replicas of a model server', async () => {
     await modelServers.setState({ baseModel, generation }, { state: 'stopping', reason: 'idle', message: null })
     assert.equal(await report(tokenHash, 'a'), false)
     assert.deepEqual(await served(baseModel), { state: 'stopping', urls: [] })
+  })
+
+  test('what a start waits for is said until it is ready', async () => {
+    const { baseModel, generation, tokenHash } = await open()
+    const wait = { reason: 'unschedulable', message: 'No node has enough memory free.' }
+    await modelServers.noteWait({ baseModel, generation: 2 }, wait)
+    assert.equal((await modelServers.find(baseModel))?.message, null)
+    await modelServers.noteWait({ baseModel, generation }, wait)
+    const said = await modelServers.find(baseModel)
+    assert.deepEqual({ reason: said?.reason, message: said?.message }, wait)
+    await report(tokenHash, 'a')
+    await modelServers.noteWait({ baseModel, generation }, wait)
+    assert.deepEqual(await served(baseModel), { state: 'ready', urls: ['http://a:8000'] })
+    assert.equal((await modelServers.find(baseModel))?.message, null)
   })
 
   test('one that has said nothing for 90 seconds is told apart', async () => {

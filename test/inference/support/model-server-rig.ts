@@ -121,6 +121,11 @@ function createRows() {
       if (server?.generation === generation) Object.assign(server, state)
       changed()
     },
+    async noteWait({ baseModel, generation }, wait) {
+      const server = servers.get(baseModel)
+      if (server?.generation === generation && server.state === 'starting') Object.assign(server, wait)
+    },
+    removeReplicas: async () => undefined,
     async touch(baseModel) {
       const server = servers.get(baseModel)
       if (server) server.lastUsedAt = new Date()

@@ -1,0 +1,44 @@
+// Why a model server ended: a cause for the policy, a sentence for callers, and the end of its log for operators.
+import type { Compute, EndState, FailureReason } from '../src/compute/compute.ts'
+import { causeOfExit } from '../src/domain/attempt-outcome.ts'
+import { modelServerName } from '../src/domain/identifiers.ts'
+import type { ModelServerEnd } from '../src/domain/model-server.ts'
+
+const logTailBytes = 4096
+const logTailLines = 8
+
+export async function describeEnd(compute: Compute, baseModel: string, end: EndState): Promise<ModelServerEnd> {
+  const log = await compute.readLogs({ name: modelServerName(baseModel) }, { offsetBytes: -logTailBytes })
+  const tail = (log?.text ?? '').trimEnd().split('\n').slice(-logTailLines)
+  const { cause, message } = causeOfEnd(end)
+  return { cause, message: [message, ...tail].join('\n').trimEnd() }
+}
+
+function causeOfEnd(end: EndState): ModelServerEnd {
+  if (end.state === 'gone') return { cause: 'lost', message: 'Its process is gone, and nobody saw how it ended.' }
+  if (end.state === 'succeeded') return { cause: 'code_error', message: 'Its program ended by itself.' }
+  if (end.reason !== 'exited') return { cause: causeOfFailure(end.reason), message: end.message }
+  const cause = causeOfExit(end.exitCode)
+  const sentences: Partial<Record<typeof cause, string>> = {
+    model_unavailable: 'Its weights cannot be found or loaded.',
+    out_of_memory: 'It ran out of memory.',
+    unsupported_runtime: 'Its program is of another version than this service.',
+  }
+  return { cause, message: sentences[cause] ?? end.message }
+}
+
+function causeOfFailure(reason: Exclude<FailureReason, 'exited'>): ModelServerEnd['cause'] {
+  switch (reason) {
+    case 'killed':
+    case 'lost':
+    case 'out_of_memory':
+      return reason
+    case 'evicted':
+    case 'preempted':
+    case 'deadline':
+      return 'killed'
+    case 'node_lost':
+    case 'image_unavailable':
+      return 'lost'
+  }
+}
