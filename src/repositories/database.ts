@@ -8,6 +8,7 @@ import { createArtifactRepository } from './artifacts.ts'
 import { createAttemptRepository } from './attempts.ts'
 import { createAuditEventRepository } from './audit-events.ts'
 import { createBacklogRepository } from './backlog.ts'
+import { connectionOptions, type DatabaseTimeouts } from './connection-options.ts'
 import { createDatasetRepository } from './datasets.ts'
 import { createIdempotencyRepository } from './idempotency-keys.ts'
 import { createInferenceBatchRepository } from './inference-batches.ts'
@@ -51,9 +52,12 @@ export type Database = Repositories & {
   close(): Promise<void>
 }
 
-export function connectDatabase(url: string, options: { poolSize?: number } = {}): Database {
+export function connectDatabase(
+  url: string,
+  { poolSize = 20, timeouts }: { poolSize?: number; timeouts?: DatabaseTimeouts } = {},
+): Database {
   const client = new PrismaClient({
-    adapter: new PrismaPg({ connectionString: url, max: options.poolSize ?? 20, connectionTimeoutMillis: 5000 }),
+    adapter: new PrismaPg({ ...connectionOptions(url, timeouts), max: poolSize }),
   })
   return {
     ...createRepositories(client),

@@ -1,6 +1,7 @@
 // Postgres notifications: a hint to look now instead of at the next sweep. Never the only way that news arrives.
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { connectionOptions, databaseTimeouts, type DatabaseTimeouts } from './connection-options.ts'
 import type { Connection } from './database.ts'
 
 export type NotificationChannel = 'outbox' | 'slots' | 'model_servers' | 'stored_rows'
@@ -15,7 +16,7 @@ export async function notify(db: Connection, channel: NotificationChannel) {
 export type Notifications = ReturnType<typeof listenToNotifications>
 
 /** One connection for all listeners of this process; connects again with jitter, and then wakes everybody. */
-export function listenToNotifications(databaseUrl: string) {
+export function listenToNotifications(databaseUrl: string, timeouts: DatabaseTimeouts = databaseTimeouts) {
   const listeners = new Map<NotificationChannel, Set<() => void>>(channels.map((channel) => [channel, new Set()]))
   const stopped = new AbortController()
   let client: pg.Client | undefined
@@ -23,14 +24,19 @@ export function listenToNotifications(databaseUrl: string) {
   const wake = (channel: NotificationChannel) => listeners.get(channel)?.forEach((listener) => listener())
 
   async function connect() {
-    const next = new pg.Client({ connectionString: databaseUrl, keepAlive: true })
+    const next = new pg.Client(connectionOptions(databaseUrl, timeouts))
     const ended = new Promise<void>((resolve) => next.once('end', resolve).on('error', () => resolve()))
     next.on('notification', ({ channel }) => wake(channel as NotificationChannel))
     await next.connect()
     client = next
     await next.query(channels.map((channel) => `listen ${channel}`).join(';'))
     channels.forEach(wake)
-    await ended
+    // Silence is usual here: only a question tells a quiet database from a dead connection.
+    for (;;) {
+      const later = sleep(timeouts.silenceMs / 3, 'ask' as const, { ref: false })
+      if ((await Promise.race([ended, later])) !== 'ask') return
+      await next.query('select 1')
+    }
   }
 
   async function run() {

@@ -1,6 +1,7 @@
 // Counters that all api processes share. Beside Prisma on a small pool of its own, for the library and for one hot statement.
 import pg from 'pg'
 import { RateLimiterMemory, RateLimiterPostgres, type RateLimiterAbstract } from 'rate-limiter-flexible'
+import { connectionOptions } from './connection-options.ts'
 
 export type BucketCharge = { key: string; costMs: number }
 
@@ -10,7 +11,7 @@ export const requestBucketKey = (apiKeyId: string) => `requests:${apiKeyId}`
 export type RateLimits = ReturnType<typeof connectRateLimits>
 
 export function connectRateLimits(databaseUrl: string) {
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2, connectionTimeoutMillis: 5000 })
+  const pool = new pg.Pool({ ...connectionOptions(databaseUrl), max: 2 })
   // An idle connection that breaks is replaced at the next use.
   pool.on('error', () => undefined)
 

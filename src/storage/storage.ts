@@ -3,6 +3,7 @@ import { Client, CopyDestinationOptions, CopySourceOptions, S3Error } from 'mini
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { createStoreTransport, storeTimeouts, type StoreTimeouts } from './store-transport.ts'
 import { uploadStream } from './upload-stream.ts'
 
 export type StorageConfig = { endpoint: string; region: string; bucket: string; accessKey: string; secretKey: string }
@@ -17,12 +18,18 @@ type IncompleteUpload = { key: string; uploadId: string; initiated: Date }
 
 export type Storage = ReturnType<typeof createStorage>
 
-export function createStorage({ endpoint, region, bucket, accessKey, secretKey }: StorageConfig) {
+export function createStorage(
+  { endpoint, region, bucket, accessKey, secretKey }: StorageConfig,
+  timeouts: StoreTimeouts = storeTimeouts,
+) {
   const url = new URL(endpoint)
+  const useSSL = url.protocol === 'https:'
+  const transport = createStoreTransport({ useSSL, timeouts })
   const client = new Client({
     endPoint: url.hostname,
-    port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
-    useSSL: url.protocol === 'https:',
+    port: Number(url.port || (useSSL ? 443 : 80)),
+    useSSL,
+    transport,
     // Without it every signature would first ask the store for the bucket's region.
     region,
     accessKey,
@@ -88,12 +95,12 @@ export function createStorage({ endpoint, region, bucket, accessKey, secretKey }
 
     async write(key: string, body: Buffer | Readable) {
       if (Buffer.isBuffer(body)) await client.putObject(bucket, key, body)
-      else await uploadStream({ client, bucket, key }, body as AsyncIterable<Buffer>)
+      else await uploadStream({ client, transport, bucket, key }, body as AsyncIterable<Buffer>)
     },
 
     /** Whole or not at all, in constant memory, whatever its length. @returns its size */
     writeStream: (key: string, chunks: AsyncIterable<Buffer>, signal?: AbortSignal): Promise<number> =>
-      uploadStream({ client, bucket, key, signal }, chunks),
+      uploadStream({ client, transport, bucket, key, signal }, chunks),
 
     /** Uploads in parts that nobody will finish any more. @returns how many there were */
     async abortStaleUploads(olderThanMs: number): Promise<number> {

@@ -2,10 +2,10 @@
 // minio's own would hold parts of 528 MB, go on with whatever upload of that key it finds, and hang when its source fails.
 import type { Client } from 'minio'
 import { once } from 'node:events'
-import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { request as httpsRequest } from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { StoreTransport } from './store-transport.ts'
 
 /** At most 10,000 parts: objects of up to 80 GB. Two are in memory: one is sent while the next fills. */
 const partBytes = 8 * 1024 * 1024
@@ -14,12 +14,18 @@ const partTimeoutMs = 2 * 60_000
 const tries = 4
 const tryAgainMs = 200
 
-type Target = { client: Client; bucket: string; key: string; signal?: AbortSignal | undefined }
+type Target = {
+  client: Client
+  transport: StoreTransport
+  bucket: string
+  key: string
+  signal?: AbortSignal | undefined
+}
 type Part = { part: number; etag: string }
 
 /** @returns the size. When it throws, or is aborted, neither an object nor parts of one are left. */
 export async function uploadStream(target: Target, chunks: AsyncIterable<Buffer>): Promise<number> {
-  const { client, bucket, key, signal } = target
+  const { client, transport, bucket, key, signal } = target
   let uploadId: string | undefined
   const parts: Part[] = []
   let sending: Promise<void> = Promise.resolve()
@@ -30,7 +36,8 @@ export async function uploadStream(target: Target, chunks: AsyncIterable<Buffer>
       await sending
       signal?.throwIfAborted()
       if (block.isLast && uploadId === undefined) {
-        await put(await client.presignedPutObject(bucket, key, partUrlSeconds), block.bytes, signal)
+        const url = await client.presignedPutObject(bucket, key, partUrlSeconds)
+        await put(transport, url, block.bytes, signal)
         return sizeBytes
       }
       uploadId ??= await client.initiateNewMultipartUpload(bucket, key, {})
@@ -51,21 +58,26 @@ export async function uploadStream(target: Target, chunks: AsyncIterable<Buffer>
 }
 
 async function sendPart(
-  { client, bucket, key, signal }: Target,
+  { client, transport, bucket, key, signal }: Target,
   { uploadId, part, bytes, parts }: { uploadId: string; part: number; bytes: Buffer; parts: Part[] },
 ) {
   const query = { uploadId, partNumber: String(part) }
   const url = await client.presignedUrl('PUT', bucket, key, partUrlSeconds, query)
-  const etag = await put(url, bytes, signal)
+  const etag = await put(transport, url, bytes, signal)
   parts[part - 1] = { part, etag }
 }
 
 /** Signed URLs leave the bytes unhashed: hashing them here would hold up the event loop. */
-async function put(url: string, bytes: Buffer, signal: AbortSignal | undefined): Promise<string> {
+async function put(
+  transport: StoreTransport,
+  url: string,
+  bytes: Buffer,
+  signal: AbortSignal | undefined,
+): Promise<string> {
   for (let attempt = 1; ; attempt++) {
     const timeout = AbortSignal.timeout(partTimeoutMs)
     try {
-      return await putOnce(url, bytes, signal ? AbortSignal.any([signal, timeout]) : timeout)
+      return await putOnce(transport, url, bytes, signal ? AbortSignal.any([signal, timeout]) : timeout)
     } catch (error) {
       signal?.throwIfAborted()
       if (attempt === tries) throw error
@@ -75,9 +87,8 @@ async function put(url: string, bytes: Buffer, signal: AbortSignal | undefined):
 }
 
 /** Not by `fetch`, which would copy the bytes first. @returns the part's ETag */
-async function putOnce(url: string, bytes: Buffer, signal: AbortSignal): Promise<string> {
-  const send = url.startsWith('https:') ? httpsRequest : httpRequest
-  const outgoing = send(url, { method: 'PUT', headers: { 'content-length': bytes.length }, signal })
+async function putOnce(transport: StoreTransport, url: string, bytes: Buffer, signal: AbortSignal): Promise<string> {
+  const outgoing = transport.request(url, { method: 'PUT', headers: { 'content-length': bytes.length }, signal })
   // Also after the answer, when nobody waits for it any more.
   outgoing.on('error', () => undefined)
   outgoing.end(bytes)

@@ -1,0 +1,47 @@
+// HTTP to the object store that does not wait for ever: neither for a connection nor on one that has fallen silent.
+import * as http from 'node:http'
+import * as https from 'node:https'
+
+export type StoreTimeouts = {
+  connectMs: number
+  silenceMs: number
+  /** Of copies and of uploads that are put together: the store works before it answers. */
+  workMs: number
+}
+
+export const storeTimeouts: StoreTimeouts = { connectMs: 5000, silenceMs: 30_000, workMs: 5 * 60_000 }
+
+export type StoreTransport = Pick<typeof http, 'request'>
+
+export function createStoreTransport({ useSSL, timeouts }: { useSSL: boolean; timeouts: StoreTimeouts }) {
+  const { request } = useSSL ? https : http
+  return {
+    request(...args: Parameters<typeof http.request>) {
+      const outgoing = request(...args)
+      limit(outgoing, timeouts)
+      return outgoing
+    },
+  } as StoreTransport
+}
+
+function limit(outgoing: http.ClientRequest, { connectMs, silenceMs, workMs }: StoreTimeouts) {
+  const connecting = setTimeout(() => outgoing.destroy(late('cannot be reached')), connectMs)
+  const stop = () => clearTimeout(connecting)
+  outgoing.once('close', stop)
+  outgoing.once('socket', (socket) => {
+    if (socket.connecting) socket.once('connect', stop)
+    else stop()
+  })
+  const isWork = outgoing.method === 'POST' || outgoing.hasHeader('x-amz-copy-source')
+  const quietMs = isWork ? workMs : silenceMs
+  let response: http.IncomingMessage | undefined
+  outgoing.once('response', (incoming) => (response = incoming))
+  outgoing.setTimeout(quietMs, () => {
+    // What has arrived waits for its reader: then the silence is ours.
+    if (response && response.readableLength > 0) outgoing.socket?.setTimeout(quietMs)
+    else if (response) response.destroy(late('has fallen silent'))
+    else outgoing.destroy(late('has fallen silent'))
+  })
+}
+
+const late = (what: string) => Object.assign(new Error(`The object store ${what}.`), { code: 'ETIMEDOUT' })
