@@ -1,12 +1,10 @@
-import { cancellationSignal, heartbeat } from '@temporalio/activity'
+import { cancellationSignal } from '@temporalio/activity'
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { RunSpec } from '../src/compute/compute.ts'
 import { attemptRunName, podToken, sha256 } from '../src/domain/identifiers.ts'
 import { isTerminal } from '../src/domain/training-job-status.ts'
 import type { Artifact, Attempt, AttemptMode, TrainingJob } from '../src/domain/training-job.ts'
 import { verifyFiles } from './artifact-files.ts'
-import { copyLog } from './attempt-log.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
@@ -27,8 +25,6 @@ type Requeue = { jobId: number; generation: number; why: Why; backOffMs: number 
 
 /** Notifications come at once; this is how long a lost one may go unnoticed. */
 const slotLookAgainMs = 5000
-const logCopyIntervalMs = 5000
-const lastCopyTimeoutMs = 10_000
 const gibibyte = 1024 ** 3
 
 export function createAttemptActivities(deps: FineTuneDependencies) {
@@ -52,6 +48,8 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
         if (job.generation !== generation || job.cancelRequestedAt || isTerminal(job.status)) return { attempt: null }
         const number = job.currentAttempt + 1
         const id = randomUUID()
+        // A model that an earlier run of the job saved is not trained again.
+        const isTrained = mode === 'train' && (await tx.artifacts.newestModel(jobId)) !== null
         await tx.attempts.open({
           id,
           jobId,
@@ -59,7 +57,7 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
           generation,
           ordinal,
           accountId: job.accountId,
-          mode,
+          mode: isTrained ? 'evaluate' : mode,
           runName: attemptRunName(jobId, number),
           tokenHash: sha256(tokenOf(id)),
         })
@@ -99,25 +97,6 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
         }
         const { uid } = await compute.launch(runSpec(settings, job, attempt, tokenOf(attempt.id)))
         await database.attempts.setRunUid(position, uid)
-      }),
-
-    /** Resolves when every process of the attempt has ended. Trouble with asking is waited out. */
-    watchAttempt: ({ jobId, attempt: number }: Position): Promise<void> =>
-      withHeartbeat(async () => {
-        const attempt = await database.attempts.get({ jobId, number })
-        if (attempt.releasedAt !== null || attempt.runUid === null) return
-        const run = { name: attempt.runName, uid: attempt.runUid }
-        let copying = Promise.resolve()
-        const timer = setInterval(() => {
-          copying = copying.then(() => copyLog(deps, attempt)).catch(() => undefined)
-        }, logCopyIntervalMs)
-        try {
-          await compute.watch(run, { signal: cancellationSignal(), onState: () => heartbeat() })
-        } finally {
-          clearInterval(timer)
-          // A copy that arrived after the last one, which the release makes, would cut the log.
-          await Promise.race([copying, sleep(lastCopyTimeoutMs, undefined, { ref: false })])
-        }
       }),
   }
 }

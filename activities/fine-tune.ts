@@ -1,6 +1,7 @@
 // What a fine-tune does to the world. Each may run twice: names come from ids, moves are compare-and-set.
 import type { Compute } from '../src/compute/compute.ts'
 import type { DatasetChecker } from '../src/datasets/dataset-checker.ts'
+import type { AttemptLimits } from '../src/domain/attempt-limits.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { Notifications } from '../src/repositories/notifications.ts'
 import type { Storage } from '../src/storage/storage.ts'
@@ -8,6 +9,7 @@ import { createJobActivities } from './jobs.ts'
 import { createAttemptActivities } from './attempts.ts'
 import { createReleaseActivities } from './release.ts'
 import { createPublishActivities } from './publish.ts'
+import { createWatchActivity } from './watch-attempt.ts'
 
 export type FineTuneDependencies = {
   database: Database
@@ -15,18 +17,22 @@ export type FineTuneDependencies = {
   storage: Storage
   compute: Compute
   datasets: Pick<DatasetChecker, 'prepare'>
+  /** How long the internal API has answered, and with it the database and the object store. */
+  health: { soundForMs(): Promise<number> }
   settings: {
     /** Signs the tokens of attempts. */
     secret: string
     /** Where pods find the internal API. */
     internalUrl: string
     terminationGraceMs: number
+    limits: AttemptLimits
   }
 }
 
 export const createFineTuneActivities = (deps: FineTuneDependencies) => ({
   ...createJobActivities(deps),
   ...createAttemptActivities(deps),
+  ...createWatchActivity(deps),
   ...createReleaseActivities(deps),
   ...createPublishActivities(deps),
 })

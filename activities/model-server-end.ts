@@ -1,6 +1,6 @@
 // Why a model server ended: a cause for the policy, a sentence for callers, and the end of its log for operators.
-import type { Compute, EndState, FailureReason } from '../src/compute/compute.ts'
-import { causeOfExit } from '../src/domain/attempt-outcome.ts'
+import type { Compute, EndState } from '../src/compute/compute.ts'
+import { causeOfExit } from '../src/domain/attempt-cause.ts'
 import { modelServerName } from '../src/domain/identifiers.ts'
 import type { ModelServerEnd } from '../src/domain/model-server.ts'
 
@@ -17,7 +17,7 @@ export async function describeEnd(compute: Compute, baseModel: string, end: EndS
 function causeOfEnd(end: EndState): ModelServerEnd {
   if (end.state === 'gone') return { cause: 'lost', message: 'Its process is gone, and nobody saw how it ended.' }
   if (end.state === 'succeeded') return { cause: 'code_error', message: 'Its program ended by itself.' }
-  if (end.reason !== 'exited') return { cause: causeOfFailure(end.reason), message: end.message }
+  if (end.reason !== 'exited') return { cause: end.reason, message: end.message }
   const cause = causeOfExit(end.exitCode)
   const sentences: Partial<Record<typeof cause, string>> = {
     model_unavailable: 'Its weights cannot be found or loaded.',
@@ -25,20 +25,4 @@ function causeOfEnd(end: EndState): ModelServerEnd {
     unsupported_runtime: 'Its program is of another version than this service.',
   }
   return { cause, message: sentences[cause] ?? end.message }
-}
-
-function causeOfFailure(reason: Exclude<FailureReason, 'exited'>): ModelServerEnd['cause'] {
-  switch (reason) {
-    case 'killed':
-    case 'lost':
-    case 'out_of_memory':
-      return reason
-    case 'evicted':
-    case 'preempted':
-    case 'deadline':
-      return 'killed'
-    case 'node_lost':
-    case 'image_unavailable':
-      return 'lost'
-  }
 }

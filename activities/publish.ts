@@ -25,10 +25,10 @@ type Published =
 
 export function createPublishActivities({ database, storage }: Pick<FineTuneDependencies, 'database' | 'storage'>) {
   return {
-    /** The saved model of this generation or, where there is none, the newest checkpoint; `finishJob` names it. @returns a null name when its bytes are not right */
-    publishModel: ({ jobId, generation }: { jobId: number; generation: number }): Promise<Published> =>
+    /** The saved model or, where there is none, the newest checkpoint; `finishJob` names it. @returns a null name when its bytes are not right */
+    publishModel: ({ jobId }: { jobId: number; generation: number }): Promise<Published> =>
       withHeartbeat(async () => {
-        const artifact = (await database.artifacts.newestModel(jobId, generation)) ?? (await newestCheckpoint(jobId))
+        const artifact = (await database.artifacts.newestModel(jobId)) ?? (await newestCheckpoint(jobId))
         if (!artifact)
           return { modelName: null, message: 'There is no saved model and no checkpoint.', hasCheckpoint: false }
         const { name, files } = modelOf(await database.trainingJobs.get(jobId), artifact)

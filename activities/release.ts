@@ -1,12 +1,14 @@
 // The end of an attempt: every process of it confirmed gone, its token dead, its outcome written down.
-import type { EndState } from '../src/compute/compute.ts'
-import { causeOfExit, type AttemptCause, type AttemptOutcome } from '../src/domain/attempt-outcome.ts'
+import type { AttemptOutcome } from '../src/domain/attempt-outcome.ts'
 import type { Attempt } from '../src/domain/training-job.ts'
-import { logLimitBytes, writeLog } from './attempt-log.ts'
+import { describeEnd } from './attempt-end.ts'
+import { keepLog, logLimitBytes } from './attempt-log.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
-type Ended = { cause: AttemptCause; exitCode: number | null; message: string }
+export type ReleaseDependencies = Pick<FineTuneDependencies, 'database' | 'compute' | 'storage'> & {
+  settings: { terminationGraceMs: number }
+}
 
 export function createReleaseActivities(deps: FineTuneDependencies) {
   const { database } = deps
@@ -25,42 +27,31 @@ export function createReleaseActivities(deps: FineTuneDependencies) {
   }
 }
 
-async function release(deps: FineTuneDependencies, attempt: Attempt): Promise<Attempt> {
+/** Resolves once nothing of it runs and its slot is free. A store that is away keeps nobody waiting: its log follows. */
+export async function release(deps: ReleaseDependencies, attempt: Attempt, signal?: AbortSignal): Promise<Attempt> {
   const { database, compute, settings } = deps
   const position = { jobId: attempt.jobId, number: attempt.number }
   if (attempt.releasedAt === null) {
-    // Not fenced before it is gone: after SIGTERM it still commits its emergency checkpoint.
+    // Not fenced before it is gone: after SIGTERM it still commits its emergency checkpoint. What a lost node still
+    // runs is never gone for certain: it is fenced before it is declared dead.
     const { end, logTail } = await compute.terminate(
       { name: attempt.runName },
-      { graceMs: settings.terminationGraceMs, logTailBytes: logLimitBytes },
+      {
+        graceMs: settings.terminationGraceMs,
+        logTailBytes: logLimitBytes,
+        fence: () => database.attempts.fence(position),
+        ...(signal && { signal }),
+      },
     )
-    if (logTail !== null) await writeLog(deps, attempt, logTail)
-    const { reportedCause, message } = await database.attempts.get(position)
-    await database.attempts.release(position, describeEnd(end, reportedCause === null ? null : message))
+    await database.attempts.release(position, describeEnd(end, await database.attempts.get(position)))
+    if (logTail !== null) await keepLog(deps, attempt, logTail)
   }
   return database.attempts.get(position)
 }
 
-function describeEnd(end: EndState, reported: string | null): Ended {
-  switch (end.state) {
-    case 'succeeded':
-      return { cause: 'finished', exitCode: 0, message: 'Finished.' }
-    case 'failed':
-      return { cause: causeOf(end), exitCode: end.exitCode, message: reported ?? end.message }
-    case 'gone':
-      return { cause: 'lost', exitCode: null, message: reported ?? 'Nothing of it is left, and nobody saw it end.' }
-  }
-}
-
-function causeOf({ reason, exitCode }: Extract<EndState, { state: 'failed' }>): AttemptCause {
-  if (reason === 'out_of_memory') return 'out_of_memory'
-  if (exitCode !== null) return causeOfExit(exitCode)
-  return reason === 'lost' || reason === 'node_lost' ? 'lost' : 'killed'
-}
-
 async function readOutcome({ database }: FineTuneDependencies, attempt: Attempt): Promise<AttemptOutcome> {
-  const { jobId, generation, number, mode, cause, message, fromStep } = attempt
-  const model = await database.artifacts.newestModel(jobId, generation)
+  const { jobId, number, mode, cause, message, fromStep } = attempt
+  const model = await database.artifacts.newestModel(jobId)
   const checkpoints = await database.artifacts.listUsable(jobId, 'checkpoint')
   return {
     cause: cause ?? 'lost',

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { parseCatalogue } from './domain/catalogue.ts'
 
 const flag = z.enum(['0', '1']).transform((text) => text === '1')
+const hourMs = 3_600_000
 const port = z.coerce.number().int().min(0).max(65535)
 
 const Environment = z.object({
@@ -53,6 +54,12 @@ const Environment = z.object({
   /** Made by tools/bundle-workflows.mjs; without it the worker bundles the workflows when it starts. */
   ANNEAL_WORKFLOW_BUNDLE: z.string().min(1).optional(),
   ANNEAL_TERMINATION_GRACE_SECONDS: z.coerce.number().positive().default(30),
+  /** How long a job may train while another waits for its place. */
+  ANNEAL_TIME_SLICE_HOURS: z.coerce.number().positive().default(4),
+  /** How long a training may be silent, at least, before it counts as stalled. */
+  ANNEAL_STALL_MINUTES: z.coerce.number().positive().default(15),
+  /** How long one job may run; without it, for ever. */
+  ANNEAL_MAX_JOB_HOURS: z.coerce.number().positive().optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 
@@ -133,6 +140,11 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     warmModels: env.ANNEAL_WARM_MODELS,
     workflowBundle: env.ANNEAL_WORKFLOW_BUNDLE,
     terminationGraceMs: env.ANNEAL_TERMINATION_GRACE_SECONDS * 1000,
+    attemptLimits: {
+      timeSliceMs: env.ANNEAL_TIME_SLICE_HOURS * hourMs,
+      stallMs: env.ANNEAL_STALL_MINUTES * 60_000,
+      maxJobMs: env.ANNEAL_MAX_JOB_HOURS === undefined ? null : env.ANNEAL_MAX_JOB_HOURS * hourMs,
+    },
     logLevel: env.LOG_LEVEL,
   }
 }

@@ -3,6 +3,7 @@ import type { Worker } from '@temporalio/worker'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { reapedCounter } from './services/reaped-counter.ts'
 
 type Watched = Pick<Worker, 'getState' | 'getStatus' | 'options'>
 
@@ -43,6 +44,7 @@ export async function serveWorkerHealth(host: string, port: number) {
 function createRegistry(workers: () => readonly Watched[]): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  registry.registerMetric(reapedCounter)
   const gauge = (name: string, help: string, measure: (worker: Watched) => number) =>
     new Gauge({
       name,

@@ -13,17 +13,18 @@ import { createInference } from './inference/inference.ts'
 import { createLog } from './log.ts'
 import { connectDatabase } from './repositories/database.ts'
 import { listenToNotifications } from './repositories/notifications.ts'
+import { createApiHealth } from './services/api-health.ts'
 import { createBatchInference } from './services/batches/infer.ts'
 import { createDeliver } from './services/outbox/deliver.ts'
 import { relayOutbox } from './services/outbox/relay.ts'
 import { sweepUploadsEvery } from './services/sweep-uploads.ts'
+import { countReaped } from './services/reaped-counter.ts'
+import { ensureSchedules } from './services/schedules.ts'
 import { embedWaitingRows } from './services/stored-data/embed-waiting-rows.ts'
 import { wakeModelServer } from './services/wake-model-server.ts'
+import { createWorkflowRuns } from './services/workflow-runs.ts'
 import { createStorage } from './storage/storage.ts'
 import { serveWorkerHealth } from './worker-health.ts'
-
-const dayMs = 24 * 60 * 60 * 1000
-const removeEndedRunsEveryMs = 60 * 60 * 1000
 
 const config = readConfig()
 const log = createLog('worker', config.logLevel)
@@ -55,12 +56,17 @@ const activities = createActivities({
   storage,
   compute,
   datasets: createDatasetChecker(config.s3),
+  health: createApiHealth(config.internalUrl),
+  runs: createWorkflowRuns(temporal.client),
+  log,
+  countReaped,
   catalogue,
   infer: createBatchInference({ database, storage, inference, catalogue }),
   settings: {
     secret: config.secret,
     internalUrl: config.internalUrl,
     terminationGraceMs: config.terminationGraceMs,
+    limits: config.attemptLimits,
   },
 })
 const options: WorkerOptions = {
@@ -93,7 +99,7 @@ const embedding = embedWaitingRows({
   signal: stopping.signal,
 })
 const sweepingUploads = sweepUploadsEvery({ database, storage, log, signal: stopping.signal })
-const sweeping = setInterval(() => void removeEndedRuns(), removeEndedRunsEveryMs)
+void ensureSchedules({ client: temporal.client, log, signal: stopping.signal })
 if (config.warmModels) await warmModels()
 
 stopping.signal.addEventListener('abort', () => workers.forEach((worker) => worker.shutdown()))
@@ -101,7 +107,6 @@ if (stopping.signal.aborted) workers.forEach((worker) => worker.shutdown())
 log.info('worker ready')
 health?.watch(workers)
 await Promise.all([...workers.map((worker) => worker.run()), relay, sweepingUploads, embedding])
-clearInterval(sweeping)
 await notifications.close()
 await temporal.close()
 await database.close()
@@ -136,12 +141,4 @@ async function connectTemporal({ temporal: { address, namespace } }: Config) {
 async function warmModels() {
   for (const { name } of [config.catalogue.defaultCompletionModel, config.catalogue.defaultEmbeddingModel])
     await wakeModelServer({ database, baseModel: name })
-}
-
-async function removeEndedRuns() {
-  const removed = await compute.removeEndedRuns({ endedForMs: dayMs }).catch((error: unknown) => {
-    log.warn({ error: String(error) }, 'ended runs cannot be removed now')
-    return []
-  })
-  if (removed.length > 0) log.info({ count: removed.length }, 'removed ended runs')
 }

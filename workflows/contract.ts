@@ -10,6 +10,9 @@ export const watchTaskQueue = 'anneal-watch'
 /** Chunks of batches: few at once, so that they do not crowd out single requests at the engines. */
 export const inferenceTaskQueue = 'anneal-inference'
 
+export const reaperScheduleId = 'anneal-reaper'
+export const housekeepingScheduleId = 'anneal-housekeeping'
+
 export type FineTuneInput = { jobId: number; generation: number }
 /** How the job ended; the workflow closes as Completed, Canceled or Failed accordingly. */
 export type FineTuneResult = { jobId: number; status: TrainingJobStatus; modelName: string | null; attempts: number }

@@ -1,43 +1,5 @@
-// Why an attempt ended, and what follows. Pure: the workflow calls it, so a change of its answers needs `patched`.
-import { assertNever } from './assert-never.ts'
-
-export const attemptCauses = [
-  'finished',
-  'killed',
-  'lost',
-  'data_error',
-  'model_unavailable',
-  'code_error',
-  'out_of_memory',
-  'fenced',
-  'unsupported_runtime',
-] as const
-/** Each is also the `status_reason` that users read. */
-export type AttemptCause = (typeof attemptCauses)[number]
-
-/** Exit codes of the trainer; `docs/internal-api.md` has the table. */
-export function causeOfExit(exitCode: number | null): AttemptCause {
-  switch (exitCode) {
-    case 0:
-      return 'finished'
-    case 65:
-      return 'data_error'
-    case 69:
-      return 'model_unavailable'
-    case 70:
-      return 'code_error'
-    case 71:
-      return 'out_of_memory'
-    case 77:
-      return 'fenced'
-    case 78:
-      return 'unsupported_runtime'
-    case null:
-      return 'lost'
-    default:
-      return 'killed'
-  }
-}
+// What follows the end of an attempt. Pure: the workflow calls it, so a change of its answers needs `patched`.
+import { isInterruption, policyOf, type AttemptCause } from './attempt-cause.ts'
 
 export type AttemptOutcome = {
   cause: AttemptCause
@@ -53,16 +15,22 @@ export type AttemptOutcome = {
   hasCheckpoint: boolean
 }
 
+type Budget = { resumesLeft: number }
+
 export type Decision =
   | { next: 'complete' }
-  | { next: 'complete_partially'; reason: 'resume_limit_reached' | 'evaluation_failed'; message: string }
+  | {
+      next: 'complete_partially'
+      reason: 'resume_limit_reached' | 'evaluation_failed' | 'deadline'
+      message: string
+    }
   | { next: 'relaunch'; mode: 'train'; counts: boolean; backOffMs: number }
   | { next: 'relaunch'; mode: 'evaluate'; counts: false; backOffMs: number }
   | { next: 'fail'; reason: AttemptCause | 'resume_limit_reached'; message: string }
 
-/** Ten interruptions in a row without a new checkpoint: something is wrong that waiting does not cure. */
-const fruitlessInterruptionsAllowed = 10
-const sameErrorsAllowed = 2
+/** Ten in a row without a new checkpoint: something is wrong that waiting does not cure. */
+const fruitlessAttemptsAllowed = 10
+const sameFaultsAllowed = 2
 const evaluationAttemptsAllowed = 3
 
 /**
@@ -70,42 +38,19 @@ const evaluationAttemptsAllowed = 3
  * @param outcomes every outcome of this run of the workflow, oldest first; not empty
  * @param budget resumes still allowed by `resume_limit`
  */
-export function decideNext(outcomes: readonly AttemptOutcome[], budget: { resumesLeft: number }): Decision {
+export function decideNext(outcomes: readonly AttemptOutcome[], budget: Budget): Decision {
   const outcome = outcomes.at(-1)
   if (!outcome) throw new Error('decideNext needs an outcome')
   if (outcome.modelSaved) return outcome.evaluated ? { next: 'complete' } : afterSavedModel(outcomes, outcome)
-  switch (outcome.cause) {
-    case 'finished':
-      // Exit 0 without a model breaks the trainer's contract; treat it as the bug it is.
-      return afterError(
-        outcomes,
-        { ...outcome, cause: 'code_error', message: 'The trainer ended without saving a model.' },
-        budget,
-      )
-    case 'killed':
-    case 'lost':
-      return afterInterruption(outcomes, outcome, budget)
-    case 'out_of_memory':
-    case 'code_error':
-      return afterError(outcomes, outcome, budget)
-    case 'fenced':
-      // Refused at its claim though nothing newer exists: a launch that was doubled. Nothing ran, so it does not count.
-      return fruitless(outcomes) < fruitlessInterruptionsAllowed
-        ? { next: 'relaunch', mode: 'train', counts: false, backOffMs: backOffMs(fruitless(outcomes)) }
-        : stop(outcome)
-    case 'data_error':
-    case 'model_unavailable':
-    case 'unsupported_runtime':
-      return stop(outcome)
-    default:
-      return assertNever(outcome.cause)
-  }
+  return byPolicy(outcomes, outcome, budget)
 }
 
 function afterSavedModel(outcomes: readonly AttemptOutcome[], outcome: AttemptOutcome): Decision {
   const tries = outcomes.filter((each) => each.modelSaved)
-  const failures = tries.filter(({ cause }) => cause !== 'killed' && cause !== 'lost')
-  if (failures.length < evaluationAttemptsAllowed && tries.length < fruitlessInterruptionsAllowed)
+  const failures = tries.filter(({ cause }) => !isInterruption(cause))
+  if (outcome.cause === 'deadline')
+    return { next: 'complete_partially', reason: 'deadline', message: `The model is saved. ${outcome.message}` }
+  if (failures.length < evaluationAttemptsAllowed && tries.length < fruitlessAttemptsAllowed)
     return { next: 'relaunch', mode: 'evaluate', counts: false, backOffMs: backOffMs(tries.length) }
   return {
     next: 'complete_partially',
@@ -114,47 +59,45 @@ function afterSavedModel(outcomes: readonly AttemptOutcome[], outcome: AttemptOu
   }
 }
 
-function afterInterruption(
-  outcomes: readonly AttemptOutcome[],
-  outcome: AttemptOutcome,
-  budget: { resumesLeft: number },
-): Decision {
-  if (fruitless(outcomes) >= fruitlessInterruptionsAllowed) return stop(outcome)
-  return relaunch(outcomes, outcome, budget)
+function byPolicy(outcomes: readonly AttemptOutcome[], outcome: AttemptOutcome, { resumesLeft }: Budget): Decision {
+  const { hasCheckpoint } = outcome
+  const { cause, message } = diagnose(outcome)
+  const policy = policyOf(outcome.cause)
+  if (!policy.again)
+    return policy.publishesAs !== null && hasCheckpoint
+      ? { next: 'complete_partially', reason: policy.publishesAs, message }
+      : { next: 'fail', reason: cause, message }
+  const inARow = fruitless(outcomes)
+  const isFruitless =
+    policy.stopsAfter === 'any'
+      ? inARow >= fruitlessAttemptsAllowed
+      : sameInARow(outcomes, outcome.cause) >= sameFaultsAllowed
+  if (isFruitless) return { next: 'fail', reason: cause, message }
+  const wait = policy.backsOff ? backOffMs(inARow) : 0
+  if (!policy.counts || resumesLeft > 0)
+    return { next: 'relaunch', mode: 'train', counts: policy.counts, backOffMs: wait }
+  const ending = {
+    reason: 'resume_limit_reached',
+    message: `The resume limit is reached; the last attempt ended with: ${message}`,
+  } as const
+  return hasCheckpoint ? { next: 'complete_partially', ...ending } : { next: 'fail', ...ending }
 }
 
-function afterError(
-  outcomes: readonly AttemptOutcome[],
-  outcome: AttemptOutcome,
-  budget: { resumesLeft: number },
-): Decision {
-  const trailing = outcomes.slice(
-    outcomes.findLastIndex((each) => each.newCheckpoint || each.cause !== outcome.cause) + 1,
-  )
-  if (trailing.length >= sameErrorsAllowed) return stop(outcome)
-  return relaunch(outcomes, outcome, budget)
-}
-
-function relaunch(
-  outcomes: readonly AttemptOutcome[],
-  outcome: AttemptOutcome,
-  budget: { resumesLeft: number },
-): Decision {
-  if (budget.resumesLeft > 0)
-    return { next: 'relaunch', mode: 'train', counts: true, backOffMs: backOffMs(fruitless(outcomes)) }
-  const message = `The resume limit is reached; the last attempt ended with: ${outcome.message}`
-  return outcome.hasCheckpoint
-    ? { next: 'complete_partially', reason: 'resume_limit_reached', message }
-    : { next: 'fail', reason: 'resume_limit_reached', message }
-}
-
-function stop(outcome: AttemptOutcome): Decision {
-  return { next: 'fail', reason: outcome.cause, message: outcome.message }
+/** Exit 0 without a model breaks the trainer's contract: the bug that it is. */
+function diagnose({ cause, message }: AttemptOutcome): { cause: AttemptCause; message: string } {
+  return cause === 'finished'
+    ? { cause: 'code_error', message: 'The trainer ended without saving a model.' }
+    : { cause, message }
 }
 
 /** Attempts in a row, the newest included, that brought no new checkpoint. */
 function fruitless(outcomes: readonly AttemptOutcome[]): number {
   return outcomes.length - 1 - outcomes.findLastIndex((each) => each.newCheckpoint)
+}
+
+/** The same, of one cause. */
+function sameInARow(outcomes: readonly AttemptOutcome[], cause: AttemptCause): number {
+  return outcomes.length - 1 - outcomes.findLastIndex((each) => each.newCheckpoint || each.cause !== cause)
 }
 
 /** None for the first interruption after progress, then 2 s doubling to 5 minutes. */

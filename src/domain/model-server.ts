@@ -1,5 +1,5 @@
 // When a model server that ended is started again. Pure: the workflow calls it, so a change of its answers needs `patched`.
-import type { AttemptCause } from './attempt-outcome.ts'
+import type { AttemptCause } from './attempt-cause.ts'
 
 /** Why a server ended: as for a trainer, or that it never became ready, or that the cluster will not have it. */
 type ModelServerCause = AttemptCause | 'not_ready' | 'refused'

@@ -1,5 +1,5 @@
 // What a training job is made of.
-import type { AttemptCause } from './attempt-outcome.ts'
+import type { AttemptCause } from './attempt-cause.ts'
 import type { CatalogueEntry } from './catalogue.ts'
 import type { TrainingArgs } from './training-args.ts'
 import type { AttemptPhase, TrainingJobStatus } from './training-job-status.ts'
@@ -85,6 +85,8 @@ export type Attempt = {
   createdAt: Date
   grantedAt: Date | null
   claimedAt: Date | null
+  /** Its newest sign of progress: claim, phase or step. */
+  heardAt: Date | null
   endedAt: Date | null
   fencedAt: Date | null
   releasedAt: Date | null

@@ -35,20 +35,10 @@ export const createArtifactRepository = (db: Connection) => ({
     return rows.map(plain)
   },
 
-  /** The model that an attempt of this generation saved. */
-  async newestModel(jobId: number, generation: number): Promise<Artifact | null> {
-    const attempts = await db.attempt.findMany({ where: { jobId, generation }, select: { number: true } })
-    const row = await db.artifact.findFirst({
-      where: {
-        jobId,
-        kind: 'model',
-        committedAt: { not: null },
-        corruptAt: null,
-        attempt: { in: attempts.map(({ number }) => number) },
-      },
-      orderBy: { committedAt: 'desc' },
-    })
-    return row && plain(row)
+  /** The saved model: training is done, whichever attempt or generation did it. */
+  async newestModel(jobId: number): Promise<Artifact | null> {
+    const [newest] = await this.listUsable(jobId, 'model', 1)
+    return newest ?? null
   },
 
   /** Replaces what was reported before for the same artifact. */

@@ -1,11 +1,22 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
-import type { AttemptCause } from '../domain/attempt-outcome.ts'
+import type { AttemptCause } from '../domain/attempt-cause.ts'
 import type { AttemptPhase } from '../domain/training-job-status.ts'
 import type { Attempt, AttemptMode } from '../domain/training-job.ts'
 import { notify } from './notifications.ts'
 import type { Connection } from './database.ts'
 
 type Position = { jobId: number; number: number }
+type AttemptEnd = { cause: AttemptCause; exitCode: number | null; message: string }
+type AttemptLook = {
+  phase: AttemptPhase | null
+  ranForMs: number
+  /** Since its newest sign of progress; null before its claim. */
+  silentForMs: number | null
+  /** Of the newest reported steps of the job; null before the first. */
+  medianStepMs: number | null
+  /** All attempts of this generation together. */
+  jobRanForMs: number
+}
 
 /** Serialises the grants of all workers. */
 const slotLock = 4_711
@@ -71,7 +82,7 @@ export const createAttemptRepository = (db: Connection) => ({
   async claim(tokenHash: Uint8Array, claimId: string): Promise<{ attempt: Attempt; first: boolean } | null> {
     const [claimed] = await db.$queryRaw<{ id: string; first: boolean }[]>`
       with before as (select id, claim_id from attempts where token_hash = ${Buffer.from(tokenHash)} for update)
-      update attempts a set claim_id = ${claimId}, claimed_at = coalesce(a.claimed_at, now()), phase = coalesce(a.phase, 'LOADING DATA')
+      update attempts a set claim_id = ${claimId}, claimed_at = coalesce(a.claimed_at, now()), heard_at = now(), phase = coalesce(a.phase, 'LOADING DATA')
       from training_jobs j, before
       where a.id = before.id and j.id = a.job_id and a.number = j.current_attempt
         and a.fenced_at is null and a.released_at is null and j.cancel_requested_at is null
@@ -103,7 +114,46 @@ export const createAttemptRepository = (db: Connection) => ({
     { jobId, number }: Position,
     data: { phase?: AttemptPhase; lastStep?: number; reportedCause?: string; message?: string },
   ) {
-    await db.attempt.update({ where: { jobId_number: { jobId, number } }, data })
+    const where = { jobId_number: { jobId, number } }
+    await db.attempt.update({ where, data: { ...data, heardAt: new Date() } })
+  },
+
+  /** Why it ends, or has ended, written down before its release confirms it: what a worker has seen is not lost with it. The first one stands. */
+  async recordEnd({ jobId, number }: Position, end: AttemptEnd) {
+    await db.attempt.updateMany({ where: { jobId, number, cause: null, releasedAt: null }, data: end })
+  },
+
+  /** What decides whether a running attempt goes on. Times are by the database's clock. */
+  async lookAt({ jobId, number }: Position): Promise<AttemptLook> {
+    const [look] = await db.$queryRaw<AttemptLook[]>`
+      select a.phase,
+        extract(epoch from now() - coalesce(a.claimed_at, now()))::float8 * 1000 as "ranForMs",
+        extract(epoch from now() - greatest(a.heard_at, (
+          select max(greatest(created_at, committed_at)) from artifacts where job_id = a.job_id and attempt = a.number
+        )))::float8 * 1000 as "silentForMs",
+        (select percentile_cont(0.5) within group (order by iter_time) from (
+          select iter_time from training_steps s where s.job_id = a.job_id order by step desc limit 20) recent
+        ) * 1000 as "medianStepMs",
+        (select coalesce(sum(extract(epoch from coalesce(g.ended_at, now()) - g.claimed_at)), 0)::float8 * 1000 from attempts g
+          where g.job_id = a.job_id and g.generation = a.generation and g.claimed_at is not null) as "jobRanForMs"
+      from attempts a where a.job_id = ${jobId} and a.number = ${number}`
+    if (!look) throw new Error(`there is no attempt ${number} of job ${jobId}`)
+    return look
+  },
+
+  /** Whether another job waits that would get the slot if this attempt left it; on a cluster, one that has waited a minute. */
+  async othersWait({ jobId, number }: Position): Promise<boolean> {
+    const waiting = await db.$queryRaw<unknown[]>`
+      with running as (
+        select account_id, count(*) as n from attempts where granted_at is not null and released_at is null group by account_id)
+      select from attempts mine join attempts w on w.job_id <> mine.job_id
+      where mine.job_id = ${jobId} and mine.number = ${number}
+        and w.released_at is null and w.fenced_at is null and w.claimed_at is null
+        and (w.granted_at is null or w.granted_at < now() - interval '1 minute')
+        and (w.account_id = mine.account_id
+          or coalesce((select n from running where account_id = w.account_id), 0) < (select n from running where account_id = mine.account_id))
+      limit 1`
+    return waiting.length > 0
   },
 
   /** After this commits, its token writes nothing. */
@@ -112,7 +162,7 @@ export const createAttemptRepository = (db: Connection) => ({
   },
 
   /** Confirmed gone: its slot is free. */
-  async release({ jobId, number }: Position, end: { cause: AttemptCause; exitCode: number | null; message: string }) {
+  async release({ jobId, number }: Position, end: AttemptEnd) {
     const now = new Date()
     await db.attempt.updateMany({
       where: { jobId, number, releasedAt: null },

@@ -10,6 +10,7 @@ import { createAuditEventRepository } from './audit-events.ts'
 import { createBacklogRepository } from './backlog.ts'
 import { connectionOptions, type DatabaseTimeouts } from './connection-options.ts'
 import { createDatasetRepository } from './datasets.ts'
+import { createHousekeepingRepository } from './housekeeping.ts'
 import { createIdempotencyRepository } from './idempotency-keys.ts'
 import { createInferenceBatchRepository } from './inference-batches.ts'
 import { createJobEventRepository } from './job-events.ts'
@@ -19,6 +20,7 @@ import { createModelRepository } from './models.ts'
 import { createOutboxRepository } from './outbox.ts'
 import { createStoredRowRepository } from './stored-rows.ts'
 import { createTrainingStepRepository } from './training-steps.ts'
+import { createUpkeepRepository } from './upkeep.ts'
 
 export type Connection = Prisma.TransactionClient
 
@@ -31,6 +33,7 @@ const createRepositories = (db: Connection) => ({
   auditEvents: createAuditEventRepository(db),
   backlog: createBacklogRepository(db),
   datasets: createDatasetRepository(db),
+  housekeeping: createHousekeepingRepository(db),
   idempotencyKeys: createIdempotencyRepository(db),
   inferenceBatches: createInferenceBatchRepository(db),
   jobEvents: createJobEventRepository(db),
@@ -40,6 +43,7 @@ const createRepositories = (db: Connection) => ({
   storedRows: createStoredRowRepository(db),
   trainingJobs: createTrainingJobRepository(db),
   trainingSteps: createTrainingStepRepository(db),
+  upkeep: createUpkeepRepository(db),
 })
 
 export type Repositories = ReturnType<typeof createRepositories>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { attemptCauses, causeOfExit, decideNext, type AttemptOutcome } from '../../src/domain/attempt-outcome.ts'
+import { attemptCauses, causeOfExit } from '../../src/domain/attempt-cause.ts'
+import { decideNext, type AttemptOutcome } from '../../src/domain/attempt-outcome.ts'
 
 const outcome = (more: Partial<AttemptOutcome>): AttemptOutcome => ({
   cause: 'killed',
@@ -36,26 +37,54 @@ test('an evaluation that is only interrupted goes on beyond three tries', () => 
   assert.equal(decideNext(many(10, { modelSaved: true }), plenty).next, 'complete_partially')
 })
 
+const interruptions = ['killed', 'lost', 'preempted', 'evicted', 'node_lost'] as const
+
 test('an interruption goes on, counts, and backs off only when it repeats without a new checkpoint', () => {
-  assert.deepEqual(decideNext([outcome({})], plenty), { next: 'relaunch', mode: 'train', counts: true, backOffMs: 0 })
-  const third = decideNext(many(3, {}), plenty)
-  assert.ok(third.next === 'relaunch' && third.backOffMs === 4000)
-  const progressing = decideNext(many(50, { newCheckpoint: true, hasCheckpoint: true }), plenty)
-  assert.deepEqual(progressing, { next: 'relaunch', mode: 'train', counts: true, backOffMs: 0 })
+  for (const cause of interruptions) {
+    const again = { next: 'relaunch', mode: 'train', counts: true } as const
+    assert.deepEqual(decideNext([outcome({ cause })], plenty), { ...again, backOffMs: 0 })
+    assert.deepEqual(decideNext(many(3, { cause }), plenty), { ...again, backOffMs: 4000 })
+    const progressing = decideNext(many(50, { cause, newCheckpoint: true, hasCheckpoint: true }), plenty)
+    assert.deepEqual(progressing, { ...again, backOffMs: 0 })
+  }
 })
 
-test('ten interruptions in a row without a new checkpoint stop the job', () => {
-  assert.equal(decideNext(many(9, {}), plenty).next, 'relaunch')
-  assert.equal(decideNext(many(10, {}), plenty).next, 'fail')
+test('ten interruptions in a row without a new checkpoint, of whatever kind, stop the job', () => {
+  const mixed = [...interruptions, ...interruptions].map((cause) => outcome({ cause }))
+  assert.equal(decideNext(mixed.slice(1), plenty).next, 'relaunch')
+  const stopped = decideNext(mixed, plenty)
+  assert.ok(stopped.next === 'fail' && stopped.reason === 'node_lost')
 })
 
-test('the same error twice in a row without a new checkpoint stops with its diagnosis', () => {
-  for (const cause of ['out_of_memory', 'code_error'] as const) {
+test('the end of a time slice counts and never waits longer', () => {
+  const sliced = outcome({ cause: 'time_slice', newCheckpoint: true, hasCheckpoint: true })
+  const again = { next: 'relaunch', mode: 'train', counts: true, backOffMs: 0 }
+  assert.deepEqual(decideNext([outcome({}), outcome({}), sliced], plenty), again)
+  assert.deepEqual(decideNext(many(3, { cause: 'time_slice' }), plenty), again)
+})
+
+test('the same fault twice in a row without a new checkpoint stops with its diagnosis', () => {
+  for (const cause of ['out_of_memory', 'code_error', 'stalled'] as const) {
     assert.equal(decideNext([outcome({ cause })], plenty).next, 'relaunch')
     const stopped = decideNext(many(2, { cause, message: 'CUDA out of memory.' }), plenty)
     assert.deepEqual(stopped, { next: 'fail', reason: cause, message: 'CUDA out of memory.' })
     assert.equal(decideNext([outcome({ cause }), outcome({}), outcome({ cause })], plenty).next, 'relaunch')
     assert.equal(decideNext([outcome({ cause }), outcome({ cause, newCheckpoint: true })], plenty).next, 'relaunch')
+  }
+})
+
+test('a trainer that says it finished and saved nothing is tried once more, then it is a bug', () => {
+  assert.equal(decideNext([outcome({ cause: 'finished' })], plenty).next, 'relaunch')
+  const stopped = decideNext(many(2, { cause: 'finished' }), plenty)
+  assert.ok(stopped.next === 'fail' && stopped.reason === 'code_error')
+})
+
+test('out of time: the saved model or a checkpoint is published, without one the job fails', () => {
+  const late = { cause: 'deadline', message: 'Late.' } as const
+  assert.deepEqual(decideNext([outcome(late)], plenty), { next: 'fail', reason: 'deadline', message: 'Late.' })
+  for (const more of [{ hasCheckpoint: true }, { modelSaved: true }]) {
+    const decision = decideNext([outcome({ ...late, ...more })], plenty)
+    assert.ok(decision.next === 'complete_partially' && decision.reason === 'deadline')
   }
 })
 
@@ -66,13 +95,16 @@ test('out of resumes: a checkpoint is published, without one the job fails', () 
 })
 
 test('what no repeat can mend fails at once', () => {
-  for (const cause of ['data_error', 'model_unavailable', 'unsupported_runtime'] as const)
+  for (const cause of ['data_error', 'model_unavailable', 'image_unavailable', 'unsupported_runtime'] as const)
     assert.deepEqual(decideNext([outcome({ cause })], plenty), { next: 'fail', reason: cause, message: 'Ended.' })
 })
 
-test('a refused claim runs again and does not count', () => {
-  const decision = decideNext([outcome({ cause: 'fenced' })], { resumesLeft: 0 })
-  assert.ok(decision.next === 'relaunch' && !decision.counts)
+test('what never ran is launched again and does not count', () => {
+  for (const cause of ['fenced', 'control_plane'] as const) {
+    const decision = decideNext([outcome({ cause })], { resumesLeft: 0 })
+    assert.ok(decision.next === 'relaunch' && !decision.counts)
+    assert.equal(decideNext(many(10, { cause }), plenty).next, 'fail')
+  }
 })
 
 test('an exit code has one cause, any signal is a kill, none at all is a loss', () => {

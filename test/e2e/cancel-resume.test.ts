@@ -52,6 +52,21 @@ suite('cancel and resume', async () => {
     assert.deepEqual(await losses(id), await losses(uninterrupted))
   })
 
+  test('a job cancelled while its model is evaluated does not train again when it is resumed', async () => {
+    const eval_data = Array.from({ length: 10 }, () => sampleRows).flat()
+    const id = await train({ eval_data })
+    await api.until(id, ({ status }) => status === 'EVALUATING MODEL', { everyMs: 5 })
+    await api.post(`/v1/train/jobs/${id}/cancel`)
+    await api.until(id, ({ status }) => status === 'CANCELLED')
+    await api.post(`/v1/train/jobs/${id}/resume`)
+    await api.untilStatus(id, 'COMPLETED')
+    const { attempts } = await api.get<{ attempts: { mode: string }[] }>(`/v1/train/jobs/${id}/attempts`)
+    assert.deepEqual(
+      attempts.map(({ mode }) => mode),
+      ['evaluate', 'train'],
+    )
+  })
+
   test('messages that are delivered again, a cancel among them, leave the resumed run alone', async () => {
     const id = await train()
     await api.untilStatus(id, 'TRAINING MODEL')

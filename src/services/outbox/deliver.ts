@@ -1,10 +1,5 @@
 // One message to Temporal. Safe to repeat; throws until Temporal has it.
-import {
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
-  type Client,
-  type WorkflowHandle,
-} from '@temporalio/client'
+import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError, type Client } from '@temporalio/client'
 import { TypedSearchAttributes } from '@temporalio/common'
 import { isTerminal } from '../../domain/training-job-status.ts'
 import type { Database } from '../../repositories/database.ts'
@@ -21,6 +16,7 @@ import {
   type ModelServerInput,
 } from '../../../workflows/contract.ts'
 import { assertNever } from '../../domain/assert-never.ts'
+import { describeRun } from '../workflow-runs.ts'
 
 export type Deliver = (message: ClaimedMessage) => Promise<void>
 
@@ -142,17 +138,5 @@ export function createDeliver({
         signal: resumeSignal,
         signalArgs: [{ generation }],
       })
-  }
-}
-
-type Run = { runId: string; generation: number; isRunning: boolean }
-
-async function describeRun(handle: WorkflowHandle): Promise<Run | null> {
-  try {
-    const { runId, memo, status } = await handle.describe()
-    return { runId, generation: Number(memo?.['generation'] ?? 0), isRunning: status.name === 'RUNNING' }
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return null
-    throw error
   }
 }

@@ -1,0 +1,150 @@
+// What is there and should not be. The cluster is listed first, then Postgres and Temporal are asked: what was launched
+// after the list cannot be judged by it. Everything here acts on confirmed facts; what does not answer fails the activity.
+import { cancellationSignal } from '@temporalio/activity'
+import type { RunSummary } from '../src/compute/compute.ts'
+import { fineTuneWorkflowId, modelServerName } from '../src/domain/identifiers.ts'
+import type { JobEnding } from '../src/domain/training-job.ts'
+import type { Log } from '../src/log.ts'
+import type { Repositories } from '../src/repositories/database.ts'
+import type { WorkflowRun, WorkflowRuns } from '../src/services/workflow-runs.ts'
+import { withHeartbeat } from './heartbeat.ts'
+import { release, type ReleaseDependencies } from './release.ts'
+
+type RunOfJob = { jobId: number; generation: number }
+type Position = { jobId: number; number: number }
+type StrayRun = { name: string; uid: string; attempt: Position | null }
+export type Reaped = 'attempt_run' | 'model_server_run' | 'attempt' | 'job'
+
+export type ReaperDependencies = ReleaseDependencies & {
+  runs: Pick<WorkflowRuns, 'describe' | 'listOpen'>
+  log: Pick<Log, 'warn'>
+  countReaped: (what: Reaped) => void
+}
+
+export type ReaperActivities = ReturnType<typeof createReaperActivities>
+
+/** A look handles so many of a kind; the next one comes in half a minute. */
+const portion = 100
+
+export function createReaperActivities(deps: ReaperDependencies) {
+  const { database, compute, settings, runs } = deps
+
+  return {
+    /** Runs of attempts that may not run any more, or that nobody knows, and of model servers of an older generation. */
+    findStrayRuns: (): Promise<StrayRun[]> =>
+      withHeartbeat(async () => {
+        const living = (await compute.list()).filter(
+          ({ state: { state } }) => state === 'pending' || state === 'running',
+        )
+        const strays = [...(await strayAttemptRuns(deps, living)), ...(await strayServerRuns(deps, living))]
+        return strays.slice(0, portion)
+      }),
+
+    endStrayRun: ({ name, uid, attempt }: StrayRun): Promise<void> =>
+      withHeartbeat(async () => {
+        reaped(deps, attempt ? 'attempt_run' : 'model_server_run', { name, uid })
+        // A model server is fenced by its generation, an unknown attempt by its token that nobody knows.
+        const fence = async () => {
+          if (attempt) await database.attempts.fence(attempt)
+        }
+        await compute.terminate(
+          { name, uid },
+          { graceMs: settings.terminationGraceMs, fence, signal: cancellationSignal() },
+        )
+      }),
+
+    findStrayAttempts: (): Promise<Position[]> => database.upkeep.listStrayAttempts(portion),
+
+    releaseStrayAttempt: (position: Position): Promise<void> =>
+      withHeartbeat(async () => {
+        reaped(deps, 'attempt', position)
+        await release(deps, await database.attempts.get(position), cancellationSignal())
+      }),
+
+    /** Open jobs, known to Temporal once, of which no run is open. */
+    findLostJobs: (): Promise<RunOfJob[]> =>
+      withHeartbeat(async () => {
+        const jobs = await database.upkeep.listDeliveredJobs()
+        if (jobs.length === 0) return []
+        const open = await runs.listOpen('fineTune')
+        const lost: RunOfJob[] = []
+        for (const job of jobs.filter(({ jobId }) => !open.has(fineTuneWorkflowId(jobId)))) {
+          if ((await lostRun(deps, job)) !== null) lost.push(job)
+          if (lost.length === portion) break
+        }
+        return lost
+      }),
+
+    /** Releases everything of it, and ends it: CANCELLED if that was accepted, else FAILED and ready to be resumed. */
+    endLostJob: (job: RunOfJob): Promise<void> =>
+      withHeartbeat(async () => {
+        if ((await lostRun(deps, job)) === null) return
+        for (const attempt of await database.attempts.listUnreleased(job.jobId))
+          await release(deps, attempt, cancellationSignal())
+        // The release took time, in which somebody may have reset or started it.
+        const how = await lostRun(deps, job)
+        if (how === null) return
+        const hasEnded = await database.transaction((tx) => end(tx, job, how))
+        if (hasEnded) reaped(deps, 'job', { ...job, how })
+      }),
+  }
+}
+
+async function strayAttemptRuns({ database }: ReaperDependencies, living: RunSummary[]): Promise<StrayRun[]> {
+  const ofJobs = living.flatMap(({ name, uid, labels }) => {
+    const position = { jobId: Number(labels['job'] ?? Number.NaN), number: Number(labels['attempt'] ?? Number.NaN) }
+    return Number.isInteger(position.jobId) && Number.isInteger(position.number) ? [{ name, uid, ...position }] : []
+  })
+  if (ofJobs.length === 0) return []
+  const wanted = new Set((await database.upkeep.wantedAttempts(ofJobs)).map(key))
+  return ofJobs
+    .filter((run) => !wanted.has(key(run)))
+    .map(({ name, uid, jobId, number }) => ({ name, uid, attempt: { jobId, number } }))
+}
+
+const key = ({ jobId, number }: Position) => `${jobId}/${number}`
+
+async function strayServerRuns({ database }: ReaperDependencies, living: RunSummary[]): Promise<StrayRun[]> {
+  const ofServers = living.filter(({ labels }) => labels['server'] !== undefined)
+  if (ofServers.length === 0) return []
+  const rows = await database.upkeep.listModelServers()
+  const current = new Map(rows.map(({ baseModel, generation }) => [modelServerName(baseModel), String(generation)]))
+  return ofServers
+    .filter(({ labels }) => current.get(labels['server'] ?? '') !== labels['generation'])
+    .map(({ name, uid }) => ({ name, uid, attempt: null }))
+}
+
+/**
+ * How the run of an open job was lost: a word for its sentence. Null when it is not lost, or not for certain.
+ * A workflow closes only after its job has ended in Postgres; so the job, asked after Temporal, tells which came first.
+ */
+async function lostRun({ database, runs }: ReaperDependencies, job: RunOfJob): Promise<string | null> {
+  const run = await runs.describe(fineTuneWorkflowId(job.jobId))
+  if (run?.isRunning) return null
+  const held = await database.transaction((tx) => tx.upkeep.holdDelivered(job))
+  return held && howLost(run)
+}
+
+function howLost(run: WorkflowRun | null): string {
+  return run === null ? 'deleted' : run.status.toLowerCase().replaceAll('_', ' ')
+}
+
+/** @returns false when a command came first */
+async function end(tx: Repositories, job: RunOfJob, how: string): Promise<boolean> {
+  const held = await tx.upkeep.holdDelivered(job)
+  if (!held) return false
+  const ending: Pick<JobEnding, 'status' | 'reason' | 'message'> = held.isCancelling
+    ? { status: 'CANCELLED', reason: 'cancelled', message: 'Cancelled; everything it used is released.' }
+    : {
+        status: 'FAILED',
+        reason: 'workflow_terminated',
+        message: `Its workflow in Temporal was ${how}; everything it used is released. Resume it to go on.`,
+      }
+  const { status: to, reason, message } = ending
+  return (await tx.trainingJobs.move({ ...job, to, reason, message, actor: 'reaper' })) === 'moved'
+}
+
+function reaped({ log, countReaped }: ReaperDependencies, what: Reaped, details: object) {
+  log.warn({ what, ...details }, 'released what should not be there')
+  countReaped(what)
+}

@@ -1,0 +1,99 @@
+// Follows an attempt to its end, and ends it where the limits say so: a time slice, a stall, a deadline.
+import { cancellationSignal, heartbeat } from '@temporalio/activity'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EndState, RunState } from '../src/compute/compute.ts'
+import { policyOf, type StopCause } from '../src/domain/attempt-cause.ts'
+import { dueStop } from '../src/domain/attempt-limits.ts'
+import type { Attempt } from '../src/domain/training-job.ts'
+import { describeEnd } from './attempt-end.ts'
+import { copyLog } from './attempt-log.ts'
+import type { FineTuneDependencies } from './fine-tune.ts'
+import { withHeartbeat } from './heartbeat.ts'
+
+const logCopyIntervalMs = 5000
+const lastCopyTimeoutMs = 10_000
+const longestLookIntervalMs = 15_000
+
+export const createWatchActivity = (deps: FineTuneDependencies) => ({
+  /** Resolves when every process of the attempt has ended, or when its time is up: the release then ends it. Trouble with asking is waited out. */
+  watchAttempt: ({ jobId, attempt: number }: { jobId: number; attempt: number }): Promise<void> =>
+    withHeartbeat(async () => {
+      const attempt = await deps.database.attempts.get({ jobId, number })
+      if (attempt.releasedAt !== null || attempt.runUid === null || attempt.cause !== null) return
+      const over = new AbortController()
+      const signal = AbortSignal.any([cancellationSignal(), over.signal])
+      let copying = Promise.resolve()
+      const timer = setInterval(() => {
+        copying = copying.then(() => copyLog(deps, attempt)).catch(() => undefined)
+      }, logCopyIntervalMs)
+      try {
+        await Promise.race([untilEnded(deps, attempt, signal), untilDue(deps, attempt, signal)])
+      } finally {
+        over.abort()
+        clearInterval(timer)
+        // A copy that arrived after the last one, which the release makes, would cut the log.
+        await Promise.race([copying, sleep(lastCopyTimeoutMs, undefined, { ref: false })])
+      }
+    }),
+})
+
+async function untilEnded(deps: FineTuneDependencies, attempt: Attempt, signal: AbortSignal): Promise<void> {
+  const { compute, database } = deps
+  const { jobId, generation, runName, runUid } = attempt
+  let explaining = Promise.resolve()
+  const onState = (state: RunState) => {
+    heartbeat()
+    const why = whyQueued(state)
+    if (!why) return
+    explaining = explaining
+      .then(() => database.trainingJobs.explain(jobId, generation, 'QUEUED', why.reason, why.message))
+      .catch(() => undefined)
+  }
+  const end = await compute.watch({ name: runName, uid: runUid ?? undefined }, { signal, onState })
+  await explaining
+  await writeDown(deps, attempt, end)
+}
+
+/** A cluster may forget how it ended before the release comes to ask. */
+async function writeDown({ database }: FineTuneDependencies, { jobId, number }: Attempt, end: EndState) {
+  if (end.state === 'gone') return
+  const position = { jobId, number }
+  await database.attempts.recordEnd(position, describeEnd(end, await database.attempts.get(position)))
+}
+
+/** What a waiting job says while its program has not yet claimed the attempt. */
+function whyQueued(state: RunState): { reason: string; message: string } | null {
+  if (state.state === 'pending') return state
+  if (state.state === 'running') return { reason: 'starting', message: 'Its program starts.' }
+  return null
+}
+
+async function untilDue(deps: FineTuneDependencies, attempt: Attempt, signal: AbortSignal): Promise<void> {
+  const { stallMs, timeSliceMs } = deps.settings.limits
+  const everyMs = Math.min(longestLookIntervalMs, stallMs / 3, timeSliceMs / 3)
+  for (;;) {
+    await sleep(everyMs, undefined, { signal })
+    // What cannot be asked is not known: the attempt goes on.
+    const due = await lookAt(deps, attempt).catch(() => null)
+    if (due === null) continue
+    const { sentence: message } = policyOf(due)
+    await deps.database.attempts.recordEnd(
+      { jobId: attempt.jobId, number: attempt.number },
+      { cause: due, exitCode: null, message },
+    )
+    return
+  }
+}
+
+async function lookAt(
+  { database, health, settings }: FineTuneDependencies,
+  attempt: Attempt,
+): Promise<StopCause | null> {
+  const position = { jobId: attempt.jobId, number: attempt.number }
+  const { phase, silentForMs, ...look } = await database.attempts.lookAt(position)
+  if (phase === null || silentForMs === null) return null
+  // While the API or a store is away, no sign of progress can arrive.
+  const heardForMs = Math.min(silentForMs, await health.soundForMs())
+  const due = dueStop({ ...look, phase, silentForMs: heardForMs }, settings.limits)
+  return due === 'time_slice' && !(await database.attempts.othersWait(position)) ? null : due
+}

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "training_jobs_open_idx" ON "training_jobs"("id") WHERE "status" IN ('CREATED', 'QUEUED', 'LOADING DATA', 'TRAINING MODEL', 'SAVING MODEL', 'EVALUATING MODEL');

@@ -1,0 +1,58 @@
+// What the reaper and the housekeeping ask: over all accounts, in bounded portions, by index.
+import { Prisma } from '../../generated/prisma/client.ts'
+import { openStatuses } from '../domain/training-job-status.ts'
+import { fineTuneWorkflowId } from '../domain/identifiers.ts'
+import type { Connection } from './database.ts'
+
+/** Written out: the planner must see that a partial index covers it. */
+const isOpen = Prisma.raw(`status in (${openStatuses.map((status) => `'${status}'`).join(', ')})`)
+
+type RunOfJob = { jobId: number; generation: number }
+type Position = { jobId: number; number: number }
+
+export const createUpkeepRepository = (db: Connection) => ({
+  /** Open jobs that Temporal has been told everything about. */
+  async listDeliveredJobs(): Promise<RunOfJob[]> {
+    return db.$queryRaw<RunOfJob[]>`
+      select id as "jobId", generation from training_jobs j
+      where ${isOpen} and not exists (
+        select from outbox_messages m where m.workflow_id = 'fine-tune-' || j.id
+          and m.kind in ('start', 'cancel') and m.delivered_at is null)
+      order by id`
+  },
+
+  /** Holds the job until the transaction ends. @returns null unless it is still one of `listDeliveredJobs`, of this generation */
+  async holdDelivered({ jobId, generation }: RunOfJob): Promise<{ isCancelling: boolean } | null> {
+    const [job] = await db.$queryRaw<{ isCancelling: boolean }[]>`
+      select cancel_requested_at is not null as "isCancelling" from training_jobs
+      where id = ${jobId} and generation = ${generation} and status = any(${openStatuses}) for update`
+    if (!job) return null
+    const undelivered = await db.outboxMessage.findFirst({
+      where: { workflowId: fineTuneWorkflowId(jobId), kind: { in: ['start', 'cancel'] }, deliveredAt: null },
+      select: { id: true },
+    })
+    return undelivered === null ? job : null
+  },
+
+  /** Those of these attempts that may run: known, not fenced, not released, of an open job. */
+  async wantedAttempts(positions: readonly Position[]): Promise<Position[]> {
+    return db.$queryRaw<Position[]>`
+      select a.job_id as "jobId", a.number from attempts a
+      join unnest(${positions.map(({ jobId }) => jobId)}::int[], ${positions.map(({ number }) => number)}::int[])
+        as asked (job_id, number) on asked.job_id = a.job_id and asked.number = a.number
+      join training_jobs j on j.id = a.job_id
+      where a.fenced_at is null and a.released_at is null and j.status = any(${openStatuses})`
+  },
+
+  /** Attempts that are not released though their job has ended or was resumed since. */
+  async listStrayAttempts(limit: number): Promise<Position[]> {
+    return db.$queryRaw<Position[]>`
+      select a.job_id as "jobId", a.number from attempts a join training_jobs j on j.id = a.job_id
+      where a.released_at is null and (a.generation < j.generation or not j.status = any(${openStatuses}))
+      order by a.created_at limit ${limit}`
+  },
+
+  async listModelServers(): Promise<{ baseModel: string; generation: number }[]> {
+    return db.modelServer.findMany({ select: { baseModel: true, generation: true } })
+  },
+})

@@ -1,0 +1,52 @@
+// What has done its work goes, with its bytes; what may still be needed stays.
+import { Client, Connection } from '@temporalio/client'
+import assert from 'node:assert/strict'
+import { after, suite, test } from 'node:test'
+import { connectDatabase } from '../../src/repositories/database.ts'
+import { createStorage } from '../../src/storage/storage.ts'
+import { housekeepingScheduleId } from '../../workflows/contract.ts'
+import { sampleRows, shortRun } from '../support/rows.ts'
+import { connection, eventually, openAccount } from '../support/stack.ts'
+
+suite('the housekeeping', async () => {
+  const api = await openAccount()
+  const temporal = await Connection.connect({ address: connection().temporalAddress })
+  const client = new Client({ connection: temporal })
+  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
+  const { endpoint, ...rest } = connection().s3
+  const storage = createStorage({ endpoint, region: 'us-east-1', ...rest })
+  after(async () => {
+    await temporal.close()
+    await database.close()
+  })
+
+  const checkpointsOf = (id: number) => database.artifacts.listUsable(id, 'checkpoint', 100)
+  const keepHouse = () => client.schedule.getHandle(housekeepingScheduleId).trigger()
+
+  test('keeps no checkpoint of a complete job, and two of one that can be resumed, which then goes on', async () => {
+    const complete = await api.train({ data: sampleRows, finetune_args: shortRun })
+    const { model_name } = await api.untilStatus(complete, 'COMPLETED')
+    const cancelled = await api.train({ data: sampleRows, finetune_args: shortRun })
+    await api.until(cancelled, ({ history }) => history.includes('"step":40'))
+    await api.post(`/v1/train/jobs/${cancelled}/cancel`)
+    await api.untilStatus(cancelled, 'CANCELLED')
+
+    const [ofComplete, ofCancelled] = [await checkpointsOf(complete), await checkpointsOf(cancelled)]
+    assert.ok(ofComplete.length >= 5 && ofCancelled.length >= 3)
+    await keepHouse()
+    await eventually(async () => (await checkpointsOf(complete)).length === 0)
+    await eventually(async () => (await checkpointsOf(cancelled)).length === 2)
+    assert.deepEqual(
+      (await checkpointsOf(cancelled)).map(({ id }) => id),
+      ofCancelled.slice(0, 2).map(({ id }) => id),
+    )
+    for (const { key } of [...ofComplete, ...ofCancelled.slice(2)].flatMap(({ files }) => files))
+      assert.equal(await storage.stat(key), null, key)
+    for (const { key } of ofCancelled.slice(0, 2).flatMap(({ files }) => files)) assert.ok(await storage.stat(key), key)
+
+    const links = await api.get<{ files: { url: string }[] }>(`/v1/models/${model_name}/download`)
+    for (const { url } of links.files) assert.equal((await fetch(url)).status, 200)
+    await api.post(`/v1/train/jobs/${cancelled}/resume`)
+    await api.untilStatus(cancelled, 'COMPLETED')
+  })
+})

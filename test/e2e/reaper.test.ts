@@ -1,0 +1,145 @@
+// What is taken out of the workflows' hands ends clean all the same: within a minute nothing of it runs or holds a slot.
+import { Client, Connection } from '@temporalio/client'
+import { MockActivityEnvironment } from '@temporalio/testing'
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, suite, test } from 'node:test'
+import { createReaperActivities, type ReaperDependencies } from '../../activities/reaper.ts'
+import { createLocalCompute } from '../../src/compute/local/local-compute.ts'
+import { fineTuneWorkflowId, modelServerName } from '../../src/domain/identifiers.ts'
+import { connectDatabase } from '../../src/repositories/database.ts'
+import { livingInGroup, livingTrainers, pidOf } from '../support/processes.ts'
+import { sampleRows } from '../support/rows.ts'
+import { connection, eventually, homeDir, openAccount } from '../support/stack.ts'
+
+suite('the reaper', async () => {
+  const api = await openAccount()
+  const temporal = await Connection.connect({ address: connection().temporalAddress })
+  const client = new Client({ connection: temporal })
+  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
+  after(async () => {
+    await temporal.close()
+    await database.close()
+  })
+
+  const handleOf = (id: number) => client.workflow.getHandle(fineTuneWorkflowId(id))
+  const executionOf = async (id: number) => ({
+    namespace: 'default',
+    workflowExecution: { workflowId: fineTuneWorkflowId(id), runId: (await handleOf(id).describe()).runId },
+  })
+
+  async function trainingJob(more = {}) {
+    const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 150, save_steps: 10, ...more } })
+    await api.until(id, ({ history }) => history.includes('"step":10'))
+    return id
+  }
+
+  async function assertReaped(id: number, since: number) {
+    const job = await api.until(id, ({ status }) => status === 'FAILED')
+    console.log(
+      `job ${id} was released and FAILED ${Math.round((Date.now() - since) / 1000)} s after its workflow was lost`,
+    )
+    assert.equal(job.status_reason, 'workflow_terminated')
+    assert.deepEqual(livingTrainers(id), [])
+    assert.deepEqual(await database.attempts.listUnreleased(id), [])
+    return job
+  }
+
+  test('ends a job whose workflow was terminated; the resume completes it', async () => {
+    const id = await trainingJob()
+    await handleOf(id).terminate('by hand')
+    const { status_message } = await assertReaped(id, Date.now())
+    assert.match(status_message ?? '', /terminated/)
+    await api.post(`/v1/train/jobs/${id}/resume`)
+    const done = await api.untilStatus(id, 'COMPLETED')
+    assert.equal(done.resume_count, 1)
+  })
+
+  test('ends a job whose workflow was deleted', async () => {
+    const id = await trainingJob()
+    await client.workflowService.deleteWorkflowExecution(await executionOf(id))
+    const { status_message } = await assertReaped(id, Date.now())
+    assert.match(status_message ?? '', /deleted/)
+  })
+
+  test('ends a job as CANCELLED when that was accepted before its workflow was terminated', async () => {
+    const id = await trainingJob()
+    // It does not hear SIGTERM: the release waits for the grace period.
+    process.kill(pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer'), 'SIGSTOP')
+    await api.post(`/v1/train/jobs/${id}/cancel`)
+    await eventually(async () => {
+      const { raw } = await handleOf(id).describe()
+      return raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'releaseJob')
+    })
+    await handleOf(id).terminate('by hand')
+    await api.until(id, ({ status }) => status === 'CANCELLED')
+    assert.deepEqual(livingTrainers(id), [])
+  })
+
+  test('leaves a job alone whose workflow was reset: it goes on to its end', async () => {
+    const id = await trainingJob({ max_steps: 60 })
+    const { events } = await handleOf(id).fetchHistory()
+    const first = events?.find(({ workflowTaskCompletedEventAttributes: completed }) => completed)?.eventId
+    await client.workflowService.resetWorkflowExecution({
+      ...(await executionOf(id)),
+      reason: 'by hand',
+      requestId: randomUUID(),
+      workflowTaskFinishEventId: first ?? assert.fail('no workflow task has been completed'),
+    })
+    const done = await api.untilStatus(id, 'COMPLETED')
+    assert.equal(done.resume_count, 0)
+    const { attempts } = await api.get<{ attempts: unknown[] }>(`/v1/train/jobs/${id}/attempts`)
+    assert.equal(attempts.length, 1)
+  })
+
+  test('ends runs of attempts that are unknown or released, and of model servers of another generation', async () => {
+    const id = await api.train({ upload_file_path: await api.upload('broken', 'not a data set') })
+    await api.until(id, ({ status }) => status === 'FAILED')
+    const compute = createLocalCompute({
+      home: homeDir,
+      python: 'python3',
+      pythonPath: '.',
+      modelsDir: '.',
+      env: { PATH: process.env['PATH'] ?? '' },
+      programs: { trainer: ['sleep', '600'], 'model-server': ['sleep', '600'] },
+    })
+    const run = { env: {}, secretEnv: {}, resources: { cpuCount: 1, gpuCount: 0 }, terminationGraceMs: 1000 }
+    const server = modelServerName(connection().baseModel)
+    await compute.launch({
+      ...run,
+      name: `ft-${id}-a9`,
+      program: 'trainer',
+      labels: { job: String(id), attempt: '9', account: 'none' },
+    })
+    await compute.launch({
+      ...run,
+      name: 'model-server-stray',
+      program: 'model-server',
+      labels: { server, generation: '-1' },
+    })
+    for (const name of [`ft-${id}-a9`, 'model-server-stray']) {
+      const pid = await eventually(() => pidOf(name))
+      await eventually(() => livingInGroup(pid).length === 0, 90_000)
+    }
+  })
+
+  test('does nothing about what it cannot ask', async () => {
+    const id = await trainingJob()
+    const away = () => Promise.reject(new Error('away'))
+    const activities = createReaperActivities({
+      database,
+      compute: { list: away },
+      runs: { describe: away, listOpen: () => Promise.resolve(new Set<string>()) },
+      settings: { terminationGraceMs: 1000 },
+      log: { warn: () => undefined },
+      countReaped: () => assert.fail('it counted'),
+    } as unknown as ReaperDependencies)
+    const look = new MockActivityEnvironment()
+    await assert.rejects(look.run(activities.findLostJobs), /away/)
+    await assert.rejects(look.run(activities.endLostJob, { jobId: id, generation: 1 }), /away/)
+    await assert.rejects(look.run(activities.findStrayRuns), /away/)
+    assert.equal((await api.job(id)).status, 'TRAINING MODEL')
+    await api.post(`/v1/train/jobs/${id}/cancel`)
+    await api.untilStatus(id, 'CANCELLED')
+  })
+})
