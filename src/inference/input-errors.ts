@@ -27,13 +27,13 @@ export async function naming<T>(
 
 export const promptTooLong = ({ name, contextLength }: CatalogueEntry, index: number) =>
   invalidInput(
-    `prompt.${index}`,
+    `prompt[${index}]`,
     `The prompt at position ${index} is too long: ${name} takes ${contextLength} tokens for a prompt and its answer.`,
   )
 
 export const answerTooLong = ({ name, contextLength }: CatalogueEntry, index: number) =>
   invalidInput(
-    `prompt.${index}`,
+    `prompt[${index}]`,
     `The prompt at position ${index} and an answer of this output_type do not fit together into the ${contextLength} tokens of ${name}.`,
   )
 
@@ -43,5 +43,5 @@ const tooComplex = ({ name }: CatalogueEntry) =>
 /** @throws ServiceError invalid_input naming the first text with half of a surrogate pair, which no engine can read */
 export function assertWellFormed(texts: readonly string[]) {
   const index = texts.findIndex((text) => !text.isWellFormed())
-  if (index >= 0) throw invalidInput(`prompt.${index}`, `The prompt at position ${index} is not valid Unicode.`)
+  if (index >= 0) throw invalidInput(`prompt[${index}]`, `The prompt at position ${index} is not valid Unicode.`)
 }

@@ -31,6 +31,15 @@ suite('bad input', async () => {
     assert.deepEqual(attempts, [])
   })
 
+  test('rows inside the request are checked like those of a file: the job fails with their line numbers', async () => {
+    const id = await api.train({ data: [{ input: 'a', output: 'b' }, {}, { input: 'a', output: '' }] })
+    const job = await api.until(id, ({ status }) => status === 'FAILED')
+    assert.equal(job.status_reason, 'data_error')
+    assert.match(job.status_message ?? '', /2 of 3 rows are bad: line 2: input: is missing; line 3: output: is empty/)
+    const report = await api.get<{ bad_rows: number; errors: { line: number }[] }>(`/v1/data/${job.dataset_id}`)
+    assert.deepEqual([report.bad_rows, report.errors.map(({ line }) => line)], [2, [2, 3]])
+  })
+
   test('an empty file fails, too', async () => {
     const id = await api.train({ upload_file_path: await api.upload('empty', '\n') })
     const job = await api.until(id, ({ status }) => status === 'FAILED')

@@ -91,7 +91,7 @@ describe('inference on the real model server', { timeout: 120_000 }, () => {
       await assert.rejects(ask(endless, { outputType: type }), (error) => {
         assert.ok(error instanceof ServiceError)
         assert.equal(error.code, 'invalid_input')
-        assert.equal(error.issues[0]?.path, 'prompt.100')
+        assert.equal(error.issues[0]?.path, 'prompt[100]')
         return true
       })
   })
