@@ -13,6 +13,8 @@ const Environment = z.object({
   TEMPORAL_ADDRESS: z.string().default('127.0.0.1:7233'),
   TEMPORAL_NAMESPACE: z.string().default('default'),
   S3_ENDPOINT: z.url(),
+  /** Where users reach the store, when that is elsewhere. */
+  S3_PUBLIC_ENDPOINT: z.url().optional(),
   S3_REGION: z.string().default('us-east-1'),
   S3_BUCKET: z.string().default('anneal'),
   S3_ACCESS_KEY: z.string().min(1),
@@ -110,6 +112,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     temporal: { address: env.TEMPORAL_ADDRESS, namespace: env.TEMPORAL_NAMESPACE },
     s3: {
       endpoint: env.S3_ENDPOINT,
+      publicEndpoint: env.S3_PUBLIC_ENDPOINT,
       region: env.S3_REGION,
       bucket: env.S3_BUCKET,
       accessKey: env.S3_ACCESS_KEY,

@@ -5,6 +5,6 @@ import { findTunedModel } from './find-tuned-model.ts'
 export async function downloadModel({ ctx, input: { name } }: { ctx: Ctx; input: { name: string } }) {
   const { storage } = ctx.deps
   const { baseModel, files } = await findTunedModel(ctx, name)
-  const links = files.map(async ({ key, ...file }) => ({ ...file, url: await storage.presignPodGet(key) }))
+  const links = files.map(async ({ key, ...file }) => ({ ...file, url: await storage.presignDownload(key) }))
   return { name, baseModel, files: await Promise.all(links), expiresInSeconds: storage.podUrlSeconds }
 }

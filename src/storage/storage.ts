@@ -6,7 +6,15 @@ import { buffer } from 'node:stream/consumers'
 import { createStoreTransport, storeTimeouts, type StoreTimeouts } from './store-transport.ts'
 import { uploadStream } from './upload-stream.ts'
 
-export type StorageConfig = { endpoint: string; region: string; bucket: string; accessKey: string; secretKey: string }
+export type StorageConfig = {
+  endpoint: string
+  /** Where users reach the store, when that is elsewhere: their URLs name it. */
+  publicEndpoint?: string | undefined
+  region: string
+  bucket: string
+  accessKey: string
+  secretKey: string
+}
 
 /** Two hours to upload a data set; a pod's URL lives 15 minutes. */
 const uploadUrlSeconds = 2 * 60 * 60
@@ -18,28 +26,15 @@ type IncompleteUpload = { key: string; uploadId: string; initiated: Date }
 
 export type Storage = ReturnType<typeof createStorage>
 
-export function createStorage(
-  { endpoint, region, bucket, accessKey, secretKey }: StorageConfig,
-  timeouts: StoreTimeouts = storeTimeouts,
-) {
-  const url = new URL(endpoint)
-  const useSSL = url.protocol === 'https:'
-  const transport = createStoreTransport({ useSSL, timeouts })
-  const client = new Client({
-    endPoint: url.hostname,
-    port: Number(url.port || (useSSL ? 443 : 80)),
-    useSSL,
-    transport,
-    // Without it every signature would first ask the store for the bucket's region.
-    region,
-    accessKey,
-    secretKey,
-    pathStyle: true,
-  })
+export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = storeTimeouts) {
+  const { bucket, region, endpoint, publicEndpoint = endpoint } = config
+  const client = createClient(config, endpoint, timeouts)
+  // It signs, and sends nothing.
+  const publicClient = createClient(config, publicEndpoint, timeouts)
 
   return {
-    /** Of the store's URLs: what stands before a key. */
-    urlPrefix: `${url.origin}/${bucket}/`,
+    /** Of the users' URLs: what stands before a key. */
+    urlPrefix: `${new URL(publicEndpoint).origin}/${bucket}/`,
     bucket,
     podUrlSeconds,
 
@@ -57,7 +52,8 @@ export function createStorage(
     },
 
     /** The content type is not signed: old clients send their own. */
-    presignUpload: (key: string) => client.presignedPutObject(bucket, key, uploadUrlSeconds),
+    presignUpload: (key: string) => publicClient.presignedPutObject(bucket, key, uploadUrlSeconds),
+    presignDownload: (key: string) => publicClient.presignedGetObject(bucket, key, podUrlSeconds),
     presignPodPut: (key: string) => client.presignedPutObject(bucket, key, podUrlSeconds),
     presignPodGet: (key: string) => client.presignedGetObject(bucket, key, podUrlSeconds),
 
@@ -159,6 +155,22 @@ export function createStorage(
       return count
     },
   }
+}
+
+function createClient({ region, accessKey, secretKey }: StorageConfig, endpoint: string, timeouts: StoreTimeouts) {
+  const url = new URL(endpoint)
+  const useSSL = url.protocol === 'https:'
+  return new Client({
+    endPoint: url.hostname,
+    port: Number(url.port || (useSSL ? 443 : 80)),
+    useSSL,
+    transport: createStoreTransport({ useSSL, timeouts }),
+    // Without it every signature would first ask the store for the bucket's region.
+    region,
+    accessKey,
+    secretKey,
+    pathStyle: true,
+  })
 }
 
 function isMissing(error: unknown): boolean {

@@ -1,0 +1,45 @@
+// docker-compose.yml without an engine: pinned, watched, and of settings that the code reads.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { parse } from 'yaml'
+import { root } from '../../tools/paths.mjs'
+
+type Service = {
+  image: string
+  build?: { target: string }
+  environment?: Record<string, string>
+  healthcheck?: object
+  restart?: string
+  depends_on?: Record<string, { condition: string }>
+}
+
+const readText = (path: string) => readFileSync(join(root, path), 'utf8')
+const { services } = parse(readText('docker-compose.yml'), { merge: true }) as { services: Record<string, Service> }
+const all = Object.entries(services)
+
+test('every image has a version', () => {
+  for (const [name, { image }] of all) assert.match(image, /:v?\d+\.\d+\.\d+/, name)
+})
+
+test('our own are targets of the Dockerfile, with settings that the code reads', () => {
+  const targets = readText('Dockerfile')
+  const config = readText('src/config.ts')
+  for (const [name, { build, environment = {} }] of all) {
+    if (!build) continue
+    assert.ok(targets.includes(` AS ${build.target}\n`), name)
+    for (const variable of Object.keys(environment).filter((each) => each !== 'ANNEAL_COMPUTE'))
+      assert.ok(new RegExp(`^  ${variable}: `, 'm').test(config), `${name}: ${variable}`)
+  }
+})
+
+test('what runs on is watched, and whatever waits for it waits until it works', () => {
+  for (const [name, { healthcheck, restart, depends_on = {} }] of all) {
+    assert.ok(healthcheck ?? (restart === 'on-failure' || name === 'temporal-ui'), name)
+    for (const [other, { condition }] of Object.entries(depends_on)) {
+      const runsOnce = services[other]?.restart === 'on-failure'
+      assert.equal(condition, runsOnce ? 'service_completed_successfully' : 'service_healthy', `${name}: ${other}`)
+    }
+  }
+})

@@ -1,0 +1,176 @@
+// The manifests without a cluster: what they build to, what they allow, and that they speak of the same settings as the code.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import { readConfig } from '../../src/config.ts'
+import { root } from '../../tools/paths.mjs'
+import { filesAsTheyLie, kubectl, overlays, podSpecs, render, type Manifest } from './manifests.ts'
+import { violations } from './restricted.ts'
+
+const skip = kubectl === null && 'kubectl is missing: npm run test:cluster builds one'
+const readText = (path: string) => readFileSync(join(root, path), 'utf8')
+
+/** What the operator's Secret must hold; the rest has defaults or stands in anneal-config. */
+const secrets = {
+  DATABASE_URL: 'postgresql://anneal@10.0.0.1/anneal',
+  S3_ACCESS_KEY: 'key',
+  S3_SECRET_KEY: 'secret',
+  ANNEAL_SECRET: 'x'.repeat(32),
+}
+
+/** Of the compute on Kubernetes, which is not on this branch yet. */
+const arriving = '  ANNEAL_COMPUTE: \n  ANNEAL_KUBERNETES_NAMESPACE: \n  ANNEAL_POD_TEMPLATES: \n  ANNEAL_KUEUE_QUEUE: '
+
+/** A new verb wants a reason here and in k8s/base/rbac.yaml. */
+const reviewedRights = {
+  'batch/jobs': 'create get list watch delete',
+  '/pods': 'create list watch delete',
+  '/pods/log': 'get',
+  '/pods/status': 'patch',
+  '/secrets': 'create patch delete',
+  '/events': 'list watch',
+  'jobset.x-k8s.io/jobsets': 'create get list watch delete',
+  'apps/deployments': 'create get list watch delete',
+  '/services': 'create get list delete',
+  'policy/poddisruptionbudgets': 'create get list delete',
+  'kueue.x-k8s.io/workloads': 'list watch',
+}
+
+for (const overlay of overlays) {
+  suite(`k8s/overlays/${overlay}`, { skip }, () => {
+    const manifests = skip ? [] : render(`overlays/${overlay}`)
+    const all = (kind: string) => manifests.filter((manifest) => manifest.kind === kind)
+    const one = (kind: string, name: string) => {
+      const found = all(kind).filter(({ metadata }) => metadata.name.startsWith(name))
+      return found[0] ?? assert.fail(`no ${kind} ${name}`)
+    }
+
+    test('no pod would be refused by the restricted standard', () => {
+      const pods = podSpecs(manifests)
+      assert.deepEqual(pods.map(({ name }) => name).toSorted(), ['anneal-api', 'anneal-worker'])
+      for (const { name, spec } of pods) assert.deepEqual(violations(spec), [], name)
+    })
+
+    test('root file systems are read-only, and every container has its share named', () => {
+      for (const { spec } of podSpecs(manifests))
+        for (const container of [...spec.containers, ...(spec.initContainers ?? [])]) {
+          assert.equal(container.securityContext?.['readOnlyRootFilesystem'], true, container.name)
+          assert.ok(container.resources?.requests?.['cpu'] && container.resources.limits?.['memory'], container.name)
+        }
+    })
+
+    test('both namespaces enforce it', () => {
+      for (const { metadata } of all('Namespace'))
+        assert.equal(metadata.labels?.['pod-security.kubernetes.io/enforce'], 'restricted', metadata.name)
+      assert.equal(all('Namespace').length, 2)
+    })
+
+    test('only the worker has a token, with the reviewed rights, in anneal-runs alone', () => {
+      const withToken = podSpecs(manifests).filter(({ spec }) => spec.automountServiceAccountToken !== false)
+      assert.deepEqual(
+        withToken.map(({ spec }) => spec.serviceAccountName),
+        ['anneal-worker'],
+      )
+      assert.deepEqual([all('ClusterRole'), all('ClusterRoleBinding')], [[], []])
+      const roles = all('Role')
+      assert.deepEqual(
+        roles.map(({ metadata }) => metadata.namespace),
+        ['anneal-runs'],
+      )
+      const rights = roles.flatMap(({ rules = [] }) =>
+        rules.flatMap(({ apiGroups, resources, verbs }) =>
+          apiGroups.flatMap((group) => resources.map((resource) => [`${group}/${resource}`, verbs.join(' ')] as const)),
+        ),
+      )
+      assert.deepEqual(Object.fromEntries(rights), reviewedRights)
+    })
+
+    test('every container that takes part is watched, and the worker has longer than its activities', () => {
+      for (const { name, spec } of podSpecs(manifests)) {
+        const [main] = spec.containers
+        assert.ok(main?.startupProbe && main.livenessProbe && main.readinessProbe, name)
+      }
+      const grace = podSpecs([one('Deployment', 'anneal-worker')])[0]?.spec.terminationGracePeriodSeconds ?? 0
+      const shutdown = /shutdownGraceTime: '(\d+) seconds'/.exec(readText('src/worker.ts'))?.[1]
+      assert.ok(grace > 5 * Number(shutdown), `${grace} s against ${shutdown} s`)
+    })
+
+    test('a roll-out takes nothing away before its successor is ready', () => {
+      for (const { spec, metadata } of all('Deployment')) {
+        const { rollingUpdate } = spec['strategy'] as { rollingUpdate: Record<string, number> }
+        assert.equal(rollingUpdate['maxUnavailable'], 0, metadata.name)
+      }
+    })
+
+    test('both namespaces deny what no policy allows', () => {
+      const denied = all('NetworkPolicy').filter(({ metadata }) => metadata.name === 'default-deny')
+      assert.deepEqual(denied.map(({ metadata }) => metadata.namespace).toSorted(), ['anneal', 'anneal-runs'])
+      for (const { spec } of denied) assert.deepEqual(spec, { podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
+    })
+
+    test('the settings are those that the code reads, and with the Secret they are enough', () => {
+      const settings = one('ConfigMap', 'anneal-config').data ?? {}
+      const named = podSpecs(manifests)
+        .flatMap(({ spec }) => [...spec.containers, ...(spec.initContainers ?? [])])
+        .flatMap(({ env = [] }) => env.map(({ name }) => name))
+      const known = `${readText('src/config.ts')}${arriving}`
+      for (const name of [...Object.keys(settings), ...Object.keys(secrets), ...named])
+        assert.ok(new RegExp(`^  ${name}: `, 'm').test(known), `src/config.ts does not know ${name}`)
+      const config = readConfig({
+        ...settings,
+        ...secrets,
+        ANNEAL_CATALOGUE: join(
+          root,
+          settings['ANNEAL_CATALOGUE'] ? `k8s/overlays/${overlay}/models.json` : 'models.json',
+        ),
+      })
+      assert.equal(config.internalUrl, 'http://anneal-internal.anneal.svc.cluster.local:8081')
+    })
+
+    test('labels, ports and names fit each other', () => {
+      for (const name of ['anneal-api', 'anneal-internal']) {
+        const { selector, ports } = one('Service', name).spec as {
+          selector: Record<string, string>
+          ports: { targetPort: string }[]
+        }
+        assert.deepEqual(selector, { 'app.kubernetes.io/name': 'anneal-api' })
+        const { template } = one('Deployment', 'anneal-api').spec as {
+          template: { spec: { containers: { ports: { name: string }[] }[] } }
+        }
+        const open = template.spec.containers[0]?.ports.map((port) => port.name)
+        for (const { targetPort } of ports) assert.ok(open?.includes(targetPort), targetPort)
+      }
+    })
+  })
+}
+
+suite('k8s', () => {
+  test('no object names a folder of a node, a token of its own, or runs in a cluster-wide role', () => {
+    for (const { file, manifests } of filesAsTheyLie()) {
+      const text = JSON.stringify(manifests)
+      assert.doesNotMatch(text, /hostPath|"privileged":true|ClusterRole"|"kind":"Secret"/, file)
+      for (const { name, spec } of podSpecs(manifests)) assert.deepEqual(violations(spec), [], `${file} ${name}`)
+    }
+  })
+
+  test('the alerts read only numbers that the code has, and each has its line in the guide', () => {
+    const [rules] = filesAsTheyLie()
+      .flatMap(({ manifests }) => manifests)
+      .filter(({ kind }) => kind === 'PrometheusRule') as [Manifest]
+    const { groups } = rules.spec as { groups: { rules: { alert: string; expr: string }[] }[] }
+    const ours = ['src/internal-http/backlog-metrics.ts', 'src/worker-health.ts', 'src/http/edge/metrics.ts']
+    const code = ours.map(readText).join('\n')
+    const guide = readText('docs/operations.md')
+    for (const { alert, expr } of groups.flatMap((group) => group.rules)) {
+      for (const [metric] of expr.matchAll(/\banneal_\w+/g))
+        assert.match(code, new RegExp(`'${metric.replace(/_(count|sum|bucket)$/, '')}'`), `${alert}: ${metric}`)
+      assert.match(guide, new RegExp(`^\\| \`${alert}\` \\|`, 'm'), `${alert} has no line in docs/operations.md`)
+    }
+  })
+
+  test('the guide names every secret that the operator has to give', () => {
+    const guide = readText('docs/operations.md')
+    for (const name of Object.keys(secrets)) assert.ok(guide.includes(name), name)
+  })
+})
