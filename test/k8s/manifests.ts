@@ -13,7 +13,7 @@ export type Manifest = {
   data?: Record<string, string>
   rules?: { apiGroups: string[]; resources: string[]; verbs: string[] }[]
 }
-export type Container = {
+type Container = {
   name: string
   image: string
   args?: string[]
