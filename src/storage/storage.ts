@@ -3,7 +3,7 @@ import { Client, CopyDestinationOptions, CopySourceOptions, S3Error } from 'mini
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { createStoreTransport, storeTimeouts, type StoreTimeouts } from './store-transport.ts'
+import { createStoreTransport, storeTimeouts, type StoreTimeouts, type StoreTransport } from './store-transport.ts'
 import { uploadStream } from './upload-stream.ts'
 
 export type StorageConfig = {
@@ -28,9 +28,10 @@ export type Storage = ReturnType<typeof createStorage>
 
 export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = storeTimeouts) {
   const { bucket, region, endpoint, publicEndpoint = endpoint } = config
-  const client = createClient(config, endpoint, timeouts)
+  const transport = createStoreTransport({ useSSL: isSecure(endpoint), timeouts })
+  const client = createClient(config, endpoint, { transport })
   // It signs, and sends nothing.
-  const publicClient = createClient(config, publicEndpoint, timeouts)
+  const publicClient = createClient(config, publicEndpoint)
 
   return {
     /** Of the users' URLs: what stands before a key. */
@@ -157,14 +158,20 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
   }
 }
 
-function createClient({ region, accessKey, secretKey }: StorageConfig, endpoint: string, timeouts: StoreTimeouts) {
+const isSecure = (endpoint: string) => new URL(endpoint).protocol === 'https:'
+
+function createClient(
+  { region, accessKey, secretKey }: StorageConfig,
+  endpoint: string,
+  more: { transport?: StoreTransport } = {},
+): Client {
   const url = new URL(endpoint)
-  const useSSL = url.protocol === 'https:'
+  const useSSL = isSecure(endpoint)
   return new Client({
     endPoint: url.hostname,
     port: Number(url.port || (useSSL ? 443 : 80)),
     useSSL,
-    transport: createStoreTransport({ useSSL, timeouts }),
+    ...more,
     // Without it every signature would first ask the store for the bucket's region.
     region,
     accessKey,
