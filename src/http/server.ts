@@ -1,9 +1,8 @@
 // Sockets: opening a port with a clear refusal, and closing it without cutting off whoever is being answered.
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, STATUS_CODES, type RequestListener, type Server } from 'node:http'
-import type { Duplex } from 'node:stream'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { refuseTunnel, refuseUnreadable } from './unrouted.ts'
 
 const lookAgainMs = 50
 
@@ -26,6 +25,7 @@ export async function listen(
   // Expectations other than 100-continue: not worth a refusal.
   server.on('checkExpectation', app)
   server.on('clientError', refuseUnreadable)
+  server.on('connect', refuseTunnel)
   server.listen(port, host)
   try {
     await once(server, 'listening')
@@ -49,33 +49,6 @@ export async function closeGracefully(servers: readonly Server[], timeoutMs: num
     }
     await Promise.race([closed, sleep(lookAgainMs)])
   }
-}
-
-/** What node cannot even parse never reaches a route; it is answered in the same form. */
-function refuseUnreadable(error: Error & { code?: string }, socket: Duplex) {
-  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
-  const [status, detail] = unreadable[error.code ?? ''] ?? [400, 'The request is not valid HTTP/1.1.']
-  const title = STATUS_CODES[status] ?? ''
-  const requestId = randomUUID()
-  const problem = {
-    type: 'about:blank',
-    title,
-    status,
-    detail,
-    instance: '',
-    code: 'unreadable_request',
-    request_id: requestId,
-  }
-  const body = JSON.stringify(problem)
-  socket.end(
-    `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json\r\nX-Request-Id: ${requestId}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  )
-}
-
-const unreadable: Record<string, [status: number, detail: string]> = {
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
-  HPE_HEADER_OVERFLOW: [431, 'The headers of the request are too large.'],
 }
 
 function whyNot(error: unknown, host: string, port: number): string {

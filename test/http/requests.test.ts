@@ -379,19 +379,59 @@ test('a database that is away is 503 with Retry-After', async () => {
   assert.ok(Number(received.headers['retry-after']) > 0)
 })
 
-test('what is not HTTP is answered as a problem too', async () => {
-  const requests: Record<number, string> = {
-    400: 'POST /v1/data HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n',
-    431: `GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`,
-  }
-  for (const [status, text] of Object.entries(requests)) {
-    const socket = connect(edge.port, '127.0.0.1')
-    let answer = ''
-    socket.setEncoding('latin1').on('data', (chunk: string) => (answer += chunk))
-    socket.on('error', () => undefined).write(text)
-    await new Promise((resolve) => socket.on('close', resolve))
+/** Everything that comes back for these bytes, until the connection is closed. */
+async function answerTo(text: string): Promise<string> {
+  const socket = connect(edge.port, '127.0.0.1')
+  let answer = ''
+  socket.setEncoding('latin1').on('data', (chunk: string) => (answer += chunk))
+  socket.on('error', () => undefined).write(text)
+  await new Promise((resolve) => socket.on('close', resolve))
+  return answer
+}
+
+test('what is not HTTP, or is no request to a server, is answered as a problem too', async () => {
+  const requests: [status: number, code: string, text: string][] = [
+    [
+      400,
+      'unreadable_request',
+      'POST /v1/data HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n',
+    ],
+    [400, 'unreadable_request', '\x16\x03\x01\x02\r\n\r\n'],
+    [400, 'unreadable_request', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    [431, 'unreadable_request', `GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`],
+    [431, 'unreadable_request', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    [405, 'method_not_allowed', 'CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ]
+  for (const [status, code, text] of requests) {
+    const answer = await answerTo(text)
     assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `))
     const problem = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
-    assert.deepEqual([problem.status, problem.code], [Number(status), 'unreadable_request'])
+    assert.deepEqual([problem.status, problem.code], [status, code])
+    if (status === 405) assert.match(answer, /\r\nAllow: GET, HEAD, POST, DELETE\r\n/)
   }
+})
+
+test('an upgrade, an odd expectation, HTTP/1.0 and a missing host are no reason to refuse', async () => {
+  const close = 'Connection: close\r\n\r\n'
+  for (const text of [
+    'GET /healthz HTTP/1.0\r\n\r\n',
+    `GET /healthz HTTP/1.1\r\n${close}`,
+    `GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: something\r\n${close}`,
+    'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n',
+    `GET http://x/healthz HTTP/1.1\r\nHost: x\r\n${close}`,
+  ])
+    assert.match(await answerTo(text), /^HTTP\/1\.1 200 OK\r\n.*\{"status":"ok"\}$/s, text)
+})
+
+test('who asks before sending a body is told to go on', async () => {
+  const socket = connect(edge.port, '127.0.0.1')
+  let answer = ''
+  socket.setEncoding('latin1').on('data', (chunk: string) => (answer += chunk))
+  const headers = `Host: x\r\nAuthorization: Bearer ${apiKey}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n`
+  socket.write(`POST /v1/train/jobs/7/cancel HTTP/1.1\r\n${headers}Expect: 100-continue\r\nConnection: close\r\n\r\n`)
+  await once(socket, 'data')
+  assert.equal(answer, 'HTTP/1.1 100 Continue\r\n\r\n')
+  socket.write('{}')
+  await once(socket, 'end')
+  assert.match(answer, /HTTP\/1\.1 200 OK/)
 })
