@@ -17,6 +17,7 @@ import { createApiHealth } from './services/api-health.ts'
 import { createBatchInference } from './services/batches/infer.ts'
 import { createDeliver } from './services/outbox/deliver.ts'
 import { relayOutbox } from './services/outbox/relay.ts'
+import { sweepOrphansDaily } from './services/sweep-orphans.ts'
 import { sweepUploadsEvery } from './services/sweep-uploads.ts'
 import { countReaped } from './services/reaped-counter.ts'
 import { ensureSchedules } from './services/schedules.ts'
@@ -99,6 +100,7 @@ const embedding = embedWaitingRows({
   signal: stopping.signal,
 })
 const sweepingUploads = sweepUploadsEvery({ database, storage, log, signal: stopping.signal })
+const sweepingOrphans = sweepOrphansDaily({ database, storage, log, signal: stopping.signal })
 void ensureSchedules({ client: temporal.client, log, signal: stopping.signal })
 if (config.warmModels) await warmModels()
 
@@ -106,7 +108,7 @@ stopping.signal.addEventListener('abort', () => workers.forEach((worker) => work
 if (stopping.signal.aborted) workers.forEach((worker) => worker.shutdown())
 log.info('worker ready')
 health?.watch(workers)
-await Promise.all([...workers.map((worker) => worker.run()), relay, sweepingUploads, embedding])
+await Promise.all([...workers.map((worker) => worker.run()), relay, sweepingUploads, sweepingOrphans, embedding])
 await notifications.close()
 await temporal.close()
 await database.close()

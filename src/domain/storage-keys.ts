@@ -23,3 +23,14 @@ export const jobFolder = (jobId: number) => `jobs/${jobId}/`
 /** Where all that belongs to an account lies, beside its jobs' folders. */
 export const accountFolders = (accountId: string) =>
   ['uploads', 'inline', 'models', 'batches'].map((kind) => `${kind}/${accountId}/`)
+
+/** Where issued URLs, or requests that broke off, may have written. */
+export const sweptFolders = ['uploads/', 'inline/', 'jobs/']
+
+/** The row that an object in one of these folders belongs to; null for a key that is none of ours. */
+export function ownerOfKey(key: string): { versionId?: string; jobId?: number } | null {
+  const job = /^jobs\/(\d{1,9})\//.exec(key)?.[1]
+  if (job !== undefined) return { jobId: Number(job) }
+  const versionId = /^uploads\/[^/]+\/[^/]+\/([^/]+)$/.exec(key)?.[1] ?? /^inline\/[^/]+\/([^/]+)\//.exec(key)?.[1]
+  return versionId !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(versionId) ? { versionId } : null
+}

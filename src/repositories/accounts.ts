@@ -13,9 +13,11 @@ export type ApiKeyRecord = {
   lastUsedAt: Date | null
 }
 
+const account = { id: true, name: true, createdAt: true }
+
 export const createAccountRepository = (db: Connection) => ({
-  create: (name: string): Promise<Account> => db.account.create({ data: { name } }),
-  find: (id: string): Promise<Account | null> => db.account.findUnique({ where: { id } }),
+  create: (name: string): Promise<Account> => db.account.create({ data: { name }, select: account }),
+  find: (id: string): Promise<Account | null> => db.account.findUnique({ where: { id }, select: account }),
 
   /** Newest first, after the account with the id `after`. */
   list: ({ after, limit }: { after: string | null; limit: number }): Promise<Account[]> =>
@@ -23,6 +25,7 @@ export const createAccountRepository = (db: Connection) => ({
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
       ...(after === null ? {} : { cursor: { id: after }, skip: 1 }),
       take: limit,
+      select: account,
     }),
 
   /** Until the transaction ends, others that hold the account wait; what only refers to it does not. */
@@ -38,10 +41,11 @@ export const createAccountRepository = (db: Connection) => ({
     return open.length > 0
   },
 
-  /** Of data sets whose size is known, and of models. */
+  /** Of data sets whose size is known, of stored rows, and of models. */
   async storedBytes(id: string): Promise<number> {
     const [row] = await db.$queryRaw<{ bytes: number }[]>`
       select ((select coalesce(sum(size_bytes), 0) from dataset_versions where account_id = ${id}::uuid)
+        + (select stored_row_bytes from accounts where id = ${id}::uuid)
         + (select coalesce(sum((file->>'sizeBytes')::bigint), 0)
            from models, jsonb_array_elements(files) file where account_id = ${id}::uuid))::float8 as bytes`
     return row?.bytes ?? 0

@@ -24,6 +24,13 @@ export const createDatasetRepository = (db: Connection) => ({
   findVersion: (accountId: string, id: string): Promise<DatasetVersion | null> =>
     db.datasetVersion.findFirst({ where: { accountId, id, datasetId: { not: { startsWith: hidden } } } }),
 
+  /** Those of these ids that exist and are not hidden. */
+  async known(ids: string[]): Promise<Set<string>> {
+    const where = { id: { in: [...new Set(ids)] }, datasetId: { not: { startsWith: hidden } } }
+    const versions = await db.datasetVersion.findMany({ where, select: { id: true } })
+    return new Set(versions.map(({ id }) => id))
+  },
+
   /** @throws a unique violation when somebody opened this version first */
   createVersion: (version: NewDatasetVersion): Promise<DatasetVersion> => db.datasetVersion.create({ data: version }),
 

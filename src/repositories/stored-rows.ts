@@ -17,12 +17,16 @@ export const createStoredRowRepository = (db: Connection) => ({
     const texts = rows.map(({ text }) => text)
     // Taken in the order of their hashes, so that two requests with the same rows wait for each other and never both ways.
     await db.$executeRaw`
-      insert into stored_rows (id, account_id, collection, row_hash, row, text, created_at)
-      select gen_random_uuid(), ${accountId}::uuid, ${collection}, decode(hash, 'hex'), item::jsonb, text,
-        now() + at * interval '1 microsecond'
-      from unnest(${hashes}::text[], ${items}::text[], ${texts}::text[]) with ordinality as sent(hash, item, text, at)
-      order by hash
-      on conflict (account_id, collection, row_hash) do nothing`
+      with added as (
+        insert into stored_rows (id, account_id, collection, row_hash, row, text, created_at)
+        select gen_random_uuid(), ${accountId}::uuid, ${collection}, decode(hash, 'hex'), item::jsonb, text,
+          now() + at * interval '1 microsecond'
+        from unnest(${hashes}::text[], ${items}::text[], ${texts}::text[]) with ordinality as sent(hash, item, text, at)
+        order by hash
+        on conflict (account_id, collection, row_hash) do nothing
+        returning octet_length(row::text) + octet_length(text) as bytes)
+      update accounts set stored_row_bytes = stored_row_bytes + (select sum(bytes) from added)
+      where id = ${accountId}::uuid and exists (select from added)`
     await notify(db, 'stored_rows')
   },
 
@@ -33,8 +37,17 @@ export const createStoredRowRepository = (db: Connection) => ({
   },
 
   /** @returns how many there were */
-  remove: ({ accountId, collection }: Collection): Promise<number> =>
-    db.$executeRaw`delete from stored_rows where account_id = ${accountId}::uuid and collection = ${collection}`,
+  async remove({ accountId, collection }: Collection): Promise<number> {
+    const [removed] = await db.$queryRaw<{ count: number }[]>`
+      with gone as (
+        delete from stored_rows where account_id = ${accountId}::uuid and collection = ${collection}
+        returning octet_length(row::text) + octet_length(text) as bytes),
+      counted as (
+        update accounts set stored_row_bytes = stored_row_bytes - (select sum(bytes) from gone)
+        where id = ${accountId}::uuid and exists (select from gone))
+      select count(*)::int as count from gone`
+    return removed?.count ?? 0
+  },
 
   /** Pages of the rows, oldest first. */
   async *pages({ accountId, collection }: Collection): AsyncGenerator<StoredItem[]> {

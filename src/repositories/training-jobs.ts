@@ -164,6 +164,12 @@ export const createTrainingJobRepository = (db: Connection) => ({
     await db.trainingJob.update({ where: { id }, data: { resumeCount: { increment: 1 } } })
   },
 
+  /** Those of these ids that exist. */
+  async known(ids: number[]): Promise<Set<number>> {
+    const jobs = await db.trainingJob.findMany({ where: { id: { in: [...new Set(ids)] } }, select: { id: true } })
+    return new Set(jobs.map(({ id }) => id))
+  },
+
   /** Once: attempts may have begun on it. */
   async setPreparedData(id: number, preparedData: PreparedData) {
     await db.trainingJob.updateMany({ where: { id, preparedData: { equals: Prisma.AnyNull } }, data: { preparedData } })

@@ -22,6 +22,7 @@ const podUrlSeconds = 15 * 60
 /** As many as S3 takes. */
 const objectsPerRequest = 1000
 
+type StoredObject = { key: string; writtenAt: Date }
 type IncompleteUpload = { key: string; uploadId: string; initiated: Date }
 
 export type Storage = ReturnType<typeof createStorage>
@@ -138,21 +139,27 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
         if (answer && 'Error' in answer && answer.Error) throw new Error(`not removed: ${JSON.stringify(answer.Error)}`)
     },
 
+    /** Everything under a prefix, a page in memory at a time. */
+    async *pages(prefix: string): AsyncGenerator<StoredObject[]> {
+      type Listed = { name?: string; lastModified?: Date }
+      let page: StoredObject[] = []
+      for await (const { name, lastModified } of client.listObjectsV2(bucket, prefix, true) as AsyncIterable<Listed>) {
+        if (name !== undefined) page.push({ key: name, writtenAt: lastModified ?? new Date() })
+        if (page.length < objectsPerRequest) continue
+        yield page
+        page = []
+      }
+      yield page
+    },
+
     /** Everything under a prefix, which ends with a slash. @returns how many objects there were */
     async removeFolder(prefix: string): Promise<number> {
       if (!/^[^/]+\/.*\/$/.test(prefix)) throw new Error(`not a folder: ${prefix}`)
       let count = 0
-      let page: string[] = []
-      const flush = async () => {
-        await this.remove(page)
+      for await (const page of this.pages(prefix)) {
+        await this.remove(page.map(({ key }) => key))
         count += page.length
-        page = []
       }
-      for await (const { name } of client.listObjectsV2(bucket, prefix, true) as AsyncIterable<{ name?: string }>) {
-        if (name !== undefined) page.push(name)
-        if (page.length === objectsPerRequest) await flush()
-      }
-      await flush()
       return count
     },
   }

@@ -5,6 +5,7 @@ import { request } from 'node:http'
 import { after, suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { connectDatabase } from '../../src/repositories/database.ts'
+import { sweepOrphans } from '../../src/services/sweep-orphans.ts'
 import { sweepUploads } from '../../src/services/sweep-uploads.ts'
 import { createStorage } from '../../src/storage/storage.ts'
 import { sampleRows } from '../support/rows.ts'
@@ -33,7 +34,7 @@ suite('data', async () => {
   const { endpoint, bucket, accessKey, secretKey } = connection().s3
   const storage = createStorage({ endpoint, region: 'us-east-1', bucket, accessKey, secretKey })
   const report = (id: string) => api.get<Report>(`/v1/data/${id}`)
-  const keyOf = (location: string) => location.slice(storage.urlPrefix.length)
+  const keyOf = (location: string) => location.slice(storage.urlPrefix.length).split('?')[0] ?? ''
   const rows = (count: number, text = 'x') =>
     Array.from({ length: count }, (_, row) => ({ input: `question ${row} ${text}`, output: `answer ${row}` }))
 
@@ -232,6 +233,20 @@ suite('data', async () => {
     assert.equal((await report(dataset_id)).rows, 2)
     assert.equal((await report('looked-at')).rows, 1)
     assert.deepEqual(await sweepUploads({ database, storage }, { olderThanMs: 0 }), { uploads: 0, partialUploads: 0 })
+  })
+
+  test('what is written by a URL whose data set is gone is swept, everything that has a row stays', async () => {
+    const location = await api.upload('outlived', 'x')
+    await api.request('DELETE', '/v1/data/outlived')
+    assert.equal((await fetch(location, { method: 'PUT', body: 'late' })).status, 200)
+    const late = [keyOf(location), `inline/${randomUUID()}/${randomUUID()}/rows.jsonl`, 'jobs/999999999/logs/1.log']
+    for (const key of late.slice(1)) await storage.write(key, Buffer.from('late'))
+    const { dataset_location } = await api.post<Located>('/v1/local-data', { data: rows(2) })
+    const known = [keyOf(await api.upload('kept', '{"input":"a","output":"b"}')), keyOf(dataset_location)]
+    assert.equal(await sweepOrphans({ database, storage }), 0)
+    await sweepOrphans({ database, storage }, { olderThanMs: 0 })
+    for (const key of late) assert.equal(await storage.stat(key), null, key)
+    for (const key of known) assert.ok(await storage.stat(key), key)
   })
 
   test('a stream that fails is no object', async () => {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { makeApiKey } from '../../src/domain/identifiers.ts'
 import type { TrainingSpec } from '../../src/domain/training-job.ts'
 import { createLog } from '../../src/log.ts'
+import { itemHash } from '../../src/domain/stored-data.ts'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
 import { connectRateLimits } from '../../src/repositories/rate-limits.ts'
 import type { Ctx } from '../../src/services/context.ts'
@@ -155,6 +156,25 @@ suite('limits', async () => {
     await database.datasets.createVersion({ id, accountId: account.id, datasetId: id, version: 1, uploadKey: id })
     await database.datasets.noteSize(id, 1000)
     await assert.rejects(requireRoomForData(ctx), { code: 'quota_exceeded' })
+  })
+
+  test('rows kept under an id count in its bytes, once each, until they are deleted', async () => {
+    const { id } = await database.accounts.create('stored bytes')
+    const place = { accountId: id, collection: 'facts' }
+    const rowOf = (text: string) => {
+      const item = [{ name: 'fact', fields: [['text', text]] as [string, string][] }]
+      return { item, text, hash: itemHash(item) }
+    }
+    const add = () => database.storedRows.add(place, ['a'.repeat(1000), 'b'.repeat(1000)].map(rowOf))
+    await Promise.all([add(), add(), add()])
+    const bytes = await database.accounts.storedBytes(id)
+    assert.ok(bytes > 4000 && bytes < 4200, String(bytes))
+    await database.storedRows.add({ ...place, collection: 'other' }, [rowOf('c')])
+    assert.equal(await database.storedRows.remove(place), 2)
+    assert.ok((await database.accounts.storedBytes(id)) < 100)
+    assert.equal(await database.storedRows.remove(place), 0)
+    await database.storedRows.remove({ ...place, collection: 'other' })
+    assert.equal(await database.accounts.storedBytes(id), 0)
   })
 
   const contextOf = (quotas: { maxOpenJobs: number; maxStoredBytes: number }) =>
