@@ -14,13 +14,14 @@ suite('the API guide', async () => {
   const { apiKey } = await openAccount()
 
   test('every command succeeds', async () => {
-    // The page keeps plain curl; here an answer that is no success ends the script, and the command is shown.
+    // The page keeps plain curl; here an answer that is no success ends the script, and the command is shown. A model that
+    // is just starting is waited for by the service, for 80 s.
     const strict = `set -euo pipefail; trap 'echo "failed: $BASH_COMMAND" >&2' ERR
-curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@"; }\n`
+curl() { command curl --silent --show-error --fail-with-body --max-time 100 "$@"; }\n`
     const shell = spawn('bash', ['-c', strict + commands], {
       cwd: root,
       env: { ...process.env, ANNEAL_URL: connection().apiUrl, ANNEAL_API_KEY: apiKey },
-      timeout: 120_000,
+      timeout: 400_000,
     })
     let output = ''
     for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
