@@ -159,7 +159,12 @@ suite('k8s', () => {
       .flatMap(({ manifests }) => manifests)
       .filter(({ kind }) => kind === 'PrometheusRule') as [Manifest]
     const { groups } = rules.spec as { groups: { rules: { alert: string; expr: string }[] }[] }
-    const ours = ['src/internal-http/backlog-metrics.ts', 'src/worker-health.ts', 'src/http/edge/metrics.ts']
+    const ours = [
+      'src/internal-http/backlog-metrics.ts',
+      'src/worker-health.ts',
+      'src/http/edge/metrics.ts',
+      'src/services/reaped-counter.ts',
+    ]
     const code = ours.map(readText).join('\n')
     const guide = readText('docs/operations.md')
     for (const { alert, expr } of groups.flatMap((group) => group.rules)) {
