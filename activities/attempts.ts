@@ -68,7 +68,7 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
             generation,
             attempt: number,
             reason: why?.reason ?? null,
-            message: why ? `${why.message} Trying again.` : null,
+            message: why ? `${why.message} Waiting to go on.` : null,
           })
         return { attempt: number }
       }),

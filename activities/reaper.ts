@@ -13,7 +13,7 @@ import { release, type ReleaseDependencies } from './release.ts'
 type RunOfJob = { jobId: number; generation: number }
 type Position = { jobId: number; number: number }
 type StrayRun = { name: string; uid: string; attempt: Position | null }
-export type Reaped = 'attempt_run' | 'model_server_run' | 'attempt' | 'job'
+export type Reaped = 'attempt_run' | 'model_server_run' | 'model_server_workflow' | 'attempt' | 'job'
 
 export type ReaperDependencies = ReleaseDependencies & {
   runs: Pick<WorkflowRuns, 'describe' | 'listOpen'>
@@ -33,11 +33,9 @@ export function createReaperActivities(deps: ReaperDependencies) {
     /** Runs of attempts that may not run any more, or that nobody knows, and of model servers of an older generation. */
     findStrayRuns: (): Promise<StrayRun[]> =>
       withHeartbeat(async () => {
-        const living = (await compute.list()).filter(
-          ({ state: { state } }) => state === 'pending' || state === 'running',
-        )
-        const strays = [...(await strayAttemptRuns(deps, living)), ...(await strayServerRuns(deps, living))]
-        return strays.slice(0, portion)
+        const living = await livingRuns(deps)
+        const servers = (await serverRuns(deps, living)).stray
+        return [...(await strayAttemptRuns(deps, living)), ...servers].slice(0, portion)
       }),
 
     endStrayRun: ({ name, uid, attempt }: StrayRun): Promise<void> =>
@@ -52,6 +50,22 @@ export function createReaperActivities(deps: ReaperDependencies) {
           { graceMs: settings.terminationGraceMs, fence, signal: cancellationSignal() },
         )
       }),
+
+    /** Base models whose server runs though no workflow watches it: nobody would stop it when it is idle. */
+    findUnwatchedServers: (): Promise<string[]> =>
+      withHeartbeat(async () => {
+        const unwatched: string[] = []
+        for (const { baseModel } of (await serverRuns(deps, await livingRuns(deps))).current)
+          if (!(await runs.describe(modelServerName(baseModel)))?.isRunning) unwatched.push(baseModel)
+        return unwatched
+      }),
+
+    /** A new run of its workflow adopts the server as it is. */
+    async watchServerAgain(baseModel: string): Promise<void> {
+      const workflowId = modelServerName(baseModel)
+      await database.outbox.add({ workflowId, kind: 'wake-model-server', generation: 0, payload: { baseModel } })
+      reaped(deps, 'model_server_workflow', { baseModel })
+    },
 
     findStrayAttempts: (): Promise<Position[]> => database.upkeep.listStrayAttempts(portion),
 
@@ -104,14 +118,24 @@ async function strayAttemptRuns({ database }: ReaperDependencies, living: RunSum
 
 const key = ({ jobId, number }: Position) => `${jobId}/${number}`
 
-async function strayServerRuns({ database }: ReaperDependencies, living: RunSummary[]): Promise<StrayRun[]> {
+type ServerRuns = { stray: StrayRun[]; current: { baseModel: string }[] }
+
+async function serverRuns({ database }: ReaperDependencies, living: RunSummary[]): Promise<ServerRuns> {
+  const found: ServerRuns = { stray: [], current: [] }
   const ofServers = living.filter(({ labels }) => labels['server'] !== undefined)
-  if (ofServers.length === 0) return []
+  if (ofServers.length === 0) return found
   const rows = await database.upkeep.listModelServers()
-  const current = new Map(rows.map(({ baseModel, generation }) => [modelServerName(baseModel), String(generation)]))
-  return ofServers
-    .filter(({ labels }) => current.get(labels['server'] ?? '') !== labels['generation'])
-    .map(({ name, uid }) => ({ name, uid, attempt: null }))
+  const byName = new Map(rows.map((row) => [modelServerName(row.baseModel), row]))
+  for (const { name, uid, labels } of ofServers) {
+    const row = byName.get(labels['server'] ?? '')
+    if (row && String(row.generation) === labels['generation']) found.current.push(row)
+    else found.stray.push({ name, uid, attempt: null })
+  }
+  return found
+}
+
+async function livingRuns({ compute }: ReaperDependencies): Promise<RunSummary[]> {
+  return (await compute.list()).filter(({ state: { state } }) => state === 'pending' || state === 'running')
 }
 
 /**

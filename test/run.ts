@@ -51,10 +51,16 @@ async function main(): Promise<number> {
   }
 }
 
-/** One slot, so that a second job waits; a short idle time does not matter here. */
+/** One slot, so that a second job waits; limits on attempts that a test can reach. */
 function startStack(home: string): Promise<void> {
   // Suites send hundreds of wrong keys a minute from one address.
-  const environment = { ...process.env, ANNEAL_SLOTS: '1', ANNEAL_FAILED_AUTHENTICATIONS_PER_MINUTE: '100000' }
+  const environment = {
+    ...process.env,
+    ANNEAL_SLOTS: '1',
+    ANNEAL_STALL_MINUTES: '1',
+    ANNEAL_MAX_JOB_HOURS: '24',
+    ANNEAL_FAILED_AUTHENTICATIONS_PER_MINUTE: '100000',
+  }
   const stack = spawn(process.execPath, ['src/cli.ts', 'start', '--home', home, '--port', '0'], {
     cwd: root,
     env: environment,

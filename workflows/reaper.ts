@@ -5,26 +5,27 @@ import type { ReaperActivities } from '../activities/reaper.ts'
 
 const limits = { heartbeatTimeout: '12 seconds', retry: { maximumAttempts: 1 } } as const
 
-const { findStrayRuns, findStrayAttempts, findLostJobs } = proxyActivities<ReaperActivities>({
+const { findStrayRuns, findUnwatchedServers, findStrayAttempts, findLostJobs } = proxyActivities<ReaperActivities>({
   ...limits,
   startToCloseTimeout: '30 seconds',
 })
 // Above the grace period of a program. What takes longer goes on with the next look: a repeat does not prolong the grace.
-const { endStrayRun, releaseStrayAttempt, endLostJob } = proxyActivities<ReaperActivities>({
+const { endStrayRun, watchServerAgain, releaseStrayAttempt, endLostJob } = proxyActivities<ReaperActivities>({
   ...limits,
   startToCloseTimeout: '1 minute',
 })
 
 /** How many of each were found; null where nothing is known. */
-type ReaperResult = Record<'runs' | 'attempts' | 'jobs', number | null>
+type ReaperResult = Record<'runs' | 'servers' | 'attempts' | 'jobs', number | null>
 
 export async function reaper(): Promise<ReaperResult> {
-  const [runs, attempts, jobs] = await Promise.all([
+  const [runs, servers, attempts, jobs] = await Promise.all([
     reap(findStrayRuns, endStrayRun),
+    reap(findUnwatchedServers, watchServerAgain),
     reap(findStrayAttempts, releaseStrayAttempt),
     reap(findLostJobs, endLostJob),
   ])
-  const result = { runs, attempts, jobs }
+  const result = { runs, servers, attempts, jobs }
   setCurrentDetails(
     Object.entries(result)
       .map(([what, count]) => `${what}: ${count ?? 'unknown'}`)

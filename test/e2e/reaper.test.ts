@@ -123,6 +123,22 @@ suite('the reaper', async () => {
     }
   })
 
+  test('lets a server go on whose workflow was terminated, and has it watched again', async () => {
+    const model_name = connection().baseModel
+    const complete = () =>
+      api.request('POST', '/v1/completions', { model_name, prompt: 'a', max_tokens: 1 }).then(({ status }) => status)
+    await eventually(async () => (await complete()) === 200, 180_000)
+    const handle = client.workflow.getHandle(modelServerName(model_name))
+    const before = (await handle.describe()).runId
+    await handle.terminate('by hand')
+    const watched = await eventually(async () => {
+      const { runId, status } = await handle.describe()
+      return runId !== before && status.name === 'RUNNING' && runId
+    }, 90_000)
+    assert.notEqual(watched, before)
+    assert.equal(await complete(), 200)
+  })
+
   test('does nothing about what it cannot ask', async () => {
     const id = await trainingJob()
     const away = () => Promise.reject(new Error('away'))

@@ -87,6 +87,31 @@ suite('attempts', () => {
       assert.deepEqual(await granted(), [0, 1, 3])
     }))
 
+  test('a slot is wanted by another job only if it would get it: an older one of the account, or of an account with less', () =>
+    sandbox(async (tx) => {
+      const [mine, others] = [await openAccount(tx), await openAccount(tx)]
+      const running = await openAttempt(tx, mine)
+      await tx.attempts.grantSlots(null)
+      const wanted = () => tx.attempts.othersWait({ jobId: running.jobId, number: 1 })
+      assert.equal(await wanted(), false)
+      const waiting = await openAttempt(tx, others)
+      assert.equal(await wanted(), true)
+      await tx.attempts.fence({ jobId: waiting.jobId, number: 1 })
+      assert.equal(await wanted(), false)
+      await openAttempt(tx, mine)
+      assert.equal(await wanted(), true)
+    }))
+
+  test('the first reason to end an attempt stands; its end confirms it', () =>
+    sandbox(async (tx) => {
+      const { jobId } = await openAttempt(tx, await openAccount(tx))
+      const position = { jobId, number: 1 }
+      await tx.attempts.recordEnd(position, { cause: 'stalled', exitCode: null, message: 'Silent.' })
+      await tx.attempts.recordEnd(position, { cause: 'killed', exitCode: 137, message: 'Killed.' })
+      const attempt = await tx.attempts.get(position)
+      assert.deepEqual([attempt.cause, attempt.message, attempt.releasedAt], ['stalled', 'Silent.', null])
+    }))
+
   test('a claim belongs to one process; a repeat of it gets the same answer', () =>
     sandbox(async (tx) => {
       const { tokenHash } = await openAttempt(tx, await openAccount(tx))

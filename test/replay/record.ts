@@ -3,6 +3,7 @@
 // Add to them when a workflow gains a path; keep the old ones: they stand for the jobs that run while a deploy happens.
 import assert from 'node:assert/strict'
 import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
+import { begunEarlier } from '../support/database.ts'
 import { pidOf } from '../support/processes.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
 import { openAccount } from '../support/stack.ts'
@@ -47,4 +48,24 @@ const broken = await api.train({ upload_file_path: await api.upload('broken', 'n
 await api.until(broken, ({ status }) => status === 'FAILED')
 await record('data-error', broken)
 
+// Needs ANNEAL_MAX_JOB_HOURS=24 or less, as the stack of the tests has it.
+const late = await train()
+await trained(late, 20)
+await begunEarlier(late, 25)
+await api.untilStatus(late, 'PARTIALLY COMPLETED')
+await record('deadline', late)
+
+const saved = await api.train({
+  data: sampleRows,
+  finetune_args: shortRun,
+  eval_data: Array.from({ length: 10 }, () => sampleRows).flat(),
+})
+await api.until(saved, ({ status }) => status === 'EVALUATING MODEL', { everyMs: 5 })
+await api.post(`/v1/train/jobs/${saved}/cancel`)
+await api.untilStatus(saved, 'CANCELLED')
+await api.post(`/v1/train/jobs/${saved}/resume`)
+await api.untilStatus(saved, 'COMPLETED')
+await record('evaluated-by-resume', saved)
+
+await import('./record-upkeep.ts')
 await import('./record-batches.ts')

@@ -24,3 +24,11 @@ export const deliverAgain = (jobId: number) =>
 
 export const withoutResumes = (jobId: number) =>
   execute({ text: `update training_jobs set resume_limit = resume_count where id = $1`, values: [jobId] })
+
+/** As if the job's newest attempt had begun that much earlier. */
+export const begunEarlier = (jobId: number, hours: number) =>
+  execute({
+    text: `update attempts a set claimed_at = claimed_at - make_interval(hours => $2) from training_jobs j
+      where j.id = $1 and a.job_id = j.id and a.number = j.current_attempt`,
+    values: [jobId, hours],
+  })

@@ -1,0 +1,73 @@
+// From how a run ended to why its attempt did.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { describeEnd } from '../../activities/attempt-end.ts'
+import type { EndState, FailureReason } from '../../src/compute/compute.ts'
+import type { Attempt } from '../../src/domain/training-job.ts'
+
+const attempt = (more: Partial<Attempt> = {}) =>
+  ({ cause: null, message: null, exitCode: null, reportedCause: null, claimedAt: new Date(), ...more }) as Attempt
+const failed = (reason: FailureReason, exitCode: number | null): EndState => ({
+  state: 'failed',
+  uid: 'u',
+  exitCode,
+  signal: null,
+  reason,
+  message: 'As the cluster says.',
+})
+
+test('the exit code tells the cause of a program that ended by itself or by a signal', () => {
+  const codes = [65, 69, 70, 71, 77, 78, 143, 137, 1]
+  assert.deepEqual(
+    codes.map((code) => describeEnd(failed('exited', code), attempt()).cause),
+    [
+      'data_error',
+      'model_unavailable',
+      'code_error',
+      'out_of_memory',
+      'fenced',
+      'unsupported_runtime',
+      'killed',
+      'killed',
+      'killed',
+    ],
+  )
+  // SIGTERM: never the fault of the job's own program.
+  assert.equal(describeEnd(failed('killed', 143), attempt()).cause, 'killed')
+  assert.equal(describeEnd(failed('killed', null), attempt()).cause, 'killed')
+})
+
+test('what a cluster knows better than an exit code is kept apart', () => {
+  for (const reason of [
+    'out_of_memory',
+    'evicted',
+    'preempted',
+    'node_lost',
+    'deadline',
+    'image_unavailable',
+    'lost',
+  ] as const)
+    assert.deepEqual(describeEnd(failed(reason, 137), attempt()), {
+      cause: reason,
+      exitCode: 137,
+      message: 'As the cluster says.',
+    })
+})
+
+test('a run that is gone was lost, or never began', () => {
+  assert.equal(describeEnd({ state: 'gone' }, attempt()).cause, 'lost')
+  assert.equal(describeEnd({ state: 'gone' }, attempt({ claimedAt: null })).cause, 'control_plane')
+})
+
+test('what was written down before stands, unless the program finished all the same', () => {
+  const stalled = attempt({ cause: 'stalled', message: 'Silent.' })
+  const ended = { cause: 'stalled', exitCode: 137, message: 'Silent.' }
+  assert.deepEqual(describeEnd(failed('killed', 137), stalled), ended)
+  assert.equal(describeEnd({ state: 'gone' }, attempt({ cause: 'data_error', exitCode: 65 })).exitCode, 65)
+  assert.equal(describeEnd({ state: 'succeeded', uid: 'u' }, stalled).cause, 'finished')
+})
+
+test("the program's own sentence comes before the cluster's", () => {
+  const reported = attempt({ reportedCause: 'code_error', message: 'The loss is not a number.' })
+  assert.equal(describeEnd(failed('exited', 70), reported).message, 'The loss is not a number.')
+})
