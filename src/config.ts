@@ -62,6 +62,8 @@ const Environment = z.object({
   ANNEAL_STALL_MINUTES: z.coerce.number().positive().default(15),
   /** How long one job may run; without it, for ever. */
   ANNEAL_MAX_JOB_HOURS: z.coerce.number().positive().optional(),
+  /** Where attempts and model servers run. */
+  ANNEAL_COMPUTE: z.enum(['local', 'kubernetes']).default('local'),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 
@@ -79,6 +81,28 @@ const LocalComputeEnvironment = z.object({
 
 const DatabaseEnvironment = Environment.pick({ DATABASE_URL: true })
 const TemporalEnvironment = Environment.pick({ TEMPORAL_ADDRESS: true, TEMPORAL_NAMESPACE: true })
+
+/** The cluster itself is found as kubectl finds it: by KUBECONFIG, or the service account of the pod. */
+const KubernetesEnvironment = z.object({
+  /** Of the runs, not of this worker. */
+  ANNEAL_KUBERNETES_NAMESPACE: z.string().min(1).default('anneal-runs'),
+  /** A file: what the platform says of the pods of each program. docs/architecture.md has an example. */
+  ANNEAL_POD_TEMPLATES: z.string().min(1),
+  /** What nodes call their GPUs. */
+  ANNEAL_GPU_RESOURCE: z.string().min(1).default('nvidia.com/gpu'),
+  /** Kueue's LocalQueue and WorkloadPriorityClass. */
+  ANNEAL_KUEUE_QUEUE: z.string().min(1).optional(),
+  ANNEAL_KUEUE_PRIORITY_CLASS: z.string().min(1).optional(),
+  /** Of this worker to the API server. */
+  ANNEAL_KUBERNETES_QPS: z.coerce.number().positive().default(50),
+  ANNEAL_KUBERNETES_BURST: z.coerce.number().int().min(1).default(100),
+  /** How long an image may be missing before its attempt fails. */
+  ANNEAL_IMAGE_TIMEOUT_SECONDS: z.coerce.number().positive().default(600),
+  /** How long beyond its grace period a pod may be silent before its node counts as lost. */
+  ANNEAL_NODE_LOST_SECONDS: z.coerce.number().positive().default(30),
+  /** Attempts at once, shared fairly between accounts; left out, the cluster decides. */
+  ANNEAL_SLOTS: z.coerce.number().int().min(1).optional(),
+})
 
 const ClientEnvironment = z.object({
   ANNEAL_URL: z.url().optional(),
@@ -142,6 +166,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     idleTimeoutMs: env.ANNEAL_IDLE_TIMEOUT_SECONDS * 1000,
     warmModels: env.ANNEAL_WARM_MODELS,
     workflowBundle: env.ANNEAL_WORKFLOW_BUNDLE,
+    compute: env.ANNEAL_COMPUTE,
     terminationGraceMs: env.ANNEAL_TERMINATION_GRACE_SECONDS * 1000,
     attemptLimits: {
       timeSliceMs: env.ANNEAL_TIME_SLICE_HOURS * hourMs,
@@ -175,6 +200,23 @@ export const readDatabaseUrl = (environment: NodeJS.ProcessEnv = process.env): s
 export function readTemporalConfig(environment: NodeJS.ProcessEnv = process.env) {
   const env = parse(TemporalEnvironment, environment)
   return { address: env.TEMPORAL_ADDRESS, namespace: env.TEMPORAL_NAMESPACE }
+}
+
+/** Settings of runs on a cluster; only the worker needs them. */
+export function readKubernetesConfig(environment: NodeJS.ProcessEnv = process.env) {
+  const env = parse(KubernetesEnvironment, environment)
+  const { ANNEAL_KUEUE_QUEUE: queue, ANNEAL_KUEUE_PRIORITY_CLASS: priorityClass } = env
+  return {
+    namespace: env.ANNEAL_KUBERNETES_NAMESPACE,
+    templatesText: readFileSync(env.ANNEAL_POD_TEMPLATES, 'utf8'),
+    gpuResource: env.ANNEAL_GPU_RESOURCE,
+    queue: queue === undefined ? null : { queue, ...(priorityClass !== undefined && { priorityClass }) },
+    slots: env.ANNEAL_SLOTS ?? null,
+    callsPerSecond: env.ANNEAL_KUBERNETES_QPS,
+    callBurst: env.ANNEAL_KUBERNETES_BURST,
+    imageTimeoutMs: env.ANNEAL_IMAGE_TIMEOUT_SECONDS * 1000,
+    nodeLostAfterMs: env.ANNEAL_NODE_LOST_SECONDS * 1000,
+  }
 }
 
 /** Which service the command line talks to, when it is not the one of a data directory. */

@@ -5,8 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createActivities } from '../activities/index.ts'
 import { inferenceTaskQueue, taskQueue, watchTaskQueue } from '../workflows/contract.ts'
+import type { Compute } from './compute/compute.ts'
 import { createLocalCompute } from './compute/local/local-compute.ts'
-import { readConfig, readLocalComputeConfig, type Config } from './config.ts'
+import { readConfig, readKubernetesConfig, readLocalComputeConfig, type Config } from './config.ts'
 import { createDatasetChecker } from './datasets/dataset-checker.ts'
 import { modelServerToken } from './domain/model-server-token.ts'
 import { createInference } from './inference/inference.ts'
@@ -37,7 +38,7 @@ Runtime.install({ shutdownSignals: [] })
 const health = config.workerPort === undefined ? null : await serveWorkerHealth(config.bindHost, config.workerPort)
 const database = connectDatabase(config.databaseUrl)
 const notifications = listenToNotifications(config.databaseUrl)
-const compute = createLocalCompute(localComputeOptions())
+const compute = await openCompute()
 const temporal = await connectTemporal(config)
 
 const inference = createInference({
@@ -119,9 +120,14 @@ function workflowSource({ workflowBundle }: Config) {
   return { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }
 }
 
-function localComputeOptions() {
-  const { inheritedEnv, ...options } = readLocalComputeConfig()
-  return { ...options, env: inheritedEnv }
+async function openCompute(): Promise<Compute> {
+  if (config.compute === 'local') {
+    const { inheritedEnv, ...options } = readLocalComputeConfig()
+    return createLocalCompute({ ...options, env: inheritedEnv })
+  }
+  // Only here: the library takes half a second to load.
+  const { openKubernetesCompute } = await import('./compute/kubernetes/open-kubernetes-compute.ts')
+  return openKubernetesCompute(readKubernetesConfig())
 }
 
 /** Temporal may come up after us. */

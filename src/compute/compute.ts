@@ -123,7 +123,8 @@ export interface Compute {
   /**
    * SIGTERM to the program, after the grace period SIGKILL to all its processes; resolves once every one is confirmed gone.
    * The grace runs from the first call, so a repeat does not prolong it. A run that does not exist yet can no longer
-   * be launched (unless `uid` was given: then it is simply over).
+   * be launched (unless `uid` was given: then it is simply over). On a cluster that holds for this process only: a launch
+   * that another worker has under way is refused at its claim, and the reaper removes it.
    *
    * A cluster forgets the run with this, so it says how it ended and what it logged last: `gone` and null where an
    * earlier call has seen that. `fence` is awaited before a run whose node does not answer is declared dead: it must make

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { wholeCharacters } from '../../src/compute/local/logs.ts'
+import { wholeCharacters } from '../../src/compute/log-slice.ts'
 import { parseStat } from '../../src/compute/local/processes.ts'
 import type { RunFacts } from '../../src/compute/local/run-folder.ts'
 import { readRunState } from '../../src/compute/local/run-state.ts'

@@ -13,6 +13,7 @@ import type {
   TerminateOptions,
   Terminated,
 } from '../compute.ts'
+import { isEndState } from '../end-state.ts'
 import { ComputeError } from '../errors.ts'
 import { assertRunName, isRunName } from '../run-name.ts'
 import { discardRun } from './discard.ts'
@@ -23,7 +24,7 @@ import type { LocalMachine } from './machine.ts'
 import { removeEnded } from './remove-ended.ts'
 import { isAnotherRun, readRecord, readRunFacts, unknownUid } from './run-folder.ts'
 import type { RunFacts } from './run-folder.ts'
-import { isEndState, readRunState } from './run-state.ts'
+import { readRunState } from './run-state.ts'
 import { terminateRun } from './terminate.ts'
 import { createRunWatcher } from './watch.ts'
 

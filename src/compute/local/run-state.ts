@@ -1,4 +1,4 @@
-import type { EndState, FailureReason, RunState } from '../compute.ts'
+import type { FailureReason, RunState } from '../compute.ts'
 import type { RunFacts } from './run-folder.ts'
 
 /** What a run's folder and processes, read in that order of trust, say about it. */
@@ -10,10 +10,6 @@ export function readRunState(facts: RunFacts): RunState {
   if (facts.terminated)
     return failed(facts.uid, null, null, 'killed', 'The run was stopped and its exit code is unknown.')
   return failed(facts.uid, null, null, 'lost', 'Every process of the run is gone and nobody saw how it ended.')
-}
-
-export function isEndState(state: RunState): state is EndState {
-  return state.state === 'succeeded' || state.state === 'failed' || state.state === 'gone'
 }
 
 function readExit(uid: string, exit: NonNullable<RunFacts['exit']>, terminated: boolean): RunState {

@@ -3,7 +3,8 @@ import type { FSWatcher } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Compute, EndState, RunState } from '../compute.ts'
-import { isEndState } from './run-state.ts'
+import { isEndState } from '../end-state.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
 
 const checkEveryMs = 1_000
 
@@ -59,24 +60,6 @@ export function createRunWatcher(runsDir: string): RunWatcher {
   }
 
   return { watch }
-}
-
-/** A call during the work makes it run once more afterwards. */
-function oneAtATime(work: () => Promise<void>, onError: (error: unknown) => void): () => void {
-  let running = false
-  let wanted = false
-  async function run(): Promise<void> {
-    running = true
-    do {
-      wanted = false
-      await work()
-    } while (wanted)
-    running = false
-  }
-  return () => {
-    wanted = true
-    if (!running) run().catch(onError)
-  }
 }
 
 /** Null where it cannot be had (no inotify left, no folder yet): the timer sees the same, later. */

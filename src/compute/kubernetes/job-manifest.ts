@@ -1,0 +1,57 @@
+import type { V1Job, V1PodTemplateSpec, V1Secret } from '@kubernetes/client-node'
+import type { RunSpec } from '../compute.ts'
+import { runLabels, specHashAnnotation } from './labels.ts'
+import { specHash } from './pod-template.ts'
+
+export type QueueSettings = { queue: string; priorityClass?: string }
+
+/** One attempt is one pod: it is never started again by the cluster. */
+export function jobManifest(spec: RunSpec, template: V1PodTemplateSpec, queue: QueueSettings | null): V1Job {
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: spec.name,
+      labels: { ...runLabels(spec), ...(queue && queueLabels(queue)) },
+      annotations: { [specHashAnnotation]: specHash(spec) },
+    },
+    spec: {
+      parallelism: 1,
+      completions: 1,
+      backoffLimit: 0,
+      podReplacementPolicy: 'Failed',
+      // So the Job's own condition keeps how its pod ended, after the pod is gone.
+      podFailurePolicy: {
+        rules: [
+          { action: 'FailJob', onExitCodes: { containerName: spec.program, operator: 'NotIn', values: [0, 137, 143] } },
+          { action: 'FailJob', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+          { action: 'FailJob', onExitCodes: { containerName: spec.program, operator: 'NotIn', values: [0] } },
+        ],
+      },
+      ...(queue && { suspend: true }),
+      template,
+    },
+  }
+}
+
+/** Owned by the Job, so nothing of it stays when that goes; its pod waits the moment until this exists. */
+export function secretManifest({ secretEnv, ...spec }: RunSpec, jobUid: string): V1Secret {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'Opaque',
+    metadata: {
+      name: spec.name,
+      labels: runLabels(spec),
+      ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name: spec.name, uid: jobUid, controller: true }],
+    },
+    stringData: secretEnv,
+  }
+}
+
+function queueLabels({ queue, priorityClass }: QueueSettings): Record<string, string> {
+  return {
+    'kueue.x-k8s.io/queue-name': queue,
+    ...(priorityClass && { 'kueue.x-k8s.io/priority-class': priorityClass }),
+  }
+}

@@ -1,0 +1,160 @@
+// Every call that we make of the Kubernetes API, and so every verb that the worker's Role needs.
+import type { V1Job, V1PodTemplateSpec, V1Secret } from '@kubernetes/client-node'
+import type { Readable } from 'node:stream'
+import type { ApiCaller } from './api-caller.ts'
+import { hasStatus } from './api-error.ts'
+import type { KubernetesObject } from './facts.ts'
+
+export type KubernetesApi = ReturnType<typeof createKubernetesApi>
+
+/** A collection that can be listed and watched. */
+export type Collection = { path: string; labelSelector?: string; fieldSelector?: string }
+
+type List = { metadata: { resourceVersion: string; continue?: string }; items: KubernetesObject[] }
+
+const pageSize = 500
+
+export function createKubernetesApi(caller: ApiCaller, namespace: string) {
+  const jobs = `/apis/batch/v1/namespaces/${namespace}/jobs`
+  const core = `/api/v1/namespaces/${namespace}`
+  const pods = `${core}/pods`
+
+  async function orNull(answer: Promise<unknown>): Promise<KubernetesObject | null> {
+    try {
+      return (await answer) as KubernetesObject
+    } catch (error) {
+      if (hasStatus(error, 404)) return null
+      throw error
+    }
+  }
+
+  /** False when it was gone, or another object has its name. */
+  async function remove(path: string, body: object, signal?: AbortSignal): Promise<boolean> {
+    try {
+      await caller.call({ method: 'DELETE', path, body, ...(signal && { signal }) })
+      return true
+    } catch (error) {
+      if (hasStatus(error, 404, 409)) return false
+      throw error
+    }
+  }
+
+  return {
+    collections: {
+      jobs: (labelSelector: string): Collection => ({ path: jobs, labelSelector }),
+      pods: (labelSelector: string): Collection => ({ path: pods, labelSelector }),
+      /** Refusals to create a Job's pod: the Job itself does not tell. */
+      refusals: (): Collection => ({
+        path: `${core}/events`,
+        fieldSelector: 'involvedObject.kind=Job,reason=FailedCreate',
+      }),
+      workloads: (): Collection => ({ path: `/apis/kueue.x-k8s.io/v1beta2/namespaces/${namespace}/workloads` }),
+    },
+
+    createJob: async (job: V1Job) => (await caller.call({ method: 'POST', path: jobs, body: job })) as KubernetesObject,
+
+    getJob: (name: string, signal?: AbortSignal) =>
+      orNull(caller.call({ method: 'GET', path: `${jobs}/${name}`, ...(signal && { signal }) })),
+
+    /** Its pods go first. */
+    deleteJob: (name: string, uid: string, signal?: AbortSignal) =>
+      remove(`${jobs}/${name}`, { propagationPolicy: 'Foreground', preconditions: { uid } }, signal),
+
+    /** Would the cluster take such a pod? Nothing is created. */
+    tryPod: async ({ metadata, spec }: V1PodTemplateSpec): Promise<void> => {
+      const { labels, annotations } = metadata ?? {}
+      const body = {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { generateName: 'anneal-check-', labels, annotations },
+        spec,
+      }
+      await caller.call({ method: 'POST', path: pods, query: { dryRun: 'All' }, body })
+    },
+
+    /** The grace can be shortened, not prolonged. Zero would forget the pod instead of ending it. */
+    deletePod: (name: string, uid: string, graceMs: number, signal?: AbortSignal) => {
+      const gracePeriodSeconds = Math.max(1, Math.ceil(graceMs / 1000))
+      return remove(`${pods}/${name}`, { gracePeriodSeconds, preconditions: { uid } }, signal)
+    },
+
+    /** For a pod whose node does not answer: says that it has failed, then forgets it. Its processes may live on. */
+    declarePodDead: async (name: string, uid: string, signal?: AbortSignal): Promise<void> => {
+      const message = 'Its node does not answer. It can write nothing any more.'
+      try {
+        await caller.call({
+          method: 'PATCH',
+          path: `${pods}/${name}/status`,
+          patchType: 'application/merge-patch+json',
+          body: { metadata: { uid }, status: { phase: 'Failed', reason: 'NodeLost', message } },
+          ...(signal && { signal }),
+        })
+      } catch (error) {
+        if (!hasStatus(error, 404, 409)) throw error
+      }
+      await remove(`${pods}/${name}`, { gracePeriodSeconds: 0, preconditions: { uid } }, signal)
+    },
+
+    /** Makes it so, whatever was there: an earlier run of the name may have left its own. */
+    putSecret: async (secret: V1Secret): Promise<void> => {
+      try {
+        await caller.call({ method: 'POST', path: `${core}/secrets`, body: secret })
+      } catch (error) {
+        if (!hasStatus(error, 409)) throw error
+        await caller.call({
+          method: 'PATCH',
+          path: `${core}/secrets/${secret.metadata?.name}`,
+          patchType: 'application/merge-patch+json',
+          body: secret,
+        })
+      }
+    },
+
+    deleteSecret: (name: string, signal?: AbortSignal) => remove(`${core}/secrets/${name}`, {}, signal),
+
+    /** Null when there is no such pod, or no such container yet. */
+    openLog: async (
+      name: string,
+      query: { container: string; follow?: boolean },
+      signal: AbortSignal,
+    ): Promise<Readable | null> => {
+      const { container, follow } = query
+      try {
+        return await caller.stream({
+          method: 'GET',
+          path: `${pods}/${name}/log`,
+          query: { container, follow: follow ? 'true' : undefined },
+          signal,
+        })
+      } catch (error) {
+        if (hasStatus(error, 400, 404)) return null
+        throw error
+      }
+    },
+
+    list: async (collection: Collection, signal?: AbortSignal) => {
+      const { path, labelSelector, fieldSelector } = collection
+      const items: KubernetesObject[] = []
+      for (let next: string | undefined; ;) {
+        const query = { labelSelector, fieldSelector, limit: pageSize, continue: next }
+        const page = (await caller.call({ method: 'GET', path, query, ...(signal && { signal }) })) as List
+        items.push(...page.items)
+        next = page.metadata.continue
+        if (!next) return { items, version: page.metadata.resourceVersion }
+      }
+    },
+
+    /** Resolves when the server takes up the watch, to its events: a line of JSON each. */
+    watch: (
+      { path, labelSelector, fieldSelector }: Collection,
+      { version, forSeconds }: { version: string; forSeconds: number },
+      signal: AbortSignal,
+    ): Promise<Readable> => {
+      const query = { watch: 1, allowWatchBookmarks: 'true', resourceVersion: version, timeoutSeconds: forSeconds }
+      return caller.stream({ method: 'GET', path, query: { ...query, labelSelector, fieldSelector }, signal })
+    },
+
+    clockAheadMs: caller.clockAheadMs,
+    close: caller.close,
+  }
+}

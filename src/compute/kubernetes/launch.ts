@@ -1,0 +1,63 @@
+import type { RunSpec } from '../compute.ts'
+import { ComputeError } from '../errors.ts'
+import type { AdmissionCheck } from './admission-check.ts'
+import { ApiError, hasStatus } from './api-error.ts'
+import type { Cluster } from './cluster.ts'
+import { holds, readJob } from './facts.ts'
+import type { JobFacts } from './facts.ts'
+import { jobManifest, secretManifest } from './job-manifest.ts'
+import { managedBy, runLabel } from './labels.ts'
+import { podTemplate } from './pod-template.ts'
+
+/**
+ * The Job, then the Secret that it owns, whose absence only makes the pod wait: whatever is cut off here is finished by
+ * a repeat, and all of it goes with the Job.
+ */
+export async function launchJob(
+  cluster: Cluster,
+  checkAdmission: AdmissionCheck,
+  spec: RunSpec,
+): Promise<{ uid: string; adopted: boolean }> {
+  if ((spec.resources.nodeCount ?? 1) > 1)
+    throw new ComputeError('invalid', 'Runs over several nodes are not supported yet.')
+  const template = podTemplate(spec, cluster.pods)
+  await refusedAsInvalid(() => checkAdmission(template))
+  const { job, adopted } = await refusedAsInvalid(() => createOrAdopt(cluster, spec, template))
+  if (needsSecret(job)) await cluster.api.putSecret(secretManifest(spec, job.uid))
+  return { uid: job.uid, adopted }
+}
+
+type Template = ReturnType<typeof podTemplate>
+
+async function createOrAdopt(
+  { api, queue }: Cluster,
+  spec: RunSpec,
+  template: Template,
+): Promise<{ job: JobFacts; adopted: boolean }> {
+  try {
+    const created = await api.createJob(jobManifest(spec, template, queue))
+    return { job: readJob(created, runLabel), adopted: false }
+  } catch (error) {
+    if (!hasStatus(error, 409)) throw error
+    const existing = await api.getJob(spec.name)
+    if (!existing) throw new ComputeError('unavailable', `${spec.name} is just being removed.`, { cause: error })
+    const job = readJob(existing, runLabel)
+    const isOurs = Object.entries(managedBy).every(([key, value]) => job.labels[key] === value)
+    if (!isOurs) throw new ComputeError('invalid', `A Job ${spec.name} exists that is not Anneal's.`)
+    return { job, adopted: true }
+  }
+}
+
+function needsSecret({ conditions, isBeingDeleted }: JobFacts): boolean {
+  return !isBeingDeleted && !holds(conditions, 'Complete') && !holds(conditions, 'Failed')
+}
+
+async function refusedAsInvalid<T>(verb: () => Promise<T>): Promise<T> {
+  try {
+    return await verb()
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const code = error.status === 400 || error.status === 422 ? 'invalid' : 'unavailable'
+    throw new ComputeError(code, `The cluster refuses the run: ${error.message}`, { cause: error })
+  }
+}

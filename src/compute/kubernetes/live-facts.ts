@@ -1,0 +1,35 @@
+// What the API server itself says at this moment; only this can prove that something is gone.
+import type { RunRef, RunState } from '../compute.ts'
+import type { Cluster } from './cluster.ts'
+import { readJob, readPod } from './facts.ts'
+import { labelSelector, managedBy, runLabel } from './labels.ts'
+import type { Limits, RunFacts } from './run-facts.ts'
+import { readRunState } from './run-state.ts'
+
+/** With `uid`, another run of that name is not seen. @throws ComputeError `unavailable`, ApiError */
+export async function readLiveFacts({ api, view }: Cluster, run: RunRef, signal?: AbortSignal): Promise<RunFacts> {
+  const before = view.facts(run.name)
+  const selector = labelSelector({ ...managedBy, [runLabel]: run.name })
+  // The Job first: pods made in between are then seen with it or after it.
+  const rawJob = await api.getJob(run.name, signal)
+  const { items } = await api.list(api.collections.pods(selector), signal)
+  const found = rawJob && readJob(rawJob, runLabel)
+  const job = found && (run.uid === undefined || found.uid === run.uid) ? found : null
+  const ownerUid = run.uid ?? job?.uid
+  const pods = items.map((raw) => readPod(raw, runLabel)).filter((pod) => !ownerUid || pod.ownerUid === ownerUid)
+  const lastPod = before.lastPod?.ownerUid === ownerUid ? before.lastPod : null
+  return { job, pods, lastPod, ...view.aside(job?.uid ?? '') }
+}
+
+export async function readLiveState(cluster: Cluster, run: RunRef, signal?: AbortSignal): Promise<RunState> {
+  try {
+    return readRunState(await readLiveFacts(cluster, run, signal), limitsOf(cluster))
+  } catch (error) {
+    signal?.throwIfAborted()
+    return { state: 'unreachable', message: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+export function limitsOf({ api, imageTimeoutMs, nodeLostAfterMs }: Cluster): Limits {
+  return { nowMs: Date.now() + api.clockAheadMs(), imageTimeoutMs, nodeLostAfterMs }
+}

@@ -1,0 +1,39 @@
+import { holds } from './facts.ts'
+import type { ContainerFacts, JobFacts, PodFacts, RefusalFacts, WorkloadFacts } from './facts.ts'
+import type { QueuePlace } from './queue-ranking.ts'
+
+/** Everything known of one run; what is not known of it is simply absent. */
+export type RunFacts = {
+  job: JobFacts | null
+  pods: PodFacts[]
+  /** The last state of a pod that has gone. */
+  lastPod: PodFacts | null
+  refusal: RefusalFacts | null
+  workload: WorkloadFacts | null
+  place: QueuePlace | null
+}
+
+export type Limits = {
+  /** By the server's clock, as all times in the facts. */
+  nowMs: number
+  /** How long an image may be missing. */
+  imageTimeoutMs: number
+  /** How long after its grace a pod may be silent. */
+  nodeLostAfterMs: number
+}
+
+/** Why the cluster's queue took it back; null where it did not. */
+export function preemptionOf({ workload }: RunFacts): string | null {
+  const evicted = workload && holds(workload.conditions, 'Evicted')
+  return evicted ? `The cluster's queue took it back: ${evicted.message}` : null
+}
+
+export function hasStarted(pod: PodFacts): boolean {
+  return pod.containers.some(({ state }) => state.is !== 'waiting') || pod.phase === 'Running'
+}
+
+/** The program's container, which is named like the component. */
+export function mainContainer(facts: RunFacts, pod: PodFacts): ContainerFacts | undefined {
+  const program = facts.job?.labels['app.kubernetes.io/component']
+  return pod.containers.find(({ name }) => name === program) ?? pod.containers.at(-1)
+}

@@ -1,0 +1,17 @@
+/** A call during the work makes it run once more afterwards. */
+export function oneAtATime(work: () => Promise<void>, onError: (error: unknown) => void): () => void {
+  let running = false
+  let wanted = false
+  async function run(): Promise<void> {
+    running = true
+    do {
+      wanted = false
+      await work()
+    } while (wanted)
+    running = false
+  }
+  return () => {
+    wanted = true
+    if (!running) run().catch(onError)
+  }
+}

@@ -1,0 +1,68 @@
+import type {
+  Condition,
+  ContainerFacts,
+  JobFacts,
+  PodFacts,
+  WorkloadFacts,
+} from '../../../../src/compute/kubernetes/facts.ts'
+import type { Limits, RunFacts } from '../../../../src/compute/kubernetes/run-facts.ts'
+
+export const limits: Limits = { nowMs: 1_000_000, imageTimeoutMs: 600_000, nodeLostAfterMs: 30_000 }
+
+export function someJob(more: Partial<JobFacts> = {}): JobFacts {
+  return {
+    name: 'ft-1-a1',
+    uid: 'job-uid',
+    runName: 'ft-1-a1',
+    labels: { 'app.kubernetes.io/component': 'trainer' },
+    createdAtMs: 900_000,
+    isBeingDeleted: false,
+    isSuspended: false,
+    conditions: [],
+    ...more,
+  }
+}
+
+export function somePod(more: Partial<PodFacts> = {}): PodFacts {
+  return {
+    name: 'ft-1-a1-x7x7x',
+    uid: 'pod-uid',
+    runName: 'ft-1-a1',
+    ownerUid: 'job-uid',
+    createdAtMs: 900_000,
+    deleteByMs: null,
+    startedAtMs: 901_000,
+    phase: 'Pending',
+    reason: '',
+    message: '',
+    conditions: [],
+    containers: [],
+    ...more,
+  }
+}
+
+export function someFacts(more: Partial<RunFacts> = {}): RunFacts {
+  return { job: someJob(), pods: [], lastPod: null, refusal: null, workload: null, place: null, ...more }
+}
+
+export function condition(type: string, reason = '', message = '', status = 'True'): Condition {
+  return { type, status, reason, message, atMs: 950_000 }
+}
+
+export function container(state: ContainerFacts['state'], name = 'trainer'): ContainerFacts {
+  return { name, state }
+}
+
+export const running = container({ is: 'running' })
+
+export function exited(exitCode: number, reason = 'Error', message = ''): ContainerFacts {
+  return container({ is: 'terminated', exitCode, signal: 0, reason, message })
+}
+
+export function waitingFor(reason: string, message = ''): ContainerFacts {
+  return container({ is: 'waiting', reason, message })
+}
+
+export function someWorkload(more: Partial<WorkloadFacts> = {}): WorkloadFacts {
+  return { uid: 'w', jobUid: 'job-uid', queue: 'gpus', priority: 0, createdAtMs: 0, conditions: [], ...more }
+}

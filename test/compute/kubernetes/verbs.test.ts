@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { podStatus } from './support/small-api-server.ts'
+import { computeOn, observe, someRun, startSmallCluster, until } from './support/small-cluster.ts'
+
+const name = 'ft-1-a1'
+const terminated = (exitCode: number) => ({ terminated: { exitCode, reason: 'Error' } })
+
+test('a launch whose answer was lost is one Job, whose Secret it owns', async (t) => {
+  const { server, compute } = await startSmallCluster(t)
+  let lost = 0
+  server.setFault((call) => (/^POST (jobs|secrets)$/.test(call) && lost++ % 2 === 0 ? { late: true } : undefined))
+  const { uid } = await compute.launch(someRun(name))
+  assert.equal(server.objects.jobs.size, 1)
+  assert.equal(server.objects.jobs.get(name)?.metadata.uid, uid)
+  assert.equal(server.objects.secrets.get(name)?.metadata.ownerReferences?.[0]?.uid, uid)
+  assert.equal(lost, 4)
+  assert.deepEqual(await compute.launch(someRun(name)), { uid, adopted: true })
+})
+
+test('a launch that was cut off between its Job and its Secret is finished by the next', async (t) => {
+  const { server, compute } = await startSmallCluster(t)
+  server.setFault((call) => (call === 'POST secrets' ? { status: 403 } : undefined))
+  await assert.rejects(compute.launch(someRun(name)), { code: 'unavailable' })
+  server.setFault(() => undefined)
+  const { uid, adopted } = await computeOn(t, server.url).launch(someRun(name))
+  assert(adopted)
+  assert.equal(server.objects.secrets.get(name)?.metadata.ownerReferences?.[0]?.uid, uid)
+})
+
+test("a Job of that name which is not Anneal's is left alone", async (t) => {
+  const { server, compute } = await startSmallCluster(t)
+  server.put('jobs', { metadata: { name } })
+  await assert.rejects(compute.launch(someRun(name)), { code: 'invalid' })
+})
+
+test('a run is watched from its launch to its exit code', async (t) => {
+  const { server, compute } = await startSmallCluster(t)
+  const { uid } = await compute.launch(someRun(name))
+  const { states, end, last } = observe(compute, { name, uid })
+  await until('it is pending', () => last() === 'pending')
+  server.startPod(name)
+  await until('it runs', () => last() === 'running')
+  server.startPod(name, podStatus('Failed', terminated(65)))
+  assert.deepEqual(await end, {
+    state: 'failed',
+    uid,
+    exitCode: 65,
+    signal: null,
+    reason: 'exited',
+    message: 'The program ended with exit code 65.',
+  })
+  assert.deepEqual(
+    states.map(({ state }) => state),
+    ['pending', 'running', 'failed'],
+  )
+})
+
+test('watches that are cut, an expired history and refused calls change no state and lose no change', async (t) => {
+  const { server, compute } = await startSmallCluster(t)
+  const { uid } = await compute.launch(someRun(name))
+  server.startPod(name)
+  const { states, end, last } = observe(compute, { name, uid })
+  await until('it runs', () => last() === 'running' && server.watchCount() === 3)
+  server.cutWatches()
+  await until('it is watched again', () => server.watchCount() === 3)
+  server.calls.length = 0
+  server.setFault(() => {
+    const n = server.calls.length
+    return n % 2 === 0 && n < 12 ? { status: n % 4 === 0 ? 429 : 500, retryAfter: '0' } : undefined
+  })
+  server.put('jobs', { metadata: { name: 'elsewhere' } })
+  server.compact()
+  server.cutWatches()
+  await until('the collections were listed again', () => server.calls.includes('GET pods') && server.watchCount() === 3)
+  server.startPod(name, podStatus('Succeeded', terminated(0)))
+  assert.equal((await end).state, 'succeeded')
+  assert(!states.some(({ state }) => state === 'gone' || state === 'failed'))
+})
+
+test('an API server that is away is unreachable, not gone', async (t) => {
+  const { server, compute } = await startSmallCluster(t)
+  const { uid } = await compute.launch(someRun(name))
+  server.startPod(name)
+  const { states, end, last } = observe(compute, { name, uid })
+  await until('it runs', () => last() === 'running')
+  server.setFault(() => ({ status: 503 }))
+  server.cutWatches()
+  await until('it is unreachable', () => last() === 'unreachable')
+  server.remove('pods', `${name}-pod`)
+  server.remove('jobs', name)
+  assert.equal(last(), 'unreachable')
+  server.setFault(() => undefined)
+  assert.equal((await end).state, 'gone')
+  assert.deepEqual(
+    states.map(({ state }) => state),
+    ['running', 'unreachable', 'gone'],
+  )
+})
+
+test('another run of the name is not the one that is watched', async (t) => {
+  const { server, compute } = await startSmallCluster(t)
+  await compute.launch(someRun(name))
+  server.startPod(name)
+  assert.equal((await compute.watch({ name, uid: 'another' }, { signal: t.signal })).state, 'gone')
+  assert.equal((await compute.probe({ name, uid: 'another' })).state, 'gone')
+  assert.equal((await compute.probe({ name })).state, 'running')
+  await compute.terminate({ name, uid: 'another' }, { graceMs: 0 })
+  assert.equal(server.objects.jobs.size, 1)
+})
+
+test('terminate asks at once, waits for the pod, and tells its exit code and last lines', async (t) => {
+  const { server, compute } = await startSmallCluster(t)
+  const { uid } = await compute.launch(someRun(name))
+  server.startPod(name)
+  server.logs.set(`${name}-pod`, 'step 1\nsaved\n')
+  let isOver = false
+  const ending = compute.terminate({ name }, { graceMs: 5_000, logTailBytes: 6 }).finally(() => (isOver = true))
+  await until(
+    'the pod is asked',
+    () => server.objects.pods.get(`${name}-pod`)?.metadata.deletionTimestamp !== undefined,
+  )
+  assert(server.objects.jobs.get(name)?.metadata.deletionTimestamp)
+  assert(!isOver)
+  server.startPod(name, podStatus('Failed', terminated(143)))
+  server.remove('pods', `${name}-pod`)
+  const { end, logTail } = await ending
+  assert.deepEqual(end, {
+    state: 'failed',
+    uid,
+    exitCode: 143,
+    signal: 'SIGTERM',
+    reason: 'killed',
+    message: 'The program was ended by SIGTERM.',
+  })
+  assert.equal(logTail, 'saved\n')
+  assert.deepEqual([server.objects.jobs.size, server.objects.pods.size, server.objects.secrets.size], [0, 0, 0])
+  assert.deepEqual(await compute.terminate({ name }, { graceMs: 0 }), { end: { state: 'gone' }, logTail: null })
+})
+
+test('what has ended keeps its end when it is removed', async (t) => {
+  const { server, compute } = await startSmallCluster(t)
+  await compute.launch(someRun(name))
+  server.startPod(name, podStatus('Failed', { terminated: { exitCode: 137, reason: 'OOMKilled' } }))
+  const ending = compute.terminate({ name }, { graceMs: 0 })
+  await until(
+    'the pod is asked',
+    () => server.objects.pods.get(`${name}-pod`)?.metadata.deletionTimestamp !== undefined,
+  )
+  server.remove('pods', `${name}-pod`)
+  const { end } = await ending
+  assert(end.state === 'failed' && end.reason === 'out_of_memory')
+})
+
+test('a run on a lost node is fenced before it is declared dead', async (t) => {
+  const { server, compute } = await startSmallCluster(t)
+  const { uid } = await compute.launch(someRun(name))
+  server.startPod(name)
+  const pod = `${name}-pod`
+  const silentSince = new Date(Date.now() - 60_000).toISOString()
+  server.put('pods', { metadata: { name: pod, deletionTimestamp: silentSince } })
+  const lost = await compute.watch({ name, uid }, { signal: t.signal })
+  assert(lost.state === 'failed' && lost.reason === 'node_lost')
+
+  const done: string[] = []
+  server.setFault((call) => void (/PATCH pods/.test(call) && done.push('declared dead')))
+  const { end } = await compute.terminate(
+    { name },
+    { graceMs: 0, fence: async () => void done.push(`fenced, ${server.objects.pods.size} pod`) },
+  )
+  assert(end.state === 'failed' && end.reason === 'node_lost')
+  assert.deepEqual(done, ['fenced, 1 pod', 'declared dead'])
+  assert.equal(server.objects.pods.size, 0)
+})
+
+test('without a fence a run on a lost node is waited for', async (t) => {
+  const { server, compute } = await startSmallCluster(t)
+  await compute.launch(someRun(name))
+  server.startPod(name)
+  const pod = `${name}-pod`
+  server.put('pods', { metadata: { name: pod, deletionTimestamp: new Date(Date.now() - 60_000).toISOString() } })
+  const stopping = new AbortController()
+  const ending = compute.terminate({ name }, { graceMs: 0, signal: stopping.signal })
+  const reads = () => server.calls.filter((call) => call === 'GET pods').length
+  await until('it has looked twice', () => reads() > 2)
+  stopping.abort()
+  await assert.rejects(ending, { name: 'AbortError' })
+  assert.equal(server.objects.pods.size, 1)
+})
+
+test('list shows what has the labels, with its state; ended runs are removed by age', async (t) => {
+  const { server, compute } = await startSmallCluster(t)
+  await compute.launch(someRun(name, { labels: { job: '1', account: 'acme' } }))
+  await compute.launch(someRun('ft-2-a1', { labels: { job: '2' } }))
+  server.startPod('ft-2-a1', podStatus('Running', { running: {} }))
+  const runs = await compute.list({ labels: { job: '2' } })
+  assert.deepEqual(
+    runs.map((run) => [run.name, run.labels, run.state.state]),
+    [['ft-2-a1', { job: '2' }, 'running']],
+  )
+  assert.deepEqual(
+    (await compute.list({ labels: { account: 'acme' } })).map((run) => run.name),
+    [name],
+  )
+  const lastTransitionTime = new Date(Date.now() - 10_000).toISOString()
+  server.put('jobs', {
+    metadata: { name },
+    status: { conditions: [{ type: 'Complete', status: 'True', lastTransitionTime }] },
+  })
+  assert.deepEqual(await compute.removeEndedRuns({ endedForMs: 60_000 }), [])
+  assert.deepEqual(await compute.removeEndedRuns({ endedForMs: 0 }), [name])
+  assert.equal(server.objects.jobs.size, 1)
+})
+
+test('only what has ended is discarded, and its name is free then', async (t) => {
+  const { server, compute } = await startSmallCluster(t)
+  const { uid } = await compute.launch(someRun(name))
+  await compute.discard({ name, uid })
+  assert.equal(server.objects.jobs.size, 1)
+  server.put('jobs', { metadata: { name }, status: { conditions: [{ type: 'Complete', status: 'True' }] } })
+  await compute.discard({ name, uid })
+  assert.notEqual((await compute.launch(someRun(name))).uid, uid)
+})
