@@ -20,7 +20,8 @@ const secrets = {
 }
 
 /** Of the compute on Kubernetes, which is not on this branch yet. */
-const arriving = '  ANNEAL_COMPUTE: \n  ANNEAL_KUBERNETES_NAMESPACE: \n  ANNEAL_POD_TEMPLATES: \n  ANNEAL_KUEUE_QUEUE: '
+const arriving =
+  '  ANNEAL_COMPUTE: \n  ANNEAL_KUBERNETES_NAMESPACE: \n  ANNEAL_POD_TEMPLATES: \n  ANNEAL_KUEUE_QUEUE: \n  ANNEAL_KUEUE_PRIORITY_CLASS: '
 
 /** A new verb wants a reason here and in k8s/base/rbac.yaml. */
 const reviewedRights = {
