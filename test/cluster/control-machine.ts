@@ -36,8 +36,8 @@ export function startControllers(cluster: Cluster, machine: ControlMachine) {
     controllerManager(cluster),
     scheduler(cluster),
     coreDns(cluster),
-    // Without a node of this name it still routes: it makes the host's own calls to services work.
-    kubeProxy(cluster, 'control'),
+    // For calls from the host to services. It waits half a minute for its node, so it takes the name of one that comes.
+    kubeProxy(cluster, 'node-1'),
   ])
     start(cluster, machine, argv)
 }

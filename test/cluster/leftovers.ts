@@ -32,7 +32,7 @@ export async function leftovers(cluster: Cluster): Promise<string[]> {
 
 /** The kernel takes a moment for the last of it. */
 export async function whenEnded(cluster: Cluster) {
-  for (let attempt = 0; attempt < 200 && (await living(cluster)).length > 0; attempt++) await sleep(50)
+  for (let attempt = 0; attempt < 100 && (await living(cluster)).length > 0; attempt++) await sleep(50)
 }
 
 export async function removeRemains(cluster: Cluster) {

@@ -63,6 +63,8 @@ function layOut(dir: string) {
     ...settings,
     'ip link set lo up',
     'echo 1 > /proc/sys/net/ipv4/ip_forward',
+    // A namespace stays as long as a connection of a killed daemon still waits for its other end: not for two minutes.
+    'echo 1 > /proc/sys/net/ipv4/tcp_orphan_retries',
   ].join('\n')
 }
 

@@ -1,30 +1,37 @@
 // `npm run test:cluster`: builds the cluster's programs, starts a cluster of its own, runs the suites, ends it.
 import { spawn } from 'node:child_process'
-import { cpSync, globSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, globSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from '../../tools/paths.mjs'
 import { killCommands } from '../../tools/setup/command.mjs'
 import { releaseLocks } from '../../tools/setup/cache.mjs'
 import { buildCluster } from './build.mjs'
+import { deploy } from './deploy.ts'
+import type { Image } from './images.ts'
 import { down, up } from './lifecycle.ts'
+import { createControl } from './orders.ts'
 import { requirePackages } from './packages.ts'
-import type { Cluster } from './settings.ts'
+import { productImages } from './product-images.ts'
+import { startServers, type Servers } from './servers.ts'
+import { ownCluster, recordPath, type Cluster } from './settings.ts'
 
-const usage = `npm run test:cluster [-- [--only TEXT] [--keep] [FILE ...]]
+const usage = `npm run test:cluster [-- [--only TEXT] [--hold] [FILE ...]]
   FILE        test files; default: all of test/cluster
   --only TEXT files whose path contains TEXT
-  --keep      leave the cluster running; end it with: npm run cluster -- down`
+  --hold      instead of running tests: wait, so that single files can be run again and again`
 
 /* oxlint-disable no-console -- a command line */
 const { values, positionals } = parseArgs({
-  options: { only: { type: 'string' }, keep: { type: 'boolean' }, help: { type: 'boolean' } },
+  options: { only: { type: 'string' }, hold: { type: 'boolean' }, help: { type: 'boolean' } },
   allowPositionals: true,
 })
 const keptLogs = join(root, '.cache/cluster-logs')
 const say = (text: string) => console.log(`[cluster] ${text}`)
 const times: { name: string; seconds: number }[] = []
+const home = join(root, '.cache/cluster-home')
 let cluster: Cluster | null = null
+let servers: Servers | null = null
 
 if (values.help) console.log(usage)
 else process.exitCode = await main()
@@ -35,9 +42,15 @@ async function main() {
   let failed = 1
   try {
     await step('packages', () => requirePackages(say))
-    await step('build', buildCluster)
-    cluster = (await step('up', () => up(say))).cluster
-    failed = await step('tests', () => runTests(files()))
+    const bin = await step('build', buildCluster)
+    const images = await step('images', () => productImages(say))
+    await endFormer()
+    const running = (cluster = (await step('up', () => up(say))).cluster)
+    await step('import', () => importImages(running, images))
+    servers = await step('servers', () => startServers(home, running, say))
+    const started = servers
+    await step('deploy', () => deploy(running, bin, started))
+    failed = await step('tests', values.hold ? hold : () => runTests(files()))
   } finally {
     if (cluster && failed) keepLogs(cluster)
     await end()
@@ -46,10 +59,28 @@ async function main() {
   return failed
 }
 
+/** What a killed run of this clone left. */
+async function endFormer() {
+  if (existsSync(recordPath)) await down(ownCluster())
+}
+
+async function importImages(running: Cluster, images: Image[]) {
+  const { importImage } = createControl(running)
+  for (const { archive } of images) await importImage(archive)
+}
+
+function hold() {
+  say(`ANNEAL_TEST_HOME=${home} node_modules/.bin/node --test test/cluster/FILE; Ctrl-C ends it all`)
+  return new Promise<number>(() => {})
+}
+
 async function end() {
-  const ending = cluster
-  cluster = null
-  if (ending && !values.keep) await step('down', () => down(ending))
+  const [ending, stopping] = [cluster, servers]
+  cluster = servers = null
+  await step('down', async () => {
+    await Promise.all([stopping?.stop(), ending && down(ending)])
+    rmSync(home, { recursive: true, force: true })
+  })
 }
 
 async function interrupted(code: number) {
@@ -67,7 +98,8 @@ function files() {
 /** One file at a time: they break the same nodes. */
 function runTests(chosen: string[]): Promise<number> {
   const args = ['--test', '--test-concurrency=1', '--test-timeout=900000', ...chosen]
-  const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit' })
+  const env = { ...process.env, ANNEAL_TEST_HOME: home }
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' })
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code) => resolve(code ?? 1))

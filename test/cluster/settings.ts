@@ -14,12 +14,14 @@ export const apiPort = 6443
 export const kubeletPort = 10250
 
 export function clusterOf(number: number) {
-  const net = `10.${244 + number}`
+  const net = `10.${244 + number}.`
   const services = `10.${96 + number}`
   // In memory: nothing has to reach a disk, and deleting it takes no time.
   const dir = join(sharedMemory, `anneal-cluster-${number}`)
   return {
     number,
+    /** What its addresses begin with, the services' apart. */
+    net,
     dir,
     lock: `${dir}.lock`,
     pki: join(dir, 'pki'),
@@ -27,19 +29,19 @@ export function clusterOf(number: number) {
     kubeconfig: join(dir, 'pki/admin.kubeconfig'),
     controlSocket: join(dir, 'control.sock'),
     cgroup: `/anneal-cluster-${number}`,
-    podRange: `${net}.0.0/16`,
+    podRange: `${net}0.0/16`,
     serviceRange: `${services}.0.0/16`,
     apiService: `${services}.0.1`,
     /** This machine, as pods see it. */
-    host: { address: `${net}.0.1`, link: `annealc${number}` },
-    control: { address: `${net}.0.2` },
+    host: { address: `${net}0.1`, link: `annealc${number}` },
+    control: { address: `${net}0.2` },
     nodes: ([1, 2] as const).map((node) => ({
       name: `node-${node}` as const,
       dir: join(dir, `node-${node}`),
       cgroup: `/anneal-cluster-${number}/node-${node}`,
-      pods: `${net}.${node}.0/24`,
-      address: `${net}.${node}.1`,
-      link: { control: `${net}.0.${4 * node + 1}`, node: `${net}.0.${4 * node + 2}` },
+      pods: `${net}${node}.0/24`,
+      address: `${net}${node}.1`,
+      link: { control: `${net}0.${4 * node + 1}`, node: `${net}0.${4 * node + 2}` },
       containerd: join(dir, `node-${node}`, 'containerd.sock'),
     })),
   }
