@@ -1,15 +1,15 @@
 // `npm run cluster -- COMMAND`: this clone's own cluster, by hand.
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { invocationDir } from '../../tools/paths.mjs'
 import { createApi } from './api.ts'
 import { buildCluster } from './build.mjs'
 import { down, up } from './lifecycle.ts'
 import { createControl } from './orders.ts'
+import { own } from './own-cluster.ts'
 import { productImages } from './product-images.ts'
 import { providePythonPackages } from './python-packages.ts'
-import { ownCluster, recordPath, type Machine } from './settings.ts'
+import type { Machine } from './settings.ts'
 
 const usage = `npm run cluster -- COMMAND
   build                           only build the programs (20 minutes of processor time the first time)
@@ -32,17 +32,17 @@ const [first = '', second = ''] = args
 const commands: Record<string, () => unknown> = {
   build: async () => console.log(await buildCluster()),
   up: () => up((text) => console.log(text)),
-  down: () => down(ownCluster()),
-  env: () => console.log(`export KUBECONFIG=${ownCluster().kubeconfig} PATH=${programs()}:$PATH`),
+  down: () => down(own()),
+  env: () => console.log(`export KUBECONFIG=${own().cluster.kubeconfig} PATH=${own().bin}:$PATH`),
   kubectl: () => {
-    const env = { ...process.env, KUBECONFIG: ownCluster().kubeconfig }
+    const env = { ...process.env, KUBECONFIG: own().cluster.kubeconfig }
     process.exitCode =
-      spawnSync(join(programs(), 'kubectl'), args, { env, stdio: 'inherit', cwd: invocationDir }).status ?? 1
+      spawnSync(join(own().bin, 'kubectl'), args, { env, stdio: 'inherit', cwd: invocationDir }).status ?? 1
   },
   images: async () => {
     for (const { archive } of await productImages((text) => console.log(text))) await control().importImage(archive)
   },
-  packages: () => providePythonPackages(createApi(ownCluster()), first),
+  packages: () => providePythonPackages(createApi(own().cluster), first),
   import: () => control().importImage(join(invocationDir, first)),
   forward: () => control().forward(Number(first)),
   stop: () => control().stop(first as Machine, second),
@@ -65,9 +65,5 @@ try {
 }
 
 function control() {
-  return createControl(ownCluster())
-}
-
-function programs() {
-  return (JSON.parse(readFileSync(recordPath, 'utf8')) as { bin: string }).bin
+  return createControl(own().cluster)
 }

@@ -12,8 +12,9 @@ const readKernelSettings = () => kernelSettings.map((name) => readFileSync(`/pro
 
 test('two clusters run beside each other, and killing one process ends all of one', { timeout: 300_000 }, async (t) => {
   const settings = readKernelSettings()
-  const { cluster } = await up((text) => t.diagnostic(text), { own: false })
-  t.after(() => down(cluster))
+  const started = await up((text) => t.diagnostic(text), { isOwn: false })
+  t.after(() => down(started))
+  const { cluster } = started
   const second = createApi(cluster)
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'lasting' } }
   const containers = [{ name: 'main', image: 'localhost/anneal-test/shell:1', command: ['sleep', '600'] }]
@@ -24,9 +25,9 @@ test('two clusters run beside each other, and killing one process ends all of on
   })
   assert.equal(await api.find('/api/v1/namespaces/default/pods/lasting'), null)
 
-  await killSupervisor(cluster)
+  await killSupervisor(started)
   assert.deepEqual(await living(cluster), [])
-  await down(cluster)
+  await down(started)
   assert.deepEqual(await leftovers(cluster), [])
   assert.deepEqual(readKernelSettings(), settings)
   assert.ok(await api.answers())

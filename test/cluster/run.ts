@@ -1,6 +1,6 @@
 // `npm run test:cluster`: builds the cluster's programs, starts a cluster of its own, runs the suites, ends it.
 import { spawn } from 'node:child_process'
-import { cpSync, existsSync, globSync, rmSync } from 'node:fs'
+import { cpSync, globSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from '../../tools/paths.mjs'
@@ -11,10 +11,11 @@ import { deploy } from './deploy.ts'
 import type { Image } from './images.ts'
 import { down, up } from './lifecycle.ts'
 import { createControl } from './orders.ts'
+import { findOwn } from './own-cluster.ts'
 import { requirePackages } from './packages.ts'
 import { productImages } from './product-images.ts'
 import { startServers, type Servers } from './servers.ts'
-import { ownCluster, recordPath, type Cluster } from './settings.ts'
+import type { Cluster } from './settings.ts'
 
 const usage = `npm run test:cluster [-- [--only TEXT] [--hold] [FILE ...]]
   FILE        test files; default: all of test/cluster
@@ -26,11 +27,14 @@ const { values, positionals } = parseArgs({
   options: { only: { type: 'string' }, hold: { type: 'boolean' }, help: { type: 'boolean' } },
   allowPositionals: true,
 })
+const all = globSync('test/cluster/**/*.test.ts', { cwd: root }).toSorted()
+const files = (positionals.length > 0 ? positionals : all).filter((file) => file.includes(values.only ?? ''))
+/** The others are about the cluster itself. */
+const needsProduct = values.hold || files.some((file) => file.includes('test/cluster/product/'))
 const keptLogs = join(root, '.cache/cluster-logs')
 const say = (text: string) => console.log(`[cluster] ${text}`)
 const times: { name: string; seconds: number }[] = []
 const home = join(root, '.cache/cluster-home')
-let cluster: Cluster | null = null
 let servers: Servers | null = null
 
 if (values.help) console.log(usage)
@@ -43,30 +47,25 @@ async function main() {
   try {
     await step('packages', () => requirePackages(say))
     const bin = await step('build', buildCluster)
-    const images = await step('images', () => productImages(say))
-    await endFormer()
-    const running = (cluster = (await step('up', () => up(say))).cluster)
-    await step('import', () => importImages(running, images))
-    servers = await step('servers', () => startServers(home, running, say))
-    const started = servers
-    await step('deploy', () => deploy(running, bin, started))
-    failed = await step('tests', values.hold ? hold : () => runTests(files()))
+    const images = needsProduct ? await step('images', () => productImages(say)) : []
+    // Left by a run that was killed.
+    await endCluster()
+    const { cluster } = await step('up', () => up(say))
+    if (needsProduct) await deployProduct(cluster, bin, images)
+    failed = await step('tests', values.hold ? hold : () => runTests(files))
   } finally {
-    if (cluster && failed) keepLogs(cluster)
+    if (failed) keepLogs()
     await end()
     console.log(times.map(({ name, seconds }) => `${name.padEnd(10)} ${seconds.toFixed(1).padStart(7)} s`).join('\n'))
   }
   return failed
 }
 
-/** What a killed run of this clone left. */
-async function endFormer() {
-  if (existsSync(recordPath)) await down(ownCluster())
-}
-
-async function importImages(running: Cluster, images: Image[]) {
+async function deployProduct(running: Cluster, bin: string, images: Image[]) {
   const { importImage } = createControl(running)
-  for (const { archive } of images) await importImage(archive)
+  await step('import', () => Promise.all(images.map(({ archive }) => importImage(archive))))
+  const started = (servers = await step('servers', () => startServers(home, running, say)))
+  await step('deploy', () => deploy(running, bin, started))
 }
 
 function hold() {
@@ -75,12 +74,15 @@ function hold() {
 }
 
 async function end() {
-  const [ending, stopping] = [cluster, servers]
-  cluster = servers = null
-  await step('down', async () => {
-    await Promise.all([stopping?.stop(), ending && down(ending)])
-    rmSync(home, { recursive: true, force: true })
-  })
+  const stopping = servers
+  servers = null
+  await step('down', () => Promise.all([stopping?.stop(), endCluster()]))
+  rmSync(home, { recursive: true, force: true })
+}
+
+async function endCluster() {
+  const found = findOwn()
+  if (found) await down(found)
 }
 
 async function interrupted(code: number) {
@@ -88,11 +90,6 @@ async function interrupted(code: number) {
   releaseLocks()
   await end()
   process.exit(code)
-}
-
-function files() {
-  const all = globSync('test/cluster/**/*.test.ts', { cwd: root }).toSorted()
-  return (positionals.length > 0 ? positionals : all).filter((file) => file.includes(values.only ?? ''))
 }
 
 /** One file at a time: they break the same nodes. */
@@ -106,9 +103,11 @@ function runTests(chosen: string[]): Promise<number> {
   })
 }
 
-function keepLogs({ logs }: Cluster) {
+function keepLogs() {
+  const found = findOwn()
+  if (!found) return
   rmSync(keptLogs, { recursive: true, force: true })
-  cpSync(logs, keptLogs, { recursive: true })
+  cpSync(found.cluster.logs, keptLogs, { recursive: true })
   say(`its daemons' logs: ${keptLogs}`)
 }
 

@@ -1,15 +1,13 @@
 // Where one cluster keeps things and which addresses it has. Clusters beside each other differ in their number alone:
 // each has three machines (control, node-1, node-2), which are namespaces of this one, so that no port can clash.
-import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { root } from '../../tools/paths.mjs'
 
 export type Cluster = ReturnType<typeof clusterOf>
 export type Node = Cluster['nodes'][number]
 export type Machine = 'control' | 'node-1' | 'node-2'
 
 const sharedMemory = '/dev/shm'
-export const mostClusters = 8
+const mostClusters = 8
 export const apiPort = 6443
 export const kubeletPort = 10250
 
@@ -47,10 +45,6 @@ export function clusterOf(number: number) {
   }
 }
 
-/** Each clone has at most one cluster of its own. */
-export const recordPath = join(root, '.cache/cluster.json')
-
-export function ownCluster(): Cluster {
-  if (!existsSync(recordPath)) throw new Error('This clone has no cluster. Start one: npm run cluster -- up')
-  return clusterOf((JSON.parse(readFileSync(recordPath, 'utf8')) as { number: number }).number)
+export function everyCluster(): Cluster[] {
+  return Array.from({ length: mostClusters }, (_, number) => clusterOf(number))
 }

@@ -1,6 +1,6 @@
 // The process that a cluster hangs on: it starts the machines, keeps their daemons running, and takes orders on a socket.
 // Killing it ends everything but the cluster's folder and control groups, which `down` or the next start removes.
-//   supervisor.ts NUMBER PROGRAMS IMAGE...
+//   supervisor.ts PROGRAMS IMAGE...
 import { mkdirSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { takeLock } from '../../tools/pid-lock.mjs'
@@ -11,16 +11,16 @@ import { startFaultProxy, type Faults } from './fault-proxy.ts'
 import { removeRemains } from './leftovers.ts'
 import { cutNode, joinNode } from './network.ts'
 import { openNode, whenReady, type NodeMachine } from './node-machine.ts'
-import { clusterOf, type Cluster, type Machine } from './settings.ts'
+import { everyCluster, type Cluster, type Machine } from './settings.ts'
 import { forward } from './tcp.ts'
 
-const [number, bin = '', ...images] = process.argv.slice(2)
-const cluster = clusterOf(Number(number))
+const [bin = '', ...images] = process.argv.slice(2)
+const cluster =
+  everyCluster().find(({ lock }) => takeLock(lock) === null) ?? fail('As many clusters run here as there can be.')
 const steps: { name: string; atMs: number }[] = []
 let failure: string | null = null
 let isReady = false
 
-if (takeLock(cluster.lock)) throw new Error(`Cluster ${cluster.number} is running.`)
 process.env['PATH'] = `${bin}:${process.env['PATH'] ?? ''}`
 await removeRemains(cluster)
 mkdirSync(cluster.logs, { recursive: true })

@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { createApi, until, type KubernetesObject } from '../api.ts'
 import { createControl } from '../orders.ts'
-import { ownCluster } from '../settings.ts'
+import { own } from '../own-cluster.ts'
 
-export const cluster = ownCluster()
+export const { cluster } = own()
 export const api = createApi(cluster)
 export const control = createControl(cluster)
 export { until } from '../api.ts'
