@@ -1,5 +1,6 @@
-// Every route of the OpenAPI document, aliases included: a right request, a wrong one, one without a key, one with a key of no
-// scope, and a stranger's request for what is another account's. Each answer is held against the document; the table is printed.
+// Every route of the OpenAPI document, aliases included: a right request, the same with nulls, a wrong one, one without a key,
+// one with a key of no scope, and a stranger's request for what is another account's. Each answer is held against the document;
+// the table is printed.
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { scopes } from '../../src/domain/scopes.ts'
@@ -8,9 +9,14 @@ import { createApi, type Api } from '../support/stack.ts'
 import { entries, type Entry, type Sent } from './route-matrix/entries.ts'
 import { madeUpNames, ownedNames, withoutNames } from './route-matrix/names.ts'
 
-type Operation = { operationId: string; security: unknown[] }
-type Document = { paths: Record<string, Record<string, Operation>> }
-type Route = { method: string; path: string; name: string; isOpen: boolean }
+type Content = { 'application/json': { schema: { $ref: string } } }
+type Operation = { operationId: string; security: unknown[]; requestBody?: { content: Content } }
+type Schema = { properties: Record<string, unknown>; required?: string[] }
+type Document = {
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Schema> }
+}
+type Route = { method: string; path: string; name: string; isOpen: boolean; optional: string[] }
 
 suite('the matrix of routes', async () => {
   const operator = createOperator()
@@ -23,7 +29,7 @@ suite('the matrix of routes', async () => {
   const routes = await readRoutes(owner)
   const owned = await ownedNames(owner)
   const madeUp = madeUpNames(owned)
-  const table: string[][] = [['route', 'success', 'invalid', 'no key', 'no scope', "another account's"]]
+  const table: string[][] = [['route', 'success', 'with nulls', 'invalid', 'no key', 'no scope', "another account's"]]
   after(() => console.log(printed(table)))
 
   test('has an entry for every route, and no other', () => {
@@ -43,8 +49,17 @@ suite('the matrix of routes', async () => {
         ]
         const { status, body } = await ask(owner, route, right)
         assert.equal(status, 200, JSON.stringify(body))
-        table.push([`${route.method} ${route.path}`, '200', ...cells])
+        table.push([`${route.method} ${route.path}`, '200', await withNulls(route, right), ...cells])
       })
+
+  /** Null is the same as nothing, for every optional field of the document. */
+  async function withNulls(route: Route, right: Sent): Promise<string> {
+    const nulls = Object.fromEntries(route.optional.map((name) => [name, null]))
+    if (route.optional.length === 0) return '- (no optional field)'
+    const { status, body } = await ask(owner, route, { ...right, body: { ...nulls, ...(right.body as object) } })
+    assert.equal(status, 200, JSON.stringify(body))
+    return '200'
+  }
 
   async function invalid(route: Route, { invalid: wrong }: Entry): Promise<string> {
     if ('notApplicable' in wrong) return `- (${wrong.notApplicable})`
@@ -90,13 +105,19 @@ suite('the matrix of routes', async () => {
 })
 
 async function readRoutes(api: Api): Promise<Route[]> {
-  const { paths } = await api.get<Document>('/openapi.json')
+  const { paths, components } = await api.get<Document>('/openapi.json')
+  const optionalOf = ({ requestBody }: Operation) => {
+    const id = requestBody?.content['application/json'].schema.$ref.split('/').at(-1)
+    const { properties = {}, required = [] } = id === undefined ? {} : (components.schemas[id] ?? assert.fail(id))
+    return Object.keys(properties).filter((name) => !required.includes(name))
+  }
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { operationId, security }]) => ({
+    Object.entries(methods).map(([method, operation]) => ({
       method: method.toUpperCase(),
       path,
-      name: operationId.replace(/_alias_\d+$/, ''),
-      isOpen: security.length === 0,
+      name: operation.operationId.replace(/_alias_\d+$/, ''),
+      isOpen: operation.security.length === 0,
+      optional: optionalOf(operation),
     })),
   )
 }
