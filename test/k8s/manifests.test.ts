@@ -1,27 +1,14 @@
-// The manifests without a cluster: what they build to, what they allow, and that they speak of the same settings as the code.
+// The manifests without a cluster: what they build to, and what they allow.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { readConfig } from '../../src/config.ts'
 import { root } from '../../tools/paths.mjs'
-import { filesAsTheyLie, kubectl, overlays, podSpecs, render, type Manifest } from './manifests.ts'
+import { filesAsTheyLie, kubectl, overlays, podSpecs, render } from './manifests.ts'
 import { violations } from './restricted.ts'
 
 const skip = kubectl === null && 'kubectl is missing: npm run test:cluster builds one'
 const readText = (path: string) => readFileSync(join(root, path), 'utf8')
-
-/** What the operator's Secret must hold; the rest has defaults or stands in anneal-config. */
-const secrets = {
-  DATABASE_URL: 'postgresql://anneal@10.0.0.1/anneal',
-  S3_ACCESS_KEY: 'key',
-  S3_SECRET_KEY: 'secret',
-  ANNEAL_SECRET: 'x'.repeat(32),
-}
-
-/** Of the compute on Kubernetes, which is not on this branch yet. */
-const arriving =
-  '  ANNEAL_COMPUTE: \n  ANNEAL_KUBERNETES_NAMESPACE: \n  ANNEAL_POD_TEMPLATES: \n  ANNEAL_KUEUE_QUEUE: \n  ANNEAL_KUEUE_PRIORITY_CLASS: '
 
 /** A new verb wants a reason here and in k8s/base/rbac.yaml. */
 const reviewedRights = {
@@ -110,25 +97,6 @@ for (const overlay of overlays) {
       for (const { spec } of denied) assert.deepEqual(spec, { podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
     })
 
-    test('the settings are those that the code reads, and with the Secret they are enough', () => {
-      const settings = one('ConfigMap', 'anneal-config').data ?? {}
-      const named = podSpecs(manifests)
-        .flatMap(({ spec }) => [...spec.containers, ...(spec.initContainers ?? [])])
-        .flatMap(({ env = [] }) => env.map(({ name }) => name))
-      const known = `${readText('src/config.ts')}${arriving}`
-      for (const name of [...Object.keys(settings), ...Object.keys(secrets), ...named])
-        assert.ok(new RegExp(`^  ${name}: `, 'm').test(known), `src/config.ts does not know ${name}`)
-      const config = readConfig({
-        ...settings,
-        ...secrets,
-        ANNEAL_CATALOGUE: join(
-          root,
-          settings['ANNEAL_CATALOGUE'] ? `k8s/overlays/${overlay}/models.json` : 'models.json',
-        ),
-      })
-      assert.equal(config.internalUrl, 'http://anneal-internal.anneal.svc.cluster.local:8081')
-    })
-
     test('labels, ports and names fit each other', () => {
       for (const name of ['anneal-api', 'anneal-internal']) {
         const { selector, ports } = one('Service', name).spec as {
@@ -153,30 +121,5 @@ suite('k8s', () => {
       assert.doesNotMatch(text, /hostPath|"privileged":true|ClusterRole"|"kind":"Secret"/, file)
       for (const { name, spec } of podSpecs(manifests)) assert.deepEqual(violations(spec), [], `${file} ${name}`)
     }
-  })
-
-  test('the alerts read only numbers that the code has, and each has its line in the guide', () => {
-    const [rules] = filesAsTheyLie()
-      .flatMap(({ manifests }) => manifests)
-      .filter(({ kind }) => kind === 'PrometheusRule') as [Manifest]
-    const { groups } = rules.spec as { groups: { rules: { alert: string; expr: string }[] }[] }
-    const ours = [
-      'src/internal-http/backlog-metrics.ts',
-      'src/worker-health.ts',
-      'src/http/edge/metrics.ts',
-      'src/services/reaped-counter.ts',
-    ]
-    const code = ours.map(readText).join('\n')
-    const guide = readText('docs/operations.md')
-    for (const { alert, expr } of groups.flatMap((group) => group.rules)) {
-      for (const [metric] of expr.matchAll(/\banneal_\w+/g))
-        assert.match(code, new RegExp(`'${metric.replace(/_(count|sum|bucket)$/, '')}'`), `${alert}: ${metric}`)
-      assert.match(guide, new RegExp(`^\\| \`${alert}\` \\|`, 'm'), `${alert} has no line in docs/operations.md`)
-    }
-  })
-
-  test('the guide names every secret that the operator has to give', () => {
-    const guide = readText('docs/operations.md')
-    for (const name of Object.keys(secrets)) assert.ok(guide.includes(name), name)
   })
 })

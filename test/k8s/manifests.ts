@@ -16,6 +16,7 @@ export type Manifest = {
 type Container = {
   name: string
   image: string
+  command?: string[]
   args?: string[]
   env?: { name: string }[]
   envFrom?: { configMapRef?: { name: string }; secretRef?: { name: string } }[]

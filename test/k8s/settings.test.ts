@@ -1,0 +1,113 @@
+// The manifests, the code and the guide speak of the same settings, pods and numbers.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import { loadYaml } from '@kubernetes/client-node'
+import { parsePodTemplates } from '../../src/compute/kubernetes/pod-template-file.ts'
+import { podTemplate } from '../../src/compute/kubernetes/pod-template.ts'
+import { readConfig, readKubernetesConfig } from '../../src/config.ts'
+import { root } from '../../tools/paths.mjs'
+import { filesAsTheyLie, kubectl, overlays, podSpecs, render, type Manifest, type PodSpec } from './manifests.ts'
+import { violations } from './restricted.ts'
+
+const skip = kubectl === null && 'kubectl is missing: npm run test:cluster builds one'
+const readText = (path: string) => readFileSync(join(root, path), 'utf8')
+
+/** What the operator's Secret must hold; the rest has defaults or stands in anneal-config. */
+const secrets = {
+  DATABASE_URL: 'postgresql://anneal@10.0.0.1/anneal',
+  S3_ACCESS_KEY: 'key',
+  S3_SECRET_KEY: 'secret',
+  ANNEAL_SECRET: 'x'.repeat(32),
+}
+
+const gpuResource = 'nvidia.com/gpu'
+const run = {
+  name: 'ft-1-a1',
+  labels: {},
+  env: {},
+  secretEnv: { ANNEAL_TOKEN: 'token' },
+  resources: { cpuCount: 1, memoryBytes: 2 ** 31, gpuCount: 1 },
+  terminationGraceMs: 30_000,
+}
+
+for (const overlay of overlays) {
+  suite(`k8s/overlays/${overlay}`, { skip }, () => {
+    const manifests = skip ? [] : render(`overlays/${overlay}`)
+    const all = (kind: string) => manifests.filter((manifest) => manifest.kind === kind)
+    const settingsOf = (name: string) =>
+      all('ConfigMap').find(({ metadata }) => metadata.name.startsWith(name))?.data ??
+      assert.fail(`no ConfigMap ${name}`)
+
+    test('the settings are those that the code reads, and with the Secret they are enough', () => {
+      const settings = settingsOf('anneal-config')
+      const named = podSpecs(manifests)
+        .flatMap(({ spec }) => [...spec.containers, ...(spec.initContainers ?? [])])
+        .flatMap(({ env = [] }) => env.map(({ name }) => name))
+      const known = readText('src/config.ts')
+      for (const name of [...Object.keys(settings), ...Object.keys(secrets), ...named])
+        assert.ok(new RegExp(`^  ${name}: `, 'm').test(known), `src/config.ts does not know ${name}`)
+      const config = readConfig({
+        ...settings,
+        ...secrets,
+        ANNEAL_CATALOGUE: join(
+          root,
+          settings['ANNEAL_CATALOGUE'] ? `k8s/overlays/${overlay}/models.json` : 'models.json',
+        ),
+      })
+      assert.equal(config.internalUrl, 'http://anneal-internal.anneal.svc.cluster.local:8081')
+      const compute = readKubernetesConfig({
+        ...settings,
+        ANNEAL_POD_TEMPLATES: join(root, `k8s/overlays/${overlay}/pod-templates.yaml`),
+      })
+      assert.equal(compute.namespace, 'anneal-runs')
+      assert.equal(compute.queue?.queue, all('LocalQueue')[0]?.metadata.name)
+    })
+
+    test('no run of its pod templates would be refused by the restricted standard, and SIGTERM reaches each', () => {
+      const text = settingsOf('anneal-pod-templates')['pod-templates.yaml'] ?? ''
+      const templates = parsePodTemplates(loadYaml(text))
+      for (const program of ['trainer', 'model-server'] as const)
+        for (const model of [undefined, ...Object.keys(templates.models)]) {
+          const pod = podTemplate(
+            { ...run, program, ...(model !== undefined && { model }) },
+            { templates, gpuResource },
+          )
+          const spec = pod.spec as unknown as PodSpec
+          assert.deepEqual(violations(spec), [], `${program} of ${model}`)
+          const [main] = spec.containers
+          assert.equal(main?.securityContext?.['readOnlyRootFilesystem'], true)
+          assert.equal(main.command?.[0], 'tini', 'Python as process 1 is deaf until its handler is there')
+          assert.match(main.image, /:[\w.-]+$/)
+        }
+    })
+  })
+}
+
+suite('the guide', () => {
+  test('the alerts read only numbers that the code has, and each has its line in the guide', () => {
+    const [rules] = filesAsTheyLie()
+      .flatMap(({ manifests }) => manifests)
+      .filter(({ kind }) => kind === 'PrometheusRule') as [Manifest]
+    const { groups } = rules.spec as { groups: { rules: { alert: string; expr: string }[] }[] }
+    const ours = [
+      'src/internal-http/backlog-metrics.ts',
+      'src/worker-health.ts',
+      'src/http/edge/metrics.ts',
+      'src/services/reaped-counter.ts',
+    ]
+    const code = ours.map(readText).join('\n')
+    const guide = readText('docs/operations.md')
+    for (const { alert, expr } of groups.flatMap((group) => group.rules)) {
+      for (const [metric] of expr.matchAll(/\banneal_\w+/g))
+        assert.match(code, new RegExp(`'${metric.replace(/_(count|sum|bucket)$/, '')}'`), `${alert}: ${metric}`)
+      assert.match(guide, new RegExp(`^\\| \`${alert}\` \\|`, 'm'), `${alert} has no line in docs/operations.md`)
+    }
+  })
+
+  test('the guide names every secret that the operator has to give', () => {
+    const guide = readText('docs/operations.md')
+    for (const name of Object.keys(secrets)) assert.ok(guide.includes(name), name)
+  })
+})
