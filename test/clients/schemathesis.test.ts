@@ -18,7 +18,7 @@ const checks = [
   'response_headers_conformance',
   'response_schema_conformance',
 ]
-const timeoutMs = 300_000
+const timeoutMs = 540_000
 
 suite('schemathesis', async () => {
   const api = await openAccount()
