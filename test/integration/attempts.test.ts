@@ -1,8 +1,12 @@
 // Slots and fences, on the real database: what keeps one job at one writer, and accounts from starving each other.
+import { MockActivityEnvironment } from '@temporalio/testing'
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
+import type { FineTuneDependencies } from '../../activities/fine-tune.ts'
 import { createJobActivities } from '../../activities/jobs.ts'
+import { createWatchActivity } from '../../activities/watch-attempt.ts'
+import type { Compute, EndState, RunRef } from '../../src/compute/compute.ts'
 import { makeApiKey, parseApiKey, sha256 } from '../../src/domain/identifiers.ts'
 import type { PreparedData, TrainingSpec } from '../../src/domain/training-job.ts'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
@@ -110,6 +114,29 @@ suite('attempts', () => {
       await tx.attempts.recordEnd(position, { cause: 'killed', exitCode: 137, message: 'Killed.' })
       const attempt = await tx.attempts.get(position)
       assert.deepEqual([attempt.cause, attempt.message, attempt.releasedAt], ['stalled', 'Silent.', null])
+    }))
+
+  test('a queued job says what the cluster says; how its run ended is written down before the release asks', () =>
+    sandbox(async (tx) => {
+      const { jobId } = await openAttempt(tx, await openAccount(tx))
+      await tx.attempts.setRunUid({ jobId, number: 1 }, 'uid')
+      await tx.trainingJobs.queue({ jobId, generation: 1, reason: null, message: null })
+      const end = { exitCode: null, signal: null, reason: 'image_unavailable', message: 'No such image.' } as const
+      const { watchAttempt } = createWatchActivity({
+        database: tx,
+        compute: {
+          watch: (_run: RunRef, { onState }: Parameters<Compute['watch']>[1]): Promise<EndState> => {
+            onState?.({ state: 'pending', reason: 'unschedulable', message: 'No node has 8 GPUs.' })
+            return Promise.resolve({ state: 'failed', uid: 'uid', ...end })
+          },
+        },
+        settings: { limits: { timeSliceMs: 60_000, stallMs: 60_000, maxJobMs: null } },
+      } as unknown as FineTuneDependencies)
+      await new MockActivityEnvironment().run(watchAttempt, { jobId, attempt: 1 })
+      const { status, statusReason, statusMessage } = await tx.trainingJobs.get(jobId)
+      assert.deepEqual([status, statusReason, statusMessage], ['QUEUED', 'unschedulable', 'No node has 8 GPUs.'])
+      const { cause, message, releasedAt } = await tx.attempts.get({ jobId, number: 1 })
+      assert.deepEqual([cause, message, releasedAt], ['image_unavailable', 'No such image.', null])
     }))
 
   test('a claim belongs to one process; a repeat of it gets the same answer', () =>
