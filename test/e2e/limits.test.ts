@@ -20,12 +20,21 @@ suite('limits on an attempt', async () => {
   const train = (max_steps: number) => api.train({ data: sampleRows, finetune_args: { max_steps, save_steps: 10 } })
   const reported = (id: number, step: number) => api.until(id, ({ history }) => history.includes(`"step":${step}`))
 
+  /** Held until the worker has looked at it, so that it does not finish before; then it hears the SIGTERM. */
+  async function endsFor(id: number, cause: string, hours: number) {
+    const trainer = pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer')
+    process.kill(trainer, 'SIGSTOP')
+    await begunEarlier(id, hours)
+    await eventually(async () => (await causesOf(id))[0] === cause)
+    process.kill(trainer, 'SIGCONT')
+  }
+
   test('a time slice ends when another job waits: SIGTERM, checkpoint, back to the queue, and on from there', async () => {
-    const first = await train(80)
+    const first = await train(50)
     await reported(first, 10)
     const second = await train(1000)
     await api.until(second, ({ status_reason }) => status_reason === 'waiting_for_slot')
-    await begunEarlier(first, 5)
+    await endsFor(first, 'time_slice', 5)
     const queued = await api.until(first, ({ resume_count }) => resume_count === 1, { everyMs: 10 })
     assert.equal(queued.status, 'QUEUED')
     await api.untilStatus(second, 'LOADING DATA', 'TRAINING MODEL')
@@ -47,9 +56,9 @@ suite('limits on an attempt', async () => {
   })
 
   test('a job that has run too long is published from its newest checkpoint; its resume has time again', async () => {
-    const id = await train(80)
+    const id = await train(50)
     await reported(id, 20)
-    await begunEarlier(id, 25)
+    await endsFor(id, 'deadline', 25)
     const job = await api.until(id, ({ status }) => status === 'PARTIALLY COMPLETED')
     assert.equal(job.status_reason, 'deadline')
     assert.match(job.model_name ?? '', /^[0-9a-f]{64}$/)

@@ -6,7 +6,7 @@ import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
 import { begunEarlier } from '../support/database.ts'
 import { pidOf } from '../support/processes.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
-import { openAccount } from '../support/stack.ts'
+import { eventually, openAccount } from '../support/stack.ts'
 import { client, saveHistory } from './save-history.ts'
 
 const api = await openAccount()
@@ -14,6 +14,16 @@ const train = () => api.train({ data: sampleRows, finetune_args: shortRun })
 const trained = (id: number, step: number) => api.until(id, ({ history }) => history.includes(`"step":${step}`))
 const killTrainer = (id: number, attempt: number) =>
   process.kill(pidOf(`ft-${id}-a${attempt}`) ?? assert.fail('it has no trainer'), 'SIGKILL')
+
+/** Until the worker has seen that it began so much earlier. */
+async function hold(id: number, hours: number) {
+  const trainer = pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer')
+  process.kill(trainer, 'SIGSTOP')
+  await begunEarlier(id, hours)
+  const seen = () => api.get<{ attempts: { cause: string | null }[] }>(`/v1/train/jobs/${id}/attempts`)
+  await eventually(async () => (await seen()).attempts[0]?.cause)
+  process.kill(trainer, 'SIGCONT')
+}
 
 const record = (name: string, id: number) => saveHistory(name, fineTuneWorkflowId(id))
 
@@ -48,10 +58,26 @@ const broken = await api.train({ upload_file_path: await api.upload('broken', 'n
 await api.until(broken, ({ status }) => status === 'FAILED')
 await record('data-error', broken)
 
-// Needs ANNEAL_MAX_JOB_HOURS=24 or less, as the stack of the tests has it.
+// From here on with ANNEAL_SLOTS=1 ANNEAL_STALL_MINUTES=1 ANNEAL_MAX_JOB_HOURS=24, as the stack of the tests has them.
+const sliced = await train()
+await trained(sliced, 10)
+const other = await train()
+await api.until(other, ({ status_reason }) => status_reason === 'waiting_for_slot')
+await hold(sliced, 5)
+await api.untilStatus(other, 'COMPLETED')
+await api.untilStatus(sliced, 'COMPLETED')
+await record('time-slice', sliced)
+
+const stalled = await train()
+await trained(stalled, 20)
+process.kill(pidOf(`ft-${stalled}-a1`) ?? assert.fail('it has no trainer'), 'SIGSTOP')
+await api.until(stalled, ({ resume_count }) => resume_count === 1)
+await api.untilStatus(stalled, 'COMPLETED')
+await record('stalled', stalled)
+
 const late = await train()
 await trained(late, 20)
-await begunEarlier(late, 25)
+await hold(late, 25)
 await api.untilStatus(late, 'PARTIALLY COMPLETED')
 await record('deadline', late)
 
