@@ -203,12 +203,12 @@ function entryOf(catalogue: Catalogue, baseModel: string): CatalogueEntry {
 
 function runSpec(
   settings: ModelServerDependencies['settings'],
-  { name, engine, source, contextLength, maxBatch, resources }: CatalogueEntry,
+  { name, engine, source, sha256: weights, contextLength, maxBatch, resources }: CatalogueEntry,
   generation: number,
   token: string,
 ): RunSpec {
   const server = modelServerName(name)
-  const spec = { name, engine, source, context_length: contextLength, max_batch: maxBatch }
+  const spec = { name, engine, source, sha256: weights, context_length: contextLength, max_batch: maxBatch }
   return {
     name: server,
     program: 'model-server',

@@ -33,6 +33,9 @@ class ServerSpec:
     source: dict[str, Any]
     context_length: int | None
     max_batch: int
+    # Of the base's weights, where the catalogue knows it.
+    sha256: str | None = None
+    max_adapters: int = 32
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class ServerSettings:
     instance: str = "only"
     # On this machine; a cluster starts one a pod.
     replicas: int = 1
+    # Where the agent finds vLLM.
+    engine_url: str = "http://127.0.0.1:8001"
 
     @classmethod
     def from_environment(cls) -> "ServerSettings":
@@ -62,6 +67,7 @@ class ServerSettings:
             advertise_host=os.environ.get("ANNEAL_ADVERTISE_HOST") or bind_host,
             instance=os.environ.get("ANNEAL_INSTANCE") or f"{socket.gethostname()}-{os.getpid()}",
             replicas=int(os.environ.get("ANNEAL_REPLICAS") or 1),
+            engine_url=os.environ.get("ANNEAL_ENGINE_URL") or "http://127.0.0.1:8001",
         )
 
 
@@ -112,6 +118,8 @@ def _server_spec(text: str) -> ServerSpec:
             source=raw["source"],
             context_length=raw.get("context_length"),
             max_batch=raw.get("max_batch") or 32,
+            sha256=raw.get("sha256"),
+            max_adapters=raw.get("max_adapters") or 32,
         )
     except (ValueError, KeyError, TypeError) as error:
         raise BadSettings(f"ANNEAL_SERVER_SPEC cannot be read: {error!r}.") from error

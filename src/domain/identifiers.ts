@@ -4,7 +4,8 @@ import { modelSlug } from './catalogue.ts'
 
 export const fineTuneWorkflowId = (jobId: number) => `fine-tune-${jobId}`
 export const attemptRunName = (jobId: number, attempt: number) => `ft-${jobId}-a${attempt}`
-export const modelServerName = (baseModel: string) => `model-server-${modelSlug(baseModel)}`
+export const modelServerPrefix = 'model-server-'
+export const modelServerName = (baseModel: string) => `${modelServerPrefix}${modelSlug(baseModel)}`
 
 export const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest()
 export const sha256Hex = (data: string | Uint8Array) => sha256(data).toString('hex')

@@ -1,8 +1,9 @@
 """`python -m anneal_runtime.server`: a model-server pod. Its environment is in docs/internal-api.md."""
 
 from anneal_runtime import exit_codes
+from anneal_runtime.agent.process import AgentProcess
 from anneal_runtime.log import log
-from anneal_runtime.server.process import ServerProcess, leave
+from anneal_runtime.server.process import ReportingServer, ServerProcess, leave
 from anneal_runtime.server.replicas import ReplicaGroup
 from anneal_runtime.settings import BadSettings, ServerSettings
 
@@ -10,10 +11,16 @@ from anneal_runtime.settings import BadSettings, ServerSettings
 def main() -> int:
     try:
         settings = ServerSettings.from_environment()
-        return (ReplicaGroup(settings) if settings.replicas > 1 else ServerProcess(settings)).run()
+        return program_of(settings).run()
     except (BadSettings, OSError) as error:
         log(f"The model server cannot start: {error}")
         return exit_codes.CODE_ERROR
+
+
+def program_of(settings: ServerSettings) -> ReplicaGroup | ReportingServer:
+    if settings.replicas > 1:
+        return ReplicaGroup(settings)
+    return AgentProcess(settings) if settings.spec.engine == "vllm" else ServerProcess(settings)
 
 
 if __name__ == "__main__":

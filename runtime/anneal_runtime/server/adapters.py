@@ -1,6 +1,7 @@
 """The adapters of this server: fetched, checked, verified by a generation, held in memory up to a budget.
 
-Lives on the event loop; only reading files and generating leave it. The least recently used adapter goes first, never
+The same for every engine: `AdapterLoader` is what differs. Lives on the event loop; only reading files and
+generating leave it. The least recently used adapter goes first, never
 one that a request uses. An adapter that went is forgotten, files too: whoever needs it puts it again.
 """
 
@@ -15,45 +16,55 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
 from anneal_runtime.log import log
-from anneal_runtime.model_source import weights_sha256
 from anneal_runtime.retry import RetryPolicy, Unavailable
-from anneal_runtime.server.decoding.rows import GenerationFailed, SamplingParams
+from anneal_runtime.server.adapter_checks import AdapterRefused
 from anneal_runtime.server.errors import ApiError, unknown_model
-from anneal_runtime.server.work import generate
 from anneal_runtime.transfer import CorruptFile, RemoteFile, UrlRefused, download, verify
 
 if TYPE_CHECKING:
-    from anneal_runtime.server.decoding.lora import Adapter
-    from anneal_runtime.server.engine import Engine
     from anneal_runtime.server.metrics import EngineMetrics
 
 MAX_LOADED = 32
 MAX_FILE_BYTES = 4 << 30
 FETCH_RETRY = RetryPolicy(give_up_after_s=20.0)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-PROBE = SamplingParams(max_tokens=4, temperature=0.0, top_p=1.0, seed=None, stop=())
 NEEDED = ("adapter_config.json", "adapter_model.safetensors")
 # Says on which base's weights the adapter was trained.
 OPTIONAL = ("anneal.json",)
 
 
+class AdapterLoader(Protocol):
+    """Brings adapters into an engine."""
+
+    @property
+    def base(self) -> str:
+        """The name that no adapter may have."""
+
+    async def load(self, name: str, folder: Path) -> Any:
+        """What requests are made with, after one generation with it. Raises AdapterRefused."""
+
+    async def unload(self, name: str) -> None:
+        """Out of the engine; requests that use it finish with it."""
+
+
 @dataclass
 class Held:
-    adapter: Adapter
+    adapter: Any
     # The sha256 of each file; None for one that was loaded from the folder without promises.
     fingerprint: tuple[str, ...] | None
     users: int = 0
 
 
 class AdapterStore:
-    def __init__(self, engine: Engine, folder: Path, metrics: EngineMetrics, max_loaded: int = MAX_LOADED) -> None:
-        self._engine, self._folder, self._metrics, self._max_loaded = engine, folder, metrics, max_loaded
+    def __init__(
+        self, loader: AdapterLoader, folder: Path, metrics: EngineMetrics, max_loaded: int = MAX_LOADED
+    ) -> None:
+        self._loader, self._folder, self._metrics, self._max_loaded = loader, folder, metrics, max_loaded
         self._held: OrderedDict[str, Held] = OrderedDict()
-        self._base_sha256: str | None = None
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         shutil.rmtree(folder / ".incoming", ignore_errors=True)
         (folder / ".incoming").mkdir(parents=True, exist_ok=True)
@@ -62,15 +73,15 @@ class AdapterStore:
         return list(self._held)
 
     @contextmanager
-    def use(self, model: object) -> Iterator[Adapter | None]:
+    def use(self, model: object) -> Iterator[Any]:
         """The adapter of that name, or None for the base. Raises ApiError 404."""
-        if model == self._engine.name:
+        if model == self._loader.base:
             yield None
             return
         held = self._held.get(model) if isinstance(model, str) else None
         if held is None:
             raise unknown_model(model)
-        self._held.move_to_end(held.adapter.name)
+        self._held.move_to_end(str(model))
         held.users += 1
         try:
             yield held.adapter
@@ -118,12 +129,14 @@ class AdapterStore:
             return False
         async with self._lock(name):
             was_loaded = self._held.pop(name, None) is not None
+            if was_loaded:
+                await self._loader.unload(name)
             await asyncio.to_thread(shutil.rmtree, self._folder / name, True)
         self._metrics.adapters.set(len(self._held))
         return was_loaded
 
     def _check_name(self, name: str) -> None:
-        if not NAME.fullmatch(name) or name == self._engine.name:
+        if not NAME.fullmatch(name) or name == self._loader.base:
             raise refused("The name must be 1 to 128 letters, digits, dots, dashes or underscores, and not the base's.")
 
     def _lock(self, name: str) -> asyncio.Lock:
@@ -151,43 +164,32 @@ class AdapterStore:
             shutil.rmtree(incoming, ignore_errors=True)
 
     async def _load(self, name: str, folder: Path, fingerprint: tuple[str, ...] | None) -> None:
-        from anneal_runtime.server.adapter_files import AdapterRefused, read_adapter
-
-        generator = self._engine.generator
-        if generator is None:
-            raise refused("This server's model takes no adapters.")
         try:
-            await self._check_base(folder)
-            adapter = await asyncio.to_thread(read_adapter, name, folder, generator.router.linears)
-            generator.router.prepare(adapter)
-            await generate(self._engine, [self._engine.probe], PROBE, adapter=adapter)
-        except (AdapterRefused, GenerationFailed) as error:
+            adapter = await self._loader.load(name, folder)
+        except AdapterRefused as error:
             raise refused(str(error)) from error
-        self._make_room()
+        await self._make_room()
         self._held[name] = Held(adapter, fingerprint)
         self._metrics.adapters.set(len(self._held))
         log(f"Adapter {name[:16]} is loaded.")
 
-    async def _check_base(self, folder: Path) -> None:
-        from anneal_runtime.server.adapter_files import AdapterRefused, base_of
-
-        trained_on = base_of(folder)
-        if trained_on is None:
-            return
-        if self._base_sha256 is None:
-            self._base_sha256 = await asyncio.to_thread(weights_sha256, self._engine.folder)
-        if trained_on != self._base_sha256:
-            raise AdapterRefused("The adapter was trained on other weights than this server's base has.")
-
-    def _make_room(self) -> None:
+    async def _make_room(self) -> None:
         while len(self._held) >= self._max_loaded:
             idle = next((name for name, held in self._held.items() if held.users == 0), None)
             if idle is None:
                 raise ApiError(503, "All loaded adapters are in use.", code="adapters_busy")
-            del self._held[idle]
-            self._metrics.adapters_evicted.add()
-            shutil.rmtree(self._folder / idle, ignore_errors=True)
-            log(f"Adapter {idle[:16]} was unloaded to make room.")
+            async with self._lock(idle):
+                await self._evict(idle)
+
+    async def _evict(self, name: str) -> None:
+        held = self._held.get(name)
+        if held is None or held.users > 0:
+            return
+        del self._held[name]
+        self._metrics.adapters_evicted.add()
+        await self._loader.unload(name)
+        await asyncio.to_thread(shutil.rmtree, self._folder / name, True)
+        log(f"Adapter {name[:16]} was unloaded to make room.")
 
 
 def refused(message: str) -> ApiError:

@@ -20,11 +20,18 @@ from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.metrics import EngineMetrics
 
 
-def create_app(token: str, metrics: EngineMetrics) -> Starlette:
-    """`app.state.serving` is None until the model is loaded."""
-    routes = [
-        Route("/health", health),
-        Route("/metrics", prometheus),
+def create_app(token: str, metrics: EngineMetrics, engine_routes: list[Route] | None = None) -> Starlette:
+    """`app.state.serving` is None until the model is loaded. `engine_routes`: of another engine than ours."""
+    routes = [Route("/health", health), Route("/metrics", prometheus), *(engine_routes or own_routes())]
+    handlers: Any = {ApiError: refuse, HTTPException: refuse_http, Exception: apologise}
+    edge = [Middleware(CountRequests, metrics=metrics, routes=routes), Middleware(RequireToken, token=token)]
+    app = Starlette(routes=routes, exception_handlers=handlers, middleware=edge)
+    app.state.serving, app.state.metrics = None, metrics
+    return app
+
+
+def own_routes() -> list[Route]:
+    return [
         Route("/v1/models", openai_routes.list_models),
         Route("/v1/completions", openai_routes.completions, methods=["POST"]),
         Route("/v1/embeddings", openai_routes.embeddings, methods=["POST"]),
@@ -34,11 +41,6 @@ def create_app(token: str, metrics: EngineMetrics) -> Starlette:
         Route("/agent/v1/adapters/{name}", agent_routes.put_adapter, methods=["PUT"]),
         Route("/agent/v1/adapters/{name}", agent_routes.delete_adapter, methods=["DELETE"]),
     ]
-    handlers: Any = {ApiError: refuse, HTTPException: refuse_http, Exception: apologise}
-    edge = [Middleware(CountRequests, metrics=metrics, routes=routes), Middleware(RequireToken, token=token)]
-    app = Starlette(routes=routes, exception_handlers=handlers, middleware=edge)
-    app.state.serving, app.state.metrics = None, metrics
-    return app
 
 
 async def health(request: Request) -> Response:

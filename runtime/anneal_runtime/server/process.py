@@ -15,6 +15,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 import uvicorn
+from starlette.applications import Starlette
 
 from anneal_runtime import __version__, exit_codes
 from anneal_runtime.internal_api import Fenced, InternalApi, Refused
@@ -39,12 +40,12 @@ REPORT_RETRY = RetryPolicy(give_up_after_s=20.0)
 FIRST_GENERATION = SamplingParams(max_tokens=4, temperature=0.0, top_p=1.0, seed=None, stop=())
 
 
-class ServerProcess:
-    def __init__(self, settings: ServerSettings) -> None:
-        self._settings = settings
+class ReportingServer:
+    """Sockets, signals and reports, for any engine. `_begin` starts to load, `_open` lets callers in."""
+
+    def __init__(self, settings: ServerSettings, app: Starlette, metrics: EngineMetrics) -> None:
+        self._settings, self._app, self._metrics = settings, app, metrics
         self._started_at = monotonic()
-        self._metrics = EngineMetrics()
-        self._app = create_app(settings.token, self._metrics)
         self._api = InternalApi(settings.internal_url, settings.token, REPORT_RETRY)
         self._exit_code: int | None = None
         self._leaving: threading.Thread | None = None
@@ -70,8 +71,11 @@ class ServerProcess:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        threading.Thread(target=self._load_and_decode, name="decoding", daemon=True).start()
+        self._begin()
         await self._uvicorn.serve(sockets=[self._socket])
+
+    def _begin(self) -> None:
+        raise NotImplementedError
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """uvicorn ends gracefully on its own and then raises the signal again, which lands here."""
@@ -86,38 +90,12 @@ class ServerProcess:
         self._uvicorn.force_exit = self._uvicorn.force_exit or at_once
         self._uvicorn.should_exit = True
 
-    def _load_and_decode(self) -> None:
-        try:
-            from anneal_runtime.server.engine import load_engine
-
-            engine = load_engine(self._settings, self._metrics)
-            asyncio.run_coroutine_threadsafe(self._open(engine), self._loop)
-            engine.scheduler.run_forever()
-        except ModelUnavailable as error:
-            log(str(error))
-            self._end(exit_codes.MODEL_UNAVAILABLE)
-        except Exception as error:
-            log("The engine failed: " + "".join(traceback.format_exception(error)))
-            self._end(exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else exit_codes.CODE_ERROR)
-
-    async def _open(self, engine: Engine) -> None:
-        """One real answer, and only then open for all."""
-        from anneal_runtime.server.adapters import AdapterStore
-
-        try:
-            if engine.generator is None:
-                await encode(engine, [engine.probe], None)
-            else:
-                await generate(engine, [engine.probe], FIRST_GENERATION)
-            adapters = AdapterStore(engine, self._settings.work_dir / "adapters", self._metrics)
-        except Exception as error:
-            log("The first generation failed: " + "".join(traceback.format_exception(error)))
-            self._end(exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else exit_codes.MODEL_UNAVAILABLE)
-            return
-        self._app.state.serving = Serving(engine, adapters, self._metrics)
+    def _open(self, serving: object) -> None:
+        """On the event loop, after one real answer."""
+        self._app.state.serving = serving
         ready_s = monotonic() - self._started_at
         self._metrics.ready_s.set(ready_s)
-        log(f"{engine.name} is ready at {self._endpoint()} after {ready_s:.1f} s.")
+        log(f"{self._settings.spec.name} is ready at {self._endpoint()} after {ready_s:.1f} s.")
         threading.Thread(target=self._report_ready, name="readiness", daemon=True).start()
 
     def _report_ready(self) -> None:
@@ -141,6 +119,48 @@ class ServerProcess:
     def _endpoint(self) -> str:
         host, port = self._settings.advertise_host, self._socket.getsockname()[1]
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class ServerProcess(ReportingServer):
+    """With our own engine, on a thread of its own."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        metrics = EngineMetrics()
+        super().__init__(settings, create_app(settings.token, metrics), metrics)
+
+    def _begin(self) -> None:
+        threading.Thread(target=self._load_and_decode, name="decoding", daemon=True).start()
+
+    def _load_and_decode(self) -> None:
+        try:
+            from anneal_runtime.server.engine import load_engine
+
+            engine = load_engine(self._settings, self._metrics)
+            asyncio.run_coroutine_threadsafe(self._try_out(engine), self._loop)
+            engine.scheduler.run_forever()
+        except ModelUnavailable as error:
+            log(str(error))
+            self._end(exit_codes.MODEL_UNAVAILABLE)
+        except Exception as error:
+            log("The engine failed: " + "".join(traceback.format_exception(error)))
+            self._end(exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else exit_codes.CODE_ERROR)
+
+    async def _try_out(self, engine: Engine) -> None:
+        """One real answer, and only then open for all."""
+        from anneal_runtime.server.adapters import AdapterStore
+        from anneal_runtime.server.engine_adapters import EngineAdapters
+
+        try:
+            if engine.generator is None:
+                await encode(engine, [engine.probe], None)
+            else:
+                await generate(engine, [engine.probe], FIRST_GENERATION)
+            adapters = AdapterStore(EngineAdapters(engine), self._settings.work_dir / "adapters", self._metrics)
+        except Exception as error:
+            log("The first generation failed: " + "".join(traceback.format_exception(error)))
+            self._end(exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else exit_codes.MODEL_UNAVAILABLE)
+            return
+        self._open(Serving(engine, adapters, self._metrics))
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -12,6 +12,7 @@ from server.support.client import Client
 from anneal_runtime.server.adapters import AdapterStore
 from anneal_runtime.server.app import create_app
 from anneal_runtime.server.engine import Engine, load_engine
+from anneal_runtime.server.engine_adapters import EngineAdapters
 from anneal_runtime.server.metrics import EngineMetrics
 from anneal_runtime.server.process import bind
 from anneal_runtime.server.serving import Serving
@@ -43,7 +44,7 @@ def serve(spec: ServerSpec, work_dir: Path, **store_options: Any) -> RunningServ
 
 def open_to_clients(engine: Engine, metrics: EngineMetrics, work_dir: Path, **store_options: Any) -> RunningServer:
     app = create_app(TOKEN, metrics)
-    adapters = AdapterStore(engine, work_dir / "adapters", metrics, **store_options)
+    adapters = AdapterStore(EngineAdapters(engine), work_dir / "adapters", metrics, **store_options)
     app.state.serving = Serving(engine, adapters, metrics)
     listener = bind("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, access_log=False))

@@ -1,0 +1,85 @@
+"""vLLM over HTTP on this pod's loopback. A connection a request: closing it is how vLLM learns that nobody waits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+# What vLLM may take to say that it is there; answers may take as long as they must.
+CONNECT_TIMEOUT_S = 5.0
+MAX_HEAD_BYTES = 64 << 10
+
+
+class EngineAway(Exception):
+    """No connection, or one that ended before its answer did."""
+
+
+@dataclass(frozen=True)
+class EngineAnswer:
+    status: int
+    body: bytes
+
+    def json(self) -> Any:
+        """Raises ValueError."""
+        return json.loads(self.body)
+
+    def message(self) -> str:
+        try:
+            return str(self.json()["error"]["message"])
+        except (ValueError, KeyError, TypeError):
+            return self.body.decode(errors="replace")[:500]
+
+
+class VllmClient:
+    def __init__(self, url: str, api_key: str | None = None) -> None:
+        parts = urlsplit(url)
+        self._host, self._port = parts.hostname or "127.0.0.1", parts.port or 80
+        self._authorization = f"Authorization: Bearer {api_key}\r\n" if api_key else ""
+
+    async def get(self, path: str) -> EngineAnswer:
+        return await self.send("GET", path, b"")
+
+    async def post(self, path: str, body: Any) -> EngineAnswer:
+        return await self.send("POST", path, json.dumps(body).encode())
+
+    async def send(self, method: str, path: str, body: bytes) -> EngineAnswer:
+        """Raises EngineAway. Cancelling it closes the connection, which ends the work."""
+        try:
+            connecting = asyncio.open_connection(self._host, self._port, limit=MAX_HEAD_BYTES)
+            reader, writer = await asyncio.wait_for(connecting, CONNECT_TIMEOUT_S)
+        except (OSError, TimeoutError) as error:
+            raise EngineAway(f"vLLM does not answer at port {self._port}: {error}") from error
+        try:
+            head = (
+                f"{method} {path} HTTP/1.1\r\nHost: {self._host}:{self._port}\r\nConnection: close\r\n"
+                f"{self._authorization}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            )
+            writer.write(head.encode() + body)
+            await writer.drain()
+            return await _read_answer(reader)
+        except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
+            raise EngineAway(f"vLLM ended {method} {path} without an answer: {error}") from error
+        finally:
+            writer.close()
+
+
+async def _read_answer(reader: asyncio.StreamReader) -> EngineAnswer:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    status = int(head[0].split(" ", 2)[1])
+    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
+    if "chunked" in headers.get("transfer-encoding", "").lower():
+        return EngineAnswer(status, await _read_chunks(reader))
+    if "content-length" in headers:
+        return EngineAnswer(status, await reader.readexactly(int(headers["content-length"])))
+    return EngineAnswer(status, await reader.read())
+
+
+async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
+    chunks = []
+    while size := int((await reader.readuntil(b"\r\n")).split(b";")[0], 16):
+        chunks.append(await reader.readexactly(size))
+        await reader.readexactly(2)
+    return b"".join(chunks)

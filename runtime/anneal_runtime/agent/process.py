@@ -1,0 +1,88 @@
+"""The life of the agent: it waits for vLLM, tries it out, reports, and ends when vLLM does."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.routing import Route
+
+from anneal_runtime import exit_codes
+from anneal_runtime.agent import routes
+from anneal_runtime.agent.engine import EngineAway, VllmClient
+from anneal_runtime.agent.serving import AgentServing
+from anneal_runtime.agent.trial import UnknownEngine, check_version, context_length, try_generation
+from anneal_runtime.agent.vllm_adapters import VllmAdapters
+from anneal_runtime.log import log
+from anneal_runtime.server import agent_routes
+from anneal_runtime.server.adapters import AdapterStore
+from anneal_runtime.server.app import create_app
+from anneal_runtime.server.metrics import EngineMetrics
+from anneal_runtime.server.process import ReportingServer
+from anneal_runtime.settings import ServerSettings
+
+ASK_AGAIN_S = 1.0
+LOOK_EVERY_S = 5.0
+# Failed looks in a row: a loaded engine answers late, one that has ended refuses at once.
+LOOKS_FAILED = 3
+
+
+class AgentProcess(ReportingServer):
+    def __init__(self, settings: ServerSettings) -> None:
+        metrics = EngineMetrics()
+        super().__init__(settings, create_app(settings.token, metrics, ROUTES), metrics)
+        self._engine = VllmClient(settings.engine_url)
+
+    def _begin(self) -> None:
+        # Kept: the loop itself holds its tasks only weakly.
+        self._life = asyncio.ensure_future(self._live())
+
+    async def _live(self) -> None:
+        try:
+            await self._until_healthy()
+            self._open(await self._try_out())
+            await self._until_gone()
+            log("vLLM has ended; the agent starts again with it.")
+            self._end(exit_codes.CODE_ERROR)
+        except UnknownEngine as error:
+            log(str(error))
+            self._end(exit_codes.UNSUPPORTED_RUNTIME)
+        except EngineAway as error:
+            log(f"vLLM went away while it was tried out: {error}")
+            self._end(exit_codes.CODE_ERROR)
+
+    async def _until_healthy(self) -> None:
+        """As long as it takes: whoever started the pod knows when to give up, and why vLLM ended."""
+        while not await self._is_healthy():
+            await asyncio.sleep(ASK_AGAIN_S)
+
+    async def _until_gone(self) -> None:
+        failures = 0
+        while failures < LOOKS_FAILED:
+            await asyncio.sleep(LOOK_EVERY_S if failures == 0 else ASK_AGAIN_S)
+            failures = 0 if await self._is_healthy() else failures + 1
+
+    async def _is_healthy(self) -> bool:
+        try:
+            return (await self._engine.get("/health")).status == 200
+        except EngineAway:
+            return False
+
+    async def _try_out(self) -> AgentServing:
+        spec = self._settings.spec
+        version = await check_version(self._engine)
+        tokens = await context_length(self._engine, spec.name)
+        await try_generation(self._engine, spec.name)
+        log(f"vLLM {version} serves {spec.name} with {tokens} tokens of context.")
+        loader = VllmAdapters(self._engine, spec.name, spec.sha256)
+        adapters = AdapterStore(loader, self._settings.work_dir / "adapters", self._metrics, spec.max_adapters)
+        return AgentServing(self._engine, adapters, spec.name, tokens, self._metrics)
+
+
+ROUTES = [
+    Route("/v1/models", routes.list_models),
+    Route("/v1/completions", routes.completions, methods=["POST"]),
+    Route("/v1/embeddings", routes.embeddings, methods=["POST"]),
+    Route("/tokenize", routes.tokenize, methods=["POST"]),
+    Route("/agent/v1/adapters/{name}", agent_routes.put_adapter, methods=["PUT"]),
+    Route("/agent/v1/adapters/{name}", agent_routes.delete_adapter, methods=["DELETE"]),
+]

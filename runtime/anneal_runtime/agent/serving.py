@@ -1,0 +1,30 @@
+"""What the agent's routes share, once the engine has been tried out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from starlette.requests import Request
+
+from anneal_runtime.agent.engine import VllmClient
+from anneal_runtime.server.adapters import AdapterStore
+from anneal_runtime.server.errors import ApiError
+from anneal_runtime.server.metrics import EngineMetrics
+
+
+@dataclass(frozen=True)
+class AgentServing:
+    engine: VllmClient
+    adapters: AdapterStore
+    adapters_base: str
+    context_length: int
+    metrics: EngineMetrics
+
+
+def agent_of(request: Request) -> AgentServing:
+    """Raises ApiError 503 until the engine is ready."""
+    serving = request.app.state.serving
+    if serving is None:
+        raise ApiError(503, "The model is loading.")
+    return cast(AgentServing, serving)

@@ -1,0 +1,58 @@
+"""Whether this vLLM is one that we know: by its version, and by what it does when it is asked."""
+
+from __future__ import annotations
+
+import re
+
+from anneal_runtime.agent.engine import VllmClient
+
+# `structured_outputs` is the only spelling since 0.12. Newer minor versions are tried out before they are added here.
+OLDEST, NEWEST = (0, 12), (0, 33)
+VERSION = re.compile(r"(\d+)\.(\d+)")
+PROBE_TEXT = "Question: What colour is it?\nAnswer: "
+PROBE_REGEX = r"\{\"n\":[1-9][0-9]\}"
+
+
+class UnknownEngine(Exception):
+    """Another version, or one that was started without what we need; the message says what."""
+
+
+async def check_version(engine: VllmClient) -> str:
+    """Raises UnknownEngine, EngineAway."""
+    answer = await engine.get("/version")
+    try:
+        version = str(answer.json()["version"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise UnknownEngine(f"What answers is not a vLLM: GET /version gave {answer.status}.") from error
+    found = VERSION.match(version)
+    if found is None or not OLDEST <= (int(found[1]), int(found[2])) <= NEWEST:
+        wanted = f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"
+        raise UnknownEngine(f"This is vLLM {version}; the agent knows {wanted}.")
+    return version
+
+
+async def context_length(engine: VllmClient, model: str) -> int:
+    """Of the model, which must be served under this name. Raises UnknownEngine, EngineAway."""
+    answer = await engine.get("/v1/models")
+    try:
+        entries = {entry["id"]: entry for entry in answer.json()["data"]}
+        return int(entries[model]["max_model_len"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise UnknownEngine(f"vLLM does not serve {model}: start it with --served-model-name {model}.") from error
+
+
+async def try_generation(engine: VllmClient, model: str) -> None:
+    """One typed answer: what we need is there, and it truly generates. Raises UnknownEngine, EngineAway."""
+    body = {
+        "model": model,
+        "prompt": PROBE_TEXT,
+        "max_tokens": 16,
+        "temperature": 0,
+        "structured_outputs": {"regex": PROBE_REGEX},
+    }
+    answer = await engine.post("/v1/completions", body)
+    if answer.status != 200:
+        raise UnknownEngine(f"A first generation of {model} was refused: {answer.message()}")
+    text = str(answer.json()["choices"][0]["text"])
+    if not re.fullmatch(PROBE_REGEX, text):
+        raise UnknownEngine(f"{model} does not hold to a grammar: it answered {text[:100]!r}.")
