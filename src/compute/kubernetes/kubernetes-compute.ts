@@ -1,6 +1,7 @@
-// Runs as Jobs of a cluster. What is decided from the cluster's objects, and the objects that we make, are pure functions
+// Runs as Jobs of a cluster, model servers as Deployments (server-runs.ts). What is decided from the cluster's objects, and the objects that we make, are pure functions
 // with tests of their own (run-*.ts, *-manifest.ts, pod-template.ts); kubernetes-api.ts has every call that is made.
-import type { Compute, RunRef } from '../compute.ts'
+import { modelServerPrefix } from '../../domain/identifiers.ts'
+import type { Compute, RunRef, RunSummary } from '../compute.ts'
 import { ComputeError } from '../errors.ts'
 import { assertRunName } from '../run-name.ts'
 import { createAdmissionCheck } from './admission-check.ts'
@@ -19,6 +20,17 @@ import { readLiveState } from './live-facts.ts'
 import { readRunLogs } from './logs.ts'
 import type { PodTemplates } from './pod-template-file.ts'
 import { createRateLimiter } from './rate-limiter.ts'
+import { createServerApi } from './server-api.ts'
+import {
+  launchServer,
+  listServers,
+  probeServer,
+  readServerLog,
+  terminateServer,
+  watchServer,
+  type Servers,
+} from './server-runs.ts'
+import { createServerView } from './server-view.ts'
 import { terminateJob } from './terminate.ts'
 import { watchRun } from './watch.ts'
 
@@ -47,32 +59,53 @@ export function createKubernetesCompute(options: KubernetesComputeOptions): Comp
   const cluster: Cluster = { api, view, pods, queue, imageTimeoutMs, nodeLostAfterMs }
   const checkAdmission = createAdmissionCheck(api)
   const bar = createLaunchBar()
+  const serverApi = createServerApi(caller, options.namespace)
+  const servers: Servers = { cluster, api: serverApi, view: createServerView(api, serverApi), checkAdmission }
   const terminate: Compute['terminate'] = (run, terminateOptions) => terminateJob(cluster, run, terminateOptions)
 
   return {
     launch: (spec) =>
       checked(spec, () =>
-        bar.launch(
-          spec.name,
-          () => launchJob(cluster, checkAdmission, spec),
-          (uid) => terminate({ name: spec.name, uid }, { graceMs: 0 }),
-        ),
+        spec.program === 'model-server'
+          ? launchServer(servers, spec)
+          : bar.launch(
+              spec.name,
+              () => launchJob(cluster, checkAdmission, spec),
+              (uid) => terminate({ name: spec.name, uid }, { graceMs: 0 }),
+            ),
       ),
-    probe: (run) => checked(run, () => readLiveState(cluster, run)),
-    watch: (run, watchOptions) => checked(run, () => watchRun(cluster, run, watchOptions)),
-    readLogs: (run, range) => checked(run, () => readRunLogs(cluster, run, range)),
+    probe: (run) => checked(run, () => (isServer(run) ? probeServer(servers, run) : readLiveState(cluster, run))),
+    watch: (run, watchOptions) =>
+      checked(run, () =>
+        isServer(run) ? watchServer(servers, run, watchOptions) : watchRun(cluster, run, watchOptions),
+      ),
+    readLogs: (run, range) =>
+      checked(run, () => (isServer(run) ? readServerLog(servers, run, range) : readRunLogs(cluster, run, range))),
     terminate: (run, terminateOptions) =>
-      checked(run, () => bar.terminate(run, () => terminate(run, terminateOptions))),
-    discard: (run) => checked(run, () => discardJob(cluster, run)),
-    list: (filter) => reached(() => listRuns(cluster, filter?.labels ?? {})),
+      checked(run, () =>
+        isServer(run)
+          ? terminateServer(servers, run, terminateOptions)
+          : bar.terminate(run, () => terminate(run, terminateOptions)),
+      ),
+    // A server that was terminated is forgotten; one that was not has not ended, however it fares.
+    discard: (run) => checked(run, async () => (isServer(run) ? undefined : discardJob(cluster, run))),
+    list: (filter) => reached(() => listAll(filter?.labels ?? {})),
     removeEndedRuns: (removeOptions) => reached(() => removeEndedJobs(cluster, removeOptions)),
     capacity: () => ({ slots: options.slots }),
     close() {
       view.stop()
+      servers.view.stop()
       api.close()
     },
   }
+
+  async function listAll(labels: Record<string, string>): Promise<RunSummary[]> {
+    const jobs = 'server' in labels ? [] : await listRuns(cluster, labels)
+    return 'job' in labels ? jobs : [...jobs, ...(await listServers(servers, labels))]
+  }
 }
+
+const isServer = ({ name }: RunRef) => name.startsWith(modelServerPrefix)
 
 async function checked<T>(run: RunRef, verb: () => Promise<T>): Promise<T> {
   assertRunName(run.name)

@@ -52,7 +52,7 @@ function needsSecret({ conditions, isBeingDeleted }: JobFacts): boolean {
   return !isBeingDeleted && !holds(conditions, 'Complete') && !holds(conditions, 'Failed')
 }
 
-async function refusedAsInvalid<T>(verb: () => Promise<T>): Promise<T> {
+export async function refusedAsInvalid<T>(verb: () => Promise<T>): Promise<T> {
   try {
     return await verb()
   } catch (error) {

@@ -12,7 +12,7 @@ export type PodSettings = { templates: PodTemplates; gpuResource: string }
 const modules = { trainer: 'anneal_runtime.trainer', 'model-server': 'anneal_runtime.server' }
 const user = 10_001
 const workDir = '/work'
-const modelServerPort = 8000
+export const modelServerPort = 8000
 
 /** Our defaults, over them what the platform team says, over that what makes it this run. */
 export function podTemplate(spec: RunSpec, { templates, gpuResource }: PodSettings): V1PodTemplateSpec {

@@ -68,7 +68,7 @@ export function failed(
   return { state: 'failed', uid, exitCode, signal, reason, message }
 }
 
-function readExit(uid: string, exitCode: number): EndState {
+export function readExit(uid: string, exitCode: number): EndState {
   const signal = signalOf({ exitCode, signal: 0 })
   if (signal) return failed(uid, exitCode, signal, 'killed', `The program was ended by ${signal}.`)
   return failed(uid, exitCode, null, 'exited', `The program ended with exit code ${exitCode}.`)

@@ -1,0 +1,59 @@
+// What we keep of a model server's objects.
+import { readPod } from './facts.ts'
+import type { Condition, KubernetesObject, PodFacts } from './facts.ts'
+import { runLabel } from './labels.ts'
+
+export type DeploymentFacts = {
+  name: string
+  uid: string
+  runName: string
+  labels: Record<string, string>
+  createdAtMs: number
+  isBeingDeleted: boolean
+  conditions: Condition[]
+}
+
+export type ContainerEnd = { exitCode: number; signal: number; reason: string; message: string; atMs: number }
+
+/** A pod, and what its program's container has been through: it is started again in place. */
+export type ReplicaFacts = PodFacts & {
+  isRunning: boolean
+  restarts: number
+  /** Of the program's last end, if it has ended before. */
+  lastEnd: ContainerEnd | null
+}
+
+export type ServerFacts = { deployment: DeploymentFacts | null; replicas: ReplicaFacts[] }
+
+type RawEnd = { exitCode: number; signal?: number; reason?: string; message?: string; finishedAt?: string }
+type RawStatus = {
+  name: string
+  restartCount?: number
+  state?: { running?: object; terminated?: RawEnd }
+  lastState?: { terminated?: RawEnd }
+}
+
+export function readDeployment(raw: KubernetesObject): DeploymentFacts {
+  // Conditions and metadata look alike on all objects.
+  const { name, uid, createdAtMs, conditions } = readPod(raw, runLabel)
+  const labels = raw.metadata?.labels ?? {}
+  const isBeingDeleted = raw.metadata?.deletionTimestamp !== undefined
+  return { name, uid, runName: labels[runLabel] ?? name, labels, createdAtMs, isBeingDeleted, conditions }
+}
+
+export function readReplica(raw: KubernetesObject): ReplicaFacts {
+  const statuses = (raw.status?.containerStatuses ?? []) as RawStatus[]
+  const component = raw.metadata?.labels?.['app.kubernetes.io/component']
+  const main = statuses.find(({ name }) => name === component) ?? statuses[0]
+  const end = main?.state?.terminated ?? main?.lastState?.terminated
+  return {
+    ...readPod(raw, runLabel),
+    isRunning: main?.state?.running !== undefined,
+    restarts: main?.restartCount ?? 0,
+    lastEnd: end ? readEnd(end) : null,
+  }
+}
+
+function readEnd({ exitCode, signal = 0, reason = '', message = '', finishedAt = '' }: RawEnd): ContainerEnd {
+  return { exitCode, signal, reason, message, atMs: Date.parse(finishedAt) || 0 }
+}

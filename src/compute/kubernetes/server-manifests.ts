@@ -1,0 +1,124 @@
+// A model server: a Deployment, which keeps its replicas, and what goes with it.
+import type {
+  V1Deployment,
+  V1ObjectMeta,
+  V1PodDisruptionBudget,
+  V1PodTemplateSpec,
+  V1Secret,
+  V1Service,
+} from '@kubernetes/client-node'
+import type { RunSpec } from '../compute.ts'
+import { runLabels, specHashAnnotation } from './labels.ts'
+import { mergeTemplate } from './merge-template.ts'
+import type { JsonObject } from './merge-template.ts'
+import { modelServerPort, podTemplate, specHash } from './pod-template.ts'
+import type { PodSettings } from './pod-template.ts'
+
+/** Weights may have to come from a hub first. */
+const startLooks = { periodSeconds: 10, failureThreshold: 180 }
+/** As long as a node may be silent before its replicas are made elsewhere; the cluster's own default is five minutes. */
+const silentNodeSeconds = 30
+
+/** Pods are ready by this for the cluster; for our callers by the server's own report, after it has generated something. */
+const health = { httpGet: { path: '/health', port: modelServerPort } }
+
+/** What the platform team says goes over our probes and tolerations too. */
+export function serverTemplate(spec: RunSpec, { templates, gpuResource }: PodSettings): V1PodTemplateSpec {
+  const layered = { ...templates, 'model-server': mergeTemplate(defaultFields(spec), templates['model-server']) }
+  const base = podTemplate(spec, { templates: layered, gpuResource }) as unknown as JsonObject
+  return mergeTemplate(base, runFields(spec)) as unknown as V1PodTemplateSpec
+}
+
+function defaultFields(spec: RunSpec): JsonObject {
+  return {
+    spec: {
+      containers: [
+        {
+          name: spec.program,
+          ports: [{ name: 'http', containerPort: modelServerPort }],
+          startupProbe: { ...health, ...startLooks, timeoutSeconds: 5 },
+          readinessProbe: { ...health, periodSeconds: 5, timeoutSeconds: 5 },
+          // One that does not even answer this for a minute will not come back by itself.
+          livenessProbe: { ...health, periodSeconds: 10, timeoutSeconds: 10, failureThreshold: 6 },
+        },
+      ],
+      tolerations: ['not-ready', 'unreachable'].map((taint) => ({
+        key: `node.kubernetes.io/${taint}`,
+        operator: 'Exists',
+        effect: 'NoExecute',
+        tolerationSeconds: silentNodeSeconds,
+      })),
+      topologySpreadConstraints: [
+        {
+          maxSkew: 1,
+          topologyKey: 'kubernetes.io/hostname',
+          whenUnsatisfiable: 'ScheduleAnyway',
+          labelSelector: { matchLabels: runLabels(spec) },
+        },
+      ],
+    },
+  }
+}
+
+function runFields({ program }: RunSpec): JsonObject {
+  const instance = { name: 'ANNEAL_INSTANCE', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }
+  return { spec: { restartPolicy: 'Always', containers: [{ name: program, env: [instance] }] } }
+}
+
+/** Its count is set once: from then on it may belong to an autoscaler. */
+export function deploymentManifest(spec: RunSpec, template: V1PodTemplateSpec): V1Deployment {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: spec.name, labels: runLabels(spec), annotations: { [specHashAnnotation]: specHash(spec) } },
+    spec: {
+      replicas: spec.replicas ?? 1,
+      // A change is a new launch, never a new template.
+      revisionHistoryLimit: 0,
+      selector: { matchLabels: runLabels(spec) },
+      template,
+    },
+  }
+}
+
+export function serverSecret({ secretEnv, ...spec }: RunSpec, deploymentUid: string): V1Secret {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'Opaque',
+    metadata: ownedMetadata(spec, deploymentUid),
+    stringData: secretEnv,
+  }
+}
+
+/** Headless: callers choose their replica, by what each has under way. */
+export function serverService(spec: RunSpec, deploymentUid: string): V1Service {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: ownedMetadata(spec, deploymentUid),
+    spec: {
+      clusterIP: 'None',
+      selector: runLabels(spec),
+      ports: [{ name: 'http', port: modelServerPort, targetPort: 'http' }],
+    },
+  }
+}
+
+/** Also of a single replica: a drain must be able to end, and another one is made at once. */
+export function serverBudget(spec: RunSpec, deploymentUid: string): V1PodDisruptionBudget {
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: ownedMetadata(spec, deploymentUid),
+    spec: { maxUnavailable: 1, selector: { matchLabels: runLabels(spec) } },
+  }
+}
+
+function ownedMetadata(spec: Omit<RunSpec, 'secretEnv'>, uid: string): V1ObjectMeta {
+  return {
+    name: spec.name,
+    labels: runLabels(spec),
+    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: spec.name, uid, controller: true }],
+  }
+}

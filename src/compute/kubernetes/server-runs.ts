@@ -1,0 +1,211 @@
+// The verbs of Compute for model servers. The front of server-*.ts: manifests, facts and state are pure functions there.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type {
+  Compute,
+  EndState,
+  LogRange,
+  LogSlice,
+  RunRef,
+  RunSpec,
+  RunState,
+  RunSummary,
+  TerminateOptions,
+  Terminated,
+} from '../compute.ts'
+import { isEndState } from '../end-state.ts'
+import { ComputeError } from '../errors.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
+import type { AdmissionCheck } from './admission-check.ts'
+import { hasStatus } from './api-error.ts'
+import type { Cluster } from './cluster.ts'
+import { labelSelector, managedBy, readLabels, runLabel, selectorOfLabels } from './labels.ts'
+import { refusedAsInvalid } from './launch.ts'
+import { limitsOf } from './live-facts.ts'
+import { collectLog } from './log-collector.ts'
+import { failed } from './run-end.ts'
+import type { ServerApi } from './server-api.ts'
+import { readDeployment, readReplica } from './server-facts.ts'
+import type { DeploymentFacts, ServerFacts } from './server-facts.ts'
+import { deploymentManifest, serverBudget, serverSecret, serverService, serverTemplate } from './server-manifests.ts'
+import { readServerState } from './server-state.ts'
+import type { ServerView } from './server-view.ts'
+
+export type Servers = { cluster: Cluster; api: ServerApi; view: ServerView; checkAdmission: AdmissionCheck }
+
+const firstLookMs = 250
+const slowestLookMs = 5_000
+const logPatienceMs = 30_000
+/** A run of which the shared view knows nothing is asked for by itself; it should not be long. */
+const askAgainMs = 1_000
+
+/**
+ * The Deployment, then what it owns, whose absence only makes its pods wait: what is cut off here is finished by a
+ * repeat, and all of it goes with the Deployment.
+ */
+export async function launchServer(servers: Servers, spec: RunSpec): Promise<{ uid: string; adopted: boolean }> {
+  const { cluster, api } = servers
+  const template = serverTemplate(spec, cluster.pods)
+  await refusedAsInvalid(() => servers.checkAdmission(template))
+  const { deployment, adopted } = await refusedAsInvalid(() => createOrAdopt(api, spec, template))
+  const { uid } = deployment
+  await cluster.api.putSecret(serverSecret(spec, uid))
+  await api.replace(serverService(spec, uid))
+  await api.replace(serverBudget(spec, uid))
+  return { uid, adopted }
+}
+
+async function createOrAdopt(
+  api: ServerApi,
+  spec: RunSpec,
+  template: ReturnType<typeof serverTemplate>,
+): Promise<{ deployment: DeploymentFacts; adopted: boolean }> {
+  try {
+    const created = await api.createDeployment(deploymentManifest(spec, template))
+    return { deployment: readDeployment(created), adopted: false }
+  } catch (error) {
+    if (!hasStatus(error, 409)) throw error
+    const existing = await api.getDeployment(spec.name)
+    const deployment = existing && readDeployment(existing)
+    if (!deployment || deployment.isBeingDeleted)
+      throw new ComputeError('unavailable', `${spec.name} is just being removed.`, { cause: error })
+    const isOurs = Object.entries(managedBy).every(([key, value]) => deployment.labels[key] === value)
+    if (!isOurs) throw new ComputeError('invalid', `A Deployment ${spec.name} exists that is not Anneal's.`)
+    return { deployment, adopted: true }
+  }
+}
+
+async function readLiveServer({ cluster, api }: Servers, run: RunRef, signal?: AbortSignal): Promise<ServerFacts> {
+  const found = await api.getDeployment(run.name, signal)
+  const deployment = found && readDeployment(found)
+  // Another run has the name; this one's pods went before it could take it.
+  if (deployment && run.uid !== undefined && deployment.uid !== run.uid) return { deployment: null, replicas: [] }
+  const ofRun = labelSelector({ ...managedBy, [runLabel]: run.name })
+  const { items } = await cluster.api.list(cluster.api.collections.pods(ofRun), signal)
+  return { deployment, replicas: items.map(readReplica) }
+}
+
+export async function probeServer(servers: Servers, run: RunRef, signal?: AbortSignal): Promise<RunState> {
+  try {
+    return readServerState(await readLiveServer(servers, run, signal), limitsOf(servers.cluster))
+  } catch (error) {
+    signal?.throwIfAborted()
+    return { state: 'unreachable', message: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+export async function watchServer(
+  servers: Servers,
+  run: RunRef,
+  { signal, onState }: Parameters<Compute['watch']>[1],
+): Promise<EndState> {
+  signal.throwIfAborted()
+  const { view } = servers
+  view.start()
+  const { promise, resolve, reject } = Promise.withResolvers<EndState>()
+  let last: RunState | undefined
+  let askedAtMs = -Infinity
+  const check = oneAtATime(async () => {
+    const believed = believe(servers, run)
+    const isLate = performance.now() - askedAtMs >= askAgainMs
+    // An end that the view shows may be a view that lags.
+    if ((believed === null || isEndState(believed)) && !isLate) return
+    const state = believed === null || isEndState(believed) ? await ask() : believed
+    if (signal.aborted) return
+    if (!isDeepStrictEqual(state, last)) onState?.((last = state))
+    if (isEndState(state)) resolve(state)
+  }, reject)
+  const ask = () => {
+    askedAtMs = performance.now()
+    return probeServer(servers, run, signal)
+  }
+  const abort = () => reject(signal.reason as Error)
+  signal.addEventListener('abort', abort, { once: true })
+  const unsubscribe = view.subscribe(run.name, check)
+  check()
+  try {
+    return await promise
+  } finally {
+    unsubscribe()
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+/** By the shared view; null where that knows nothing of this run. */
+function believe({ cluster, view }: Servers, run: RunRef): RunState | null {
+  const message = view.trouble()
+  if (message !== null) return { state: 'unreachable', message }
+  const facts = view.facts(run.name)
+  if (!facts.deployment || (run.uid !== undefined && facts.deployment.uid !== run.uid)) return null
+  return readServerState(facts, limitsOf(cluster))
+}
+
+/** Of one replica: the one that crashed last, from before its last start, else the newest. */
+export async function readServerLog(servers: Servers, run: RunRef, range?: LogRange): Promise<LogSlice | null> {
+  const { deployment, replicas } = await readLiveServer(servers, run)
+  const [chosen] = replicas.toSorted(
+    (a, b) => (b.lastEnd?.atMs ?? 0) - (a.lastEnd?.atMs ?? 0) || b.createdAtMs - a.createdAtMs,
+  )
+  if (!deployment && !chosen) return null
+  const nothing = { text: '', nextOffsetBytes: 0, sizeBytes: 0 }
+  if (!chosen) return nothing
+  const container = chosen.containers.find(({ name }) => name === 'model-server') ?? chosen.containers[0]
+  // A container that waits for its next start has no log of its own yet.
+  const previous = chosen.lastEnd !== null && container?.state.is !== 'terminated'
+  const query = { container: container?.name ?? 'model-server', previous }
+  const log = await servers.api.openLog(chosen.name, query, AbortSignal.timeout(logPatienceMs))
+  if (!log) return nothing
+  const { done, read } = collectLog(log, range)
+  await done
+  return read()
+}
+
+/** Resolves once the API server confirms that nothing of it is left. */
+export async function terminateServer(
+  servers: Servers,
+  run: RunRef,
+  { graceMs, signal }: Pick<TerminateOptions, 'graceMs' | 'signal'>,
+): Promise<Terminated> {
+  const { cluster, api } = servers
+  const before = await readLiveServer(servers, run, signal)
+  if (!before.deployment && before.replicas.length === 0) return { end: { state: 'gone' }, logTail: null }
+  const state = readServerState(before, limitsOf(cluster))
+  const uid = before.deployment?.uid ?? run.uid ?? ''
+  if (before.deployment) await api.deleteDeployment(run.name, uid, signal)
+  await api.deleteOwned(run.name, signal)
+  await cluster.api.deleteSecret(run.name, signal)
+  for (let waitMs = firstLookMs; ; waitMs = Math.min(waitMs * 1.5, slowestLookMs)) {
+    const { deployment, replicas } = await readLiveServer(servers, { name: run.name, uid }, signal)
+    if (!deployment && replicas.length === 0) break
+    const { nowMs, nodeLostAfterMs } = limitsOf(cluster)
+    for (const { name, uid: podUid, deleteByMs } of replicas) {
+      // Left behind by a Deployment that was deleted without them.
+      if (!deployment && deleteByMs === null) await cluster.api.deletePod(name, podUid, graceMs, signal)
+      // Its node should have ended it long ago. It can only answer those who hold its dead token.
+      else if (deleteByMs !== null && nowMs > deleteByMs + nodeLostAfterMs)
+        await cluster.api.declarePodDead(name, podUid, signal)
+    }
+    await sleep(waitMs, undefined, signal && { signal })
+  }
+  const stopped = failed(uid, null, null, 'killed', 'The server was stopped.')
+  return { end: isEndState(state) ? state : stopped, logTail: null }
+}
+
+/** Read from the API server, not from memory: what is not here is not there. */
+export async function listServers({ cluster, api }: Servers, labels: Record<string, string>): Promise<RunSummary[]> {
+  const selector = `${selectorOfLabels(labels)},${labelSelector({ 'app.kubernetes.io/component': 'model-server' })}`
+  const deployments = await cluster.api.list(api.deployments(selector))
+  const pods = await cluster.api.list(cluster.api.collections.pods(selector))
+  const replicasOf = Map.groupBy(pods.items.map(readReplica), ({ runName }) => runName)
+  return deployments.items.map((raw) => {
+    const deployment = readDeployment(raw)
+    const facts = { deployment, replicas: replicasOf.get(deployment.runName) ?? [] }
+    return {
+      name: deployment.runName,
+      uid: deployment.uid,
+      labels: readLabels(deployment.labels),
+      createdAt: new Date(deployment.createdAtMs),
+      state: readServerState(facts, limitsOf(cluster)),
+    }
+  })
+}

@@ -1,0 +1,220 @@
+// Model servers on the real cluster, by the verbs that the worker uses. The program is a shell: what it does is not the matter.
+import { KubeConfig } from '@kubernetes/client-node'
+import assert from 'node:assert/strict'
+import { after, afterEach, describe, test } from 'node:test'
+import type { EndState, RunSpec, RunState } from '../../src/compute/compute.ts'
+import { createConnection } from '../../src/compute/kubernetes/connection.ts'
+import { createKubernetesCompute } from '../../src/compute/kubernetes/kubernetes-compute.ts'
+import { parsePodTemplates } from '../../src/compute/kubernetes/pod-template-file.ts'
+import { api, cluster, openNamespace, until } from './support/cluster.ts'
+
+const serving = 'mkdir -p /work/www; echo ok > /work/www/health; exec httpd -f -p 8000 -h /work/www'
+const name = 'model-server-tiny'
+const generous = 120_000
+
+const namespace = await openNamespace()
+const imageTimeoutMs = 8_000
+
+function open(script: string, container: Record<string, unknown> = {}, pod: Record<string, unknown> = {}) {
+  const config = new KubeConfig()
+  config.loadFromFile(cluster.kubeconfig)
+  const main = { name: 'model-server', image: 'localhost/anneal-test/shell:1', command: ['sh', '-c', script] }
+  return createKubernetesCompute({
+    connection: createConnection(config),
+    namespace: namespace.name,
+    templates: parsePodTemplates({
+      trainer: {},
+      'model-server': { spec: { containers: [{ ...main, ...container }], ...pod } },
+    }),
+    gpuResource: 'nvidia.com/gpu',
+    queue: null,
+    slots: null,
+    callsPerSecond: 50,
+    callBurst: 100,
+    imageTimeoutMs,
+    nodeLostAfterMs: 10_000,
+  })
+}
+
+const specOf = (more: Partial<RunSpec> = {}): RunSpec => ({
+  name,
+  program: 'model-server',
+  labels: { server: name, generation: '1' },
+  env: {},
+  secretEnv: { ANNEAL_TOKEN: 'a secret' },
+  resources: { cpuCount: 0.05, memoryBytes: 32 << 20, gpuCount: 0 },
+  replicas: 1,
+  terminationGraceMs: 1_000,
+  ...more,
+})
+
+/** All states of a run, as they come. */
+function follow(compute: ReturnType<typeof open>, uid: string) {
+  const states: RunState[] = []
+  const stopping = new AbortController()
+  const end = compute.watch({ name, uid }, { signal: stopping.signal, onState: (state) => void states.push(state) })
+  end.catch(() => undefined)
+  return { states, end, last: () => states.at(-1), stop: () => stopping.abort() }
+}
+
+const instancesOf = (state: RunState | undefined) => (state?.state === 'running' ? (state.instances ?? []) : [])
+
+describe('a model server on the cluster', { timeout: 600_000 }, () => {
+  const opened: ReturnType<typeof open>[] = []
+  const using = (...how: Parameters<typeof open>) => {
+    const compute = open(...how)
+    opened.push(compute)
+    return compute
+  }
+  afterEach(async () => {
+    await opened[0]?.terminate({ name }, { graceMs: 1_000 })
+    for (const compute of opened.splice(0)) compute.close()
+  })
+  after(() => namespace.remove())
+
+  const objects = async () =>
+    Promise.all(
+      [
+        `${namespace.inGroup('apps/v1')}/deployments`,
+        `${namespace.path}/services`,
+        `${namespace.inGroup('policy/v1')}/poddisruptionbudgets`,
+        `${namespace.path}/secrets`,
+        `${namespace.path}/pods`,
+      ].map((path) => api.list(path)),
+    )
+
+  test('has its replicas, a Service, a budget and a Secret; a repeated launch finds it, and its end leaves nothing', async () => {
+    const compute = using(serving)
+    const spec = specOf({ replicas: 2 })
+    const { uid, adopted } = await compute.launch(spec)
+    assert.equal(adopted, false)
+    assert.deepEqual(await compute.launch(spec), { uid, adopted: true })
+    const watched = follow(compute, uid)
+    const names = await until(
+      'two replicas',
+      async () => {
+        const instances = instancesOf(watched.last())
+        return instances.length === 2 && instances
+      },
+      generous,
+    )
+    const counts = (await objects()).map((list) => list.length)
+    assert.deepEqual(counts, [1, 1, 1, 1, 2])
+    const nodes = (await namespace.pods(`anneal.dev/run=${name}`)).map(({ spec: { nodeName } }) => nodeName)
+    assert.equal(new Set(nodes).size, 2, 'on different nodes')
+    await until(
+      'both are ready',
+      async () => {
+        const [deployment] = (await objects())[0] ?? []
+        return (deployment?.['status'] as { readyReplicas?: number })?.readyReplicas === 2
+      },
+      generous,
+    )
+    const [listed] = await compute.list({ labels: { server: name } })
+    assert.deepEqual(
+      { name: listed?.name, uid: listed?.uid, generation: listed?.labels['generation'], state: listed?.state },
+      { name, uid, generation: '1', state: { state: 'running', uid, instances: names } },
+    )
+    await compute.terminate({ name, uid }, { graceMs: 1_000 })
+    assert.deepEqual((await watched.end).state, 'gone')
+    assert.deepEqual(
+      (await objects()).map((list) => list.length),
+      [0, 0, 0, 0, 0],
+    )
+    assert.deepEqual(await compute.terminate({ name, uid }, { graceMs: 1_000 }), {
+      end: { state: 'gone' },
+      logTail: null,
+    })
+  })
+
+  test('can be launched again at once after its end, with a Secret of its own', async () => {
+    const compute = using(serving)
+    const first = await compute.launch(specOf())
+    await compute.terminate({ name, uid: first.uid }, { graceMs: 1_000 })
+    const second = await compute.launch(specOf({ labels: { server: name, generation: '2' } }))
+    const watched = follow(compute, second.uid)
+    await until('it runs', async () => instancesOf(watched.last()).length === 1, generous)
+    const [, services, , secrets] = await objects()
+    for (const object of [...(services ?? []), ...(secrets ?? [])])
+      assert.equal((object.metadata['ownerReferences'] as { uid: string }[])[0]?.uid, second.uid)
+    assert.deepEqual(await compute.probe({ name, uid: first.uid }), { state: 'gone' })
+    watched.stop()
+  })
+
+  test('gets another replica for one that is taken away', async () => {
+    const compute = using(serving)
+    const { uid } = await compute.launch(specOf({ replicas: 2 }))
+    const watched = follow(compute, uid)
+    await until('two replicas', async () => instancesOf(watched.last()).length === 2, generous)
+    const before = instancesOf(watched.last())
+    await api.delete(`${namespace.path}/pods/${before[0]}`)
+    await until(
+      'another one',
+      async () => {
+        const now = instancesOf(watched.last())
+        return now.length === 2 && !now.includes(before[0] ?? '') && now.includes(before[1] ?? '')
+      },
+      generous,
+    )
+    assert.ok(
+      watched.states.some((state) => instancesOf(state).join() === before[1]),
+      'in between it is said that one is gone',
+    )
+    watched.stop()
+  })
+
+  async function endOf(compute: ReturnType<typeof open>, more: Partial<RunSpec> = {}): Promise<EndState> {
+    const { uid } = await compute.launch(specOf(more))
+    return compute.watch({ name, uid }, { signal: AbortSignal.timeout(generous) })
+  }
+
+  test('has failed when it crashes again and again, and its last words can be read', async () => {
+    const compute = using('echo the last words; exit 70')
+    const end = await endOf(compute, { replicas: 2 })
+    assert.ok(end.state === 'failed')
+    assert.deepEqual({ exitCode: end.exitCode, reason: end.reason }, { exitCode: 70, reason: 'exited' })
+    assert.match((await compute.readLogs({ name }, { offsetBytes: -4096 }))?.text ?? '', /the last words/)
+  })
+
+  test('has failed at the first crash when its weights cannot be had', async () => {
+    const compute = using('echo no such folder; exit 69')
+    const end = await endOf(compute)
+    assert.ok(end.state === 'failed' && end.exitCode === 69)
+    const [pod] = await namespace.pods(`anneal.dev/run=${name}`)
+    const [status] = (pod?.status.containerStatuses ?? []) as { restartCount?: number }[]
+    assert.ok((status?.restartCount ?? 0) <= 1)
+    assert.match((await compute.readLogs({ name }))?.text ?? '', /no such folder/)
+  })
+
+  test('waits for its image for a while, saying so, and is then given up', async () => {
+    const compute = using(serving, { image: 'localhost/anneal-test/none:1' })
+    const { uid } = await compute.launch(specOf())
+    const watched = follow(compute, uid)
+    const end = await watched.end
+    assert.ok(end.state === 'failed' && end.reason === 'image_unavailable' && end.uid === uid)
+    const waited = watched.states.find((state) => state.state === 'pending' && state.reason === 'image_unavailable')
+    assert.ok(waited?.state === 'pending' && waited.message.includes('anneal-test/none'))
+  })
+
+  test('waits for a GPU that no node has, saying so', async () => {
+    const compute = using(serving)
+    const { uid } = await compute.launch(specOf({ resources: { cpuCount: 0.05, gpuCount: 1 } }))
+    const watched = follow(compute, uid)
+    const wait = await until(
+      'the reason',
+      async () => {
+        const state = watched.last()
+        return state?.state === 'pending' && state.reason === 'unschedulable' && state
+      },
+      generous,
+    )
+    assert.match(wait.message, /nvidia\.com\/gpu/)
+    watched.stop()
+  })
+
+  test('that Pod Security would refuse is refused before anything is made', async () => {
+    const compute = using(serving, {}, { hostNetwork: true })
+    await assert.rejects(compute.launch(specOf()), { code: 'invalid', message: /violates PodSecurity "restricted/ })
+    assert.equal((await objects())[0]?.length, 0)
+  })
+})

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { RunSpec } from '../../../src/compute/compute.ts'
+import { parsePodTemplates } from '../../../src/compute/kubernetes/pod-template-file.ts'
+import {
+  deploymentManifest,
+  serverBudget,
+  serverSecret,
+  serverService,
+  serverTemplate,
+} from '../../../src/compute/kubernetes/server-manifests.ts'
+
+const spec: RunSpec = {
+  name: 'model-server-tiny',
+  program: 'model-server',
+  model: 'tiny',
+  labels: { server: 'model-server-tiny', generation: '3' },
+  env: { ANNEAL_SERVER_SPEC: '{}' },
+  secretEnv: { ANNEAL_TOKEN: 'a secret' },
+  resources: { cpuCount: 2, memoryBytes: 4096, gpuCount: 1 },
+  replicas: 3,
+  terminationGraceMs: 30_000,
+}
+const image = { containers: [{ name: 'model-server', image: 'runtime:1' }] }
+const templates = parsePodTemplates({
+  trainer: {},
+  'model-server': { spec: image },
+  models: {
+    tiny: {
+      'model-server': {
+        spec: {
+          nodeSelector: { gpu: 'yes' },
+          volumes: [{ name: 'weights', persistentVolumeClaim: { claimName: 'weights', readOnly: true } }],
+          containers: [
+            { name: 'model-server', volumeMounts: [{ name: 'weights', mountPath: '/models', readOnly: true }] },
+          ],
+        },
+      },
+    },
+  },
+})
+const template = serverTemplate(spec, { templates, gpuResource: 'nvidia.com/gpu' })
+const [container] = template.spec?.containers ?? []
+const labels = {
+  'app.kubernetes.io/managed-by': 'anneal',
+  'app.kubernetes.io/component': 'model-server',
+  'anneal.dev/run': 'model-server-tiny',
+  'anneal.dev/server': 'model-server-tiny',
+  'anneal.dev/generation': '3',
+}
+
+describe('the manifests of a model server', () => {
+  it('are a Deployment of as many replicas as the catalogue says, found by the labels of this launch alone', () => {
+    const { metadata, spec: wanted } = deploymentManifest(spec, template)
+    assert.equal(metadata?.name, 'model-server-tiny')
+    assert.deepEqual(metadata?.labels, labels)
+    assert.equal(wanted?.replicas, 3)
+    assert.deepEqual(wanted?.selector, { matchLabels: labels })
+    assert.deepEqual(wanted?.template.metadata?.labels, labels)
+    assert.equal(deploymentManifest({ ...spec, replicas: undefined as never }, template).spec?.replicas, 1)
+  })
+
+  it('let each pod report with its own name and address', () => {
+    const variables = Object.fromEntries((container?.env ?? []).map(({ name, ...value }) => [name, value]))
+    assert.deepEqual(variables['ANNEAL_INSTANCE'], { valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } })
+    assert.deepEqual(variables['ANNEAL_ADVERTISE_HOST'], { valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } })
+    assert.deepEqual(variables['ANNEAL_BIND_HOST'], { value: '0.0.0.0' })
+    assert.deepEqual(variables['ANNEAL_PORT'], { value: '8000' })
+    assert.equal(variables['ANNEAL_REPLICAS'], undefined)
+  })
+
+  it('keep the token in a Secret of the Deployment, and nowhere else', () => {
+    const secret = serverSecret(spec, 'uid-1')
+    assert.deepEqual(secret.stringData, { ANNEAL_TOKEN: 'a secret' })
+    assert.deepEqual(secret.metadata?.ownerReferences, [
+      { apiVersion: 'apps/v1', kind: 'Deployment', name: 'model-server-tiny', uid: 'uid-1', controller: true },
+    ])
+    const others = [deploymentManifest(spec, template), serverService(spec, 'uid-1'), serverBudget(spec, 'uid-1')]
+    assert.doesNotMatch(JSON.stringify(others), /a secret/)
+  })
+
+  it('are hardened, and restarted in place', () => {
+    assert.equal(template.spec?.restartPolicy, 'Always')
+    assert.equal(template.spec?.automountServiceAccountToken, false)
+    assert.equal(template.spec?.securityContext?.runAsNonRoot, true)
+    assert.deepEqual(container?.securityContext, {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    })
+    assert.equal(template.spec?.terminationGracePeriodSeconds, 30)
+  })
+
+  it('ask the server itself whether it is well, with half an hour to fetch its weights', () => {
+    const httpGet = { path: '/health', port: 8000 }
+    assert.deepEqual(container?.readinessProbe?.httpGet, httpGet)
+    assert.deepEqual(container?.livenessProbe?.httpGet, httpGet)
+    const { periodSeconds = 0, failureThreshold = 0 } = container?.startupProbe ?? {}
+    assert.ok(periodSeconds * failureThreshold >= 30 * 60)
+  })
+
+  it('keep what the platform team says: image, weights from a claim, nodes', () => {
+    assert.equal(container?.image, 'runtime:1')
+    assert.deepEqual(template.spec?.nodeSelector, { gpu: 'yes' })
+    assert.ok(container?.volumeMounts?.some(({ mountPath, name }) => mountPath === '/models' && name === 'weights'))
+    assert.ok(container?.volumeMounts?.some(({ mountPath }) => mountPath === '/work'))
+    assert.equal(container?.resources?.limits?.['nvidia.com/gpu'], '1')
+  })
+
+  it('have a headless Service, and a budget that lets a drain take one replica at a time', () => {
+    const service = serverService(spec, 'uid-1').spec
+    assert.deepEqual(service, {
+      clusterIP: 'None',
+      selector: labels,
+      ports: [{ name: 'http', port: 8000, targetPort: 'http' }],
+    })
+    assert.deepEqual(serverBudget(spec, 'uid-1').spec, { maxUnavailable: 1, selector: { matchLabels: labels } })
+  })
+})
