@@ -4,7 +4,7 @@ import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
 import { housekeepingScheduleId, reaperScheduleId } from '../../workflows/contract.ts'
 import { sampleRows } from '../support/rows.ts'
 import { eventually, openAccount } from '../support/stack.ts'
-import { client, saveHistory } from './save-history.ts'
+import { client, close, saveHistory } from './save-history.ts'
 
 const api = await openAccount()
 
@@ -25,3 +25,5 @@ await saveHistory('reaper', await eventually(() => newestOf(reaperScheduleId, ({
 
 await client.schedule.getHandle(housekeepingScheduleId).trigger()
 await saveHistory('housekeeping', await eventually(() => newestOf(housekeepingScheduleId, () => true), 120_000))
+
+if (import.meta.main) await close()
