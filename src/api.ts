@@ -66,7 +66,7 @@ function connect(config: Config): ServiceDependencies {
     database,
     notifications,
     storage: createStorage(config.s3),
-    datasets: createDatasetChecker(config.s3),
+    datasets: createDatasetChecker(config.s3, config.tokenizer),
     inference: createInference({
       modelServers,
       outbox,

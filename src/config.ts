@@ -1,8 +1,9 @@
 // Every setting, parsed once. The only place that reads process.env.
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import { resolve } from 'node:path'
 import { z } from 'zod'
-import { parseCatalogue } from './domain/catalogue.ts'
+import { parseCatalogue, type CatalogueEntry } from './domain/catalogue.ts'
 
 const flag = z.enum(['0', '1']).transform((text) => text === '1')
 const hourMs = 3_600_000
@@ -64,6 +65,8 @@ const Environment = z.object({
   ANNEAL_MAX_JOB_HOURS: z.coerce.number().positive().optional(),
   /** Where attempts and model servers run. */
   ANNEAL_COMPUTE: z.enum(['local', 'kubernetes']).default('local'),
+  /** Where relative model paths start. The api and the worker take no more than a tokenizer from there. */
+  ANNEAL_MODELS_DIR: z.string().min(1).optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 
@@ -150,6 +153,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     secret: env.ANNEAL_SECRET,
     bootstrapApiKey: env.ANNEAL_BOOTSTRAP_API_KEY,
     catalogue,
+    tokenizer: tokenizerOf(catalogue.defaultCompletionModel, env.ANNEAL_MODELS_DIR),
     serviceName: env.ANNEAL_SERVICE_NAME,
     resumeLimit: env.ANNEAL_RESUME_LIMIT,
     maxGpus: env.ANNEAL_MAX_GPUS,
@@ -234,4 +238,10 @@ function parse<T extends z.ZodType>(schema: T, environment: NodeJS.ProcessEnv): 
   const parsed = schema.safeParse(environment)
   if (!parsed.success) throw new Error(`The environment is not valid:\n${z.prettifyError(parsed.error)}`)
   return parsed.data
+}
+
+/** Of a base model that lies on this machine. */
+function tokenizerOf({ name, source }: CatalogueEntry, modelsDir: string | undefined) {
+  if (!('path' in source)) return null
+  return { name, folder: resolve(modelsDir ?? '.', source.path) }
 }

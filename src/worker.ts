@@ -57,7 +57,7 @@ const activities = createActivities({
   notifications,
   storage,
   compute,
-  datasets: createDatasetChecker(config.s3),
+  datasets: createDatasetChecker(config.s3, config.tokenizer),
   health: createApiHealth(config.internalUrl),
   runs: createWorkflowRuns(temporal.client),
   log,

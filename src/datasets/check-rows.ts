@@ -5,6 +5,7 @@ import { isProblem, readDatasetRow, type DatasetRow } from './dataset-row.ts'
 import { createLengthHistogram } from './length-histogram.ts'
 import { createPrintSet } from './print-set.ts'
 import { readDataset, type RawRow } from './read-dataset.ts'
+import { createTokenSample, type TokenizerSource } from './token-sample.ts'
 
 const badRowsListed = 100
 
@@ -20,6 +21,7 @@ function createRowCheck() {
   const inputLength = createLengthHistogram()
   const outputLength = createLengthHistogram()
   const prints = createPrintSet()
+  const tokens = createTokenSample()
   let rowCount = 0
   let badRowCount = 0
   let duplicateCount = 0
@@ -44,10 +46,11 @@ function createRowCheck() {
       if (row.output.trim() === '') emptyOutputCount++
       inputLength.add(row.input.length)
       outputLength.add(row.output.length)
+      tokens.add(row)
       return { row, print }
     },
 
-    report: (of: { etag: string; sizeBytes: number }): DatasetReport => ({
+    report: (of: { etag: string; sizeBytes: number }, tokenizer: TokenizerSource | null): DatasetReport => ({
       ...of,
       rowCount,
       badRowCount,
@@ -56,6 +59,7 @@ function createRowCheck() {
       emptyOutputCount,
       inputLength: inputLength.percentiles(),
       outputLength: outputLength.percentiles(),
+      tokenLength: tokens.measure(tokenizer),
       checkedAt: new Date().toISOString(),
     }),
   }

@@ -4,8 +4,11 @@ import type { DatasetReport } from '../domain/dataset-report.ts'
 import type { StorageConfig } from '../storage/storage.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import type { CheckedData, DataOfJob } from './prepare-data.ts'
+import type { TokenizerSource } from './token-sample.ts'
 
-export type DatasetTask = ({ kind: 'prepare' } & DataOfJob) | { kind: 'check'; key: string }
+type DatasetTask = ({ kind: 'prepare' } & DataOfJob) | { kind: 'check'; key: string }
+
+export type DatasetWork = { config: StorageConfig; tokenizer: TokenizerSource | null; task: DatasetTask }
 
 export type TaskAnswer =
   | { result: CheckedData | DatasetReport | null }
@@ -17,21 +20,22 @@ const heapLimitMegabytes = 1024
 
 export type DatasetChecker = ReturnType<typeof createDatasetChecker>
 
-export function createDatasetChecker(config: StorageConfig) {
+export function createDatasetChecker(config: StorageConfig, tokenizer: TokenizerSource | null) {
+  const work = { config, tokenizer }
   return {
     /** @throws DatasetInvalidError */
     prepare: (data: DataOfJob, signal?: AbortSignal) =>
-      inThread(config, { kind: 'prepare', ...data }, signal) as Promise<CheckedData>,
+      inThread({ ...work, task: { kind: 'prepare', ...data } }, signal) as Promise<CheckedData>,
     /** @returns null when there is nothing under this key */
     check: (key: string, signal?: AbortSignal) =>
-      inThread(config, { kind: 'check', key }, signal) as Promise<DatasetReport | null>,
+      inThread({ ...work, task: { kind: 'check', key } }, signal) as Promise<DatasetReport | null>,
   }
 }
 
-async function inThread(config: StorageConfig, task: DatasetTask, signal?: AbortSignal) {
+async function inThread(work: DatasetWork, signal?: AbortSignal) {
   signal?.throwIfAborted()
   const thread = new Worker(new URL('./dataset-thread.ts', import.meta.url), {
-    workerData: { config, task },
+    workerData: work,
     resourceLimits: { maxOldGenerationSizeMb: heapLimitMegabytes },
   })
   const stop = () => void thread.terminate()

@@ -9,6 +9,7 @@ import { DatasetInvalidError, describeReport } from './dataset-invalid-error.ts'
 import { isProblem, readDatasetRow, type DatasetRow } from './dataset-row.ts'
 import { readDataset } from './read-dataset.ts'
 import { createEvaluationSelection } from './select-evaluation-rows.ts'
+import type { TokenizerSource } from './token-sample.ts'
 import { openRowWriter } from './write-rows.ts'
 
 /** Training rows evaluated on when there are too few to set any aside. */
@@ -21,7 +22,11 @@ export type CheckedData = { prepared: PreparedData; report: DatasetReport }
  * May run twice: each run writes under keys of its own.
  * @throws DatasetInvalidError
  */
-export async function prepareData(storage: Storage, { jobId, spec }: DataOfJob): Promise<CheckedData> {
+export async function prepareData(
+  storage: Storage,
+  { jobId, spec }: DataOfJob,
+  tokenizer: TokenizerSource | null,
+): Promise<CheckedData> {
   const unique = randomUUID()
   const key = (name: string) => storageKeys.prepared(jobId, unique, name)
   const uploaded = await storage.stat(spec.dataKey)
@@ -31,7 +36,10 @@ export async function prepareData(storage: Storage, { jobId, spec }: DataOfJob):
     // The owner's URL may still write to the upload: from here on only the copy counts.
     await storage.copy(spec.dataKey, pinned)
     const selection = createEvaluationSelection()
-    const report = await check(storage, pinned, 'training data', (_row, print) => selection.add(print), uploaded)
+    const report = await check(storage, pinned, 'training data', (_row, print) => selection.add(print), {
+      ...uploaded,
+      tokenizer,
+    })
     const setAside = spec.evaluationKey === null ? selection.selected() : new Set<string>()
     const prepared = await split(storage, { pinned, setAside, evaluationKey: spec.evaluationKey, key })
     return { prepared, report }
@@ -75,10 +83,11 @@ async function check(
   key: string,
   name: string,
   use?: (row: DatasetRow, print: string) => void,
-  of?: { etag: string; sizeBytes: number },
+  of?: { etag: string; sizeBytes: number; tokenizer: TokenizerSource | null },
 ): Promise<DatasetReport> {
   const rows = await checkRows(await open(storage, key, name), use)
-  const report = rows.report(of ?? { etag: '', sizeBytes: 0 })
+  const { etag, sizeBytes, tokenizer } = of ?? { etag: '', sizeBytes: 0, tokenizer: null }
+  const report = rows.report({ etag, sizeBytes }, tokenizer)
   const problem = describeReport(name, report)
   // What is wrong with the evaluation rows is not about the data set.
   if (problem !== null) throw new DatasetInvalidError(problem, of ? report : undefined)

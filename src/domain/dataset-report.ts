@@ -2,6 +2,14 @@
 
 export type LengthPercentiles = { p50: number; p90: number; p99: number; max: number }
 
+/** Of a sample of the rows, in tokens of the named model. */
+export type TokenLengths = {
+  tokenizer: string
+  sampledRows: number
+  input: LengthPercentiles
+  output: LengthPercentiles
+}
+
 export type BadRow = { line: number; field: string; reason: string }
 
 export type DatasetReport = {
@@ -20,5 +28,7 @@ export type DatasetReport = {
   /** In characters, within 1.1 %. */
   inputLength: LengthPercentiles
   outputLength: LengthPercentiles
+  /** Null where the model's tokenizer is not on this machine; absent in reports made before there was one. */
+  tokenLength?: TokenLengths | null
   checkedAt: string
 }

@@ -23,6 +23,7 @@ type Report = {
   empty_outputs: number
   announced_rows: number | null
   input_length: Record<'p50' | 'p90' | 'p99' | 'max', number>
+  token_length: { tokenizer: string; sampled_rows: number; input: { p50: number; max: number } } | null
 }
 type Problem = { detail: string; code: string }
 
@@ -58,6 +59,11 @@ suite('data', async () => {
     )
     const longest = Math.max(...sampleRows.map(({ input }) => input.length))
     assert.equal(checked.input_length.max, longest)
+    assert.deepEqual(
+      [checked.token_length?.tokenizer, checked.token_length?.sampled_rows],
+      [connection().baseModel, 41],
+    )
+    assert.ok((checked.token_length?.input.max ?? 0) > 1 && (checked.token_length?.input.max ?? 0) < longest)
     const id = await api.train({
       dataset_id: stored.dataset_id,
       upload_file_path: stored.dataset_location,

@@ -1,3 +1,4 @@
+import type { TokenLengths } from '../../domain/dataset-report.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import { announceRows } from '../../services/announce-rows.ts'
 import { deleteDataset } from '../../services/delete-dataset.ts'
@@ -153,6 +154,14 @@ function reportOnWire({ version, report }: CheckedDataset) {
     empty_outputs: report?.emptyOutputCount ?? 0,
     input_length: report?.inputLength ?? noLengths,
     output_length: report?.outputLength ?? noLengths,
+    token_length: report?.tokenLength ? tokensOnWire(report.tokenLength) : null,
     checked_at: report ? wireTime(new Date(report.checkedAt)) : null,
   }
 }
+
+const tokensOnWire = ({ tokenizer, sampledRows, input, output }: TokenLengths) => ({
+  tokenizer,
+  sampled_rows: sampledRows,
+  input,
+  output,
+})

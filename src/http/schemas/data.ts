@@ -50,9 +50,17 @@ export const DatapointsAnswer = named('DatapointsAnswer', z.object({ dataset_id:
 
 export const DatasetParams = z.object({ dataset_id: DatasetRef })
 
-const Lengths = z
-  .object({ p50: z.int(), p90: z.int(), p99: z.int(), max: z.int() })
-  .describe('Characters, within 1.1 %')
+const Percentiles = z.object({ p50: z.int(), p90: z.int(), p99: z.int(), max: z.int() })
+const Lengths = Percentiles.describe('Characters, within 1.1 %')
+
+const TokenLengths = z
+  .object({
+    tokenizer: z.string().describe('The base model whose tokenizer counted'),
+    sampled_rows: z.int().describe('Every n-th row: 1,000 at most, without those of more than 200,000 characters'),
+    input: Percentiles,
+    output: Percentiles,
+  })
+  .describe("Tokens, without special ones, of a sample; null where the model's tokenizer is not on the server")
 
 export const DatasetReport = named(
   'DatasetReport',
@@ -72,6 +80,7 @@ export const DatasetReport = named(
     empty_outputs: z.int(),
     input_length: Lengths,
     output_length: Lengths,
+    token_length: TokenLengths.nullable(),
     checked_at: z.string().nullable(),
   }),
 )

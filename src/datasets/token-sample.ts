@@ -1,0 +1,67 @@
+// How long rows are in tokens: of every n-th row, counted by the tokenizer that the default base model is trained with.
+import { Tokenizer } from '@huggingface/tokenizers'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TokenLengths } from '../domain/dataset-report.ts'
+import type { DatasetRow } from './dataset-row.ts'
+import { createLengthHistogram } from './length-histogram.ts'
+
+/** A model's folder, with its tokenizer.json. */
+export type TokenizerSource = { name: string; folder: string }
+
+const mostRows = 1000
+const mostCharacters = 4_000_000
+/** Longer ones would take longer than all the others together. */
+const longestRow = 200_000
+
+/** Keeps every n-th row; n doubles whenever the sample is full, so it is spread over the whole file. */
+export function createTokenSample() {
+  let rows: DatasetRow[] = []
+  let characters = 0
+  let stride = 1
+  let seen = 0
+
+  function thin() {
+    rows = rows.filter((_, index) => index % 2 === 0)
+    characters = rows.reduce((total, row) => total + sizeOf(row), 0)
+    stride *= 2
+  }
+
+  return {
+    add(row: DatasetRow) {
+      if (sizeOf(row) > longestRow) return
+      if (seen++ % stride !== 0) return
+      rows.push(row)
+      characters += sizeOf(row)
+      if (rows.length > mostRows || characters > mostCharacters) thin()
+    },
+
+    /** Null without a tokenizer on this machine, and without rows. */
+    measure(source: TokenizerSource | null): TokenLengths | null {
+      const tokenizer = source && rows.length > 0 ? loadTokenizer(source) : null
+      if (!source || !tokenizer) return null
+      const [input, output] = [createLengthHistogram(), createLengthHistogram()]
+      const count = (text: string) => tokenizer.encode(text, { add_special_tokens: false }).ids.length
+      for (const row of rows) {
+        input.add(count(row.input))
+        output.add(count(row.output))
+      }
+      return {
+        tokenizer: source.name,
+        sampledRows: rows.length,
+        input: input.percentiles(),
+        output: output.percentiles(),
+      }
+    },
+  }
+}
+
+const sizeOf = ({ input, output }: DatasetRow) => input.length + output.length
+
+type TokenCounter = { encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] } }
+
+function loadTokenizer({ folder }: TokenizerSource): TokenCounter | null {
+  const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Record<string, unknown>
+  if (!existsSync(join(folder, 'tokenizer.json'))) return null
+  return new Tokenizer(read('tokenizer.json'), read('tokenizer_config.json'))
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { test } from 'node:test'
+import { createTokenSample } from '../../src/datasets/token-sample.ts'
+import { root, toolPaths } from '../../tools/paths.mjs'
+
+const tiny = { name: 'anneal-tiny', folder: `${root}/models/anneal-tiny` }
+
+test('counts as the trainer counts, whatever the text', () => {
+  const texts = ['Hello 123', 'Wie heißt "das"?\n🦙', '', ' \t ', 'a'.repeat(500), 'The price is 12 euros. '.repeat(20)]
+  const program = `import json, sys
+from tokenizers import Tokenizer
+tokenizer = Tokenizer.from_file(sys.argv[1])
+print(json.dumps([len(tokenizer.encode(text, add_special_tokens=False).ids) for text in json.load(sys.stdin)]))`
+  const counted = execFileSync(toolPaths().python, ['-c', program, `${tiny.folder}/tokenizer.json`], {
+    input: JSON.stringify(texts),
+  })
+  const ours = texts.map((output) => {
+    const sample = createTokenSample()
+    sample.add({ input: '', output })
+    return sample.measure(tiny)?.output.max
+  })
+  assert.deepEqual(ours, JSON.parse(counted.toString()))
+})
+
+test('the sample is bounded, spread over all rows, and says its size', () => {
+  const sample = createTokenSample()
+  for (let row = 0; row < 50_000; row++) sample.add({ input: 'x', output: row < 25_000 ? 'a' : 'a b c' })
+  sample.add({ input: '', output: 'z'.repeat(200_001) })
+  const { tokenizer, sampledRows, input, output } = sample.measure(tiny) ?? assert.fail('nothing measured')
+  assert.equal(tokenizer, 'anneal-tiny')
+  assert.ok(sampledRows > 500 && sampledRows <= 1000)
+  assert.equal(input.max, 1)
+  assert.ok(output.p50 < output.p90)
+})
+
+test('without a tokenizer, or rows, there is nothing to say', () => {
+  const sample = createTokenSample()
+  assert.equal(sample.measure(tiny), null)
+  sample.add({ input: 'a', output: 'b' })
+  assert.equal(sample.measure(null), null)
+  assert.equal(sample.measure({ name: 'none', folder: `${root}/none` }), null)
+})
