@@ -10,7 +10,6 @@ import { copyLog } from './attempt-log.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
-const logCopyIntervalMs = 5000
 const lastCopyTimeoutMs = 10_000
 const longestLookIntervalMs = 15_000
 
@@ -25,7 +24,7 @@ export const createWatchActivity = (deps: FineTuneDependencies) => ({
       let copying = Promise.resolve()
       const timer = setInterval(() => {
         copying = copying.then(() => copyLog(deps, attempt)).catch(() => undefined)
-      }, logCopyIntervalMs)
+      }, deps.compute.logReadIntervalMs)
       try {
         await Promise.race([untilEnded(deps, attempt, signal), untilDue(deps, attempt, signal)])
       } finally {

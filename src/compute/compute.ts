@@ -144,4 +144,10 @@ export interface Compute {
 
   /** How many training attempts may run at once; null where a cluster queues by itself. */
   capacity(): { slots: number | null }
+
+  /** How often a log may be read while its run goes on. */
+  logReadIntervalMs: number
+
+  /** Stops watching, so that the process can end. What runs goes on. */
+  close(): void
 }

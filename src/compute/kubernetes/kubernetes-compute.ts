@@ -49,7 +49,7 @@ export type KubernetesComputeOptions = {
   onCall?: (call: CallRecord) => void
 }
 
-export function createKubernetesCompute(options: KubernetesComputeOptions): Compute & { close(): void } {
+export function createKubernetesCompute(options: KubernetesComputeOptions): Compute {
   const limiter = createRateLimiter({ perSecond: options.callsPerSecond, burst: options.callBurst })
   const { connection, onCall, queue, imageTimeoutMs, nodeLostAfterMs } = options
   const caller = createApiCaller({ connection, limiter, ...(onCall && { onCall }) })
@@ -92,6 +92,8 @@ export function createKubernetesCompute(options: KubernetesComputeOptions): Comp
     list: (filter) => reached(() => listAll(filter?.labels ?? {})),
     removeEndedRuns: (removeOptions) => reached(() => removeEndedJobs(cluster, removeOptions)),
     capacity: () => ({ slots: options.slots }),
+    // Each passes through the API server.
+    logReadIntervalMs: 30_000,
     close() {
       view.stop()
       servers.view.stop()

@@ -9,9 +9,7 @@ import { parsePodTemplates } from './pod-template-file.ts'
 export async function openKubernetesCompute({
   templatesText,
   ...options
-}: Omit<KubernetesComputeOptions, 'connection' | 'templates'> & { templatesText: string }): Promise<
-  Compute & { close(): void }
-> {
+}: Omit<KubernetesComputeOptions, 'connection' | 'templates'> & { templatesText: string }): Promise<Compute> {
   const templates = parsePodTemplates(loadYaml(templatesText))
   return createKubernetesCompute({ ...options, templates, connection: connectToCluster() })
 }

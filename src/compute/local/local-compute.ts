@@ -64,6 +64,8 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
     list: (filter) => reach(() => listRuns(runsDir, filter?.labels ?? {})),
     removeEndedRuns: (removeOptions) => reach(() => removeEnded(runsDir, removeOptions)),
     capacity: () => ({ slots }),
+    logReadIntervalMs: 5_000,
+    close: () => undefined,
   }
 }
 

@@ -1,0 +1,107 @@
+// The product's compute in a suite's namespace, with the rights of the worker and no others, through the fault proxy.
+import { KubeConfig, loadAllYaml } from '@kubernetes/client-node'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { RunSpec, RunState } from '../../../src/compute/compute.ts'
+import type { CallRecord } from '../../../src/compute/kubernetes/api-caller.ts'
+import { createConnection } from '../../../src/compute/kubernetes/connection.ts'
+import { createKubernetesCompute } from '../../../src/compute/kubernetes/kubernetes-compute.ts'
+import type { KubernetesComputeOptions } from '../../../src/compute/kubernetes/kubernetes-compute.ts'
+import { parsePodTemplates } from '../../../src/compute/kubernetes/pod-template-file.ts'
+import { root } from '../../../tools/paths.mjs'
+import type { KubernetesObject } from '../api.ts'
+import { apiPort } from '../settings.ts'
+import { api, cluster, until, type openNamespace } from './cluster.ts'
+
+type Namespace = Awaited<ReturnType<typeof openNamespace>>
+export type TestCompute = ReturnType<typeof createKubernetesCompute>
+
+const shell = { image: 'localhost/anneal-test/shell:1', command: ['sh', '-c', 'eval "$SCRIPT"'] }
+
+/** Programs are the shell script in their SCRIPT variable. */
+const shellTemplates = parsePodTemplates({
+  trainer: { spec: { containers: [{ name: 'trainer', ...shell }] } },
+  'model-server': { spec: { containers: [{ name: 'model-server', ...shell }] } },
+})
+
+/** The token of a service account with the Role that is deployed. */
+export async function workerToken(namespace: Namespace): Promise<string> {
+  const deployed = loadAllYaml(readFileSync(join(root, 'k8s/base/rbac.yaml'), 'utf8')) as KubernetesObject[]
+  const role = deployed.find(({ kind, metadata }) => kind === 'Role' && metadata.name === 'anneal-worker')
+  const rbac = namespace.inGroup('rbac.authorization.k8s.io/v1')
+  const named = { metadata: { name: 'anneal-worker' } }
+  await api.post(`${rbac}/roles`, { ...role, ...named })
+  await api.post(`${namespace.path}/serviceaccounts`, { apiVersion: 'v1', kind: 'ServiceAccount', ...named })
+  await api.post(`${rbac}/rolebindings`, {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    ...named,
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'anneal-worker' },
+    subjects: [{ kind: 'ServiceAccount', name: 'anneal-worker', namespace: namespace.name }],
+  })
+  const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} }
+  const { status } = await api.post<{ status: { token: string } }>(
+    `${namespace.path}/serviceaccounts/anneal-worker/token`,
+    request,
+  )
+  return status.token
+}
+
+export function openCompute(
+  namespace: Namespace,
+  token: string,
+  more: Partial<KubernetesComputeOptions> = {},
+): { compute: TestCompute; calls: CallRecord[] } {
+  const config = new KubeConfig()
+  config.loadFromClusterAndUser(
+    {
+      name: 'test',
+      server: `https://${cluster.host.address}:${apiPort}`,
+      caFile: join(cluster.pki, 'ca.crt'),
+      skipTLSVerify: false,
+    },
+    { name: 'worker', token },
+  )
+  const calls: CallRecord[] = []
+  const compute = createKubernetesCompute({
+    connection: createConnection(config),
+    namespace: namespace.name,
+    templates: shellTemplates,
+    gpuResource: 'nvidia.com/gpu',
+    queue: null,
+    slots: null,
+    callsPerSecond: 200,
+    callBurst: 200,
+    imageTimeoutMs: 600_000,
+    nodeLostAfterMs: 5_000,
+    onCall: (call) => void calls.push(call),
+    ...more,
+  })
+  return { compute, calls }
+}
+
+export function shellRun(name: string, script: string, more: Partial<RunSpec> = {}): RunSpec {
+  return {
+    name,
+    program: 'trainer',
+    labels: { suite: 'compute' },
+    secretEnv: { ANNEAL_TOKEN: 'the token' },
+    resources: { cpuCount: 0.05, memoryBytes: 64 * 2 ** 20, gpuCount: 0 },
+    terminationGraceMs: 5_000,
+    ...more,
+    env: { SCRIPT: script, ...more.env },
+  }
+}
+
+/** Everything that a watch reports, and its end; the run goes with the test. */
+export function observe(t: TestContext, compute: TestCompute, run: { name: string; uid?: string }) {
+  const states: RunState[] = []
+  const signal = AbortSignal.any([t.signal, AbortSignal.timeout(240_000)])
+  const end = compute.watch(run, { signal, onState: (state) => void states.push(state) })
+  end.catch(() => undefined)
+  t.after(() => compute.terminate(run, { graceMs: 0 }))
+  const reaches = (what: string, fits: (state: RunState) => boolean) =>
+    until(`${run.name} ${what}`, () => Promise.resolve(states.find(fits)), 120_000)
+  return { states, end, reaches, runs: () => reaches('runs', ({ state }) => state === 'running') }
+}
