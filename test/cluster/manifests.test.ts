@@ -1,6 +1,6 @@
 // Every manifest, as the API server would take it, and the worker's rights, as it would judge them.
 import assert from 'node:assert/strict'
-import { before, describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { kubectl, overlays, render, type Manifest } from '../k8s/manifests.ts'
 import { ApiError } from './api.ts'
 import { output } from './programs.ts'
@@ -9,10 +9,8 @@ import { api, cluster, openNamespace } from './support/cluster.ts'
 /** Of the Prometheus operator, whose types this cluster does not know. */
 const unknownHere = ['ServiceMonitor', 'PodMonitor', 'PrometheusRule']
 
-let namespace: Awaited<ReturnType<typeof openNamespace>>
-before(async () => {
-  namespace = await openNamespace()
-})
+const namespace = await openNamespace()
+after(() => namespace.remove())
 
 for (const overlay of overlays) {
   test(`k8s/overlays/${overlay}: the API server would take every object`, async () => {
