@@ -17,6 +17,8 @@ COPY prisma.config.ts models.json ./
 COPY prisma prisma
 COPY tools tools
 RUN node node_modules/prisma/build/index.js generate
+# Its tokenizer measures data sets.
+COPY models/anneal-tiny models/anneal-tiny
 COPY src src
 COPY activities activities
 COPY workflows workflows
@@ -31,7 +33,6 @@ RUN python3 -m venv /opt/python && /opt/python/bin/pip install --no-cache-dir --
 COPY --from=build /usr/local/node /usr/local/bin/node
 COPY --from=build /app /app
 COPY runtime/anneal_runtime /app/runtime/anneal_runtime
-COPY models/anneal-tiny /app/models/anneal-tiny
 RUN mkdir /data && chown 10001:10001 /data
 WORKDIR /app
 ENV NODE_ENV=production ANNEAL_BIND_HOST=0.0.0.0 ANNEAL_WORKFLOW_BUNDLE=/app/generated/workflows.js ANNEAL_HOME=/data \
