@@ -17,7 +17,8 @@ const Entry = z.strictObject({
     .max(128),
   aliases: z.array(z.string().min(1)).default([]),
   task: z.enum(['completion', 'embedding']),
-  engine: z.enum(['transformers', 'embedder']),
+  /** `vllm` wants Kubernetes and a container `vllm` in the pod templates. */
+  engine: z.enum(['transformers', 'embedder', 'vllm']),
   source: Source,
   /** Of model.safetensors; the trainer and the server refuse other weights. */
   sha256: z

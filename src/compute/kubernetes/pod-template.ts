@@ -78,7 +78,10 @@ function defaultEnvironment(cpuCount: number): JsonObject[] {
 }
 
 /** Memory is promised and not exceeded; the processor is shared where it is idle. */
-function resourceFields({ cpuCount, memoryBytes, gpuCount }: RunSpec['resources'], gpuResource: string): JsonObject {
+export function resourceFields(
+  { cpuCount, memoryBytes, gpuCount }: RunSpec['resources'],
+  gpuResource: string,
+): JsonObject {
   const memory = memoryBytes === undefined ? {} : { memory: String(memoryBytes) }
   const gpus = gpuCount > 0 ? { [gpuResource]: String(gpuCount) } : {}
   return { requests: { cpu: String(cpuCount), ...memory, ...gpus }, limits: { ...memory, ...gpus } }

@@ -15,11 +15,14 @@ export type DeploymentFacts = {
 
 export type ContainerEnd = { exitCode: number; signal: number; reason: string; message: string; atMs: number }
 
-/** A pod, and what its program's container has been through: it is started again in place. */
+/** A pod, and what its containers have been through: they are started again in place. */
 export type ReplicaFacts = PodFacts & {
+  /** All of them. */
   isRunning: boolean
+  /** The program's, or the engine's beside it while that one is down: what follows is about this one. */
+  container: string
   restarts: number
-  /** Of the program's last end, if it has ended before. */
+  /** If it has ended before. */
   lastEnd: ContainerEnd | null
 }
 
@@ -43,13 +46,16 @@ export function readDeployment(raw: KubernetesObject): DeploymentFacts {
 
 export function readReplica(raw: KubernetesObject): ReplicaFacts {
   const statuses = (raw.status?.containerStatuses ?? []) as RawStatus[]
-  const component = raw.metadata?.labels?.['app.kubernetes.io/component']
-  const main = statuses.find(({ name }) => name === component) ?? statuses[0]
-  const end = main?.state?.terminated ?? main?.lastState?.terminated
+  const component = raw.metadata?.labels?.['app.kubernetes.io/component'] ?? ''
+  const main = statuses.find(({ name }) => name === component)
+  const down = statuses.find(({ state, lastState }) => !state?.running && (state?.terminated ?? lastState?.terminated))
+  const told = down ?? main
+  const end = told?.state?.terminated ?? told?.lastState?.terminated
   return {
     ...readPod(raw, runLabel),
-    isRunning: main?.state?.running !== undefined,
-    restarts: main?.restartCount ?? 0,
+    isRunning: statuses.length > 0 && statuses.every(({ state }) => state?.running !== undefined),
+    container: told?.name ?? component,
+    restarts: told?.restartCount ?? 0,
     lastEnd: end ? readEnd(end) : null,
   }
 }

@@ -11,8 +11,9 @@ import type { RunSpec } from '../compute.ts'
 import { runLabels, specHashAnnotation } from './labels.ts'
 import { mergeTemplate } from './merge-template.ts'
 import type { JsonObject } from './merge-template.ts'
-import { modelServerPort, podTemplate, specHash } from './pod-template.ts'
+import { modelServerPort, podTemplate, resourceFields, specHash } from './pod-template.ts'
 import type { PodSettings } from './pod-template.ts'
+import { resourcesOfProgram, vllmFields } from './vllm-container.ts'
 
 /** Weights may have to come from a hub first. */
 const startLooks = { periodSeconds: 10, failureThreshold: 180 }
@@ -24,8 +25,10 @@ const health = { httpGet: { path: '/health', port: modelServerPort } }
 
 /** What the platform team says goes over our probes and tolerations too. */
 export function serverTemplate(spec: RunSpec, { templates, gpuResource }: PodSettings): V1PodTemplateSpec {
-  const layered = { ...templates, 'model-server': mergeTemplate(defaultFields(spec), templates['model-server']) }
-  const base = podTemplate(spec, { templates: layered, gpuResource }) as unknown as JsonObject
+  const defaults = mergeTemplate(defaultFields(spec), vllmFields(spec, resourceFields(spec.resources, gpuResource)))
+  const layered = { ...templates, 'model-server': mergeTemplate(defaults, templates['model-server']) }
+  const program = { ...spec, resources: resourcesOfProgram(spec) }
+  const base = podTemplate(program, { templates: layered, gpuResource }) as unknown as JsonObject
   return mergeTemplate(base, runFields(spec)) as unknown as V1PodTemplateSpec
 }
 

@@ -149,10 +149,11 @@ export async function readServerLog(servers: Servers, run: RunRef, range?: LogRa
   if (!deployment && !chosen) return null
   const nothing = { text: '', nextOffsetBytes: 0, sizeBytes: 0 }
   if (!chosen) return nothing
-  const container = chosen.containers.find(({ name }) => name === 'model-server') ?? chosen.containers[0]
+  const { container } = chosen
+  const state = chosen.containers.find(({ name }) => name === container)?.state.is
   // A container that waits for its next start has no log of its own yet.
-  const previous = chosen.lastEnd !== null && container?.state.is !== 'terminated'
-  const query = { container: container?.name ?? 'model-server', previous }
+  const previous = chosen.lastEnd !== null && state !== 'terminated'
+  const query = { container, previous }
   const log = await servers.api.openLog(chosen.name, query, AbortSignal.timeout(logPatienceMs))
   if (!log) return nothing
   const { done, read } = collectLog(log, range)

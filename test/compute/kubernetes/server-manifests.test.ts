@@ -117,3 +117,44 @@ describe('the manifests of a model server', () => {
     assert.deepEqual(serverBudget(spec, 'uid-1').spec, { maxUnavailable: 1, selector: { matchLabels: labels } })
   })
 })
+
+describe('the pods of a vLLM', () => {
+  const server = {
+    name: 'org/model',
+    engine: 'vllm',
+    source: { hub: 'org/model', revision: 'abc' },
+    context_length: 4096,
+    max_batch: 64,
+  }
+  const image = { name: 'vllm', image: 'vllm/vllm-openai:v0.33.0' }
+  const withEngine = parsePodTemplates({
+    trainer: {},
+    'model-server': { spec: { containers: [{ name: 'model-server', image: 'runtime:1' }, image] } },
+  })
+  const vllmSpec = (source: object) => ({ ...spec, env: { ANNEAL_SERVER_SPEC: JSON.stringify({ ...server, source }) } })
+  const podOf = (source: object) =>
+    serverTemplate(vllmSpec(source), { templates: withEngine, gpuResource: 'nvidia.com/gpu' }).spec?.containers ?? []
+  const valueOf = (args: string[] = [], name: string) => args[args.indexOf(name) + 1]
+
+  it('are our agent on the port, and the engine on the loopback with the GPU', () => {
+    const pod = podOf(server.source)
+    const [agent, engine] = ['model-server', 'vllm'].map((name) => pod.find((each) => each.name === name))
+    assert.equal(pod.length, 2)
+    assert.equal(engine?.image, 'vllm/vllm-openai:v0.33.0')
+    assert.deepEqual(engine?.args?.slice(0, 3), ['org/model', '--revision', 'abc'])
+    assert.equal(valueOf(engine?.args, '--host'), '127.0.0.1')
+    assert.equal(valueOf(engine?.args, '--served-model-name'), 'org/model')
+    assert.equal(valueOf(engine?.args, '--max-model-len'), '4096')
+    assert.ok(engine?.args?.includes('--enable-lora'))
+    assert.ok(engine?.env?.some(({ name, value }) => name === 'VLLM_ALLOW_RUNTIME_LORA_UPDATING' && value === 'True'))
+    assert.equal(engine?.resources?.limits?.['nvidia.com/gpu'], '1')
+    assert.equal(agent?.resources?.limits?.['nvidia.com/gpu'], undefined)
+    assert.deepEqual(engine?.securityContext, agent?.securityContext)
+    assert.ok(!engine?.env?.some(({ name }) => name === 'ANNEAL_TOKEN'), 'it has no token of ours')
+  })
+
+  it('find their weights on a claim, and in no package', () => {
+    assert.equal(podOf({ path: 'models/big' }).find(({ name }) => name === 'vllm')?.args?.[0], '/models/models/big')
+    assert.throws(() => podOf({ package: 'x' }), { code: 'invalid', message: /weights come from a package/ })
+  })
+})

@@ -101,6 +101,20 @@ describe('the state of a model server', () => {
     }
   })
 
+  it('is not running while the engine beside its program is down, and fails when that cannot live', () => {
+    const both = (engine: object) => {
+      const agent = { name: 'model-server', state: running, restartCount: 0 }
+      return pod('a', { containerStatuses: [agent, { name: 'vllm', ...engine }] })
+    }
+    const up = stateOf(deployment(), both({ state: running, restartCount: 5, lastState: ended(1) }))
+    assert.deepEqual(up, { state: 'running', uid: 'd', instances: ['a'] })
+    const down = stateOf(deployment(), both({ state: backOff, restartCount: 1, lastState: ended(1) }))
+    assert.deepEqual(down, { state: 'running', uid: 'd', instances: [] })
+    const over = stateOf(deployment(), both({ state: backOff, restartCount: 2, lastState: ended(1) }))
+    assert.ok(over.state === 'failed' && over.exitCode === 1)
+    assert.equal(readReplica(both({ state: backOff, lastState: ended(1) })).container, 'vllm')
+  })
+
   it('names memory as the reason of what the kernel ended', () => {
     const state = stateOf(deployment(), pod('a', container(backOff, 2, ended(137, { reason: 'OOMKilled' }))))
     assert.ok(state.state === 'failed')
