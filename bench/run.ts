@@ -8,6 +8,10 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'POST /v1/train against a Postgres commit and an empty Express route',
     command: [process.execPath, 'bench/submit.ts'],
   },
+  list: {
+    says: 'a page of jobs: of 1,000,000 against of 1,000, and against a query by hand behind bare http',
+    command: [process.execPath, 'bench/list.ts'],
+  },
   ingest: {
     says: 'MB/s of POST /v1/local-data against JSON.parse per line, memory at a gigabyte, the check of a million rows',
     command: [process.execPath, 'bench/ingest.ts'],

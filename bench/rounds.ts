@@ -1,0 +1,69 @@
+// Ours and its peers in turn, so that what else the machine does hits all of them.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { loadavg } from 'node:os'
+import { join } from 'node:path'
+import { root } from '../tools/paths.mjs'
+import type { PeerUrls } from './peer.ts'
+import { median, quantile } from './stack.ts'
+
+const blocks = 10
+
+export async function startPeer(databaseUrl: string): Promise<{ urls: PeerUrls; stop: () => void }> {
+  const peer = fork(join(root, 'bench/peer.ts'), [databaseUrl])
+  const [urls] = (await once(peer, 'message')) as [PeerUrls]
+  return { urls, stop: () => peer.disconnect() }
+}
+
+export async function fetchJson(url: string, init: RequestInit = {}): Promise<unknown> {
+  const response = await fetch(url, init)
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`)
+  return response.json()
+}
+
+type Times<Name extends string> = Record<Name, number[]>
+
+/** Milliseconds of each, one after the other, round by round. */
+export async function inTurn<Name extends string>(
+  measured: Record<Name, () => Promise<unknown>>,
+  { rounds, warmUps = 50 }: { rounds: number; warmUps?: number },
+): Promise<Times<Name>> {
+  const names = Object.keys(measured) as Name[]
+  const times = Object.fromEntries(names.map((name): [Name, number[]] => [name, []])) as Times<Name>
+  const order = (round: number) => (round + warmUps) % names.length
+  const loadBefore = loadavg()[0] ?? 0
+  for (let round = -warmUps; round < rounds; round++)
+    // Each has every place in the round: what follows something heavy pays for it.
+    for (const name of [...names.slice(order(round)), ...names.slice(0, order(round))]) {
+      const startedAt = performance.now()
+      await measured[name]()
+      if (round >= 0) times[name].push(performance.now() - startedAt)
+    }
+  console.log(
+    `${rounds} rounds; load of the machine ${loadBefore.toFixed(1)} before, ${loadavg()[0]?.toFixed(1)} after`,
+  )
+  const width = Math.max(...names.map((name) => name.length))
+  for (const name of names)
+    console.log(
+      `  ${name.padEnd(width)} p50 ${median(times[name]).toFixed(2)} ms  p99 ${quantile(times[name], 0.99).toFixed(2)} ms`,
+    )
+  return times
+}
+
+/** A ratio of medians over all rounds, and how far it is from that within a tenth of them. */
+export function sayRatio<Name extends string>(
+  sentence: string,
+  times: Times<Name>,
+  ratioOf: (medians: Record<Name, number>) => number,
+) {
+  const names = Object.keys(times) as Name[]
+  const at = (from: number, to: number) =>
+    ratioOf(
+      Object.fromEntries(names.map((name) => [name, median(times[name].slice(from, to))])) as Record<Name, number>,
+    )
+  const count = Math.min(...names.map((name) => times[name].length))
+  const size = Math.floor(count / blocks)
+  const ratios = Array.from({ length: blocks }, (_, block) => at(block * size, (block + 1) * size))
+  const range = `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`
+  console.log(`${sentence}: ${at(0, count).toFixed(2)} (tenths of the rounds: ${range})`)
+}
