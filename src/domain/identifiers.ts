@@ -1,22 +1,26 @@
 // Names that are made from ids, so that doing a thing twice names it the same.
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { modelSlug } from './catalogue.ts'
 
-export const fineTuneWorkflowId = (jobId: number) => `fine-tune-${jobId}`
+export const fineTuneWorkflowPrefix = 'fine-tune-'
+export const fineTuneWorkflowId = (jobId: number) => fineTuneWorkflowPrefix + jobId
 export const attemptRunName = (jobId: number, attempt: number) => `ft-${jobId}-a${attempt}`
 export const modelServerPrefix = 'model-server-'
 export const modelServerName = (baseModel: string) => `${modelServerPrefix}${modelSlug(baseModel)}`
 
-export const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest()
-export const sha256Hex = (data: string | Uint8Array) => sha256(data).toString('hex')
+export const sha256 = (data: string | Uint8Array) => hash('sha256', data, 'buffer')
+export const sha256Hex = (data: string | Uint8Array) => hash('sha256', data, 'hex')
 
 /** JSON with sorted keys: equal values give equal text, and so equal hashes. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
-  const entries = Object.entries(value).filter(([, each]) => each !== undefined)
-  entries.sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonicalJson(each)}`).join(',')}}`
+export const canonicalJson = (value: unknown): string => JSON.stringify(sorted(value)) ?? 'null'
+
+function sorted(value: unknown): unknown {
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) return value.map(sorted)
+  const fields = value as Record<string, unknown>
+  const copy: Record<string, unknown> = {}
+  for (const key of Object.keys(fields).toSorted()) copy[key] = sorted(fields[key])
+  return copy
 }
 
 /** Never reused: the job, and every byte of the model. */

@@ -1,5 +1,6 @@
 // The only Prisma code. A repository a file; each takes the connection or a transaction and returns plain domain objects.
 import { PrismaPg } from '@prisma/adapter-pg'
+import pg from 'pg'
 import { PrismaClient, type Prisma } from '../../generated/prisma/client.ts'
 import { createAccountDataRepository } from './account-data.ts'
 import { createAccountRepository } from './accounts.ts'
@@ -12,19 +13,22 @@ import { connectionOptions, type DatabaseTimeouts } from './connection-options.t
 import { createDatasetRepository } from './datasets.ts'
 import { createHousekeepingRepository } from './housekeeping.ts'
 import { createIdempotencyRepository } from './idempotency-keys.ts'
+import { createJobAcceptanceRepository } from './job-acceptance.ts'
 import { createInferenceBatchRepository } from './inference-batches.ts'
 import { createJobEventRepository } from './job-events.ts'
 import { createTrainingJobRepository } from './training-jobs.ts'
 import { createModelServerRepository } from './model-servers.ts'
 import { createModelRepository } from './models.ts'
 import { createOutboxRepository } from './outbox.ts'
+import { preparing, unprepared, type RunStatement } from './statement.ts'
 import { createStoredRowRepository } from './stored-rows.ts'
 import { createTrainingStepRepository } from './training-steps.ts'
 import { createUpkeepRepository } from './upkeep.ts'
 
 export type Connection = Prisma.TransactionClient
 
-const createRepositories = (db: Connection) => ({
+/** `run` is for the statements of hot paths; it sees what `db` sees. */
+const createRepositories = (db: Connection, run: RunStatement) => ({
   accountData: createAccountDataRepository(db),
   accounts: createAccountRepository(db),
   apiKeys: createApiKeyRepository(db),
@@ -32,17 +36,18 @@ const createRepositories = (db: Connection) => ({
   attempts: createAttemptRepository(db),
   auditEvents: createAuditEventRepository(db),
   backlog: createBacklogRepository(db),
-  datasets: createDatasetRepository(db),
+  datasets: createDatasetRepository(db, run),
   housekeeping: createHousekeepingRepository(db),
   idempotencyKeys: createIdempotencyRepository(db),
   inferenceBatches: createInferenceBatchRepository(db),
+  jobAcceptance: createJobAcceptanceRepository(run),
   jobEvents: createJobEventRepository(db),
   modelServers: createModelServerRepository(db),
   models: createModelRepository(db),
   outbox: createOutboxRepository(db),
   storedRows: createStoredRowRepository(db),
-  trainingJobs: createTrainingJobRepository(db),
-  trainingSteps: createTrainingStepRepository(db),
+  trainingJobs: createTrainingJobRepository(db, run),
+  trainingSteps: createTrainingStepRepository(db, run),
   upkeep: createUpkeepRepository(db),
 })
 
@@ -60,17 +65,21 @@ export function connectDatabase(
   url: string,
   { poolSize = 20, timeouts }: { poolSize?: number; timeouts?: DatabaseTimeouts } = {},
 ): Database {
-  const client = new PrismaClient({
-    adapter: new PrismaPg({ ...connectionOptions(url, timeouts), max: poolSize }),
-  })
+  const pool = new pg.Pool({ ...connectionOptions(url, timeouts), max: poolSize })
+  // An idle connection that breaks is replaced at the next use.
+  pool.on('error', () => undefined)
+  const client = new PrismaClient({ adapter: new PrismaPg(pool) })
   return {
-    ...createRepositories(client),
+    ...createRepositories(client, preparing(pool)),
     transaction: (work) =>
-      client.$transaction((tx) => work(createRepositories(tx)), { maxWait: 5000, timeout: 30_000 }),
+      client.$transaction((tx) => work(createRepositories(tx, unprepared(tx))), { maxWait: 5000, timeout: 30_000 }),
     async check() {
       await client.$queryRaw`select 1`
     },
-    close: () => client.$disconnect(),
+    async close() {
+      await client.$disconnect()
+      await pool.end()
+    },
   }
 }
 

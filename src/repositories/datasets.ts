@@ -1,6 +1,7 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { DatasetReport } from '../domain/dataset-report.ts'
 import type { Connection } from './database.ts'
+import type { RunStatement, Statement } from './statement.ts'
 
 export type DatasetVersion = {
   id: string
@@ -12,21 +13,28 @@ export type DatasetVersion = {
   announcedRows: number | null
 }
 
+/** `wasSeen`: its bytes were there when a job was accepted on it, when it was checked, or when its rows were received. */
+export type FoundVersion = DatasetVersion & { wasSeen: boolean }
+
 /** No data set id begins so. */
-const hidden = 'deleted:'
+export const hiddenDatasets = 'deleted:'
 
 type NewDatasetVersion = Pick<DatasetVersion, 'id' | 'accountId' | 'datasetId' | 'version' | 'uploadKey'>
 
-export const createDatasetRepository = (db: Connection) => ({
-  newestVersion: (accountId: string, datasetId: string): Promise<DatasetVersion | null> =>
-    db.datasetVersion.findFirst({ where: { accountId, datasetId }, orderBy: { version: 'desc' } }),
+export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
+  async newestVersion(accountId: string, datasetId: string): Promise<FoundVersion | null> {
+    const [version] = await run<FoundVersion>(newestVersion, [accountId, datasetId])
+    return version ?? null
+  },
 
-  findVersion: (accountId: string, id: string): Promise<DatasetVersion | null> =>
-    db.datasetVersion.findFirst({ where: { accountId, id, datasetId: { not: { startsWith: hidden } } } }),
+  async findVersion(accountId: string, id: string): Promise<FoundVersion | null> {
+    const [version] = await run<FoundVersion>(findVersion, [accountId, id])
+    return version ?? null
+  },
 
   /** Those of these ids that exist and are not hidden. */
   async known(ids: string[]): Promise<Set<string>> {
-    const where = { id: { in: [...new Set(ids)] }, datasetId: { not: { startsWith: hidden } } }
+    const where = { id: { in: [...new Set(ids)] }, datasetId: { not: { startsWith: hiddenDatasets } } }
     const versions = await db.datasetVersion.findMany({ where, select: { id: true } })
     return new Set(versions.map(({ id }) => id))
   },
@@ -90,7 +98,7 @@ export const createDatasetRepository = (db: Connection) => ({
   async hide(id: string) {
     await db.datasetVersion.updateMany({
       where: { id },
-      data: { datasetId: hidden + id, report: Prisma.DbNull, announcedRows: null, sizeBytes: null },
+      data: { datasetId: hiddenDatasets + id, report: Prisma.DbNull, announcedRows: null, sizeBytes: null },
     })
   },
 
@@ -102,9 +110,22 @@ export const createDatasetRepository = (db: Connection) => ({
     })
     return job?.id ?? null
   },
-
-  /** From here on the version's id is closed: asking for the data set again opens a new one. */
-  async markUsed(id: string) {
-    await db.datasetVersion.updateMany({ where: { id, usedAt: null }, data: { usedAt: new Date() } })
-  },
 })
+
+const columns = `id, account_id as "accountId", dataset_id as "datasetId", version, upload_key as "uploadKey",
+  used_at as "usedAt", announced_rows as "announcedRows",
+  (used_at is not null or size_bytes is not null) as "wasSeen"`
+
+const newestVersion: Statement = {
+  name: 'newest-version',
+  text: `
+    select ${columns} from dataset_versions where account_id = $1::uuid and dataset_id = $2::text
+    order by version desc limit 1`,
+}
+
+const findVersion: Statement = {
+  name: 'find-version',
+  text: `
+    select ${columns} from dataset_versions
+    where id = $2::uuid and account_id = $1::uuid and dataset_id not like '${hiddenDatasets}%'`,
+}

@@ -11,7 +11,12 @@ export const requestBucketKey = (apiKeyId: string) => `requests:${apiKeyId}`
 export type RateLimits = ReturnType<typeof connectRateLimits>
 
 export function connectRateLimits(databaseUrl: string) {
-  const pool = new pg.Pool({ ...connectionOptions(databaseUrl), max: 2 })
+  const pool = new pg.Pool({
+    ...connectionOptions(databaseUrl),
+    max: 2,
+    // Counts that a crash of the database loses are no loss; ten commits a second would make everyone else's wait for the disk.
+    onConnect: async (client) => void (await client.query('set synchronous_commit to off')),
+  })
   // An idle connection that breaks is replaced at the next use.
   pool.on('error', () => undefined)
 

@@ -2,19 +2,8 @@ import { Prisma } from '../../generated/prisma/client.ts'
 import { mayMove, openStatuses, type TrainingJobStatus } from '../domain/training-job-status.ts'
 import type { PreparedData, TrainingJob, TrainingJobSummary, TrainingSpec } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
-
-export type NewTrainingJob = Pick<
-  TrainingJob,
-  | 'accountId'
-  | 'datasetId'
-  | 'datasetVersionId'
-  | 'baseModel'
-  | 'customModelName'
-  | 'isPublic'
-  | 'spec'
-  | 'specHash'
-  | 'resumeLimit'
-> & { apiKeyId: string }
+import type { RunStatement } from './statement.ts'
+import { findJob, listJobs } from './training-job-statements.ts'
 
 export type StatusMove = {
   jobId: number
@@ -30,14 +19,10 @@ export type StatusMove = {
 /** `already`: it has that status. `cancelling`: an accepted cancel stands against it. `refused`: another generation, or not a move of the table. */
 export type MoveResult = 'moved' | 'already' | 'cancelling' | 'refused'
 
-export const createTrainingJobRepository = (db: Connection) => ({
-  async create({ spec, ...job }: NewTrainingJob): Promise<TrainingJob> {
-    return plain(await db.trainingJob.create({ data: { ...job, spec: spec as object, status: 'CREATED' } }))
-  },
-
+export const createTrainingJobRepository = (db: Connection, run: RunStatement) => ({
   async find(accountId: string, id: number): Promise<TrainingJob | null> {
-    const row = await db.trainingJob.findFirst({ where: { id, accountId } })
-    return row && plain(row)
+    const [job] = await run<TrainingJob>(findJob, [accountId, id])
+    return job ?? null
   },
 
   /** Of any account; for activities, which are told the id by the workflow. */
@@ -52,22 +37,16 @@ export const createTrainingJobRepository = (db: Connection) => ({
   },
 
   /** Newest first. `after` is the id of the last job of the page before, of the same account. */
-  async list(
+  list: (
     accountId: string,
     { limit, after, status }: { limit: number; after: number | null; status: TrainingJobStatus | null },
-  ): Promise<TrainingJobSummary[]> {
-    const cursor =
-      after === null
-        ? Prisma.empty
-        : Prisma.sql`and (created_at, id) < (select created_at, id from training_jobs where id = ${after} and account_id = ${accountId}::uuid)`
-    const filter = status === null ? Prisma.empty : Prisma.sql`and status = ${status}`
-    // Whole rows, with their specs, would take four times as long.
-    return db.$queryRaw<TrainingJobSummary[]>`
-      select id, status, created_at as "createdAt", model_name as "modelName", custom_model_name as "customModelName",
-        resume_count as "resumeCount", dataset_id as "datasetId", resume_limit as "resumeLimit"
-      from training_jobs where account_id = ${accountId}::uuid ${filter} ${cursor}
-      order by created_at desc, id desc limit ${limit}`
-  },
+  ): Promise<TrainingJobSummary[]> =>
+    run(listJobs({ isAfter: after !== null, isFiltered: status !== null }), [
+      accountId,
+      limit,
+      ...(after === null ? [] : [after]),
+      ...(status === null ? [] : [status]),
+    ]),
 
   /** Holds the row until the transaction ends: commands to one job take turns. */
   async lock(accountId: string, id: number): Promise<TrainingJob | null> {

@@ -1,7 +1,8 @@
 import type { TrainingStep } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
+import type { RunStatement, Statement } from './statement.ts'
 
-export const createTrainingStepRepository = (db: Connection) => ({
+export const createTrainingStepRepository = (db: Connection, run: RunStatement) => ({
   /** A repeated step overwrites, so that a lost reply or a killed attempt leaves no duplicate. */
   async upsertMany(jobId: number, attempt: number, steps: readonly TrainingStep[]) {
     const column = <K extends keyof TrainingStep>(name: K) => steps.map((each) => each[name])
@@ -20,16 +21,12 @@ export const createTrainingStepRepository = (db: Connection) => ({
     await db.trainingStep.deleteMany({ where: { jobId, step: { gt: step } } })
   },
 
-  async list(jobId: number): Promise<TrainingStep[]> {
-    const rows = await db.trainingStep.findMany({ where: { jobId }, orderBy: { step: 'asc' } })
-    return rows.map((row) => ({
-      loss: row.loss,
-      learning_rate: row.learningRate,
-      epoch: row.epoch,
-      iter_time: row.iterTime,
-      flops: row.flops,
-      remaining_time: row.remainingTime,
-      step: row.step,
-    }))
-  },
+  list: (jobId: number): Promise<TrainingStep[]> => run(listSteps, [jobId]),
 })
+
+const listSteps: Statement = {
+  name: 'list-steps',
+  text: `
+    select loss, learning_rate, epoch, iter_time, flops, remaining_time, step
+    from training_steps where job_id = $1::int order by step`,
+}

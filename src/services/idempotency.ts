@@ -42,10 +42,7 @@ export async function once<T extends object>(
   }
   try {
     return await work(async (tx, response) => {
-      if (!(await tx.idempotencyKeys.answer(key, response)))
-        throw new ServiceError('unavailable', 'Another request with this Idempotency-Key took over.', {
-          retryAfterSeconds: 1,
-        })
+      if (!(await tx.idempotencyKeys.answer(key, response))) throw takenOver()
       return response
     })
   } catch (error) {
@@ -54,6 +51,10 @@ export async function once<T extends object>(
     throw error
   }
 }
+
+/** Of a request that was slower than its claim. */
+export const takenOver = () =>
+  new ServiceError('unavailable', 'Another request with this Idempotency-Key took over.', { retryAfterSeconds: 1 })
 
 function replay<T>(record: IdempotencyRecord, requestHash: Uint8Array): T | null {
   if (!sameHash(record.requestHash, requestHash))

@@ -48,11 +48,12 @@ export async function withRows<T>(
 
 type ReceiveInput = {
   ctx: Ctx
-  body: AsyncIterable<Buffer>
+  body: AsyncIterable<Buffer> | Iterable<Buffer>
   options: RowsOptions
   /** Only who compares bodies needs it: it takes its time. */
   isHashed: boolean
-  signal: AbortSignal
+  /** Asked for only when there are rows. */
+  signal: () => AbortSignal
   /** Where they are noted, also when it fails. */
   rows: Record<string, ReceivedRows>
 }
@@ -76,7 +77,7 @@ async function receiveRows({ ctx, body, options, isHashed, signal, rows }: Recei
     const { field } = next.value
     const received = await openRows(ctx)
     rows[field] = received
-    received.sizeBytes = await ctx.deps.storage.writeStream(received.key, linesOf(field), signal)
+    received.sizeBytes = await ctx.deps.storage.writeStream(received.key, linesOf(field), signal())
     received.rowCount = rowBody.rowCount(field)
   }
   return { rest: rowBody.end(), rows, sha256: hash?.digest() ?? new Uint8Array() }
@@ -130,7 +131,7 @@ async function discardRows(ctx: Ctx, { versionId, key }: ReceivedRows) {
 }
 
 async function* readLines(
-  body: AsyncIterable<Buffer>,
+  body: AsyncIterable<Buffer> | Iterable<Buffer>,
   rowBody: ReturnType<typeof createRowBody>,
   { hash, limitBytes }: { hash: ReturnType<typeof createHash> | null; limitBytes: number },
 ): AsyncGenerator<Lines> {

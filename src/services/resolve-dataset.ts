@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { parseDatasetId } from '../domain/dataset-id.ts'
 import { invalidInput } from '../domain/service-error.ts'
 import { collectionDatasetId, collectionName } from '../domain/stored-data.ts'
-import type { DatasetVersion } from '../repositories/datasets.ts'
+import type { DatasetVersion, FoundVersion } from '../repositories/datasets.ts'
 import type { Collection } from '../repositories/stored-rows.ts'
 import { storageKeys } from '../domain/storage-keys.ts'
 import type { Ctx } from './context.ts'
@@ -31,8 +31,8 @@ export async function resolveDataset(
   if (stored) return stored
   const named = await findNamed(ctx, reference)
   if (named) {
-    const uploaded = await ctx.deps.storage.stat(named.uploadKey)
-    if (uploaded) return { version: named, dataKey: named.uploadKey }
+    if (named.wasSeen || (await ctx.deps.storage.stat(named.uploadKey)))
+      return { version: named, dataKey: named.uploadKey }
     if (!reference.rows) {
       const path = reference.uploadFilePath === undefined ? 'dataset_id' : 'upload_file_path'
       throw invalidInput(
@@ -91,7 +91,7 @@ async function exportStored(
   return keepRows(ctx, { versionId: id, key, rowCount: 0, sizeBytes, isKept: false }, options, alone)
 }
 
-async function findNamed(ctx: Ctx, { uploadFilePath, datasetId }: DatasetReference): Promise<DatasetVersion | null> {
+async function findNamed(ctx: Ctx, { uploadFilePath, datasetId }: DatasetReference): Promise<FoundVersion | null> {
   const { datasets } = ctx.deps.database
   if (datasetId !== undefined) parseDatasetId(datasetId)
   if (uploadFilePath === undefined)
@@ -107,18 +107,29 @@ async function findNamed(ctx: Ctx, { uploadFilePath, datasetId }: DatasetReferen
   return version
 }
 
-/** Accepts the presigned URL (its query does not matter), `s3://`, the object's path, or the bare data set id. */
-async function findByLocation(ctx: Ctx, location: string): Promise<DatasetVersion | null> {
-  const { database, storage } = ctx.deps
+/** Which upload a request means, told from its location alone; whether there is such a one is not known yet. */
+export function placeOf(ctx: Ctx, { uploadFilePath, storedId, rows }: DatasetReference): Place | null {
+  return uploadFilePath === undefined || storedId !== undefined || rows ? null : placeAt(ctx, uploadFilePath)
+}
+
+type Place = Pick<DatasetVersion, 'id' | 'uploadKey'>
+
+function placeAt({ deps: { storage } }: Ctx, location: string): Place | null {
   const prefixes = [storage.urlPrefix, `s3://${storage.bucket}/`, `/${storage.bucket}/`, `${storage.bucket}/`, '/']
   const path = location.split('?')[0] ?? ''
   const prefix = prefixes.find((each) => path.startsWith(each)) ?? ''
-  const key = decodePath(path.slice(prefix.length))
-  const versionId = versionIdOf(key)
-  if (versionId === undefined)
-    return /^[\w.-]+$/.test(location) ? database.datasets.newestVersion(ctx.accountId, location) : null
-  const version = isUuid(versionId) ? await database.datasets.findVersion(ctx.accountId, versionId) : null
-  return version?.uploadKey === key ? version : null
+  const uploadKey = decodePath(path.slice(prefix.length))
+  const id = versionIdOf(uploadKey)
+  return id !== undefined && isUuid(id) ? { id, uploadKey } : null
+}
+
+/** Accepts the presigned URL (its query does not matter), `s3://`, the object's path, or the bare data set id. */
+async function findByLocation(ctx: Ctx, location: string): Promise<FoundVersion | null> {
+  const { datasets } = ctx.deps.database
+  const place = placeAt(ctx, location)
+  if (!place) return /^[\w.-]+$/.test(location) ? datasets.newestVersion(ctx.accountId, location) : null
+  const version = await datasets.findVersion(ctx.accountId, place.id)
+  return version?.uploadKey === place.uploadKey ? version : null
 }
 
 /** The job follows in a transaction of its own: a data set without one does no harm. */

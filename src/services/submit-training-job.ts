@@ -1,14 +1,20 @@
-import { canonicalJson, fineTuneWorkflowId, sha256Hex } from '../domain/identifiers.ts'
-import { invalidInput, ServiceError } from '../domain/service-error.ts'
-import { resolveTrainingArgs, type FinetuneArgs, type TrainingNote } from '../domain/training-args.ts'
+import { assertNever } from '../domain/assert-never.ts'
 import type { CatalogueEntry } from '../domain/catalogue.ts'
+import { canonicalJson, sha256Hex } from '../domain/identifiers.ts'
+import { invalidInput, ServiceError } from '../domain/service-error.ts'
+import {
+  resolveTrainingArgs,
+  type FinetuneArgs,
+  type TrainingArgs,
+  type TrainingNote,
+} from '../domain/training-args.ts'
 import type { TrainingSpec } from '../domain/training-job.ts'
-import { recordAudit } from './audit.ts'
+import type { AcceptanceRequest } from '../repositories/job-acceptance.ts'
 import type { Ctx } from './context.ts'
-import { once, type Idempotency } from './idempotency.ts'
-import { requireRoomForJob } from './limits/account-quotas.ts'
+import { once, takenOver, type Idempotency } from './idempotency.ts'
+import { acceptWithinQuota, noRoomForJob } from './limits/account-quotas.ts'
 import type { ReceivedRows } from './receive-rows.ts'
-import { resolveDataset, type DatasetReference } from './resolve-dataset.ts'
+import { placeOf, resolveDataset, type DatasetReference } from './resolve-dataset.ts'
 
 export type SubmitTrainingJobInput = DatasetReference & {
   modelName: string
@@ -23,65 +29,82 @@ export type SubmitTrainingJobInput = DatasetReference & {
 /** What the submit answers, the first time and on a replay. */
 export type SubmittedTrainingJob = { jobId: number; status: 'CREATED'; datasetId: string }
 
+type Submission = { ctx: Ctx; input: SubmitTrainingJobInput; idempotency: Idempotency }
+
 /**
  * Accepts a job: one row and its start message, committed together.
- * @throws ServiceError model_not_found, invalid_input
+ * @throws ServiceError model_not_found, invalid_input, quota_exceeded
  */
-export async function submitTrainingJob({
-  ctx,
-  input,
-  idempotency,
-}: {
-  ctx: Ctx
-  input: SubmitTrainingJobInput
-  idempotency: Idempotency
-}): Promise<SubmittedTrainingJob> {
-  const { database, settings } = ctx.deps
+export async function submitTrainingJob(submission: Submission): Promise<SubmittedTrainingJob> {
+  const { ctx, input, idempotency } = submission
   const entry = findBaseModel(ctx, input.modelName)
   checkGpuConfig(ctx, input.gpuConfig)
-  const { args, notes } = resolveTrainingArgs(input.finetuneArgs, entry)
-  return once<SubmittedTrainingJob>(ctx, idempotency, async (answer) => {
-    const { version, dataKey } = await resolveDataset(ctx, input)
-    const spec: TrainingSpec = {
-      baseModel: frozen(entry),
-      args,
-      gpus: input.gpuConfig.gpus ?? null,
-      nodes: input.gpuConfig.nodes ?? 1,
-      dataKey,
-      evaluationKey: input.evaluationRows?.key ?? null,
-    }
-    return database.transaction(async (tx) => {
-      await requireRoomForJob(ctx, tx)
-      await tx.datasets.markUsed(version.id)
-      // Used, they are not discarded after the answer.
-      if (input.evaluationRows) await tx.datasets.markUsed(input.evaluationRows.versionId)
-      const job = await tx.trainingJobs.create({
-        accountId: ctx.accountId,
-        apiKeyId: ctx.apiKeyId,
-        datasetId: version.datasetId,
-        datasetVersionId: version.id,
-        baseModel: entry.name,
-        customModelName: input.customModelName,
-        isPublic: input.isPublic,
-        spec,
-        specHash: specHash(spec),
-        resumeLimit: settings.resumeLimit,
-      })
-      await tx.jobEvents.add(
-        job.id,
-        { kind: 'status', status: 'CREATED', actor: `key:${ctx.apiKeyId}` },
-        ...notes.map(noteEvent),
-      )
-      await tx.outbox.add({
-        workflowId: fineTuneWorkflowId(job.id),
-        kind: 'start',
-        generation: 1,
-        payload: { jobId: job.id },
-      })
-      await recordAudit(tx, ctx, 'job.submit', job.id)
-      return answer(tx, { jobId: job.id, status: 'CREATED', datasetId: job.datasetId })
-    })
+  const resolved = { entry, ...resolveTrainingArgs(input.finetuneArgs, entry) }
+  return (
+    (await submitOnSeenData(submission, resolved)) ??
+    once<SubmittedTrainingJob>(ctx, idempotency, () => submitOnAnyData(submission, resolved))
+  )
+}
+
+type Resolved = { entry: CatalogueEntry; args: TrainingArgs; notes: TrainingNote[] }
+
+/** In one round trip, when the upload is known to be there: a job was accepted on it, or it was checked. @returns null when not so */
+async function submitOnSeenData({ ctx, input, idempotency }: Submission, resolved: Resolved) {
+  const place = input.evaluationRows ? null : placeOf(ctx, input)
+  if (!place) return null
+  const acceptance = await acceptWithinQuota(ctx, {
+    job: newJob(ctx, input, resolved, { dataKey: place.uploadKey, evaluationKey: null }),
+    version: { ...place, datasetId: input.datasetId, isThere: false },
+    idempotency: idempotency && { ...idempotency, isClaimed: false },
+    origin: ctx.origin,
   })
+  if (acceptance.outcome === 'accepted') return answerOf(acceptance)
+  // An account without room may still ask for the answer to an earlier request.
+  if (acceptance.outcome === 'no_room' && !idempotency) throw noRoomForJob(ctx)
+  return null
+}
+
+async function submitOnAnyData({ ctx, input, idempotency }: Submission, resolved: Resolved) {
+  const { version, dataKey } = await resolveDataset(ctx, input)
+  const { evaluationRows } = input
+  const acceptance = await acceptWithinQuota(ctx, {
+    job: newJob(ctx, input, resolved, { dataKey, evaluationKey: evaluationRows?.key ?? null }),
+    version: { id: version.id, uploadKey: version.uploadKey, isThere: true },
+    // Used, they are not discarded after the answer.
+    evaluationVersionId: evaluationRows?.versionId,
+    idempotency: idempotency && { ...idempotency, isClaimed: true },
+    origin: ctx.origin,
+  })
+  switch (acceptance.outcome) {
+    case 'accepted':
+      return answerOf(acceptance)
+    case 'no_room':
+      throw noRoomForJob(ctx)
+    case 'key_taken':
+      throw takenOver()
+    case 'no_data':
+      throw invalidInput('dataset_id', `The data set "${version.datasetId}" was deleted meanwhile.`)
+    default:
+      return assertNever(acceptance)
+  }
+}
+
+const answerOf = ({ jobId, datasetId }: { jobId: number; datasetId: string }): SubmittedTrainingJob => ({
+  jobId,
+  status: 'CREATED',
+  datasetId,
+})
+
+function newJob(
+  { accountId, apiKeyId, deps }: Ctx,
+  { gpuConfig, customModelName, isPublic }: SubmitTrainingJobInput,
+  { entry, args, notes }: Resolved,
+  data: Pick<TrainingSpec, 'dataKey' | 'evaluationKey'>,
+): AcceptanceRequest['job'] {
+  const spec = { baseModel: frozen(entry), args, gpus: gpuConfig.gpus ?? null, nodes: gpuConfig.nodes ?? 1, ...data }
+  const { resumeLimit } = deps.settings
+  const job = { accountId, apiKeyId, baseModel: entry.name, customModelName, isPublic, resumeLimit }
+  return { ...job, spec, specHash: specHash(spec), notes }
 }
 
 function findBaseModel(ctx: Ctx, name: string): CatalogueEntry {
@@ -118,5 +141,3 @@ const specHash = ({ baseModel, args, dataKey }: TrainingSpec) =>
       dataKey,
     }),
   )
-
-const noteEvent = ({ code, message }: TrainingNote) => ({ kind: 'note' as const, reason: code, message, actor: 'api' })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accountId, apiKey, startPublic, trainingJob } from './support.ts'
 import { parseApiKey } from '../../src/domain/identifiers.ts'
+import type { AcceptanceRequest } from '../../src/repositories/job-acceptance.ts'
 
 const known = trainingJob({ id: 7 })
 const find = (account: string, id: number) => Promise.resolve(account === accountId && id === 7 ? known : null)
@@ -163,23 +164,19 @@ test('submit answers a text id, and passes the key of the request with a hash of
   const edge = await startPublic({
     database: {
       datasets: {
-        newestVersion: () => Promise.resolve({ id: 'v', datasetId: 'questions', uploadKey: 'k' }),
-        markUsed: () => undefined,
+        newestVersion: () => Promise.resolve({ id: 'v', datasetId: 'questions', uploadKey: 'k', wasSeen: false }),
       },
-      trainingJobs: {
-        create: ({ spec: { gpus, nodes } }: { spec: { gpus: unknown; nodes: unknown } }) => {
-          assert.deepEqual([gpus, nodes], [null, 1])
-          return Promise.resolve(known)
+      jobAcceptance: {
+        accept: ({ job: { spec } }: AcceptanceRequest) => {
+          assert.deepEqual([spec.gpus, spec.nodes], [null, 1])
+          return Promise.resolve({ outcome: 'accepted', jobId: 7, datasetId: 'questions' })
         },
       },
-      jobEvents: { add: () => undefined },
-      outbox: { add: () => undefined },
       idempotencyKeys: {
         claim: (key: { key: string }, hash: Uint8Array) => {
           claims.push({ key, hash: Buffer.from(hash).toString('hex') })
           return Promise.resolve(null)
         },
-        answer: () => Promise.resolve(true),
       },
     },
     storage: { stat: () => Promise.resolve({ sizeBytes: 5 }) },

@@ -38,19 +38,18 @@ suite('attempts', () => {
   async function openJob(tx: Repositories, accountId: string) {
     const id = randomUUID()
     await tx.datasets.createVersion({ id, accountId, datasetId: id, version: 1, uploadKey: id })
-    const spec = {} as TrainingSpec
-    return tx.trainingJobs.create({
-      accountId,
-      apiKeyId: 'none',
-      datasetId: id,
-      datasetVersionId: id,
-      baseModel: 'm',
-      customModelName: null,
-      isPublic: false,
-      spec,
-      specHash: 'h',
-      resumeLimit: 1,
-    })
+    const job = { accountId, apiKeyId: 'none', baseModel: 'm', customModelName: null, isPublic: false, resumeLimit: 1 }
+    const accepted = await tx.jobAcceptance.accept(
+      {
+        job: { ...job, spec: {} as TrainingSpec, specHash: 'h', notes: [] },
+        version: { id, uploadKey: id, isThere: true },
+        idempotency: null,
+        origin: { requestId: 'none', address: '' },
+      },
+      1000,
+    )
+    assert.ok(accepted.outcome === 'accepted')
+    return tx.trainingJobs.get(accepted.jobId)
   }
 
   async function openAttempt(tx: Repositories, accountId: string, number = 1, jobId?: number) {

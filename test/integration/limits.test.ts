@@ -4,13 +4,12 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeApiKey } from '../../src/domain/identifiers.ts'
-import type { TrainingSpec } from '../../src/domain/training-job.ts'
 import { createLog } from '../../src/log.ts'
 import { itemHash } from '../../src/domain/stored-data.ts'
-import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { connectDatabase } from '../../src/repositories/database.ts'
 import { connectRateLimits } from '../../src/repositories/rate-limits.ts'
 import type { Ctx } from '../../src/services/context.ts'
-import { requireRoomForData, requireRoomForJob } from '../../src/services/limits/account-quotas.ts'
+import { requireRoomForData } from '../../src/services/limits/account-quotas.ts'
 import { createLimits } from '../../src/services/limits/limits.ts'
 import { createRequestBuckets } from '../../src/services/limits/request-buckets.ts'
 import { startPublic } from '../http/support.ts'
@@ -132,23 +131,6 @@ suite('limits', async () => {
     assert.equal((await one.call('GET', '/v1/get-upload-base-path', from(null))).status, 401)
   })
 
-  test('an account has no more open jobs than it may, however many are sent at once', async () => {
-    const ctx = contextOf({ maxOpenJobs: 3, maxStoredBytes: 1000 })
-    const id = randomUUID()
-    await database.datasets.createVersion({ id, accountId: account.id, datasetId: id, version: 1, uploadKey: id })
-    const outcomes = await Promise.allSettled(
-      Array.from({ length: 12 }, () =>
-        database.transaction(async (tx) => {
-          await requireRoomForJob(ctx, tx)
-          return openJob(tx, id)
-        }),
-      ),
-    )
-    const refused = outcomes.filter(({ status }) => status === 'rejected')
-    assert.equal(outcomes.length - refused.length, 3)
-    for (const { reason } of refused as PromiseRejectedResult[]) assert.equal(reason.code, 'quota_exceeded')
-  })
-
   test('an account stores no more once it has stored as much as it may', async () => {
     const ctx = contextOf({ maxOpenJobs: 3, maxStoredBytes: 1000 })
     await requireRoomForData(ctx)
@@ -179,19 +161,4 @@ suite('limits', async () => {
 
   const contextOf = (quotas: { maxOpenJobs: number; maxStoredBytes: number }) =>
     ({ deps: { database, settings: quotas }, accountId: account.id }) as unknown as Ctx
-
-  /** Without a start message: no worker ever sees it. */
-  const openJob = (tx: Repositories, datasetVersionId: string) =>
-    tx.trainingJobs.create({
-      accountId: account.id,
-      apiKeyId: 'none',
-      datasetId: datasetVersionId,
-      datasetVersionId,
-      baseModel: 'm',
-      customModelName: null,
-      isPublic: false,
-      spec: {} as TrainingSpec,
-      specHash: 'h',
-      resumeLimit: 1,
-    })
 })

@@ -105,9 +105,9 @@ async function callRoute(route: Route, { authenticators }: EdgeOptions, request:
   }
   if (route.rows) {
     const isHashed = request.get('idempotency-key') !== undefined
-    const body = openBody(request, route.rows.limitBytes)
-    const input = { ctx: caller as Ctx, body, options: route.rows, isHashed }
-    return withRows({ ...input, signal: gone(response) }, ({ rest, rows, sha256 }) =>
+    const body = await openBody(request, route.rows.limitBytes)
+    const input = { ctx: caller as Ctx, body, options: route.rows, isHashed, signal: () => gone(response) }
+    return withRows(input, ({ rest, rows, sha256 }) =>
       handle(parseBody(route, rest), idempotencyOf(route, request, sha256), rows),
     )
   }

@@ -5,6 +5,8 @@ import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { arrivedTooSlowly, bodyPace, watchPace, type BodyPace } from './body-pace.ts'
 
 const mebibyte = 1024 * 1024
+/** A body this small is not worth a stream. */
+const wholeBytes = 64 * 1024
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 const nothing = Buffer.alloc(0)
@@ -21,11 +23,16 @@ export async function readBody(request: IncomingMessage, limitBytes: number, pac
 }
 
 /** The body as it arrives, its type and declared length checked. Who stops reading leaves the connection whole. */
-export function openBody(request: IncomingMessage, limitBytes: number, pace = bodyPace): AsyncGenerator<Buffer> {
+export async function openBody(
+  request: IncomingMessage,
+  limitBytes: number,
+  pace = bodyPace,
+): Promise<AsyncIterable<Buffer> | Iterable<Buffer>> {
   const declaredBytes = Number(request.headers['content-length'] ?? 0)
   if (declaredBytes > 0 || request.headers['transfer-encoding'] !== undefined) requireJson(request)
   if (declaredBytes > limitBytes) throw tooLarge(limitBytes)
-  return arriving(request, pace)
+  const isSmall = declaredBytes > 0 && declaredBytes <= wholeBytes
+  return isSmall ? [await collect(request, limitBytes, pace)] : arriving(request, pace)
 }
 
 /** Not the request's own iterator: that one could not be left while it waits. */

@@ -13,8 +13,9 @@ export class JsonText {
 }
 
 export function sendJson(response: ServerResponse, status: number, value: unknown) {
-  const body = Buffer.from(JSON.stringify(value))
-  startJson(response, status, body.length)
+  // As text: node then writes head and body at once.
+  const body = JSON.stringify(value)
+  startJson(response, status, Buffer.byteLength(body))
   response.end(body)
 }
 

@@ -1,0 +1,30 @@
+// What is asked of training jobs at every look of a user.
+import type { Statement } from './statement.ts'
+
+/** A text for each shape, so that each has its own plan: along an index, whatever the number of jobs. */
+export function listJobs({ isAfter, isFiltered }: { isAfter: boolean; isFiltered: boolean }): Statement {
+  const cursor =
+    'and (created_at, id) < (select created_at, id from training_jobs where id = $3::int and account_id = $1::uuid)'
+  const filter = `and status = $${isAfter ? 4 : 3}::text`
+  return {
+    name: `list-jobs${isAfter ? '-after' : ''}${isFiltered ? '-of-status' : ''}`,
+    // Whole rows, with their specs, would take four times as long.
+    text: `
+    select id, status, created_at as "createdAt", model_name as "modelName", custom_model_name as "customModelName",
+      resume_count as "resumeCount", dataset_id as "datasetId", resume_limit as "resumeLimit"
+    from training_jobs where account_id = $1::uuid ${isFiltered ? filter : ''} ${isAfter ? cursor : ''}
+    order by created_at desc, id desc limit $2::int`,
+  }
+}
+
+export const findJob: Statement = {
+  name: 'find-job',
+  text: `
+    select id, account_id as "accountId", dataset_id as "datasetId", dataset_version_id as "datasetVersionId",
+      base_model as "baseModel", custom_model_name as "customModelName", is_public as "isPublic", status,
+      status_reason as "statusReason", status_message as "statusMessage", spec, spec_hash as "specHash",
+      prepared_data as "preparedData", generation, current_attempt as "currentAttempt", resume_count as "resumeCount",
+      resume_limit as "resumeLimit", cancel_requested_at as "cancelRequestedAt", model_name as "modelName",
+      created_at as "createdAt", finished_at as "finishedAt"
+    from training_jobs where id = $2::int and account_id = $1::uuid`,
+}
