@@ -19,6 +19,8 @@ export async function watchRun(cluster: Cluster, run: RunRef, { signal, onState 
   let askedAtMs = -Infinity
   let timer: NodeJS.Timeout | undefined
   const check = oneAtATime(async () => {
+    // Its first lists are under way, and tell of all runs at once.
+    if (!cluster.view.isCurrent() && cluster.view.trouble() === null) return
     const believed = believe(cluster, run)
     const proven = believed && isProven(believed) ? believed : await askNow()
     if (signal.aborted || proven === null) return
@@ -29,10 +31,10 @@ export async function watchRun(cluster: Cluster, run: RunRef, { signal, onState 
   async function askNow(): Promise<RunState | null> {
     const waitMs = askedAtMs + askAgainMs - performance.now()
     if (waitMs > 0) {
-      timer ??= setTimeout(check, waitMs)
+      clearTimeout(timer)
+      timer = setTimeout(check, waitMs)
       return null
     }
-    timer = undefined
     askedAtMs = performance.now()
     return readLiveState(cluster, run, signal)
   }
@@ -54,7 +56,6 @@ export async function watchRun(cluster: Cluster, run: RunRef, { signal, onState 
 function believe(cluster: Cluster, run: RunRef): RunState | null {
   const message = cluster.view.trouble()
   if (message !== null) return { state: 'unreachable', message }
-  if (!cluster.view.isCurrent()) return null
   const facts = cluster.view.facts(run.name)
   if (!facts.job || (run.uid !== undefined && facts.job.uid !== run.uid)) return null
   return readRunState(facts, limitsOf(cluster))

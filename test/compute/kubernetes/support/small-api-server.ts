@@ -18,7 +18,7 @@ type Meta = {
   ownerReferences?: { uid: string; controller: boolean }[]
 }
 export type Stored = { metadata: Meta; spec?: Record<string, unknown>; status: Record<string, unknown> }
-type Kind = 'jobs' | 'pods' | 'secrets' | 'events'
+type Kind = 'jobs' | 'pods' | 'secrets' | 'events' | 'deployments'
 type Fault = { status?: number; retryAfter?: string; /** The work is done, its answer lost. */ late?: boolean }
 type Event = { version: number; kind: Kind; type: string; object: Stored }
 type Body = Partial<Omit<Stored, 'metadata'>> & {
@@ -35,6 +35,7 @@ export async function startApiServer(t: TestContext) {
     pods: new Map(),
     secrets: new Map(),
     events: new Map(),
+    deployments: new Map(),
   }
   const history: Event[] = []
   const watches = new Set<{ kind: Kind; response: ServerResponse }>()
@@ -184,7 +185,8 @@ export function podStatus(phase: string, state: object, name = 'trainer') {
 }
 
 const lineOf = (type: string, object: Stored) => `${JSON.stringify({ type, object })}\n`
-const isKind = (kind: string | undefined): kind is Kind => ['jobs', 'pods', 'secrets', 'events'].includes(kind ?? '')
+const isKind = (kind: string | undefined): kind is Kind =>
+  ['jobs', 'pods', 'secrets', 'events', 'deployments'].includes(kind ?? '')
 
 function refuse(response: ServerResponse, status: number, message: string, retryAfter?: string): void {
   response.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter })
