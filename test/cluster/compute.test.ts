@@ -35,18 +35,18 @@ describe('a run', () => {
     const name = 'ft-1-a1'
     calls.length = 0
     const { uid, adopted } = await compute.launch(
-      shellRun(name, 'echo "$ANNEAL_TOKEN"; echo out; echo err >&2; exit 65'),
+      shellRun(name, 'echo "$ANNEAL_TOKEN" >&2; sleep 1; echo out; echo end; exit 65'),
     )
     assert(!adopted)
     const { end, states } = observe(t, compute, { name, uid })
     const ended = await end
     assert(ended.state === 'failed' && ended.reason === 'exited' && ended.exitCode === 65)
     assert.deepEqual(await compute.probe({ name, uid }), ended)
-    assert.equal((await compute.readLogs({ name }))?.text, 'the token\nout\nerr\n')
-    assert.equal((await compute.readLogs({ name }, { offsetBytes: -4 }))?.text, 'err\n')
+    assert.equal((await compute.readLogs({ name }))?.text, 'the token\nout\nend\n')
+    assert.equal((await compute.readLogs({ name }, { offsetBytes: -4 }))?.text, 'end\n')
     assert.deepEqual(await compute.launch(shellRun(name, 'exit 0')), { uid, adopted: true })
     const terminated = await compute.terminate({ name }, { graceMs: 1_000, logTailBytes: 100 })
-    assert.deepEqual(terminated, { end: ended, logTail: 'the token\nout\nerr\n' })
+    assert.deepEqual(terminated, { end: ended, logTail: 'the token\nout\nend\n' })
     assert.deepEqual(await everythingOf(name), [])
     assert(states.every(({ state }) => state !== 'gone' && state !== 'unreachable'))
     t.diagnostic(`calls: ${calls.map(({ method, resource }) => `${method} ${resource}`).join(', ')}`)
