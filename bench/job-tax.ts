@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { toolPaths } from '../tools/paths.mjs'
+import { toolPath } from '../tools/paths.mjs'
 import { createClient, median, startStack } from './stack.ts'
 
 const rounds = 3
@@ -42,7 +42,7 @@ async function runJob(): Promise<number> {
 /** The trainer's own process, from its start to its exit. */
 const runByHand = () =>
   Number(
-    execFileSync(toolPaths().python, ['bench/trainer_by_hand.py', rowsFile, JSON.stringify(finetune_args)], {
+    execFileSync(toolPath('python'), ['bench/trainer_by_hand.py', rowsFile, JSON.stringify(finetune_args)], {
       encoding: 'utf8',
     }),
   )

@@ -1,6 +1,6 @@
 // `npm run bench`: each measures ours against a peer in the same run and prints the ratio. Nothing here is a test.
 import { spawnSync } from 'node:child_process'
-import { root, toolPaths } from '../tools/paths.mjs'
+import { root, toolPath } from '../tools/paths.mjs'
 
 const benches: Record<string, { says: string; command: string[] }> = {
   start: { says: '`npm start` until ready, everything cached', command: [process.execPath, 'bench/start.ts'] },
@@ -22,7 +22,7 @@ const benches: Record<string, { says: string; command: string[] }> = {
   },
   trainer: {
     says: 'tokens/s of the trainer against transformers Trainer + peft',
-    command: [toolPaths().python, 'bench/trainer.py'],
+    command: [toolPath('python'), 'bench/trainer.py'],
   },
 }
 

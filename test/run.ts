@@ -4,7 +4,7 @@ import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { root, toolPaths } from '../tools/paths.mjs'
+import { root, toolPath } from '../tools/paths.mjs'
 
 const usage = `npm test [-- [--only TEXT] [--no-python]] [FILE ...]
   FILE        test files; default: all of test/
@@ -36,7 +36,7 @@ async function main(): Promise<number> {
     if (failed !== 0) return failed
   }
   const home = mkdtempSync(join(tmpdir(), 'anneal-test-'))
-  const environment = { ...process.env, ANNEAL_TEST_HOME: home, ANNEAL_PYTHON: toolPaths().python }
+  const environment = { ...process.env, ANNEAL_TEST_HOME: home, ANNEAL_PYTHON: toolPath('python') }
   try {
     if (needsStack) await startStack(home)
     // One at a time: the suites share two cores with real training runs.

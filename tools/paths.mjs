@@ -42,19 +42,17 @@ export function readRecord() {
   }
 }
 
-/** The programs of the embedded stack. Throws one sentence when set-up has not provided one of them. */
-export function toolPaths() {
+/** A program that set-up provides. Throws one sentence when it has not. */
+export function toolPath(name) {
   const { python, servers } = readRecord()
-  const paths = {
+  const path = {
     python: python?.binary,
     postgresBinDir: python?.postgresBinDir,
     temporal: process.env.ANNEAL_TEMPORAL_BIN ?? servers?.temporal,
     versitygw: process.env.ANNEAL_VERSITYGW_BIN ?? servers?.versitygw,
-  }
-  for (const [name, path] of Object.entries(paths)) {
-    if (!path || !existsSync(path)) throw new Error(`${name} is missing${path ? ` (${path})` : ''}. Run: npm run setup`)
-  }
-  return paths
+  }[name]
+  if (!path || !existsSync(path)) throw new Error(`${name} is missing${path ? ` (${path})` : ''}. Run: npm run setup`)
+  return path
 }
 
 export function isExecutable(path) {

@@ -1,7 +1,7 @@
 // Checks the Python part with the environment of set-up:   node tools/python.mjs verify | test [pytest arguments]
 import { spawnSync } from 'node:child_process'
 import { delimiter } from 'node:path'
-import { runtimeDir, toolPaths } from './paths.mjs'
+import { runtimeDir, toolPath } from './paths.mjs'
 
 // The Python outside of runtime/ keeps the same rules.
 const sources = ['.', '../src', '../bench']
@@ -20,7 +20,7 @@ if (!wanted) {
   console.error('node tools/python.mjs verify | test [pytest arguments]')
   process.exit(2)
 }
-const { python } = toolPaths()
+const python = toolPath('python')
 const env = {
   ...process.env,
   PYTHONPATH: [runtimeDir, process.env.PYTHONPATH].filter(Boolean).join(delimiter),

@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } f
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
-import { toolPaths } from '../../tools/paths.mjs'
+import { toolPath } from '../../tools/paths.mjs'
 import type { ChildSpec } from './child.ts'
 import type { Home } from './home.ts'
 import { chooseDatabaseUser, type DatabaseUser } from './database-user.ts'
@@ -20,7 +20,7 @@ export async function preparePostgres(
   password: string,
   signal: AbortSignal,
 ): Promise<Postgres> {
-  const bin = (name: string) => join(toolPaths().postgresBinDir, name)
+  const bin = (name: string) => join(toolPath('postgresBinDir'), name)
   const runAs = chooseDatabaseUser(home, bin('postgres'))
   if (!existsSync(join(home.postgres, 'PG_VERSION'))) await createCluster(home, bin('initdb'), password, runAs, signal)
   const url = (database: string) => `postgresql://${role}:${password}@127.0.0.1:${port}/${database}`

@@ -1,7 +1,7 @@
 // versitygw: S3 over plain files.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { toolPaths } from '../../tools/paths.mjs'
+import { toolPath } from '../../tools/paths.mjs'
 import { answers200 } from './answers.ts'
 import type { ChildSpec } from './child.ts'
 import type { Home } from './home.ts'
@@ -16,7 +16,7 @@ export function prepareObjectStore(home: Home, port: number, secrets: Secrets, e
   for (const dir of [objects, metadata]) mkdirSync(dir, { recursive: true, mode: 0o700 })
   const address = `127.0.0.1:${port}`
   return {
-    command: toolPaths().versitygw,
+    command: toolPath('versitygw'),
     args: ['--port', address, '--health', '/health', '--quiet', 'posix', '--sidecar', metadata, objects],
     // Not as arguments: those every user of the machine may read.
     env: { ...env, ROOT_ACCESS_KEY: secrets.s3AccessKey, ROOT_SECRET_KEY: secrets.s3SecretKey },

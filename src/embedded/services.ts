@@ -1,6 +1,6 @@
 // The api and the worker: our own two processes and what they are told.
 import { join } from 'node:path'
-import { root, runtimeDir, toolPaths } from '../../tools/paths.mjs'
+import { root, runtimeDir, toolPath } from '../../tools/paths.mjs'
 import type { Home } from './home.ts'
 import type { Ports } from './ports.ts'
 import type { Secrets } from './secrets.ts'
@@ -53,7 +53,7 @@ export function serviceEnvironment(home: Home, ports: Ports, secrets: Secrets, a
     ANNEAL_SECRET: secrets.signingSecret,
     ANNEAL_BOOTSTRAP_API_KEY: secrets.apiKey,
     ANNEAL_HOME: home.dir,
-    ANNEAL_PYTHON: toolPaths().python,
+    ANNEAL_PYTHON: toolPath('python'),
     ANNEAL_PYTHONPATH: runtimeDir,
   }
 }

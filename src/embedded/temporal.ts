@@ -1,7 +1,7 @@
 // Temporal's development server with its UI, on a SQLite file.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { toolPaths } from '../../tools/paths.mjs'
+import { toolPath } from '../../tools/paths.mjs'
 import { answers200 } from './answers.ts'
 import type { ChildSpec } from './child.ts'
 import type { Home } from './home.ts'
@@ -45,7 +45,7 @@ export function prepareTemporal(home: Home, ports: Ports): Temporal {
   const httpUrl = `http://127.0.0.1:${ports.temporalHttp}`
   const uiUrl = `http://127.0.0.1:${ports.temporalUi}`
   return {
-    command: toolPaths().temporal,
+    command: toolPath('temporal'),
     args,
     address: `127.0.0.1:${ports.temporal}`,
     uiUrl,

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { digest, toolPaths } from '../../tools/paths.mjs'
+import { digest, toolPath } from '../../tools/paths.mjs'
 import { cached } from '../../tools/setup/cache.mjs'
 import { firstLine, runCommand } from '../../tools/setup/command.mjs'
 import { SetupError } from '../../tools/setup/report.mjs'
@@ -104,7 +104,7 @@ async function copyManifests(target, module, source) {
   const all = [...files, join(dir, 'config/components/webhook/manifests.yaml')]
   writeFileSync(yaml, all.map((file) => readFileSync(file, 'utf8')).join('\n---\n'))
   const toJson = 'import json, sys, yaml; print(json.dumps([d for d in yaml.safe_load_all(open(sys.argv[1])) if d]))'
-  const json = execFileSync(toolPaths().python, ['-c', toJson, yaml], { maxBuffer: 64 << 20 })
+  const json = execFileSync(toolPath('python'), ['-c', toJson, yaml], { maxBuffer: 64 << 20 })
   writeFileSync(join(target, 'manifests', `${module}.json`), json)
 }
 

@@ -1,6 +1,6 @@
 // The trainer's packages as a volume: this machine's Python environment, read-only. A claim, because the restricted
 // standard refuses pods that name a folder of their node.
-import { toolPaths } from '../../tools/paths.mjs'
+import { toolPath } from '../../tools/paths.mjs'
 import type { ClusterApi } from './api.ts'
 import { output } from './programs.ts'
 
@@ -8,7 +8,7 @@ const claimName = 'python-packages'
 
 export async function providePythonPackages(api: ClusterApi, namespace: string) {
   const script = 'import sysconfig; print(sysconfig.get_path("purelib"))'
-  const path = await output(toolPaths().python, ['-c', script])
+  const path = await output(toolPath('python'), ['-c', script])
   const name = `${claimName}-${namespace}`
   const volume = { accessModes: ['ReadOnlyMany'], storageClassName: '' }
   await api.apply('/api/v1/persistentvolumes', {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import { createTokenSample } from '../../src/datasets/token-sample.ts'
-import { root, toolPaths } from '../../tools/paths.mjs'
+import { root, toolPath } from '../../tools/paths.mjs'
 
 const tiny = { name: 'anneal-tiny', folder: `${root}/models/anneal-tiny` }
 
@@ -12,7 +12,7 @@ test('counts as the trainer counts, whatever the text', () => {
 from tokenizers import Tokenizer
 tokenizer = Tokenizer.from_file(sys.argv[1])
 print(json.dumps([len(tokenizer.encode(text, add_special_tokens=False).ids) for text in json.load(sys.stdin)]))`
-  const counted = execFileSync(toolPaths().python, ['-c', program, `${tiny.folder}/tokenizer.json`], {
+  const counted = execFileSync(toolPath('python'), ['-c', program, `${tiny.folder}/tokenizer.json`], {
     input: JSON.stringify(texts),
   })
   const ours = texts.map((output) => {

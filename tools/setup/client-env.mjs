@@ -1,7 +1,7 @@
 // Environments of their own for clients that are tested, in the per-user cache: what they need is no need of the service.
 import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cacheDir, digest, root, toolPaths } from '../paths.mjs'
+import { cacheDir, digest, root, toolPath } from '../paths.mjs'
 import { cached } from './cache.mjs'
 import { runCommand } from './command.mjs'
 import { findUv } from './python-env.mjs'
@@ -9,7 +9,7 @@ import { findUv } from './python-env.mjs'
 /** @returns the folder of the environment with exactly the packages of this requirements file */
 export async function clientEnv(requirements) {
   const uv = await findUv()
-  const { python } = toolPaths()
+  const python = toolPath('python')
   const name = `client-${digest(readFileSync(requirements), python).slice(0, 16)}`
   return cached('clients', name, async (dir) => {
     const options = {

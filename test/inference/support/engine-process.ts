@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-import { root, toolPaths } from '../../../tools/paths.mjs'
+import { root, toolPath } from '../../../tools/paths.mjs'
 import type { CatalogueEntry } from '../../../src/domain/catalogue.ts'
 import { tokenOf, type FakeServers } from './fake-servers.ts'
 
@@ -25,7 +25,7 @@ export async function startEngine(entry: CatalogueEntry, servers: FakeServers, g
   }).listen(0, '127.0.0.1')
   await once(internalApi, 'listening')
   const { name, engine, source, contextLength, maxBatch } = entry
-  const child = spawn(process.env['ANNEAL_PYTHON'] ?? toolPaths().python, ['-m', 'anneal_runtime.server'], {
+  const child = spawn(process.env['ANNEAL_PYTHON'] ?? toolPath('python'), ['-m', 'anneal_runtime.server'], {
     cwd: workDir,
     env: {
       PATH: process.env['PATH'],

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { root, toolPaths } from '../../../tools/paths.mjs'
+import { root, toolPath } from '../../../tools/paths.mjs'
 import { createModelServerActivities, type ModelServerDependencies } from '../../../activities/model-servers.ts'
 import { createLocalCompute } from '../../../src/compute/local/local-compute.ts'
 import { parseCatalogue } from '../../../src/domain/catalogue.ts'
@@ -24,7 +24,7 @@ export async function startRig() {
   const home = mkdtempSync(join(tmpdir(), 'anneal-model-server-'))
   const temporal = await TestWorkflowEnvironment.createLocal({
     server: {
-      executable: { type: 'existing-path', path: process.env['ANNEAL_TEMPORAL_BIN'] ?? toolPaths().temporal },
+      executable: { type: 'existing-path', path: process.env['ANNEAL_TEMPORAL_BIN'] ?? toolPath('temporal') },
       searchAttributes: Object.values(searchAttributes),
       log: { level: 'error', format: 'pretty' },
     },
@@ -32,7 +32,7 @@ export async function startRig() {
   const rows = createRows()
   const compute = createLocalCompute({
     home,
-    python: process.env['ANNEAL_PYTHON'] ?? toolPaths().python,
+    python: process.env['ANNEAL_PYTHON'] ?? toolPath('python'),
     pythonPath: root,
     modelsDir: root,
     // Says its token, then waits for a signal or for an exit code in a file.
