@@ -1,5 +1,5 @@
 // `npm test`: everything a fresh checkout can prove. One embedded stack serves all suites that need one; each makes its own account.
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,23 +28,27 @@ const files = (positionals.length > 0 ? positionals : own()).filter(
 const isWhole = positionals.length === 0 && values.only === undefined
 const needsStack = files.some((file) => /test\/(e2e|integration|clients)\//.test(file))
 
+let running: ChildProcess | null = null
+let interrupted = false
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    interrupted = true
+    running?.kill(signal)
+  })
+
 process.exitCode = await main()
 
 async function main(): Promise<number> {
-  if (isWhole && !values['no-python']) {
-    const failed = await run(process.execPath, ['tools/python.mjs', 'test'])
-    if (failed !== 0) return failed
-  }
+  // A failure there does not hide what the rest would say.
+  const failed = isWhole && !values['no-python'] ? await run(process.execPath, ['tools/python.mjs', 'test']) : 0
+  if (interrupted) return failed
   const home = mkdtempSync(join(tmpdir(), 'anneal-test-'))
   const environment = { ...process.env, ANNEAL_TEST_HOME: home, ANNEAL_PYTHON: toolPath('python') }
   try {
     if (needsStack) await startStack(home)
     // One at a time: the suites share two cores with real training runs.
-    return await run(
-      process.execPath,
-      ['--test', '--test-concurrency=1', '--test-timeout=600000', ...files],
-      environment,
-    )
+    const args = ['--test', '--test-concurrency=1', '--test-timeout=600000', ...files]
+    return (await run(process.execPath, args, environment)) || failed
   } finally {
     if (needsStack) await run(process.execPath, ['src/cli.ts', 'stop', '--home', home])
     rmSync(home, { recursive: true, force: true })
@@ -77,7 +81,7 @@ function startStack(home: string): Promise<void> {
 
 function run(command: string, args: string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: root, env, stdio: 'inherit' })
+    const child = (running = spawn(command, args, { cwd: root, env, stdio: 'inherit' }))
     child.once('error', reject)
     child.once('exit', (code, signal) => resolve(code ?? (signal === null ? 1 : 128)))
   })

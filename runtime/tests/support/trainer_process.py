@@ -10,6 +10,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 TINY = ROOT / "models" / "anneal-tiny"
 
+# Long, for a busy machine; a run that goes on instead of ending takes longer by far.
+END_TIMEOUT_S = 120.0
+
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["anneal_runtime.trainer.phases", "transformers.models.llama.modeling_llama"])
 
@@ -23,8 +26,8 @@ class TrainerProcess:
         assert self.process.pid is not None
         os.kill(self.process.pid, number)
 
-    def exit_code(self, timeout_s: float = 90.0) -> int:
-        self.process.join(timeout_s)
+    def exit_code(self) -> int:
+        self.process.join(END_TIMEOUT_S)
         if self.process.exitcode is None:
             self.process.kill()
             raise AssertionError(f"The trainer did not end:\n{self.log}")

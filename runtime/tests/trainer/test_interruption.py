@@ -85,7 +85,7 @@ def test_sigterm_outside_of_training_ends_at_once(anneal: FakeAnneal, tmp_path: 
     trainer = start_trainer(anneal.url, tmp_path)
     anneal.wait_for(lambda: anneal.refuse[route][0] < 999)
     trainer.signal(signal.SIGTERM)
-    assert trainer.exit_code(5.0) == 143
+    assert trainer.exit_code() == 143
 
 
 def test_sigterm_while_saving_still_commits_the_model(anneal: FakeAnneal, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_sigterm_while_saving_still_commits_the_model(anneal: FakeAnneal, tmp_pa
     trainer = start_trainer(anneal.url, tmp_path)
     anneal.wait_for(lambda: anneal.refuse["PUT"][0] < 2)
     trainer.signal(signal.SIGTERM)
-    assert trainer.exit_code(10.0) == 143
+    assert trainer.exit_code() == 143
     assert anneal.artifact("model") is not None and anneal.evaluation is None
 
 
@@ -103,7 +103,7 @@ def test_a_fence_ends_the_run_at_once(anneal: FakeAnneal, tmp_path: Path) -> Non
     trainer = start_trainer(anneal.url, tmp_path)
     anneal.wait_for(lambda: 10 in anneal.steps)
     anneal.fenced = True
-    assert trainer.exit_code(10.0) == 77
+    assert trainer.exit_code() == 77
     assert anneal.failure is None
 
 
@@ -116,7 +116,7 @@ def test_only_the_first_process_of_an_attempt_may_claim(anneal: FakeAnneal, tmp_
 @pytest.mark.parametrize(("status", "code"), [(401, 77), (404, 77), (410, 77), (426, 78)])
 def test_a_refused_claim(anneal: FakeAnneal, tmp_path: Path, status: int, code: int) -> None:
     anneal.refuse["claim"] = (1, status, "refused")
-    assert start_trainer(anneal.url, tmp_path).exit_code(20.0) == code
+    assert start_trainer(anneal.url, tmp_path).exit_code() == code
 
 
 def test_training_goes_on_while_the_api_is_away(anneal: FakeAnneal, tmp_path: Path) -> None:
