@@ -95,7 +95,9 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
           const from = await chooseStart(deps, job, attempt)
           await database.attempts.setStart(position, { artifactId: from?.id ?? null, step: from?.step ?? 0 })
         }
-        const { uid } = await compute.launch(runSpec(settings, job, attempt, tokenOf(attempt.id)))
+        const account = await database.accounts.find(job.accountId)
+        const priority = account?.priority ?? 'normal'
+        const { uid } = await compute.launch({ ...runSpec(settings, job, attempt, tokenOf(attempt.id)), priority })
         await database.attempts.setRunUid(position, uid)
       }),
   }

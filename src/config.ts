@@ -85,6 +85,14 @@ const LocalComputeEnvironment = z.object({
 const DatabaseEnvironment = Environment.pick({ DATABASE_URL: true })
 const TemporalEnvironment = Environment.pick({ TEMPORAL_ADDRESS: true, TEMPORAL_NAMESPACE: true })
 
+const PriorityClasses = z
+  .string()
+  .transform((text) => text.split(',').map((name) => name.trim()))
+  .pipe(
+    z.tuple([z.string().min(1), z.string().min(1), z.string().min(1)], 'must be three names: for low, normal, high'),
+  )
+  .transform(([low, normal, high]) => ({ low, normal, high }))
+
 /** The cluster itself is found as kubectl finds it: by KUBECONFIG, or the service account of the pod. */
 const KubernetesEnvironment = z.object({
   /** Of the runs, not of this worker. */
@@ -93,9 +101,9 @@ const KubernetesEnvironment = z.object({
   ANNEAL_POD_TEMPLATES: z.string().min(1),
   /** What nodes call their GPUs. */
   ANNEAL_GPU_RESOURCE: z.string().min(1).default('nvidia.com/gpu'),
-  /** Kueue's LocalQueue and WorkloadPriorityClass. */
+  /** Kueue's LocalQueue, and its WorkloadPriorityClasses for the priorities low, normal, high, with commas. */
   ANNEAL_KUEUE_QUEUE: z.string().min(1).optional(),
-  ANNEAL_KUEUE_PRIORITY_CLASS: z.string().min(1).optional(),
+  ANNEAL_KUEUE_PRIORITY_CLASSES: PriorityClasses.optional(),
   /** Of this worker to the API server. */
   ANNEAL_KUBERNETES_QPS: z.coerce.number().positive().default(50),
   ANNEAL_KUBERNETES_BURST: z.coerce.number().int().min(1).default(100),
@@ -209,12 +217,12 @@ export function readTemporalConfig(environment: NodeJS.ProcessEnv = process.env)
 /** Settings of runs on a cluster; only the worker needs them. */
 export function readKubernetesConfig(environment: NodeJS.ProcessEnv = process.env) {
   const env = parse(KubernetesEnvironment, environment)
-  const { ANNEAL_KUEUE_QUEUE: queue, ANNEAL_KUEUE_PRIORITY_CLASS: priorityClass } = env
+  const { ANNEAL_KUEUE_QUEUE: queue, ANNEAL_KUEUE_PRIORITY_CLASSES: priorityClasses } = env
   return {
     namespace: env.ANNEAL_KUBERNETES_NAMESPACE,
     templatesText: readFileSync(env.ANNEAL_POD_TEMPLATES, 'utf8'),
     gpuResource: env.ANNEAL_GPU_RESOURCE,
-    queue: queue === undefined ? null : { queue, ...(priorityClass !== undefined && { priorityClass }) },
+    queue: queue === undefined ? null : { queue, ...(priorityClasses && { priorityClasses }) },
     slots: env.ANNEAL_SLOTS ?? null,
     callsPerSecond: env.ANNEAL_KUBERNETES_QPS,
     callBurst: env.ANNEAL_KUBERNETES_BURST,

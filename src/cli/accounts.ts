@@ -2,35 +2,45 @@ import { serviceCommand } from './service/service-command.ts'
 import { table } from './service/table.ts'
 import { UsageError } from './usage-error.ts'
 
-type Account = { id: string; name: string; created_at: string }
+type Account = { id: string; name: string; priority: string; created_at: string }
 type Deleted = { id: string; deleted_objects: number; deleted_jobs: number }
 
 const path = '/internal/v1/admin/accounts'
 
 export const accounts = serviceCommand({
-  summary: 'Opens, lists and deletes accounts.',
-  usage: `create --name NAME
+  summary: 'Opens, lists and deletes accounts, and sets their priority.',
+  usage: `create --name NAME [--priority P]
+       anneal accounts priority ID P
        anneal accounts list [--limit N] [--after ID]
        anneal accounts delete ID --yes
 
-  --name NAME  what people call it
-  --limit N    how many, 1 to 1000 (default: 100), newest first
-  --after ID   those after this account
-  --yes        really: its keys are revoked, its jobs cancelled, and all of its data, models and jobs removed`,
+  --name NAME   what people call it
+  --priority P  low, normal (the default) or high: what its jobs count in the queue of a cluster that has Kueue;
+                a change counts from the next attempt on
+  --limit N     how many, 1 to 1000 (default: 100), newest first
+  --after ID    those after this account
+  --yes         really: its keys are revoked, its jobs cancelled, and all of its data, models and jobs removed`,
   options: {
     name: { type: 'string' },
+    priority: { type: 'string' },
     limit: { type: 'string', default: '100' },
     after: { type: 'string' },
     yes: { type: 'boolean' },
   },
-  takes: { least: 1, most: 2 },
+  takes: { least: 1, most: 3 },
   isAdmin: true,
-  async run({ client, positionals: [verb = '', id], values: { name, limit, after, yes }, print }) {
+  async run({ client, positionals: [verb = '', id, asked], values: { name, priority, limit, after, yes }, print }) {
     switch (verb) {
       case 'create': {
         if (name === undefined) throw new UsageError('--name is missing.')
-        const account = await client.post<Account>(path, { name })
+        const account = await client.post<Account>(path, { name, ...(priority !== undefined && { priority }) })
         print(account, () => account.id)
+        return 0
+      }
+      case 'priority': {
+        if (id === undefined || asked === undefined) throw new UsageError('Name the account and its priority.')
+        const account = await client.post<Account>(`${path}/${encodeURIComponent(id)}/priority`, { priority: asked })
+        print(account, () => `${account.id} has the priority ${account.priority}.`)
         return 0
       }
       case 'list': {
@@ -47,13 +57,13 @@ export const accounts = serviceCommand({
         return 0
       }
       default:
-        throw new UsageError(`accounts takes create, list or delete, not "${verb}".`)
+        throw new UsageError(`accounts takes create, priority, list or delete, not "${verb}".`)
     }
   },
 })
 
 const rows = (list: Account[]) =>
   table(
-    ['ACCOUNT', 'OPENED (UTC)', 'NAME'],
-    list.map(({ id, name, created_at: at }) => [id, at.slice(0, 19).replace('T', ' '), name]),
+    ['ACCOUNT', 'OPENED (UTC)', 'PRIORITY', 'NAME'],
+    list.map(({ id, name, priority, created_at: at }) => [id, at.slice(0, 19).replace('T', ' '), priority, name]),
   )

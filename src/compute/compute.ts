@@ -3,6 +3,8 @@
 // launching a name again adopts what is there. An attempt's name is never used twice; a model server's is, after
 // `discard`. All verbs may be repeated and may race each other.
 
+import type { Priority } from '../domain/priority.ts'
+
 export type RunSpec = {
   /** A DNS label: `ft-<job>-a<attempt>`, `model-server-<base>`. */
   name: string
@@ -21,6 +23,8 @@ export type RunSpec = {
    * keeps the run, and the run ends when none of them can live.
    */
   replicas?: number
+  /** In the queue of a cluster that has one; absent: normal. */
+  priority?: Priority
   /** How long the program gets after SIGTERM when the cluster itself ends it (drain, preemption). */
   terminationGraceMs: number
 }

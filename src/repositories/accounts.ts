@@ -1,8 +1,9 @@
+import type { Priority } from '../domain/priority.ts'
 import { scopes, type Scope } from '../domain/scopes.ts'
 import { openStatuses } from '../domain/training-job-status.ts'
 import type { Connection } from './database.ts'
 
-export type Account = { id: string; name: string; createdAt: Date }
+export type Account = { id: string; name: string; priority: Priority; createdAt: Date }
 
 export type ApiKeyRecord = {
   id: string
@@ -13,20 +14,30 @@ export type ApiKeyRecord = {
   lastUsedAt: Date | null
 }
 
-const account = { id: true, name: true, createdAt: true }
+const select = { id: true, name: true, priority: true, createdAt: true }
 
 export const createAccountRepository = (db: Connection) => ({
-  create: (name: string): Promise<Account> => db.account.create({ data: { name }, select: account }),
-  find: (id: string): Promise<Account | null> => db.account.findUnique({ where: { id }, select: account }),
+  create: async (name: string, priority: Priority = 'normal'): Promise<Account> =>
+    readAccount(await db.account.create({ data: { name, priority }, select })),
+
+  async find(id: string): Promise<Account | null> {
+    const row = await db.account.findUnique({ where: { id }, select })
+    return row && readAccount(row)
+  },
+
+  setPriority: async (id: string, priority: Priority): Promise<Account> =>
+    readAccount(await db.account.update({ where: { id }, data: { priority }, select })),
 
   /** Newest first, after the account with the id `after`. */
-  list: ({ after, limit }: { after: string | null; limit: number }): Promise<Account[]> =>
-    db.account.findMany({
+  async list({ after, limit }: { after: string | null; limit: number }): Promise<Account[]> {
+    const rows = await db.account.findMany({
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
       ...(after === null ? {} : { cursor: { id: after }, skip: 1 }),
       take: limit,
-      select: account,
-    }),
+      select,
+    })
+    return rows.map(readAccount)
+  },
 
   /** Until the transaction ends, others that hold the account wait; what only refers to it does not. */
   async hold(id: string) {
@@ -80,4 +91,10 @@ export const createAccountRepository = (db: Connection) => ({
       },
     })
   },
+})
+
+/** The table's check allows no other priorities. */
+const readAccount = (row: Omit<Account, 'priority'> & { priority: string }): Account => ({
+  ...row,
+  priority: row.priority as Priority,
 })

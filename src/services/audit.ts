@@ -7,6 +7,7 @@ export type AuditOrigin = Pick<Ctx, 'accountId' | 'apiKeyId' | 'origin'>
 type AuditAction =
   | 'account.create'
   | 'account.delete'
+  | 'account.priority'
   | 'batch.create'
   | 'data.announce'
   | 'data.delete'

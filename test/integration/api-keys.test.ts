@@ -136,6 +136,23 @@ suite('accounts and keys', async () => {
     assert.equal((await operator.request('POST', '/keys', unknown)).status, 404)
     assert.equal((await operator.request('POST', `/keys/${randomBytes(8).toString('hex')}/revoke`)).status, 404)
     assert.equal((await operator.request('GET', '/accounts?limit=0')).status, 400)
+    const urgent = { priority: 'urgent' }
+    assert.equal((await operator.request('POST', '/accounts', { name: 'x', ...urgent })).status, 400)
+    assert.equal((await operator.request('POST', `/accounts/${account.id}/priority`, urgent)).status, 400)
+    const nobody = `/accounts/${randomUUID()}/priority`
+    assert.equal((await operator.request('POST', nobody, { priority: 'low' })).status, 404)
+  })
+
+  test("an account's priority is the operator's to set", async () => {
+    type Account = { id: string; priority: string }
+    const high = await operator.post<Account>('/accounts', { name: 'x', priority: 'high' })
+    assert.equal(high.priority, 'high')
+    const path = `/accounts/${account.id}/priority`
+    assert.equal((await operator.post<Account>(path, { priority: 'low' })).priority, 'low')
+    const admin = createAdmin((await account.makeKey(['admin'])).key)
+    assert.equal((await admin.request('POST', path, { priority: 'high' })).status, 401)
+    const { accounts } = await admin.get<{ accounts: Account[] }>('/accounts')
+    assert.equal(accounts[0]?.priority, 'low')
   })
 
   test('lists are paged', async () => {

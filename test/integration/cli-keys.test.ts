@@ -27,6 +27,8 @@ const statusOf = async (key: string) =>
 suite('keys and accounts on the command line', () => {
   test('open an account, make, list, rotate and revoke a key, delete the account', async () => {
     const account = await json<{ id: string }>('accounts', 'create', '--name', 'from the terminal')
+    const { priority } = await json<{ priority: string }>('accounts', 'priority', account.id, 'high')
+    assert.equal(priority, 'high')
     const made = await json<Key>(
       'keys',
       'create',

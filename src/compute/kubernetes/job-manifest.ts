@@ -1,9 +1,11 @@
 import type { V1Job, V1PodTemplateSpec, V1Secret } from '@kubernetes/client-node'
+import type { Priority } from '../../domain/priority.ts'
 import type { RunSpec } from '../compute.ts'
 import { runLabels, specHashAnnotation } from './labels.ts'
 import { specHash } from './pod-template.ts'
 
-export type QueueSettings = { queue: string; priorityClass?: string }
+/** Kueue's LocalQueue and, by priority, its WorkloadPriorityClasses. */
+export type QueueSettings = { queue: string; priorityClasses?: Record<Priority, string> }
 
 /** One attempt is one pod: it is never started again by the cluster. */
 export function jobManifest(spec: RunSpec, template: V1PodTemplateSpec, queue: QueueSettings | null): V1Job {
@@ -12,7 +14,7 @@ export function jobManifest(spec: RunSpec, template: V1PodTemplateSpec, queue: Q
     kind: 'Job',
     metadata: {
       name: spec.name,
-      labels: { ...runLabels(spec), ...(queue && queueLabels(queue)) },
+      labels: { ...runLabels(spec), ...(queue && queueLabels(queue, spec.priority)) },
       annotations: { [specHashAnnotation]: specHash(spec) },
     },
     spec: {
@@ -49,9 +51,9 @@ export function secretManifest({ secretEnv, ...spec }: RunSpec, jobUid: string):
   }
 }
 
-function queueLabels({ queue, priorityClass }: QueueSettings): Record<string, string> {
+function queueLabels({ queue, priorityClasses }: QueueSettings, priority: Priority = 'normal'): Record<string, string> {
   return {
     'kueue.x-k8s.io/queue-name': queue,
-    ...(priorityClass && { 'kueue.x-k8s.io/priority-class': priorityClass }),
+    ...(priorityClasses && { 'kueue.x-k8s.io/priority-class': priorityClasses[priority] }),
   }
 }

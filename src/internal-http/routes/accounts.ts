@@ -1,9 +1,17 @@
 import { wireTime } from '../../domain/timestamps.ts'
 import { defineRoute } from '../../http/edge/route.ts'
 import type { Account } from '../../repositories/accounts.ts'
-import { createAccount, listAccounts } from '../../services/admin/accounts.ts'
+import { createAccount, listAccounts, setAccountPriority } from '../../services/admin/accounts.ts'
 import { deleteAccount } from '../../services/admin/delete-account.ts'
-import { AccountAnswer, AccountDeleted, AccountList, AccountPath, AccountQuery, NewAccount } from '../schemas/admin.ts'
+import {
+  AccountAnswer,
+  AccountDeleted,
+  AccountList,
+  AccountPath,
+  AccountPriority,
+  AccountQuery,
+  NewAccount,
+} from '../schemas/admin.ts'
 
 export const accountRoutes = [
   defineRoute({
@@ -14,7 +22,8 @@ export const accountRoutes = [
     access: 'admin',
     body: NewAccount,
     response: AccountAnswer,
-    handle: async ({ caller: admin, body }) => shown(await createAccount({ admin, input: body })),
+    handle: async ({ caller: admin, body: { name, priority } }) =>
+      shown(await createAccount({ admin, input: { name, priority: priority ?? 'normal' } })),
   }),
   defineRoute({
     name: 'list_accounts',
@@ -28,6 +37,18 @@ export const accountRoutes = [
       const { accounts, next } = await listAccounts({ admin, input: query })
       return { accounts: accounts.map(shown), next }
     },
+  }),
+  defineRoute({
+    name: 'set_account_priority',
+    method: 'post',
+    path: '/internal/v1/admin/accounts/:account_id/priority',
+    summary: "Set what an account's jobs count in the queue of a cluster, from the next attempt on",
+    access: 'admin',
+    params: AccountPath,
+    body: AccountPriority,
+    response: AccountAnswer,
+    handle: async ({ caller: admin, params, body: { priority } }) =>
+      shown(await setAccountPriority({ admin, input: { id: params.account_id, priority } })),
   }),
   defineRoute({
     name: 'delete_account',
@@ -44,4 +65,9 @@ export const accountRoutes = [
   }),
 ]
 
-const shown = ({ id, name, createdAt }: Account) => ({ id, name, created_at: wireTime(createdAt) })
+const shown = ({ id, name, priority, createdAt }: Account) => ({
+  id,
+  name,
+  priority,
+  created_at: wireTime(createdAt),
+})

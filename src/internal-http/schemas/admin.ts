@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { priorities } from '../../domain/priority.ts'
 import { scopes } from '../../domain/scopes.ts'
 import { queryInt, queryText } from '../../http/edge/params.ts'
 
@@ -15,7 +16,8 @@ const nullable = <T extends z.ZodType>(schema: T) =>
 
 export const AccountPath = z.object({ account_id: Uuid })
 export const KeyPath = z.object({ key_id: KeyId })
-export const NewAccount = z.object({ name: Name })
+export const NewAccount = z.object({ name: Name, priority: z.enum(priorities).nullish() })
+export const AccountPriority = z.object({ priority: z.enum(priorities) })
 export const AccountQuery = z.object({ after: nullable(queryText().pipe(Uuid)), limit })
 export const KeyQuery = z.object({
   account_id: nullable(queryText().pipe(Uuid)),
@@ -35,7 +37,12 @@ export const NewKey = z.object({
 export const Rotation = z.object({ overlap_seconds: z.int().min(0).max(longestSeconds).nullish() })
 
 const Time = z.string()
-export const AccountAnswer = z.object({ id: z.string(), name: z.string(), created_at: Time })
+export const AccountAnswer = z.object({
+  id: z.string(),
+  name: z.string(),
+  priority: z.enum(priorities),
+  created_at: Time,
+})
 export const AccountList = z.object({ accounts: z.array(AccountAnswer), next: z.string().nullable() })
 export const AccountDeleted = z.object({ id: z.string(), deleted_objects: z.int(), deleted_jobs: z.int() })
 export const KeyAnswer = z.object({

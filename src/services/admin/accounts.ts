@@ -1,4 +1,5 @@
 // Accounts are the operator's: a key with the scope admin sees its own.
+import type { Priority } from '../../domain/priority.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Account } from '../../repositories/accounts.ts'
 import { recordAudit } from '../audit.ts'
@@ -20,12 +21,34 @@ export async function findAccount({ deps, accountId }: AdminCtx, id: string): Pr
 }
 
 /** @throws ServiceError invalid_token */
-export async function createAccount({ admin, input: { name } }: { admin: AdminCtx; input: { name: string } }) {
+export async function createAccount({
+  admin,
+  input,
+}: {
+  admin: AdminCtx
+  input: { name: string; priority: Priority }
+}) {
   requireOperator(admin)
   return admin.deps.database.transaction(async (tx) => {
-    const account = await tx.accounts.create(name)
+    const account = await tx.accounts.create(input.name, input.priority)
     await recordAudit(tx, { ...admin, accountId: account.id }, 'account.create', account.id)
     return account
+  })
+}
+
+/** Counts for attempts that are launched from now on. @throws ServiceError invalid_token, not_found */
+export async function setAccountPriority({
+  admin,
+  input: { id, priority },
+}: {
+  admin: AdminCtx
+  input: { id: string; priority: Priority }
+}): Promise<Account> {
+  requireOperator(admin)
+  await findAccount(admin, id)
+  return admin.deps.database.transaction(async (tx) => {
+    await recordAudit(tx, { ...admin, accountId: id }, 'account.priority', id)
+    return tx.accounts.setPriority(id, priority)
   })
 }
 

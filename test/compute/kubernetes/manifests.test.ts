@@ -161,11 +161,14 @@ test('a template cannot take a run its restart policy, its name or its address',
 })
 
 test('with a queue a Job is created suspended and labelled for it', () => {
-  const job = jobManifest(spec, podTemplate(spec, settings), { queue: 'gpus', priorityClass: 'batch' })
+  const queue = { queue: 'gpus', priorityClasses: { low: 'spare', normal: 'batch', high: 'urgent' } }
+  const job = jobManifest(spec, podTemplate(spec, settings), queue)
   assert.equal(job.spec?.suspend, true)
   assert.equal(job.metadata?.labels?.['kueue.x-k8s.io/queue-name'], 'gpus')
   assert.equal(job.metadata?.labels?.['kueue.x-k8s.io/priority-class'], 'batch')
   assert.equal(job.spec?.template.metadata?.labels?.['kueue.x-k8s.io/queue-name'], undefined)
+  const urgent = jobManifest({ ...spec, priority: 'high' }, podTemplate(spec, settings), queue)
+  assert.equal(urgent.metadata?.labels?.['kueue.x-k8s.io/priority-class'], 'urgent')
 })
 
 test('a model server says its own address', () => {
