@@ -112,8 +112,10 @@ async function parseLoop(file: string): Promise<{ seconds: number; cpuSeconds: n
   return { seconds, cpuSeconds: (user + system) / 1e6 }
 }
 
-const megabytesOf = (processId: number, name: string) =>
-  Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${processId}/status`, 'utf8'))?.[1]) / 1024
+function megabytesOf(processId: number, name: string): number {
+  const status = readFileSync(`/proc/${processId}/status`, 'utf8')
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024
+}
 
 /** Spent so far, in user and system mode. The machine also runs the client and the object store. */
 function cpuSecondsOf(processId: number): number {
