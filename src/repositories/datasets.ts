@@ -18,6 +18,7 @@ export type FoundVersion = DatasetVersion & { wasSeen: boolean }
 
 /** No data set id begins so. */
 export const hiddenDatasets = 'deleted:'
+const notHidden = { datasetId: { not: { startsWith: hiddenDatasets } } }
 
 type NewDatasetVersion = Pick<DatasetVersion, 'id' | 'accountId' | 'datasetId' | 'version' | 'uploadKey'>
 
@@ -34,7 +35,7 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
 
   /** Those of these ids that exist and are not hidden. */
   async known(ids: string[]): Promise<Set<string>> {
-    const where = { id: { in: [...new Set(ids)] }, datasetId: { not: { startsWith: hiddenDatasets } } }
+    const where = { id: { in: [...new Set(ids)] }, ...notHidden }
     const versions = await db.datasetVersion.findMany({ where, select: { id: true } })
     return new Set(versions.map(({ id }) => id))
   },
@@ -64,7 +65,7 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
 
   /** The size of what is uploaded, once seen: from then on the upload is not abandoned. */
   async noteSize(id: string, sizeBytes: number) {
-    await db.datasetVersion.updateMany({ where: { id }, data: { sizeBytes } })
+    await db.datasetVersion.updateMany({ where: { id, ...notHidden }, data: { sizeBytes } })
   },
 
   async report(id: string): Promise<DatasetReport | null> {
@@ -91,8 +92,11 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
       select: { id: true, uploadKey: true },
     }),
 
-  versions: (accountId: string, datasetId: string): Promise<DatasetVersion[]> =>
-    db.datasetVersion.findMany({ where: { accountId, datasetId }, orderBy: { version: 'asc' } }),
+  /** In a transaction: until its end no job is accepted on them. */
+  holdVersions: (accountId: string, datasetId: string): Promise<Pick<DatasetVersion, 'id' | 'uploadKey'>[]> =>
+    db.$queryRaw`
+      select id, upload_key as "uploadKey" from dataset_versions
+      where account_id = ${accountId}::uuid and dataset_id = ${datasetId} order by version for update`,
 
   /** Nobody can ask for it any more. A version that jobs were accepted on stays so, as a mark for them. */
   async hide(id: string) {
@@ -102,10 +106,10 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
     })
   },
 
-  /** A job that has not made its own copy of the rows yet. */
-  async unpreparedJob(datasetVersionId: string): Promise<number | null> {
+  /** A job that has not made its own copy of the rows of one of these yet. */
+  async unpreparedJob(versionIds: string[]): Promise<number | null> {
     const job = await db.trainingJob.findFirst({
-      where: { datasetVersionId, preparedData: { equals: Prisma.AnyNull }, finishedAt: null },
+      where: { datasetVersionId: { in: versionIds }, preparedData: { equals: Prisma.AnyNull }, finishedAt: null },
       select: { id: true },
     })
     return job?.id ?? null

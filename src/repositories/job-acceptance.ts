@@ -26,19 +26,26 @@ export type AcceptanceRequest = {
   origin: { requestId: string; address: string }
 }
 
-/** `no_room`: as many jobs are open as may be. `no_data`: no such version. `key_taken`: the key is another request's. */
+/**
+ * `no_room`: as many jobs are open as may be. `no_data`: no such version. `unseen`: nobody has seen its bytes yet.
+ * `key_taken`: the key is another request's.
+ */
 export type Acceptance =
-  { outcome: 'accepted'; jobId: number; datasetId: string } | { outcome: 'no_room' | 'no_data' | 'key_taken' }
+  | { outcome: 'accepted'; jobId: number; datasetId: string }
+  | { outcome: 'unseen'; datasetId: string }
+  | { outcome: 'no_room' | 'no_data' | 'key_taken' }
 
-type Row = { jobId: number | null; datasetId: string; hasRoom: boolean; hasData: boolean }
+type Row = { jobId: number | null; datasetId: string | null; hasRoom: boolean; isSeen: boolean }
 
 export const createJobAcceptanceRepository = (run: RunStatement) => ({
   /** Unless `mostOpen` jobs of the account are open. The key's answer is {jobId, status, datasetId}. */
   async accept(request: AcceptanceRequest, mostOpen: number): Promise<Acceptance> {
     const [row] = await run<Row>(acceptJob, valuesOf(request, mostOpen))
-    if (row && row.jobId !== null) return { outcome: 'accepted', jobId: row.jobId, datasetId: row.datasetId }
     if (!row?.hasRoom) return { outcome: 'no_room' }
-    return { outcome: row.hasData ? 'key_taken' : 'no_data' }
+    const { jobId, datasetId, isSeen } = row
+    if (datasetId === null) return { outcome: 'no_data' }
+    if (!isSeen) return { outcome: 'unseen', datasetId }
+    return jobId === null ? { outcome: 'key_taken' } : { outcome: 'accepted', jobId, datasetId }
   },
 })
 
@@ -71,16 +78,16 @@ const acceptJob = {
   name: 'accept-job',
   text: `
   with version as (
-    select id, dataset_id from dataset_versions
+    select id, dataset_id, ($6::boolean or used_at is not null or size_bytes is not null) as is_seen from dataset_versions
     where id = $3::uuid and account_id = $1::uuid and upload_key = $4::text and ($5::text is null or dataset_id = $5)
-      and dataset_id not like '${hiddenDatasets}%' and ($6::boolean or used_at is not null or size_bytes is not null)
+      and dataset_id not like '${hiddenDatasets}%'
     for key share),
   room as (
     select not exists (
       select from training_jobs where account_id = $1::uuid and status = any($7::text[]) offset $8::int - 1 limit 1) as is_free),
   next as (
     select nextval('training_jobs_id_seq')::int as id, version.id as version_id, dataset_id
-    from version, room where is_free),
+    from version, room where is_free and is_seen),
   claim as (
     insert into idempotency_keys as old (account_id, key, request_hash, response, claimed_until)
     select $1::uuid, $9::text, $10::bytea,
@@ -109,7 +116,7 @@ const acceptJob = {
   audit as (
     insert into audit_events (account_id, api_key_id, action, target, request_id, address)
     select $1::uuid, $2, 'job.submit', id::text, $20::text, $21::text from job)
-  select job.id as "jobId", job.dataset_id as "datasetId", is_free as "hasRoom", exists (select from version) as "hasData",
+  select job.id as "jobId", version.dataset_id as "datasetId", is_free as "hasRoom", is_seen as "isSeen",
     case when job.id is not null then pg_notify('outbox', '')::text end
-  from room left join job on true`,
+  from room left join version on true left join job on true`,
 }

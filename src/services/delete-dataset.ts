@@ -15,19 +15,25 @@ export async function deleteDataset({
   ctx: Ctx
   input: { datasetId: string }
 }): Promise<{ deleted: number }> {
-  const { database, storage } = ctx.deps
-  const versions = isDatasetId(datasetId) ? await database.datasets.versions(ctx.accountId, datasetId) : []
-  if (versions.length === 0) throw noDataset()
-  for (const { id } of versions) {
-    const jobId = await database.datasets.unpreparedJob(id)
+  if (!isDatasetId(datasetId)) throw noDataset()
+  const { database, storage, log } = ctx.deps
+  // Hidden first, with every version held: no job is accepted on bytes that are about to go.
+  const versions = await database.transaction(async (tx) => {
+    const held = await tx.datasets.holdVersions(ctx.accountId, datasetId)
+    if (held.length === 0) throw noDataset()
+    const jobId = await tx.datasets.unpreparedJob(held.map(({ id }) => id))
     if (jobId !== null)
       throw new ServiceError('conflict', `Job ${jobId} is still reading this data set: try again in a moment.`)
-  }
-  await recordAudit(database, ctx, 'data.delete', datasetId)
-  for (const { id, uploadKey } of versions) {
-    // The object first: when we die in between, the row still leads here.
-    await storage.remove([uploadKey])
-    if (!(await database.datasets.removeUnused(id))) await database.datasets.hide(id)
+    for (const { id } of held) await tx.datasets.hide(id)
+    await recordAudit(tx, ctx, 'data.delete', datasetId)
+    return held
+  })
+  try {
+    await storage.remove(versions.map(({ uploadKey }) => uploadKey))
+    for (const { id } of versions) await database.datasets.removeUnused(id)
+  } catch (error) {
+    // Nobody can reach them any more.
+    log.warn({ err: error, datasetId }, 'the objects of a deleted data set are left to the sweep')
   }
   return { deleted: versions.length }
 }

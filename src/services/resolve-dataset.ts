@@ -33,13 +33,8 @@ export async function resolveDataset(
   if (named) {
     if (named.wasSeen || (await ctx.deps.storage.stat(named.uploadKey)))
       return { version: named, dataKey: named.uploadKey }
-    if (!reference.rows) {
-      const path = reference.uploadFilePath === undefined ? 'dataset_id' : 'upload_file_path'
-      throw invalidInput(
-        path,
-        `Nothing was uploaded to the data set "${named.datasetId}": PUT the file to its dataset_location first.`,
-      )
-    }
+    if (!reference.rows)
+      throw nothingUploaded(reference.uploadFilePath === undefined ? 'dataset_id' : 'upload_file_path', named.datasetId)
   }
   if (reference.rows) return keepInline(ctx, reference, reference.rows)
   if (reference.datasetId !== undefined)
@@ -49,6 +44,12 @@ export async function resolveDataset(
     )
   throw invalidInput('upload_file_path', 'Name the training data: upload_file_path, dataset_id, data or id.')
 }
+
+export const nothingUploaded = (field: string, datasetId: string) =>
+  invalidInput(
+    field,
+    `Nothing was uploaded to the data set "${datasetId}": PUT the file to its dataset_location first.`,
+  )
 
 /** Inline rows come after the stored ones; `datasetId` names what comes of both. */
 async function resolveStored(ctx: Ctx, reference: DatasetReference) {

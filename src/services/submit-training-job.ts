@@ -14,7 +14,7 @@ import type { Ctx } from './context.ts'
 import { once, takenOver, type Idempotency } from './idempotency.ts'
 import { acceptWithinQuota, noRoomForJob } from './limits/account-quotas.ts'
 import type { ReceivedRows } from './receive-rows.ts'
-import { placeOf, resolveDataset, type DatasetReference } from './resolve-dataset.ts'
+import { nothingUploaded, placeOf, resolveDataset, type DatasetReference } from './resolve-dataset.ts'
 
 export type SubmitTrainingJobInput = DatasetReference & {
   modelName: string
@@ -40,16 +40,24 @@ export async function submitTrainingJob(submission: Submission): Promise<Submitt
   const entry = findBaseModel(ctx, input.modelName)
   checkGpuConfig(ctx, input.gpuConfig)
   const resolved = { entry, ...resolveTrainingArgs(input.finetuneArgs, entry) }
-  return (
-    (await submitOnSeenData(submission, resolved)) ??
-    once<SubmittedTrainingJob>(ctx, idempotency, () => submitOnAnyData(submission, resolved))
-  )
+  const early = await submitOnSeenData(submission, resolved)
+  if (early && 'jobId' in early) return early
+  return once<SubmittedTrainingJob>(ctx, idempotency, () => submitOnAnyData(submission, resolved, early))
 }
 
 type Resolved = { entry: CatalogueEntry; args: TrainingArgs; notes: TrainingNote[] }
 
-/** In one round trip, when the upload is known to be there: a job was accepted on it, or it was checked. @returns null when not so */
-async function submitOnSeenData({ ctx, input, idempotency }: Submission, resolved: Resolved) {
+/** An upload that nobody has looked at yet; the look is under way. */
+type Unseen = { version: { id: string; uploadKey: string; datasetId: string }; isThere: Promise<boolean> }
+
+/**
+ * In one round trip, when the upload is known to be there: a job was accepted on it, or it was checked.
+ * @returns null when the data is none, or another kind
+ */
+async function submitOnSeenData(
+  { ctx, input, idempotency }: Submission,
+  resolved: Resolved,
+): Promise<SubmittedTrainingJob | Unseen | null> {
   const place = input.evaluationRows ? null : placeOf(ctx, input)
   if (!place) return null
   const acceptance = await acceptWithinQuota(ctx, {
@@ -59,13 +67,26 @@ async function submitOnSeenData({ ctx, input, idempotency }: Submission, resolve
     origin: ctx.origin,
   })
   if (acceptance.outcome === 'accepted') return answerOf(acceptance)
+  if (acceptance.outcome === 'unseen') return look(ctx, { ...place, datasetId: acceptance.datasetId })
   // An account without room may still ask for the answer to an earlier request.
   if (acceptance.outcome === 'no_room' && !idempotency) throw noRoomForJob(ctx)
   return null
 }
 
-async function submitOnAnyData({ ctx, input, idempotency }: Submission, resolved: Resolved) {
-  const { version, dataKey } = await resolveDataset(ctx, input)
+function look(ctx: Ctx, version: Unseen['version']): Unseen {
+  const isThere = ctx.deps.storage.stat(version.uploadKey).then((object) => object !== null)
+  // Reported where it is awaited, if it is.
+  isThere.catch(() => undefined)
+  return { version, isThere }
+}
+
+async function lookedAt({ version, isThere }: Unseen) {
+  if (!(await isThere)) throw nothingUploaded('upload_file_path', version.datasetId)
+  return { version, dataKey: version.uploadKey }
+}
+
+async function submitOnAnyData({ ctx, input, idempotency }: Submission, resolved: Resolved, unseen: Unseen | null) {
+  const { version, dataKey } = await (unseen ? lookedAt(unseen) : resolveDataset(ctx, input))
   const { evaluationRows } = input
   const acceptance = await acceptWithinQuota(ctx, {
     job: newJob(ctx, input, resolved, { dataKey, evaluationKey: evaluationRows?.key ?? null }),
@@ -83,6 +104,7 @@ async function submitOnAnyData({ ctx, input, idempotency }: Submission, resolved
     case 'key_taken':
       throw takenOver()
     case 'no_data':
+    case 'unseen':
       throw invalidInput('dataset_id', `The data set "${version.datasetId}" was deleted meanwhile.`)
     default:
       return assertNever(acceptance)

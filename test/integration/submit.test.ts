@@ -8,7 +8,9 @@ import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { parseApiKey, sha256 } from '../../src/domain/identifiers.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import type { Ctx } from '../../src/services/context.ts'
+import { deleteDataset } from '../../src/services/delete-dataset.ts'
 import { submitTrainingJob, type SubmitTrainingJobInput } from '../../src/services/submit-training-job.ts'
+import { sweepUploads } from '../../src/services/sweep-uploads.ts'
 import { createStorage } from '../../src/storage/storage.ts'
 import { sampleRows } from '../support/rows.ts'
 import { connection, openAccount } from '../support/stack.ts'
@@ -83,6 +85,81 @@ suite('submit', async () => {
     t.mock.restoreAll()
     assert.equal(queries.mock.callCount(), 1)
     assert.deepEqual(await written(accountId), { jobs: 2, events: 2, messages: 2, audited: 2, keys: 1 })
+  })
+
+  test('the first submit on an upload is two statements and one look, with a key or without', async (t) => {
+    for (const [key, extra] of [
+      [undefined, 0],
+      ['submit-key', 1],
+    ] as const) {
+      const { ctx, accountId, submit } = await openSubmitter()
+      let looks = 0
+      const stat = (key: string) => (looks++, storage.stat(key))
+      const queries = t.mock.method(pg.Client.prototype, 'query')
+      await submit({}, key, 'body', { ...ctx, deps: { ...ctx.deps, storage: { ...storage, stat } } })
+      t.mock.restoreAll()
+      // Beside them, the claim of the key.
+      assert.deepEqual([queries.mock.callCount(), looks], [2 + extra, 1])
+      assert.deepEqual(await written(accountId), { jobs: 1, events: 1, messages: 1, audited: 1, keys: extra })
+    }
+  })
+
+  test('a look at an upload that fails, or finds nothing, leaves nothing; the next submit looks again', async () => {
+    const { ctx, accountId, submit } = await openSubmitter()
+    const seeing = (stat: () => Promise<null>) => ({ ...ctx, deps: { ...ctx.deps, storage: { ...storage, stat } } })
+    await assert.rejects(
+      submit(
+        {},
+        'submit',
+        'body',
+        seeing(() => Promise.reject(new Error('away'))),
+      ),
+      { message: 'away' },
+    )
+    await assert.rejects(
+      submit(
+        {},
+        'submit',
+        'body',
+        seeing(() => Promise.resolve(null)),
+      ),
+      { code: 'invalid_input' },
+    )
+    assert.deepEqual(await written(accountId), { jobs: 0, events: 0, messages: 0, audited: 0, keys: 0 })
+    assert.ok((await submit({}, 'submit')).jobId > 0)
+  })
+
+  test('a data set is deleted or takes a job, never both; what a deletion cannot remove is swept', async () => {
+    const { api, ctx, accountId, submit } = await openSubmitter()
+    const storageOf = (remove: typeof storage.remove) =>
+      ({ ...ctx, deps: { ...ctx.deps, storage: { ...storage, remove }, log: { warn() {} } } }) as unknown as Ctx
+    const isDone = ({ status }: PromiseSettledResult<unknown>) => status === 'fulfilled'
+    for (let round = 0; round < 8; round++) {
+      const datasetId = `race-${round}`
+      const uploadFilePath = await api.upload(datasetId, '{"input":"a","output":"b"}')
+      const input = { datasetId }
+      const outcomes = await Promise.allSettled([
+        submit({ uploadFilePath }),
+        deleteDataset({ ctx: storageOf(storage.remove), input }),
+      ])
+      assert.equal(outcomes.filter(isDone).length, 1, JSON.stringify(outcomes))
+    }
+    const { rows } = await sql.query<{ id: string; upload_key: string }>(
+      `select id, upload_key from dataset_versions where account_id = $1 and dataset_id = 'rows'`,
+      [accountId],
+    )
+    const { id, upload_key: key } = rows[0] ?? assert.fail()
+    const away = storageOf(async () => {
+      await assert.rejects(submit(), { code: 'invalid_input' })
+      throw new Error('away')
+    })
+    assert.deepEqual(await deleteDataset({ ctx: away, input: { datasetId: 'rows' } }), { deleted: 1 })
+    await assert.rejects(deleteDataset({ ctx: away, input: { datasetId: 'rows' } }), { code: 'not_found' })
+    assert.ok(await storage.stat(key))
+    await sql.query(`update dataset_versions set created_at = now() - interval '2 days' where id = $1`, [id])
+    await sweepUploads({ database, storage })
+    assert.equal(await storage.stat(key), null)
+    assert.equal((await sql.query('select from dataset_versions where id = $1', [id])).rowCount, 0)
   })
 
   test('requests with one key that are sent at once are one job, and all get its answer', async () => {
