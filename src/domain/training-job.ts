@@ -127,6 +127,11 @@ export type TunedModel = {
   createdAt: Date
 }
 
+/** Where a model stands in the list: microseconds since 1970, then its name. */
+export type ModelPlace = { createdMicros: string; name: string }
+
+export type ListedModel = Pick<TunedModel, 'jobId' | 'baseModel' | 'createdAt'> & ModelPlace
+
 export type EvaluationRow = { split: DataSplit; input: string; expected: string; tuned: string; base: string }
 
 export type JobEvent = {

@@ -43,7 +43,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   jobAcceptance: createJobAcceptanceRepository(run),
   jobEvents: createJobEventRepository(db),
   modelServers: createModelServerRepository(db),
-  models: createModelRepository(db),
+  models: createModelRepository(db, run),
   outbox: createOutboxRepository(db),
   storedRows: createStoredRowRepository(db),
   trainingJobs: createTrainingJobRepository(db, run),

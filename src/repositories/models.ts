@@ -1,21 +1,21 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
-import type { ArtifactFile, TunedModel } from '../domain/training-job.ts'
+import type { ArtifactFile, ListedModel, ModelPlace, TunedModel } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
+import type { RunStatement } from './statement.ts'
 
-export const createModelRepository = (db: Connection) => ({
+/** After every model. */
+const endOfTime: ModelPlace = { createdMicros: String(Number.MAX_SAFE_INTEGER), name: '' }
+
+export const createModelRepository = (db: Connection, run: RunStatement) => ({
   async find(accountId: string, name: string): Promise<TunedModel | null> {
     const row = await db.model.findFirst({ where: { name, accountId } })
     return row && plain(row)
   },
 
   /** Newest first. */
-  async list(accountId: string, limit: number): Promise<TunedModel[]> {
-    const rows = await db.model.findMany({
-      where: { accountId },
-      orderBy: [{ createdAt: 'desc' }, { name: 'desc' }],
-      take: limit,
-    })
-    return rows.map(plain)
+  list(accountId: string, { after, limit }: { after: ModelPlace | null; limit: number }): Promise<ListedModel[]> {
+    const { createdMicros, name } = after ?? endOfTime
+    return run<ListedModel>(listModels, [accountId, createdMicros, name, limit])
   },
 
   /** The model, what it was made from, and what that answered; its job then has no model. @returns false when it is gone */
@@ -37,6 +37,17 @@ export const createModelRepository = (db: Connection) => ({
     await db.model.createMany({ data: [model], skipDuplicates: true })
   },
 })
+
+const listModels = {
+  name: 'list-models',
+  text: `
+    select name, job_id as "jobId", base_model as "baseModel", created_at as "createdAt",
+      (extract(epoch from created_at) * 1000000)::bigint::text as "createdMicros"
+    from models
+    where account_id = $1::uuid
+      and (created_at, name) < (timestamptz 'epoch' + $2::bigint * interval '1 microsecond', $3::text)
+    order by created_at desc, name desc limit $4::int`,
+}
 
 const plain = (row: Prisma.ModelGetPayload<object>): TunedModel => ({
   ...row,

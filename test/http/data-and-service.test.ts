@@ -57,6 +57,36 @@ test('models lists the catalogue and the tuned models of the account', async () 
   )
 })
 
+test('the list of models comes whole, or in pages that the Link header leads through', async () => {
+  const all = Array.from({ length: 1203 }, (_, at) => {
+    const name = `${9999 - at}`.padStart(64, 'a')
+    return { name, baseModel: 'tiny', jobId: at, createdAt: new Date(5000), createdMicros: '5000123' }
+  })
+  const list = (_accountId: string, { after, limit }: { after: { name: string } | null; limit: number }) => {
+    const from = after ? all.findIndex(({ name }) => name === after.name) + 1 : 0
+    return Promise.resolve(all.slice(from, from + limit))
+  }
+  const edge = await startPublic({ database: { models: { list } } })
+  const namesOf = (json: { data: { id: string }[] }) => json.data.map(({ id }) => id)
+  const names = all.map(({ name }) => name)
+  assert.deepEqual(namesOf((await edge.call('GET', '/v1/models')).json), ['tiny', 'mini', ...names])
+
+  const found: string[] = []
+  let path: string | undefined = '/v1/models?limit=500'
+  while (path !== undefined) {
+    const { json, headers } = await edge.call('GET', path)
+    found.push(...namesOf(json))
+    path = /^<(.*)>; rel="next"$/.exec(String(headers['link'] ?? ''))?.[1]
+    assert.equal(headers['link'] === undefined, path === undefined)
+  }
+  assert.deepEqual(found, ['tiny', 'mini', ...names])
+
+  for (const query of ['after=none', 'limit=1&after=bW9kZWw6MQ', 'limit=0', 'limit=1001', 'after=%00'])
+    assert.equal((await edge.call('GET', `/v1/models?${query}`)).status, 400, query)
+  const cursor = Buffer.from(`model:5000123:${names.at(-1)}`).toString('base64url')
+  assert.deepEqual((await edge.call('GET', `/v1/models?after=${cursor}`)).json, { object: 'list', data: [] })
+})
+
 test('health, version and the document need no key, right or wrong', async () => {
   const edge = await startPublic({
     database: { check: () => Promise.resolve() },

@@ -227,7 +227,7 @@ suite('attempts', () => {
       await tx.trainingJobs.requestCancel(jobId, 'test')
       const ending = { status: 'COMPLETED', reason: null, message: null, modelName: randomUUID(), artifactId } as const
       assert.equal(await activities.finishJob({ ...ofJob, ...ending }), 'cancelling')
-      assert.deepEqual(await tx.models.list(accountId, 10), [])
+      assert.deepEqual(await tx.models.list(accountId, { after: null, limit: 10 }), [])
     }))
 
   test('messages of one workflow are handed out one at a time, in order', () =>

@@ -1,23 +1,34 @@
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
-import type { TunedModel } from '../../domain/training-job.ts'
+import type { ListedModel } from '../../domain/training-job.ts'
 import { deleteModel } from '../../services/delete-model.ts'
 import { downloadModel } from '../../services/download-model.ts'
-import { listModels } from '../../services/list-models.ts'
+import { encodeModelCursor, listModels } from '../../services/list-models.ts'
+import { JsonText } from '../edge/respond.ts'
 import { defineRoute } from '../edge/route.ts'
-import { ModelDeleted, ModelDownload, ModelList, ModelPath } from '../schemas/models.ts'
+import { ModelDeleted, ModelDownload, ModelList, ModelListQuery, ModelPath, type Model } from '../schemas/models.ts'
 
 export const modelRoutes = [
   defineRoute({
     name: 'models',
     method: 'get',
     path: '/v1/models',
-    summary: 'The base models, and the tuned models of the account',
+    summary:
+      'The base models, then the tuned models of the account, newest first; with a limit, the Link header names the next page',
     access: 'key',
     scope: 'read',
+    query: ModelListQuery,
     response: ModelList,
-    async handle({ caller: ctx }) {
-      const { base, tuned } = await listModels({ ctx })
-      return { object: 'list' as const, data: [...base.map(baseModel), ...tuned.map(tunedModel)] }
+    async handle({ caller: ctx, query, setHeader }) {
+      const pages = listModels({ ctx, input: query })
+      const base = query.after === undefined ? ctx.deps.catalogue.entries.map(baseModel) : []
+      if (query.limit === undefined) return new JsonText(listText(base, pages))
+      const tuned = (await Array.fromAsync(pages)).flat()
+      const last = tuned.at(-1)
+      if (last && tuned.length === query.limit) {
+        const next = new URLSearchParams({ limit: String(query.limit), after: encodeModelCursor(last) })
+        setHeader('Link', `</v1/models?${next.toString()}>; rel="next"`)
+      }
+      return { object: 'list' as const, data: [...base, ...tuned.map(tunedModel)] }
     },
   }),
   defineRoute({
@@ -53,7 +64,20 @@ export const modelRoutes = [
   }),
 ]
 
-const baseModel = ({ name, aliases, task }: CatalogueEntry) => ({
+/** A page at a time. The first is read before anything is sent: its failure is still an ordinary answer. */
+async function* listText(base: Model[], pages: AsyncIterable<ListedModel[]>) {
+  const join = (models: Model[]) => models.map((model) => JSON.stringify(model)).join(',')
+  let opening = `{"object":"list","data":[${join(base)}`
+  let comma = base.length > 0 ? ',' : ''
+  for await (const page of pages) {
+    yield opening + comma + join(page.map(tunedModel))
+    opening = ''
+    comma = ','
+  }
+  yield `${opening}]}`
+}
+
+const baseModel = ({ name, aliases, task }: CatalogueEntry): Model => ({
   id: name,
   object: 'model' as const,
   created: 0,
@@ -64,7 +88,7 @@ const baseModel = ({ name, aliases, task }: CatalogueEntry) => ({
   job_id: null,
 })
 
-const tunedModel = ({ name, createdAt, baseModel, jobId }: TunedModel) => ({
+const tunedModel = ({ name, createdAt, baseModel, jobId }: ListedModel): Model => ({
   id: name,
   object: 'model' as const,
   created: Math.floor(createdAt.getTime() / 1000),

@@ -1,24 +1,27 @@
 import { z } from 'zod'
 import { named } from '../edge/named-schemas.ts'
+import { queryInt, queryText } from '../edge/params.ts'
 
-export const ModelList = named(
-  'ModelList',
-  z.object({
-    object: z.literal('list'),
-    data: z.array(
-      z.object({
-        id: z.string().describe('The model_name of requests'),
-        object: z.literal('model'),
-        created: z.int().describe('Seconds since 1970; 0 for the models of the catalogue'),
-        owned_by: z.enum(['catalogue', 'account']),
-        task: z.enum(['completion', 'embedding']),
-        aliases: z.array(z.string()),
-        base_model: z.string().nullable().describe('Null for a base model'),
-        job_id: z.int().nullable(),
-      }),
-    ),
-  }),
-)
+const Model = z.object({
+  id: z.string().describe('The model_name of requests'),
+  object: z.literal('model'),
+  created: z.int().describe('Seconds since 1970; 0 for the models of the catalogue'),
+  owned_by: z.enum(['catalogue', 'account']),
+  task: z.enum(['completion', 'embedding']),
+  aliases: z.array(z.string()),
+  base_model: z.string().nullable().describe('Null for a base model'),
+  job_id: z.int().nullable(),
+})
+export type Model = z.output<typeof Model>
+
+export const ModelList = named('ModelList', z.object({ object: z.literal('list'), data: z.array(Model) }))
+
+export const ModelListQuery = z.object({
+  limit: queryInt({ min: 1, max: 1000 })
+    .optional()
+    .describe('Of tuned models; all of them when absent. The catalogue comes with the first page, uncounted'),
+  after: queryText().optional().describe('The opaque cursor that the Link header of the page before gave'),
+})
 
 export const ModelPath = z.object({ name: z.string().max(256) })
 

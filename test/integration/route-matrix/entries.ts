@@ -119,7 +119,11 @@ export const entries: Record<string, Entry> = {
     invalid: bad({ params: { job_id: 1 }, body: 'x' }),
   },
 
-  models: { about: [() => ({})], foreign: 'lists', invalid: takesNothing },
+  models: {
+    about: [() => ({}), () => ({ query: 'limit=1' })],
+    foreign: 'lists',
+    invalid: bad({ query: 'after=none' }),
+  },
   download_model: {
     about: [({ modelName }) => ({ params: { name: modelName } })],
     invalid: bad({ params: { name: base } }),

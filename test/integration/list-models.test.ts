@@ -1,0 +1,74 @@
+// The list of tuned models on the real database: in pages, none lost and none twice.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, suite, test } from 'node:test'
+import { makeApiKey, parseApiKey, sha256Hex } from '../../src/domain/identifiers.ts'
+import type { ModelPlace, TrainingSpec } from '../../src/domain/training-job.ts'
+import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import type { Ctx } from '../../src/services/context.ts'
+import { encodeModelCursor, listModels } from '../../src/services/list-models.ts'
+import { connection } from '../support/stack.ts'
+
+suite('the list of tuned models', () => {
+  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
+  after(() => database.close())
+
+  async function openAccount(tx: Repositories): Promise<string> {
+    const key = parseApiKey(makeApiKey()) ?? assert.fail()
+    await tx.accounts.ensureWithApiKey({ name: 'models', keyId: key.id, secretHash: key.secretHash })
+    return (await tx.accounts.findLiveApiKey(key.id))?.accountId ?? assert.fail('no account')
+  }
+
+  async function publishModels(tx: Repositories, accountId: string, count: number): Promise<string[]> {
+    const id = randomUUID()
+    await tx.datasets.createVersion({ id, accountId, datasetId: id, version: 1, uploadKey: id })
+    const job = { accountId, apiKeyId: 'none', baseModel: 'm', customModelName: null, isPublic: false, resumeLimit: 1 }
+    const accepted = await tx.jobAcceptance.accept(
+      {
+        job: { ...job, spec: {} as TrainingSpec, specHash: 'h', notes: [] },
+        version: { id, uploadKey: id, isThere: true },
+        idempotency: null,
+        origin: { requestId: 'none', address: '' },
+      },
+      1000,
+    )
+    const jobId = accepted.outcome === 'accepted' ? accepted.jobId : assert.fail()
+    const names = Array.from({ length: count }, () => sha256Hex(randomUUID()))
+    for (const name of names) {
+      const artifactId = randomUUID()
+      const artifact = { id: artifactId, jobId, attempt: 1, kind: 'model', step: 1, specHash: 'h' } as const
+      await tx.artifacts.create({ ...artifact, files: [] })
+      await tx.models.publish({ name, accountId, jobId, artifactId, baseModel: 'm', files: [] })
+    }
+    return names
+  }
+
+  test('comes in pages that neither lose nor repeat a model, and shows no other account', async () => {
+    const done = new Error('rolled back')
+    const work = database.transaction(async (tx) => {
+      const [accountId, other] = [await openAccount(tx), await openAccount(tx)]
+      const published = await publishModels(tx, accountId, 7)
+      await publishModels(tx, other, 2)
+      const ctx = { deps: { database: tx }, accountId } as unknown as Ctx
+      const list = async (input: { after?: string; limit?: number }) =>
+        (await Array.fromAsync(listModels({ ctx, input }))).flat()
+      const namesOf = (models: { name: string }[]) => models.map(({ name }) => name)
+      const all = await list({})
+      assert.deepEqual(namesOf(all).toSorted(), published.toSorted())
+      const placeOf = ({ createdMicros, name }: ModelPlace) => `${createdMicros} ${name}`
+      assert.deepEqual(all.map(placeOf), all.map(placeOf).toSorted().toReversed())
+      const first = await list({ limit: 3 })
+      const after = encodeModelCursor(first.at(-1) ?? assert.fail())
+      const second = namesOf(await list({ after, limit: 100 }))
+      assert.deepEqual([...namesOf(first), ...second], namesOf(all))
+      const [gone = assert.fail()] = first.slice(-1)
+      await tx.models.delete({ accountId, name: gone.name, artifactId: await artifactOf(tx, accountId, gone.name) })
+      assert.deepEqual(namesOf(await list({ after })), second)
+      throw done
+    })
+    await assert.rejects(work, done)
+  })
+
+  const artifactOf = async (tx: Repositories, accountId: string, name: string) =>
+    (await tx.models.find(accountId, name))?.artifactId ?? assert.fail()
+})
