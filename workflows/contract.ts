@@ -32,6 +32,7 @@ export const searchAttributes = {
   reason: defineSearchAttributeKey('AnnealReason', SearchAttributeType.KEYWORD),
 }
 
-export type InferenceBatchInput = { batchId: string; chunkCount: number }
+/** Batches that began before there was an age limit have none. */
+export type InferenceBatchInput = { batchId: string; chunkCount: number; ageLimitMs?: number }
 
 export type ModelServerInput = { baseModel: string; idleTimeoutMs: number }

@@ -44,6 +44,9 @@ export type ChunkResults = { values: string; finishReasons: string; step: number
 /** One activity's work: long enough to keep an engine busy, short enough to lose. */
 export const chunkSize = 128
 
+/** From its start on; what is not done by then fails, also when its turn never came. */
+export const batchAgeLimitMs = 24 * 60 * 60 * 1000
+
 export const inferenceBatchWorkflowId = (batchId: string) => `inference-batch-${batchId}`
 
 export const chunkLength = ({ itemCount, request }: Pick<InferenceBatch, 'itemCount' | 'request'>, chunk: number) =>

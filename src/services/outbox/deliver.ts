@@ -2,6 +2,7 @@
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError, type Client } from '@temporalio/client'
 import { TypedSearchAttributes } from '@temporalio/common'
 import { isTerminal } from '../../domain/training-job-status.ts'
+import { batchAgeLimitMs } from '../../domain/inference-batch.ts'
 import type { Database } from '../../repositories/database.ts'
 import type { ClaimedMessage } from '../../repositories/outbox.ts'
 import {
@@ -101,7 +102,7 @@ export function createDeliver({
 
   async function startBatch({ workflowId, payload: { batchId } }: MessageOf<'start-batch'>) {
     const { accountId, modelName, kind, itemCount, request } = await database.inferenceBatches.get(batchId)
-    const input: InferenceBatchInput = { batchId, chunkCount: request.chunks.length }
+    const input: InferenceBatchInput = { batchId, chunkCount: request.chunks.length, ageLimitMs: batchAgeLimitMs }
     const options = {
       workflowId,
       taskQueue,
