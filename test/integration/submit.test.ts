@@ -140,7 +140,7 @@ suite('submit', async () => {
       const input = { datasetId }
       const outcomes = await Promise.allSettled([
         submit({ uploadFilePath }),
-        deleteDataset({ ctx: storageOf(storage.remove), input }),
+        deleteDataset({ ctx: storageOf((keys) => storage.remove(keys)), input }),
       ])
       assert.equal(outcomes.filter(isDone).length, 1, JSON.stringify(outcomes))
     }
