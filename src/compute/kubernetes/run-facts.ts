@@ -25,7 +25,9 @@ export type Limits = {
 /** Why the cluster's queue took it back; null where it did not. */
 export function preemptionOf({ workload }: RunFacts): string | null {
   const evicted = workload && holds(workload.conditions, 'Evicted')
-  return evicted ? `The cluster's queue took it back: ${evicted.message}` : null
+  // Kueue names the job that took its place, which may be another account's.
+  const why = evicted?.message.replaceAll(/ \(UID: [^)]*\)/g, '')
+  return why === undefined ? null : `The cluster's queue took it back: ${why}`
 }
 
 export function hasStarted(pod: PodFacts): boolean {

@@ -208,6 +208,22 @@ const sentences: [Partial<RunFacts>, string][] = [
     { job: someJob({ isSuspended: true }), workload: someWorkload(), place: { position: 40, waiting: 900 } },
     'Waiting in the queue gpus, more than 20 before it.',
   ],
+  [
+    {
+      job: someJob({ isSuspended: true }),
+      workload: someWorkload({
+        conditions: [
+          condition(
+            'Evicted',
+            'Preempted',
+            'Preempted to accommodate a workload (UID: f99-2d, JobUID: 4394-02) due to prioritization in the ClusterQueue',
+          ),
+        ],
+      }),
+      ...failedPod({ containers: [exited(143)] }),
+    },
+    "The cluster's queue took it back: Preempted to accommodate a workload due to prioritization in the ClusterQueue",
+  ],
 ]
 
 for (const [facts, sentence] of sentences)
