@@ -32,7 +32,7 @@ suite('batches', () => {
       await onLook(result)
       if ('outputs' in result) looks.push(result as Completions)
       return isDone(result)
-    }, 180_000)
+    }, 420_000)
     return looks
   }
 
@@ -95,7 +95,7 @@ suite('batches', () => {
       const result = await api.get<{ embedding?: number[][] }>(results('/v1/batch_embeddings', id))
       if (!result.embedding) seen.push(result)
       return result.embedding
-    }, 180_000)
+    }, 420_000)
     assert.ok(seen.every((result) => Object.keys(result as object).length === 0))
     assert.equal(embedding.length, 500)
     const { embedding: some } = await api.post<{ embedding: number[][] }>('/v1/inference/embedding', {

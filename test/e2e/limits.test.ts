@@ -49,7 +49,7 @@ suite('limits on an attempt', async () => {
     const id = await train(1000)
     await reported(id, 20)
     process.kill(pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer'), 'SIGSTOP')
-    await eventually(async () => (await causesOf(id))[1] === null, 180_000)
+    await eventually(async () => (await causesOf(id))[1] === null, 420_000)
     assert.deepEqual(await causesOf(id), ['stalled', null])
     await api.untilStatus(id, 'TRAINING MODEL')
     await cancel(id)

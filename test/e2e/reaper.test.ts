@@ -127,7 +127,7 @@ suite('the reaper', async () => {
     const model_name = connection().baseModel
     const complete = () =>
       api.request('POST', '/v1/completions', { model_name, prompt: 'a', max_tokens: 1 }).then(({ status }) => status)
-    await eventually(async () => (await complete()) === 200, 180_000)
+    await eventually(async () => (await complete()) === 200, 420_000)
     const handle = client.workflow.getHandle(modelServerName(model_name))
     const before = (await handle.describe()).runId
     await handle.terminate('by hand')

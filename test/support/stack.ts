@@ -122,7 +122,7 @@ export function createApi(apiKey: string) {
     },
 
     /** Polls until the job is as wanted; fails at once when it has ended otherwise. */
-    async until(id: number, wanted: (job: Job) => boolean, { everyMs = 50, timeoutMs = 180_000 } = {}): Promise<Job> {
+    async until(id: number, wanted: (job: Job) => boolean, { everyMs = 50, timeoutMs = 420_000 } = {}): Promise<Job> {
       const ends = ['COMPLETED', 'PARTIALLY COMPLETED', 'CANCELLED', 'FAILED']
       for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await sleep(everyMs)) {
         const job = await api.job(id).catch((error: unknown) => {

@@ -30,13 +30,13 @@ def rows(count: int = 10) -> list[dict[str, str]]:
 
 
 def wait_for(job: Callable[[], dict], *statuses: str) -> dict:
-    for _ in range(1200):
+    for _ in range(4200):
         state = job()
         if state["status"] in statuses:
             return state
         assert state["status"] not in ("COMPLETED", "FAILED", "CANCELLED"), state
         _sleep(0.1)
-    raise AssertionError(f"not {statuses} after two minutes")
+    raise AssertionError(f"not {statuses} after seven minutes")
 
 
 def run() -> None:

@@ -8,7 +8,7 @@ import { clientEnv } from '../../../tools/setup/client-env.mjs'
 import { connection } from '../../support/stack.ts'
 
 /** Some of these clients wait for ever. */
-const clientTimeoutMs = 480_000
+const clientTimeoutMs = 570_000
 const folder = join(root, 'test/clients/lamini')
 
 /** What a script said about each of its checks. */
