@@ -1,0 +1,185 @@
+// Training jobs on the cluster, seen from outside the product: their pods, their processes on the nodes, and what must
+// hold of every job whatever is done to it.
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sampleRows } from '../../support/rows.ts'
+import { openAccount, type Api } from '../../support/stack.ts'
+import { api, until, type Pod } from './cluster.ts'
+
+const serviceNamespace = '/api/v1/namespaces/anneal'
+const runsNamespace = '/api/v1/namespaces/anneal-runs'
+const jobLabel = 'anneal.dev/job'
+
+/** What is tested is not the training: many short steps, of which some are always still to come. */
+const smallSteps = { seed: 7, batch_size: 2, gradient_accumulation_steps: 1 }
+
+type Attempt = { attempt: number; cause: string | null; exit_code: number | null; from_step: number; message: string }
+type JobPod = Pod & { metadata: { labels?: Record<string, string> } }
+
+/** An account of its own, and a look at all of its jobs' pods that goes on until `end`. */
+export async function openJobs() {
+  const account = await openAccount()
+  const jobs = new Set<number>()
+  const doubles: string[] = []
+  const over = new AbortController()
+  const looking = look()
+
+  async function look() {
+    for (; !over.signal.aborted; await sleep(100)) {
+      // The API server may be away on purpose.
+      const pods = await api.list<JobPod>(`${runsNamespace}/pods?labelSelector=${jobLabel}`).catch(() => [])
+      for (const job of jobs) {
+        const living = pods.filter(({ metadata, status }) => {
+          return metadata.labels?.[jobLabel] === String(job) && ['Pending', 'Running'].includes(status.phase)
+        })
+        if (living.length > 1) doubles.push(living.map(({ metadata }) => metadata.name).join(' beside '))
+      }
+    }
+  }
+
+  function reaches(id: number, step: number) {
+    return account.until(id, ({ history }) => history.includes(`"step":${step}`), { timeoutMs: 300_000 })
+  }
+
+  function completes(id: number) {
+    return account.until(id, ({ status }) => status === 'COMPLETED', { everyMs: 200, timeoutMs: 400_000 })
+  }
+
+  /** Does it to the job's pod at that step, and waits for the next attempt to train on. */
+  async function strike(t: TestContext, id: number, step: number, fault: (pod: Pod) => Promise<unknown>) {
+    await reaches(id, step)
+    const before = (await attemptsOf(account, id)).length
+    const pod = await runningPod(id)
+    const atMs = performance.now()
+    await fault(pod)
+    const seconds = () => ((performance.now() - atMs) / 1000).toFixed(1)
+    await account.until(id, ({ resume_count }) => resume_count >= before, { timeoutMs: 300_000 })
+    const requeued = seconds()
+    await account.until(id, ({ status }) => status === 'TRAINING MODEL', { timeoutMs: 300_000 })
+    const ended = (await attemptsOf(account, id))[before - 1] ?? assert.fail('the attempt is not listed')
+    t.diagnostic(`${ended.cause}: requeued after ${requeued} s, trains again after ${seconds()} s (${ended.message})`)
+    return { ...ended, node: pod.spec.nodeName ?? '' }
+  }
+
+  /** Its attempts ended so, the last one finished, and each began where a checkpoint was. */
+  async function completesAfter(id: number, causes: string[]) {
+    const done = await completes(id)
+    assert.equal(done.resume_count, causes.length)
+    const attempts = await attemptsOf(account, id)
+    assert.deepEqual(
+      attempts.map(({ cause }) => cause),
+      [...causes, 'finished'],
+    )
+    assert(attempts.slice(1).every(({ from_step }) => from_step >= 10))
+  }
+
+  return {
+    account,
+    async train(args: Record<string, unknown>, body: Record<string, unknown> = {}) {
+      const finetune_args = { ...smallSteps, ...args }
+      const id = await account.train({ data: sampleRows, eval_data: sampleRows.slice(0, 1), finetune_args, ...body })
+      jobs.add(id)
+      return id
+    },
+    strike,
+    completesAfter,
+    completes,
+    /** Trained so far. */
+    reaches,
+    /** Oldest first. */
+    attempts: (id: number) => attemptsOf(account, id),
+    losses: async (id: number) => (await account.history(id)).map(({ step, loss }) => [step, loss]),
+    /** No job had two pods at once, and nothing of any of them is left. */
+    async end() {
+      over.abort()
+      await looking
+      // Only those of a test that failed are still open.
+      const { cancelled } = await account.post<{ cancelled: number }>('/v1/train/jobs/cancel')
+      if (cancelled > 0)
+        await Promise.all([...jobs].map((id) => until('its end', async () => !(await leftOf(id)).length)))
+      assert.deepEqual(doubles, [])
+      for (const id of jobs) assert.deepEqual(await leftOf(id), [])
+    },
+  }
+}
+
+async function attemptsOf(account: Api, id: number) {
+  return (await account.get<{ attempts: Attempt[] }>(`/v1/train/jobs/${id}/attempts`)).attempts.toReversed()
+}
+
+/** Everything in the cluster that belongs to a job. */
+async function leftOf(id: number) {
+  const batch = runsNamespace.replace('/api/v1', '/apis/batch/v1')
+  const paths = [`${batch}/jobs`, `${runsNamespace}/pods`, `${runsNamespace}/secrets`]
+  const objects = await Promise.all(paths.map((path) => api.list(`${path}?labelSelector=${jobLabel}=${id}`)))
+  return objects.flat().map(({ kind, metadata }) => `${kind ?? ''} ${metadata.name}`.trim())
+}
+
+export const podsOf = (id: number) => api.list<Pod>(`${runsNamespace}/pods?labelSelector=${jobLabel}=${id}`)
+
+const runningPod = (id: number) =>
+  until(`a running pod of job ${id}`, async () => (await podsOf(id)).find(({ status }) => status.phase === 'Running'))
+
+/** Of a Deployment; those that are on their way out are not. */
+export async function servicePods(name: string) {
+  const pods = await api.list<Pod>(`${serviceNamespace}/pods?labelSelector=app.kubernetes.io/name=${name}`)
+  return pods.filter(({ metadata }) => !metadata.deletionTimestamp)
+}
+
+/** Ends the programs of a pod without a word, as the kernel would; its sandbox stays. */
+export function killProcesses({ metadata: { uid = '' } }: Pod) {
+  const pids = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && isProgramOf(pid, uid))
+  assert.notEqual(pids.length, 0, 'the pod has no processes')
+  for (const pid of pids) process.kill(Number(pid), 'SIGKILL')
+}
+
+function isProgramOf(pid: string, podUid: string) {
+  const read = (file: string) => readFileSync(join('/proc', pid, file), 'utf8')
+  try {
+    // The kubelet names a pod's control group after it.
+    return read('cgroup').includes(`pod${podUid}`) && read('comm').trim() !== 'pause'
+  } catch {
+    return false
+  }
+}
+
+export const deletePod = ({ metadata: { name, namespace } }: Pod, options: Record<string, unknown> = {}) =>
+  api.delete(`/api/v1/namespaces/${namespace}/pods/${name}`, options)
+
+export function evict({ metadata: { name, namespace } }: Pod) {
+  const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } }
+  return api.post(`/api/v1/namespaces/${namespace}/pods/${name}/eviction`, body)
+}
+
+export const cordon = (node: string, unschedulable: boolean) =>
+  api.patch(`/api/v1/nodes/${node}`, { spec: { unschedulable } })
+
+/** As `kubectl drain`: no new pods, and all that are there go. */
+export async function drain(node: string) {
+  await cordon(node, true)
+  const pods = await api.list<Pod>(`/api/v1/pods?fieldSelector=spec.nodeName=${node}`)
+  for (const pod of pods.filter(({ status }) => status.phase === 'Running')) await evict(pod)
+}
+
+/** Both services answer, with as many replicas as wanted. */
+export const servicesAreUp = () =>
+  until(
+    'api and worker are up',
+    async () => {
+      type Deployment = { spec: { replicas: number }; status: { updatedReplicas?: number; readyReplicas?: number } }
+      for (const name of ['anneal-api', 'anneal-worker']) {
+        const { spec, status } = await api.get<Deployment>(deploymentPath(name))
+        const pods = await api.list<Pod>(`${serviceNamespace}/pods?labelSelector=app.kubernetes.io/name=${name}`)
+        const { replicas } = spec
+        if (status.updatedReplicas !== replicas || status.readyReplicas !== replicas || pods.length !== replicas)
+          return false
+      }
+      return true
+    },
+    180_000,
+  )
+
+const deploymentPath = (name: string) => `/apis/apps/v1/namespaces/anneal/deployments/${name}`
