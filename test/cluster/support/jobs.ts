@@ -111,7 +111,7 @@ async function attemptsOf(account: Api, id: number) {
 }
 
 /** Everything in the cluster that belongs to a job. */
-async function leftOf(id: number) {
+export async function leftOf(id: number) {
   const batch = runsNamespace.replace('/api/v1', '/apis/batch/v1')
   const paths = [`${batch}/jobs`, `${runsNamespace}/pods`, `${runsNamespace}/secrets`]
   const objects = await Promise.all(paths.map((path) => api.list(`${path}?labelSelector=${jobLabel}=${id}`)))
@@ -120,7 +120,7 @@ async function leftOf(id: number) {
 
 export const podsOf = (id: number) => api.list<Pod>(`${runsNamespace}/pods?labelSelector=${jobLabel}=${id}`)
 
-const runningPod = (id: number) =>
+export const runningPod = (id: number) =>
   until(`a running pod of job ${id}`, async () => (await podsOf(id)).find(({ status }) => status.phase === 'Running'))
 
 /** Of a Deployment; those that are on their way out are not. */
