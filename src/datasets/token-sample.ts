@@ -10,7 +10,8 @@ import { createLengthHistogram } from './length-histogram.ts'
 export type TokenizerSource = { name: string; folder: string }
 
 const mostRows = 1000
-const mostCharacters = 4_000_000
+/** About half a second of counting, which a job waits for. */
+const mostCharacters = 500_000
 /** Longer ones would take longer than all the others together. */
 const longestRow = 200_000
 
