@@ -41,7 +41,7 @@ suite('a job that must wait', async () => {
     const id = await train({ gpu_config: { gpus: 1 } })
     const waiting = await waits(id, 'unschedulable')
     assert.equal(waiting.status, 'QUEUED')
-    assert.match(waiting.status_message ?? '', /^No node has enough nvidia\.com\/gpu free: /)
+    assert.match(waiting.status_message ?? '', /^No node has enough (CPU and )?nvidia\.com\/gpu free: /)
     await changeGpus('add')
     after(() => changeGpus('remove'))
     completed(await api.untilStatus(id, 'COMPLETED'))
