@@ -136,7 +136,7 @@ const asError = (error: unknown) => (error instanceof Error ? error : new Error(
 
 /** The engine's layer knows an item's position in its chunk; its owner knows the one in the batch. */
 function inBatch({ message, issues }: ServiceError, start: number): string {
-  const position = /^prompt\.(\d+)$/.exec(issues[0]?.path ?? '')?.[1]
+  const position = /^prompt\[(\d+)\]$/.exec(issues[0]?.path ?? '')?.[1]
   return position === undefined
     ? message
     : message.replace(`position ${position}`, `position ${start + Number(position)}`)
