@@ -6,6 +6,8 @@ import { json } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import type { CompletionInput } from '../../src/inference/completion.ts'
 import type { Servers } from '../../src/inference/on-server.ts'
+import { createQueue } from '../../src/inference/queue.ts'
+import { createReplicas } from '../../src/inference/replicas.ts'
 import { withRows } from '../../src/inference/retrieval.ts'
 
 let counted = 0
@@ -22,10 +24,17 @@ after(() => engine.close())
 const endpoint = {
   baseModel: 'words',
   generation: 1,
+  instance: 'one',
   url: `http://127.0.0.1:${(engine.address() as AddressInfo).port}`,
   token: '',
 }
-const servers = { endpoints: { ready: () => Promise.resolve(endpoint) }, adapters: {} } as unknown as Servers
+const queue = createQueue()
+const servers = {
+  endpoints: { ready: () => Promise.resolve([endpoint]) },
+  replicas: createReplicas(),
+  queue,
+  adapters: {},
+} as unknown as Servers
 
 async function lay(prompts: string[], rows: string[][], more: { contextLength?: number; maxTokens?: number } = {}) {
   const input = {
@@ -36,7 +45,7 @@ async function lay(prompts: string[], rows: string[][], more: { contextLength?: 
     sampling: { maxTokens: more.maxTokens ?? 10, temperature: null, topP: null, seed: null, stop: [] },
     signal: new AbortController().signal,
   } as unknown as CompletionInput
-  return (await withRows(servers, input, rows)).prompts
+  return queue.accept('words', prompts.length, async () => (await withRows(servers, input, rows)).prompts)
 }
 
 const row = 'five words in this row'
