@@ -179,7 +179,7 @@ describe('a run waits', () => {
 describe('trouble', () => {
   test('a lost answer to the create makes no second Job', async () => {
     const name = 'ft-21-a1'
-    await control.setFaults({ methods: ['POST'], path: '/jobs$', status: 500, late: true, share: 0.9 })
+    await control.setFaults({ methods: ['POST'], path: '/jobs$', status: 500, late: true })
     const launching = compute.launch(shellRun(name, waits))
     await until('the Job', async () => (await everythingOf(name)).length > 0)
     await control.setFaults({})
