@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Agent, createServer, request as send } from 'node:https'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { apiPort, type Cluster } from './settings.ts'
 
@@ -62,7 +63,8 @@ export async function startFaultProxy({ pki, control, host }: Pick<Cluster, 'pki
       }
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       response.flushHeaders()
-      answer.pipe(response)
+      // When the server dies in the middle of a watch, the client's connection breaks too.
+      pipeline(answer, response, () => undefined)
       if (call.startsWith('watch ') && chance(rule.cutWatches ?? 0))
         setTimeout(() => response.destroy(), rule.cutAfterMs ?? 0)
     })
