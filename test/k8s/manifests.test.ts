@@ -18,7 +18,7 @@ const reviewedRights = {
   '/pods/status': 'patch',
   '/secrets': 'create patch delete',
   '/events': 'list watch',
-  'jobset.x-k8s.io/jobsets': 'create get list watch delete',
+  'batch/jobs/finalizers': 'update',
   'apps/deployments': 'create get list watch delete',
   '/services': 'create get list delete',
   'policy/poddisruptionbudgets': 'create get list delete',

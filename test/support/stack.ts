@@ -124,6 +124,7 @@ export function createApi(apiKey: string) {
     /** Polls until the job is as wanted; fails at once when it has ended otherwise. */
     async until(id: number, wanted: (job: Job) => boolean, { everyMs = 50, timeoutMs = 420_000 } = {}): Promise<Job> {
       const ends = ['COMPLETED', 'PARTIALLY COMPLETED', 'CANCELLED', 'FAILED']
+      let last: Job | null = null
       for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await sleep(everyMs)) {
         const job = await api.job(id).catch((error: unknown) => {
           // The api may be restarting.
@@ -132,8 +133,10 @@ export function createApi(apiKey: string) {
         })
         if (job && wanted(job)) return job
         if (job && ends.includes(job.status)) assert.fail(`job ${id} ended as ${job.status}: ${job.status_message}`)
+        last = job
       }
-      return assert.fail(`job ${id} did not get there in ${timeoutMs / 1000} s`)
+      const found = last ? `is ${last.status}: ${last.status_message}` : 'cannot be asked for'
+      return assert.fail(`job ${id} did not get there in ${timeoutMs / 1000} s, it ${found}`)
     },
 
     untilStatus: (id: number, ...statuses: string[]) => api.until(id, ({ status }) => statuses.includes(status)),

@@ -45,7 +45,17 @@ export function secretManifest({ secretEnv, ...spec }: RunSpec, jobUid: string):
     metadata: {
       name: spec.name,
       labels: runLabels(spec),
-      ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name: spec.name, uid: jobUid, controller: true }],
+      // Blocks the Job's deletion, so that a Job that is gone has left nothing.
+      ownerReferences: [
+        {
+          apiVersion: 'batch/v1',
+          kind: 'Job',
+          name: spec.name,
+          uid: jobUid,
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
     },
     stringData: secretEnv,
   }

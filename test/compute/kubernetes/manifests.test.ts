@@ -138,7 +138,7 @@ test('no secret is in the Job, and its Secret goes with it', () => {
   const secret = secretManifest(spec, 'uid-1')
   assert.deepEqual(secret.stringData, { ANNEAL_TOKEN: 'secret' })
   assert.deepEqual(secret.metadata?.ownerReferences, [
-    { apiVersion: 'batch/v1', kind: 'Job', name: 'ft-7-a2', uid: 'uid-1', controller: true },
+    { apiVersion: 'batch/v1', kind: 'Job', name: 'ft-7-a2', uid: 'uid-1', controller: true, blockOwnerDeletion: true },
   ])
 })
 
