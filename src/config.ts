@@ -165,7 +165,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     serviceName: env.ANNEAL_SERVICE_NAME,
     resumeLimit: env.ANNEAL_RESUME_LIMIT,
     maxGpus: env.ANNEAL_MAX_GPUS,
-    maxNodes: env.ANNEAL_MAX_NODES,
+    // Local runs know one machine.
+    maxNodes: env.ANNEAL_COMPUTE === 'local' ? 1 : env.ANNEAL_MAX_NODES,
     limits: {
       requests: { perSecond: env.ANNEAL_REQUESTS_PER_SECOND, burst: env.ANNEAL_REQUEST_BURST },
       concurrentRequests: env.ANNEAL_CONCURRENT_REQUESTS,

@@ -87,14 +87,17 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
 
 
-def choose_device() -> torch.device:
-    """One GPU when there is one. Sets torch's threads to the pod's share, as the environment names it."""
+def choose_device(gpu: int = 0) -> torch.device:
+    """This GPU when there is one. Sets torch's threads to the pod's share, as the environment names it."""
     import torch
 
     from anneal_runtime.settings import thread_count
 
     torch.set_num_threads(thread_count())
-    return torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    torch.cuda.set_device(gpu)
+    return torch.device("cuda", gpu)
 
 
 def default_dtype(device: torch.device) -> torch.dtype:

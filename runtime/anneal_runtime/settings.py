@@ -14,16 +14,42 @@ class BadSettings(Exception):
 
 
 @dataclass(frozen=True)
+class Placement:
+    """Which process of its run this one is. Every node has as many: one a GPU."""
+
+    node_rank: int = 0
+    node_count: int = 1
+    local_rank: int = 0
+    processes_per_node: int = 1
+    # Where rank 0 listens: a host that the others can name, and a port; 0 picks a free one.
+    rendezvous: tuple[str, int] = ("127.0.0.1", 0)
+    # How long one step may keep the others waiting.
+    peer_timeout_s: float = 600.0
+
+    @property
+    def rank(self) -> int:
+        return self.node_rank * self.processes_per_node + self.local_rank
+
+    @property
+    def world_size(self) -> int:
+        return self.node_count * self.processes_per_node
+
+
+@dataclass(frozen=True)
 class TrainerSettings:
     internal_url: str
     token: str = field(repr=False)
     models_dir: Path
     work_dir: Path
+    placement: Placement = field(default_factory=Placement)
 
     @classmethod
     def from_environment(cls) -> "TrainerSettings":
         prepare_threads()
-        return cls(**_shared())
+        placement = _placement()
+        if placement.world_size > 1:
+            _prepare_for_several(placement.processes_per_node)
+        return cls(**_shared(), placement=placement)
 
 
 @dataclass(frozen=True)
@@ -100,6 +126,51 @@ def _shared() -> dict[str, Any]:
         "models_dir": Path(os.environ.get("ANNEAL_MODELS_DIR") or ".").resolve(),
         "work_dir": Path(os.environ.get("ANNEAL_WORK_DIR") or tempfile.mkdtemp(prefix="anneal-")).resolve(),
     }
+
+
+def _placement() -> Placement:
+    node_count = _count("ANNEAL_NODE_COUNT", 1)
+    placement = Placement(
+        node_rank=_count("ANNEAL_NODE_RANK", 0),
+        node_count=node_count,
+        processes_per_node=_count("ANNEAL_PROCESSES", _usable_gpus()) or 1,
+        rendezvous=_address(_required("ANNEAL_RENDEZVOUS")) if node_count > 1 else ("127.0.0.1", 0),
+        peer_timeout_s=_count("ANNEAL_PEER_TIMEOUT_S", 600),
+    )
+    if placement.node_rank >= node_count:
+        raise BadSettings(f"ANNEAL_NODE_RANK is {placement.node_rank} where ANNEAL_NODE_COUNT is {node_count}.")
+    return placement
+
+
+def _usable_gpus() -> int:
+    """Without torch: its import takes seconds, and a process whose CUDA has started cannot be forked."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if named is None:
+        visible = len(list(Path("/dev").glob("nvidia[0-9]*")))
+    else:
+        visible = sum(name.strip() not in ("", "-1") for name in named.split(","))
+    return min(visible, _count("ANNEAL_GPU_COUNT", visible))
+
+
+def _prepare_for_several(processes: int) -> None:
+    os.environ["OMP_NUM_THREADS"] = str(max(1, thread_count() // processes))
+    # A lost peer is an error to handle, as on a CPU; by default NCCL's watchdog aborts the process.
+    os.environ.setdefault("TORCH_NCCL_BLOCKING_WAIT", "1")
+    os.environ.setdefault("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0")
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit():
+        raise BadSettings(f"ANNEAL_RENDEZVOUS is {text!r} where host:port is expected.")
+    return host, int(port)
+
+
+def _count(name: str, default: int) -> int:
+    text = os.environ.get(name) or str(default)
+    if not text.isdigit():
+        raise BadSettings(f"{name} is {text!r} where a number is expected.")
+    return int(text)
 
 
 def _required(name: str) -> str:

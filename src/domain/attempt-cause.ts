@@ -35,6 +35,7 @@ const attemptPolicies = {
   preempted: { ...interruption, sentence: 'Work of a higher priority took its place.' },
   evicted: { ...interruption, sentence: 'Its node ran short of something and moved it away.' },
   node_lost: { ...interruption, sentence: 'The node it ran on no longer answers.' },
+  peer_lost: { ...interruption, sentence: 'Another of the processes that train together was lost.' },
   time_slice: { ...interruption, backsOff: false, sentence: 'Its time slice ended while others waited.' },
 
   fenced: { ...free, sentence: 'It was refused: another launch had taken its place.' },
@@ -80,6 +81,8 @@ export function causeOfExit(exitCode: number | null): AttemptCause {
       return 'code_error'
     case 71:
       return 'out_of_memory'
+    case 75:
+      return 'peer_lost'
     case 77:
       return 'fenced'
     case 78:

@@ -32,6 +32,20 @@ class RowOrder:
         return {row for step in range(step_count) for row in self.rows_of(step)}
 
 
+def deal_rows(lengths: Sequence[int], share_count: int) -> list[list[int]]:
+    """Positions 0..n-1 in shares of about equal length, for processes that work beside each other; some may be empty.
+
+    By rows, not by microbatches: of these a step often has only one.
+    """
+    shares: list[list[int]] = [[] for _ in range(share_count)]
+    loads = [0] * share_count
+    for position in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
+        lightest = loads.index(min(loads))
+        shares[lightest].append(position)
+        loads[lightest] += lengths[position]
+    return [sorted(share) for share in shares]
+
+
 def plan_microbatches(lengths: Sequence[int], token_budget: int, overhead_tokens: int) -> list[list[int]]:
     """Splits positions 0..n-1 into groups of like length, longest first.
 

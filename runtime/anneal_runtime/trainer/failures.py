@@ -20,11 +20,20 @@ class EvaluationFailed(Exception):
     """The model is saved, its evaluation is not: Anneal tries that again alone."""
 
 
+class PeerLost(Exception):
+    """Another process of the run is gone, or silent for too long. Nothing is wrong with this one."""
+
+    @classmethod
+    def of(cls, error: BaseException) -> "PeerLost":
+        detail = (str(error).strip() or error.__class__.__name__).splitlines()[0]
+        return cls(f"Another process of this run is gone or does not answer: {detail}")
+
+
 def report(api: InternalApi, error: BaseException) -> int:
     """Tells Anneal and the log why; the exit code."""
     cause, code, message = explain(error)
     log(message)
-    if code in (exit_codes.FENCED, exit_codes.UNSUPPORTED_RUNTIME):
+    if code in (exit_codes.FENCED, exit_codes.UNSUPPORTED_RUNTIME, exit_codes.PEER_LOST):
         return code
     if code == exit_codes.CODE_ERROR:
         traceback.print_exception(error)
@@ -43,6 +52,8 @@ def explain(error: BaseException) -> tuple[str, int, str]:
             return "fenced", exit_codes.FENCED, f"Fenced: {sentence}"
         case UnsupportedRuntime():
             return "unsupported_runtime", exit_codes.UNSUPPORTED_RUNTIME, error.detail
+        case PeerLost():
+            return "peer_lost", exit_codes.PEER_LOST, sentence
         case DataError():
             return "data_error", exit_codes.DATA_ERROR, sentence
         case ModelUnavailable():

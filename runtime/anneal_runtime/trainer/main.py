@@ -6,19 +6,24 @@ import socket
 import uuid
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from anneal_runtime import __version__, exit_codes
 from anneal_runtime.internal_api import Fenced, InternalApi, Refused, UnsupportedRuntime
-from anneal_runtime.log import log
+from anneal_runtime.log import log, speak_as
 from anneal_runtime.model_source import is_out_of_memory
 from anneal_runtime.settings import BadSettings, TrainerSettings
 from anneal_runtime.trainer.assignment import Assignment
-from anneal_runtime.trainer.failures import EvaluationFailed, report
+from anneal_runtime.trainer.failures import EvaluationFailed, PeerLost, report
+from anneal_runtime.trainer.local_processes import LocalProcesses, start_others
+from anneal_runtime.trainer.rendezvous import hear_claim, listen, meet, tell_claim
 from anneal_runtime.trainer.reporter import Reporter
 from anneal_runtime.trainer.termination import Termination, exit_now
+
+if TYPE_CHECKING:
+    from anneal_runtime.trainer.ranks import Ranks
 
 
 def main() -> NoReturn:
@@ -31,20 +36,52 @@ def main() -> NoReturn:
     except BadSettings as error:
         log(str(error))
         exit_now(exit_codes.CODE_ERROR)
+    if settings.placement.world_size > 1:
+        run_one_of_several(settings, termination)
     api = InternalApi(settings.internal_url, settings.token)
-    claim = claims(api)
+    claim = claims(api, str(uuid.uuid4()))
     try:
-        assignment = claim()
-        log(f"Job {assignment.job_id}, attempt {assignment.attempt}: {assignment.mode} {assignment.base_model.name}")
-        run_attempt(Attempt(settings, api, claim, termination, Reporter(api)), assignment)
+        run_attempt(Attempt(settings, api, claim, termination, Reporter(api)), claim())
     except BaseException as error:
         exit_now(report(api, error))
     exit_now(exit_codes.FINISHED)
 
 
-def claims(api: InternalApi) -> Callable[[], Assignment]:
+def run_one_of_several(settings: TrainerSettings, termination: Termination) -> NoReturn:
+    """The same, in as many processes as the run has. All meet before the first claims: until then nothing runs."""
+    placement, listener = listen(settings.placement)
+    settings, others = start_others(replace(settings, placement=placement))
+    if settings.placement.rank > 0:
+        speak_as(f"process {settings.placement.rank}")
+    api = InternalApi(settings.internal_url, settings.token)
+    check = refusing_lost(others)
+    try:
+        store = meet(settings.placement, listener, check)
+        from anneal_runtime.trainer.ranks import Ranks
+
+        ranks = Ranks(settings.placement, store, lambda: termination.requested)
+        claim_id = str(uuid.uuid4()) if ranks.rank == 0 else hear_claim(store, check)
+        claim = claims(api, claim_id)
+        assignment = claim()
+        if ranks.rank == 0:
+            tell_claim(store, claim_id)
+        run_attempt(Attempt(settings, api, claim, termination, Reporter(api), ranks), assignment)
+    except BaseException as error:
+        exit_now(others.code_after(report(api, error)))
+    others.wait()
+    exit_now(exit_codes.FINISHED)
+
+
+def refusing_lost(others: LocalProcesses) -> Callable[[], None]:
+    def check() -> None:
+        if others.failure() is not None:
+            raise PeerLost("Another process of this node has failed.")
+
+    return check
+
+
+def claims(api: InternalApi, claim_id: str) -> Callable[[], Assignment]:
     """Claims as one process, however often: a lost answer or an expired address is asked for again."""
-    claim_id = str(uuid.uuid4())
     # Asking torch would take seconds; this only informs.
     device = "cuda" if Path("/dev/nvidiactl").exists() else "cpu"
 
@@ -69,12 +106,25 @@ class Attempt:
     claim: Callable[[], Assignment]
     termination: Termination
     reporter: Reporter
+    # Where the run has several processes.
+    ranks: Ranks | None = None
+
+    @property
+    def reports(self) -> bool:
+        """Of several processes, the first alone speaks for the attempt."""
+        return self.ranks is None or self.ranks.rank == 0
 
 
 def run_attempt(attempt: Attempt, assignment: Assignment) -> None:
-    from anneal_runtime.trainer.phases import evaluate_model, load, load_saved_model, train_and_save
+    log(f"Job {assignment.job_id}, attempt {assignment.attempt}: {assignment.mode} {assignment.base_model.name}")
+    if assignment.mode == "evaluate" and not attempt.reports:
+        return
+    from anneal_runtime.trainer.phases import evaluate_model, load, load_saved_model, train_along, train_and_save
 
     loaded, origin = load(attempt, assignment)
+    if not attempt.reports:
+        train_along(attempt, assignment, loaded, origin)
+        return
     if assignment.mode == "evaluate":
         model = load_saved_model(attempt, assignment, loaded)
     else:

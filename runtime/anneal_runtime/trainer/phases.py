@@ -14,7 +14,7 @@ from anneal_runtime.trainer.assignment import Assignment, fetch
 from anneal_runtime.trainer.evaluation import evaluate
 from anneal_runtime.trainer.rows import read_rows
 from anneal_runtime.trainer.termination import GRACE_S, exit_now
-from anneal_runtime.trainer.training_args import TrainingArgs
+from anneal_runtime.trainer.training_args import Note, TrainingArgs
 from anneal_runtime.trainer.training_run import Plan, TrainingRun
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ def load(attempt: Attempt, assignment: Assignment) -> tuple[LoadedModel, Origin]
     work_dir = attempt.settings.work_dir
     if assignment.mode != "evaluate":
         fetch(lambda current: [current.train], work_dir, assignment, attempt.claim)
-    if assignment.evaluation is not None:
+    if assignment.evaluation is not None and attempt.reports:
         fetch(lambda current: [file for file in [current.evaluation] if file], work_dir, assignment, attempt.claim)
     base = assignment.base_model
     folder = locate(base.source, attempt.settings.models_dir)
     origin = Origin(base.name, check_weights(folder, base.sha256), assignment.spec_hash)
-    device = choose_device()
+    device = choose_device(attempt.settings.placement.local_rank)
     loaded = load_causal_lm(folder, device)
     log(f"Base model {base.name} loaded on {device}")
     return loaded, origin
@@ -43,10 +43,7 @@ def load(attempt: Attempt, assignment: Assignment) -> tuple[LoadedModel, Origin]
 
 def train_and_save(attempt: Attempt, assignment: Assignment, loaded: LoadedModel, origin: Origin) -> PeftModel:
     reporter, termination, work_dir = attempt.reporter, attempt.termination, attempt.settings.work_dir
-    args = TrainingArgs.from_json(assignment.args, reporter.note)
-    run = TrainingRun(
-        Plan(args, origin, work_dir / "train.jsonl", work_dir, _checkpoint(attempt, assignment)), loaded, reporter.note
-    )
+    run = _training_run(attempt, assignment, loaded, origin, reporter.note)
     reporter.phase("TRAINING MODEL")
     uploader = CheckpointUploader(attempt.api, before_commit=reporter.flush)
     with termination.deferred():
@@ -61,6 +58,27 @@ def train_and_save(attempt: Attempt, assignment: Assignment, loaded: LoadedModel
     log("Model saved")
     termination.exit_if_requested()
     return run.model
+
+
+def train_along(attempt: Attempt, assignment: Assignment, loaded: LoadedModel, origin: Origin) -> None:
+    """The part of every process but the first: its share of each step. Rank 0 says, saves and evaluates the rest."""
+    run = _training_run(attempt, assignment, loaded, origin, _silently)
+    with attempt.termination.deferred():
+        finished = run.follow()
+    if not finished:
+        exit_now(exit_codes.TERMINATED)
+
+
+def _training_run(
+    attempt: Attempt, assignment: Assignment, loaded: LoadedModel, origin: Origin, note: Note
+) -> TrainingRun:
+    args, work_dir = TrainingArgs.from_json(assignment.args, note), attempt.settings.work_dir
+    plan = Plan(args, origin, work_dir / "train.jsonl", work_dir, _checkpoint(attempt, assignment))
+    return TrainingRun(plan, loaded, note, attempt.ranks)
+
+
+def _silently(_code: str, _message: str) -> None:
+    """Rank 0 notes the same."""
 
 
 def load_saved_model(attempt: Attempt, assignment: Assignment, loaded: LoadedModel) -> PeftModel:

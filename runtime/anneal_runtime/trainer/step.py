@@ -17,6 +17,8 @@ from anneal_runtime.trainer.rows import EncodedRows
 if TYPE_CHECKING:
     from peft import PeftModel
 
+    from anneal_runtime.trainer.ranks import Ranks
+
 # What one more forward and backward pass costs, in tokens: launching kernels on a GPU, Python on a CPU.
 OVERHEAD_TOKENS = {"cuda": 1024, "cpu": 48}
 # A microbatch may always be this large; beyond, it stays within what the caller's batch_size would need anyway.
@@ -41,10 +43,11 @@ class OptimizerStep:
         *,
         token_budget: int,
         max_grad_norm: float,
+        ranks: Ranks | None = None,
     ) -> None:
         self.token_budget = token_budget
         self._model, self._rows, self._optimizer, self._parameters = model, rows, optimizer, parameters
-        self._max_grad_norm = max_grad_norm
+        self._max_grad_norm, self._ranks = max_grad_norm, ranks
         self._device = parameters[0].device
         self._head = _SelectedPositions(model)
 
@@ -52,17 +55,25 @@ class OptimizerStep:
         """Raises OutOfMemoryError only when a single row does not fit."""
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate
-        outcome = self._backward_within_memory(indices)
+        target_count = sum(self._target_count(index) for index in indices)
+        loss = self._backward_within_memory(self._share(indices), target_count)
+        if self._ranks is not None:
+            loss = self._ranks.add_up(self._parameters, loss)
         if self._max_grad_norm > 0:
             torch.nn.utils.clip_grad_norm_(self._parameters, self._max_grad_norm)
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
-        return outcome
+        return StepOutcome(loss, sum(self._rows.length(index) for index in indices))
 
-    def _backward_within_memory(self, indices: list[int]) -> StepOutcome:
+    def _share(self, indices: list[int]) -> list[int]:
+        if self._ranks is None:
+            return indices
+        return [indices[position] for position in self._ranks.share([self._rows.length(index) for index in indices])]
+
+    def _backward_within_memory(self, indices: list[int], target_count: int) -> torch.Tensor:
         while True:
             try:
-                return self._backward(indices)
+                return self._backward(indices, target_count)
             except RuntimeError as error:
                 longest = max(self._rows.length(index) for index in indices)
                 if not is_out_of_memory(error) or self.token_budget <= longest:
@@ -73,9 +84,9 @@ class OptimizerStep:
             if self._device.type == "cuda":
                 torch.cuda.empty_cache()
 
-    def _backward(self, indices: list[int]) -> StepOutcome:
+    def _backward(self, indices: list[int], target_count: int) -> torch.Tensor:
+        """The rows' part of the step's loss, whose mean is over `target_count` tokens."""
         lengths = [self._rows.length(index) for index in indices]
-        target_count = sum(self._target_count(index) for index in indices)
         total = torch.zeros((), device=self._device)
         for group in plan_microbatches(lengths, self.token_budget, OVERHEAD_TOKENS[self._device.type]):
             batch = self._collate([indices[position] for position in group])
@@ -84,7 +95,7 @@ class OptimizerStep:
             loss = self._loss_sum(batch) / target_count
             torch.autograd.backward(loss)
             total += loss.detach()
-        return StepOutcome(total, sum(lengths))
+        return total
 
     def _target_count(self, index: int) -> int:
         return max(self._rows.length(index) - self._rows.first_target(index), 0)

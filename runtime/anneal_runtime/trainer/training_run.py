@@ -15,7 +15,7 @@ from anneal_runtime.trainer.adapter import Origin, add_adapter, trainable
 from anneal_runtime.trainer.artifacts import CheckpointUploader
 from anneal_runtime.trainer.batches import RowOrder
 from anneal_runtime.trainer.checkpoint import RunState, load_checkpoint, save_checkpoint
-from anneal_runtime.trainer.failures import Diverged
+from anneal_runtime.trainer.failures import Diverged, PeerLost
 from anneal_runtime.trainer.reporter import ProgressClock, Reporter
 from anneal_runtime.trainer.rows import count_rows, encode_rows
 from anneal_runtime.trainer.step import OptimizerStep, StepOutcome, default_token_budget
@@ -24,6 +24,8 @@ from anneal_runtime.trainer.training_args import Note, TrainingArgs, learning_ra
 
 if TYPE_CHECKING:
     from peft import PeftModel
+
+    from anneal_runtime.trainer.ranks import Ranks
 
 REPORT_EVERY = 10
 
@@ -40,8 +42,8 @@ class Plan:
 
 
 class TrainingRun:
-    def __init__(self, plan: Plan, base: LoadedModel, note: Note) -> None:
-        self._plan, self._args = plan, plan.args
+    def __init__(self, plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None = None) -> None:
+        self._plan, self._args, self._ranks = plan, plan.args, ranks
         row_count = count_rows(plan.data)
         self._order = RowOrder(row_count, self._args.rows_per_step, self._args.seed)
         self.total_steps = self._args.total_steps(self._order.steps_per_epoch)
@@ -69,14 +71,27 @@ class TrainingRun:
             list(parameters.values()),
             token_budget=self._state.token_budget,
             max_grad_norm=self._args.max_grad_norm,
+            ranks=ranks,
         )
+        if ranks is not None:
+            ranks.start_together(list(parameters.values()))
+            idle = ranks.world_size - self._args.rows_per_step
+            if idle > 0:
+                note("processes_idle", f"{idle} of {ranks.world_size} processes idle: a step has too few rows for all.")
 
     def train(self, reporter: Reporter, uploader: CheckpointUploader, termination: Termination) -> bool:
         """False when SIGTERM ended it early; its checkpoint is then committed."""
         self.model.train()
         clock = ProgressClock(self._state.seconds_per_step)
+        outcome = None
         while self._state.step < self.total_steps:
-            outcome = self._advance()
+            try:
+                outcome = self._advance()
+            except PeerLost:
+                if outcome is not None:
+                    self._save_what_is_done(outcome, uploader)
+                raise
+            stopping = termination.requested if self._ranks is None else self._ranks.stop_agreed
             clock.step_done()
             last = self._state.step == self.total_steps
             if self._state.step % REPORT_EVERY == 0 or last:
@@ -84,18 +99,36 @@ class TrainingRun:
                 reporter.raise_failure()
                 uploader.raise_failure()
             due = self._state.step % self._args.save_steps == 0
-            if not last and (due or termination.requested):
+            if not last and (due or stopping):
                 _refuse_divergence(outcome, self._state.step)
                 uploader.submit(self._state.step, self._save_checkpoint())
-            if termination.requested and not last:
+            if stopping and not last:
                 log(f"Stopping after step {self._state.step}")
                 if not uploader.finish(GRACE_S):
                     log("The checkpoint could not be saved in time")
                 return False
         return True
 
+    def follow(self) -> bool:
+        """What the other ranks do while rank 0 runs `train`: the same steps, nothing to report."""
+        self.model.train()
+        while self._state.step < self.total_steps:
+            self._advance()
+            if self._ranks is not None and self._ranks.stop_agreed and self._state.step < self.total_steps:
+                return False
+        return True
+
+    def _save_what_is_done(self, outcome: StepOutcome, uploader: CheckpointUploader) -> None:
+        """A lost peer spoils the step that it was part of, and nothing before."""
+        _refuse_divergence(outcome, self._state.step)
+        if self._state.step % self._args.save_steps != 0:
+            uploader.submit(self._state.step, self._save_checkpoint())
+        uploader.finish(GRACE_S)
+
     def _advance(self) -> StepOutcome:
         state = self._state
+        if self._ranks is not None:
+            self._ranks.seed_dropout(self._args.seed, state.step)
         outcome = self._step.run(self._order.rows_of(state.step), self._learning_rate(state.step))
         state.step += 1
         state.tokens_seen += outcome.token_count

@@ -38,7 +38,7 @@ class TrainerProcess:
         return self.log_path.read_text()
 
 
-def start_trainer(url: str, work_dir: Path, token: str = "attempt-token") -> TrainerProcess:
+def start_trainer(url: str, work_dir: Path, token: str = "attempt-token", **settings: str) -> TrainerProcess:
     work_dir.mkdir(parents=True, exist_ok=True)
     environment = {
         "ANNEAL_INTERNAL_URL": url,
@@ -47,6 +47,7 @@ def start_trainer(url: str, work_dir: Path, token: str = "attempt-token") -> Tra
         "ANNEAL_WORK_DIR": str(work_dir),
         # Only the CPU promises equal bits, and a forked process cannot share its parent's GPU.
         "CUDA_VISIBLE_DEVICES": "",
+        **settings,
     }
     log_path = work_dir / "log"
     process = _context.Process(target=_run, args=(environment, str(log_path)))

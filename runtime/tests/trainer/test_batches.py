@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from anneal_runtime.trainer.batches import RowOrder, plan_microbatches
+from anneal_runtime.trainer.batches import RowOrder, deal_rows, plan_microbatches
 
 
 def test_the_order_is_a_pure_function_of_seed_and_step() -> None:
@@ -33,3 +33,11 @@ def test_microbatches_hold_each_row_once_within_the_budget_and_pad_little(seed: 
 
 def test_a_row_beyond_the_budget_goes_alone() -> None:
     assert plan_microbatches([50, 2000, 40], token_budget=100, overhead_tokens=16) == [[1], [0, 2]]
+
+
+def test_rows_are_dealt_in_shares_of_like_length() -> None:
+    lengths = [90, 10, 10, 10, 40, 40, 15, 9]
+    shares = deal_rows(lengths, 2)
+    assert sorted(shares[0] + shares[1]) == list(range(8))
+    assert abs(sum(lengths[i] for i in shares[0]) - sum(lengths[i] for i in shares[1])) <= min(lengths)
+    assert deal_rows([5], 3) == [[0], [], []]

@@ -14,7 +14,7 @@ from anneal_runtime.model_source import load_causal_lm, load_tokenizer
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.batches import RowOrder
 from anneal_runtime.trainer.rows import EncodedRows
-from anneal_runtime.trainer.step import OptimizerStep, StepOutcome
+from anneal_runtime.trainer.step import OptimizerStep
 from anneal_runtime.trainer.training_args import TrainingArgs, learning_rate_schedule, make_optimizer
 
 CPU = torch.device("cpu")
@@ -132,18 +132,18 @@ def test_a_step_that_does_not_fit_into_memory_is_done_in_smaller_parts(monkeypat
     expected, _ = our_losses(args, uneven_rows(), 100)
     original = OptimizerStep._backward
 
-    def full_beyond_100_tokens(self: OptimizerStep, indices: list[int]) -> StepOutcome:
-        outcome = original(self, indices)
+    def full_beyond_100_tokens(self: OptimizerStep, indices: list[int], target_count: int) -> torch.Tensor:
+        loss = original(self, indices, target_count)
         if self.token_budget > 100:
             raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
-        return outcome
+        return loss
 
     monkeypatch.setattr(OptimizerStep, "_backward", full_beyond_100_tokens)
     assert our_losses(args, uneven_rows(), 400)[0] == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_single_row_that_does_not_fit_is_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    def always_full(_self: OptimizerStep, _indices: list[int]) -> StepOutcome:
+    def always_full(_self: OptimizerStep, _indices: list[int], _target_count: int) -> torch.Tensor:
         raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
 
     monkeypatch.setattr(OptimizerStep, "_backward", always_full)

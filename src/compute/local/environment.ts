@@ -20,6 +20,8 @@ export function programEnvironment(
     TOKENIZERS_PARALLELISM: 'false',
     ANNEAL_MODELS_DIR: machine.modelsDir,
     ANNEAL_WORK_DIR: machine.workDir,
+    // Not all that the machine has: runs beside it want some, too.
+    ANNEAL_GPU_COUNT: String(Math.max(1, spec.resources.gpuCount)),
     ...(spec.replicas !== undefined && { ANNEAL_REPLICAS: String(spec.replicas) }),
     ...spec.env,
     ...spec.secretEnv,
