@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { ComputeError } from '../errors.ts'
 import { ApiError, hasStatus } from './api-error.ts'
 import type { Connection, HttpExchange } from './connection.ts'
+import type { KubernetesObject } from './facts.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 
 type ApiCall = {
@@ -15,7 +16,7 @@ type ApiCall = {
   body?: unknown
   /** Of a PATCH. */
   patchType?: 'application/merge-patch+json'
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
 }
 
 /** `status` 0: no answer came. */
@@ -24,6 +25,10 @@ export type CallRecord = { method: string; resource: string; status: number; dur
 export type ApiCaller = {
   /** @throws ApiError what the server refuses; ComputeError `unavailable` after ten seconds of other trouble */
   call(call: ApiCall): Promise<unknown>
+  /** Null where there is no such object. @throws as `call` */
+  find(path: string, signal?: AbortSignal): Promise<KubernetesObject | null>
+  /** False when it was gone, or another object has its name. @throws as `call` */
+  remove(path: string, body: object, signal?: AbortSignal): Promise<boolean>
   /** The answer's body as it comes; not tried again. @throws ApiError, or what the connection throws */
   stream(call: ApiCall): Promise<IncomingMessage>
   /** How far the server's clock is ahead of ours. */
@@ -83,9 +88,30 @@ export function createApiCaller(options: {
     }
   }
 
+  async function find(path: string, signal?: AbortSignal): Promise<KubernetesObject | null> {
+    try {
+      return (await call({ method: 'GET', path, signal })) as KubernetesObject
+    } catch (error) {
+      if (hasStatus(error, 404)) return null
+      throw error
+    }
+  }
+
+  async function remove(path: string, body: object, signal?: AbortSignal): Promise<boolean> {
+    try {
+      await call({ method: 'DELETE', path, body, signal })
+      return true
+    } catch (error) {
+      if (hasStatus(error, 404, 409)) return false
+      throw error
+    }
+  }
+
   const never = new AbortController().signal
   return {
     call,
+    find,
+    remove,
     stream: (request) => open(request, request.signal ?? never),
     clockAheadMs: () => clockAheadMs,
     close: () => options.connection.close(),

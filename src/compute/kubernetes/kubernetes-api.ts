@@ -19,26 +19,6 @@ export function createKubernetesApi(caller: ApiCaller, namespace: string) {
   const core = `/api/v1/namespaces/${namespace}`
   const pods = `${core}/pods`
 
-  async function orNull(answer: Promise<unknown>): Promise<KubernetesObject | null> {
-    try {
-      return (await answer) as KubernetesObject
-    } catch (error) {
-      if (hasStatus(error, 404)) return null
-      throw error
-    }
-  }
-
-  /** False when it was gone, or another object has its name. */
-  async function remove(path: string, body: object, signal?: AbortSignal): Promise<boolean> {
-    try {
-      await caller.call({ method: 'DELETE', path, body, ...(signal && { signal }) })
-      return true
-    } catch (error) {
-      if (hasStatus(error, 404, 409)) return false
-      throw error
-    }
-  }
-
   return {
     collections: {
       jobs: (labelSelector: string): Collection => ({ path: jobs, labelSelector }),
@@ -53,12 +33,11 @@ export function createKubernetesApi(caller: ApiCaller, namespace: string) {
 
     createJob: async (job: V1Job) => (await caller.call({ method: 'POST', path: jobs, body: job })) as KubernetesObject,
 
-    getJob: (name: string, signal?: AbortSignal) =>
-      orNull(caller.call({ method: 'GET', path: `${jobs}/${name}`, ...(signal && { signal }) })),
+    getJob: (name: string, signal?: AbortSignal) => caller.find(`${jobs}/${name}`, signal),
 
     /** Its pods go first. */
     deleteJob: (name: string, uid: string, signal?: AbortSignal) =>
-      remove(`${jobs}/${name}`, { propagationPolicy: 'Foreground', preconditions: { uid } }, signal),
+      caller.remove(`${jobs}/${name}`, { propagationPolicy: 'Foreground', preconditions: { uid } }, signal),
 
     /** Would the cluster take such a pod? Nothing is created. */
     tryPod: async ({ metadata, spec }: V1PodTemplateSpec): Promise<void> => {
@@ -75,7 +54,7 @@ export function createKubernetesApi(caller: ApiCaller, namespace: string) {
     /** The grace can be shortened, not prolonged. Zero would forget the pod instead of ending it. */
     deletePod: (name: string, uid: string, graceMs: number, signal?: AbortSignal) => {
       const gracePeriodSeconds = Math.max(1, Math.ceil(graceMs / 1000))
-      return remove(`${pods}/${name}`, { gracePeriodSeconds, preconditions: { uid } }, signal)
+      return caller.remove(`${pods}/${name}`, { gracePeriodSeconds, preconditions: { uid } }, signal)
     },
 
     /** For a pod whose node does not answer: says that it has failed, then forgets it. Its processes may live on. */
@@ -87,12 +66,12 @@ export function createKubernetesApi(caller: ApiCaller, namespace: string) {
           path: `${pods}/${name}/status`,
           patchType: 'application/merge-patch+json',
           body: { metadata: { uid }, status: { phase: 'Failed', reason: 'NodeLost', message } },
-          ...(signal && { signal }),
+          signal,
         })
       } catch (error) {
         if (!hasStatus(error, 404, 409)) throw error
       }
-      await remove(`${pods}/${name}`, { gracePeriodSeconds: 0, preconditions: { uid } }, signal)
+      await caller.remove(`${pods}/${name}`, { gracePeriodSeconds: 0, preconditions: { uid } }, signal)
     },
 
     /** Makes it so, whatever was there: an earlier run of the name may have left its own. */
@@ -110,22 +89,18 @@ export function createKubernetesApi(caller: ApiCaller, namespace: string) {
       }
     },
 
-    deleteSecret: (name: string, signal?: AbortSignal) => remove(`${core}/secrets/${name}`, {}, signal),
+    deleteSecret: (name: string, signal?: AbortSignal) => caller.remove(`${core}/secrets/${name}`, {}, signal),
 
     /** Null when there is no such pod, or no such container yet. */
     openLog: async (
       name: string,
-      query: { container: string; follow?: boolean },
+      options: { container: string; follow?: boolean; /** From before its last start. */ previous?: boolean },
       signal: AbortSignal,
     ): Promise<Readable | null> => {
-      const { container, follow } = query
+      const { container, follow, previous } = options
+      const query = { container, follow: follow ? 'true' : undefined, previous: previous ? 'true' : undefined }
       try {
-        return await caller.stream({
-          method: 'GET',
-          path: `${pods}/${name}/log`,
-          query: { container, follow: follow ? 'true' : undefined },
-          signal,
-        })
+        return await caller.stream({ method: 'GET', path: `${pods}/${name}/log`, query, signal })
       } catch (error) {
         if (hasStatus(error, 400, 404)) return null
         throw error
@@ -137,7 +112,7 @@ export function createKubernetesApi(caller: ApiCaller, namespace: string) {
       const items: KubernetesObject[] = []
       for (let next: string | undefined; ;) {
         const query = { labelSelector, fieldSelector, limit: pageSize, continue: next }
-        const page = (await caller.call({ method: 'GET', path, query, ...(signal && { signal }) })) as List
+        const page = (await caller.call({ method: 'GET', path, query, signal })) as List
         items.push(...page.items)
         next = page.metadata.continue
         if (!next) return { items, version: page.metadata.resourceVersion }

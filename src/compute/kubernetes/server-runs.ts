@@ -153,8 +153,8 @@ export async function readServerLog(servers: Servers, run: RunRef, range?: LogRa
   const state = chosen.containers.find(({ name }) => name === container)?.state.is
   // A container that waits for its next start has no log of its own yet.
   const previous = chosen.lastEnd !== null && state !== 'terminated'
-  const query = { container, previous }
-  const log = await servers.api.openLog(chosen.name, query, AbortSignal.timeout(logPatienceMs))
+  const patience = AbortSignal.timeout(logPatienceMs)
+  const log = await servers.cluster.api.openLog(chosen.name, { container, previous }, patience)
   if (!log) return nothing
   const { done, read } = collectLog(log, range)
   await done
