@@ -3,7 +3,7 @@ import { constants } from 'node:os'
 import type { EndState, FailureReason } from '../compute.ts'
 import { holds } from './facts.ts'
 import type { Condition, JobFacts, PodFacts } from './facts.ts'
-import { mainContainer, preemptionOf } from './run-facts.ts'
+import { isSilent, mainContainer, preemptionOf } from './run-facts.ts'
 import type { Limits, RunFacts } from './run-facts.ts'
 
 const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]))
@@ -13,7 +13,7 @@ export function readPodEnd(pod: PodFacts, facts: RunFacts, limits: Limits): EndS
   const uid = facts.job?.uid ?? pod.ownerUid
   if (pod.phase === 'Succeeded') return { state: 'succeeded', uid }
   if (pod.phase === 'Failed') return readFailedPod(uid, pod, facts)
-  if (pod.deleteByMs === null || limits.nowMs <= pod.deleteByMs + limits.nodeLostAfterMs) return null
+  if (!isSilent(pod, limits)) return null
   if (!facts.pods.some((each) => each.uid === pod.uid)) return null
   const seconds = Math.round(limits.nodeLostAfterMs / 1000)
   return failed(uid, null, null, 'node_lost', `Its node has not answered for ${seconds} s beyond its grace period.`)

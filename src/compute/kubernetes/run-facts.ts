@@ -30,6 +30,11 @@ export function preemptionOf({ workload }: RunFacts): string | null {
   return why === undefined ? null : `The cluster's queue took it back: ${why}`
 }
 
+/** Its node should have ended it long ago. */
+export function isSilent({ deleteByMs }: PodFacts, { nowMs, nodeLostAfterMs }: Limits): boolean {
+  return deleteByMs !== null && nowMs > deleteByMs + nodeLostAfterMs
+}
+
 export function hasStarted(pod: PodFacts): boolean {
   return pod.containers.some(({ state }) => state.is !== 'waiting') || pod.phase === 'Running'
 }

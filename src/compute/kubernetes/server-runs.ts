@@ -24,6 +24,7 @@ import { refusedAsInvalid } from './launch.ts'
 import { limitsOf } from './live-facts.ts'
 import { collectLog } from './log-collector.ts'
 import { failed } from './run-end.ts'
+import { isSilent } from './run-facts.ts'
 import type { ServerApi } from './server-api.ts'
 import { readDeployment, readReplica } from './server-facts.ts'
 import type { DeploymentFacts, ServerFacts } from './server-facts.ts'
@@ -178,13 +179,11 @@ export async function terminateServer(
   for (let waitMs = firstLookMs; ; waitMs = Math.min(waitMs * 1.5, slowestLookMs)) {
     const { deployment, replicas } = await readLiveServer(servers, { name: run.name, uid }, signal)
     if (!deployment && replicas.length === 0) break
-    const { nowMs, nodeLostAfterMs } = limitsOf(cluster)
-    for (const { name, uid: podUid, deleteByMs } of replicas) {
+    for (const pod of replicas) {
       // Left behind by a Deployment that was deleted without them.
-      if (!deployment && deleteByMs === null) await cluster.api.deletePod(name, podUid, graceMs, signal)
-      // Its node should have ended it long ago. It can only answer those who hold its dead token.
-      else if (deleteByMs !== null && nowMs > deleteByMs + nodeLostAfterMs)
-        await cluster.api.declarePodDead(name, podUid, signal)
+      if (!deployment && pod.deleteByMs === null) await cluster.api.deletePod(pod.name, pod.uid, graceMs, signal)
+      // It can only answer those who hold its dead token.
+      else if (isSilent(pod, limitsOf(cluster))) await cluster.api.declarePodDead(pod.name, pod.uid, signal)
     }
     await sleep(waitMs, undefined, signal && { signal })
   }

@@ -1,12 +1,12 @@
 // The end of a run: asked for, followed to its last line, and proven by the API server.
 import type { RunRef, TerminateOptions, Terminated } from '../compute.ts'
 import type { Cluster } from './cluster.ts'
-import type { PodFacts } from './facts.ts'
 import { catchLastState } from './last-state.ts'
 import type { LastState } from './last-state.ts'
 import { limitsOf, readLiveFacts } from './live-facts.ts'
 import { followLogTail } from './logs.ts'
 import type { LogTail } from './logs.ts'
+import { isSilent } from './run-facts.ts'
 import type { RunFacts } from './run-facts.ts'
 
 const firstLookMs = 1_000
@@ -51,7 +51,8 @@ async function untilGone(
     await last.untilLikelyGone(waitMs, signal)
     const facts = await readLiveFacts(cluster, ref, signal)
     facts.pods.forEach((pod) => last.see(pod))
-    const silent = facts.pods.filter((pod) => isSilent(cluster, pod))
+    const limits = limitsOf(cluster)
+    const silent = facts.pods.filter((pod) => isSilent(pod, limits))
     if (fence && !isFenced && (silent.length > 0 || last.isOfLostNode())) {
       await fence()
       isFenced = true
@@ -62,10 +63,4 @@ async function untilGone(
     await Promise.all(unasked.map((pod) => cluster.api.deletePod(pod.name, pod.uid, graceMs, signal)))
     if (isFenced) await Promise.all(silent.map((pod) => cluster.api.declarePodDead(pod.name, pod.uid, signal)))
   }
-}
-
-/** Its node should have ended it long ago. */
-function isSilent(cluster: Cluster, pod: PodFacts): boolean {
-  const { nowMs, nodeLostAfterMs } = limitsOf(cluster)
-  return pod.deleteByMs !== null && nowMs > pod.deleteByMs + nodeLostAfterMs
 }
