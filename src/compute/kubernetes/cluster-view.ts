@@ -3,7 +3,7 @@ import type { JobFacts, KubernetesObject, PodFacts, RefusalFacts, WorkloadFacts 
 import { readJob, readPod, readRefusal, readWorkload } from './facts.ts'
 import { runInformer } from './informer.ts'
 import type { Collection, KubernetesApi } from './kubernetes-api.ts'
-import { labelSelector, managedBy, runLabel } from './labels.ts'
+import { labelSelector, managedBy } from './labels.ts'
 import { createQueueRanking } from './queue-ranking.ts'
 import type { RunFacts } from './run-facts.ts'
 
@@ -60,7 +60,7 @@ export function createClusterView(api: KubernetesApi, options: { watchesQueue: b
   }
 
   function onJob(raw: KubernetesObject): void {
-    const job = readJob(raw, runLabel)
+    const job = readJob(raw)
     const record = recordOf(job.runName)
     if (record.job && record.job.uid !== job.uid) record.lastPod = null
     record.job = job
@@ -78,7 +78,7 @@ export function createClusterView(api: KubernetesApi, options: { watchesQueue: b
   }
 
   function onPod(raw: KubernetesObject): void {
-    const pod = readPod(raw, runLabel)
+    const pod = readPod(raw)
     recordOf(pod.runName).pods.set(pod.uid, pod)
     runOfPod.set(pod.uid, pod.runName)
     for (const listener of listeners.get(pod.runName) ?? []) listener.onPod?.(pod)
@@ -89,7 +89,7 @@ export function createClusterView(api: KubernetesApi, options: { watchesQueue: b
     const runName = runOfPod.get(uid)
     runOfPod.delete(uid)
     const record = runName === undefined ? undefined : runs.get(runName)
-    const last = raw ? readPod(raw, runLabel) : (record?.pods.get(uid) ?? null)
+    const last = raw ? readPod(raw) : (record?.pods.get(uid) ?? null)
     record?.pods.delete(uid)
     if (record && last) record.lastPod = last
     if (last) for (const listener of listeners.get(last.runName) ?? []) listener.onPod?.(last)

@@ -5,24 +5,21 @@ import { ComputeError } from '../errors.ts'
 import type { Cluster } from './cluster.ts'
 import { holds, readJob, readPod } from './facts.ts'
 import type { JobFacts } from './facts.ts'
-import { labelSelector, managedBy, readLabels, runLabel, selectorOfLabels } from './labels.ts'
+import { labelSelector, managedBy, readLabels, selectorOfLabels } from './labels.ts'
 import { limitsOf, readLiveFacts } from './live-facts.ts'
 import { readRunState } from './run-state.ts'
 
 const discardPatienceMs = 30_000
 
 /** Read from the API server, not from memory: what is not here is not there. */
-export async function listRuns({ ...cluster }: Cluster, labels: Record<string, string>): Promise<RunSummary[]> {
+export async function listRuns(cluster: Cluster, labels: Record<string, string>): Promise<RunSummary[]> {
   const { api, view } = cluster
   const selector = selectorOfLabels(labels)
   const jobs = await api.list(api.collections.jobs(selector))
   const pods = await api.list(api.collections.pods(selector))
-  const podsOf = Map.groupBy(
-    pods.items.map((raw) => readPod(raw, runLabel)),
-    ({ ownerUid }) => ownerUid,
-  )
+  const podsOf = Map.groupBy(pods.items.map(readPod), ({ ownerUid }) => ownerUid)
   return jobs.items.map((raw) => {
-    const job = readJob(raw, runLabel)
+    const job = readJob(raw)
     const facts = {
       job,
       pods: podsOf.get(job.uid) ?? [],
@@ -43,7 +40,7 @@ export async function listRuns({ ...cluster }: Cluster, labels: Record<string, s
 export async function removeEndedJobs({ api }: Cluster, { endedForMs }: { endedForMs: number }): Promise<string[]> {
   const endedBeforeMs = Date.now() + api.clockAheadMs() - endedForMs
   const { items } = await api.list(api.collections.jobs(labelSelector(managedBy)))
-  const ended = items.map((raw) => readJob(raw, runLabel)).filter((job) => (endedAtMs(job) ?? Infinity) < endedBeforeMs)
+  const ended = items.map(readJob).filter((job) => (endedAtMs(job) ?? Infinity) < endedBeforeMs)
   const removed: string[] = []
   for (const { name, runName, uid } of ended) if (await api.deleteJob(name, uid)) removed.push(runName)
   return removed

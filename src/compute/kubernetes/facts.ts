@@ -1,17 +1,20 @@
 // What we keep of the cluster's objects: a worker remembers thousands of them.
+import { runLabel } from './labels.ts'
 
 export type Condition = { type: string; status: string; reason: string; message: string; atMs: number | null }
 
-export type JobFacts = {
+/** What keeps the pods of a run: a Job, or a model server's Deployment. */
+export type OwnerFacts = {
   name: string
   uid: string
   runName: string
   labels: Record<string, string>
   createdAtMs: number
   isBeingDeleted: boolean
-  isSuspended: boolean
   conditions: Condition[]
 }
+
+export type JobFacts = OwnerFacts & { isSuspended: boolean }
 
 export type PodFacts = {
   name: string
@@ -90,7 +93,7 @@ type RawContainer = {
 /** An object as the API sends it. */
 export type KubernetesObject = Raw
 
-export function readJob(raw: Raw, runLabel: string): JobFacts {
+export function readOwner(raw: Raw): OwnerFacts {
   const { name = '', uid = '', labels = {} } = raw.metadata ?? {}
   return {
     name,
@@ -99,12 +102,15 @@ export function readJob(raw: Raw, runLabel: string): JobFacts {
     labels,
     createdAtMs: timeOf(raw.metadata?.creationTimestamp) ?? 0,
     isBeingDeleted: raw.metadata?.deletionTimestamp !== undefined,
-    isSuspended: raw.spec?.suspend === true,
     conditions: readConditions(raw),
   }
 }
 
-export function readPod(raw: Raw, runLabel: string): PodFacts {
+export function readJob(raw: Raw): JobFacts {
+  return { ...readOwner(raw), isSuspended: raw.spec?.suspend === true }
+}
+
+export function readPod(raw: Raw): PodFacts {
   const { name = '', uid = '', labels = {}, ownerReferences = [] } = raw.metadata ?? {}
   const {
     phase = 'Pending',

@@ -6,7 +6,7 @@ import type { Cluster } from './cluster.ts'
 import { holds, readJob } from './facts.ts'
 import type { JobFacts } from './facts.ts'
 import { jobManifest, secretManifest } from './job-manifest.ts'
-import { managedBy, runLabel } from './labels.ts'
+import { managedBy } from './labels.ts'
 import { podTemplate } from './pod-template.ts'
 
 /**
@@ -36,12 +36,12 @@ async function createOrAdopt(
 ): Promise<{ job: JobFacts; adopted: boolean }> {
   try {
     const created = await api.createJob(jobManifest(spec, template, queue))
-    return { job: readJob(created, runLabel), adopted: false }
+    return { job: readJob(created), adopted: false }
   } catch (error) {
     if (!hasStatus(error, 409)) throw error
     const existing = await api.getJob(spec.name)
     if (!existing) throw new ComputeError('unavailable', `${spec.name} is just being removed.`, { cause: error })
-    const job = readJob(existing, runLabel)
+    const job = readJob(existing)
     const isOurs = Object.entries(managedBy).every(([key, value]) => job.labels[key] === value)
     if (!isOurs) throw new ComputeError('invalid', `A Job ${spec.name} exists that is not Anneal's.`)
     return { job, adopted: true }

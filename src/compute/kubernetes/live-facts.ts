@@ -13,10 +13,10 @@ export async function readLiveFacts({ api, view }: Cluster, run: RunRef, signal?
   // The Job first: pods made in between are then seen with it or after it.
   const rawJob = await api.getJob(run.name, signal)
   const { items } = await api.list(api.collections.pods(selector), signal)
-  const found = rawJob && readJob(rawJob, runLabel)
+  const found = rawJob && readJob(rawJob)
   const job = found && (run.uid === undefined || found.uid === run.uid) ? found : null
   const ownerUid = run.uid ?? job?.uid
-  const pods = items.map((raw) => readPod(raw, runLabel)).filter((pod) => !ownerUid || pod.ownerUid === ownerUid)
+  const pods = items.map(readPod).filter((pod) => !ownerUid || pod.ownerUid === ownerUid)
   const lastPod = before.lastPod?.ownerUid === ownerUid ? before.lastPod : null
   return { job, pods, lastPod, ...view.aside(job?.uid ?? '') }
 }

@@ -1,17 +1,6 @@
 // What we keep of a model server's objects.
 import { readPod } from './facts.ts'
-import type { Condition, KubernetesObject, PodFacts } from './facts.ts'
-import { runLabel } from './labels.ts'
-
-export type DeploymentFacts = {
-  name: string
-  uid: string
-  runName: string
-  labels: Record<string, string>
-  createdAtMs: number
-  isBeingDeleted: boolean
-  conditions: Condition[]
-}
+import type { KubernetesObject, OwnerFacts, PodFacts } from './facts.ts'
 
 export type ContainerEnd = { exitCode: number; signal: number; reason: string; message: string; atMs: number }
 
@@ -26,7 +15,7 @@ export type ReplicaFacts = PodFacts & {
   lastEnd: ContainerEnd | null
 }
 
-export type ServerFacts = { deployment: DeploymentFacts | null; replicas: ReplicaFacts[] }
+export type ServerFacts = { deployment: OwnerFacts | null; replicas: ReplicaFacts[] }
 
 type RawEnd = { exitCode: number; signal?: number; reason?: string; message?: string; finishedAt?: string }
 type RawStatus = {
@@ -34,14 +23,6 @@ type RawStatus = {
   restartCount?: number
   state?: { running?: object; terminated?: RawEnd }
   lastState?: { terminated?: RawEnd }
-}
-
-export function readDeployment(raw: KubernetesObject): DeploymentFacts {
-  // Conditions and metadata look alike on all objects.
-  const { name, uid, createdAtMs, conditions } = readPod(raw, runLabel)
-  const labels = raw.metadata?.labels ?? {}
-  const isBeingDeleted = raw.metadata?.deletionTimestamp !== undefined
-  return { name, uid, runName: labels[runLabel] ?? name, labels, createdAtMs, isBeingDeleted, conditions }
 }
 
 export function readReplica(raw: KubernetesObject): ReplicaFacts {
@@ -52,7 +33,7 @@ export function readReplica(raw: KubernetesObject): ReplicaFacts {
   const told = down ?? main
   const end = told?.state?.terminated ?? told?.lastState?.terminated
   return {
-    ...readPod(raw, runLabel),
+    ...readPod(raw),
     isRunning: statuses.length > 0 && statuses.every(({ state }) => state?.running !== undefined),
     container: told?.name ?? component,
     restarts: told?.restartCount ?? 0,

@@ -19,6 +19,8 @@ import { oneAtATime } from '../one-at-a-time.ts'
 import type { AdmissionCheck } from './admission-check.ts'
 import { hasStatus } from './api-error.ts'
 import type { Cluster } from './cluster.ts'
+import { readOwner } from './facts.ts'
+import type { OwnerFacts } from './facts.ts'
 import { labelSelector, managedBy, readLabels, runLabel, selectorOfLabels } from './labels.ts'
 import { refusedAsInvalid } from './launch.ts'
 import { limitsOf } from './live-facts.ts'
@@ -26,8 +28,8 @@ import { collectLog } from './log-collector.ts'
 import { failed } from './run-end.ts'
 import { isSilent } from './run-facts.ts'
 import type { ServerApi } from './server-api.ts'
-import { readDeployment, readReplica } from './server-facts.ts'
-import type { DeploymentFacts, ServerFacts } from './server-facts.ts'
+import { readReplica } from './server-facts.ts'
+import type { ServerFacts } from './server-facts.ts'
 import { deploymentManifest, serverBudget, serverSecret, serverService, serverTemplate } from './server-manifests.ts'
 import { readServerState } from './server-state.ts'
 import type { ServerView } from './server-view.ts'
@@ -60,14 +62,14 @@ async function createOrAdopt(
   api: ServerApi,
   spec: RunSpec,
   template: ReturnType<typeof serverTemplate>,
-): Promise<{ deployment: DeploymentFacts; adopted: boolean }> {
+): Promise<{ deployment: OwnerFacts; adopted: boolean }> {
   try {
     const created = await api.createDeployment(deploymentManifest(spec, template))
-    return { deployment: readDeployment(created), adopted: false }
+    return { deployment: readOwner(created), adopted: false }
   } catch (error) {
     if (!hasStatus(error, 409)) throw error
     const existing = await api.getDeployment(spec.name)
-    const deployment = existing && readDeployment(existing)
+    const deployment = existing && readOwner(existing)
     if (!deployment || deployment.isBeingDeleted)
       throw new ComputeError('unavailable', `${spec.name} is just being removed.`, { cause: error })
     const isOurs = Object.entries(managedBy).every(([key, value]) => deployment.labels[key] === value)
@@ -78,7 +80,7 @@ async function createOrAdopt(
 
 async function readLiveServer({ cluster, api }: Servers, run: RunRef, signal?: AbortSignal): Promise<ServerFacts> {
   const found = await api.getDeployment(run.name, signal)
-  const deployment = found && readDeployment(found)
+  const deployment = found && readOwner(found)
   // Another run has the name; this one's pods went before it could take it.
   if (deployment && run.uid !== undefined && deployment.uid !== run.uid) return { deployment: null, replicas: [] }
   const ofRun = labelSelector({ ...managedBy, [runLabel]: run.name })
@@ -198,7 +200,7 @@ export async function listServers({ cluster, api }: Servers, labels: Record<stri
   const pods = await cluster.api.list(cluster.api.collections.pods(selector))
   const replicasOf = Map.groupBy(pods.items.map(readReplica), ({ runName }) => runName)
   return deployments.items.map((raw) => {
-    const deployment = readDeployment(raw)
+    const deployment = readOwner(raw)
     const facts = { deployment, replicas: replicasOf.get(deployment.runName) ?? [] }
     return {
       name: deployment.runName,

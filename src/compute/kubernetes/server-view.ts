@@ -1,11 +1,12 @@
 // What this worker knows of model servers: a list-and-watch of their Deployments and one of their pods, for all watchers.
-import type { KubernetesObject } from './facts.ts'
+import { readOwner } from './facts.ts'
+import type { KubernetesObject, OwnerFacts } from './facts.ts'
 import { runInformer } from './informer.ts'
 import type { Collection, KubernetesApi } from './kubernetes-api.ts'
 import { labelSelector, managedBy } from './labels.ts'
 import type { ServerApi } from './server-api.ts'
-import { readDeployment, readReplica } from './server-facts.ts'
-import type { DeploymentFacts, ReplicaFacts, ServerFacts } from './server-facts.ts'
+import { readReplica } from './server-facts.ts'
+import type { ReplicaFacts, ServerFacts } from './server-facts.ts'
 
 export type ServerView = ReturnType<typeof createServerView>
 
@@ -14,7 +15,7 @@ const lookAgainEveryMs = 5_000
 
 export function createServerView(api: KubernetesApi, serverApi: ServerApi) {
   const stopping = new AbortController()
-  const deployments = new Map<string, DeploymentFacts>()
+  const deployments = new Map<string, OwnerFacts>()
   const replicas = new Map<string, ReplicaFacts>()
   const listeners = new Map<string, Set<() => void>>()
   const troubles = new Map<string, string | null>()
@@ -58,7 +59,7 @@ export function createServerView(api: KubernetesApi, serverApi: ServerApi) {
       if (started) return
       started = true
       const ours = labelSelector({ ...managedBy, 'app.kubernetes.io/component': 'model-server' })
-      follow(serverApi.deployments(ours), deployments, readDeployment)
+      follow(serverApi.deployments(ours), deployments, readOwner)
       follow(api.collections.pods(ours), replicas, readReplica)
       const timer = setInterval(tellAll, lookAgainEveryMs).unref()
       stopping.signal.addEventListener('abort', () => clearInterval(timer))

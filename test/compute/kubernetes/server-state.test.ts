@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { readOwner } from '../../../src/compute/kubernetes/facts.ts'
 import type { KubernetesObject } from '../../../src/compute/kubernetes/facts.ts'
-import { readDeployment, readReplica } from '../../../src/compute/kubernetes/server-facts.ts'
+import { readReplica } from '../../../src/compute/kubernetes/server-facts.ts'
 import { readServerState } from '../../../src/compute/kubernetes/server-state.ts'
 
 const nowMs = Date.parse('2026-11-21T12:00:00Z')
@@ -27,7 +28,7 @@ const container = (state: object, restartCount = 0, lastState: object = {}) => (
 })
 
 const stateOf = (raw: KubernetesObject | null, ...pods: KubernetesObject[]) =>
-  readServerState({ deployment: raw && readDeployment(raw), replicas: pods.map(readReplica) }, limits)
+  readServerState({ deployment: raw && readOwner(raw), replicas: pods.map(readReplica) }, limits)
 
 describe('the state of a model server', () => {
   it('is running while one replica runs, and names those that do', () => {
