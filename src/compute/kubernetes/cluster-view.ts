@@ -3,7 +3,7 @@ import type { JobFacts, KubernetesObject, PodFacts, RefusalFacts, WorkloadFacts 
 import { readJob, readPod, readRefusal, readWorkload } from './facts.ts'
 import { runInformer } from './informer.ts'
 import type { Collection, KubernetesApi } from './kubernetes-api.ts'
-import { labelSelector, managedBy } from './labels.ts'
+import { selectorOfProgram } from './labels.ts'
 import { createQueueRanking } from './queue-ranking.ts'
 import type { RunFacts } from './run-facts.ts'
 
@@ -147,7 +147,7 @@ export function createClusterView(api: KubernetesApi, options: { watchesQueue: b
     start() {
       if (started) return
       started = true
-      const ours = labelSelector(managedBy)
+      const ours = selectorOfProgram('trainer')
       inform('jobs', api.collections.jobs(ours), { object: onJob, gone: onJobGone })
       inform('pods', api.collections.pods(ours), { object: onPod, gone: onPodGone })
       // Events are forgotten by the cluster after an hour, by us with their Job.

@@ -5,7 +5,7 @@ import { ComputeError } from '../errors.ts'
 import type { Cluster } from './cluster.ts'
 import { holds, readJob, readPod } from './facts.ts'
 import type { JobFacts } from './facts.ts'
-import { labelSelector, managedBy, readLabels, selectorOfLabels } from './labels.ts'
+import { readLabels, selectorOfProgram } from './labels.ts'
 import { limitsOf, readLiveFacts } from './live-facts.ts'
 import { readRunState } from './run-state.ts'
 
@@ -14,7 +14,7 @@ const discardPatienceMs = 30_000
 /** Read from the API server, not from memory: what is not here is not there. */
 export async function listRuns(cluster: Cluster, labels: Record<string, string>): Promise<RunSummary[]> {
   const { api, view } = cluster
-  const selector = selectorOfLabels(labels)
+  const selector = selectorOfProgram('trainer', labels)
   const jobs = await api.list(api.collections.jobs(selector))
   const pods = await api.list(api.collections.pods(selector))
   const podsOf = Map.groupBy(pods.items.map(readPod), ({ ownerUid }) => ownerUid)
@@ -39,7 +39,7 @@ export async function listRuns(cluster: Cluster, labels: Record<string, string>)
 
 export async function removeEndedJobs({ api }: Cluster, { endedForMs }: { endedForMs: number }): Promise<string[]> {
   const endedBeforeMs = Date.now() + api.clockAheadMs() - endedForMs
-  const { items } = await api.list(api.collections.jobs(labelSelector(managedBy)))
+  const { items } = await api.list(api.collections.jobs(selectorOfProgram('trainer')))
   const ended = items.map(readJob).filter((job) => (endedAtMs(job) ?? Infinity) < endedBeforeMs)
   const removed: string[] = []
   for (const { name, runName, uid } of ended) if (await api.deleteJob(name, uid)) removed.push(runName)

@@ -1,8 +1,10 @@
 import { sha256Hex } from '../../domain/identifiers.ts'
-import type { RunSpec } from '../compute.ts'
+import type { RunProgram, RunSpec } from '../compute.ts'
 
 const prefix = 'anneal.dev/'
-export const managedBy = { 'app.kubernetes.io/managed-by': 'anneal' }
+const managedBy = { 'app.kubernetes.io/managed-by': 'anneal' }
+/** Says the program. */
+export const componentLabel = 'app.kubernetes.io/component'
 /** On every object of a run, whatever its own name. */
 export const runLabel = `${prefix}run`
 export const specHashAnnotation = `${prefix}spec-hash`
@@ -10,12 +12,7 @@ export const specHashAnnotation = `${prefix}spec-hash`
 const labelValue = /^([A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)?$/
 
 export function runLabels({ name, program, labels }: Pick<RunSpec, 'name' | 'program' | 'labels'>) {
-  return {
-    ...managedBy,
-    'app.kubernetes.io/component': program,
-    [runLabel]: name,
-    ...Object.fromEntries(Object.entries(labels).map(([key, value]) => [prefix + key, publicValue(key, value)])),
-  }
+  return { ...managedBy, [componentLabel]: program, [runLabel]: name, ...prefixed(labels) }
 }
 
 /** The labels of RunSpec, as far as the cluster may know them. */
@@ -24,15 +21,27 @@ export function readLabels(labels: Record<string, string>): Record<string, strin
   return Object.fromEntries(ours.map(([key, value]) => [key.slice(prefix.length), value]))
 }
 
-export function labelSelector(labels: Record<string, string>): string {
+export function isOurs(labels: Record<string, string>): boolean {
+  return Object.entries(managedBy).every(([key, value]) => labels[key] === value)
+}
+
+export function selectorOfRun(name: string): string {
+  return selector({ ...managedBy, [runLabel]: name })
+}
+
+/** Of all runs of a program, or of those that have these labels. */
+export function selectorOfProgram(program: RunProgram, labels: Record<string, string> = {}): string {
+  return selector({ ...managedBy, [componentLabel]: program, ...prefixed(labels) })
+}
+
+function prefixed(labels: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(labels).map(([key, value]) => [prefix + key, publicValue(key, value)]))
+}
+
+function selector(labels: Record<string, string>): string {
   return Object.entries(labels)
     .map(([key, value]) => `${key}=${value}`)
     .join(',')
-}
-
-export function selectorOfLabels(labels: Record<string, string>): string {
-  const ours = Object.entries(labels).map(([key, value]) => [prefix + key, publicValue(key, value)])
-  return labelSelector({ ...managedBy, ...Object.fromEntries(ours) })
 }
 
 /** Whoever may list pods does not learn whose they are. */

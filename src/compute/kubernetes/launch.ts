@@ -6,7 +6,7 @@ import type { Cluster } from './cluster.ts'
 import { holds, readJob } from './facts.ts'
 import type { JobFacts } from './facts.ts'
 import { jobManifest, secretManifest } from './job-manifest.ts'
-import { managedBy } from './labels.ts'
+import { isOurs } from './labels.ts'
 import { podTemplate } from './pod-template.ts'
 
 /**
@@ -42,8 +42,7 @@ async function createOrAdopt(
     const existing = await api.getJob(spec.name)
     if (!existing) throw new ComputeError('unavailable', `${spec.name} is just being removed.`, { cause: error })
     const job = readJob(existing)
-    const isOurs = Object.entries(managedBy).every(([key, value]) => job.labels[key] === value)
-    if (!isOurs) throw new ComputeError('invalid', `A Job ${spec.name} exists that is not Anneal's.`)
+    if (!isOurs(job.labels)) throw new ComputeError('invalid', `A Job ${spec.name} exists that is not Anneal's.`)
     return { job, adopted: true }
   }
 }

@@ -2,17 +2,16 @@
 import type { RunRef, RunState } from '../compute.ts'
 import type { Cluster } from './cluster.ts'
 import { readJob, readPod } from './facts.ts'
-import { labelSelector, managedBy, runLabel } from './labels.ts'
+import { selectorOfRun } from './labels.ts'
 import type { Limits, RunFacts } from './run-facts.ts'
 import { readRunState } from './run-state.ts'
 
 /** With `uid`, another run of that name is not seen. @throws ComputeError `unavailable`, ApiError */
 export async function readLiveFacts({ api, view }: Cluster, run: RunRef, signal?: AbortSignal): Promise<RunFacts> {
   const before = view.facts(run.name)
-  const selector = labelSelector({ ...managedBy, [runLabel]: run.name })
   // The Job first: pods made in between are then seen with it or after it.
   const rawJob = await api.getJob(run.name, signal)
-  const { items } = await api.list(api.collections.pods(selector), signal)
+  const { items } = await api.list(api.collections.pods(selectorOfRun(run.name)), signal)
   const found = rawJob && readJob(rawJob)
   const job = found && (run.uid === undefined || found.uid === run.uid) ? found : null
   const ownerUid = run.uid ?? job?.uid

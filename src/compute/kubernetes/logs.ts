@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogRange, LogSlice, RunRef } from '../compute.ts'
 import type { Cluster } from './cluster.ts'
+import { componentLabel } from './labels.ts'
 import { readLiveFacts } from './live-facts.ts'
 import { collectLog } from './log-collector.ts'
 import { hasStarted } from './run-facts.ts'
@@ -51,7 +52,7 @@ export function followLogTail(cluster: Cluster, facts: RunFacts, tailBytes: numb
 
 async function openLog({ api }: Cluster, { job, pods }: RunFacts, query: { follow: boolean }, signal: AbortSignal) {
   const pod = pods.toSorted((a, b) => a.createdAtMs - b.createdAtMs)[0]
-  const container = job?.labels['app.kubernetes.io/component'] ?? pod?.containers.at(-1)?.name
+  const container = job?.labels[componentLabel] ?? pod?.containers.at(-1)?.name
   if (!pod || !container || !hasStarted(pod)) return null
   return api.openLog(pod.name, { container, ...query }, signal)
 }

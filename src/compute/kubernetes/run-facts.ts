@@ -1,5 +1,6 @@
 import { holds } from './facts.ts'
 import type { ContainerFacts, JobFacts, PodFacts, RefusalFacts, WorkloadFacts } from './facts.ts'
+import { componentLabel } from './labels.ts'
 import type { QueuePlace } from './queue-ranking.ts'
 
 /** Everything known of one run; what is not known of it is simply absent. */
@@ -41,6 +42,6 @@ export function hasStarted(pod: PodFacts): boolean {
 
 /** The program's container, which is named like the component. */
 export function mainContainer(facts: RunFacts, pod: PodFacts): ContainerFacts | undefined {
-  const program = facts.job?.labels['app.kubernetes.io/component']
+  const program = facts.job?.labels[componentLabel]
   return pod.containers.find(({ name }) => name === program) ?? pod.containers.at(-1)
 }

@@ -1,6 +1,7 @@
 // What we keep of a model server's objects.
 import { readPod } from './facts.ts'
 import type { KubernetesObject, OwnerFacts, PodFacts } from './facts.ts'
+import { componentLabel } from './labels.ts'
 
 export type ContainerEnd = { exitCode: number; signal: number; reason: string; message: string; atMs: number }
 
@@ -27,7 +28,7 @@ type RawStatus = {
 
 export function readReplica(raw: KubernetesObject): ReplicaFacts {
   const statuses = (raw.status?.containerStatuses ?? []) as RawStatus[]
-  const component = raw.metadata?.labels?.['app.kubernetes.io/component'] ?? ''
+  const component = raw.metadata?.labels?.[componentLabel] ?? ''
   const main = statuses.find(({ name }) => name === component)
   const down = statuses.find(({ state, lastState }) => !state?.running && (state?.terminated ?? lastState?.terminated))
   const told = down ?? main

@@ -21,7 +21,7 @@ import { hasStatus } from './api-error.ts'
 import type { Cluster } from './cluster.ts'
 import { readOwner } from './facts.ts'
 import type { OwnerFacts } from './facts.ts'
-import { labelSelector, managedBy, readLabels, runLabel, selectorOfLabels } from './labels.ts'
+import { isOurs, readLabels, selectorOfProgram, selectorOfRun } from './labels.ts'
 import { refusedAsInvalid } from './launch.ts'
 import { limitsOf } from './live-facts.ts'
 import { collectLog } from './log-collector.ts'
@@ -72,8 +72,8 @@ async function createOrAdopt(
     const deployment = existing && readOwner(existing)
     if (!deployment || deployment.isBeingDeleted)
       throw new ComputeError('unavailable', `${spec.name} is just being removed.`, { cause: error })
-    const isOurs = Object.entries(managedBy).every(([key, value]) => deployment.labels[key] === value)
-    if (!isOurs) throw new ComputeError('invalid', `A Deployment ${spec.name} exists that is not Anneal's.`)
+    if (!isOurs(deployment.labels))
+      throw new ComputeError('invalid', `A Deployment ${spec.name} exists that is not Anneal's.`)
     return { deployment, adopted: true }
   }
 }
@@ -83,8 +83,7 @@ async function readLiveServer({ cluster, api }: Servers, run: RunRef, signal?: A
   const deployment = found && readOwner(found)
   // Another run has the name; this one's pods went before it could take it.
   if (deployment && run.uid !== undefined && deployment.uid !== run.uid) return { deployment: null, replicas: [] }
-  const ofRun = labelSelector({ ...managedBy, [runLabel]: run.name })
-  const { items } = await cluster.api.list(cluster.api.collections.pods(ofRun), signal)
+  const { items } = await cluster.api.list(cluster.api.collections.pods(selectorOfRun(run.name)), signal)
   return { deployment, replicas: items.map(readReplica) }
 }
 
@@ -195,7 +194,7 @@ export async function terminateServer(
 
 /** Read from the API server, not from memory: what is not here is not there. */
 export async function listServers({ cluster, api }: Servers, labels: Record<string, string>): Promise<RunSummary[]> {
-  const selector = `${selectorOfLabels(labels)},${labelSelector({ 'app.kubernetes.io/component': 'model-server' })}`
+  const selector = selectorOfProgram('model-server', labels)
   const deployments = await cluster.api.list(api.deployments(selector))
   const pods = await cluster.api.list(cluster.api.collections.pods(selector))
   const replicasOf = Map.groupBy(pods.items.map(readReplica), ({ runName }) => runName)

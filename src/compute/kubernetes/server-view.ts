@@ -3,7 +3,7 @@ import { readOwner } from './facts.ts'
 import type { KubernetesObject, OwnerFacts } from './facts.ts'
 import { runInformer } from './informer.ts'
 import type { Collection, KubernetesApi } from './kubernetes-api.ts'
-import { labelSelector, managedBy } from './labels.ts'
+import { selectorOfProgram } from './labels.ts'
 import type { ServerApi } from './server-api.ts'
 import { readReplica } from './server-facts.ts'
 import type { ReplicaFacts, ServerFacts } from './server-facts.ts'
@@ -58,7 +58,7 @@ export function createServerView(api: KubernetesApi, serverApi: ServerApi) {
     start() {
       if (started) return
       started = true
-      const ours = labelSelector({ ...managedBy, 'app.kubernetes.io/component': 'model-server' })
+      const ours = selectorOfProgram('model-server')
       follow(serverApi.deployments(ours), deployments, readOwner)
       follow(api.collections.pods(ours), replicas, readReplica)
       const timer = setInterval(tellAll, lookAgainEveryMs).unref()

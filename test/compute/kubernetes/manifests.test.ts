@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RunSpec } from '../../../src/compute/compute.ts'
 import { jobManifest, secretManifest } from '../../../src/compute/kubernetes/job-manifest.ts'
-import { readLabels, runLabels, selectorOfLabels } from '../../../src/compute/kubernetes/labels.ts'
+import { readLabels, runLabels, selectorOfProgram } from '../../../src/compute/kubernetes/labels.ts'
 import { parsePodTemplates } from '../../../src/compute/kubernetes/pod-template-file.ts'
 import { podTemplate } from '../../../src/compute/kubernetes/pod-template.ts'
 
@@ -185,8 +185,9 @@ test('labels come back as they were given, but for the account', () => {
   assert.deepEqual(rest, { job: '7', attempt: '2' })
   assert.equal(account, '822b33ad87c148a0a20a5ba7cd5ebcaa')
   assert.equal(
-    selectorOfLabels({ account: 'acme', job: '7' }),
-    'app.kubernetes.io/managed-by=anneal,anneal.dev/account=822b33ad87c148a0a20a5ba7cd5ebcaa,anneal.dev/job=7',
+    selectorOfProgram('trainer', { account: 'acme', job: '7' }),
+    'app.kubernetes.io/managed-by=anneal,app.kubernetes.io/component=trainer,' +
+      'anneal.dev/account=822b33ad87c148a0a20a5ba7cd5ebcaa,anneal.dev/job=7',
   )
 })
 
