@@ -1,4 +1,4 @@
-import type { V1Job, V1PodTemplateSpec, V1Secret } from '@kubernetes/client-node'
+import type { V1Job, V1PodTemplateSpec } from '@kubernetes/client-node'
 import type { Priority } from '../../domain/priority.ts'
 import type { RunSpec } from '../compute.ts'
 import { runLabels, specHashAnnotation } from './labels.ts'
@@ -33,31 +33,6 @@ export function jobManifest(spec: RunSpec, template: V1PodTemplateSpec, queue: Q
       ...(queue && { suspend: true }),
       template,
     },
-  }
-}
-
-/** Owned by the Job, so nothing of it stays when that goes; its pod waits the moment until this exists. */
-export function secretManifest({ secretEnv, ...spec }: RunSpec, jobUid: string): V1Secret {
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    type: 'Opaque',
-    metadata: {
-      name: spec.name,
-      labels: runLabels(spec),
-      // Blocks the Job's deletion, so that a Job that is gone has left nothing.
-      ownerReferences: [
-        {
-          apiVersion: 'batch/v1',
-          kind: 'Job',
-          name: spec.name,
-          uid: jobUid,
-          controller: true,
-          blockOwnerDeletion: true,
-        },
-      ],
-    },
-    stringData: secretEnv,
   }
 }
 

@@ -5,8 +5,9 @@ import { ApiError, hasStatus } from './api-error.ts'
 import type { Cluster } from './cluster.ts'
 import { holds, readJob } from './facts.ts'
 import type { JobFacts } from './facts.ts'
-import { jobManifest, secretManifest } from './job-manifest.ts'
+import { jobManifest } from './job-manifest.ts'
 import { isOurs } from './labels.ts'
+import { secretManifest } from './owned-objects.ts'
 import { podTemplate } from './pod-template.ts'
 
 /**
@@ -23,7 +24,7 @@ export async function launchJob(
   const template = podTemplate(spec, cluster.pods)
   await refusedAsInvalid(() => checkAdmission(template))
   const { job, adopted } = await refusedAsInvalid(() => createOrAdopt(cluster, spec, template))
-  if (needsSecret(job)) await cluster.api.putSecret(secretManifest(spec, job.uid))
+  if (needsSecret(job)) await cluster.api.putSecret(secretManifest(spec, { kind: 'Job', uid: job.uid }))
   return { uid: job.uid, adopted }
 }
 

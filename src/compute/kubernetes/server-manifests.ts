@@ -1,16 +1,11 @@
 // A model server: a Deployment, which keeps its replicas, and what goes with it.
-import type {
-  V1Deployment,
-  V1ObjectMeta,
-  V1PodDisruptionBudget,
-  V1PodTemplateSpec,
-  V1Secret,
-  V1Service,
-} from '@kubernetes/client-node'
+import type { V1Deployment, V1PodDisruptionBudget, V1PodTemplateSpec, V1Service } from '@kubernetes/client-node'
 import type { RunSpec } from '../compute.ts'
 import { runLabels, specHashAnnotation } from './labels.ts'
 import { mergeTemplate } from './merge-template.ts'
 import type { JsonObject } from './merge-template.ts'
+import { ownedMetadata } from './owned-objects.ts'
+import type { Owner } from './owned-objects.ts'
 import { modelServerPort, podTemplate, resourceFields, specHash } from './pod-template.ts'
 import type { PodSettings } from './pod-template.ts'
 import { resourcesOfProgram, vllmFields } from './vllm-container.ts'
@@ -84,22 +79,12 @@ export function deploymentManifest(spec: RunSpec, template: V1PodTemplateSpec): 
   }
 }
 
-export function serverSecret({ secretEnv, ...spec }: RunSpec, deploymentUid: string): V1Secret {
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    type: 'Opaque',
-    metadata: ownedMetadata(spec, deploymentUid),
-    stringData: secretEnv,
-  }
-}
-
 /** Headless: callers choose their replica, by what each has under way. */
-export function serverService(spec: RunSpec, deploymentUid: string): V1Service {
+export function serverService(spec: RunSpec, owner: Owner): V1Service {
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: ownedMetadata(spec, deploymentUid),
+    metadata: ownedMetadata(spec, owner),
     spec: {
       clusterIP: 'None',
       selector: runLabels(spec),
@@ -109,19 +94,11 @@ export function serverService(spec: RunSpec, deploymentUid: string): V1Service {
 }
 
 /** Also of a single replica: a drain must be able to end, and another one is made at once. */
-export function serverBudget(spec: RunSpec, deploymentUid: string): V1PodDisruptionBudget {
+export function serverBudget(spec: RunSpec, owner: Owner): V1PodDisruptionBudget {
   return {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
-    metadata: ownedMetadata(spec, deploymentUid),
+    metadata: ownedMetadata(spec, owner),
     spec: { maxUnavailable: 1, selector: { matchLabels: runLabels(spec) } },
-  }
-}
-
-function ownedMetadata(spec: Omit<RunSpec, 'secretEnv'>, uid: string): V1ObjectMeta {
-  return {
-    name: spec.name,
-    labels: runLabels(spec),
-    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: spec.name, uid, controller: true }],
   }
 }

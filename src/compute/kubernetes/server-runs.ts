@@ -25,12 +25,13 @@ import { isOurs, readLabels, selectorOfProgram, selectorOfRun } from './labels.t
 import { refusedAsInvalid } from './launch.ts'
 import { limitsOf } from './live-facts.ts'
 import { collectLog } from './log-collector.ts'
+import { secretManifest } from './owned-objects.ts'
 import { failed } from './run-end.ts'
 import { isSilent } from './run-facts.ts'
 import type { ServerApi } from './server-api.ts'
 import { readReplica } from './server-facts.ts'
 import type { ServerFacts } from './server-facts.ts'
-import { deploymentManifest, serverBudget, serverSecret, serverService, serverTemplate } from './server-manifests.ts'
+import { deploymentManifest, serverBudget, serverService, serverTemplate } from './server-manifests.ts'
 import { readServerState } from './server-state.ts'
 import type { ServerView } from './server-view.ts'
 
@@ -51,11 +52,11 @@ export async function launchServer(servers: Servers, spec: RunSpec): Promise<{ u
   const template = serverTemplate(spec, cluster.pods)
   await refusedAsInvalid(() => servers.checkAdmission(template))
   const { deployment, adopted } = await refusedAsInvalid(() => createOrAdopt(api, spec, template))
-  const { uid } = deployment
-  await cluster.api.putSecret(serverSecret(spec, uid))
-  await api.replace(serverService(spec, uid))
-  await api.replace(serverBudget(spec, uid))
-  return { uid, adopted }
+  const owner = { kind: 'Deployment', uid: deployment.uid } as const
+  await cluster.api.putSecret(secretManifest(spec, owner))
+  await api.replace(serverService(spec, owner))
+  await api.replace(serverBudget(spec, owner))
+  return { uid: deployment.uid, adopted }
 }
 
 async function createOrAdopt(

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RunSpec } from '../../../src/compute/compute.ts'
-import { jobManifest, secretManifest } from '../../../src/compute/kubernetes/job-manifest.ts'
+import { jobManifest } from '../../../src/compute/kubernetes/job-manifest.ts'
 import { readLabels, runLabels, selectorOfProgram } from '../../../src/compute/kubernetes/labels.ts'
+import { secretManifest } from '../../../src/compute/kubernetes/owned-objects.ts'
 import { parsePodTemplates } from '../../../src/compute/kubernetes/pod-template-file.ts'
 import { podTemplate } from '../../../src/compute/kubernetes/pod-template.ts'
 
@@ -135,7 +136,7 @@ test('a run is a Job that the cluster never starts a second time, with the setti
 test('no secret is in the Job, and its Secret goes with it', () => {
   const job = jobManifest(spec, podTemplate(spec, settings), null)
   assert(!JSON.stringify(job).includes('"secret"'))
-  const secret = secretManifest(spec, 'uid-1')
+  const secret = secretManifest(spec, { kind: 'Job', uid: 'uid-1' })
   assert.deepEqual(secret.stringData, { ANNEAL_TOKEN: 'secret' })
   assert.deepEqual(secret.metadata?.ownerReferences, [
     { apiVersion: 'batch/v1', kind: 'Job', name: 'ft-7-a2', uid: 'uid-1', controller: true, blockOwnerDeletion: true },

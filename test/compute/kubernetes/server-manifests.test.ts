@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { RunSpec } from '../../../src/compute/compute.ts'
+import { secretManifest } from '../../../src/compute/kubernetes/owned-objects.ts'
 import { parsePodTemplates } from '../../../src/compute/kubernetes/pod-template-file.ts'
 import {
   deploymentManifest,
   serverBudget,
-  serverSecret,
   serverService,
   serverTemplate,
 } from '../../../src/compute/kubernetes/server-manifests.ts'
@@ -40,6 +40,7 @@ const templates = parsePodTemplates({
   },
 })
 const template = serverTemplate(spec, { templates, gpuResource: 'nvidia.com/gpu' })
+const owner = { kind: 'Deployment', uid: 'uid-1' } as const
 const [container] = template.spec?.containers ?? []
 const labels = {
   'app.kubernetes.io/managed-by': 'anneal',
@@ -70,12 +71,12 @@ describe('the manifests of a model server', () => {
   })
 
   it('keep the token in a Secret of the Deployment, and nowhere else', () => {
-    const secret = serverSecret(spec, 'uid-1')
+    const secret = secretManifest(spec, owner)
     assert.deepEqual(secret.stringData, { ANNEAL_TOKEN: 'a secret' })
     assert.deepEqual(secret.metadata?.ownerReferences, [
       { apiVersion: 'apps/v1', kind: 'Deployment', name: 'model-server-tiny', uid: 'uid-1', controller: true },
     ])
-    const others = [deploymentManifest(spec, template), serverService(spec, 'uid-1'), serverBudget(spec, 'uid-1')]
+    const others = [deploymentManifest(spec, template), serverService(spec, owner), serverBudget(spec, owner)]
     assert.doesNotMatch(JSON.stringify(others), /a secret/)
   })
 
@@ -108,13 +109,13 @@ describe('the manifests of a model server', () => {
   })
 
   it('have a headless Service, and a budget that lets a drain take one replica at a time', () => {
-    const service = serverService(spec, 'uid-1').spec
+    const service = serverService(spec, owner).spec
     assert.deepEqual(service, {
       clusterIP: 'None',
       selector: labels,
       ports: [{ name: 'http', port: 8000, targetPort: 'http' }],
     })
-    assert.deepEqual(serverBudget(spec, 'uid-1').spec, { maxUnavailable: 1, selector: { matchLabels: labels } })
+    assert.deepEqual(serverBudget(spec, owner).spec, { maxUnavailable: 1, selector: { matchLabels: labels } })
   })
 })
 
