@@ -1,6 +1,7 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node'
 import { canonicalJson, sha256Hex } from '../../domain/identifiers.ts'
 import type { RunSpec } from '../compute.ts'
+import { hardening, modelsDir, resourceFields, variables, workDir, writableMounts } from './container-fields.ts'
 import { runLabels, specHashAnnotation } from './labels.ts'
 import { mergeTemplate } from './merge-template.ts'
 import type { JsonObject } from './merge-template.ts'
@@ -11,7 +12,6 @@ export type PodSettings = { templates: PodTemplates; gpuResource: string }
 
 const modules = { trainer: 'anneal_runtime.trainer', 'model-server': 'anneal_runtime.server' }
 const user = 10_001
-const workDir = '/work'
 export const modelServerPort = 8000
 
 /** Our defaults, over them what the platform team says, over that what makes it this run. */
@@ -44,15 +44,8 @@ function defaultFields({ program, resources }: RunSpec, gpuResource: string): Js
           command: ['python3', '-m', modules[program]],
           env: defaultEnvironment(resources.cpuCount),
           resources: resourceFields(resources, gpuResource),
-          securityContext: {
-            allowPrivilegeEscalation: false,
-            readOnlyRootFilesystem: true,
-            capabilities: { drop: ['ALL'] },
-          },
-          volumeMounts: [
-            { name: 'work', mountPath: workDir },
-            { name: 'tmp', mountPath: '/tmp' },
-          ],
+          securityContext: hardening,
+          volumeMounts: writableMounts,
         },
       ],
       volumes: [
@@ -72,19 +65,9 @@ function defaultEnvironment(cpuCount: number): JsonObject[] {
     OMP_NUM_THREADS: String(Math.max(1, Math.floor(cpuCount))),
     OMP_WAIT_POLICY: 'passive',
     TOKENIZERS_PARALLELISM: 'false',
-    ANNEAL_MODELS_DIR: '/models',
+    ANNEAL_MODELS_DIR: modelsDir,
     ANNEAL_WORK_DIR: workDir,
   })
-}
-
-/** Memory is promised and not exceeded; the processor is shared where it is idle. */
-export function resourceFields(
-  { cpuCount, memoryBytes, gpuCount }: RunSpec['resources'],
-  gpuResource: string,
-): JsonObject {
-  const memory = memoryBytes === undefined ? {} : { memory: String(memoryBytes) }
-  const gpus = gpuCount > 0 ? { [gpuResource]: String(gpuCount) } : {}
-  return { requests: { cpu: String(cpuCount), ...memory, ...gpus }, limits: { ...memory, ...gpus } }
 }
 
 function runFields(spec: RunSpec): JsonObject {
@@ -113,8 +96,4 @@ function serverAddress(): JsonObject[] {
     { name: 'ANNEAL_ADVERTISE_HOST', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
     ...variables({ ANNEAL_BIND_HOST: '0.0.0.0', ANNEAL_PORT: String(modelServerPort) }),
   ]
-}
-
-function variables(values: Record<string, string>): JsonObject[] {
-  return Object.entries(values).map(([name, value]) => ({ name, value }))
 }

@@ -1,12 +1,13 @@
 // A model server: a Deployment, which keeps its replicas, and what goes with it.
 import type { V1Deployment, V1PodDisruptionBudget, V1PodTemplateSpec, V1Service } from '@kubernetes/client-node'
 import type { RunSpec } from '../compute.ts'
+import { resourceFields } from './container-fields.ts'
 import { runLabels, specHashAnnotation } from './labels.ts'
 import { mergeTemplate } from './merge-template.ts'
 import type { JsonObject } from './merge-template.ts'
 import { ownedMetadata } from './owned-objects.ts'
 import type { Owner } from './owned-objects.ts'
-import { modelServerPort, podTemplate, resourceFields, specHash } from './pod-template.ts'
+import { modelServerPort, podTemplate, specHash } from './pod-template.ts'
 import type { PodSettings } from './pod-template.ts'
 import { resourcesOfProgram, vllmFields } from './vllm-container.ts'
 

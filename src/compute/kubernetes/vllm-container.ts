@@ -1,6 +1,7 @@
 // vLLM beside our agent, which is the only one that reaches it: it listens on the pod's loopback.
 import type { RunSpec } from '../compute.ts'
 import { ComputeError } from '../errors.ts'
+import { hardening, modelsDir, variables, workDir, writableMounts } from './container-fields.ts'
 import type { JsonObject } from './merge-template.ts'
 
 type ServerSpec = {
@@ -12,8 +13,6 @@ type ServerSpec = {
 }
 
 const port = 8001
-const modelsDir = '/models'
-const workDir = '/work'
 /** Adapters in one batch, in memory, and their largest rank: what a template may say otherwise, as all of this. */
 const adapters = { inBatch: 8, loaded: 32, rank: 64 }
 const agentResources: RunSpec['resources'] = { cpuCount: 0.5, memoryBytes: 1024 ** 3, gpuCount: 0 }
@@ -43,23 +42,15 @@ function container(server: ServerSpec, resources: JsonObject): JsonObject {
     name: 'vllm',
     command: ['vllm', 'serve'],
     args: [...modelArguments(server), ...engineArguments(server)],
-    env: Object.entries({
+    env: variables({
       HOME: workDir,
       HF_HOME: `${workDir}/huggingface`,
       VLLM_ALLOW_RUNTIME_LORA_UPDATING: 'True',
       VLLM_NO_USAGE_STATS: '1',
-    }).map(([name, value]) => ({ name, value })),
+    }),
     resources,
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'] },
-    },
-    volumeMounts: [
-      { name: 'work', mountPath: workDir },
-      { name: 'tmp', mountPath: '/tmp' },
-      { name: 'shared-memory', mountPath: '/dev/shm' },
-    ],
+    securityContext: hardening,
+    volumeMounts: [...writableMounts, { name: 'shared-memory', mountPath: '/dev/shm' }],
   }
 }
 
