@@ -20,9 +20,14 @@ export async function readLiveFacts({ api, view }: Cluster, run: RunRef, signal?
   return { job, pods, lastPod, ...view.aside(job?.uid ?? '') }
 }
 
-export async function readLiveState(cluster: Cluster, run: RunRef, signal?: AbortSignal): Promise<RunState> {
+export function readLiveState(cluster: Cluster, run: RunRef, signal?: AbortSignal): Promise<RunState> {
+  return orUnreachable(async () => readRunState(await readLiveFacts(cluster, run, signal), limitsOf(cluster)), signal)
+}
+
+/** Trouble with the API server is a state as well. @throws the signal's reason, nothing else */
+export async function orUnreachable(read: () => Promise<RunState>, signal?: AbortSignal): Promise<RunState> {
   try {
-    return readRunState(await readLiveFacts(cluster, run, signal), limitsOf(cluster))
+    return await read()
   } catch (error) {
     signal?.throwIfAborted()
     return { state: 'unreachable', message: error instanceof Error ? error.message : String(error) }

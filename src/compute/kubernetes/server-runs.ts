@@ -1,8 +1,6 @@
 // The verbs of Compute for model servers. The front of server-*.ts: manifests, facts and state are pure functions there.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import type {
-  Compute,
   EndState,
   LogRange,
   LogSlice,
@@ -15,7 +13,6 @@ import type {
 } from '../compute.ts'
 import { isEndState } from '../end-state.ts'
 import { ComputeError } from '../errors.ts'
-import { oneAtATime } from '../one-at-a-time.ts'
 import type { AdmissionCheck } from './admission-check.ts'
 import { hasStatus } from './api-error.ts'
 import type { Cluster } from './cluster.ts'
@@ -23,7 +20,7 @@ import { readOwner } from './facts.ts'
 import type { OwnerFacts } from './facts.ts'
 import { isOurs, readLabels, selectorOfProgram, selectorOfRun } from './labels.ts'
 import { refusedAsInvalid } from './launch.ts'
-import { limitsOf } from './live-facts.ts'
+import { limitsOf, orUnreachable } from './live-facts.ts'
 import { collectLog } from './log-collector.ts'
 import { secretManifest } from './owned-objects.ts'
 import { failed } from './run-end.ts'
@@ -34,14 +31,14 @@ import type { ServerFacts } from './server-facts.ts'
 import { deploymentManifest, serverBudget, serverService, serverTemplate } from './server-manifests.ts'
 import { readServerState } from './server-state.ts'
 import type { ServerView } from './server-view.ts'
+import { watchState } from './watch-loop.ts'
+import type { WatchOptions } from './watch-loop.ts'
 
 export type Servers = { cluster: Cluster; api: ServerApi; view: ServerView; checkAdmission: AdmissionCheck }
 
 const firstLookMs = 250
 const slowestLookMs = 5_000
 const logPatienceMs = 30_000
-/** A run of which the shared view knows nothing is asked for by itself; it should not be long. */
-const askAgainMs = 1_000
 
 /**
  * The Deployment, then what it owns, whose absence only makes its pods wait: what is cut off here is finished by a
@@ -88,59 +85,22 @@ async function readLiveServer({ cluster, api }: Servers, run: RunRef, signal?: A
   return { deployment, replicas: items.map(readReplica) }
 }
 
-export async function probeServer(servers: Servers, run: RunRef, signal?: AbortSignal): Promise<RunState> {
-  try {
-    return readServerState(await readLiveServer(servers, run, signal), limitsOf(servers.cluster))
-  } catch (error) {
-    signal?.throwIfAborted()
-    return { state: 'unreachable', message: error instanceof Error ? error.message : String(error) }
-  }
+export function probeServer(servers: Servers, run: RunRef, signal?: AbortSignal): Promise<RunState> {
+  const read = async () => readServerState(await readLiveServer(servers, run, signal), limitsOf(servers.cluster))
+  return orUnreachable(read, signal)
 }
 
-export async function watchServer(
-  servers: Servers,
-  run: RunRef,
-  { signal, onState }: Parameters<Compute['watch']>[1],
-): Promise<EndState> {
-  signal.throwIfAborted()
-  const { view } = servers
-  view.start()
-  const { promise, resolve, reject } = Promise.withResolvers<EndState>()
-  let last: RunState | undefined
-  let askedAtMs = -Infinity
-  const check = oneAtATime(async () => {
-    const believed = believe(servers, run)
-    const isLate = performance.now() - askedAtMs >= askAgainMs
-    // An end that the view shows may be a view that lags.
-    if ((believed === null || isEndState(believed)) && !isLate) return
-    const state = believed === null || isEndState(believed) ? await ask() : believed
-    if (signal.aborted) return
-    if (!isDeepStrictEqual(state, last)) onState?.((last = state))
-    if (isEndState(state)) resolve(state)
-  }, reject)
-  const ask = () => {
-    askedAtMs = performance.now()
-    return probeServer(servers, run, signal)
+export function watchServer(servers: Servers, run: RunRef, options: WatchOptions): Promise<EndState> {
+  const { cluster, view } = servers
+  const believe = () => {
+    const facts = view.facts(run.name)
+    if (!facts.deployment || (run.uid !== undefined && facts.deployment.uid !== run.uid)) return null
+    return readServerState(facts, limitsOf(cluster))
   }
-  const abort = () => reject(signal.reason as Error)
-  signal.addEventListener('abort', abort, { once: true })
-  const unsubscribe = view.subscribe(run.name, check)
-  check()
-  try {
-    return await promise
-  } finally {
-    unsubscribe()
-    signal.removeEventListener('abort', abort)
-  }
-}
-
-/** By the shared view; null where that knows nothing of this run. */
-function believe({ cluster, view }: Servers, run: RunRef): RunState | null {
-  const message = view.trouble()
-  if (message !== null) return { state: 'unreachable', message }
-  const facts = view.facts(run.name)
-  if (!facts.deployment || (run.uid !== undefined && facts.deployment.uid !== run.uid)) return null
-  return readServerState(facts, limitsOf(cluster))
+  // An end that the view shows may be a view that lags.
+  const isProven = (state: RunState) => !isEndState(state)
+  const ask = () => probeServer(servers, run, options.signal)
+  return watchState({ name: run.name, view, believe, isProven, ask }, options)
 }
 
 /** Of one replica: the one that crashed last, from before its last start, else the newest. */
