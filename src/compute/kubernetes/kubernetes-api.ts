@@ -1,4 +1,4 @@
-// Every call that we make of the Kubernetes API, and so every verb that the worker's Role needs.
+// The calls that we make of the Kubernetes API, besides those of server-api.ts: every verb that the worker's Role needs.
 import type { V1Job, V1PodTemplateSpec, V1Secret } from '@kubernetes/client-node'
 import type { Readable } from 'node:stream'
 import type { ApiCaller } from './api-caller.ts'

@@ -1,5 +1,6 @@
-// Runs as Jobs of a cluster, model servers as Deployments (server-runs.ts). What is decided from the cluster's objects, and the objects that we make, are pure functions
-// with tests of their own (run-*.ts, *-manifest.ts, pod-template.ts); kubernetes-api.ts has every call that is made.
+// Runs as Jobs of a cluster, model servers as Deployments (server-*.ts). What is decided from the cluster's objects, and
+// the objects that we make, are pure functions with tests of their own (*-state.ts, *-manifest*.ts, pod-template.ts);
+// kubernetes-api.ts and server-api.ts have every call that is made.
 import { modelServerPrefix } from '../../domain/identifiers.ts'
 import type { Compute, RunRef, RunSummary } from '../compute.ts'
 import { ComputeError } from '../errors.ts'
@@ -21,15 +22,9 @@ import { readRunLogs } from './logs.ts'
 import type { PodTemplates } from './pod-template-file.ts'
 import { createRateLimiter } from './rate-limiter.ts'
 import { createServerApi } from './server-api.ts'
-import {
-  launchServer,
-  listServers,
-  probeServer,
-  readServerLog,
-  terminateServer,
-  watchServer,
-  type Servers,
-} from './server-runs.ts'
+import { launchServer } from './server-launch.ts'
+import { listServers, probeServer, readServerLog, terminateServer, watchServer } from './server-runs.ts'
+import type { Servers } from './server-runs.ts'
 import { createServerView } from './server-view.ts'
 import { terminateJob } from './terminate.ts'
 import { watchRun } from './watch.ts'

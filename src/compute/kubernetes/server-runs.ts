@@ -1,34 +1,28 @@
-// The verbs of Compute for model servers. The front of server-*.ts: manifests, facts and state are pure functions there.
+// The verbs of Compute for model servers. The front of server-*.ts: launch is in a file of its own; manifests, facts and
+// state are pure functions.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type {
   EndState,
   LogRange,
   LogSlice,
   RunRef,
-  RunSpec,
   RunState,
   RunSummary,
   TerminateOptions,
   Terminated,
 } from '../compute.ts'
 import { isEndState } from '../end-state.ts'
-import { ComputeError } from '../errors.ts'
 import type { AdmissionCheck } from './admission-check.ts'
-import { hasStatus } from './api-error.ts'
 import type { Cluster } from './cluster.ts'
 import { readOwner } from './facts.ts'
-import type { OwnerFacts } from './facts.ts'
-import { isOurs, readLabels, selectorOfProgram, selectorOfRun } from './labels.ts'
-import { refusedAsInvalid } from './launch.ts'
+import { readLabels, selectorOfProgram, selectorOfRun } from './labels.ts'
 import { limitsOf, orUnreachable } from './live-facts.ts'
 import { collectLog } from './log-collector.ts'
-import { secretManifest } from './owned-objects.ts'
 import { failed } from './run-end.ts'
 import { isSilent } from './run-facts.ts'
 import type { ServerApi } from './server-api.ts'
 import { readReplica } from './server-facts.ts'
 import type { ServerFacts } from './server-facts.ts'
-import { deploymentManifest, serverBudget, serverService, serverTemplate } from './server-manifests.ts'
 import { readServerState } from './server-state.ts'
 import type { ServerView } from './server-view.ts'
 import { watchState } from './watch-loop.ts'
@@ -39,42 +33,6 @@ export type Servers = { cluster: Cluster; api: ServerApi; view: ServerView; chec
 const firstLookMs = 250
 const slowestLookMs = 5_000
 const logPatienceMs = 30_000
-
-/**
- * The Deployment, then what it owns, whose absence only makes its pods wait: what is cut off here is finished by a
- * repeat, and all of it goes with the Deployment.
- */
-export async function launchServer(servers: Servers, spec: RunSpec): Promise<{ uid: string; adopted: boolean }> {
-  const { cluster, api } = servers
-  const template = serverTemplate(spec, cluster.pods)
-  await refusedAsInvalid(() => servers.checkAdmission(template))
-  const { deployment, adopted } = await refusedAsInvalid(() => createOrAdopt(api, spec, template))
-  const owner = { kind: 'Deployment', uid: deployment.uid } as const
-  await cluster.api.putSecret(secretManifest(spec, owner))
-  await api.replace(serverService(spec, owner))
-  await api.replace(serverBudget(spec, owner))
-  return { uid: deployment.uid, adopted }
-}
-
-async function createOrAdopt(
-  api: ServerApi,
-  spec: RunSpec,
-  template: ReturnType<typeof serverTemplate>,
-): Promise<{ deployment: OwnerFacts; adopted: boolean }> {
-  try {
-    const created = await api.createDeployment(deploymentManifest(spec, template))
-    return { deployment: readOwner(created), adopted: false }
-  } catch (error) {
-    if (!hasStatus(error, 409)) throw error
-    const existing = await api.getDeployment(spec.name)
-    const deployment = existing && readOwner(existing)
-    if (!deployment || deployment.isBeingDeleted)
-      throw new ComputeError('unavailable', `${spec.name} is just being removed.`, { cause: error })
-    if (!isOurs(deployment.labels))
-      throw new ComputeError('invalid', `A Deployment ${spec.name} exists that is not Anneal's.`)
-    return { deployment, adopted: true }
-  }
-}
 
 async function readLiveServer({ cluster, api }: Servers, run: RunRef, signal?: AbortSignal): Promise<ServerFacts> {
   const found = await api.getDeployment(run.name, signal)

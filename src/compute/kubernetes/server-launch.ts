@@ -1,0 +1,47 @@
+import type { RunSpec } from '../compute.ts'
+import { ComputeError } from '../errors.ts'
+import { hasStatus } from './api-error.ts'
+import { readOwner } from './facts.ts'
+import type { OwnerFacts } from './facts.ts'
+import { isOurs } from './labels.ts'
+import { refusedAsInvalid } from './launch.ts'
+import { secretManifest } from './owned-objects.ts'
+import type { ServerApi } from './server-api.ts'
+import { deploymentManifest, serverBudget, serverService, serverTemplate } from './server-manifests.ts'
+import type { Servers } from './server-runs.ts'
+
+/**
+ * The Deployment, then what it owns, whose absence only makes its pods wait: what is cut off here is finished by a
+ * repeat, and all of it goes with the Deployment.
+ */
+export async function launchServer(servers: Servers, spec: RunSpec): Promise<{ uid: string; adopted: boolean }> {
+  const { cluster, api } = servers
+  const template = serverTemplate(spec, cluster.pods)
+  await refusedAsInvalid(() => servers.checkAdmission(template))
+  const { deployment, adopted } = await refusedAsInvalid(() => createOrAdopt(api, spec, template))
+  const owner = { kind: 'Deployment', uid: deployment.uid } as const
+  await cluster.api.putSecret(secretManifest(spec, owner))
+  await api.replace(serverService(spec, owner))
+  await api.replace(serverBudget(spec, owner))
+  return { uid: deployment.uid, adopted }
+}
+
+async function createOrAdopt(
+  api: ServerApi,
+  spec: RunSpec,
+  template: ReturnType<typeof serverTemplate>,
+): Promise<{ deployment: OwnerFacts; adopted: boolean }> {
+  try {
+    const created = await api.createDeployment(deploymentManifest(spec, template))
+    return { deployment: readOwner(created), adopted: false }
+  } catch (error) {
+    if (!hasStatus(error, 409)) throw error
+    const existing = await api.getDeployment(spec.name)
+    const deployment = existing && readOwner(existing)
+    if (!deployment || deployment.isBeingDeleted)
+      throw new ComputeError('unavailable', `${spec.name} is just being removed.`, { cause: error })
+    if (!isOurs(deployment.labels))
+      throw new ComputeError('invalid', `A Deployment ${spec.name} exists that is not Anneal's.`)
+    return { deployment, adopted: true }
+  }
+}
