@@ -3,6 +3,7 @@
 // launching a name again adopts what is there. An attempt's name is never used twice; a model server's is, after
 // `discard`. All verbs may be repeated and may race each other.
 
+import type { PendingReason } from '../domain/pending-reason.ts'
 import type { Priority } from '../domain/priority.ts'
 
 export type RunSpec = {
@@ -35,6 +36,7 @@ export type RunProgram = 'trainer' | 'model-server'
 export type RunRef = { name: string; uid?: string | undefined }
 
 export type RunState =
+  /** `message`: a sentence for users. */
   | { state: 'pending'; reason: PendingReason; message: string }
   /** `instances`: of a model server, the replicas whose program runs, by the names they report with; absent: not known. */
   | { state: 'running'; uid: string; instances?: string[] }
@@ -44,19 +46,6 @@ export type RunState =
   | { state: 'gone' }
   /** Nothing is known. Callers keep what they believed before and ask again. */
   | { state: 'unreachable'; message: string }
-
-/** A snake_case word and, in `message`, a sentence for users: why it does not run yet. Local runs are never pending. */
-type PendingReason =
-  /** Placed; its containers are being made. */
-  | 'starting'
-  /** No node has room; the message names the resource. */
-  | 'unschedulable'
-  /** Waits for an image that cannot be pulled; becomes the failure of that name after a configured time. */
-  | 'image_unavailable'
-  /** The namespace's quota refuses its pods. Waits for ever. */
-  | 'quota_exceeded'
-  /** The cluster's queue holds it back. Waits for ever. */
-  | 'waiting_for_quota'
 
 /**
  * `exited`: by itself, with `exitCode`. `killed`: by a signal (`exitCode` is 128 + its number) or by terminate,

@@ -2,6 +2,7 @@
 // waited for. The request path never calls Temporal.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { modelServerName } from '../domain/identifiers.ts'
+import { pendingReasons } from '../domain/pending-reason.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { Log } from '../log.ts'
 import type { Repositories } from '../repositories/database.ts'
@@ -137,12 +138,10 @@ export function createEndpoints(
   }
 }
 
-/** What a start waits for is said by a word of its own; any other reason is the end of the start before. */
-const waits = ['starting', 'unschedulable', 'image_unavailable', 'quota_exceeded', 'waiting_for_quota']
-
 function stillStarting(baseModel: string, server: ServedModel | null): ServiceError {
   const sentence = sentenceOf(server)
-  const isWait = waits.includes(server?.reason ?? '')
+  // Any other reason is the end of the start before.
+  const isWait = pendingReasons.some((reason) => reason === server?.reason)
   const why = sentence ? (isWait ? ` ${sentence}` : ` The last start failed: ${sentence}`) : ''
   return new ServiceError('unavailable', `The model ${baseModel} is still starting; try again in a moment.${why}`, {
     retryAfterSeconds: retryAfterStartSeconds,

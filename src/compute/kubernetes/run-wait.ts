@@ -1,4 +1,5 @@
 // Why a run does not run yet.
+import type { PendingReason } from '../../domain/pending-reason.ts'
 import type { RunState } from '../compute.ts'
 import type { PodFacts } from './facts.ts'
 import { failed } from './run-end.ts'
@@ -81,6 +82,6 @@ function quotaText(message: string): string {
 
 const sentence = (text: string) => (/[.!]$/.test(text) ? text : `${text}.`)
 
-function pending(reason: Extract<RunState, { state: 'pending' }>['reason'], message: string): RunState {
+function pending(reason: PendingReason, message: string): RunState {
   return { state: 'pending', reason, message }
 }
