@@ -8,7 +8,7 @@ import { createKubernetesCompute } from '../../src/compute/kubernetes/kubernetes
 import { parsePodTemplates } from '../../src/compute/kubernetes/pod-template-file.ts'
 import { api, cluster, openNamespace, until } from './support/cluster.ts'
 
-const serving = 'mkdir -p /work/www; echo ok > /work/www/health; exec httpd -f -p 8000 -h /work/www'
+const serving = 'mkdir -p /tmp/www; echo ok > /tmp/www/health; exec httpd -f -p 8000 -h /tmp/www'
 const name = 'model-server-tiny'
 const generous = 120_000
 
