@@ -1,7 +1,7 @@
 // What the reaper and the housekeeping ask: over all accounts, in bounded portions, by index.
 import { Prisma } from '../../generated/prisma/client.ts'
 import { openStatuses } from '../domain/training-job-status.ts'
-import { fineTuneWorkflowId } from '../domain/identifiers.ts'
+import { fineTuneWorkflowId, fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
 import type { Connection } from './database.ts'
 
 /** Written out: the planner must see that a partial index covers it. */
@@ -16,7 +16,7 @@ export const createUpkeepRepository = (db: Connection) => ({
     return db.$queryRaw<RunOfJob[]>`
       select id as "jobId", generation from training_jobs j
       where ${isOpen} and not exists (
-        select from outbox_messages m where m.workflow_id = 'fine-tune-' || j.id
+        select from outbox_messages m where m.workflow_id = ${fineTuneWorkflowPrefix}::text || j.id
           and m.kind in ('start', 'cancel') and m.delivered_at is null)
       order by id`
   },
