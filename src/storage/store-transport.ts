@@ -11,6 +11,9 @@ export type StoreTimeouts = {
 
 export const storeTimeouts: StoreTimeouts = { connectMs: 5000, silenceMs: 30_000, workMs: 5 * 60_000 }
 
+/** Of a store, or of a proxy before it: the client library asks once more. */
+const busyStatuses = [408, 429, 499, 500, 502, 503, 504, 520]
+
 export type StoreTransport = Pick<typeof http, 'request'>
 
 export function createStoreTransport({ useSSL, timeouts }: { useSSL: boolean; timeouts: StoreTimeouts }) {
@@ -35,7 +38,11 @@ function limit(outgoing: http.ClientRequest, { connectMs, silenceMs, workMs }: S
   const isWork = outgoing.method === 'POST' || outgoing.hasHeader('x-amz-copy-source')
   const quietMs = isWork ? workMs : silenceMs
   let response: http.IncomingMessage | undefined
-  outgoing.once('response', (incoming) => (response = incoming))
+  outgoing.once('response', (incoming) => {
+    response = incoming
+    // The client library asks again and leaves this unread: its connection would never be free.
+    if (busyStatuses.includes(incoming.statusCode ?? 0)) incoming.resume()
+  })
   outgoing.setTimeout(quietMs, () => {
     // What has arrived waits for its reader: then the silence is ours.
     if (response && response.readableLength > 0) outgoing.socket?.setTimeout(quietMs)
