@@ -1,5 +1,5 @@
 // Follows an attempt to its end, and ends it where the limits say so: a time slice, a stall, a deadline.
-import { cancellationSignal, heartbeat } from '@temporalio/activity'
+import { cancellationSignal } from '@temporalio/activity'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EndState, RunState } from '../src/compute/compute.ts'
 import { policyOf, type StopCause } from '../src/domain/attempt-cause.ts'
@@ -21,27 +21,30 @@ export const createWatchActivity = (deps: FineTuneDependencies) => ({
       if (attempt.releasedAt !== null || attempt.runUid === null || attempt.cause !== null) return
       const over = new AbortController()
       const signal = AbortSignal.any([cancellationSignal(), over.signal])
-      let copying = Promise.resolve()
-      const timer = setInterval(() => {
-        copying = copying.then(() => copyLog(deps, attempt)).catch(() => undefined)
-      }, deps.compute.logReadIntervalMs)
+      const copying = copyRegularly(deps, attempt, signal)
       try {
         await Promise.race([untilEnded(deps, attempt, signal), untilDue(deps, attempt, signal)])
       } finally {
         over.abort()
-        clearInterval(timer)
         // A copy that arrived after the last one, which the release makes, would cut the log.
         await Promise.race([copying, sleep(lastCopyTimeoutMs, undefined, { ref: false })])
       }
     }),
 })
 
+/** One at a time, however slow the store is; what fails is made up for by the next. */
+async function copyRegularly(deps: FineTuneDependencies, attempt: Attempt, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(deps.compute.logReadIntervalMs, undefined, { signal }).catch(() => undefined)
+    if (!signal.aborted) await copyLog(deps, attempt).catch(() => undefined)
+  }
+}
+
 async function untilEnded(deps: FineTuneDependencies, attempt: Attempt, signal: AbortSignal): Promise<void> {
   const { compute, database } = deps
   const { jobId, generation, runName, runUid } = attempt
   let explaining = Promise.resolve()
   const onState = (state: RunState) => {
-    heartbeat()
     const why = whyQueued(state)
     if (!why) return
     explaining = explaining
