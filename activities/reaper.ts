@@ -40,7 +40,6 @@ export function createReaperActivities(deps: ReaperDependencies) {
 
     endStrayRun: ({ name, uid, attempt }: StrayRun): Promise<void> =>
       withHeartbeat(async () => {
-        reaped(deps, attempt ? 'attempt_run' : 'model_server_run', { name, uid })
         // A model server is fenced by its generation, an unknown attempt by its token that nobody knows.
         const fence = async () => {
           if (attempt) await database.attempts.fence(attempt)
@@ -49,6 +48,7 @@ export function createReaperActivities(deps: ReaperDependencies) {
           { name, uid },
           { graceMs: settings.terminationGraceMs, fence, signal: cancellationSignal() },
         )
+        reaped(deps, attempt ? 'attempt_run' : 'model_server_run', { name, uid })
       }),
 
     /** Base models whose server runs though no workflow watches it: nobody would stop it when it is idle. */
@@ -71,8 +71,8 @@ export function createReaperActivities(deps: ReaperDependencies) {
 
     releaseStrayAttempt: (position: Position): Promise<void> =>
       withHeartbeat(async () => {
-        reaped(deps, 'attempt', position)
         await release(deps, await database.attempts.get(position), cancellationSignal())
+        reaped(deps, 'attempt', position)
       }),
 
     /** Open jobs, known to Temporal once, of which no run is open. */
