@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 # What vLLM may take to say that it is there; answers may take as long as they must.
 CONNECT_TIMEOUT_S = 5.0
+# Its health is answered beside its work: one that takes longer has hung.
+HEALTH_TIMEOUT_S = 20.0
 MAX_HEAD_BYTES = 64 << 10
 
 
@@ -38,6 +40,13 @@ class VllmClient:
         parts = urlsplit(url)
         self._host, self._port = parts.hostname or "127.0.0.1", parts.port or 80
         self._authorization = f"Authorization: Bearer {api_key}\r\n" if api_key else ""
+
+    async def is_healthy(self) -> bool:
+        try:
+            answer = await asyncio.wait_for(self.get("/health"), HEALTH_TIMEOUT_S)
+        except (EngineAway, TimeoutError):
+            return False
+        return answer.status == 200
 
     async def get(self, path: str) -> EngineAnswer:
         return await self.send("GET", path, b"")

@@ -22,7 +22,7 @@ from anneal_runtime.settings import ServerSettings
 
 ASK_AGAIN_S = 1.0
 LOOK_EVERY_S = 5.0
-# Failed looks in a row: a loaded engine answers late, one that has ended refuses at once.
+# Failed looks in a row: a loaded engine answers late, one that has ended refuses at once. A minute for one that hangs.
 LOOKS_FAILED = 3
 
 
@@ -52,20 +52,14 @@ class AgentProcess(ReportingServer):
 
     async def _until_healthy(self) -> None:
         """As long as it takes: whoever started the pod knows when to give up, and why vLLM ended."""
-        while not await self._is_healthy():
+        while not await self._engine.is_healthy():
             await asyncio.sleep(ASK_AGAIN_S)
 
     async def _until_gone(self) -> None:
         failures = 0
         while failures < LOOKS_FAILED:
             await asyncio.sleep(LOOK_EVERY_S if failures == 0 else ASK_AGAIN_S)
-            failures = 0 if await self._is_healthy() else failures + 1
-
-    async def _is_healthy(self) -> bool:
-        try:
-            return (await self._engine.get("/health")).status == 200
-        except EngineAway:
-            return False
+            failures = 0 if await self._engine.is_healthy() else failures + 1
 
     async def _try_out(self) -> AgentServing:
         spec = self._settings.spec

@@ -1,8 +1,8 @@
 """The adapters of this server: fetched, checked, verified by a generation, held in memory up to a budget.
 
-The same for every engine: `AdapterLoader` is what differs. Lives on the event loop; only reading files and
-generating leave it. The least recently used adapter goes first, never
-one that a request uses. An adapter that went is forgotten, files too: whoever needs it puts it again.
+The same for every engine: `AdapterLoader` is what differs. Lives on the event loop; only reading files and generating
+leave it. The least recently used adapter goes first, never one that a request uses. An adapter that went is forgotten,
+files too: whoever needs it puts it again.
 """
 
 from __future__ import annotations
@@ -168,7 +168,12 @@ class AdapterStore:
             adapter = await self._loader.load(name, folder)
         except AdapterRefused as error:
             raise refused(str(error)) from error
-        await self._make_room()
+        try:
+            await self._make_room()
+        except ApiError:
+            # Nobody would ever ask the engine to let it go.
+            await self._loader.unload(name)
+            raise
         self._held[name] = Held(adapter, fingerprint)
         self._metrics.adapters.set(len(self._held))
         log(f"Adapter {name[:16]} is loaded.")
