@@ -44,7 +44,7 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       if (await client.bucketExists(bucket)) return
       await client.makeBucket(bucket, region).catch((error: unknown) => {
         // Another replica was faster.
-        if (!(error instanceof S3Error && error.code === 'BucketAlreadyOwnedByYou')) throw error
+        if (!hasCode(error, 'BucketAlreadyOwnedByYou')) throw error
       })
     },
 
@@ -86,9 +86,16 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       { offset, limit }: { offset: number; limit: number },
     ): Promise<{ bytes: Buffer; sizeBytes: number }> {
       const sizeBytes = (await this.stat(key))?.sizeBytes ?? 0
-      if (offset >= sizeBytes) return { bytes: Buffer.alloc(0), sizeBytes }
-      const body = await client.getPartialObject(bucket, key, offset, Math.min(limit, sizeBytes - offset))
-      return { bytes: await buffer(body), sizeBytes }
+      const nothing = { bytes: Buffer.alloc(0), sizeBytes }
+      if (offset >= sizeBytes) return nothing
+      try {
+        const body = await client.getPartialObject(bucket, key, offset, Math.min(limit, sizeBytes - offset))
+        return { bytes: await buffer(body), sizeBytes }
+      } catch (error) {
+        // A log that is still written is replaced at any moment, by a shorter one too.
+        if (isMissing(error) || hasCode(error, 'InvalidRange')) return nothing
+        throw error
+      }
     },
 
     async write(key: string, body: Buffer | Readable) {
@@ -188,5 +195,9 @@ function createClient(
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof S3Error && ['NotFound', 'NoSuchKey', 'NoSuchObject'].includes(error.code ?? '')
+  return hasCode(error, 'NotFound', 'NoSuchKey', 'NoSuchObject')
+}
+
+function hasCode(error: unknown, ...codes: string[]): boolean {
+  return error instanceof S3Error && codes.includes(error.code ?? '')
 }

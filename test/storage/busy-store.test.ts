@@ -1,43 +1,23 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { test, type TestContext } from 'node:test'
-import { promisify } from 'node:util'
+import type { RequestListener } from 'node:http'
+import { test } from 'node:test'
 import { refusalOf } from '../../src/http/edge/problem.ts'
-import { createStorage } from '../../src/storage/storage.ts'
+import { startSmallStore } from './support/small-store.ts'
 
-/** A store, or a proxy before it, that has no time. */
-async function startBusyStore(t: TestContext, status: number) {
-  const server = createServer((request, response) => {
-    request.resume()
+const busy =
+  (status: number): RequestListener =>
+  (_request, response) => {
     response.writeHead(status, { 'content-type': 'application/xml' })
     response.end('<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
-  const storage = createStorage({
-    endpoint: `http://127.0.0.1:${port}`,
-    region: 'eu-central-1',
-    bucket: 'anneal',
-    accessKey: 'key',
-    secretKey: 'secret',
-  })
-  const countConnections: () => Promise<number> = promisify(server.getConnections.bind(server))
-  return { storage, countConnections }
-}
+  }
 
 async function* pieces() {
   yield Buffer.from('a row')
 }
 
 test('a store that has no time is an outage: callers are told to come again', async (t) => {
-  const { storage: gateway } = await startBusyStore(t, 502)
-  const { storage: store } = await startBusyStore(t, 503)
+  const { storage: gateway } = await startSmallStore(t, busy(502))
+  const { storage: store } = await startSmallStore(t, busy(503))
   const calls: Promise<unknown>[] = [gateway.stat('k'), gateway.read('k'), store.write('k', Buffer.from('x'))]
   calls.push(store.writeStream('k', pieces()))
   for (const call of await Promise.allSettled(calls)) {
@@ -49,9 +29,9 @@ test('a store that has no time is an outage: callers are told to come again', as
 })
 
 test('a busy store costs no connections', async (t) => {
-  const { storage, countConnections } = await startBusyStore(t, 503)
-  const askedOnce = 3
-  for (let asked = 0; asked < askedOnce; asked++) await assert.rejects(storage.read('k'))
+  const { storage, countConnections } = await startSmallStore(t, busy(503))
+  const timesAsked = 3
+  for (let asked = 0; asked < timesAsked; asked++) await assert.rejects(storage.read('k'))
   // Each call is two requests: left unread, they would hold a connection each.
-  assert.ok((await countConnections()) < askedOnce)
+  assert.ok((await countConnections()) < timesAsked)
 })
