@@ -14,7 +14,10 @@ const lastCopyTimeoutMs = 10_000
 const longestLookIntervalMs = 15_000
 
 export const createWatchActivity = (deps: FineTuneDependencies) => ({
-  /** Resolves when every process of the attempt has ended, or when its time is up: the release then ends it. Trouble with asking is waited out. */
+  /**
+   * Resolves when every process of the attempt has ended, or when its time is up: the release then ends it. Trouble with
+   * asking is waited out.
+   */
   watchAttempt: ({ jobId, attempt: number }: { jobId: number; attempt: number }): Promise<void> =>
     withHeartbeat(async () => {
       const attempt = await deps.database.attempts.get({ jobId, number })

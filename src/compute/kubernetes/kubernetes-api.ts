@@ -1,4 +1,4 @@
-// The calls that we make of the Kubernetes API, besides those of server-api.ts: every verb that the worker's Role needs.
+// Our calls of the Kubernetes API, with those of server-api.ts: every verb that the worker's Role needs.
 import type { V1Job, V1PodTemplateSpec, V1Secret } from '@kubernetes/client-node'
 import type { Readable } from 'node:stream'
 import type { ApiCaller } from './api-caller.ts'

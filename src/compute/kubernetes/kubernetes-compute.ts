@@ -1,6 +1,6 @@
-// Runs as Jobs of a cluster, model servers as Deployments (server-*.ts). What is decided from the cluster's objects, and
-// the objects that we make, are pure functions with tests of their own (*-state.ts, *-manifest*.ts, pod-template.ts);
-// kubernetes-api.ts and server-api.ts have every call that is made.
+// Runs as Jobs of a cluster, model servers as Deployments (server-*.ts). What is decided from the cluster's objects,
+// and the objects that we make, are pure functions with tests of their own (*-state.ts, *-manifest*.ts,
+// pod-template.ts); kubernetes-api.ts and server-api.ts have every call that is made.
 import { modelServerPrefix } from '../../domain/identifiers.ts'
 import type { Compute, RunRef, RunSummary } from '../compute.ts'
 import { ComputeError } from '../errors.ts'

@@ -31,7 +31,10 @@ export type LogTail = {
   end(): Promise<string | null>
 }
 
-/** Follows the log of what is about to be ended, whose last lines go with it. Never throws: a log must not hold up the end. */
+/**
+ * Follows the log of what is about to be ended, whose last lines go with it. Never throws: a log must not hold up the
+ * end.
+ */
 export function followLogTail(cluster: Cluster, facts: RunFacts, tailBytes: number): LogTail {
   if (tailBytes === 0) return { ready: Promise.resolve(), end: () => Promise.resolve(null) }
   const stopping = new AbortController()

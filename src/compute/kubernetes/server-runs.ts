@@ -1,5 +1,5 @@
-// The verbs of Compute for model servers. The front of server-*.ts: launch is in a file of its own; manifests, facts and
-// state are pure functions.
+// The verbs of Compute for model servers. The front of server-*.ts: launch is in a file of its own; manifests, facts
+// and state are pure functions.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type {
   EndState,

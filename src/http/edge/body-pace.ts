@@ -1,4 +1,5 @@
-// How slowly a body may arrive. A line that is slow but alive passes; a client that is gone, or sends just enough to hold a connection, ends.
+// How slowly a body may arrive. A line that is slow but alive passes; a client that is gone, or sends just enough to
+// hold a connection, ends.
 import { ServiceError } from '../../domain/service-error.ts'
 
 export type BodyPace = {
@@ -11,7 +12,10 @@ export type BodyPace = {
 
 export const bodyPace: BodyPace = { silenceMs: 60_000, leastBytesPerSecond: 1000, graceMs: 60_000 }
 
-/** Counts only the time spent waiting for the client, not that of our own stores. Between `waits` and `arrived` it may call `onLate`, once. */
+/**
+ * Counts only the time spent waiting for the client, not that of our own stores. Between `waits` and `arrived` it may
+ * call `onLate`, once.
+ */
 export function watchPace({ silenceMs, leastBytesPerSecond, graceMs }: BodyPace, onLate: () => void) {
   let waitedMs = 0
   let receivedBytes = 0

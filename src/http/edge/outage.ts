@@ -5,7 +5,7 @@ const outageCodes =
   /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08\w{3}|53\w{3}|57P\d\d|57014|25P03|P1001|P1002|P1008|P1017|P2024|P2028|P2037)$/
 const outageKinds =
   /^(DatabaseNotReachable|DatabaseAccessDenied|ConnectionClosed|SocketTimeout|TooManyConnections|TlsConnectionError)$/
-/** node-postgres gives these no code, nor does an object store that is busy, by the client library or by upload-stream.ts. */
+/** Without a code: of node-postgres, and of a busy object store, by its client library or by upload-stream.ts. */
 const outageMessages =
   /(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Retryable HTTP status: \d{3}|object store answered (408|429|5\d\d))/
 
