@@ -109,8 +109,11 @@ const KubernetesEnvironment = z.object({
   ANNEAL_KUBERNETES_BURST: z.coerce.number().int().min(1).default(100),
   /** How long an image may be missing before its attempt fails. */
   ANNEAL_IMAGE_TIMEOUT_SECONDS: z.coerce.number().positive().default(600),
-  /** How long beyond its grace period a pod may be silent before its node counts as lost. */
-  ANNEAL_NODE_LOST_SECONDS: z.coerce.number().positive().default(30),
+  /**
+   * How long beyond its grace period a pod may be silent before its node counts as lost. Kubelets may come back a minute
+   * after an API server that was away.
+   */
+  ANNEAL_NODE_LOST_SECONDS: z.coerce.number().positive().default(120),
   /** Attempts at once, shared fairly between accounts; left out, the cluster decides. */
   ANNEAL_SLOTS: z.coerce.number().int().min(1).optional(),
 })
