@@ -8,11 +8,13 @@ import { createQueueRanking } from './queue-ranking.ts'
 import type { RunFacts } from './run-facts.ts'
 import { createSubscriptions } from './subscriptions.ts'
 
-type RunRecord = { job: JobFacts | null; pods: Map<string, PodFacts>; lastPod: PodFacts | null }
+type RunRecord = { job: JobFacts | null; pods: Map<string, PodFacts>; gonePods: PodFacts[] }
 
 export type ClusterView = ReturnType<typeof createClusterView>
 
 const refusalsKept = 5_000
+/** Of one run: more than it has nodes. */
+const gonePodsKept = 64
 
 export function createClusterView(api: KubernetesApi, options: { watchesQueue: boolean }) {
   const runs = new Map<string, RunRecord>()
@@ -40,7 +42,7 @@ export function createClusterView(api: KubernetesApi, options: { watchesQueue: b
 
   function recordOf(runName: string): RunRecord {
     let record = runs.get(runName)
-    if (!record) runs.set(runName, (record = { job: null, pods: new Map(), lastPod: null }))
+    if (!record) runs.set(runName, (record = { job: null, pods: new Map(), gonePods: [] }))
     return record
   }
 
@@ -54,7 +56,7 @@ export function createClusterView(api: KubernetesApi, options: { watchesQueue: b
   function onJob(raw: KubernetesObject): void {
     const job = readJob(raw)
     const record = recordOf(job.runName)
-    if (record.job && record.job.uid !== job.uid) record.lastPod = null
+    if (record.job && record.job.uid !== job.uid) record.gonePods = []
     record.job = job
     runOfJob.set(job.uid, job.runName)
     changed(job.runName)
@@ -83,7 +85,7 @@ export function createClusterView(api: KubernetesApi, options: { watchesQueue: b
     const record = runName === undefined ? undefined : runs.get(runName)
     const last = raw ? readPod(raw) : (record?.pods.get(uid) ?? null)
     record?.pods.delete(uid)
-    if (record && last) record.lastPod = last
+    if (record && last) record.gonePods = [...record.gonePods, last].slice(-gonePodsKept)
     if (last) for (const listener of listenersOf(last.runName)) listener.onPod?.(last)
     changed(runName)
   }
@@ -132,7 +134,7 @@ export function createClusterView(api: KubernetesApi, options: { watchesQueue: b
       return {
         job,
         pods: [...(record?.pods.values() ?? [])],
-        lastPod: record?.lastPod ?? null,
+        gonePods: record?.gonePods ?? [],
         ...aside(job?.uid ?? ''),
       }
     },

@@ -23,7 +23,7 @@ export async function listRuns(cluster: Cluster, labels: Record<string, string>)
     const facts = {
       job,
       pods: podsOf.get(job.uid) ?? [],
-      lastPod: view.facts(job.runName).lastPod,
+      gonePods: view.facts(job.runName).gonePods,
       ...view.aside(job.uid),
     }
     const state = readRunState(facts, limitsOf(cluster))

@@ -1,5 +1,5 @@
 // What we keep of the cluster's objects: a worker remembers thousands of them.
-import { runLabel } from './labels.ts'
+import { nodeRankAnnotation, runLabel } from './labels.ts'
 
 export type Condition = { type: string; status: string; reason: string; message: string; atMs: number | null }
 
@@ -14,7 +14,7 @@ export type OwnerFacts = {
   conditions: Condition[]
 }
 
-export type JobFacts = OwnerFacts & { isSuspended: boolean }
+export type JobFacts = OwnerFacts & { isSuspended: boolean; /** One a node. */ podCount: number }
 
 export type PodFacts = {
   name: string
@@ -22,11 +22,15 @@ export type PodFacts = {
   runName: string
   /** Of its Job. */
   ownerUid: string
+  /** Which node's of the run; 0 where there is but one. */
+  nodeRank: number
   createdAtMs: number
   /** When its grace ends, if it was asked to go. */
   deleteByMs: number | null
   /** When its node took it. */
   startedAtMs: number | null
+  /** When the last of its containers ended. */
+  endedAtMs: number | null
   phase: string
   reason: string
   message: string
@@ -61,11 +65,12 @@ type Raw = {
     uid?: string
     resourceVersion?: string
     labels?: Record<string, string>
+    annotations?: Record<string, string>
     creationTimestamp?: string
     deletionTimestamp?: string
     ownerReferences?: { uid: string; controller?: boolean }[]
   }
-  spec?: { suspend?: boolean; queueName?: string; priority?: number }
+  spec?: { suspend?: boolean; completions?: number; queueName?: string; priority?: number }
   status?: {
     phase?: string
     reason?: string
@@ -86,7 +91,7 @@ type RawContainer = {
   state?: {
     waiting?: { reason?: string; message?: string }
     running?: object
-    terminated?: { exitCode: number; signal?: number; reason?: string; message?: string }
+    terminated?: { exitCode: number; signal?: number; reason?: string; message?: string; finishedAt?: string }
   }
 }
 
@@ -107,11 +112,11 @@ export function readOwner(raw: Raw): OwnerFacts {
 }
 
 export function readJob(raw: Raw): JobFacts {
-  return { ...readOwner(raw), isSuspended: raw.spec?.suspend === true }
+  return { ...readOwner(raw), isSuspended: raw.spec?.suspend === true, podCount: raw.spec?.completions ?? 1 }
 }
 
 export function readPod(raw: Raw): PodFacts {
-  const { name = '', uid = '', labels = {}, ownerReferences = [] } = raw.metadata ?? {}
+  const { name = '', uid = '', labels = {}, annotations = {}, ownerReferences = [] } = raw.metadata ?? {}
   const {
     phase = 'Pending',
     reason = '',
@@ -124,9 +129,11 @@ export function readPod(raw: Raw): PodFacts {
     uid,
     runName: labels[runLabel] ?? '',
     ownerUid: controllerOf(ownerReferences),
+    nodeRank: Number(annotations[nodeRankAnnotation] ?? 0),
     createdAtMs: timeOf(raw.metadata?.creationTimestamp) ?? 0,
     deleteByMs: timeOf(raw.metadata?.deletionTimestamp),
     startedAtMs: timeOf(raw.status?.startTime),
+    endedAtMs: endOf(containerStatuses),
     phase,
     reason,
     message,
@@ -179,6 +186,11 @@ function readContainer({ name, state = {} }: RawContainer): ContainerFacts {
   if (state.running) return { name, state: { is: 'running' } }
   const { reason = '', message = '' } = state.waiting ?? {}
   return { name, state: { is: 'waiting', reason, message } }
+}
+
+function endOf(containers: RawContainer[]): number | null {
+  const ends = containers.map(({ state }) => timeOf(state?.terminated?.finishedAt))
+  return ends.reduce((latest, end) => (end !== null && (latest === null || end > latest) ? end : latest), null)
 }
 
 function timeOf(text: string | undefined): number | null {

@@ -2,13 +2,18 @@ import type { V1Job, V1PodTemplateSpec } from '@kubernetes/client-node'
 import type { Priority } from '../../domain/priority.ts'
 import type { RunSpec } from '../compute.ts'
 import { runLabels, specHashAnnotation } from './labels.ts'
+import { nodeCountOf } from './several-nodes.ts'
 import { specHash } from './pod-template.ts'
 
 /** Kueue's LocalQueue and, by priority, its WorkloadPriorityClasses. */
 export type QueueSettings = { queue: string; priorityClasses?: Record<Priority, string> }
 
-/** One attempt is one pod: it is never started again by the cluster. */
+/**
+ * One attempt is one pod a node: none is ever started again by the cluster. Several are an Indexed Job, whose pods have
+ * names that do not change: what a JobSet would add (Jobs of several kinds, restarts of the whole) has no use here.
+ */
 export function jobManifest(spec: RunSpec, template: V1PodTemplateSpec, queue: QueueSettings | null): V1Job {
+  const nodeCount = nodeCountOf(spec)
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -18,8 +23,9 @@ export function jobManifest(spec: RunSpec, template: V1PodTemplateSpec, queue: Q
       annotations: { [specHashAnnotation]: specHash(spec) },
     },
     spec: {
-      parallelism: 1,
-      completions: 1,
+      parallelism: nodeCount,
+      completions: nodeCount,
+      ...(nodeCount > 1 && { completionMode: 'Indexed' }),
       backoffLimit: 0,
       podReplacementPolicy: 'Failed',
       // So the Job's own condition keeps how its pod ended, after the pod is gone.

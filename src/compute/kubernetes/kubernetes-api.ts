@@ -1,5 +1,5 @@
 // Our calls of the Kubernetes API, with those of server-api.ts: every verb that the worker's Role needs.
-import type { V1Job, V1PodTemplateSpec, V1Secret } from '@kubernetes/client-node'
+import type { V1Job, V1PodTemplateSpec, V1Secret, V1Service } from '@kubernetes/client-node'
 import type { Readable } from 'node:stream'
 import type { ApiCaller } from './api-caller.ts'
 import { hasStatus } from './api-error.ts'
@@ -86,6 +86,15 @@ export function createKubernetesApi(caller: ApiCaller, namespace: string) {
           patchType: 'application/merge-patch+json',
           body: secret,
         })
+      }
+    },
+
+    /** One that is there is left: its owner, whose name is never used twice, is the same. */
+    createService: async (service: V1Service): Promise<void> => {
+      try {
+        await caller.call({ method: 'POST', path: `${core}/services`, body: service })
+      } catch (error) {
+        if (!hasStatus(error, 409)) throw error
       }
     },
 

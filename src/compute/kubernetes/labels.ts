@@ -7,6 +7,10 @@ const managedBy = { 'app.kubernetes.io/managed-by': 'anneal' }
 export const componentLabel = 'app.kubernetes.io/component'
 /** On every object of a run, whatever its own name. */
 export const runLabel = `${prefix}run`
+/** On the pods of a run of several nodes: a network policy lets such talk to each other. */
+export const nodesLabel = `${prefix}nodes`
+/** The cluster's own, on each pod of an Indexed Job. */
+export const nodeRankAnnotation = 'batch.kubernetes.io/job-completion-index'
 export const specHashAnnotation = `${prefix}spec-hash`
 
 const labelValue = /^([A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)?$/

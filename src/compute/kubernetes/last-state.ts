@@ -54,7 +54,14 @@ export function catchLastState(cluster: Cluster, runName: string, before: RunFac
   const podsInView = () => cluster.view.facts(runName).pods.some(({ uid }) => pods.has(uid))
 
   /** Without the passing of time: what is silent now has been asked to go. */
-  const seen = () => readRunState({ ...before, pods: [...pods.values()] }, { ...limitsOf(cluster), nowMs: -Infinity })
+  function seen() {
+    const hasEnded = ({ phase }: PodFacts) => phase === 'Succeeded' || phase === 'Failed'
+    const inView = new Set(cluster.view.facts(runName).pods.map(({ uid }) => uid))
+    const all = [...pods.values()]
+    const isGone = (pod: PodFacts) => all.length > 1 && !hasEnded(pod) && !inView.has(pod.uid)
+    const facts = { ...before, pods: all.filter((pod) => !isGone(pod)), gonePods: all.filter(isGone) }
+    return readRunState(facts, { ...limitsOf(cluster), nowMs: -Infinity })
+  }
 
   return {
     see,

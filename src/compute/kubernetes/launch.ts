@@ -9,22 +9,25 @@ import { jobManifest } from './job-manifest.ts'
 import { isOurs } from './labels.ts'
 import { secretManifest } from './owned-objects.ts'
 import { podTemplate } from './pod-template.ts'
+import { nodeCountOf, nodesService } from './several-nodes.ts'
 
 /**
- * The Job, then the Secret that it owns, whose absence only makes the pod wait: whatever is cut off here is finished by
- * a repeat, and all of it goes with the Job.
+ * The Job, then what it owns: of several nodes the Service that names them, then the Secret, whose absence only makes
+ * the pods wait. Whatever is cut off here is finished by a repeat, and all of it goes with the Job.
  */
 export async function launchJob(
   cluster: Cluster,
   checkAdmission: AdmissionCheck,
   spec: RunSpec,
 ): Promise<{ uid: string; adopted: boolean }> {
-  if ((spec.resources.nodeCount ?? 1) > 1)
-    throw new ComputeError('invalid', 'Runs over several nodes are not supported yet.')
   const template = podTemplate(spec, cluster.pods)
   await refusedAsInvalid(() => checkAdmission(template))
   const { job, adopted } = await refusedAsInvalid(() => createOrAdopt(cluster, spec, template))
-  if (needsSecret(job)) await cluster.api.putSecret(secretManifest(spec, { kind: 'Job', uid: job.uid }))
+  if (mayStart(job)) {
+    const owner = { kind: 'Job', uid: job.uid } as const
+    if (nodeCountOf(spec) > 1) await cluster.api.createService(nodesService(spec, owner))
+    await cluster.api.putSecret(secretManifest(spec, owner))
+  }
   return { uid: job.uid, adopted }
 }
 
@@ -48,7 +51,7 @@ async function createOrAdopt(
   }
 }
 
-function needsSecret({ conditions, isBeingDeleted }: JobFacts): boolean {
+function mayStart({ conditions, isBeingDeleted }: JobFacts): boolean {
   return !isBeingDeleted && !holds(conditions, 'Complete') && !holds(conditions, 'Failed')
 }
 

@@ -16,8 +16,8 @@ export async function readLiveFacts({ api, view }: Cluster, run: RunRef, signal?
   const job = found && (run.uid === undefined || found.uid === run.uid) ? found : null
   const ownerUid = run.uid ?? job?.uid
   const pods = items.map(readPod).filter((pod) => !ownerUid || pod.ownerUid === ownerUid)
-  const lastPod = before.lastPod?.ownerUid === ownerUid ? before.lastPod : null
-  return { job, pods, lastPod, ...view.aside(job?.uid ?? '') }
+  const gonePods = before.gonePods.filter((pod) => pod.ownerUid === ownerUid)
+  return { job, pods, gonePods, ...view.aside(job?.uid ?? '') }
 }
 
 export function readLiveState(cluster: Cluster, run: RunRef, signal?: AbortSignal): Promise<RunState> {

@@ -54,7 +54,8 @@ export function followLogTail(cluster: Cluster, facts: RunFacts, tailBytes: numb
 }
 
 async function openLog({ api }: Cluster, { job, pods }: RunFacts, query: { follow: boolean }, signal: AbortSignal) {
-  const pod = pods.toSorted((a, b) => a.createdAtMs - b.createdAtMs)[0]
+  // The first node's speaks for the run.
+  const pod = pods.toSorted((a, b) => a.nodeRank - b.nodeRank || a.createdAtMs - b.createdAtMs)[0]
   const container = job?.labels[componentLabel] ?? pod?.containers.at(-1)?.name
   if (!pod || !container || !hasStarted(pod)) return null
   return api.openLog(pod.name, { container, ...query }, signal)

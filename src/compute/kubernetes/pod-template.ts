@@ -5,6 +5,7 @@ import { hardening, modelsDir, resourceFields, variables, workDir, writableMount
 import { runLabels, specHashAnnotation } from './labels.ts'
 import { mergeTemplate } from './merge-template.ts'
 import type { JsonObject } from './merge-template.ts'
+import { gpusFields, nodesFields } from './several-nodes.ts'
 import { layersFor } from './pod-template-file.ts'
 import type { PodTemplates } from './pod-template-file.ts'
 
@@ -16,7 +17,12 @@ export const modelServerPort = 8000
 
 /** Our defaults, over them what the platform team says, over that what makes it this run. */
 export function podTemplate(spec: RunSpec, { templates, gpuResource }: PodSettings): V1PodTemplateSpec {
-  const layers = [...layersFor(templates, spec.program, spec.model), runFields(spec)]
+  const layers = [
+    gpusFields(spec),
+    ...layersFor(templates, spec.program, spec.model),
+    runFields(spec),
+    nodesFields(spec),
+  ]
   return layers.reduce(mergeTemplate, defaultFields(spec, gpuResource)) as V1PodTemplateSpec
 }
 

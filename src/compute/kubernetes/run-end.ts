@@ -1,9 +1,10 @@
 // How a run ended: by its pod, which knows best, or by what its Job kept of it.
 import { constants } from 'node:os'
+import { causeOfExit } from '../../domain/attempt-cause.ts'
 import type { EndState, FailureReason } from '../compute.ts'
 import { holds } from './facts.ts'
 import type { Condition, JobFacts, PodFacts } from './facts.ts'
-import { isSilent, mainContainer, preemptionOf } from './run-facts.ts'
+import { hasGone, isSilent, mainContainer, preemptionOf } from './run-facts.ts'
 import type { Limits, RunFacts } from './run-facts.ts'
 
 const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]))
@@ -14,7 +15,7 @@ export function readPodEnd(pod: PodFacts, facts: RunFacts, limits: Limits): EndS
   if (pod.phase === 'Succeeded') return { state: 'succeeded', uid }
   if (pod.phase === 'Failed') return readFailedPod(uid, pod, facts)
   if (!isSilent(pod, limits)) return null
-  if (!facts.pods.some((each) => each.uid === pod.uid)) return null
+  if (hasGone(facts, pod)) return null
   const seconds = Math.round(limits.nodeLostAfterMs / 1000)
   return failed(uid, null, null, 'node_lost', `Its node has not answered for ${seconds} s beyond its grace period.`)
 }
@@ -56,6 +57,21 @@ export function readJobEnd({ uid, conditions }: JobFacts): EndState | null {
   if (failure.message.includes('DisruptionTarget'))
     return failed(uid, null, null, 'evicted', 'The cluster took it off its node.')
   return failed(uid, null, null, 'lost', 'Its pod is gone and nobody saw how it ended.')
+}
+
+/** Of several pods' ends the one that the others followed from: they lost a peer, or were ended because of it. */
+export function causeFirst(ends: { pod: PodFacts; end: EndState | null }[]): EndState | null {
+  const failures = ends.filter(({ end }) => end?.state === 'failed')
+  const first = failures.toSorted(
+    (a, b) => consequence(a.end) - consequence(b.end) || (a.pod.endedAtMs ?? Infinity) - (b.pod.endedAtMs ?? Infinity),
+  )[0]
+  return first?.end ?? null
+}
+
+function consequence(end: EndState | null): number {
+  if (end?.state !== 'failed') return 0
+  if (end.reason === 'exited' && causeOfExit(end.exitCode) === 'peer_lost') return 2
+  return end.reason === 'killed' ? 1 : 0
 }
 
 export function failed(

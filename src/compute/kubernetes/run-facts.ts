@@ -7,8 +7,8 @@ import type { QueuePlace } from './queue-ranking.ts'
 export type RunFacts = {
   job: JobFacts | null
   pods: PodFacts[]
-  /** The last state of a pod that has gone. */
-  lastPod: PodFacts | null
+  /** The last states of pods that have gone, in the order of their going. */
+  gonePods: PodFacts[]
   refusal: RefusalFacts | null
   workload: WorkloadFacts | null
   place: QueuePlace | null
@@ -34,6 +34,10 @@ export function preemptionOf({ workload }: RunFacts): string | null {
 /** Its node should have ended it long ago. */
 export function isSilent({ deleteByMs }: PodFacts, { nowMs, nodeLostAfterMs }: Limits): boolean {
   return deleteByMs !== null && nowMs > deleteByMs + nodeLostAfterMs
+}
+
+export function hasGone({ pods }: RunFacts, pod: PodFacts): boolean {
+  return !pods.some(({ uid }) => uid === pod.uid)
 }
 
 export function hasStarted(pod: PodFacts): boolean {

@@ -1,38 +1,51 @@
 // What the cluster's objects say about a run. Pure: the same facts give the same state.
-import type { RunState } from '../compute.ts'
+import type { EndState, RunState } from '../compute.ts'
 import type { PodFacts } from './facts.ts'
-import { failed, readJobEnd, readPodEnd } from './run-end.ts'
-import { hasStarted, preemptionOf } from './run-facts.ts'
+import { causeFirst, failed, readJobEnd, readPodEnd } from './run-end.ts'
+import { hasGone, hasStarted, preemptionOf } from './run-facts.ts'
 import type { Limits, RunFacts } from './run-facts.ts'
-import { readWait } from './run-wait.ts'
+import { readWaits } from './run-wait.ts'
 
 export function readRunState(facts: RunFacts, limits: Limits): RunState {
   const { job } = facts
-  const pod = podOfRun(facts)
-  if (!job) return readOrphan(facts, pod, limits)
-  const { uid } = job
-  const end = (pod && readPodEnd(pod, facts, limits)) ?? readJobEnd(job)
+  const pods = podsOfRun(facts)
+  if (!job) return readOrphan(facts, pods, limits)
+  const { uid, podCount } = job
+  const end = readEnd(facts, pods, podCount, limits) ?? readJobEnd(job)
   if (end) return end
-  // Taken off its node to make room. The cluster's queue would start it again; a claim can be made but once.
-  if (pod && hasGone(facts, pod) && job.isSuspended)
+  // Taken off its nodes to make room. The cluster's queue would start it again; a claim can be made but once.
+  if (job.isSuspended && pods.length > 0 && pods.every((pod) => hasGone(facts, pod)))
     return failed(uid, null, null, 'preempted', preemptionOf(facts) ?? 'The run was suspended.')
-  if (pod && (hasGone(facts, pod) || hasStarted(pod))) return { state: 'running', uid }
-  return readWait(facts, pod, limits)
+  const waiting = pods.filter((pod) => !hasGone(facts, pod) && !hasStarted(pod))
+  if (pods.length >= podCount && waiting.length === 0) return { state: 'running', uid }
+  return readWaits(facts, waiting, limits)
 }
 
-/** The first that did something: a queue may start a Job once more, but that pod's claim is refused. */
-function podOfRun({ job, pods, lastPod }: RunFacts): PodFacts | null {
-  const own = pods.filter((pod) => !job || pod.ownerUid === job.uid)
-  if (lastPod && (!job || lastPod.ownerUid === job.uid) && hasStarted(lastPod)) return lastPod
-  return own.toSorted((a, b) => a.createdAtMs - b.createdAtMs)[0] ?? null
+/** Of each node the first that did something: a queue may start a Job once more, but those pods' claim is refused. */
+function podsOfRun({ job, pods, gonePods }: RunFacts): PodFacts[] {
+  const isOwn = (pod: PodFacts) => !job || pod.ownerUid === job.uid
+  const present = pods.filter(isOwn).toSorted((a, b) => a.createdAtMs - b.createdAtMs)
+  const byNode = Map.groupBy(
+    [...gonePods.filter((pod) => isOwn(pod) && hasStarted(pod)), ...present],
+    (pod) => pod.nodeRank,
+  )
+  return [...byNode.values()].flatMap(([first]) => first ?? []).toSorted((a, b) => a.nodeRank - b.nodeRank)
 }
 
-function hasGone({ pods }: RunFacts, pod: PodFacts): boolean {
-  return !pods.some(({ uid }) => uid === pod.uid)
+/** Null before all of its pods have ended: one that ends because of another may still be saving. Not so on a lost node. */
+function readEnd(facts: RunFacts, pods: PodFacts[], podCount: number, limits: Limits): EndState | null {
+  const ends = pods.map((pod) => ({ pod, end: readPodEnd(pod, facts, limits) }))
+  const lost = ends.find(({ end }) => end?.state === 'failed' && end.reason === 'node_lost')
+  if (lost) return lost.end
+  if (!ends.every(({ pod, end }) => end !== null || hasGone(facts, pod))) return null
+  const succeeded = ends.filter(({ end }) => end?.state === 'succeeded')
+  if (succeeded.length >= podCount) return succeeded[0]?.end ?? null
+  return causeFirst(ends)
 }
 
-/** Its Job was deleted without it. It is not over before the pod is. */
-function readOrphan(facts: RunFacts, pod: PodFacts | null, limits: Limits): RunState {
-  if (!pod || hasGone(facts, pod)) return { state: 'gone' }
-  return readPodEnd(pod, facts, limits) ?? { state: 'running', uid: pod.ownerUid }
+/** Its Job was deleted without its pods. It is not over before they are. */
+function readOrphan(facts: RunFacts, pods: PodFacts[], limits: Limits): RunState {
+  const [first] = pods.filter((pod) => !hasGone(facts, pod))
+  if (!first) return { state: 'gone' }
+  return readEnd(facts, pods, pods.length, limits) ?? { state: 'running', uid: first.ownerUid }
 }

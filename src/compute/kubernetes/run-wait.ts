@@ -17,9 +17,15 @@ const resourceNames: Record<string, string> = { cpu: 'CPU', memory: 'memory', 'e
 /** Beyond this a place is a number that changes without end. */
 const placesTold = 20
 
-export function readWait(facts: RunFacts, pod: PodFacts | null, limits: Limits): RunState {
+/** Of pods that wait, the first that waits for more than its start; without any, a pod is not there yet. */
+export function readWaits(facts: RunFacts, pods: PodFacts[], limits: Limits): RunState {
+  const states = pods.map((pod) => readWait(facts, pod, limits))
+  const telling = states.find((state) => state.state !== 'pending' || state.reason !== 'starting')
+  return telling ?? states[0] ?? readNoPod(facts)
+}
+
+function readWait(facts: RunFacts, pod: PodFacts, limits: Limits): RunState {
   const uid = facts.job?.uid ?? ''
-  if (!pod) return readNoPod(facts)
   const image = readImageTrouble(pod)
   if (image) {
     const waitedMs = limits.nowMs - (pod.startedAtMs ?? pod.createdAtMs)

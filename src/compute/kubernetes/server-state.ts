@@ -5,7 +5,7 @@ import { causeOfExit } from '../../domain/attempt-cause.ts'
 import { holds } from './facts.ts'
 import { failed, readExit } from './run-end.ts'
 import type { Limits } from './run-facts.ts'
-import { readWait } from './run-wait.ts'
+import { readWaits } from './run-wait.ts'
 import type { ContainerEnd, ReplicaFacts, ServerFacts } from './server-facts.ts'
 
 /** The first crash and the second are the cluster's to mend, at once and after ten seconds. */
@@ -46,13 +46,13 @@ function readStart({ deployment, replicas }: ServerFacts, limits: Limits): RunSt
   const facts = {
     job: null,
     pods: replicas,
-    lastPod: null,
+    gonePods: [],
     refusal: refusal ? { jobUid: '', message: refusal.message, atMs: refusal.atMs ?? 0 } : null,
     workload: null,
     place: null,
   }
   // Those that are placed tell more than those that wait for room.
   const [first] = replicas.toSorted((a, b) => (b.startedAtMs ?? 0) - (a.startedAtMs ?? 0))
-  const state = readWait(facts, first ?? null, limits)
+  const state = readWaits(facts, first ? [first] : [], limits)
   return state.state === 'failed' ? { ...state, uid: deployment?.uid ?? '' } : state
 }

@@ -20,7 +20,7 @@ type Attempt = { attempt: number; cause: string | null; exit_code: number | null
 type JobPod = Pod & { metadata: { labels?: Record<string, string> } }
 
 /** An account of its own, and a look at all of its jobs' pods that goes on until `end`. */
-export async function openJobs() {
+export async function openJobs({ podsOfJob = 1 } = {}) {
   const account = await openAccount()
   const jobs = new Set<number>()
   const doubles: string[] = []
@@ -35,7 +35,7 @@ export async function openJobs() {
         const living = pods.filter(({ metadata, status }) => {
           return metadata.labels?.[jobLabel] === String(job) && ['Pending', 'Running'].includes(status.phase)
         })
-        if (living.length > 1) doubles.push(living.map(({ metadata }) => metadata.name).join(' beside '))
+        if (living.length > podsOfJob) doubles.push(living.map(({ metadata }) => metadata.name).join(' beside '))
       }
     }
   }
@@ -92,7 +92,7 @@ export async function openJobs() {
     /** Oldest first. */
     attempts: (id: number) => attemptsOf(account, id),
     losses: async (id: number) => (await account.history(id)).map(({ step, loss }) => [step, loss]),
-    /** No job had two pods at once, and nothing of any of them is left. */
+    /** No job had more pods at once than it may, and nothing of any of them is left. */
     async end() {
       over.abort()
       await looking
@@ -112,7 +112,7 @@ async function attemptsOf(account: Api, id: number) {
 /** Everything in the cluster that belongs to a job. */
 export async function leftOf(id: number) {
   const batch = runsNamespace.replace('/api/v1', '/apis/batch/v1')
-  const paths = [`${batch}/jobs`, `${runsNamespace}/pods`, `${runsNamespace}/secrets`]
+  const paths = [`${batch}/jobs`, ...['pods', 'secrets', 'services'].map((kind) => `${runsNamespace}/${kind}`)]
   const objects = await Promise.all(paths.map((path) => api.list(`${path}?labelSelector=${jobLabel}=${id}`)))
   return objects.flat().map(({ kind, metadata }) => `${kind ?? ''} ${metadata.name}`.trim())
 }

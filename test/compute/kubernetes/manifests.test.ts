@@ -120,12 +120,14 @@ test('a run is a Job that the cluster never starts a second time, with the setti
               volumeMounts: [
                 { name: 'work', mountPath: '/work' },
                 { name: 'tmp', mountPath: '/tmp' },
+                { name: 'shared-memory', mountPath: '/dev/shm' },
               ],
             },
           ],
           volumes: [
             { name: 'work', emptyDir: {} },
             { name: 'tmp', emptyDir: {} },
+            { name: 'shared-memory', emptyDir: { medium: 'Memory' } },
           ],
         },
       },

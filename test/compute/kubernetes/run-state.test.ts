@@ -83,22 +83,22 @@ const cases: [string, Partial<RunFacts>, string][] = [
   ],
   [
     'taken back by the queue, and its pod has gone',
-    { job: someJob({ isSuspended: true }), lastPod: somePod({ phase: 'Failed', containers: [exited(143)] }) },
+    { job: someJob({ isSuspended: true }), gonePods: [somePod({ phase: 'Failed', containers: [exited(143)] })] },
     'failed/preempted/143/SIGTERM',
   ],
   [
     'taken back, gone before anyone saw its end',
-    { job: someJob({ isSuspended: true }), lastPod: somePod({ phase: 'Running', containers: [running] }) },
+    { job: someJob({ isSuspended: true }), gonePods: [somePod({ phase: 'Running', containers: [running] })] },
     'failed/preempted//',
   ],
   [
     'started again by the queue: the first pod counts',
-    { lastPod: somePod({ uid: 'first', phase: 'Failed', containers: [exited(143)] }), ...pod({ phase: 'Running' }) },
+    { gonePods: [somePod({ uid: 'first', phase: 'Failed', containers: [exited(143)] })], ...pod({ phase: 'Running' }) },
     'failed/killed/143/SIGTERM',
   ],
   [
     'a pod that never started does not count',
-    { lastPod: somePod({ uid: 'first' }), ...pod({ phase: 'Running', containers: [running] }) },
+    { gonePods: [somePod({ uid: 'first' })], ...pod({ phase: 'Running', containers: [running] }) },
     'running',
   ],
   ['its node was given up', failedPod({ conditions: disrupted('DeletionByPodGC') }), 'failed/node_lost//'],

@@ -18,6 +18,7 @@ export function someJob(more: Partial<JobFacts> = {}): JobFacts {
     createdAtMs: 900_000,
     isBeingDeleted: false,
     isSuspended: false,
+    podCount: 1,
     conditions: [],
     ...more,
   }
@@ -29,9 +30,11 @@ export function somePod(more: Partial<PodFacts> = {}): PodFacts {
     uid: 'pod-uid',
     runName: 'ft-1-a1',
     ownerUid: 'job-uid',
+    nodeRank: 0,
     createdAtMs: 900_000,
     deleteByMs: null,
     startedAtMs: 901_000,
+    endedAtMs: null,
     phase: 'Pending',
     reason: '',
     message: '',
@@ -42,7 +45,7 @@ export function somePod(more: Partial<PodFacts> = {}): PodFacts {
 }
 
 export function someFacts(more: Partial<RunFacts> = {}): RunFacts {
-  return { job: someJob(), pods: [], lastPod: null, refusal: null, workload: null, place: null, ...more }
+  return { job: someJob(), pods: [], gonePods: [], refusal: null, workload: null, place: null, ...more }
 }
 
 export function condition(type: string, reason = '', message = '', status = 'True'): Condition {

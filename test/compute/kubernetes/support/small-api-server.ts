@@ -13,12 +13,13 @@ type Meta = {
   uid: string
   resourceVersion: string
   labels: Record<string, string>
+  annotations?: Record<string, string>
   creationTimestamp: string
   deletionTimestamp?: string
   ownerReferences?: { uid: string; controller: boolean }[]
 }
 export type Stored = { metadata: Meta; spec?: Record<string, unknown>; status: Record<string, unknown> }
-type Kind = 'jobs' | 'pods' | 'secrets' | 'events' | 'deployments'
+type Kind = 'jobs' | 'pods' | 'secrets' | 'services' | 'events' | 'deployments'
 type Fault = { status?: number; retryAfter?: string; /** The work is done, its answer lost. */ late?: boolean }
 type Event = { version: number; kind: Kind; type: string; object: Stored }
 type Body = Partial<Omit<Stored, 'metadata'>> & {
@@ -34,6 +35,7 @@ export async function startApiServer(t: TestContext) {
     jobs: new Map(),
     pods: new Map(),
     secrets: new Map(),
+    services: new Map(),
     events: new Map(),
     deployments: new Map(),
   }
@@ -167,13 +169,22 @@ export async function startApiServer(t: TestContext) {
     cutWatches: () => watches.forEach(({ response }) => response.destroy()),
     /** What happened so far can no longer be watched from. */
     compact: () => void (compactedTo = version),
-    /** A pod of the Job of that name. */
-    startPod(jobName: string, status: Record<string, unknown> = podStatus('Running', { running: {} })): Stored {
+    /** A pod of the Job of that name; of several nodes, the one of that number. */
+    startPod(
+      jobName: string,
+      status: Record<string, unknown> = podStatus('Running', { running: {} }),
+      index?: number,
+    ): Stored {
       const job = objects.jobs.get(jobName)
       if (!job) throw new Error(`no Job ${jobName}`)
       const { uid, labels } = job.metadata
       return put('pods', {
-        metadata: { name: `${jobName}-pod`, labels, ownerReferences: [{ uid, controller: true }] },
+        metadata: {
+          name: index === undefined ? `${jobName}-pod` : `${jobName}-${index}-pod`,
+          labels,
+          annotations: index === undefined ? {} : { 'batch.kubernetes.io/job-completion-index': String(index) },
+          ownerReferences: [{ uid, controller: true }],
+        },
         status,
       })
     },
@@ -186,7 +197,7 @@ export function podStatus(phase: string, state: object, name = 'trainer') {
 
 const lineOf = (type: string, object: Stored) => `${JSON.stringify({ type, object })}\n`
 const isKind = (kind: string | undefined): kind is Kind =>
-  ['jobs', 'pods', 'secrets', 'events', 'deployments'].includes(kind ?? '')
+  ['jobs', 'pods', 'secrets', 'services', 'events', 'deployments'].includes(kind ?? '')
 
 function refuse(response: ServerResponse, status: number, message: string, retryAfter?: string): void {
   response.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter })
