@@ -11,10 +11,10 @@ export function registrySettings(scratch: string): string[] {
   const acquiring = apt.filter((path) => /^\s*Acquire::/m.test(readFileSync(path, 'utf8')) && !path.includes('docker'))
   const files = ['/etc/pip.conf', '/etc/ssl/certs/ca-certificates.crt', ...acquiring].filter(existsSync)
   const npm = join(scratch, 'npmrc')
-  // npm looks for the machine's file below its own prefix, so both go into the user's.
+  // npm looks for the machine's file below its own prefix, which in the images is /usr/local: both go into that.
   const npmFiles = ['/etc/npmrc', join(homedir(), '.npmrc')].filter(existsSync)
   writeFileSync(npm, npmFiles.map((path) => readFileSync(path, 'utf8')).join('\n'))
-  return [...files.map((path) => [path, path]), [npm, '/root/.npmrc']].flatMap(([from, to]) => [
+  return [...files.map((path) => [path, path]), [npm, '/usr/local/etc/npmrc']].flatMap(([from, to]) => [
     '--volume',
     `${from}:${to}:ro`,
   ])
