@@ -31,13 +31,23 @@ export async function deploy(cluster: Cluster, bin: string, servers: Servers) {
       KUBERNETES_SERVICE_PORT: String(apiPort),
     },
   })
-  const manifests = (await kubectl(['kustomize', overlay])).replaceAll(clusterOf(0).net, cluster.net)
+  const manifests = withPorts(
+    (await kubectl(['kustomize', overlay])).replaceAll(clusterOf(0).net, cluster.net),
+    servers,
+  )
   await kubectl(['apply', '--server-side', '--filename', '-'], manifests)
   await providePythonPackages(api, runsNamespace)
   for (const name of ['anneal-api', 'anneal-worker'])
     await kubectl(['--namespace', namespace, 'rollout', 'status', `deployment/${name}`, '--timeout=180s'])
   await announce(api, servers)
   api.close()
+}
+
+function withPorts(manifests: string, { ports }: Servers): string {
+  return Object.entries(ports).reduce(
+    (text, [named, actual]) => text.replaceAll(`port: ${named}\n`, `port: ${actual}\n`),
+    manifests,
+  )
 }
 
 /** Before the rest: the Secret is wanted by the first pod. The overlay says all that they are. */

@@ -17,8 +17,10 @@ export type NodeMachine = Awaited<ReturnType<typeof openNode>>
 /** Its containerd runs at once; the kubelet needs the API server and is started by `join`. */
 export async function openNode(cluster: Cluster, node: Node, control: Namespaces, bin: string) {
   const daemons = new Map<string, Daemon>()
+  const policies = join(node.dir, 'policies.nft')
   let namespaces = await boot()
-  return { daemons, join: startKubelet, importImage, kill, revive }
+  let isUp = true
+  return { daemons, join: startKubelet, importImage, enforce, kill, revive }
 
   async function boot() {
     for (const name of ['cni', 'kubelet']) mkdirSync(join(node.dir, name), { recursive: true })
@@ -31,6 +33,7 @@ export async function openNode(cluster: Cluster, node: Node, control: Namespaces
     makeControlGroup(node.cgroup)
     const opened = await openNamespaces(node.dir, join(bin, 'pause'))
     await linkNode(node, control, opened)
+    if (existsSync(policies)) await opened.run('nft', ['--file', policies])
     start(opened, containerd(node))
     while (!existsSync(node.containerd)) await sleep(20)
     return opened
@@ -50,7 +53,13 @@ export async function openNode(cluster: Cluster, node: Node, control: Namespaces
     await output('ctr', ['--address', node.containerd, '--namespace', 'k8s.io', 'images', 'import', archive])
   }
 
+  async function enforce(rules: string) {
+    writeFileSync(policies, rules)
+    if (isUp) await namespaces.run('nft', ['--file', policies])
+  }
+
   async function kill() {
+    isUp = false
     // First told to stay down, then ended all at once by the end of the namespaces.
     const held = [...daemons.values()].map((daemon) => daemon.stop)
     await Promise.all([namespaces.close(), ...held.map((stop) => stop())])
@@ -60,6 +69,7 @@ export async function openNode(cluster: Cluster, node: Node, control: Namespaces
 
   async function revive() {
     namespaces = await boot()
+    isUp = true
     startKubelet()
   }
 }

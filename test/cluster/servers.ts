@@ -49,6 +49,8 @@ export async function startServers(dir: string, cluster: Cluster, say: (text: st
   return {
     home,
     secrets,
+    /** By the ones that `k8s/overlays/test` names. */
+    ports: { 5432: ports.postgres, 7233: ports.temporal, 9000: ports.s3 },
     /** As pods and this machine both reach them. */
     at,
     /** What the api and the worker are told. */

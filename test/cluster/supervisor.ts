@@ -11,6 +11,7 @@ import { startFaultProxy, type Faults } from './fault-proxy.ts'
 import { removeRemains } from './leftovers.ts'
 import { cutNode, joinNode } from './network.ts'
 import { openNode, whenReady, type NodeMachine } from './node-machine.ts'
+import { enforcePolicies } from './policy-enforcer.ts'
 import { everyCluster, type Cluster, type Machine } from './settings.ts'
 import { forward } from './tcp.ts'
 
@@ -50,6 +51,8 @@ async function start(settings: Cluster) {
   startControllers(settings, control)
   await importing
   for (const [, machine] of nodes) machine.join()
+  const enforceOnNodes = (rules: string) => Promise.all(nodes.map(([, machine]) => machine.enforce(rules)))
+  void enforcePolicies(api, enforceOnNodes, (text) => console.error(text))
   const proxy = await startFaultProxy(settings)
   takeOrders(settings, control, new Map(nodes.map(([{ name }, machine]) => [name, machine])), proxy)
   await Promise.all([

@@ -1,0 +1,110 @@
+// NetworkPolicies as rules for nftables: what k8s/ and the tests use of them, no more. As with every network plug-in, what a
+// node itself sends to a pod always passes, and so does the answer to what was let through.
+
+type Expression = { key: string; operator: string; values?: string[] }
+type Selector = { matchLabels?: Record<string, string>; matchExpressions?: Expression[] }
+type Peer = { podSelector?: Selector; namespaceSelector?: Selector; ipBlock?: { cidr: string; except?: string[] } }
+type Port = { port?: number | string; endPort?: number; protocol?: string }
+type Rule = { from?: Peer[]; to?: Peer[]; ports?: Port[] }
+type Labels = Record<string, string>
+
+export type Objects = {
+  namespaces: { metadata: { name: string; labels?: Labels } }[]
+  pods: {
+    metadata: { namespace: string; labels?: Labels }
+    spec: { hostNetwork?: boolean }
+    status: { podIP?: string; phase?: string }
+  }[]
+  policies: {
+    metadata: { namespace: string }
+    spec: { podSelector?: Selector; policyTypes?: string[]; ingress?: Rule[]; egress?: Rule[] }
+  }[]
+}
+
+const table = 'cluster-policies'
+
+const directions = [
+  { name: 'Ingress', chain: 'ingress', own: 'daddr', other: 'saddr', side: 'from' },
+  { name: 'Egress', chain: 'egress', own: 'saddr', other: 'daddr', side: 'to' },
+] as const
+
+/** The whole table, to be read by `nft -f`, in place of the one before. */
+export function rulesOf({ namespaces, pods, policies }: Objects): string {
+  const labelsOf = new Map(namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]))
+  const hasEnded = ({ status }: Objects['pods'][number]) => !/Pending|Running/.test(status.phase ?? '')
+  // A pod that has ended, or that is only said to have, counts until its address is another's.
+  const byAddress = new Map(
+    pods
+      .filter(({ spec, status }) => status.podIP && !spec.hostNetwork)
+      .toSorted((one, other) => Number(hasEnded(other)) - Number(hasEnded(one)))
+      .map((pod) => [pod.status.podIP, pod]),
+  )
+  const live = [...byAddress.values()]
+  const addresses = (chosen: Objects['pods']) => chosen.map(({ status }) => status.podIP ?? '').toSorted()
+  const podsWith = (selector: Selector = {}) => live.filter(({ metadata }) => matches(selector, metadata.labels ?? {}))
+
+  function addressesOf(peer: Peer, namespace: string): string[] {
+    if (peer.ipBlock?.except) throw new Error('A network policy here has no `except`.')
+    if (peer.ipBlock) return [peer.ipBlock.cidr]
+    const isOf = (name: string) =>
+      peer.namespaceSelector ? matches(peer.namespaceSelector, labelsOf.get(name) ?? {}) : name === namespace
+    return addresses(podsWith(peer.podSelector).filter(({ metadata }) => isOf(metadata.namespace)))
+  }
+
+  function chainOf({ name, chain, own, other, side }: (typeof directions)[number]): string[] {
+    const closed = new Set<string>()
+    const allowed: string[] = []
+    for (const { metadata, spec } of policies) {
+      if (!(spec.policyTypes ?? ['Ingress', ...(spec.egress ? ['Egress'] : [])]).includes(name)) continue
+      const chosen = podsWith(spec.podSelector).filter((pod) => pod.metadata.namespace === metadata.namespace)
+      if (chosen.length === 0) continue
+      for (const address of addresses(chosen)) closed.add(address)
+      for (const rule of spec[chain] ?? []) {
+        const peers = rule[side]?.flatMap((peer) => addressesOf(peer, metadata.namespace))
+        if (peers?.length === 0) continue
+        const between = `ip ${own} ${oneOf(addresses(chosen))}${peers ? ` ip ${other} ${oneOf(peers)}` : ''}`
+        for (const port of rule.ports?.map(portOf) ?? ['']) allowed.push(`${between} ${port} return`)
+      }
+    }
+    return [...allowed, ...(closed.size > 0 ? [`ip ${own} ${oneOf([...closed])} drop`] : [])]
+  }
+
+  const chain = (name: string, rules: string[]) => [` chain ${name} {`, ...rules.map((rule) => `  ${rule}`), ' }']
+  const hook = (name: string, chains: string[]) =>
+    chain(name, [
+      `type filter hook ${name} priority 10; policy accept;`,
+      'ct state established,related accept',
+      ...chains.map((to) => `jump ${to}`),
+    ])
+  return [
+    `table ip ${table}`,
+    `delete table ip ${table}`,
+    `table ip ${table} {`,
+    ...directions.flatMap((direction) => chain(direction.chain, chainOf(direction))),
+    ...hook('forward', ['egress', 'ingress']),
+    // A pod that calls its node.
+    ...hook('input', ['egress']),
+    '}\n',
+  ].join('\n')
+}
+
+function matches({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Labels): boolean {
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      if (operator === 'Exists') return labels[key] !== undefined
+      if (operator === 'In') return values.includes(labels[key] ?? '')
+      throw new Error(`A network policy here has no operator ${operator}.`)
+    })
+  )
+}
+
+function portOf({ port, endPort, protocol = 'TCP' }: Port): string {
+  if (typeof port === 'string') throw new Error('A network policy here names no ports.')
+  const name = protocol.toLowerCase()
+  return port === undefined ? `meta l4proto ${name}` : `${name} dport ${port}${endPort ? `-${endPort}` : ''}`
+}
+
+function oneOf(values: string[]): string {
+  return `{ ${[...new Set(values)].join(', ')} }`
+}
