@@ -92,9 +92,23 @@ async function interrupted(code: number) {
   process.exit(code)
 }
 
-/** One file at a time: they break the same nodes. */
-function runTests(chosen: string[]): Promise<number> {
-  const args = ['--test', '--test-concurrency=1', '--test-timeout=900000', ...chosen]
+/** What breaks only what is its own, then what breaks what all use, then what looks at what is left; one file at a time. */
+async function runTests(chosen: string[]): Promise<number> {
+  const folder = (file: string) => /\/(alone|last)\//.exec(file)?.[1] ?? ''
+  let failed = 0
+  for (const name of ['', 'alone', 'last']) {
+    const files = chosen.filter((file) => folder(file) === name)
+    if (files.length > 0) failed = (await runFiles(files)) || failed
+  }
+  return failed
+}
+
+function runFiles(chosen: string[]): Promise<number> {
+  const reporters = ['spec', './test/support/file-times.ts'].flatMap((reporter) => [
+    `--test-reporter=${reporter}`,
+    '--test-reporter-destination=stdout',
+  ])
+  const args = ['--test', '--test-concurrency=1', '--test-timeout=900000', ...reporters, ...chosen]
   const env = { ...process.env, ANNEAL_TEST_HOME: home }
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' })
   return new Promise((resolve, reject) => {

@@ -9,7 +9,6 @@ import { sampleRows } from '../../support/rows.ts'
 import { openAccount, type Api } from '../../support/stack.ts'
 import { api, until, type Pod } from './cluster.ts'
 
-const serviceNamespace = '/api/v1/namespaces/anneal'
 const runsNamespace = '/api/v1/namespaces/anneal-runs'
 const jobLabel = 'anneal.dev/job'
 
@@ -19,9 +18,9 @@ const smallSteps = { seed: 7, batch_size: 2, gradient_accumulation_steps: 1 }
 type Attempt = { attempt: number; cause: string | null; exit_code: number | null; from_step: number; message: string }
 type JobPod = Pod & { metadata: { labels?: Record<string, string> } }
 
-/** An account of its own, and a look at all of its jobs' pods that goes on until `end`. */
-export async function openJobs({ podsOfJob = 1 } = {}) {
-  const account = await openAccount()
+/** The jobs of an account, its own if none is given, and a look at all of their pods that goes on until `end`. */
+export async function openJobs({ podsOfJob = 1, of }: { podsOfJob?: number; of?: Api } = {}) {
+  const account = of ?? (await openAccount())
   const jobs = new Set<number>()
   const doubles: string[] = []
   const over = new AbortController()
@@ -122,15 +121,13 @@ export const podsOf = (id: number) => api.list<Pod>(`${runsNamespace}/pods?label
 export const runningPod = (id: number) =>
   until(`a running pod of job ${id}`, async () => (await podsOf(id)).find(({ status }) => status.phase === 'Running'))
 
-/** Of a Deployment; those that are on their way out are not. */
-export async function servicePods(name: string) {
-  const pods = await api.list<Pod>(`${serviceNamespace}/pods?labelSelector=app.kubernetes.io/name=${name}`)
-  return pods.filter(({ metadata }) => !metadata.deletionTimestamp)
-}
+/** Process ids on this machine, without the pause of its sandbox. */
+export const programsOf = ({ metadata: { uid = '' } }: Pod) =>
+  readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && isProgramOf(pid, uid))
 
 /** Ends the programs of a pod without a word, as the kernel would; its sandbox stays. */
-export function killProcesses({ metadata: { uid = '' } }: Pod) {
-  const pids = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && isProgramOf(pid, uid))
+export function killProcesses(pod: Pod) {
+  const pids = programsOf(pod)
   assert.notEqual(pids.length, 0, 'the pod has no processes')
   for (const pid of pids) process.kill(Number(pid), 'SIGKILL')
 }
@@ -162,23 +159,3 @@ export async function drain(node: string) {
   const pods = await api.list<Pod>(`/api/v1/pods?fieldSelector=spec.nodeName=${node}`)
   for (const pod of pods.filter(({ status }) => status.phase === 'Running')) await evict(pod)
 }
-
-/** Both services answer, with as many replicas as wanted. */
-export const servicesAreUp = () =>
-  until(
-    'api and worker are up',
-    async () => {
-      type Deployment = { spec: { replicas: number }; status: { updatedReplicas?: number; readyReplicas?: number } }
-      for (const name of ['anneal-api', 'anneal-worker']) {
-        const { spec, status } = await api.get<Deployment>(deploymentPath(name))
-        const pods = await api.list<Pod>(`${serviceNamespace}/pods?labelSelector=app.kubernetes.io/name=${name}`)
-        const { replicas } = spec
-        if (status.updatedReplicas !== replicas || status.readyReplicas !== replicas || pods.length !== replicas)
-          return false
-      }
-      return true
-    },
-    180_000,
-  )
-
-const deploymentPath = (name: string) => `/apis/apps/v1/namespaces/anneal/deployments/${name}`

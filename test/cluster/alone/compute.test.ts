@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { after, afterEach, describe, test } from 'node:test'
-import { parsePodTemplates } from '../../src/compute/kubernetes/pod-template-file.ts'
-import { observe, openCompute, shellRun, workerToken } from './support/compute.ts'
-import { api, control, openNamespace, until, type Pod } from './support/cluster.ts'
+import { parsePodTemplates } from '../../../src/compute/kubernetes/pod-template-file.ts'
+import { observe, openCompute, shellRun, workerToken } from '../support/compute.ts'
+import { api, control, openNamespace, until, type Pod } from '../support/cluster.ts'
 
 const namespace = await openNamespace()
 const token = await workerToken(namespace)

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { createApi, until } from './api.ts'
-import { leftovers, living } from './leftovers.ts'
-import { down, killSupervisor, up } from './lifecycle.ts'
-import { api } from './support/cluster.ts'
+import { createApi, until } from '../api.ts'
+import { leftovers, living } from '../leftovers.ts'
+import { down, killSupervisor, up } from '../lifecycle.ts'
+import { api } from '../support/cluster.ts'
 
 const kernelSettings = ['vm/overcommit_memory', 'kernel/panic', 'kernel/panic_on_oops', 'net/ipv4/ip_forward']
 const readKernelSettings = () => kernelSettings.map((name) => readFileSync(`/proc/sys/${name}`, 'utf8'))

@@ -1,9 +1,9 @@
 // Jobs that the cluster cannot run yet: each says why, and runs once it can; only an image is not waited for for ever.
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
-import { sampleRows } from '../../support/rows.ts'
-import { eventually, openAccount, type Job } from '../../support/stack.ts'
-import { api as cluster, until } from '../support/cluster.ts'
+import { sampleRows } from '../../../support/rows.ts'
+import { eventually, openAccount, type Job } from '../../../support/stack.ts'
+import { api as cluster, until } from '../../support/cluster.ts'
 
 const runs = '/api/v1/namespaces/anneal-runs'
 

@@ -8,8 +8,8 @@ import { connect } from 'node:net'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import type { ApiError } from './api.ts'
-import { api, cluster, control, openNamespace, shellJob, shellPod, until, type Pod } from './support/cluster.ts'
+import type { ApiError } from '../api.ts'
+import { api, cluster, control, openNamespace, shellJob, shellPod, until, type Pod } from '../support/cluster.ts'
 
 const namespace = await openNamespace()
 after(() => namespace.remove())
@@ -92,6 +92,42 @@ describe('services', () => {
   test('answer this machine too', async () => {
     const { spec } = await api.get<{ spec: { clusterIP: string } }>(`${namespace.path}/services/greeter`)
     assert.equal(await until('an answer', () => readAll(spec.clusterIP, 80)), 'hello from a pod\n')
+  })
+})
+
+describe('network policies', () => {
+  test('close a pod to its node and to the other one, but for what they name', async () => {
+    const policies = namespace.inGroup('networking.k8s.io/v1') + '/networkpolicies'
+    const policy = (name: string, spec: unknown) =>
+      api.post(policies, { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name }, spec })
+    await namespace.run('closed', 'nc -ll -p 8080 -e echo hello', { nodeName: 'node-1' })
+    const address = (await namespace.running('closed')).status.podIP
+    // Each asks until it is told otherwise, and says every change.
+    const ask = `
+      last=; while :; do
+        now=$(nc -w 3 ${address} 8080 < /dev/null 2> /dev/null || echo refused); [ "$now" = "$last" ] || echo "$now"; last=$now; sleep 0.2
+      done`
+    const clients = ['node-1', 'node-2'].map((nodeName) => ({ name: `asks-from-${nodeName}`, nodeName }))
+    await Promise.all(clients.map(({ name, nodeName }) => namespace.run(name, ask, { nodeName })))
+    const all = (answers: string[][]) =>
+      until(`answers ${JSON.stringify(answers)}`, async () => {
+        const logs = await Promise.all(clients.map(({ name }) => api.text('GET', `${namespace.path}/pods/${name}/log`)))
+        return logs.every((log, index) => log.trim() === answers[index]?.join('\n'))
+      })
+    await all([['hello'], ['hello']])
+    await policy('closed', { podSelector: { matchLabels: { app: 'closed' } }, policyTypes: ['Ingress'] })
+    await all([
+      ['hello', 'refused'],
+      ['hello', 'refused'],
+    ])
+    await policy('but-for-one', {
+      podSelector: { matchLabels: { app: 'closed' } },
+      ingress: [{ from: [{ podSelector: { matchLabels: { app: 'asks-from-node-2' } } }], ports: [{ port: 8080 }] }],
+    })
+    await all([
+      ['hello', 'refused'],
+      ['hello', 'refused', 'hello'],
+    ])
   })
 })
 

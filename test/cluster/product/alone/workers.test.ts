@@ -1,0 +1,46 @@
+// Workers that die, are replaced, or are two: jobs do not notice.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { deletePod, killProcesses, openJobs } from '../../support/jobs.ts'
+import { rollWorkers, scaleWorkers, servicePods, servicesAreUp } from '../../support/services.ts'
+import { sampleRows } from '../../../support/rows.ts'
+
+const jobs = await openJobs()
+const { account } = jobs
+after(async () => {
+  await scaleWorkers(1)
+  await servicesAreUp()
+  await jobs.end()
+})
+
+const aWorker = async () => (await servicePods('anneal-worker'))[0] ?? assert.fail('there is no worker')
+
+test('a worker that is killed in each state of a job: each completes in one attempt', async (t) => {
+  const states = [['CREATED', 'QUEUED'], ['LOADING DATA'], ['TRAINING MODEL'], ['SAVING MODEL'], ['EVALUATING MODEL']]
+  const ids: number[] = []
+  for (const statuses of states) {
+    const worker = await aWorker()
+    const id = await jobs.train({ max_steps: 150 }, { eval_data: sampleRows })
+    ids.push(id)
+    await account.until(id, ({ status }) => statuses.includes(status), { everyMs: 5 })
+    killProcesses(worker)
+    t.diagnostic(`killed at ${statuses[0]}, dead at ${(await account.job(id)).status}`)
+    // In its place, at once: a container that ends again and again is started more and more slowly.
+    await deletePod(worker, { gracePeriodSeconds: 0 })
+    await servicesAreUp()
+  }
+  await Promise.all(ids.map((id) => jobs.completesAfter(id, [])))
+})
+
+test('two workers, of which one dies and both are then rolled by the Deployment: jobs complete in one attempt', async () => {
+  await scaleWorkers(2)
+  await servicesAreUp()
+  const ids = await Promise.all([jobs.train({ max_steps: 200 }), jobs.train({ max_steps: 200 })])
+  await Promise.all(ids.map((id) => jobs.reaches(id, 10)))
+  const worker = await aWorker()
+  killProcesses(worker)
+  await deletePod(worker, { gracePeriodSeconds: 0 })
+  await rollWorkers()
+  await servicesAreUp()
+  await Promise.all(ids.map((id) => jobs.completesAfter(id, [])))
+})
