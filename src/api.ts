@@ -16,6 +16,7 @@ import { connectRateLimits } from './repositories/rate-limits.ts'
 import { listenToNotifications } from './repositories/notifications.ts'
 import type { ServiceDependencies } from './services/context.ts'
 import { createLimits } from './services/limits/limits.ts'
+import { createUsageRecorder, type UsageRecorder } from './services/usage/usage-recorder.ts'
 import { createStorage } from './storage/storage.ts'
 
 /** Under the 10 seconds after which a supervisor stops asking politely. */
@@ -31,9 +32,10 @@ await main().catch((error: unknown) => {
 async function main() {
   const config = readConfig()
   const deps = connect(config)
-  const { database, notifications, limits, log } = deps
+  const { database, notifications, limits, usage, log } = deps
   await bootstrap(deps, config)
   const metrics = createMetrics()
+  for (const metric of deps.inference.metrics) metrics.registry.registerMetric(metric)
   const publicApp = createPublicApp({
     deps,
     serviceName: config.serviceName,
@@ -52,11 +54,12 @@ async function main() {
   })
   log.info('stopping')
   await closeGracefully(servers, closeTimeoutMs)
+  await usage.close()
   await Promise.allSettled([limits.close(), notifications.close(), database.close()])
   process.exit(0)
 }
 
-function connect(config: Config): ServiceDependencies {
+function connect(config: Config): ServiceDependencies & { usage: UsageRecorder } {
   const log = createLog('api', config.logLevel)
   const database = connectDatabase(config.databaseUrl)
   const notifications = listenToNotifications(config.databaseUrl)
@@ -75,6 +78,7 @@ function connect(config: Config): ServiceDependencies {
       coldStartTimeoutMs: config.coldStartTimeoutMs,
       log,
     }),
+    usage: createUsageRecorder({ usage: database.usage, log }),
     catalogue: config.catalogue,
     limits: createLimits({ store: rateLimits, settings: config.limits, log }),
     settings: {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { resolve } from 'node:path'
+import { loadClientConnectConfig } from '@temporalio/envconfig'
 import { z } from 'zod'
 import { parseCatalogue, type CatalogueEntry } from './domain/catalogue.ts'
 
@@ -11,8 +12,6 @@ const port = z.coerce.number().int().min(0).max(65535)
 
 const Environment = z.object({
   DATABASE_URL: z.string().min(1),
-  TEMPORAL_ADDRESS: z.string().default('127.0.0.1:7233'),
-  TEMPORAL_NAMESPACE: z.string().default('default'),
   S3_ENDPOINT: z.url(),
   /** Where users reach the store, when that is elsewhere. */
   S3_PUBLIC_ENDPOINT: z.url().optional(),
@@ -83,7 +82,6 @@ const LocalComputeEnvironment = z.object({
 })
 
 const DatabaseEnvironment = Environment.pick({ DATABASE_URL: true })
-const TemporalEnvironment = Environment.pick({ TEMPORAL_ADDRESS: true, TEMPORAL_NAMESPACE: true })
 
 const PriorityClasses = z
   .string()
@@ -147,7 +145,6 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
   const catalogue = parseCatalogue(JSON.parse(readFileSync(env.ANNEAL_CATALOGUE, 'utf8')))
   return {
     databaseUrl: env.DATABASE_URL,
-    temporal: { address: env.TEMPORAL_ADDRESS, namespace: env.TEMPORAL_NAMESPACE },
     s3: {
       endpoint: env.S3_ENDPOINT,
       publicEndpoint: env.S3_PUBLIC_ENDPOINT,
@@ -212,10 +209,24 @@ export function readLocalComputeConfig(environment: NodeJS.ProcessEnv = process.
 export const readDatabaseUrl = (environment: NodeJS.ProcessEnv = process.env): string =>
   parse(DatabaseEnvironment, environment).DATABASE_URL
 
-/** All that the registration with Temporal needs. */
+export type TemporalConfig = ReturnType<typeof readTemporalConfig>
+
+/**
+ * From the variables that Temporal's own tools read: TEMPORAL_ADDRESS, _NAMESPACE, _API_KEY, _TLS_CLIENT_CERT_PATH and so
+ * on. Only what speaks to Temporal asks for them, since only that has the files that they name.
+ * @throws Error that says which of them is wrong
+ */
 export function readTemporalConfig(environment: NodeJS.ProcessEnv = process.env) {
-  const env = parse(TemporalEnvironment, environment)
-  return { address: env.TEMPORAL_ADDRESS, namespace: env.TEMPORAL_NAMESPACE }
+  const overrideEnvVars = Object.fromEntries(
+    Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
+  try {
+    const { connectionOptions, namespace } = loadClientConnectConfig({ disableFile: true, overrideEnvVars })
+    const address = connectionOptions.address ?? '127.0.0.1:7233'
+    return { address, namespace: namespace ?? 'default', connectionOptions: { ...connectionOptions, address } }
+  } catch (error) {
+    throw new Error(`The settings TEMPORAL_... are wrong: ${(error as Error).message}`, { cause: error })
+  }
 }
 
 /** Settings of runs on a cluster; only the worker needs them. */

@@ -2,7 +2,7 @@
 import type { Worker } from '@temporalio/worker'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { collectDefaultMetrics, Gauge, Registry, type Metric } from 'prom-client'
 import { reapedCounter } from './services/reaped-counter.ts'
 
 type Watched = Pick<Worker, 'getState' | 'getStatus' | 'options'>
@@ -36,6 +36,7 @@ export async function serveWorkerHealth(host: string, port: number) {
   server.listen(port, host)
   await once(server, 'listening')
   return {
+    add: (metrics: readonly Metric[]) => metrics.forEach((metric) => registry.registerMetric(metric)),
     watch: (watched: readonly Watched[]) => void (workers = watched),
     close: () => void server.close(),
   }

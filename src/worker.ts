@@ -7,7 +7,14 @@ import { createActivities } from '../activities/index.ts'
 import { inferenceTaskQueue, taskQueue, watchTaskQueue } from '../workflows/contract.ts'
 import type { Compute } from './compute/compute.ts'
 import { createLocalCompute } from './compute/local/local-compute.ts'
-import { readConfig, readKubernetesConfig, readLocalComputeConfig, type Config } from './config.ts'
+import {
+  readConfig,
+  readKubernetesConfig,
+  readLocalComputeConfig,
+  readTemporalConfig,
+  type Config,
+  type TemporalConfig,
+} from './config.ts'
 import { createDatasetChecker } from './datasets/dataset-checker.ts'
 import { modelServerToken } from './domain/model-server-token.ts'
 import { createInference } from './inference/inference.ts'
@@ -24,6 +31,7 @@ import { countReaped } from './services/reaped-counter.ts'
 import { ensureSchedules } from './services/schedules.ts'
 import { embedWaitingRows } from './services/stored-data/embed-waiting-rows.ts'
 import { wakeModelServer } from './services/wake-model-server.ts'
+import { createUsageRecorder } from './services/usage/usage-recorder.ts'
 import { createWorkflowRuns } from './services/workflow-runs.ts'
 import { createStorage } from './storage/storage.ts'
 import { serveWorkerHealth } from './worker-health.ts'
@@ -39,7 +47,7 @@ const health = config.workerPort === undefined ? null : await serveWorkerHealth(
 const database = connectDatabase(config.databaseUrl)
 const notifications = listenToNotifications(config.databaseUrl)
 const compute = await openCompute()
-const temporal = await connectTemporal(config)
+const temporal = await connectTemporal(readTemporalConfig())
 
 const inference = createInference({
   modelServers: database.modelServers,
@@ -50,7 +58,10 @@ const inference = createInference({
   log,
 })
 const { catalogue } = config
+const usage = createUsageRecorder({ usage: database.usage, log })
+health?.add(inference.metrics)
 const storage = createStorage(config.s3)
+const infer = createBatchInference({ database, storage, inference, catalogue, usage })
 
 const activities = createActivities({
   database,
@@ -63,7 +74,7 @@ const activities = createActivities({
   log,
   countReaped,
   catalogue,
-  infer: createBatchInference({ database, storage, inference, catalogue }),
+  infer,
   settings: {
     secret: config.secret,
     internalUrl: config.internalUrl,
@@ -73,7 +84,7 @@ const activities = createActivities({
 })
 const options: WorkerOptions = {
   connection: temporal.native,
-  namespace: config.temporal.namespace,
+  namespace: temporal.namespace,
   activities,
   taskQueue,
   shutdownGraceTime: '5 seconds',
@@ -95,8 +106,7 @@ const relay = relayOutbox({ database, notifications, deliver, log, signal: stopp
 const embedding = embedWaitingRows({
   database,
   notifications,
-  inference,
-  embedder: config.catalogue.defaultEmbeddingModel,
+  embed: (accountId, texts, signal) => infer.embed({ accountId, apiKeyId: null, modelName: null, texts }, signal),
   log,
   signal: stopping.signal,
 })
@@ -113,6 +123,7 @@ await Promise.all([...workers.map((worker) => worker.run()), relay, sweepingUplo
 await notifications.close()
 compute.close()
 await temporal.close()
+await usage.close()
 await database.close()
 health?.close()
 
@@ -132,13 +143,13 @@ async function openCompute(): Promise<Compute> {
 }
 
 /** Temporal may come up after us. */
-async function connectTemporal({ temporal: { address, namespace } }: Config) {
+async function connectTemporal({ address, namespace, connectionOptions }: TemporalConfig) {
   for (;;) {
     try {
-      const connection = await Connection.connect({ address })
-      const native = await NativeConnection.connect({ address })
+      const connection = await Connection.connect(connectionOptions)
+      const native = await NativeConnection.connect(connectionOptions)
       const client = new Client({ connection, namespace })
-      return { native, client, close: () => Promise.all([native.close(), connection.close()]) }
+      return { native, client, namespace, close: () => Promise.all([native.close(), connection.close()]) }
     } catch (error) {
       if (stopping.signal.aborted) process.exit(0)
       log.info({ address, error: String(error) }, 'waiting for Temporal')

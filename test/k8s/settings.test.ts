@@ -6,8 +6,9 @@ import { suite, test } from 'node:test'
 import { loadYaml } from '@kubernetes/client-node'
 import { parsePodTemplates } from '../../src/compute/kubernetes/pod-template-file.ts'
 import { podTemplate } from '../../src/compute/kubernetes/pod-template.ts'
-import { readConfig, readKubernetesConfig } from '../../src/config.ts'
+import { readConfig, readKubernetesConfig, readTemporalConfig } from '../../src/config.ts'
 import { root } from '../../tools/paths.mjs'
+import { isKnownSetting } from './known-settings.ts'
 import { filesAsTheyLie, kubectl, overlays, podSpecs, render, type Manifest, type PodSpec } from './manifests.ts'
 import { violations } from './restricted.ts'
 
@@ -45,9 +46,10 @@ for (const overlay of overlays) {
       const named = podSpecs(manifests)
         .flatMap(({ spec }) => [...spec.containers, ...(spec.initContainers ?? [])])
         .flatMap(({ env = [] }) => env.map(({ name }) => name))
-      const known = readText('src/config.ts')
       for (const name of [...Object.keys(settings), ...Object.keys(secrets), ...named])
-        assert.ok(new RegExp(`^  ${name}: `, 'm').test(known), `src/config.ts does not know ${name}`)
+        assert.ok(isKnownSetting(name), `src/config.ts does not know ${name}`)
+      const { address, namespace } = readTemporalConfig(settings)
+      assert.deepEqual([address, namespace], [settings['TEMPORAL_ADDRESS'], settings['TEMPORAL_NAMESPACE']])
       const config = readConfig({
         ...settings,
         ...secrets,

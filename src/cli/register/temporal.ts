@@ -1,9 +1,8 @@
 // What the embedded stack's Temporal is started with, made in a Temporal that was there before.
 import { Connection, isGrpcServiceError } from '@temporalio/client'
 import { searchAttributes } from '../../../workflows/contract.ts'
+import type { TemporalConfig } from '../../config.ts'
 import { exitCodes } from '../command-error.ts'
-
-type Settings = { address: string; namespace: string }
 
 /** Of the protocol (google.golang.org/grpc/codes, temporal.api.enums.v1.IndexedValueType). */
 const grpcCodes = { alreadyExists: 6, notFound: 5 }
@@ -14,13 +13,13 @@ const retentionSeconds = 30 * 24 * 60 * 60
 const patienceMs = 30_000
 const againMs = 500
 
-export async function registerWithTemporal({ address, namespace }: Settings): Promise<{
+export async function registerWithTemporal({ address, namespace, connectionOptions }: TemporalConfig): Promise<{
   exitCode: number
   message: string
 }> {
   let connection: Connection
   try {
-    connection = await Connection.connect({ address, connectTimeout: '10s' })
+    connection = await Connection.connect({ ...connectionOptions, connectTimeout: '10s' })
   } catch {
     return { exitCode: exitCodes.unreachable, message: `Temporal does not answer at ${address}.` }
   }
