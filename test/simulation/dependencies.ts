@@ -1,0 +1,60 @@
+// What services and activities are given: the settings of the schedule, and its database, store and compute.
+import { readFileSync } from 'node:fs'
+import type { FineTuneDependencies } from '../../activities/fine-tune.ts'
+import type { Compute } from '../../src/compute/compute.ts'
+import { parseCatalogue } from '../../src/domain/catalogue.ts'
+import type { Database } from '../../src/repositories/database.ts'
+import type { Notifications } from '../../src/repositories/notifications.ts'
+import type { ServiceDependencies } from '../../src/services/context.ts'
+import type { Faults } from './faults.ts'
+import type { Invariants } from './invariants.ts'
+import { kernel } from './kernel.ts'
+import { sha256Of, type ObjectStore } from './object-store.ts'
+import { quiet } from './worker.ts'
+
+const minute = 60_000
+const catalogue = parseCatalogue(JSON.parse(readFileSync(new URL('../../models.json', import.meta.url), 'utf8')))
+const invalid = Object.assign(new Error('line 3: output: missing'), { name: 'DatasetInvalidError' })
+
+type Parts = {
+  database: Database
+  notifications: Notifications
+  store: ObjectStore
+  compute: Compute
+  faults: Faults
+  invariants: Invariants
+  soundForMs: () => number
+}
+
+export function createDependencies({ database, notifications, store, compute, faults, invariants, soundForMs }: Parts) {
+  const { pick } = kernel()
+  const settings = {
+    secret: 'a secret of at least thirty-two characters',
+    internalUrl: 'http://internal',
+    terminationGraceMs: 5000,
+    limits: {
+      timeSliceMs: pick([6000, 60 * minute]),
+      stallMs: 3 * minute,
+      maxJobMs: pick([null, null, 20_000]),
+    },
+  }
+  const datasets = {
+    prepare: ({ jobId }: { jobId: number }) =>
+      faults.through('store', 'store.prepare', () => {
+        if (invariants.hasBadData(jobId)) throw invalid
+        const file = { key: `jobs/${jobId}/data/rows`, sizeBytes: 1, sha256: sha256Of('rows'), rowCount: 1 }
+        return { report: {}, prepared: { train: file, evaluation: { ...file, split: 'train' } } } as never
+      }),
+  }
+  const shared = { database, notifications, storage: store.storage }
+  const activities: FineTuneDependencies = {
+    ...{ ...shared, compute, settings, datasets },
+    health: { soundForMs: async () => soundForMs() },
+  }
+  // Only these of it are asked for by what is simulated; anything else fails loudly.
+  const services = {
+    ...{ ...shared, catalogue, log: quiet },
+    settings: { ...settings, resumeLimit: pick([2, 4, 10]), maxGpus: 1, maxNodes: 1, maxOpenJobs: 1000 },
+  } as unknown as ServiceDependencies
+  return { activities, services }
+}

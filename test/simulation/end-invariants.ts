@@ -1,0 +1,78 @@
+// The guarantees once everything rests. The numbers are those of docs/reliability.md.
+import { policyOf } from '../../src/domain/attempt-cause.ts'
+import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
+import { mayMove, type TrainingJobStatus } from '../../src/domain/training-job-status.ts'
+import type { Attempt, JobEvent, TrainingJob } from '../../src/domain/training-job.ts'
+import type { Row } from './database/rows.ts'
+import { totalSteps } from './trainer.ts'
+import type { World } from './world.ts'
+
+type Look = { world: World; violate: (what: string) => void }
+
+export function checkEnd(world: World, acceptedCount: number, violate: (what: string) => void) {
+  const jobs = rowsOf<TrainingJob>(world, 'trainingJob', () => true)
+  if (jobs.length !== acceptedCount) violate(`1: ${acceptedCount} keys made ${jobs.length} jobs`)
+  for (const job of jobs) for (const check of checks) check(job, { world, violate })
+}
+
+const checks = [checkHistory, checkEvents, checkResumeCount, checkWorkflow, checkReason]
+
+/** 7. No gap, no duplicate (the key forbids it), complete where the job is. */
+function checkHistory({ id, status }: TrainingJob, { world, violate }: Look) {
+  const steps = rowsOf<{ jobId: number; step: number }>(world, 'trainingStep', ({ jobId }) => jobId === id)
+  const numbers = steps.map(({ step }) => step).toSorted((a, b) => a - b)
+  const isGapless = numbers.every((step, index) => step === index + 1)
+  if (!isGapless || (status === 'COMPLETED' && numbers.length !== totalSteps))
+    violate(`7: the history of job ${id} (${status}) is ${numbers.join()}`)
+}
+
+/** 2. As users read it. */
+function checkEvents({ id, status }: TrainingJob, { world, violate }: Look) {
+  const events = rowsOf<JobEvent & { jobId: number }>(world, 'jobEvent', ({ jobId }) => jobId === id)
+  let at: TrainingJobStatus | null = null
+  for (const event of events.toSorted((a, b) => Number(a.id) - Number(b.id))) {
+    if (event.kind !== 'status' || event.status === null) continue
+    if (at !== null && !mayMove(at, event.status))
+      violate(`2: the events of job ${id} go from ${at} to ${event.status}`)
+    at = event.status
+  }
+  if (at !== status) violate(`2: job ${id} is ${status}, and its last event says ${at}`)
+}
+
+/** 7. Every accepted resume and every automatic relaunch. */
+function checkResumeCount({ id, generation, resumeCount }: TrainingJob, { world, violate }: Look) {
+  const attempts = rowsOf<Attempt>(world, 'attempt', ({ jobId }) => jobId === id)
+  const models = rowsOf<Row>(world, 'artifact', (row) => row['jobId'] === id && row['kind'] === 'model')
+  // A model whose bytes turned out wrong makes a code error of its attempt, in the workflow alone.
+  if (models.some(({ corruptAt }) => corruptAt !== null)) return
+  const relaunches = attempts.filter(({ generation: ofRun, ordinal, mode }) => {
+    const previous = attempts.find((each) => each.generation === ofRun && each.ordinal === ordinal - 1)
+    if (!previous?.cause || mode === 'evaluate') return false
+    const policy = policyOf(previous.cause)
+    return policy.again && policy.counts
+  })
+  const expected = generation - 1 + relaunches.length
+  if (resumeCount !== expected) violate(`7: job ${id} counts ${resumeCount} resumes, ${expected} happened`)
+}
+
+/** The run closed as the job did. */
+function checkWorkflow({ id, status }: TrainingJob, { world, violate }: Look) {
+  const workflowId = fineTuneWorkflowId(id)
+  if (world.invariants.tamperedWith.has(workflowId)) return
+  const expected = { CANCELLED: 'CANCELED', FAILED: 'FAILED' }[status as string] ?? 'COMPLETED'
+  const closed = world.server.newest(workflowId)?.status
+  if (closed !== expected) violate(`job ${id} is ${status}, and its run in Temporal ${closed}`)
+}
+
+/** 8. Every end has a reason that a policy foresees. */
+function checkReason({ id, status, statusReason, modelName }: TrainingJob, { world, violate }: Look) {
+  if (status === 'FAILED' && statusReason === null) violate(`8: job ${id} failed without a reason`)
+  if (statusReason === 'internal_error') violate(`8: job ${id} ended on an error that no policy foresees`)
+  if (statusReason === 'workflow_terminated' && !world.invariants.tamperedWith.has(fineTuneWorkflowId(id)))
+    violate(`1: the workflow of job ${id} was lost, and nobody had ended it`)
+  if ((status === 'COMPLETED' || status === 'PARTIALLY COMPLETED') && modelName === null)
+    violate(`5: job ${id} is ${status} without a model`)
+}
+
+export const rowsOf = <T>({ rows }: World, table: string, is: (row: T) => boolean): T[] =>
+  [...rows.table(table).values()].filter((row) => is(row as T)) as T[]

@@ -1,0 +1,55 @@
+// One schedule, from its first event until everything rests, and what it violated.
+import type { CrashPoint } from './faults.ts'
+import { begin, kernel } from './kernel.ts'
+import { playScenario } from './scenario.ts'
+import type { Sandbox } from './temporal/sandbox.ts'
+import { createWorld, type World, type WorldOptions } from './world.ts'
+
+const limits = { virtualMs: 3 * 60 * 60_000, events: 60_000 }
+
+export type Outcome = {
+  violations: string[]
+  events: number
+  virtualMs: number
+  /** How the jobs ended. */
+  statuses: string[]
+  passed: CrashPoint[]
+  crashed: CrashPoint[]
+  /** The same for the same seed, whatever ran before. */
+  fingerprint: number
+}
+
+export async function runSchedule(seed: number, sandbox: Sandbox, options: WorldOptions = {}): Promise<Outcome> {
+  begin(seed)
+  const world = createWorld(sandbox, options)
+  const { faults, invariants, rows } = world
+  const { violations } = invariants
+  try {
+    world.start()
+    const isDone = playScenario(world)
+    const end = await kernel().run(() => violations.length > 0 || (isDone() && isSettled(world)), limits)
+    if (end !== 'over') invariants.violate(`does not come to rest (${end}): ${JSON.stringify(unsettled(world))}`)
+    else if (violations.length === 0) invariants.checkEnd()
+  } catch (error) {
+    invariants.violate(`threw: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+  }
+  world.stop()
+  const { events, sinceStartMs: virtualMs } = kernel()
+  const statuses = [...rows.table('trainingJob').values()].map((job) => String(job['status']))
+  const [passed, crashed] = [[...faults.seen.keys()], [...faults.crashed]]
+  return { violations, events, virtualMs, statuses, passed, crashed, fingerprint: faults.fingerprint }
+}
+
+const isSettled = (world: World) => !world.faults.isOn && Object.values(unsettled(world)).every((count) => count === 0)
+
+function unsettled({ rows, cluster, server }: World) {
+  const count = (table: string, field: string) =>
+    [...rows.table(table).values()].filter((row) => row[field] === null).length
+  return {
+    open: count('trainingJob', 'finishedAt'),
+    undelivered: count('outboxMessage', 'deliveredAt'),
+    unreleased: count('attempt', 'releasedAt'),
+    living: cluster.living().length,
+    running: server.all().filter(({ type, status }) => type === 'fineTune' && status === 'RUNNING').length,
+  }
+}

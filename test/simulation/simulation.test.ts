@@ -1,0 +1,38 @@
+// The guarantees under seeded schedules of crashes, lost answers, outages and users. docs/reliability.md says what is real
+// here and what is simulated; `npm run test:simulation` runs more of them.
+import assert from 'node:assert/strict'
+import { availableParallelism } from 'node:os'
+import { describe, test } from 'node:test'
+import { breaks } from './breaks.ts'
+import { runSchedules, seeds } from './run-schedules.ts'
+
+const scheduleCount = 1000
+/** Fewer would mean that the schedules no longer reach what they did. */
+const fewestPoints = 400
+const mostBroken = 300
+const processes = Math.min(2, availableParallelism())
+
+describe('simulated schedules', () => {
+  test('keep every guarantee, with a crash at every point', async () => {
+    const report = await runSchedules({ schedules: seeds(1, scheduleCount), processes, isCovering: true })
+    assert.deepEqual(report.failures, [])
+    assert(report.passed.size >= fewestPoints, `only ${report.passed.size} crash points were passed`)
+    assert.deepEqual(report.uncovered, [])
+  })
+
+  test('are the same again for the same seed, whatever ran before', async () => {
+    const [before, again] = await Promise.all([
+      runSchedules({ schedules: seeds(1, 12), processes: 1 }),
+      runSchedules({ schedules: seeds(12, 1), processes: 1 }),
+    ])
+    assert.equal(again.fingerprints.get(12), before.fingerprints.get(12))
+  })
+
+  for (const [name, { seed }] of Object.entries(breaks))
+    test(`notice a broken build: ${name}`, async () => {
+      // After a change of what is drawn, others notice it.
+      const schedules = [{ seed }, ...seeds(1, mostBroken)]
+      const report = await runSchedules({ schedules, processes: 1, breakName: name, mostFailures: 1 })
+      assert.equal(report.failures.length, 1)
+    })
+})

@@ -1,0 +1,96 @@
+// Workflow code as it runs in production: our bundle in the SDK's own sandbox. What drives it here is a schedule.
+import { DefaultLogger, Runtime } from '@temporalio/worker'
+import { TypedSearchAttributes } from '@temporalio/common'
+import { msToTs } from '@temporalio/common/lib/time.js'
+import { parseWorkflowCode } from '@temporalio/worker/lib/worker.js'
+import { ReusableVMWorkflowCreator } from '@temporalio/worker/lib/workflow/reusable-vm.js'
+import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared.js'
+import assert from 'node:assert/strict'
+
+/** Jobs of an activation, and what the code answered; what a history is made of. */
+export type Job = Record<string, object>
+export type Command = Record<string, Record<string, unknown> | null>
+export type Task = { atMs: number; jobs: Job[]; commands: Command[]; flags: number[] }
+export type WorkflowStart = { type: string; workflowId: string; runId: string; startMs: number }
+
+type Completion = {
+  successful?: { commands?: Command[]; usedInternalFlags?: number[] }
+  failed?: { failure: { message?: string; stackTrace?: string } }
+}
+
+const hour = 60 * 60_000
+/** A limit is a thread of its own for each call into the sandbox: more than half of a schedule's time. */
+const noTimeLimit: number | undefined = undefined
+
+export type Sandbox = Awaited<ReturnType<typeof createSandbox>>
+export type LiveWorkflow = { activate(task: { atMs: number; jobs: Job[] }): Promise<Task>; dispose(): void }
+
+export async function createSandbox(code: string) {
+  Runtime.install({ logger: new DefaultLogger('ERROR') })
+  // It follows every promise of this process, to show stacks that nobody asks for here.
+  Object.assign(globalHandlers, { setPromiseHook: () => undefined })
+  const creator = await ReusableVMWorkflowCreator.create(parseWorkflowCode(code), noTimeLimit as number, new Set())
+
+  return {
+    /** Rebuilt from its history, as after a crash: it must decide the same again. */
+    async open(start: WorkflowStart, history: readonly Task[]): Promise<LiveWorkflow> {
+      const live = await creator.createWorkflow({
+        info: infoOf(start),
+        randomnessSeed: [1, 2, 3, 4, 5, 6, 7, 8],
+        now: start.startMs,
+        showStackTraceSources: false,
+        failureExceptionTypeNames: [],
+      } as unknown as Parameters<typeof creator.createWorkflow>[0])
+      let taskCount = 0
+      const activate = async ({ atMs, jobs }: { atMs: number; jobs: Job[] }, flags: number[], isReplaying: boolean) => {
+        const completion = (await live.activate({
+          runId: start.runId,
+          timestamp: msToTs(atMs),
+          isReplaying,
+          historyLength: ++taskCount,
+          availableInternalFlags: flags,
+          jobs: toSorted(jobs),
+        } as unknown as Parameters<typeof live.activate>[0])) as unknown as Completion
+        await live.getAndResetSinkCalls()
+        if (completion.failed) throw new Error(`a workflow task failed: ${completion.failed.failure.stackTrace ?? ''}`)
+        const { commands = [], usedInternalFlags = [] } = completion.successful ?? {}
+        return { atMs, jobs, commands, flags: usedInternalFlags }
+      }
+      for (const task of history) {
+        const again = await activate(task, task.flags, true)
+        assert.equal(kinds(again), kinds(task), 'a replay decided otherwise')
+      }
+      return { activate: (task) => activate(task, [], false), dispose: () => void live.dispose() }
+    },
+  }
+}
+
+const kinds = ({ commands }: Task) => commands.map((command) => Object.keys(command).join()).join(' ')
+
+/** Core hands the start out first, then signals. */
+function toSorted(jobs: readonly Job[]): Job[] {
+  const rank = (job: Job) => ('initializeWorkflow' in job ? 0 : 'signalWorkflow' in job ? 1 : 2)
+  return jobs.toSorted((a, b) => rank(a) - rank(b))
+}
+
+function infoOf({ type, workflowId, runId, startMs }: WorkflowStart) {
+  return {
+    workflowId,
+    runId,
+    workflowType: type,
+    searchAttributes: {},
+    typedSearchAttributes: new TypedSearchAttributes(),
+    taskQueue: 'anneal',
+    namespace: 'default',
+    firstExecutionRunId: runId,
+    startTime: new Date(startMs),
+    runStartTime: new Date(startMs),
+    taskTimeoutMs: 10_000,
+    attempt: 1,
+    historyLength: 3,
+    historySize: 0,
+    continueAsNewSuggested: false,
+    unsafe: { now: () => startMs, isReplaying: false, isReplayingHistoryEvents: false, random: () => 0 },
+    executionTimeoutMs: 1000 * hour,
+  }
+}

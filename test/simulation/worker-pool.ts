@@ -1,0 +1,48 @@
+// The workers of a schedule: two, each started again after it died. Whatever Temporal hands out waits for one that polls.
+import type { FineTuneDependencies } from '../../activities/fine-tune.ts'
+import type { Faults } from './faults.ts'
+import { kernel } from './kernel.ts'
+import type { Sandbox } from './temporal/sandbox.ts'
+import { TemporalServer, type Run } from './temporal/server.ts'
+import { startWorker, type Worker } from './worker.ts'
+
+type Parts = { faults: Faults; sandbox: Sandbox; deps: FineTuneDependencies }
+
+export function createWorkerPool({ faults, sandbox, deps }: Parts) {
+  const workers: Worker[] = []
+  let isStopped = false
+  const server = new TemporalServer({
+    runTask: (run) => withWorker((worker) => worker.runTask(run), run),
+    runActivity: (activity, token) => withWorker((worker) => worker.runActivity(activity, token)),
+  })
+
+  function withWorker(use: (worker: Worker) => void, sticky?: Run) {
+    if (isStopped) return
+    const polling = workers.filter(({ proc }) => proc.isAlive && proc.pausedUntilMs <= kernel().nowMs)
+    if (polling.length === 0 || faults.isDown('temporal')) kernel().later(300, () => withWorker(use, sticky))
+    else use((sticky && polling.find((worker) => worker.hasCached(sticky))) ?? kernel().pick(polling))
+  }
+
+  function add() {
+    if (isStopped) return
+    const worker = startWorker({ server, faults, sandbox, deps })
+    workers.push(worker)
+    worker.proc.onDeath(() => {
+      workers.splice(workers.indexOf(worker), 1)
+      kernel().later(kernel().between(300, 8000), add)
+    })
+  }
+
+  return {
+    server,
+    workers,
+    start() {
+      add()
+      add()
+    },
+    stop() {
+      isStopped = true
+      for (const { proc } of [...workers]) proc.die()
+    },
+  }
+}

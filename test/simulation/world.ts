@@ -1,0 +1,120 @@
+// The world of a schedule: two workers, an api, a cluster, Postgres, Temporal and an object store. Everything that differs
+// from seed to seed is drawn here.
+import { createApi } from './api.ts'
+import { createCluster } from './cluster.ts'
+import { createDatabase } from './database/database.ts'
+import type { Recorder } from './database/recorder.ts'
+import { Rows } from './database/rows.ts'
+import { createDependencies } from './dependencies.ts'
+import { Faults, type Service, type Target } from './faults.ts'
+import { Invariants } from './invariants.ts'
+import { kernel } from './kernel.ts'
+import { createObjectStore } from './object-store.ts'
+import { seedRows } from './seeded-rows.ts'
+import type { Sandbox } from './temporal/sandbox.ts'
+import type { TemporalServer } from './temporal/server.ts'
+import { runTrainer, totalSteps, type CallApi, type Misfortune } from './trainer.ts'
+import { createWorkerPool } from './worker-pool.ts'
+
+const minute = 60_000
+const reaperEveryMs = 30_000
+const soundnessEveryMs = 500
+
+export type World = ReturnType<typeof createWorld>
+export type WorldOptions = { target?: Target | undefined; recorder?: Recorder | undefined }
+
+export function createWorld(sandbox: Sandbox, { target, recorder }: WorldOptions) {
+  const isCalm = kernel().chance(0.1)
+  const faults = drawFaults(isCalm, target)
+  const invariants: Invariants = new Invariants(() => world)
+  const rows = new Rows((changes) => invariants.onCommit(changes))
+  const store = createObjectStore(faults)
+  const misfortunes = new Map<string, Misfortune>()
+  const callApi: CallApi = (operation, work) => api.call(operation, work)
+  const cluster = createCluster({
+    faults,
+    slots: kernel().pick([1, 2, null]),
+    runProgram(run) {
+      const misfortune = drawMisfortune(isCalm)
+      misfortunes.set(run.uid, misfortune)
+      return runTrainer(run, { callApi, store, misfortune })
+    },
+  })
+  const deps = createDependencies({
+    ...{ ...createDatabase(rows, faults, recorder), store, compute: cluster.compute, faults, invariants },
+    soundForMs: () => kernel().nowMs - soundSinceMs,
+  })
+  const pool = createWorkerPool({ faults, sandbox, deps: deps.activities })
+  const api = createApi(faults, deps.services)
+  let isStopped = false
+  /** Since when everything that a pod needs to show progress has been up. */
+  let soundSinceMs = kernel().nowMs
+
+  function watchSoundness() {
+    const isSound = api.isAlive() && !(['api', 'database', 'store'] as const).some((service) => faults.isDown(service))
+    if (!isSound) soundSinceMs = kernel().nowMs
+    if (!isStopped) kernel().later(soundnessEveryMs, watchSoundness)
+  }
+
+  const world = {
+    ...{
+      rows,
+      faults,
+      invariants,
+      cluster,
+      server: pool.server,
+      store,
+      workers: pool.workers,
+      api,
+      misfortunes,
+      isCalm,
+    },
+    start() {
+      seedRows(rows, store)
+      recorder?.begin(rows)
+      pool.start()
+      api.start()
+      watchSoundness()
+      kernel().later(kernel().between(0, reaperEveryMs), () => keepReaping(pool.server, faults, () => isStopped))
+    },
+    stop() {
+      isStopped = true
+      pool.stop()
+      for (const { proc } of cluster.everyRun) proc.die()
+      api.die()
+    },
+  }
+  return world
+}
+
+function drawFaults(isCalm: boolean, target: Target | undefined): Faults {
+  const { chance, between, pick } = kernel()
+  return new Faults({
+    rates: {
+      crash: isCalm ? 0 : pick([0, 0.001, 0.003, 0.01]),
+      failure: isCalm ? 0 : pick([0, 0.002, 0.01, 0.05]),
+      slow: isCalm ? 0 : pick([0, 0.01, 0.05]),
+    },
+    outages: Array.from({ length: isCalm ? 0 : between(0, 3) }, () => {
+      const fromMs = between(0, 40_000)
+      const service = pick<Service>(['database', 'store', 'compute', 'temporal', 'api'])
+      return { service, fromMs, toMs: fromMs + (chance(0.1) ? 10 * minute : pick([5000, 30_000])) }
+    }),
+    target,
+  })
+}
+
+function drawMisfortune(isCalm: boolean): Misfortune {
+  const { between } = kernel()
+  const roll = between(0, 99)
+  const kind = isCalm || roll >= 6 ? null : roll < 4 ? 'code' : 'hang'
+  return kind && { kind, atStep: between(1, totalSteps) }
+}
+
+/** As Temporal's schedule does: never two at once. */
+function keepReaping(server: TemporalServer, faults: Faults, isStopped: () => boolean, count = 0) {
+  if (isStopped()) return
+  const isFree = !faults.isDown('temporal') && server.newest(`reaper-${count}`)?.status !== 'RUNNING'
+  if (isFree) server.start({ type: 'reaper', workflowId: `reaper-${count + 1}`, input: [] })
+  kernel().later(reaperEveryMs, () => keepReaping(server, faults, isStopped, isFree ? count + 1 : count))
+}
