@@ -16,12 +16,13 @@ import type { Storage } from '../src/storage/storage.ts'
 import { withHeartbeat } from './heartbeat.ts'
 import { partialCompletions, type Completions } from './streamed-text.ts'
 
+type Asker = Pick<InferenceBatch, 'accountId' | 'apiKeyId'>
 type Infer = {
   complete(
-    input: BatchCompletionInput & { accountId: string; modelName: string; prompts: string[] },
+    input: Asker & BatchCompletionInput & { modelName: string; prompts: string[] },
     signal: AbortSignal,
   ): Promise<Completions>
-  embed(input: { accountId: string; modelName: string; texts: string[] }, signal: AbortSignal): Promise<number[][]>
+  embed(input: Asker & { modelName: string; texts: string[] }, signal: AbortSignal): Promise<number[][]>
 }
 
 export type InferenceBatchDependencies = {
@@ -89,14 +90,16 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
 
   /** One final answer; before it, for texts that are shown while they grow, shorter ones. */
   async function* answers(batch: InferenceBatch, items: string[], start: number): AsyncGenerator<ChunkResults> {
-    const { accountId, modelName, kind, request } = batch
+    const { accountId, apiKeyId, modelName, kind, request } = batch
     const signal = Context.current().cancellationSignal
     if (request.input === null) {
-      const vectors = await asked(start, signal, () => infer.embed({ accountId, modelName, texts: items }, signal))
+      const vectors = await asked(start, signal, () =>
+        infer.embed({ accountId, apiKeyId, modelName, texts: items }, signal),
+      )
       yield { values: unbracketed(vectors), finishReasons: '', step: 0, isFinal: true }
       return
     }
-    const input = { ...request.input, accountId, modelName, prompts: items }
+    const input = { ...request.input, accountId, apiKeyId, modelName, prompts: items }
     const complete = (maxTokens: number | null) =>
       asked(start, signal, () => infer.complete({ ...input, maxTokens }, signal))
     let step = 0

@@ -8,7 +8,8 @@ export type Adapter = { name: string; files: () => Promise<AdapterFile[]> }
 
 const mostRemembered = 2000
 
-export function createAdapterLoader() {
+/** @param onUse told of each call's adapter whether it was asked for before */
+export function createAdapterLoader(onUse: (baseModel: string, isLoaded: boolean) => void = () => undefined) {
   const loads = new Map<string, Promise<void>>()
   const keyOf = (endpoint: Endpoint, name: string) => `${endpoint.url} ${endpoint.generation} ${name}`
 
@@ -17,6 +18,7 @@ export function createAdapterLoader() {
     async ensure(endpoint: Endpoint, adapter: Adapter, signal: AbortSignal): Promise<void> {
       const key = keyOf(endpoint, adapter.name)
       let load = loads.get(key)
+      onUse(endpoint.baseModel, load !== undefined)
       if (!load) {
         load = loadAdapter(endpoint, adapter)
         loads.set(key, load)

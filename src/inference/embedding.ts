@@ -3,6 +3,7 @@ import type { Adapter } from './adapters.ts'
 import { concurrencyFor, runConcurrently, splitIntoChunks } from './chunks.ts'
 import { requestEmbeddings } from './engine-client.ts'
 import { naming } from './input-errors.ts'
+import type { Meter } from './meter.ts'
 import { onServer, type Servers } from './on-server.ts'
 import { mostTextCharacters } from './text-bounds.ts'
 
@@ -11,13 +12,14 @@ export type EmbeddingInput = {
   adapter: Adapter | null
   texts: readonly string[]
   signal: AbortSignal
+  meter?: Meter | undefined
 }
 
 const chunkSize = 256
 
 /** @returns a normalised vector of finite numbers for each text, in order */
 export async function embed(servers: Servers, input: EmbeddingInput): Promise<number[][]> {
-  const { baseModel, adapter, texts, signal } = input
+  const { baseModel, adapter, texts, signal, meter } = input
   // The engine reads the context's tokens of a text and no more; `toWellFormed` mends a pair that the cut went through.
   const longest = mostTextCharacters(baseModel.contextLength)
   const rows = texts.map((text, index) => ({
@@ -30,11 +32,12 @@ export async function embed(servers: Servers, input: EmbeddingInput): Promise<nu
     signal,
     async (chunk, chunkSignal) => {
       const chunkTexts = chunk.map(({ text }) => text)
-      const answer = await naming(baseModel, chunk, () =>
-        onServer(servers, { baseModel, adapter }, chunk.length, chunkSignal, (endpoint, model, callSignal) =>
+      const { vectors: answer, usage } = await naming(baseModel, chunk, () =>
+        onServer(servers, { baseModel, adapter, meter }, chunk.length, chunkSignal, (endpoint, model, callSignal) =>
           requestEmbeddings(endpoint, { model, texts: chunkTexts }, callSignal),
         ),
       )
+      meter?.countTokens(usage)
       chunk.forEach(({ index }, at) => (vectors[index] = answer[at] as number[]))
     },
     concurrencyFor(servers.endpoints.replicaCount(baseModel.name)),

@@ -1,18 +1,22 @@
 // vLLM's OpenAI routes and our agent's, over kept-alive connections (docs/internal-api.md, "Model server").
-// node:http, because fetch gives up on an answer after five minutes and a long batch may take longer.
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { text as readText } from 'node:stream/consumers'
+import type { ChatMessage } from '../domain/chat.ts'
+import { EngineLost, EngineRefusal, exchange, type Endpoint } from './engine-exchange.ts'
+import { eventsOf } from './server-events.ts'
 
-/** A replica that is ready, and the key to it. */
-export type Endpoint = { baseModel: string; generation: number; instance: string; url: string; token: string }
+export { EngineLost, EngineRefusal, type Endpoint } from './engine-exchange.ts'
 
 export type AdapterFile = { name: string; url: string; sizeBytes: number; sha256: string }
 export type Choice = { index: number; text: string; finishReason: string }
+/** In tokens. */
+export type Usage = { promptTokens: number; completionTokens: number }
+export type OnUsage = (usage: Usage) => void
 
 export type CompletionRequest = {
   model: string
+  /** With `messages`, one text that nobody reads: the model's own template makes the prompt. */
   prompts: readonly string[]
+  messages: readonly ChatMessage[] | null
   regex: string | null
   maxTokens: number
   temperature: number
@@ -21,76 +25,102 @@ export type CompletionRequest = {
   stop: readonly string[]
 }
 
-/** No answer, or none from the server that was meant: another try may reach its successor. */
-export class EngineLost extends Error {
-  /** It had taken the request: if that ends servers again and again, the request may be why. */
-  readonly wasReached: boolean
-
-  constructor(message: string, wasReached: boolean, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'EngineLost'
-    this.wasReached = wasReached
-  }
-}
-
-/** The engine's refusal: `{"error": {"message", "param", "index"}}`. */
-export class EngineRefusal extends Error {
-  readonly status: number
-  readonly param: string | null
-  /** Position in the request's list of what is refused. */
-  readonly index: number | null
-
-  constructor(status: number, message: string, param: string | null, index: number | null) {
-    super(message)
-    this.name = 'EngineRefusal'
-    this.status = status
-    this.param = param
-    this.index = index
-  }
-}
-
 /** @returns one choice a prompt, in order. All throw EngineLost, EngineRefusal, or the signal's reason. */
 export async function requestCompletions(
   endpoint: Endpoint,
-  { model, prompts, regex, maxTokens, temperature, topP, seed, stop }: CompletionRequest,
+  request: CompletionRequest,
   signal: AbortSignal,
-): Promise<Choice[]> {
-  const answer = await send(endpoint, 'POST', '/v1/completions', signal, {
-    model,
-    prompt: prompts,
-    max_tokens: maxTokens,
-    temperature,
-    top_p: topP,
-    ...(seed !== null && { seed }),
-    ...(stop.length > 0 && { stop }),
-    ...(regex !== null && { structured_outputs: { regex } }),
-  })
-  const { choices } = answer as { choices: { index: number; text: string; finish_reason: string }[] }
-  const inOrder = inOrderOf(choices, prompts.length)
-  return inOrder.map(({ index, text, finish_reason }) => ({ index, text, finishReason: finish_reason }))
+): Promise<{ choices: Choice[]; usage: Usage }> {
+  const answer = await send(endpoint, 'POST', pathOf(request), signal, bodyOf(request))
+  const { choices, usage } = answer as { choices: WireChoice[]; usage?: WireUsage }
+  const inOrder = inOrderOf(choices, request.messages ? 1 : request.prompts.length)
+  return { choices: inOrder.map(readChoice), usage: readUsage(usage) }
 }
+
+/** One answer, its text handed on piece by piece as it is decoded. */
+export async function streamCompletion(
+  endpoint: Endpoint,
+  request: CompletionRequest,
+  signal: AbortSignal,
+  onText: (piece: string) => void,
+): Promise<{ choices: Choice[]; usage: Usage }> {
+  const body = { ...bodyOf(request), stream: true, stream_options: { include_usage: true } }
+  const incoming = await exchange(endpoint, 'POST', pathOf(request), signal, Buffer.from(JSON.stringify(body)))
+  if (incoming.statusCode !== 200) refuse(endpoint, incoming.statusCode ?? 0, await incoming.whole(readText))
+  let text = ''
+  let finishReason: string | null = null
+  let usage: Usage = { promptTokens: 0, completionTokens: 0 }
+  for await (const event of eventsOf(incoming.pieces())) {
+    const chunk = event as { choices?: WireChoice[]; usage?: WireUsage; error?: unknown }
+    if (chunk.error) refuse(endpoint, 500, JSON.stringify(chunk))
+    if (chunk.usage) usage = readUsage(chunk.usage)
+    for (const choice of chunk.choices ?? []) {
+      const piece = readChoice(choice).text
+      text += piece
+      if (piece !== '') onText(piece)
+      finishReason = choice.finish_reason ?? finishReason
+    }
+  }
+  if (finishReason === null)
+    throw new EngineLost(`The model server of ${endpoint.baseModel} broke off its answer.`, true)
+  return { choices: [{ index: 0, text, finishReason }], usage }
+}
+
+type WireChoice = {
+  index: number
+  text?: string
+  message?: { content: string | null }
+  delta?: { content?: string | null }
+  finish_reason: string | null
+}
+type WireUsage = { prompt_tokens: number; completion_tokens?: number }
+
+const readChoice = ({ index, text, message, delta, finish_reason }: WireChoice): Choice => ({
+  index,
+  text: text ?? message?.content ?? delta?.content ?? '',
+  finishReason: finish_reason ?? '',
+})
+
+const readUsage = (usage: WireUsage | undefined): Usage => ({
+  promptTokens: usage?.prompt_tokens ?? 0,
+  completionTokens: usage?.completion_tokens ?? 0,
+})
+
+const pathOf = ({ messages }: CompletionRequest) => (messages ? '/v1/chat/completions' : '/v1/completions')
+
+const bodyOf = ({ model, prompts, messages, regex, maxTokens, temperature, topP, seed, stop }: CompletionRequest) => ({
+  model,
+  ...(messages ? { messages } : { prompt: prompts }),
+  max_tokens: maxTokens,
+  temperature,
+  top_p: topP,
+  ...(seed !== null && { seed }),
+  ...(stop.length > 0 && { stop }),
+  ...(regex !== null && { structured_outputs: { regex } }),
+})
 
 /** @returns one finite vector a text, in order */
 export async function requestEmbeddings(
   endpoint: Endpoint,
   { model, texts }: { model: string; texts: readonly string[] },
   signal: AbortSignal,
-): Promise<number[][]> {
+): Promise<{ vectors: number[][]; usage: Usage }> {
   const answer = await send(endpoint, 'POST', '/v1/embeddings', signal, { model, input: texts })
-  const { data } = answer as { data: { index: number; embedding: number[] }[] }
+  const { data, usage } = answer as { data: { index: number; embedding: number[] }[]; usage?: WireUsage }
   const vectors = inOrderOf(data, texts.length).map(({ embedding }) => embedding)
   // JSON has no NaN: one would be null here.
   if (!vectors.every((vector) => vector.length > 0 && vector.every(Number.isFinite)))
     throw new Error(`The engine of ${model} gave a vector with something that is not a number.`)
-  return vectors
+  return { vectors, usage: readUsage(usage) }
 }
 
 export async function countTokens(
   endpoint: Endpoint,
-  { model, prompt }: { model: string; prompt: string },
+  { model, prompt, messages }: { model: string; prompt: string; messages?: readonly ChatMessage[] | null },
   signal: AbortSignal,
 ): Promise<number> {
-  const answer = await send(endpoint, 'POST', '/tokenize', signal, { model, prompt })
+  const asked = messages ? { model, messages } : { model, prompt }
+  const answer = await send(endpoint, 'POST', '/tokenize', signal, asked)
   return (answer as { count: number }).count
 }
 
@@ -108,19 +138,14 @@ function inOrderOf<T extends { index: number }>(items: readonly T[], count: numb
   return inOrder
 }
 
-const agents = {
-  'http:': { request: httpRequest, agent: new HttpAgent({ keepAlive: true, maxFreeSockets: 64 }) },
-  'https:': { request: httpsRequest, agent: new HttpsAgent({ keepAlive: true, maxFreeSockets: 64 }) },
+async function send(endpoint: Endpoint, method: string, path: string, signal: AbortSignal, body: unknown) {
+  const incoming = await exchange(endpoint, method, path, signal, Buffer.from(JSON.stringify(body)))
+  const text = await incoming.whole(readText)
+  return incoming.statusCode === 200 ? parse(text, 200) : refuse(endpoint, incoming.statusCode ?? 0, text)
 }
 
-type Answer = { status: number; text: string }
-
-async function send(endpoint: Endpoint, method: string, path: string, signal: AbortSignal, body: unknown) {
-  const payload = Buffer.from(JSON.stringify(body))
-  const { status, text } = await exchange(endpoint, method, path, signal, payload)
-  const answer = parse(text, status)
-  if (status === 200) return answer
-  const { error } = answer as { error?: { message?: string; param?: string | null; index?: number } }
+function refuse(endpoint: Endpoint, status: number, text: string): never {
+  const { error } = parse(text, status) as { error?: { message?: string; param?: string | null; index?: number } }
   const message = error?.message ?? `status ${status}`
   // 401: at this address another server answers by now. The others: it is loading, leaving, overrun, or cannot reach the store.
   if ([401, 429, 502, 503, 504].includes(status))
@@ -134,65 +159,4 @@ function parse(text: string, status: number): unknown {
   } catch (error) {
     throw new Error(`The model server answered ${status} with something that is not JSON.`, { cause: error })
   }
-}
-
-/** A kept connection that the server had just closed is not a lost server: once more, on another one. */
-async function exchange(
-  endpoint: Endpoint,
-  method: string,
-  path: string,
-  signal: AbortSignal,
-  payload: Buffer,
-): Promise<Answer> {
-  for (;;) {
-    const { answer, wasStale } = await exchangeOnce(endpoint, method, path, signal, payload)
-    if (!wasStale) return answer
-  }
-}
-
-function exchangeOnce(endpoint: Endpoint, method: string, path: string, signal: AbortSignal, payload: Buffer) {
-  const { promise, resolve, reject } = Promise.withResolvers<
-    { answer: Answer; wasStale: false } | { answer?: never; wasStale: true }
-  >()
-  const url = new URL(path, endpoint.url)
-  const { request, agent } = agents[url.protocol as keyof typeof agents]
-  const headers = {
-    authorization: `Bearer ${endpoint.token}`,
-    'content-type': 'application/json',
-    'content-length': payload.length,
-  }
-  const outgoing = request(url, { method, agent, headers, signal }, (incoming: IncomingMessage) => {
-    readText(incoming).then(
-      (text) => resolve({ answer: { status: incoming.statusCode ?? 0, text }, wasStale: false }),
-      (error: unknown) => reject(signal.aborted ? signal.reason : lost(endpoint, error)),
-    )
-  })
-  // An address that nobody has any more takes the packets and never answers.
-  outgoing.once('socket', (socket) => {
-    if (!socket.connecting) return
-    const late = setTimeout(() => outgoing.destroy(new ConnectTimeout()), connectTimeoutMs)
-    socket.once('connect', () => clearTimeout(late)).once('close', () => clearTimeout(late))
-  })
-  outgoing.on('error', (error: NodeJS.ErrnoException) => {
-    if (signal.aborted) reject(signal.reason as Error)
-    else if (outgoing.reusedSocket && error.code === 'ECONNRESET') resolve({ wasStale: true })
-    else reject(lost(endpoint, error))
-  })
-  outgoing.end(payload)
-  return promise
-}
-
-const connectTimeoutMs = 3000
-
-class ConnectTimeout extends Error {
-  readonly code = 'ETIMEDOUT'
-  override message = `no connection within ${connectTimeoutMs / 1000} s`
-}
-
-const neverReached = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT']
-
-function lost(endpoint: Endpoint, error: unknown): EngineLost {
-  const { code, message } = error as NodeJS.ErrnoException
-  const wasReached = !neverReached.includes(code ?? '')
-  return new EngineLost(`The model server of ${endpoint.baseModel} is gone: ${message}`, wasReached, { cause: error })
 }

@@ -2,8 +2,11 @@
 import type { CatalogueEntry } from '../domain/catalogue.ts'
 import type { Adapter } from './adapters.ts'
 import { concurrencyFor, runConcurrently, splitIntoChunks } from './chunks.ts'
-import { requestCompletions, type Choice } from './engine-client.ts'
+import type { ChatMessage } from '../domain/chat.ts'
+import { requestCompletions, streamCompletion, type Choice } from './engine-client.ts'
+import { createGrowingText } from './growing-text.ts'
 import { naming } from './input-errors.ts'
+import type { Meter } from './meter.ts'
 import { onServer, type Servers, type Target } from './on-server.ts'
 
 /** Null: the default. `seed` null: another answer each time, where the temperature is not 0. */
@@ -20,6 +23,11 @@ export type GenerationInput = {
   adapter: Adapter | null
   sampling: Sampling
   signal: AbortSignal
+  /** In place of the only prompt, which then only measures it. */
+  messages?: readonly ChatMessage[] | null
+  /** Of one prompt: its text while it grows. */
+  onText?: ((piece: string) => void) | undefined
+  meter?: Meter | undefined
 }
 
 export type Row = { index: number; prompt: string }
@@ -29,20 +37,22 @@ export type RowGroup = { rows: Row[]; regex: string | null; maxTokens: number }
 /** @returns the answers at their rows' indexes */
 export async function generate(
   servers: Servers,
-  { baseModel, adapter, sampling, signal }: GenerationInput,
+  { baseModel, adapter, sampling, signal, messages = null, onText, meter }: GenerationInput,
   groups: readonly RowGroup[],
   seed: number | null,
 ): Promise<Choice[]> {
-  const target: Target = { baseModel, adapter }
+  const target: Target = { baseModel, adapter, meter }
   const chunkSize = Math.min(Math.max(baseModel.maxBatch, 16), 256)
   const chunks = groups.flatMap(({ rows, ...shared }) =>
     splitIntoChunks(rows, chunkSize, ({ prompt }) => prompt.length).map((rows) => ({ rows, ...shared })),
   )
   const choices: Choice[] = []
   const concurrency = concurrencyFor(servers.endpoints.replicaCount(baseModel.name))
+  const growing = onText && createGrowingText(onText)
   const send = async ({ rows, regex, maxTokens }: RowGroup, chunkSignal: AbortSignal) => {
     const request = {
       prompts: rows.map(({ prompt }) => prompt),
+      messages,
       regex,
       maxTokens,
       temperature: sampling.temperature ?? 0,
@@ -51,12 +61,15 @@ export async function generate(
       // A stop would leave a typed answer open.
       stop: regex === null ? sampling.stop : [],
     }
-    const answers = await naming(baseModel, rows, () =>
+    const answer = await naming(baseModel, rows, () =>
       onServer(servers, target, rows.length, chunkSignal, (endpoint, model, callSignal) =>
-        requestCompletions(endpoint, { model, ...request }, callSignal),
+        growing
+          ? streamCompletion(endpoint, { model, ...request }, callSignal, growing())
+          : requestCompletions(endpoint, { model, ...request }, callSignal),
       ),
     )
-    rows.forEach(({ index }, at) => (choices[index] = answers[at] as Choice))
+    meter?.countTokens(answer.usage)
+    rows.forEach(({ index }, at) => (choices[index] = answer.choices[at] as Choice))
   }
   await runConcurrently(chunks, signal, send, concurrency)
   return choices

@@ -4,7 +4,12 @@ import { invalidInput } from '../domain/service-error.ts'
 import { EngineRefusal } from './engine-client.ts'
 
 /** The parts of a request that a caller wrote, as the engine calls them. */
-const callersWords: Record<string, string> = { prompt: 'prompt', input: 'prompt', structured_outputs: 'output_type' }
+const callersWords: Record<string, string> = {
+  prompt: 'prompt',
+  input: 'prompt',
+  messages: 'messages',
+  structured_outputs: 'output_type',
+}
 
 /** @throws ServiceError invalid_input for what the engine refuses because of the caller's input; other errors as they are */
 export async function naming<T>(

@@ -5,11 +5,12 @@ import { ServiceError } from '../domain/service-error.ts'
 import type { Adapter, createAdapterLoader } from './adapters.ts'
 import type { Endpoints } from './endpoints.ts'
 import { EngineLost, EngineRefusal, type Endpoint } from './engine-client.ts'
+import type { Meter } from './meter.ts'
 import type { Queue } from './queue.ts'
 import type { ReadyReplica, Replicas } from './replicas.ts'
 
-/** Which model answers: a base, or an adapter on it. */
-export type Target = { baseModel: CatalogueEntry; adapter: Adapter | null }
+/** Which model answers, a base or an adapter on it, and who counts its work. */
+export type Target = { baseModel: CatalogueEntry; adapter: Adapter | null; meter?: Meter | undefined }
 
 export type Servers = {
   endpoints: Endpoints
@@ -68,13 +69,14 @@ async function untilAnswered<T>(
   signal: AbortSignal,
   call: Call<T>,
 ): Promise<T> {
-  const { baseModel, adapter } = target
+  const { baseModel, adapter, meter } = target
+  const share = { rows, signal, onSeconds: meter?.countEngineSeconds }
   const troubles = { serversLost: 0, reloads: 0, engineErrors: 0, awaySinceMs: null, pauseMs: firstPauseMs }
   for (;;) {
     const ready = await servers.endpoints.ready(baseModel.name, signal)
     const replica = servers.replicas.choose(ready, adapter?.name ?? null, batchesOfSlack * baseModel.maxBatch)
     try {
-      return await servers.replicas.use(replica, rows, signal, async (whileUsable) => {
+      return await servers.replicas.use(replica, share, async (whileUsable) => {
         if (adapter) await servers.adapters.ensure(replica, adapter, whileUsable)
         return call(replica, adapter?.name ?? baseModel.name, whileUsable)
       })

@@ -21,6 +21,12 @@ export function createQueue(limits = { prompts: mostPrompts, requests: mostReque
   const lines = new Map<string, Line>()
 
   return {
+    /** Rows of each model with requests under way: those that wait for their turn, and those with the engines. */
+    *measure(): Generator<[baseModel: string, waiting: number, running: number]> {
+      for (const [baseModel, { waiting, running }] of lines)
+        yield [baseModel, [...waiting].reduce((sum, { rows }) => sum + rows, 0), running]
+    },
+
     /** A whole request; once accepted its calls wait as long as they must. @throws ServiceError unavailable */
     async accept<T>(baseModel: string, prompts: number, work: () => Promise<T>): Promise<T> {
       const line = lines.get(baseModel) ?? { prompts: 0, requests: 0, running: 0, waiting: new Set() }

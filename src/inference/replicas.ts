@@ -5,7 +5,8 @@ import { EngineLost, type Endpoint } from './engine-client.ts'
 /** A replica as its row says. `seenAtMs` changes with each of its reports. */
 export type ReadyReplica = Endpoint & { seenAtMs: number; isReporting: boolean }
 
-type Work = { rows: number; calls: Set<AbortController> }
+/** `secondsPerRow`: how long each of its rows has been worked on since the first, where n at once get an n-th each. */
+type Work = { rows: number; calls: Set<AbortController>; secondsPerRow: number; asOfMs: number }
 
 /** One that was lost is asked again after this, or as soon as it has reported anew. */
 const passedOverMs = 10_000
@@ -21,6 +22,13 @@ export function createReplicas(now: () => number = Date.now) {
   const silentSinceMs = new Map<string, number>()
 
   const rowsOn = (replica: Endpoint) => working.get(keyOf(replica))?.rows ?? 0
+
+  function passTime(load: Work): number {
+    const ms = now()
+    if (load.rows > 0) load.secondsPerRow += Math.max(0, ms - load.asOfMs) / 1000 / load.rows
+    load.asOfMs = ms
+    return load.secondsPerRow
+  }
 
   function isPassedOver(replica: ReadyReplica): boolean {
     if (!replica.isReporting) return true
@@ -48,22 +56,30 @@ export function createReplicas(now: () => number = Date.now) {
       return replicas.some((other) => !isPassedOver(other))
     },
 
-    /** The signal that `work` gets also aborts, with EngineLost, when the replica is given up as silent. */
+    /**
+     * The signal that `work` gets also aborts, with EngineLost, when the replica is given up as silent.
+     * @param onSeconds told this work's share of the replica's time
+     */
     async use<T>(
       replica: Endpoint,
-      rows: number,
-      signal: AbortSignal,
+      {
+        rows,
+        signal,
+        onSeconds,
+      }: { rows: number; signal: AbortSignal; onSeconds?: ((seconds: number) => void) | undefined },
       work: (signal: AbortSignal) => Promise<T>,
     ): Promise<T> {
       const key = keyOf(replica)
-      const load = working.get(key) ?? { rows: 0, calls: new Set() }
+      const load = working.get(key) ?? { rows: 0, calls: new Set(), secondsPerRow: 0, asOfMs: now() }
       const givenUp = new AbortController()
       working.set(key, load)
+      const startedAt = passTime(load)
       load.rows += rows
       load.calls.add(givenUp)
       try {
         return await work(AbortSignal.any([signal, givenUp.signal]))
       } finally {
+        onSeconds?.((passTime(load) - startedAt) * rows)
         load.rows -= rows
         load.calls.delete(givenUp)
         if (load.calls.size === 0) working.delete(key)

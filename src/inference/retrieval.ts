@@ -20,7 +20,7 @@ export async function withRows(
   const room = promptRoom(input)
   const prompts = [...input.prompts]
   await runConcurrently([...prompts.entries()], input.signal, async ([index, prompt], signal) => {
-    const target = { baseModel: input.baseModel, adapter: input.adapter }
+    const target = { baseModel: input.baseModel, adapter: input.adapter, meter: input.meter }
     const fits = async (text: string) => {
       if (mostPromptTokens(text) <= room) return true
       if (text.length > mostTextCharacters(room)) return false

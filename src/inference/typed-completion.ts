@@ -33,7 +33,8 @@ export async function completeTyped(servers: Servers, input: TypedInput): Promis
   for (let round = 0; rows.length > 0; round++) {
     if (round === mostRounds) throw unfinished(input, rows)
     const seed = sampling.seed === null ? null : sampling.seed + round
-    const choices = await generate(servers, input, groupRows(outputType, rows), seed)
+    // A text that may still be asked for again is not shown while it grows.
+    const choices = await generate(servers, { ...input, onText: undefined }, groupRows(outputType, rows), seed)
     const failed = rows.filter(({ index }) => {
       const output = parse(choices[index]?.text ?? '')
       if (output) outputs[index] = output
@@ -45,20 +46,22 @@ export async function completeTyped(servers: Servers, input: TypedInput): Promis
 }
 
 async function boundRows(servers: Servers, input: TypedInput): Promise<BoundedRow[]> {
-  const { baseModel, prompts, outputType, sampling } = input
+  const { baseModel, adapter, meter, prompts, outputType, sampling, messages } = input
   const { contextLength } = baseModel
   const allowed = allowedCharacters(outputType, sampling.maxTokens)
   const rows: BoundedRow[] = []
   const tight: Row[] = []
   for (const [index, prompt] of prompts.entries()) {
-    const bound = comfortableBound(outputType, allowed, { contextLength, promptTokens: mostPromptTokens(prompt) })
+    // What a template adds is not known here.
+    const promptTokens = messages ? contextLength : mostPromptTokens(prompt)
+    const bound = comfortableBound(outputType, allowed, { contextLength, promptTokens })
     if (bound) rows.push({ index, prompt, bound })
     else tight.push({ index, prompt })
   }
   await runConcurrently(tight, input.signal, async ({ index, prompt }, signal) => {
-    const target = { baseModel, adapter: input.adapter }
+    const target = { baseModel, adapter, meter }
     const promptTokens = await onServer(servers, target, 1, signal, (endpoint, model, callSignal) =>
-      countTokens(endpoint, { model, prompt }, callSignal),
+      countTokens(endpoint, { model, prompt, ...(messages && { messages }) }, callSignal),
     )
     const bound = tightBound(outputType, allowed, { contextLength, promptTokens })
     if (!bound) throw answerTooLong(baseModel, index)

@@ -45,6 +45,7 @@ export const createAccountDataRepository = (db: Connection) => ({
         and (payload->>'batchId')::uuid in (select id from inference_batches where account_id = ${accountId}::uuid)`
     await db.inferenceBatch.deleteMany({ where })
     await db.idempotencyKey.deleteMany({ where })
+    await db.usageDay.deleteMany({ where })
     const keys = await db.apiKey.findMany({ where, select: { id: true } })
     await db.rateLimit.deleteMany({ where: { key: { in: keys.map(({ id }) => requestBucketKey(id)) } } })
     await db.apiKey.deleteMany({ where })

@@ -161,13 +161,24 @@ export const createAttemptRepository = (db: Connection) => ({
     await db.attempt.updateMany({ where: { jobId, number, fencedAt: null }, data: { fencedAt: new Date() } })
   },
 
-  /** Confirmed gone: its slot is free. */
-  async release({ jobId, number }: Position, end: AttemptEnd) {
-    const now = new Date()
-    await db.attempt.updateMany({
-      where: { jobId, number, releasedAt: null },
-      data: { ...end, endedAt: now, fencedAt: now, releasedAt: now },
-    })
+  /** Confirmed gone: its slot is free, and what its program ran is counted as used, once. */
+  async release({ jobId, number }: Position, { cause, exitCode, message }: AttemptEnd) {
+    await db.$executeRaw`
+      with released as (
+        update attempts set cause = ${cause}, exit_code = ${exitCode}, message = ${message},
+          ended_at = now(), fenced_at = now(), released_at = now()
+        where job_id = ${jobId} and number = ${number} and released_at is null
+        returning job_id, account_id, claimed_at)
+      insert into usage_days as old (account_id, day, api_key_id, model, training_seconds, gpu_seconds)
+      select r.account_id, (now() at time zone 'utc')::date, j.api_key_id, j.base_model, ran.seconds,
+        ran.seconds * coalesce((j.spec->>'nodes')::int, 1)
+          * coalesce((j.spec->>'gpus')::int, (j.spec->'baseModel'->'resources'->>'gpuCount')::int, 0)
+      from released r join training_jobs j on j.id = r.job_id,
+        lateral (select extract(epoch from now() - r.claimed_at)::float8 as seconds) ran
+      where r.claimed_at is not null
+      on conflict (account_id, day, api_key_id, model) do update set
+        training_seconds = old.training_seconds + excluded.training_seconds,
+        gpu_seconds = old.gpu_seconds + excluded.gpu_seconds`
     await notify(db, 'slots')
   },
 

@@ -24,11 +24,12 @@ import { preparing, unprepared, type RunStatement } from './statement.ts'
 import { createStoredRowRepository } from './stored-rows.ts'
 import { createTrainingStepRepository } from './training-steps.ts'
 import { createUpkeepRepository } from './upkeep.ts'
+import { createUsageRepository } from './usage.ts'
 
 export type Connection = Prisma.TransactionClient
 
 /** `run` is for the statements of hot paths; it sees what `db` sees. */
-const createRepositories = (db: Connection, run: RunStatement) => ({
+export const createRepositories = (db: Connection, run: RunStatement) => ({
   accountData: createAccountDataRepository(db),
   accounts: createAccountRepository(db),
   apiKeys: createApiKeyRepository(db),
@@ -49,6 +50,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   trainingJobs: createTrainingJobRepository(db, run),
   trainingSteps: createTrainingStepRepository(db, run),
   upkeep: createUpkeepRepository(db),
+  usage: createUsageRepository(db),
 })
 
 export type Repositories = ReturnType<typeof createRepositories>

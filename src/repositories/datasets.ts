@@ -16,6 +16,13 @@ export type DatasetVersion = {
 /** `wasSeen`: its bytes were there when a job was accepted on it, when it was checked, or when its rows were received. */
 export type FoundVersion = DatasetVersion & { wasSeen: boolean }
 
+/** A data set that came as a file through OpenAI's interface. */
+export type DatasetFile = Pick<DatasetVersion, 'id' | 'datasetId' | 'uploadKey'> & {
+  fileName: string
+  sizeBytes: number
+  createdAt: Date
+}
+
 /** No data set id begins so. */
 export const hiddenDatasets = 'deleted:'
 const notHidden = { datasetId: { not: { startsWith: hiddenDatasets } } }
@@ -46,16 +53,41 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
   /** Received rows become the newest version of their data set. @throws a unique violation when somebody was faster */
   async keep(
     id: string,
-    { datasetId, isPublic, sizeBytes }: { datasetId: string | undefined; isPublic: boolean; sizeBytes: number },
+    {
+      datasetId,
+      isPublic,
+      sizeBytes,
+      fileName,
+    }: { datasetId: string | undefined; isPublic: boolean; sizeBytes: number; fileName?: string | undefined },
   ): Promise<DatasetVersion> {
     const { accountId } = await db.datasetVersion.findUniqueOrThrow({ where: { id }, select: { accountId: true } })
-    const data = { isPublic, sizeBytes }
+    const data = { isPublic, sizeBytes, fileName: fileName ?? null }
     if (datasetId === undefined) return db.datasetVersion.update({ where: { id }, data })
     const newest = await this.newestVersion(accountId, datasetId)
     return db.datasetVersion.update({
       where: { id },
       data: { ...data, datasetId, version: (newest?.version ?? 0) + 1 },
     })
+  },
+
+  async findFile(accountId: string, datasetId: string): Promise<DatasetFile | null> {
+    const row = await db.datasetVersion.findFirst({ where: { accountId, datasetId, fileName: { not: null } } })
+    return row && fileOf(row)
+  },
+
+  /** Newest first, or oldest first; after the file with the id `after`, which is the account's. */
+  async listFiles(
+    accountId: string,
+    { after, limit, isOldestFirst }: { after: string | null; limit: number; isOldestFirst: boolean },
+  ): Promise<DatasetFile[]> {
+    const direction = isOldestFirst ? 'asc' : 'desc'
+    const rows = await db.datasetVersion.findMany({
+      where: { accountId, fileName: { not: null }, ...notHidden },
+      orderBy: [{ createdAt: direction }, { id: direction }],
+      take: limit,
+      ...(after === null ? {} : { cursor: { id: after }, skip: 1 }),
+    })
+    return rows.map(fileOf)
   },
 
   /** What the client said it has uploaded. */
@@ -115,6 +147,11 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
     return job?.id ?? null
   },
 })
+
+function fileOf(row: Prisma.DatasetVersionGetPayload<object>): DatasetFile {
+  const { id, datasetId, uploadKey, fileName, sizeBytes, createdAt } = row
+  return { id, datasetId, uploadKey, fileName: fileName ?? '', sizeBytes: Number(sizeBytes ?? 0), createdAt }
+}
 
 const columns = `id, account_id as "accountId", dataset_id as "datasetId", version, upload_key as "uploadKey",
   used_at as "usedAt", announced_rows as "announcedRows",

@@ -83,6 +83,7 @@ type Chunk = { batchId: string; start: number }
 const plain = ({
   id,
   accountId,
+  apiKeyId,
   kind,
   modelName,
   request,
@@ -94,6 +95,7 @@ const plain = ({
 }: Prisma.InferenceBatchGetPayload<object>): InferenceBatch => ({
   id,
   accountId,
+  apiKeyId,
   kind: kind as BatchKind,
   modelName,
   request: JSON.parse(request as string) as BatchRequest,

@@ -9,11 +9,14 @@ export const createJobEventRepository = (db: Connection) => ({
     await db.jobEvent.createMany({ data: events.map((event) => ({ ...event, jobId })) })
   },
 
-  /** Oldest first, after the event with the id `after`. */
-  async list(jobId: number, { after, limit }: { after: bigint; limit: number }): Promise<JobEvent[]> {
+  /** Oldest first, after the event with the id `after`; or newest first, before it. */
+  async list(
+    jobId: number,
+    { after, limit, isNewestFirst = false }: { after: bigint | null; limit: number; isNewestFirst?: boolean },
+  ): Promise<JobEvent[]> {
     const rows = await db.jobEvent.findMany({
-      where: { jobId, id: { gt: after } },
-      orderBy: { id: 'asc' },
+      where: { jobId, ...(after === null ? {} : { id: isNewestFirst ? { lt: after } : { gt: after } }) },
+      orderBy: { id: isNewestFirst ? 'desc' : 'asc' },
       take: limit,
     })
     return rows.map(({ jobId: _jobId, id, ...row }) => ({ ...(row as Omit<JobEvent, 'id'>), id: String(id) }))

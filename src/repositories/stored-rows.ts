@@ -90,7 +90,7 @@ export const createStoredRowRepository = (db: Connection) => ({
    * The oldest rows without an embedding that no other worker holds, of one account: any that has some, so that a large set
    * does not keep the other accounts waiting.
    */
-  claimWaiting: (limit: number): Promise<{ id: string; text: string }[]> => db.$queryRaw`
+  claimWaiting: (limit: number): Promise<{ id: string; accountId: string; text: string }[]> => db.$queryRaw`
     with recursive waiting(account_id) as (
       (select account_id from stored_rows where embedding is null and claimed_until <= now() order by account_id limit 1)
       union all
@@ -107,18 +107,28 @@ export const createStoredRowRepository = (db: Connection) => ({
       order by created_at limit ${limit} for update skip locked)
     update stored_rows set claimed_until = now() + make_interval(secs => ${claimSeconds})
     where id in (select id from claimed)
-    returning id::text, text`,
+    returning id::text, account_id as "accountId", text`,
 
-  /** Rows that were deleted meanwhile stay deleted. */
+  /**
+   * Rows that were deleted meanwhile stay deleted. One that is just being deleted is passed over rather than waited for: the
+   * deletion may wait for another of ours. Should it not come about, the row is claimed anew once this claim is over.
+   */
   async setEmbeddings(rows: readonly { id: string; vector: readonly number[] }[]) {
     await db.$executeRaw`
-      update stored_rows set embedding = made.vector::vector(384)
-      from unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ vector }) => vectorText(vector))}::text[]) as made(id, vector)
-      where stored_rows.id = made.id and embedding is null`
+      with made as (
+        select * from unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ vector }) => vectorText(vector))}::text[])
+          as made(id, vector)),
+      free as materialized (
+        select id from stored_rows where id in (select id from made) and embedding is null for update skip locked)
+      update stored_rows set embedding = made.vector::vector(384) from made
+      where stored_rows.id = made.id and stored_rows.id in (select id from free)`
   },
 
   async releaseClaims(ids: readonly string[]) {
-    await db.$executeRaw`update stored_rows set claimed_until = now() where id = any(${ids}::uuid[]) and embedding is null`
+    await db.$executeRaw`
+      with free as materialized (
+        select id from stored_rows where id = any(${ids}::uuid[]) and embedding is null for update skip locked)
+      update stored_rows set claimed_until = now() where id in (select id from free)`
   },
 })
 

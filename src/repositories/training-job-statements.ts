@@ -17,14 +17,21 @@ export function listJobs({ isAfter, isFiltered }: { isAfter: boolean; isFiltered
   }
 }
 
-export const findJob: Statement = {
-  name: 'find-job',
-  text: `
-    select id, account_id as "accountId", dataset_id as "datasetId", dataset_version_id as "datasetVersionId",
+const columns = `id, account_id as "accountId", dataset_id as "datasetId", dataset_version_id as "datasetVersionId",
       base_model as "baseModel", custom_model_name as "customModelName", is_public as "isPublic", status,
       status_reason as "statusReason", status_message as "statusMessage", spec, spec_hash as "specHash",
       prepared_data as "preparedData", generation, current_attempt as "currentAttempt", resume_count as "resumeCount",
       resume_limit as "resumeLimit", cancel_requested_at as "cancelRequestedAt", model_name as "modelName",
-      created_at as "createdAt", finished_at as "finishedAt"
-    from training_jobs where id = $2::int and account_id = $1::uuid`,
+      pause_requested_at as "pauseRequestedAt", created_at as "createdAt", finished_at as "finishedAt"`
+
+export const findJob: Statement = {
+  name: 'find-job',
+  text: `select ${columns} from training_jobs where id = $2::int and account_id = $1::uuid`,
+}
+
+export const findJobs: Statement = {
+  name: 'find-jobs',
+  text: `
+    select ${columns} from training_jobs where id = any($2::int[]) and account_id = $1::uuid
+    order by created_at desc, id desc`,
 }

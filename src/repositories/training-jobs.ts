@@ -3,7 +3,7 @@ import { mayMove, openStatuses, type TrainingJobStatus } from '../domain/trainin
 import type { PreparedData, TrainingJob, TrainingJobSummary, TrainingSpec } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
 import type { RunStatement } from './statement.ts'
-import { findJob, listJobs } from './training-job-statements.ts'
+import { findJob, findJobs, listJobs } from './training-job-statements.ts'
 
 export type StatusMove = {
   jobId: number
@@ -24,6 +24,10 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     const [job] = await run<TrainingJob>(findJob, [accountId, id])
     return job ?? null
   },
+
+  /** Newest first. */
+  findMany: (accountId: string, ids: readonly number[]): Promise<TrainingJob[]> =>
+    run<TrainingJob>(findJobs, [accountId, ids]),
 
   /** Of any account; for activities, which are told the id by the workflow. */
   async get(id: number): Promise<TrainingJob> {
@@ -65,12 +69,27 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
   },
 
   /** Compare-and-set of the accepted intent. @returns false when the job is not open */
-  async requestCancel(id: number, message: string): Promise<boolean> {
+  async requestCancel(
+    id: number,
+    message: string,
+    { isPause }: { isPause: boolean } = { isPause: false },
+  ): Promise<boolean> {
+    const now = new Date()
     const { count } = await db.trainingJob.updateMany({
       where: { id, status: { in: openStatuses }, cancelRequestedAt: null },
-      data: { cancelRequestedAt: new Date(), statusReason: 'cancelling', statusMessage: message },
+      data: {
+        cancelRequestedAt: now,
+        pauseRequestedAt: isPause ? now : null,
+        statusReason: 'cancelling',
+        statusMessage: message,
+      },
     })
     return count === 1
+  },
+
+  /** A pause becomes a plain cancel. */
+  async forgetPause(id: number) {
+    await db.trainingJob.update({ where: { id }, data: { pauseRequestedAt: null } })
   },
 
   /** The accepted resume: back to QUEUED, one more generation, one more resume. The caller holds the lock and has checked. */
@@ -82,6 +101,7 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
       generation: { increment: 1 },
       resumeCount: { increment: 1 },
       cancelRequestedAt: null,
+      pauseRequestedAt: null,
       finishedAt: null,
     }
     return plain(await db.trainingJob.update({ where: { id }, data }))

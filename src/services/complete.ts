@@ -1,9 +1,12 @@
+import { plainChat, type ChatMessage } from '../domain/chat.ts'
 import type { OutputType } from '../domain/output-type.ts'
 import { invalidInput, ServiceError } from '../domain/service-error.ts'
 import { collectionName } from '../domain/stored-data.ts'
+import type { OnUsage } from '../inference/engine-client.ts'
 import type { ModelCtx } from './context.ts'
 import { resolveModel } from './resolve-model.ts'
 import { retrieveRows } from './stored-data/retrieve-rows.ts'
+import { createMeter } from './usage/meter.ts'
 
 /**
  * Null is the default: at most 256 tokens of text, temperature 0 (the likeliest answer, the same each time), top_p 1.
@@ -14,6 +17,8 @@ type CompleteInput = {
   dataId?: string | null
   modelName: string
   prompts: string[]
+  /** A conversation, in place of prompts: read by the model's own template, and without stored rows. */
+  messages?: ChatMessage[] | null
   outputType: OutputType | null
   maxTokens: number | null
   temperature: number | null
@@ -28,16 +33,26 @@ type CompleteInput = {
  */
 export async function complete({
   ctx,
-  input: { dataId = null, modelName, prompts, outputType, ...sampling },
+  input: { dataId = null, modelName, prompts: texts, messages = null, outputType, ...sampling },
   signal,
+  onText,
+  onUsage,
 }: {
   ctx: ModelCtx
   input: CompleteInput
   signal: AbortSignal
+  /** Of one untyped prompt: its text while it grows. */
+  onText?: ((piece: string) => void) | undefined
+  onUsage?: OnUsage | undefined
 }): Promise<{ outputs: Record<string, unknown>[]; finishReasons: string[] }> {
   const { baseModel, adapter, place } = await resolveTarget(ctx, dataId, modelName)
-  const rows = place && (await retrieveRows({ deps: ctx.deps, place, prompts, signal }))
-  return ctx.deps.inference.complete({ baseModel, adapter, prompts, rows, outputType, sampling, signal })
+  const prompts = messages ? [plainChat(messages)] : texts
+  const rows = place && !messages ? await retrieveRows({ ctx, place, prompts, signal }) : null
+  const meter = createMeter(ctx, { baseModel, adapter }, onUsage)
+  const asked = { baseModel, adapter, prompts, messages, rows, outputType, sampling, signal, onText, meter }
+  const completions = await ctx.deps.inference.complete(asked)
+  meter.countPrompts(prompts.length)
+  return completions
 }
 
 /**

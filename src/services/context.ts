@@ -7,6 +7,7 @@ import type { Database } from '../repositories/database.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Limits } from './limits/limits.ts'
 import type { Inference } from '../inference/inference.ts'
+import type { UsageRecorder } from './usage/usage-recorder.ts'
 
 type ServiceSettings = {
   secret: string
@@ -24,6 +25,7 @@ export type ServiceDependencies = {
   storage: Storage
   datasets: Pick<DatasetChecker, 'check'>
   inference: Inference
+  usage: Pick<UsageRecorder, 'add'>
   catalogue: Catalogue
   limits: Limits
   settings: ServiceSettings
@@ -44,8 +46,10 @@ export type AdminCtx = { deps: ServiceDependencies; accountId: string | null; ap
 
 /** What asking a model takes: all of it is at hand in a worker as well, where no request is. */
 export type ModelCtx = {
-  deps: Pick<ServiceDependencies, 'database' | 'storage' | 'inference' | 'catalogue'>
+  deps: Pick<ServiceDependencies, 'database' | 'storage' | 'inference' | 'catalogue' | 'usage'>
   accountId: string
+  /** Null: nobody's; it is counted all the same. */
+  apiKeyId: string | null
 }
 
 /** A request of a pod; `tokenHash` names its attempt or its model server. */

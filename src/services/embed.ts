@@ -1,5 +1,7 @@
+import type { OnUsage } from '../inference/engine-client.ts'
 import type { ModelCtx } from './context.ts'
 import { resolveModel } from './resolve-model.ts'
+import { createMeter } from './usage/meter.ts'
 
 /**
  * One normalised vector a text, in order. `modelName` null: the catalogue's first embedding model.
@@ -9,11 +11,16 @@ export async function embed({
   ctx,
   input: { modelName, texts },
   signal,
+  onUsage,
 }: {
   ctx: ModelCtx
   input: { modelName: string | null; texts: string[] }
   signal: AbortSignal
+  onUsage?: OnUsage | undefined
 }): Promise<number[][]> {
   const model = await resolveModel(ctx, modelName ?? ctx.deps.catalogue.defaultEmbeddingModel.name)
-  return ctx.deps.inference.embed({ ...model, texts, signal })
+  const meter = createMeter(ctx, model, onUsage)
+  const vectors = await ctx.deps.inference.embed({ ...model, texts, signal, meter })
+  meter.countPrompts(texts.length)
+  return vectors
 }

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
-import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { createLog } from '../../src/log.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { embedWaitingRows } from '../../src/services/stored-data/embed-waiting-rows.ts'
@@ -124,14 +123,11 @@ suite('stored data', () => {
       await embedWaitingRows({
         database,
         notifications: { next: () => new Promise((resolve) => setTimeout(resolve, 20)) },
-        inference: {
-          embed: ({ texts: some }) => {
-            if (++failures % 3 === 1) return Promise.reject(new Error('the embedder is away'))
-            texts.push(...some)
-            return Promise.resolve(some.map(() => Array.from({ length: 384 }, (_, at) => (at === 0 ? 1 : 0))))
-          },
+        embed: (_accountId, some) => {
+          if (++failures % 3 === 1) return Promise.reject(new Error('the embedder is away'))
+          texts.push(...some)
+          return Promise.resolve(some.map(() => Array.from({ length: 384 }, (_, at) => (at === 0 ? 1 : 0))))
         },
-        embedder: catalogue.defaultEmbeddingModel,
         log: createLog('test', 'silent'),
         signal: stopping.signal,
       })
@@ -175,11 +171,24 @@ suite('stored data', () => {
     assert.ok(claims < 100)
     await deleted(large)
   })
-})
 
-const catalogue = parseCatalogue({
-  models: [
-    { name: 'any', task: 'completion', engine: 'transformers', source: { path: 'any' }, contextLength: 64 },
-    { name: 'mini', task: 'embedding', engine: 'embedder', source: { package: 'mini' }, contextLength: 256 },
-  ],
+  test('an embedding waits for no deletion, which may wait for another embedding', async () => {
+    const id = randomUUID()
+    await store({ id, data: [row('going'), row('staying')] })
+    // Out of the hands of the running workers.
+    const { rows } = await client.query<{ id: string }>(
+      `update stored_rows set embedding = null, claimed_until = 'infinity' where collection = $1 returning id::text`,
+      [id],
+    )
+    const database = connectDatabase(connection().databaseUrl, { poolSize: 1 })
+    await client.query('begin')
+    await client.query('delete from stored_rows where id = $1', [rows[0]?.id])
+    const vector = Array.from({ length: 384 }, () => 0.1)
+    await database.storedRows.setEmbeddings(rows.map((one) => ({ ...one, vector })))
+    await client.query('commit')
+    await database.close()
+    const left = await client.query('select embedding is not null as made from stored_rows where collection = $1', [id])
+    assert.deepEqual(left.rows, [{ made: true }])
+    await deleted(id)
+  })
 })

@@ -2,6 +2,7 @@
 import { checkReadiness } from '../../services/check-readiness.ts'
 import { defineRoute, type Route } from '../edge/route.ts'
 import { openApiDocument } from '../edge/openapi.ts'
+import type { ErrorForm } from '../edge/problem.ts'
 import { Health, OpenApiDocument, Version } from '../schemas/service.ts'
 
 const ok = { status: 'ok' as const }
@@ -33,7 +34,7 @@ export const healthRoutes = [
 /** These two describe all the others, and themselves. */
 export function selfDescription(
   others: readonly Route[],
-  { version, serviceName }: { version: string; serviceName: string },
+  { version, serviceName, errorForms }: { version: string; serviceName: string; errorForms: readonly ErrorForm[] },
 ) {
   const self: Route[] = [
     defineRoute({
@@ -60,6 +61,6 @@ export function selfDescription(
     }),
   ]
   const all = [...others, ...self]
-  const document = openApiDocument(all, { title: 'Anneal', version, serviceName })
+  const document = openApiDocument(all, { title: 'Anneal', version, serviceName, errorForms })
   return self
 }

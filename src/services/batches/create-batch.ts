@@ -46,6 +46,7 @@ export async function createBatch({
     const batch = {
       id,
       accountId: ctx.accountId,
+      apiKeyId: ctx.apiKeyId,
       kind: input.kind,
       modelName,
       request: { chunkSize, chunks, input: input.completion && seeded(input) },

@@ -3,14 +3,18 @@ import { complete } from '../complete.ts'
 import type { ModelCtx } from '../context.ts'
 import { embed } from '../embed.ts'
 
-/** What a batch asks of models: the same verbs as a single request, in the name of its account. */
+type Asker = Pick<ModelCtx, 'accountId' | 'apiKeyId'>
+
+/** What batches and stored rows ask of models: the same verbs as a single request, in the name of its key. */
 export function createBatchInference(deps: ModelCtx['deps']) {
   return {
     complete: (
-      { accountId, ...input }: BatchCompletionInput & { accountId: string; modelName: string; prompts: string[] },
+      { accountId, apiKeyId, ...input }: Asker & BatchCompletionInput & { modelName: string; prompts: string[] },
       signal: AbortSignal,
-    ) => complete({ ctx: { deps, accountId }, input, signal }),
-    embed: ({ accountId, ...input }: { accountId: string; modelName: string; texts: string[] }, signal: AbortSignal) =>
-      embed({ ctx: { deps, accountId }, input, signal }),
+    ) => complete({ ctx: { deps, accountId, apiKeyId }, input, signal }),
+    embed: (
+      { accountId, apiKeyId, ...input }: Asker & { modelName: string | null; texts: string[] },
+      signal: AbortSignal,
+    ) => embed({ ctx: { deps, accountId, apiKeyId }, input, signal }),
   }
 }

@@ -1,7 +1,5 @@
 // Gives stored rows their embeddings: woken by notifications, swept for what they missed, a batch at a time.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { CatalogueEntry } from '../../domain/catalogue.ts'
-import type { Inference } from '../../inference/inference.ts'
 import type { Log } from '../../log.ts'
 import type { Database } from '../../repositories/database.ts'
 import type { Notifications } from '../../repositories/notifications.ts'
@@ -15,22 +13,21 @@ const pauseAfterErrorMs = 1000
 export async function embedWaitingRows({
   database: { storedRows },
   notifications,
-  inference,
-  embedder,
+  embed,
   log,
   signal,
 }: {
   database: Pick<Database, 'storedRows'>
   notifications: Pick<Notifications, 'next'>
-  inference: Pick<Inference, 'embed'>
-  embedder: CatalogueEntry
+  embed: (accountId: string, texts: string[], signal: AbortSignal) => Promise<number[][]>
   log: Log
   signal: AbortSignal
 }): Promise<void> {
   while (!signal.aborted) {
     try {
       const rows = await storedRows.claimWaiting(batchSize)
-      if (rows.length > 0) await embedBatch(rows)
+      const [first] = rows
+      if (first) await embedBatch(first.accountId, rows)
       else await notifications.next('stored_rows', { timeoutMs: sweepMs, signal })
     } catch (error) {
       if (signal.aborted) return
@@ -39,10 +36,10 @@ export async function embedWaitingRows({
     }
   }
 
-  async function embedBatch(rows: readonly { id: string; text: string }[]) {
+  async function embedBatch(accountId: string, rows: readonly { id: string; text: string }[]) {
     try {
       const texts = rows.map(({ text }) => text)
-      const vectors = await inference.embed({ baseModel: embedder, adapter: null, texts, signal })
+      const vectors = await embed(accountId, texts, signal)
       await storedRows.setEmbeddings(rows.map(({ id }, at) => ({ id, vector: vectors[at] ?? [] })))
     } catch (error) {
       // Else they would wait until the claim has run out.

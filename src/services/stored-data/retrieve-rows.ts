@@ -1,5 +1,6 @@
 import type { Collection } from '../../repositories/stored-rows.ts'
-import type { ServiceDependencies } from '../context.ts'
+import type { ModelCtx } from '../context.ts'
+import { embed } from '../embed.ts'
 
 /** Rows of a prompt, and the least cosine similarity that one must have to it (docs/retrieval.md has the measurements). */
 const mostRows = 3
@@ -13,27 +14,25 @@ const promptsPerSearch = 100
  * @throws ServiceError unavailable while the embedder starts
  */
 export async function retrieveRows({
-  deps: { database, inference, catalogue },
+  ctx,
   place,
   prompts,
   signal,
 }: {
-  deps: Pick<ServiceDependencies, 'database' | 'inference' | 'catalogue'>
+  ctx: ModelCtx
   place: Collection
   prompts: readonly string[]
   signal: AbortSignal
 }): Promise<string[][]> {
-  const vectors = await inference.embed({
-    baseModel: catalogue.defaultEmbeddingModel,
-    adapter: null,
-    texts: prompts.map((prompt) => prompt.slice(-queryCharacters).toWellFormed()),
-    signal,
-  })
+  const texts = prompts.map((prompt) => prompt.slice(-queryCharacters).toWellFormed())
+  const vectors = await embed({ ctx, input: { modelName: null, texts }, signal })
   const found: string[][] = []
   for (let start = 0; start < vectors.length; start += promptsPerSearch) {
     signal.throwIfAborted()
     const some = vectors.slice(start, start + promptsPerSearch)
-    found.push(...(await database.storedRows.search(place, some, { limit: mostRows, similarity: leastSimilarity })))
+    found.push(
+      ...(await ctx.deps.database.storedRows.search(place, some, { limit: mostRows, similarity: leastSimilarity })),
+    )
   }
   return found
 }

@@ -1,0 +1,120 @@
+// One request to an engine over kept-alive connections, and what may become of it.
+// node:http, because fetch gives up on an answer after five minutes and a long batch may take longer.
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+
+/** A replica that is ready, and the key to it. */
+export type Endpoint = { baseModel: string; generation: number; instance: string; url: string; token: string }
+
+/** No answer, or none from the server that was meant: another try may reach its successor. */
+export class EngineLost extends Error {
+  /** It had taken the request: if that ends servers again and again, the request may be why. */
+  readonly wasReached: boolean
+
+  constructor(message: string, wasReached: boolean, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'EngineLost'
+    this.wasReached = wasReached
+  }
+}
+
+/** The engine's refusal: `{"error": {"message", "param", "index"}}`. */
+export class EngineRefusal extends Error {
+  readonly status: number
+  readonly param: string | null
+  /** Position in the request's list of what is refused. */
+  readonly index: number | null
+
+  constructor(status: number, message: string, param: string | null, index: number | null) {
+    super(message)
+    this.name = 'EngineRefusal'
+    this.status = status
+    this.param = param
+    this.index = index
+  }
+}
+
+const agents = {
+  'http:': { request: httpRequest, agent: new HttpAgent({ keepAlive: true, maxFreeSockets: 64 }) },
+  'https:': { request: httpsRequest, agent: new HttpsAgent({ keepAlive: true, maxFreeSockets: 64 }) },
+}
+
+/** The answer's head has come; reading the rest throws as `exchange` does. */
+export type Incoming = {
+  statusCode: number | undefined
+  whole: <T>(read: (body: IncomingMessage) => Promise<T>) => Promise<T>
+  pieces: () => AsyncIterable<Buffer>
+}
+
+/** A kept connection that the server had just closed is not a lost server: once more, on another one. */
+export async function exchange(
+  endpoint: Endpoint,
+  method: string,
+  path: string,
+  signal: AbortSignal,
+  payload: Buffer,
+): Promise<Incoming> {
+  for (;;) {
+    const incoming = await exchangeOnce(endpoint, method, path, signal, payload)
+    if (incoming) return readable(endpoint, incoming, signal)
+  }
+}
+
+function readable(endpoint: Endpoint, incoming: IncomingMessage, signal: AbortSignal): Incoming {
+  const why = (error: unknown) => (signal.aborted ? (signal.reason as Error) : lost(endpoint, error))
+  return {
+    statusCode: incoming.statusCode,
+    whole: (read) =>
+      read(incoming).catch((error: unknown) => {
+        throw why(error)
+      }),
+    async *pieces() {
+      try {
+        for await (const piece of incoming) yield piece as Buffer
+      } catch (error) {
+        throw why(error)
+      }
+    },
+  }
+}
+
+/** @returns null when the kept connection was closed already */
+function exchangeOnce(endpoint: Endpoint, method: string, path: string, signal: AbortSignal, payload: Buffer) {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage | null>()
+  const url = new URL(path, endpoint.url)
+  const { request, agent } = agents[url.protocol as keyof typeof agents]
+  const headers = {
+    authorization: `Bearer ${endpoint.token}`,
+    'content-type': 'application/json',
+    'content-length': payload.length,
+  }
+  const outgoing = request(url, { method, agent, headers, signal }, resolve)
+  // An address that nobody has any more takes the packets and never answers.
+  outgoing.once('socket', (socket) => {
+    if (!socket.connecting) return
+    const late = setTimeout(() => outgoing.destroy(new ConnectTimeout()), connectTimeoutMs)
+    socket.once('connect', () => clearTimeout(late)).once('close', () => clearTimeout(late))
+  })
+  outgoing.on('error', (error: NodeJS.ErrnoException) => {
+    if (signal.aborted) reject(signal.reason as Error)
+    else if (outgoing.reusedSocket && error.code === 'ECONNRESET') resolve(null)
+    else reject(lost(endpoint, error))
+  })
+  outgoing.end(payload)
+  return promise
+}
+
+const connectTimeoutMs = 3000
+
+class ConnectTimeout extends Error {
+  readonly code = 'ETIMEDOUT'
+  override message = `no connection within ${connectTimeoutMs / 1000} s`
+}
+
+const neverReached = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT']
+
+function lost(endpoint: Endpoint, error: unknown): EngineLost {
+  const { code, message } = error as NodeJS.ErrnoException
+  const wasReached = !neverReached.includes(code ?? '')
+  return new EngineLost(`The model server of ${endpoint.baseModel} is gone: ${message}`, wasReached, { cause: error })
+}
