@@ -23,13 +23,15 @@ describe('the replica of a call', () => {
     const replicas = createReplicas()
     const taken = Array.from({ length: 6 }, () => {
       const chosen = replicas.choose(three, null, 0)
-      void replicas.use(chosen, 64, never, endless)
+      void replicas.use(chosen, { rows: 64, signal: never }, endless)
       return chosen.instance
     })
     assert.deepEqual(taken.toSorted(), ['pod-1', 'pod-1', 'pod-2', 'pod-2', 'pod-3', 'pod-3'])
     const light = replicas.choose(three, null, 0)
-    await replicas.use(light, 1, never, async () => assert.notEqual(replicas.choose(three, null, 0), light))
-    void replicas.use(light, 1, never, endless)
+    await replicas.use(light, { rows: 1, signal: never }, async () =>
+      assert.notEqual(replicas.choose(three, null, 0), light),
+    )
+    void replicas.use(light, { rows: 1, signal: never }, endless)
     assert.notEqual(replicas.choose(three, null, 0), light)
   })
 
@@ -42,9 +44,9 @@ describe('the replica of a call', () => {
 
     const [name] = names as [string]
     const favourite = replicas.choose(three, name, 128)
-    void replicas.use(favourite, 128, never, endless)
+    void replicas.use(favourite, { rows: 128, signal: never }, endless)
     assert.equal(replicas.choose(three, name, 128), favourite)
-    void replicas.use(favourite, 1, never, endless)
+    void replicas.use(favourite, { rows: 1, signal: never }, endless)
     assert.notEqual(replicas.choose(three, name, 128), favourite)
   })
 
@@ -82,12 +84,40 @@ describe('the replica of a call', () => {
   })
 })
 
+describe('the time of a replica', () => {
+  it('is shared out by rows among the calls that it works on', async () => {
+    let nowMs = 0
+    const replicas = createReplicas(() => nowMs)
+    const one = replica(1)
+    const seconds: Record<string, number> = {}
+    const call = (name: string, rows: number) => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const share = { rows, signal: never, onSeconds: (share: number) => (seconds[name] = Number(share.toFixed(6))) }
+      const used = replicas.use(one, share, () => promise)
+      return async (atMs: number) => {
+        nowMs = atMs
+        resolve()
+        await used
+      }
+    }
+    const endLarge = call('large', 3)
+    nowMs = 4000
+    const endSmall = call('small', 1)
+    await endSmall(8000)
+    await endLarge(10_000)
+    assert.deepEqual([seconds['small'], seconds['large']], [1, 9])
+    nowMs = 20_000
+    await call('later', 2)(21_000)
+    assert.equal(seconds['later'], 1)
+  })
+})
+
 describe('a call on a replica that falls silent', () => {
   it('is given up once another one reports, and not before', async () => {
     let nowMs = 0
     const replicas = createReplicas(() => nowMs)
     const silent = replica(1, { isReporting: false })
-    const call = replicas.use(silent, 1, never, (signal) => {
+    const call = replicas.use(silent, { rows: 1, signal: never }, (signal) => {
       const { promise, reject } = Promise.withResolvers<never>()
       signal.addEventListener('abort', () => reject(signal.reason as Error))
       return promise

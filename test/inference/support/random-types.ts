@@ -8,7 +8,7 @@ const alphabet = [
   'é', 'ß', '日', '本', '🎉', '\u{10ffff}', '\ufeff', '\ufffd',
 ] as const // prettier-ignore
 
-const randomText = (random: Random, most: number) =>
+export const randomText = (random: Random, most: number) =>
   random.list(random.below(most + 1), () => random.pick(alphabet)).join('')
 
 export function randomFields(random: Random): OutputField[] {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import llguidance.hf
@@ -28,7 +28,14 @@ class BadRegex(Exception):
 class Grammars:
     """Compiled regexes, the most recently used ones kept. Safe to call from several threads."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, vocabulary: int, end_tokens: Sequence[int]) -> None:
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        vocabulary: int,
+        end_tokens: Sequence[int],
+        count: Callable[[str], None] = lambda _result: None,
+    ) -> None:
+        self._count = count
         self._vocabulary = max(vocabulary, len(tokenizer))
         self._special = tokenizer.all_special_tokens
         self._tokenizer = llguidance.hf.from_tokenizer(
@@ -46,7 +53,9 @@ class Grammars:
         with self._lock:
             if regex in self._compiled:
                 self._compiled.move_to_end(regex)
+                self._count("hit")
                 return self._compiled[regex]
+        self._count("miss")
         matcher = self._compile(regex)
         with self._lock:
             self._compiled[regex] = matcher

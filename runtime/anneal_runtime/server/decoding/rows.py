@@ -66,11 +66,12 @@ class Row:
         self.answer: Answer | None = None
         self._stream: DecodeStream | None = None
         self._text = ""
+        self._shown = 0
 
     def start(self, vocabulary: Vocabulary) -> None:
         """Right before the first forward pass: what a waiting row does not need yet."""
         self._random = random.Random(self.params.seed)
-        if self.params.stop:
+        if self.params.stop or self.request.on_text is not None:
             self._stream = DecodeStream(skip_special_tokens=True)
         if self.request.grammar is not None:
             self.matcher = self.request.grammar.deep_copy()
@@ -116,7 +117,7 @@ class Row:
         for token in tokens[:room]:
             self.output.append(token)
             self.pending.append(token)
-            if self._stream is not None and self._reached_stop(token, vocabulary):
+            if self._read(token, vocabulary):
                 return
         complete = self.matcher is not None and self.matcher.is_stopped()
         if complete and len(tokens) <= room:
@@ -124,12 +125,24 @@ class Row:
         elif len(self.output) >= self.max_tokens:
             self._finish("length", vocabulary)
 
-    def _reached_stop(self, token: int, vocabulary: Vocabulary) -> bool:
-        assert self._stream is not None
+    def show(self) -> None:
+        """Hands on what is certain to stay: a stop may still begin in the last characters."""
+        if self.request.on_text is None:
+            return
+        held = max(map(len, self.params.stop), default=1) - 1
+        text = self._text[: max(len(self._text) - held, 0)] if self.answer is None else self.answer.text
+        if len(text) > self._shown:
+            self.request.on_text(self.index, text[self._shown :])
+            self._shown = len(text)
+
+    def _read(self, token: int, vocabulary: Vocabulary) -> bool:
+        """True when it ended the answer by a stop."""
+        if self._stream is None:
+            return False
         piece = self._stream.step(vocabulary.tokenizer.backend_tokenizer, token)
         if not piece:
             return False
-        seen = len(self._text) - max(map(len, self.params.stop)) + 1
+        seen = len(self._text) - max(map(len, self.params.stop), default=0) + 1
         self._text += piece
         found = [at for stop in self.params.stop if (at := self._text.find(stop, max(seen, 0))) >= 0]
         if not found:
@@ -148,6 +161,8 @@ class GenerationRequest:
     adapter: Adapter | None
     grammar: LLMatcher | None
     on_done: Callable[[list[Answer] | Exception], None]
+    # Called from the decoding thread too, with a row's index and what came to its text.
+    on_text: Callable[[int, str], None] | None = None
     rows: list[Row] = field(default_factory=list)
     # Rows that have not started, the next one last.
     queued: list[Row] = field(default_factory=list)

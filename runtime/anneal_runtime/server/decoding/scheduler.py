@@ -140,6 +140,7 @@ class Scheduler:
             if row.request.first_token_at is None:
                 row.request.first_token_at = now
                 self._metrics.first_token_s.observe(now - row.request.accepted_at)
+            row.show()
             if row.answer is not None:
                 self._finish(row)
         batch.drop([row.answer is not None or row.request.cancelled for row in batch.rows])
