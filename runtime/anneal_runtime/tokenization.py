@@ -1,4 +1,6 @@
-"""How text becomes tokens, alike in training, evaluation and serving: no template, the tokenizer's own start token."""
+"""How text becomes tokens, alike in training, evaluation and serving. A text goes without a template, after the
+tokenizer's own start token; a conversation goes by the model's own template, which brings what it needs.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,26 @@ def prompt_tokens(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[
     batch = cast(list[list[int]], tokenizer(texts, add_special_tokens=True)["input_ids"]) if texts else []
     end = tokenizer.eos_token_id
     return [ids[:-1] if len(ids) > 1 and ids[-1] == end else ids for ids in batch]
+
+
+class ChatRefused(Exception):
+    """The model has no chat template, or its template does not take this conversation."""
+
+
+def chat_tokens(tokenizer: PreTrainedTokenizerBase, conversations: list[list[dict[str, str]]]) -> list[list[int]]:
+    """Each conversation up to where its next answer begins. Raises ChatRefused."""
+    from jinja2 import TemplateError
+
+    if not tokenizer.chat_template:
+        raise ChatRefused("This model has no chat template; it takes prompts only.")
+    try:
+        texts = [
+            cast(str, tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+            for messages in conversations
+        ]
+    except TemplateError as error:
+        raise ChatRefused(f"The model's chat template refuses the messages: {error}") from error
+    return cast(list[list[int]], tokenizer(texts, add_special_tokens=False)["input_ids"]) if texts else []
 
 
 def completion_tokens(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[list[int]]:

@@ -1,6 +1,12 @@
 // One row of a data set: what it may look like, and what the trainer gets of it.
+import type { ChatMessage } from '../domain/chat.ts'
+import { readConversation } from './conversation.ts'
 
-export type DatasetRow = { input: string; output: string }
+/** One answer of a conversation, and what was said before it. */
+export type ChatAnswer = { messages: ChatMessage[]; output: string }
+
+/** Of a conversation: its plain text up to the last answer, that answer, and `answers`, all those that are learned. */
+export type DatasetRow = { input: string; output: string; answers?: ChatAnswer[] }
 export type RowProblem = { field: string; reason: string }
 
 /** Field pairs that clients send, in the order in which they are looked for. */
@@ -16,6 +22,7 @@ export function readDatasetRow(value: unknown): DatasetRow | RowProblem {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { field: 'row', reason: 'is not an object such as {"input": "...", "output": "..."}' }
   const row = value as Record<string, unknown>
+  if ('messages' in row) return readConversation(row)
   const pair = pairs.find(([input, output]) => input in row || output in row)
   if (pair) return readPair(row, pair)
   if (!('text' in row)) return { field: 'input', reason: 'is missing' }

@@ -1,10 +1,15 @@
 import { createHash } from 'node:crypto'
 import { PassThrough } from 'node:stream'
+import { plainChat } from '../domain/chat.ts'
 import type { DataFile } from '../domain/training-job.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { DatasetRow } from './dataset-row.ts'
 
 const batchCharacters = 128 * 1024
+
+/** A conversation has a line for each answer that is learned. */
+const linesOf = ({ input, output, answers }: DatasetRow) =>
+  answers?.map(({ messages, output }) => ({ input: plainChat(messages), output, messages })) ?? [{ input, output }]
 
 /** JSON Lines to an object, hashed on the way. Nothing of it is there before `close` has ended. */
 export function openRowWriter(storage: Storage, key: string) {
@@ -29,9 +34,11 @@ export function openRowWriter(storage: Storage, key: string) {
   return {
     rowCount: () => rowCount,
     /** @returns something to wait for, when the store is behind */
-    write({ input, output }: DatasetRow): Promise<void> | undefined {
-      batch += `${JSON.stringify({ input, output })}\n`
-      rowCount++
+    write(row: DatasetRow): Promise<void> | undefined {
+      for (const line of linesOf(row)) {
+        batch += `${JSON.stringify(line)}\n`
+        rowCount++
+      }
       return batch.length > batchCharacters ? flush() : undefined
     },
     async close(): Promise<DataFile> {

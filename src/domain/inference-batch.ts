@@ -24,6 +24,8 @@ export type BatchRequest = { chunkSize: number; chunks: ChunkLocation[]; input: 
 export type InferenceBatch = {
   id: string
   accountId: string
+  /** Who asked; null for those of the release before. */
+  apiKeyId: string | null
   kind: BatchKind
   modelName: string
   request: BatchRequest

@@ -64,6 +64,10 @@ const documentedDefaults: TrainingArgs = {
   target_modules: 'all-linear',
 }
 
+/** What trains at when nobody says otherwise. */
+export const defaultLearningRate = ({ recommendedArgs }: { recommendedArgs: RecommendedArgs }) =>
+  recommendedArgs.learning_rate ?? documentedDefaults.learning_rate
+
 export type TrainingNote = { code: string; message: string }
 
 /**

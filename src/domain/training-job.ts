@@ -14,6 +14,8 @@ export type TrainingSpec = {
   dataKey: string
   /** Rows given to evaluate on, instead of set-aside ones. */
   evaluationKey: string | null
+  /** What the caller wants to be told again. */
+  metadata?: Record<string, string>
 }
 
 export type DataSplit = 'held_out' | 'train'
@@ -42,6 +44,8 @@ export type TrainingJob = {
   resumeCount: number
   resumeLimit: number
   cancelRequestedAt: Date | null
+  /** The accepted cancel was a pause: nothing differs but what it is called. */
+  pauseRequestedAt: Date | null
   modelName: string | null
   createdAt: Date
   finishedAt: Date | null

@@ -5,6 +5,8 @@ import { mountDocs } from './docs-page.ts'
 import { createEdge } from './edge/edge.ts'
 import { createKeyCaller } from './edge/key-caller.ts'
 import type { Metrics } from './edge/metrics.ts'
+import { openAiErrorForm } from './openai/errors.ts'
+import { openAiRoutes } from './openai/routes.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { batchRoutes } from './routes/batches.ts'
 import { completionRoutes } from './routes/completions.ts'
@@ -18,6 +20,7 @@ import { storedDataRoutes } from './routes/stored-data.ts'
 import { trainRoutes } from './routes/train.ts'
 import { trainingJobRecordRoutes } from './routes/training-job-records.ts'
 import { trainingJobRoutes } from './routes/training-jobs.ts'
+import { usageRoutes } from './routes/usage.ts'
 
 export type PublicAppOptions = {
   deps: ServiceDependencies
@@ -40,12 +43,15 @@ export function createPublicApp({ deps, serviceName, version, metrics, trustedPr
     ...trainingJobRoutes,
     ...trainingJobRecordRoutes,
     ...modelRoutes,
+    ...openAiRoutes,
+    ...usageRoutes,
     ...auditRoutes,
     ...healthRoutes,
   ]
+  const errorForms = [openAiErrorForm]
   return createEdge({
     edge: 'public',
-    routes: [...routes, ...selfDescription(routes, { version, serviceName })],
+    routes: [...routes, ...selfDescription(routes, { version, serviceName, errorForms })],
     authenticators: {
       none: () => deps,
       key: createKeyCaller(deps),
@@ -53,6 +59,7 @@ export function createPublicApp({ deps, serviceName, version, metrics, trustedPr
     serviceName,
     mountMore: mountDocs,
     trustedProxies,
+    errorForms,
     log: deps.log,
     metrics,
   })

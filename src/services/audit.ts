@@ -14,6 +14,7 @@ type AuditAction =
   | 'data.store'
   | 'data.upload'
   | 'job.cancel'
+  | 'job.pause'
   | 'job.resume'
   | 'job.submit'
   | 'key.create'

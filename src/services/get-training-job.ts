@@ -13,6 +13,10 @@ export async function findTrainingJob(ctx: Ctx, jobId: number): Promise<Training
   return job
 }
 
+/** Whole, newest first. */
+export const findTrainingJobs = (ctx: Ctx, jobIds: readonly number[]): Promise<TrainingJob[]> =>
+  ctx.deps.database.trainingJobs.findMany(ctx.accountId, jobIds)
+
 /** @throws ServiceError not_found */
 export async function getTrainingJob({
   ctx,

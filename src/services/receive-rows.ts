@@ -84,7 +84,7 @@ async function receiveRows({ ctx, body, options, isHashed, signal, rows }: Recei
 }
 
 /** Their version is a row first, so that the sweep finds what a crash leaves. */
-async function openRows(ctx: Ctx): Promise<ReceivedRows> {
+export async function openRows(ctx: Ctx): Promise<ReceivedRows> {
   const versionId = randomUUID()
   const key = storageKeys.inline(ctx.accountId, versionId, 'rows.jsonl')
   const datasetId = versionId.replaceAll('-', '')
@@ -102,14 +102,14 @@ async function openRows(ctx: Ctx): Promise<ReceivedRows> {
 export async function keepRows<T>(
   ctx: Ctx,
   rows: ReceivedRows,
-  { datasetId, isPublic }: { datasetId: string | undefined; isPublic: boolean },
+  { datasetId, ...options }: { datasetId: string | undefined; isPublic: boolean; fileName?: string },
   finish: (tx: Repositories, version: DatasetVersion) => Promise<T>,
 ): Promise<T> {
   const { versionId, sizeBytes } = rows
   for (;;) {
     try {
       const kept = await ctx.deps.database.transaction(async (tx) =>
-        finish(tx, await tx.datasets.keep(versionId, { datasetId, isPublic, sizeBytes })),
+        finish(tx, await tx.datasets.keep(versionId, { datasetId, ...options, sizeBytes })),
       )
       rows.isKept = true
       return kept
@@ -121,7 +121,7 @@ export async function keepRows<T>(
 }
 
 /** Best effort: what stays is swept after a day. Rows that a job was accepted on stay. */
-async function discardRows(ctx: Ctx, { versionId, key }: ReceivedRows) {
+export async function discardRows(ctx: Ctx, { versionId, key }: ReceivedRows) {
   const { database, storage, log } = ctx.deps
   try {
     if (await database.datasets.removeUnused(versionId)) await storage.remove([key])

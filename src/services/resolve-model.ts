@@ -3,7 +3,7 @@ import { ServiceError } from '../domain/service-error.ts'
 import type { TunedModel } from '../domain/training-job.ts'
 import type { ModelCtx } from './context.ts'
 
-type ResolvedModel = {
+export type ResolvedModel = {
   baseModel: CatalogueEntry
   /** Null for a base model itself. `files` makes fresh URLs each time. */
   adapter: {

@@ -24,6 +24,8 @@ export type SubmitTrainingJobInput = DatasetReference & {
   gpuConfig: { gpus?: number | null | undefined; nodes?: number | null | undefined }
   isPublic: boolean
   customModelName: string | null
+  /** Kept with the job, to be told again. */
+  metadata?: Record<string, string> | undefined
 }
 
 /** What the submit answers, the first time and on a replay. */
@@ -119,11 +121,12 @@ const answerOf = ({ jobId, datasetId }: { jobId: number; datasetId: string }): S
 
 function newJob(
   { accountId, apiKeyId, deps }: Ctx,
-  { gpuConfig, customModelName, isPublic }: SubmitTrainingJobInput,
+  { gpuConfig, customModelName, isPublic, metadata }: SubmitTrainingJobInput,
   { entry, args, notes }: Resolved,
   data: Pick<TrainingSpec, 'dataKey' | 'evaluationKey'>,
 ): AcceptanceRequest['job'] {
-  const spec = { baseModel: frozen(entry), args, gpus: gpuConfig.gpus ?? null, nodes: gpuConfig.nodes ?? 1, ...data }
+  const asked = { gpus: gpuConfig.gpus ?? null, nodes: gpuConfig.nodes ?? 1, ...(metadata && { metadata }) }
+  const spec = { baseModel: frozen(entry), args, ...asked, ...data }
   const { resumeLimit } = deps.settings
   const job = { accountId, apiKeyId, baseModel: entry.name, customModelName, isPublic, resumeLimit }
   return { ...job, spec, specHash: specHash(spec), notes }

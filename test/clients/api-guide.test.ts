@@ -1,4 +1,4 @@
-// docs/api-guide.md is run as it stands, in one shell, against the real service.
+// docs/api-guide.md, and after it docs/openai.md, are run as they stand, in one shell, against the real service.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { suite, test } from 'node:test'
 import { root } from '../../tools/paths.mjs'
 import { connection, openAccount } from '../support/stack.ts'
 
-const guide = readFileSync(join(root, 'docs/api-guide.md'), 'utf8')
+const guide = ['api-guide', 'openai'].map((name) => readFileSync(join(root, `docs/${name}.md`), 'utf8')).join('\n')
 const commands = [...guide.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block).join('\n')
 
 suite('the API guide', async () => {
@@ -21,7 +21,7 @@ curl() { command curl --silent --show-error --fail-with-body --max-time 100 "$@"
     const shell = spawn('bash', ['-c', strict + commands], {
       cwd: root,
       env: { ...process.env, ANNEAL_URL: connection().apiUrl, ANNEAL_API_KEY: apiKey },
-      timeout: 400_000,
+      timeout: 550_000,
     })
     let output = ''
     for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (chunk) => (output += String(chunk)))

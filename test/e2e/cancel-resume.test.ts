@@ -44,8 +44,10 @@ suite('cancel and resume', async () => {
     const { status } = await api.post<{ status: string }>(`/v1/train/jobs/${id}/resume`)
     assert.equal(status, 'QUEUED')
     const done = await api.untilStatus(id, 'COMPLETED')
-    assert.equal(done.resume_count, 1)
-    const { attempts } = await api.get<{ attempts: { from_step: number }[] }>(`/v1/train/jobs/${id}/attempts`)
+    const { attempts } = await api.get<{ attempts: { from_step: number; cause: string; message: string }[] }>(
+      `/v1/train/jobs/${id}/attempts`,
+    )
+    assert.equal(done.resume_count, 1, attempts.map(({ cause, message }) => `${cause}: ${message}`).join('; '))
     assert.ok((attempts[0]?.from_step ?? 0) >= 20, 'it went on from a checkpoint')
     const losses = async (job: number) =>
       (await api.history(job)).map(({ step, loss, learning_rate }) => [step, loss, learning_rate])

@@ -8,10 +8,14 @@ const { json: document } = await edge.call('GET', '/openapi.json', { key: null }
 
 /** The parts of OpenAPI 3.1 that we use, strictly. */
 const Schema = z.looseObject({})
-const Content = z.record(
-  z.string().regex(/^application\/(problem\+)?json$/),
-  z.strictObject({ schema: z.strictObject({ $ref: z.string() }) }),
-)
+const named = z.strictObject({ schema: z.strictObject({ $ref: z.string() }) })
+const text = z.strictObject({ schema: z.strictObject({ description: z.string() }) })
+const Content = z.union([
+  z.record(z.string().regex(/^application\/(problem\+)?json$/), named),
+  z.strictObject({ 'multipart/form-data': named }),
+  z.strictObject({ 'application/json': named, 'text/event-stream': text }),
+  z.strictObject({ 'application/json': named, 'application/octet-stream': text }),
+])
 const Operation = z.strictObject({
   operationId: z.string().regex(/^\w+$/),
   tags: z.array(z.string()).length(1),
@@ -94,6 +98,26 @@ test('names every route of the contract, with its aliases', () => {
     'get /v1/downloaded_models/',
     'post /v1/downloaded_models/',
     'get /v1/audit',
+    'get /v1/usage',
+    'get /openai/v1/models',
+    'get /openai/v1/models/{model}',
+    'delete /openai/v1/models/{model}',
+    'post /openai/v1/chat/completions',
+    'post /openai/v1/completions',
+    'post /openai/v1/embeddings',
+    'post /openai/v1/files',
+    'get /openai/v1/files',
+    'get /openai/v1/files/{file_id}',
+    'get /openai/v1/files/{file_id}/content',
+    'delete /openai/v1/files/{file_id}',
+    'post /openai/v1/fine_tuning/jobs',
+    'get /openai/v1/fine_tuning/jobs',
+    'get /openai/v1/fine_tuning/jobs/{fine_tuning_job_id}',
+    'get /openai/v1/fine_tuning/jobs/{fine_tuning_job_id}/events',
+    'get /openai/v1/fine_tuning/jobs/{fine_tuning_job_id}/checkpoints',
+    'post /openai/v1/fine_tuning/jobs/{fine_tuning_job_id}/cancel',
+    'post /openai/v1/fine_tuning/jobs/{fine_tuning_job_id}/pause',
+    'post /openai/v1/fine_tuning/jobs/{fine_tuning_job_id}/resume',
     'get /v1/version',
     'get /healthz',
     'get /readyz',

@@ -50,6 +50,7 @@ function stubDependencies({
     storage: strict('storage', storage),
     datasets: strict('datasets', datasets),
     inference: strict('inference', inference),
+    usage: { add: () => undefined },
     notifications: strict('notifications', {}),
     catalogue: parseCatalogue({
       models: [
@@ -199,6 +200,7 @@ export const trainingJob = (changes: Partial<TrainingJob> = {}): TrainingJob => 
   resumeCount: 2,
   resumeLimit: 1000,
   cancelRequestedAt: null,
+  pauseRequestedAt: null,
   modelName: null,
   createdAt: new Date('2026-11-20T10:00:00.123Z'),
   finishedAt: null,

@@ -21,7 +21,16 @@ suite('chunks of a batch', () => {
       const { accountId } = (await tx.accounts.findLiveApiKey(key.id)) ?? assert.fail('no account')
       const id = randomUUID()
       const request = { chunkSize: 2, chunks: [], input: null }
-      const batch = { id, accountId, kind: 'streaming', modelName: 'm', request, promptsKey: id, itemCount: 4 } as const
+      const batch = {
+        id,
+        accountId,
+        apiKeyId: key.id,
+        kind: 'streaming',
+        modelName: 'm',
+        request,
+        promptsKey: id,
+        itemCount: 4,
+      } as const
       await tx.inferenceBatches.create(batch)
       await work(tx, id)
       throw done

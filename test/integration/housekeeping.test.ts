@@ -50,6 +50,7 @@ suite('housekeeping', () => {
       const { accountId } = await anAccount(tx)
       const batch = {
         accountId,
+        apiKeyId: null,
         kind: 'completions',
         modelName: 'm',
         request: {} as never,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -56,6 +58,23 @@ class VllmClient:
 
     async def send(self, method: str, path: str, body: bytes) -> EngineAnswer:
         """Raises EngineAway. Cancelling it closes the connection, which ends the work."""
+        async with self._exchange(method, path, body) as reader:
+            status, headers = await _read_head(reader)
+            return EngineAnswer(status, b"".join([piece async for piece in _pieces(reader, headers)]))
+
+    async def stream(self, path: str, body: Any) -> AsyncIterator[EngineAnswer | bytes]:
+        """First the answer's head, with its body when it is a refusal; then the body as it comes. Raises EngineAway."""
+        async with self._exchange("POST", path, json.dumps(body).encode()) as reader:
+            status, headers = await _read_head(reader)
+            if status != 200:
+                yield EngineAnswer(status, b"".join([piece async for piece in _pieces(reader, headers)]))
+                return
+            yield EngineAnswer(status, b"")
+            async for piece in _pieces(reader, headers):
+                yield piece
+
+    @asynccontextmanager
+    async def _exchange(self, method: str, path: str, body: bytes) -> AsyncIterator[asyncio.StreamReader]:
         try:
             connecting = asyncio.open_connection(self._host, self._port, limit=MAX_HEAD_BYTES)
             reader, writer = await asyncio.wait_for(connecting, CONNECT_TIMEOUT_S)
@@ -68,27 +87,25 @@ class VllmClient:
             )
             writer.write(head.encode() + body)
             await writer.drain()
-            return await _read_answer(reader)
+            yield reader
         except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
             raise EngineAway(f"vLLM ended {method} {path} without an answer: {error}") from error
         finally:
             writer.close()
 
 
-async def _read_answer(reader: asyncio.StreamReader) -> EngineAnswer:
+async def _read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-    status = int(head[0].split(" ", 2)[1])
     headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
+    return int(head[0].split(" ", 2)[1]), headers
+
+
+async def _pieces(reader: asyncio.StreamReader, headers: dict[str, str]) -> AsyncIterator[bytes]:
     if "chunked" in headers.get("transfer-encoding", "").lower():
-        return EngineAnswer(status, await _read_chunks(reader))
-    if "content-length" in headers:
-        return EngineAnswer(status, await reader.readexactly(int(headers["content-length"])))
-    return EngineAnswer(status, await reader.read())
-
-
-async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
-    chunks = []
-    while size := int((await reader.readuntil(b"\r\n")).split(b";")[0], 16):
-        chunks.append(await reader.readexactly(size))
-        await reader.readexactly(2)
-    return b"".join(chunks)
+        while size := int((await reader.readuntil(b"\r\n")).split(b";")[0], 16):
+            yield await reader.readexactly(size)
+            await reader.readexactly(2)
+    elif "content-length" in headers:
+        yield await reader.readexactly(int(headers["content-length"]))
+    else:
+        yield await reader.read()

@@ -75,6 +75,7 @@ class AgentProcess(ReportingServer):
 ROUTES = [
     Route("/v1/models", routes.list_models),
     Route("/v1/completions", routes.completions, methods=["POST"]),
+    Route("/v1/chat/completions", routes.chat_completions, methods=["POST"]),
     Route("/v1/embeddings", routes.embeddings, methods=["POST"]),
     Route("/tokenize", routes.tokenize, methods=["POST"]),
     Route("/agent/v1/adapters/{name}", agent_routes.put_adapter, methods=["PUT"]),

@@ -5,10 +5,11 @@ leaves, and a prompt that leaves none is named by its position.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from anneal_runtime.agent.engine import EngineAnswer, EngineAway
 from anneal_runtime.agent.serving import AgentServing, agent_of
@@ -36,12 +37,62 @@ async def embeddings(request: Request) -> Response:
 async def completions(request: Request) -> Response:
     serving = agent_of(request)
     body = await bodies.read_object(request)
+    if body.get("stream"):
+        return await _stream(serving, "/v1/completions", body)
     with serving.adapters.use(body.get("model")):
         prompts = bodies.texts(body, "prompt")
         max_tokens = bodies.sampling_params(body).max_tokens
         serving.metrics.prompts.add(len(prompts))
         answers = await stop_with_client(request, _complete(serving, body, prompts, max_tokens))
     return JSONResponse(answers)
+
+
+async def chat_completions(request: Request) -> Response:
+    serving = agent_of(request)
+    body = await bodies.read_object(request)
+    if body.get("stream"):
+        return await _stream(serving, "/v1/chat/completions", body)
+    with serving.adapters.use(body.get("model")):
+        asked = await _within_context(serving, body)
+        serving.metrics.prompts.add(1)
+        answer = _accepted(await stop_with_client(request, _ask(serving.engine.post("/v1/chat/completions", asked))))
+        _count(serving, answer.get("usage") or {})
+    return JSONResponse(answer)
+
+
+async def _stream(serving: AgentServing, path: str, body: dict[str, Any]) -> Response:
+    events = _events(serving, path, body)
+    # As far as what may still be refused.
+    await anext(events)
+    return StreamingResponse(events, media_type="text/event-stream")
+
+
+async def _events(serving: AgentServing, path: str, body: dict[str, Any]) -> AsyncIterator[bytes]:
+    with serving.adapters.use(body.get("model")):
+        asked = await _within_context(serving, body)
+        try:
+            async for piece in serving.engine.stream(path, asked):
+                if isinstance(piece, EngineAnswer):
+                    _accepted(piece, json=False)
+                    serving.metrics.prompts.add(1)
+                    yield b""
+                else:
+                    yield piece
+        except EngineAway as error:
+            raise ApiError(503, str(error)) from error
+
+
+async def _within_context(serving: AgentServing, body: dict[str, Any]) -> dict[str, Any]:
+    """One prompt, or one conversation, whose answer is cut to the room that there is."""
+    max_tokens = bodies.sampling_params(body).max_tokens
+    if "messages" not in body:
+        prompts = bodies.texts(body, "prompt")
+        if len(prompts) != 1:
+            raise ApiError(400, "A stream is of one prompt.", param="prompt")
+        return {**body, "max_tokens": (await _limits(serving, str(body["model"]), prompts, max_tokens))[0]}
+    asked = {"model": body["model"], "messages": bodies.messages(body)}
+    room = await _room(serving, asked, 0)
+    return {**body, "max_tokens": min(max_tokens, room)}
 
 
 async def _complete(serving: AgentServing, body: dict[str, Any], prompts: list[str], max_tokens: int) -> dict[str, Any]:
@@ -61,9 +112,13 @@ async def _complete(serving: AgentServing, body: dict[str, Any], prompts: list[s
         for key, count in (whole.get("usage") or {}).items():
             if isinstance(count, int):
                 usage[key] = usage.get(key, 0) + count
+    _count(serving, usage)
+    return {**whole, "choices": sorted(choices, key=lambda choice: int(choice["index"])), "usage": usage}
+
+
+def _count(serving: AgentServing, usage: dict[str, int]) -> None:
     serving.metrics.prompt_tokens.add(usage.get("prompt_tokens", 0))
     serving.metrics.generated_tokens.add(usage.get("completion_tokens", 0))
-    return {**whole, "choices": sorted(choices, key=lambda choice: int(choice["index"])), "usage": usage}
 
 
 async def _limits(serving: AgentServing, model: str, prompts: list[str], max_tokens: int) -> list[int]:
@@ -74,17 +129,21 @@ async def _limits(serving: AgentServing, model: str, prompts: list[str], max_tok
         if len(prompt.encode()) + EXTRA_TOKENS + max_tokens <= serving.context_length:
             return max_tokens
         async with turns:
-            answer = await _ask(serving.engine.post("/tokenize", {"model": model, "prompt": prompt}))
-        room = serving.context_length - int(_accepted(answer)["count"])
-        if room < 1:
-            message = (
-                f"This model's maximum context length is {serving.context_length} tokens, and at least one is for the "
-                f"answer. The prompt at position {index} has {serving.context_length - room} tokens."
-            )
-            raise ApiError(400, message, param="prompt", index=index)
-        return min(max_tokens, room)
+            return min(max_tokens, await _room(serving, {"model": model, "prompt": prompt}, index))
 
     return await asyncio.gather(*(limit(index, prompt) for index, prompt in enumerate(prompts)))
+
+
+async def _room(serving: AgentServing, asked: dict[str, Any], index: int) -> int:
+    """Tokens that the context leaves for the answer. Raises ApiError when there are none."""
+    count = int(_accepted(await _ask(serving.engine.post("/tokenize", asked)))["count"])
+    if count < serving.context_length:
+        return serving.context_length - count
+    message = (
+        f"This model's maximum context length is {serving.context_length} tokens, and at least one is for the "
+        f"answer. The prompt at position {index} has {count} tokens."
+    )
+    raise ApiError(400, message, param="prompt", index=index)
 
 
 async def _pass_on(request: Request, path: str) -> Response:
@@ -102,10 +161,10 @@ async def _ask(call: Any) -> EngineAnswer:
     return answer
 
 
-def _accepted(answer: EngineAnswer) -> dict[str, Any]:
+def _accepted(answer: EngineAnswer, *, json: bool = True) -> dict[str, Any]:
     """Raises ApiError with vLLM's own refusal."""
     if answer.status == 200:
-        body: dict[str, Any] = answer.json()
+        body: dict[str, Any] = answer.json() if json else {}
         return body
     param = "structured_outputs" if any(word in answer.message().lower() for word in ("regex", "grammar")) else None
     raise ApiError(answer.status, answer.message(), param=param)

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anneal_runtime.log import log
-from anneal_runtime.server import agent_routes, openai_routes
+from anneal_runtime.server import agent_routes, generation_routes, openai_routes
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.metrics import EngineMetrics
 
@@ -33,7 +33,8 @@ def create_app(token: str, metrics: EngineMetrics, engine_routes: list[Route] | 
 def own_routes() -> list[Route]:
     return [
         Route("/v1/models", openai_routes.list_models),
-        Route("/v1/completions", openai_routes.completions, methods=["POST"]),
+        Route("/v1/completions", generation_routes.completions, methods=["POST"]),
+        Route("/v1/chat/completions", generation_routes.chat_completions, methods=["POST"]),
         Route("/v1/embeddings", openai_routes.embeddings, methods=["POST"]),
         Route("/tokenize", openai_routes.tokenize, methods=["POST"]),
         Route("/v1/load_lora_adapter", openai_routes.load_lora_adapter, methods=["POST"]),

@@ -17,7 +17,6 @@ LARGE_BYTES = 256 << 10
 MAX_STOPS = 64
 # What vLLM would honour and this engine does not: refused unless it asks for nothing.
 UNSUPPORTED: dict[str, tuple[object, ...]] = {
-    "stream": (None, False),
     "n": (None, 1),
     "best_of": (None, 1),
     "echo": (None, False),
@@ -71,6 +70,24 @@ def string(body: dict[str, Any], field: str) -> str:
     if not isinstance(value, str) or not value:
         raise ApiError(400, f"{field} must be a string.", param=field)
     return value
+
+
+def messages(body: dict[str, Any]) -> list[dict[str, str]]:
+    """A conversation of texts. What roles there are is for the model's template to say."""
+    value = body.get("messages")
+    if not isinstance(value, list) or not value:
+        raise ApiError(400, "messages must be a list of at least one message.", param="messages")
+    for message in value:
+        if not isinstance(message, dict) or not all(isinstance(message.get(key), str) for key in ("role", "content")):
+            raise ApiError(400, "A message must have a role and a content, both text.", param="messages")
+        texts({"messages": message["content"]}, "messages")
+    return [{"role": message["role"], "content": message["content"]} for message in value]
+
+
+def wants_usage(body: dict[str, Any]) -> bool:
+    """Of a stream, at its end."""
+    options = body.get("stream_options")
+    return isinstance(options, dict) and options.get("include_usage") is True
 
 
 def sampling_params(body: dict[str, Any]) -> SamplingParams:

@@ -85,7 +85,8 @@ def _load_causal(spec: ServerSpec, folder: Path, metrics: EngineMetrics) -> Engi
     end_tokens = _end_tokens(model, tokenizer)
     vocabulary = Vocabulary(tokenizer, frozenset(end_tokens))
     router = AdapterRouter(model)
-    grammars = Grammars(tokenizer, model.config.get_text_config().vocab_size, end_tokens)
+    vocabulary_size = model.config.get_text_config().vocab_size
+    grammars = Grammars(tokenizer, vocabulary_size, end_tokens, count=lambda result: metrics.grammars.add(1, result))
     return Engine(
         name=spec.name,
         kind="transformers",

@@ -74,6 +74,9 @@ class EngineMetrics:
         self.waiting_rows = Gauge(f"{prefix}_waiting_rows", "Rows waiting for a place in the batch.")
         self.adapters = Gauge(f"{prefix}_adapters_loaded", "Adapters in memory.")
         self.adapters_evicted = Counter(f"{prefix}_adapters_evicted_total", "Adapters unloaded to make room.")
+        self.grammars = Counter(
+            f"{prefix}_grammars_total", "Typed requests, by whether their grammar was compiled.", ("result",)
+        )
         self.ready_s = Gauge(f"{prefix}_ready_seconds", "From the program's start to its first generation.")
         self.batch_rows = Histogram(f"{prefix}_batch_rows", "Rows of each decoding step.", ROW_BUCKETS)
         self.first_token_s = Histogram(

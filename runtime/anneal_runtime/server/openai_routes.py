@@ -1,25 +1,22 @@
-"""vLLM's OpenAI routes: models, completions, embeddings, tokenize, and its two adapter routes."""
+"""vLLM's OpenAI routes beside those that generate: models, embeddings, tokenize, and its two adapter routes."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import json
-import time
-import uuid
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from anneal_runtime.server import bodies, work
-from anneal_runtime.server.decoding.rows import Answer, GrammarFailed
 from anneal_runtime.server.errors import ApiError
-from anneal_runtime.server.serving import Serving, serving_of, stop_with_client
+from anneal_runtime.server.generation_routes import usage
+from anneal_runtime.server.serving import serving_of, stop_with_client
 
 if TYPE_CHECKING:
     import numpy as np
-    from llguidance import LLMatcher
     from numpy.typing import NDArray
 
 
@@ -29,27 +26,6 @@ async def list_models(request: Request) -> Response:
     entries = [_model_entry(base, None, serving.engine.context_length)]
     entries += [_model_entry(name, base, serving.engine.context_length) for name in serving.adapters.names()]
     return JSONResponse({"object": "list", "data": entries})
-
-
-async def completions(request: Request) -> Response:
-    serving = serving_of(request)
-    body = await bodies.read_object(request)
-    with serving.adapters.use(body.get("model")) as adapter:
-        if serving.engine.generator is None:
-            raise ApiError(400, "This model gives embeddings only.", param="model")
-        prompts = bodies.texts(body, "prompt")
-        params, regex = bodies.sampling_params(body), bodies.regex(body)
-        grammar = None if regex is None else await _compile(serving, regex)
-        tokens = await serving.tokenize(prompts)
-        _check_room(tokens, serving.engine.context_length)
-        serving.metrics.prompts.add(len(prompts))
-        serving.metrics.prompt_tokens.add(sum(map(len, tokens)))
-        generation = work.generate(serving.engine, tokens, params, adapter=adapter, grammar=grammar)
-        try:
-            answers = await stop_with_client(request, generation)
-        except GrammarFailed as error:
-            raise ApiError(400, str(error), param="structured_outputs") from error
-    return await _json(_completion, body["model"], answers, sum(map(len, tokens)))
 
 
 async def embeddings(request: Request) -> Response:
@@ -71,7 +47,10 @@ async def tokenize(request: Request) -> Response:
     serving = serving_of(request)
     body = await bodies.read_object(request)
     with serving.adapters.use(body.get("model", serving.engine.name)):
-        tokens = (await serving.tokenize([bodies.string(body, "prompt") if body.get("prompt") != "" else ""]))[0]
+        if "messages" in body:
+            tokens = await serving.chat_tokens(bodies.messages(body))
+        else:
+            tokens = (await serving.tokenize([bodies.string(body, "prompt") if body.get("prompt") != "" else ""]))[0]
     return JSONResponse({"count": len(tokens), "max_model_len": serving.engine.context_length, "tokens": tokens})
 
 
@@ -89,41 +68,6 @@ async def unload_lora_adapter(request: Request) -> Response:
     return PlainTextResponse(f"Success: LoRA adapter '{name}' removed successfully.")
 
 
-async def _compile(serving: Serving, regex: str) -> LLMatcher:
-    from anneal_runtime.server.decoding.grammar import BadRegex
-
-    assert serving.engine.generator is not None
-    try:
-        return await asyncio.to_thread(serving.engine.generator.grammars.compile, regex)
-    except BadRegex as error:
-        raise ApiError(400, str(error), param="structured_outputs") from error
-
-
-def _check_room(prompts: list[list[int]], context_length: int) -> None:
-    for index, prompt in enumerate(prompts):
-        if len(prompt) >= context_length:
-            message = (
-                f"This model's maximum context length is {context_length} tokens, and at least one is for the answer. "
-                f"The prompt at position {index} has {len(prompt)} tokens."
-            )
-            raise ApiError(400, message, param="prompt", index=index)
-
-
-def _completion(model: str, answers: list[Answer], prompt_tokens: int) -> dict[str, Any]:
-    choices = [
-        {"index": index, "text": answer.text, "logprobs": None, "finish_reason": answer.finish_reason}
-        for index, answer in enumerate(answers)
-    ]
-    return {
-        "id": f"cmpl-{uuid.uuid4().hex}",
-        "object": "text_completion",
-        "created": int(time.time()),
-        "model": model,
-        "choices": choices,
-        "usage": _usage(prompt_tokens, sum(answer.token_count for answer in answers)),
-    }
-
-
 def _embedding_list(model: str, vectors: list[NDArray[np.float32]], encoding: str, prompt_tokens: int) -> bytes:
     """Written in pieces: ten thousand vectors in one go would hold the interpreter for seconds."""
     items = []
@@ -133,24 +77,9 @@ def _embedding_list(model: str, vectors: list[NDArray[np.float32]], encoding: st
         else:
             value = "[" + ",".join([f"{number:.8g}" for number in vector.tolist()]) + "]"
         items.append(f'{{"object":"embedding","index":{index},"embedding":{value}}}')
-    tail = json.dumps({"model": model, "usage": _usage(prompt_tokens, 0)})[1:]
+    tail = json.dumps({"model": model, "usage": usage(prompt_tokens, 0)})[1:]
     return f'{{"object":"list","data":[{",".join(items)}],{tail}'.encode()
-
-
-def _usage(prompt_tokens: int, completion_tokens: int) -> dict[str, int]:
-    return {
-        "prompt_tokens": prompt_tokens,
-        "completion_tokens": completion_tokens,
-        "total_tokens": prompt_tokens + completion_tokens,
-    }
 
 
 def _model_entry(name: str, parent: str | None, context_length: int) -> dict[str, Any]:
     return {"id": name, "object": "model", "owned_by": "anneal", "parent": parent, "max_model_len": context_length}
-
-
-async def _json(build: Any, *arguments: Any) -> Response:
-    def encode() -> bytes:
-        return json.dumps(build(*arguments), ensure_ascii=False, separators=(",", ":")).encode()
-
-    return Response(await asyncio.to_thread(encode), media_type="application/json")

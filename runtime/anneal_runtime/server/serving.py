@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from starlette.requests import Request
 
 from anneal_runtime.server.errors import ApiError
+from anneal_runtime.tokenization import ChatRefused, chat_tokens
 
 if TYPE_CHECKING:
     from anneal_runtime.server.adapters import AdapterStore
@@ -31,6 +32,14 @@ class Serving:
 
     async def tokenize(self, texts: list[str]) -> list[list[int]]:
         return await self._in_pieces(self.engine.prompt_tokens, texts)
+
+    async def chat_tokens(self, messages: list[dict[str, str]]) -> list[int]:
+        """Raises ApiError 400 for what the model's template does not take."""
+        loop = asyncio.get_running_loop()
+        try:
+            return (await loop.run_in_executor(self.text_thread, chat_tokens, self.engine.tokenizer, [messages]))[0]
+        except ChatRefused as error:
+            raise ApiError(400, str(error), param="messages") from error
 
     async def encoder_tokens(self, texts: list[str]) -> list[list[int]]:
         return await self._in_pieces(self.engine.encoder_tokens, texts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from anneal_runtime.server.decoding.rows import Answer, GenerationRequest, Row, SamplingParams
@@ -26,10 +26,11 @@ async def generate(
     *,
     adapter: Adapter | None = None,
     grammar: LLMatcher | None = None,
+    on_text: Callable[[int, str], None] | None = None,
 ) -> list[Answer]:
     """One answer a prompt, in order. Every prompt must leave room in the context. Cancelling it stops its rows."""
     answers, on_done = _future(list[Answer])
-    request = GenerationRequest(adapter, grammar, on_done)
+    request = GenerationRequest(adapter, grammar, on_done, on_text)
     for index, prompt in enumerate(prompts):
         room = engine.context_length - len(prompt)
         request.rows.append(Row(request, index, prompt, params, min(params.max_tokens, room)))
@@ -43,6 +44,27 @@ async def generate(
     finally:
         if not answers.done() or answers.cancelled():
             engine.scheduler.cancel(request)
+
+
+async def stream(
+    engine: Engine, prompts: list[list[int]], params: SamplingParams, adapter: Adapter | None, grammar: LLMatcher | None
+) -> AsyncIterator[tuple[int, str] | list[Answer]]:
+    """Pieces of text with their prompts' indexes as they come, and last the answers. Closing it stops its rows."""
+    loop = asyncio.get_running_loop()
+    pieces: asyncio.Queue[tuple[int, str] | None] = asyncio.Queue()
+
+    def on_text(index: int, piece: str) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(pieces.put_nowait, (index, piece))
+
+    job = asyncio.ensure_future(generate(engine, prompts, params, adapter=adapter, grammar=grammar, on_text=on_text))
+    job.add_done_callback(lambda _job: pieces.put_nowait(None))
+    try:
+        while (piece := await pieces.get()) is not None:
+            yield piece
+        yield job.result()
+    finally:
+        job.cancel()
 
 
 async def encode(engine: Engine, texts: list[list[int]], adapter: Adapter | None) -> list[NDArray[np.float32]]:

@@ -10,7 +10,7 @@ import torch
 from anneal_runtime.model_source import context_length
 from anneal_runtime.tokenization import completion_tokens, prompt_tokens, text_of
 from anneal_runtime.trainer.greedy import generate
-from anneal_runtime.trainer.rows import Row
+from anneal_runtime.trainer.rows import Row, row_prompts
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -22,7 +22,7 @@ def evaluate(model: PeftModel, tokenizer: PreTrainedTokenizerBase, rows: list[Ro
     """Each row as `{"input", "expected", "tuned", "base"}`, in order."""
     model.eval()
     context = context_length(model.get_base_model())
-    prompts = prompt_tokens(tokenizer, [row.input for row in rows])
+    prompts = _prompts(tokenizer, rows)
     expected = completion_tokens(tokenizer, [row.output for row in rows])
     most_new = new_token_limit(prompts, expected, context)
     prompts = [_fitting(ids, tokenizer, context - most_new) for ids in prompts]
@@ -34,6 +34,14 @@ def evaluate(model: PeftModel, tokenizer: PreTrainedTokenizerBase, rows: list[Ro
     return [
         {"input": row.input, "expected": row.output, "tuned": tuned, "base": base}
         for row, tuned, base in zip(rows, answers["tuned"], answers["base"], strict=True)
+    ]
+
+
+def _prompts(tokenizer: PreTrainedTokenizerBase, rows: list[Row]) -> list[list[int]]:
+    """A row without an input is asked for with nothing, not with its own text."""
+    return [
+        prompt if row.input else prompt_tokens(tokenizer, [""])[0]
+        for row, prompt in zip(rows, row_prompts(tokenizer, rows), strict=True)
     ]
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
-from anneal_runtime.tokenization import completion_tokens, prompt_tokens
+from anneal_runtime.tokenization import ChatRefused, chat_tokens, completion_tokens, prompt_tokens
 from anneal_runtime.trainer.failures import DataError
 
 if TYPE_CHECKING:
@@ -22,8 +22,11 @@ ROWS_AT_ONCE = 1000
 
 @dataclass(frozen=True)
 class Row:
+    """With `messages` the prompt is these by the model's chat template, and `input` their plain text, to be read."""
+
     input: str
     output: str
+    messages: list[dict[str, str]] = field(default_factory=list)
 
 
 class EncodedRows:
@@ -59,7 +62,7 @@ def read_rows(path: Path) -> Iterator[Row]:
         for number, line in enumerate(lines, 1):
             try:
                 raw = json.loads(line)
-                yield Row(str(raw["input"]), str(raw["output"]))
+                yield Row(str(raw["input"]), str(raw["output"]), list(raw.get("messages", [])))
             except (ValueError, KeyError, TypeError) as error:
                 raise DataError(f"Line {number} of the data cannot be read: {error!r}.") from error
 
@@ -76,7 +79,7 @@ def encode_rows(
     encoded, chunk = EncodedRows(), list[Row]()
 
     def encode_chunk() -> None:
-        prompts = prompt_tokens(tokenizer, [row.input or row.output for row in chunk])
+        prompts = row_prompts(tokenizer, chunk)
         answers = completion_tokens(tokenizer, [row.output if row.input else "" for row in chunk])
         for row, prompt, answer in zip(chunk, prompts, answers, strict=True):
             if row.input:
@@ -97,6 +100,17 @@ def encode_rows(
     if not any(encoded.length(index) > encoded.first_target(index) for index in range(len(encoded))):
         raise DataError("No row of the data has anything to learn.")
     return encoded
+
+
+def row_prompts(tokenizer: PreTrainedTokenizerBase, rows: list[Row]) -> list[list[int]]:
+    """What comes before each answer; of a plain text, all of it. Raises DataError."""
+    chats = [row for row in rows if row.messages]
+    try:
+        of_chats = iter(chat_tokens(tokenizer, [row.messages for row in chats]) if chats else [])
+    except ChatRefused as error:
+        raise DataError(f"The data holds conversations. {error}") from error
+    of_texts = iter(prompt_tokens(tokenizer, [row.input or row.output for row in rows if not row.messages]))
+    return [next(of_chats) if row.messages else next(of_texts) for row in rows]
 
 
 def _add_pair(encoded: EncodedRows, prompt: list[int], answer: list[int], max_length: int, bos: int | None) -> None:

@@ -39,6 +39,7 @@ class FakeVllm:
             ("GET", "/v1/models"): self._models,
             ("POST", "/tokenize"): lambda: self._tokenize(body),
             ("POST", "/v1/completions"): lambda: self._completions(body),
+            ("POST", "/v1/chat/completions"): lambda: self._chat(body),
             ("POST", "/v1/embeddings"): lambda: self._embeddings(body),
             ("POST", "/v1/load_lora_adapter"): lambda: self._load(body),
             ("POST", "/v1/unload_lora_adapter"): lambda: self._unload(body),
@@ -52,7 +53,8 @@ class FakeVllm:
         return 200, {"object": "list", "data": [{"id": name, "max_model_len": CONTEXT} for name in names]}
 
     def _tokenize(self, body: dict[str, Any]) -> tuple[int, Any]:
-        tokens = list(range(len(body["prompt"].split(" "))))
+        texts = [message["content"] for message in body["messages"]] if "messages" in body else [body["prompt"]]
+        tokens = list(range(len(" ".join(texts).split(" "))))
         return 200, {"count": len(tokens), "max_model_len": CONTEXT, "tokens": tokens, "token_strs": None}
 
     def _completions(self, body: dict[str, Any]) -> tuple[int, Any]:
@@ -71,6 +73,18 @@ class FakeVllm:
         ]
         usage = {"prompt_tokens": len(prompts), "completion_tokens": 2 * len(prompts), "prompt_tokens_details": None}
         return 200, {"id": "cmpl-1", "object": "text_completion", "choices": choices[::-1], "usage": usage}
+
+    def _chat(self, body: dict[str, Any]) -> tuple[int, Any]:
+        if body["messages"][0]["role"] == "robot":
+            return _refusal(400, "Unexpected message role.", "BadRequestError")
+        text = f"{body['messages'][-1]['content'][:20]} in {body['max_tokens']}"
+        usage = {"prompt_tokens": 3, "completion_tokens": 4}
+        if not body.get("stream"):
+            choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+            return 200, {"id": "chatcmpl-1", "object": "chat.completion", "choices": [choice], "usage": usage}
+        chunks = [{"choices": [{"index": 0, "delta": {"content": piece}}]} for piece in text.split(" ")]
+        events = [*map(json.dumps, [*chunks, {"choices": [], "usage": usage}]), "[DONE]"]
+        return 200, "".join(f"data: {event}\n\n" for event in events)
 
     def _text(self, body: dict[str, Any], prompt: str) -> str:
         regex = (body.get("structured_outputs") or {}).get("regex")

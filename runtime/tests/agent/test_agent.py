@@ -173,6 +173,31 @@ def test_chunked_answers_are_read_whole(client: Client, vllm: FakeVllm) -> None:
     assert client.post("/tokenize", {"model": MODEL, "prompt": "a b c"})[1]["count"] == 3
 
 
+def chat(client: Client, content: str, **more: Any) -> tuple[int, Any]:
+    messages = [{"role": more.pop("role", "user"), "content": content}]
+    return client.post("/v1/chat/completions", {"model": MODEL, "messages": messages, "max_tokens": 8, **more})
+
+
+def test_a_conversation_is_passed_on_with_the_room_that_it_leaves(client: Client) -> None:
+    assert chat(client, "hello")[1]["choices"][0]["message"]["content"] == "hello in 8"
+    long = " ".join(["word"] * 60)
+    assert chat(client, long)[1]["choices"][0]["message"]["content"].endswith(" in 4")
+    assert chat(client, " ".join(["word"] * 64))[1]["error"]["param"] == "prompt"
+    assert chat(client, "hello", role="robot")[0] == 400
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_stream_is_passed_on_as_it_comes(client: Client, vllm: FakeVllm, chunked: bool) -> None:
+    vllm.chunked = chunked
+    status, text = chat(client, "hello", stream=True)
+    events = [event.removeprefix("data: ") for event in text.split("\n\n") if event]
+    assert (status, events[-1]) == (200, "[DONE]")
+    pieces = [json.loads(event)["choices"] for event in events[:-2]]
+    assert [choice["delta"]["content"] for [choice] in pieces] == ["hello", "in", "8"]
+    assert chat(client, "hello", stream=True, role="robot")[0] == 400
+    assert client.post("/v1/completions", {"model": MODEL, "prompt": ["a", "b"], "stream": True})[0] == 400
+
+
 def test_a_client_that_leaves_takes_its_work_along(client: Client, vllm: FakeVllm) -> None:
     vllm.hold.clear()
     body = json.dumps({"model": MODEL, "prompt": "a", "max_tokens": 8}).encode()

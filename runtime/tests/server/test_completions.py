@@ -102,7 +102,7 @@ def test_unicode_survives(tiny: RunningServer) -> None:
         {"top_p": 1.1},
         {"seed": "x"},
         {"stop": 5},
-        {"stream": True},
+        {"stream": "yes"},
         {"n": 2},
         {"structured_outputs": {"json": {}}},
         {"structured_outputs": "x"},

@@ -56,3 +56,25 @@ def test_rows_that_the_run_never_visits_are_not_encoded(tmp_path: Path) -> None:
 def test_nothing_to_learn_is_a_data_error(tmp_path: Path) -> None:
     with pytest.raises(DataError):
         encode(tmp_path, [])
+
+
+def test_a_conversation_is_learned_after_the_models_own_template(tmp_path: Path) -> None:
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "who?"}]
+    path = tmp_path / "rows.jsonl"
+    chat = {"input": "system: Be brief.\nuser: who?", "output": "Zoë.", "messages": messages}
+    path.write_text(json.dumps(chat) + "\n" + json.dumps({"input": "a: ", "output": "b"}) + "\n")
+    rows = encode_rows(path, TOKENIZER, 100)
+    ids, first = rows.tokens(0).tolist(), rows.first_target(0)
+    assert ids[:2].count(START) == 1 and text(ids[1:first]) == "Be brief.\nQuestion: who?\nAnswer: "
+    assert text(ids[first:-1]) == "Zoë." and ids[-1] == END
+    assert text(rows.tokens(1).tolist()[1 : rows.first_target(1)]) == "a: "
+
+
+def test_conversations_for_a_model_without_a_template_are_a_data_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TOKENIZER, "chat_template", None)
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"input": "u", "output": "a", "messages": [{"role": "user", "content": "u"}]}))
+    with pytest.raises(DataError, match="no chat template"):
+        encode_rows(path, TOKENIZER, 100)

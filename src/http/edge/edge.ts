@@ -6,12 +6,15 @@ import { invalidInput } from '../../domain/service-error.ts'
 import type { Origin } from '../../services/context.ts'
 import type { Ctx } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
-import { withRows, type RowsOfFields } from '../../services/receive-rows.ts'
+import { withForm } from '../../services/files/receive-file.ts'
+import { withRows, type ReceivedRows, type RowsOfFields } from '../../services/receive-rows.ts'
+import { bodyPace } from './body-pace.ts'
 import { drain } from './drain.ts'
 import { beginRequest, locals, sendProblem, type ExchangeOptions } from './exchange.ts'
 import { nothingHere, refuseMethod } from './no-route.ts'
-import { openBody, parseJson, readBody } from './request-body.ts'
-import { gone, JsonText, sendJson, sendJsonText, streamJsonArray } from './respond.ts'
+import { formBoundary, openBody, parseJson, readBody } from './request-body.ts'
+import { EventStream, FileBytes, gone, JsonText } from './respond.ts'
+import { sendEvents, sendFile, sendJson, sendJsonText, streamJsonArray } from './respond.ts'
 import { pathsOf, type Access, type CallerOf, type Route } from './route.ts'
 import { refuseBadText, validate } from './validation.ts'
 
@@ -68,7 +71,9 @@ function serve(route: Route, options: EdgeOptions) {
     locals(response).route = route.path
     try {
       const answer = await callRoute(route, options, request, response)
-      if (answer instanceof JsonText) await sendJsonText(response, answer)
+      if (answer instanceof EventStream) await sendEvents(response, answer)
+      else if (answer instanceof FileBytes) await sendFile(response, answer)
+      else if (answer instanceof JsonText) await sendJsonText(response, answer)
       else if (isPages(answer)) await streamJsonArray(response, answer)
       else sendJson(response, 200, answer)
     } catch (error) {
@@ -87,7 +92,11 @@ async function callRoute(route: Route, { authenticators }: EdgeOptions, request:
   const caller = await authenticate({ route, request, response, origin })
   const params = route.params && parseParams(route.params, request)
   const query = route.query && validate(route.query, request.query)
-  const handle = (body: unknown, idempotency: Idempotency, rows: RowsOfFields) => {
+  const handle = (
+    body: unknown,
+    idempotency: Idempotency,
+    { rows = {}, file = null }: { rows?: RowsOfFields; file?: ReceivedRows | null } = {},
+  ) => {
     let signal: AbortSignal | undefined
     return route.handle({
       caller,
@@ -95,6 +104,7 @@ async function callRoute(route: Route, { authenticators }: EdgeOptions, request:
       query,
       body,
       rows,
+      file,
       headers: request.headers,
       idempotency,
       setHeader: (name, value) => response.setHeader(name, value),
@@ -108,13 +118,24 @@ async function callRoute(route: Route, { authenticators }: EdgeOptions, request:
     const body = await openBody(request, route.rows.limitBytes)
     const input = { ctx: caller as Ctx, body, options: route.rows, isHashed, signal: () => gone(response) }
     return withRows(input, ({ rest, rows, sha256 }) =>
-      handle(parseBody(route, rest), idempotencyOf(route, request, sha256), rows),
+      handle(parseBody(route, rest), idempotencyOf(route, request, sha256), { rows }),
     )
+  }
+  if (route.form) {
+    const { limitBytes } = route.form
+    const boundary = formBoundary(request)
+    const body = await openBody(request, limitBytes, bodyPace, formBoundary)
+    const input = { ctx: caller as Ctx, body, boundary, limitBytes, signal: () => gone(response) }
+    return withForm(input, ({ fields, file, sha256 }) => {
+      const read = route.body && validate(route.body, fields)
+      refuseBadText(read, { allowsNul: false })
+      return handle(read, idempotencyOf(route, request, sha256), { file })
+    })
   }
   if (route.method === 'get' && !(await drain(request))) response.setHeader('Connection', 'close')
   const bytes = route.method === 'get' ? null : await readBody(request, route.bodyLimitBytes ?? defaultBodyLimitBytes)
   const body = bytes && parseBody(route, bytes)
-  return handle(body, bytes && route.idempotent ? idempotencyOf(route, request, bytes) : null, {})
+  return handle(body, bytes && route.idempotent ? idempotencyOf(route, request, bytes) : null)
 }
 
 /** What cannot be an id is answered as an address with nothing behind it. */

@@ -1,15 +1,22 @@
 // The frame around every request: its id, its headers, its measurement, and the problem it may end with.
 import type { Request, Response } from 'express'
 import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import type { Log } from '../../log.ts'
 import { drain, linger } from './drain.ts'
 import type { Metrics } from './metrics.ts'
-import { problemOf, refusalOf } from './problem.ts'
-import { startJson } from './respond.ts'
+import { errorFormFor, refusalOf, type ErrorForm } from './problem.ts'
+import { eventText, isEventStream, startJson } from './respond.ts'
 import { securityHeaders } from './security-headers.ts'
 
-export type ExchangeOptions = { edge: 'public' | 'internal'; log: Log; metrics: Metrics }
+export type ExchangeOptions = {
+  edge: 'public' | 'internal'
+  log: Log
+  metrics: Metrics
+  /** Other forms of refusals than RFC 9457's. */
+  errorForms?: readonly ErrorForm[]
+}
 
 type Locals = { requestId: string; route: string; isAnswered?: boolean }
 
@@ -37,23 +44,30 @@ export function beginRequest({ edge, log, metrics }: ExchangeOptions) {
   }
 }
 
-export async function sendProblem(error: unknown, request: Request, response: Response, { log }: ExchangeOptions) {
+export async function sendProblem(
+  error: unknown,
+  request: Request,
+  response: Response,
+  { log, errorForms }: ExchangeOptions,
+) {
   const { requestId, route } = locals(response)
   const refusal = refusalOf(error, request)
   // Someone who left aborts his own work; that is no failure.
   const level = refusal.status === 503 ? 'warn' : 'error'
   if (refusal.isOurs && !response.destroyed)
     log[level]({ err: error, requestId, route, status: refusal.status }, 'request failed')
+  const form = errorFormFor(request.path, errorForms)
+  const text = JSON.stringify(form.bodyOf(refusal, { path: request.path, requestId }))
+  if (isEventStream(response) && !response.destroyed) return void response.end(eventText(text))
   // Half an answer is out: only a cut tells the client.
   if (response.headersSent || response.destroyed) return void response.destroy()
   // Who was too slow already need not be waited for again.
   const isDrained = refusal.status !== 408 && (await drain(request))
   if (response.destroyed) return
   for (const [name, value] of Object.entries(refusal.headers)) response.setHeader(name, value)
-  const problem = problemOf(refusal, { path: request.path, requestId })
-  response.statusMessage = problem.title
-  const body = Buffer.from(JSON.stringify(problem))
-  startJson(response, refusal.status, body.length, 'application/problem+json')
+  response.statusMessage = STATUS_CODES[refusal.status] ?? 'Model Not Found'
+  const body = Buffer.from(text)
+  startJson(response, refusal.status, body.length, form.contentType)
   if (isDrained) return void response.end(body)
   response.setHeader('Connection', 'close')
   response.write(body)

@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document, derived from the route definitions and their schemas.
 import { z } from 'zod'
 import { apiSchemas } from './named-schemas.ts'
-import { Problem } from './problem.ts'
+import { errorFormFor, type ErrorForm } from './problem.ts'
 import { refusalsOf } from './refusals.ts'
 import { pathsOf, type Route } from './route.ts'
 
@@ -11,14 +11,19 @@ const uri = (id: string) => `#/components/schemas/${id}`
 
 export function openApiDocument(
   routes: readonly Route[],
-  { title, version, serviceName }: { title: string; version: string; serviceName: string },
+  {
+    title,
+    version,
+    serviceName,
+    errorForms,
+  }: { title: string; version: string; serviceName: string; errorForms?: readonly ErrorForm[] },
 ) {
   const paths: Record<string, Json> = {}
   for (const route of routes)
     for (const [index, path] of pathsOf(route, serviceName).entries()) {
       const operationId = index === 0 ? route.name : `${route.name}_alias_${index}`
       const entry = (paths[path.replaceAll(/:(\w+)/g, '{$1}')] ??= {})
-      entry[route.method] = operation(route, operationId, index > 0)
+      entry[route.method] = operation(route, operationId, { isAlias: index > 0, error: errorFormFor(path, errorForms) })
     }
   return {
     openapi: '3.1.0',
@@ -38,7 +43,11 @@ export function openApiDocument(
   }
 }
 
-function operation(route: Route, operationId: string, isAlias: boolean): Json {
+function operation(
+  route: Route,
+  operationId: string,
+  { isAlias, error }: { isAlias: boolean; error: ErrorForm },
+): Json {
   const parameters = [...parametersOf(route.params, 'path'), ...parametersOf(route.query, 'query')]
   if (route.idempotent)
     parameters.push({ name: 'Idempotency-Key', in: 'header', schema: { type: 'string', minLength: 1, maxLength: 255 } })
@@ -48,21 +57,32 @@ function operation(route: Route, operationId: string, isAlias: boolean): Json {
     summary: isAlias ? `${route.summary} (the same as ${route.path.replaceAll(/:(\w+)/g, '{$1}')})` : route.summary,
     security: route.access === 'none' ? [] : [{ key: route.scope ? [route.scope] : [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(route.body ? { requestBody: { required: true, content: content('application/json', route.body) } } : {}),
+    ...(route.body
+      ? {
+          requestBody: {
+            required: true,
+            content: content(route.form ? 'multipart/form-data' : 'application/json', route.body),
+          },
+        }
+      : {}),
     responses: {
-      200: { description: 'Done', content: content('application/json', route.response) },
+      200: { description: 'Done', content: { ...content('application/json', route.response), ...moreContent(route) } },
       ...Object.fromEntries(
         refusalsOf(route).map(([status, description]) => [
           status,
-          { description, content: content('application/problem+json', Problem) },
+          { description, content: content(error.contentType.split(';')[0] ?? '', error.schema) },
         ]),
       ),
     },
   }
 }
 
+const moreContent = ({ alsoAnswers }: Route): Json =>
+  alsoAnswers ? { [alsoAnswers]: { schema: { description: 'As openai.md says' } } } : {}
+
 /** The chapters of the document. */
 const tags = [
+  ['OpenAI', /^\/openai\//],
   ['Completions', /completion|reservation/],
   ['Embeddings', /embedding/],
   ['Data', /data|upload/],

@@ -67,6 +67,14 @@ export class HttpRefusal extends Error {
   }
 }
 
+/** How refusals are written for paths that begin so. */
+export type ErrorForm = {
+  pathPrefix: string
+  contentType: string
+  schema: z.ZodType
+  bodyOf: (refusal: Refusal, at: { path: string; requestId: string }) => object
+}
+
 export type Refusal = {
   status: number
   code: string
@@ -116,6 +124,16 @@ function ofService(error: ServiceError, request: Pick<IncomingMessage, 'headers'
     isOurs: false,
   }
 }
+
+const problemForm: ErrorForm = {
+  pathPrefix: '/',
+  contentType: 'application/problem+json',
+  schema: Problem,
+  bodyOf: problemOf,
+}
+
+export const errorFormFor = (path: string, forms: readonly ErrorForm[] = []) =>
+  forms.find(({ pathPrefix }) => path.startsWith(pathPrefix)) ?? problemForm
 
 export function problemOf({ status, code, detail, issues }: Refusal, at: { path: string; requestId: string }): Problem {
   return {

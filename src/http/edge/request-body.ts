@@ -27,9 +27,10 @@ export async function openBody(
   request: IncomingMessage,
   limitBytes: number,
   pace = bodyPace,
+  requireType: (request: IncomingMessage) => void = requireJson,
 ): Promise<AsyncIterable<Buffer> | Iterable<Buffer>> {
   const declaredBytes = Number(request.headers['content-length'] ?? 0)
-  if (declaredBytes > 0 || request.headers['transfer-encoding'] !== undefined) requireJson(request)
+  if (declaredBytes > 0 || request.headers['transfer-encoding'] !== undefined) requireType(request)
   if (declaredBytes > limitBytes) throw tooLarge(limitBytes)
   const isSmall = declaredBytes > 0 && declaredBytes <= wholeBytes
   return isSmall ? [await collect(request, limitBytes, pace)] : arriving(request, pace)
@@ -132,6 +133,17 @@ function requireJson({ headers }: IncomingMessage) {
     throw refuse('Send the body in UTF-8: no other charset is read.')
   if (!['', 'identity'].includes((headers['content-encoding'] ?? '').toLowerCase()))
     throw refuse('Send the body as it is, without a Content-Encoding.')
+}
+
+/** The boundary of a form. @throws ServiceError unsupported_media_type */
+export function formBoundary({ headers }: IncomingMessage): string {
+  const type = parseMimeType(headers['content-type'])
+  const boundary = type?.essence === 'multipart/form-data' ? type.params.get('boundary') : null
+  if (boundary && boundary.length <= 200) return boundary
+  throw new ServiceError(
+    'unsupported_media_type',
+    'Send a form, with the header "Content-Type: multipart/form-data; boundary=...".',
+  )
 }
 
 function parseMimeType(text: string | undefined): MIMEType | undefined {

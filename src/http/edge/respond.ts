@@ -12,6 +12,52 @@ export class JsonText {
   }
 }
 
+/** A file as it was stored. */
+export class FileBytes {
+  readonly bytes: AsyncIterable<Buffer>
+  readonly sizeBytes: number
+
+  constructor(bytes: AsyncIterable<Buffer>, sizeBytes: number) {
+    this.bytes = bytes
+    this.sizeBytes = sizeBytes
+  }
+}
+
+export async function sendFile(response: ServerResponse, { bytes, sizeBytes }: FileBytes) {
+  startJson(response, 200, sizeBytes, 'application/octet-stream')
+  await pipeline(Readable.from(bytes, { objectMode: false }), response)
+}
+
+/** Server-sent events. What fails before the first is an ordinary refusal; later, the refusal is the last of them. */
+export class EventStream {
+  readonly write: (send: (data: object) => void) => Promise<void>
+
+  constructor(write: (send: (data: object) => void) => Promise<void>) {
+    this.write = write
+  }
+}
+
+export async function sendEvents(response: ServerResponse, { write }: EventStream) {
+  await write((data) => {
+    if (response.destroyed) return
+    if (!response.headersSent) startEvents(response)
+    response.write(eventText(JSON.stringify(data)))
+  })
+  response.end(eventText('[DONE]'))
+}
+
+function startEvents(response: ServerResponse) {
+  response.statusCode = 200
+  response.setHeader('Content-Type', eventStreamType)
+  // A proxy that collects an answer would keep it back until its end.
+  response.setHeader('X-Accel-Buffering', 'no')
+}
+
+const eventStreamType = 'text/event-stream; charset=utf-8'
+export const isEventStream = (response: ServerResponse) =>
+  response.headersSent && response.getHeader('content-type') === eventStreamType
+export const eventText = (data: string) => `data: ${data}\n\n`
+
 export function sendJson(response: ServerResponse, status: number, value: unknown) {
   // As text: node then writes head and body at once.
   const body = JSON.stringify(value)

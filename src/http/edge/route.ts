@@ -4,9 +4,9 @@ import type { z } from 'zod'
 import type { Scope } from '../../domain/scopes.ts'
 import type { AdminCtx, Ctx, PodCtx, ServiceDependencies } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
-import type { RowsOfFields, RowsOptions } from '../../services/receive-rows.ts'
+import type { ReceivedRows, RowsOfFields, RowsOptions } from '../../services/receive-rows.ts'
 import type { RefusalStatus } from './refusals.ts'
-import type { JsonText } from './respond.ts'
+import type { EventStream, FileBytes, JsonText } from './respond.ts'
 
 /** Who may call, and what the handler gets for it. */
 export type CallerOf = { key: Ctx; admin: AdminCtx; pod: PodCtx; none: ServiceDependencies }
@@ -19,6 +19,8 @@ type RouteRequest<A extends Access, P, Q, B> = {
   body: B
   /** Of the fields that carry them, in a route that takes `rows`. They are gone after the answer unless a service keeps them. */
   rows: RowsOfFields
+  /** In a route that takes a form: its file, gone after the answer unless a service keeps it. */
+  file: ReceivedRows | null
   headers: IncomingHttpHeaders
   /** Null when the client sent no Idempotency-Key. */
   idempotency: Idempotency
@@ -31,8 +33,8 @@ type RouteRequest<A extends Access, P, Q, B> = {
 /** A route for keys names the one scope that a key must have. */
 type ScopeOf<A extends Access> = A extends 'key' ? { scope: Scope } : { scope?: never }
 
-/** What a handler may answer: a JSON value, pages of a JSON array to be streamed, or JSON that is text already. */
-type Answer<R> = R | AsyncIterable<R> | JsonText
+/** What a handler may answer: a JSON value, pages of a JSON array to be streamed, JSON that is text already, events, or a file. */
+type Answer<R> = R | AsyncIterable<R> | JsonText | EventStream | FileBytes
 
 type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R> = {
   /** Unique; the operation id of the OpenAPI document. */
@@ -50,6 +52,8 @@ type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B ex
   bodyLimitBytes?: number
   /** These arrays of the body go to the object store while they arrive; the handler gets `rows`, and null in their place. */
   rows?: RowsOptions
+  /** Takes a multipart form with one file; `body` is the schema of its fields, the file's among them as its name. */
+  form?: { limitBytes: number }
   /** Its strings may hold NUL: they are stored nowhere. */
   allowsNul?: boolean
   /** Creates something: honours Idempotency-Key. */
@@ -57,6 +61,8 @@ type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B ex
   /** Statuses that its definition does not imply. */
   refuses?: readonly RefusalStatus[]
   response: z.ZodType<unknown, R>
+  /** What a 200 may be beside that. */
+  alsoAnswers?: 'text/event-stream' | 'application/octet-stream'
   handle(request: RouteRequest<A, z.output<P>, z.output<Q>, z.output<B>>): Promise<Answer<R>> | Answer<R>
 }
 

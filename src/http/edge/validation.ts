@@ -3,6 +3,8 @@ import type { z } from 'zod'
 import { ServiceError, type InputIssue } from '../../domain/service-error.ts'
 
 const mostIssues = 100
+/** Of a name that only the client knows. */
+const longestPath = 200
 
 /**
  * Schemas may carry their own messages, as phrases that follow the field's name: "must be a string".
@@ -17,11 +19,20 @@ export function validate<T extends z.ZodType>(schema: T, value: unknown): z.outp
 /** zod also reports the size of what has the wrong type, and the bounds of safe integers before a field's own. */
 function onePerField(issues: readonly z.core.$ZodIssue[]): InputIssue[] {
   const byPath = new Map<string, { code: string; issue: InputIssue }>()
-  for (const { code, path, message } of issues) {
-    const field = pathText(path)
-    if (byPath.get(field)?.code !== 'invalid_type') byPath.set(field, { code, issue: issueAt(field, message) })
-  }
+  for (const each of issues)
+    for (const { field, message } of fieldsOf(each))
+      if (byPath.get(field)?.code !== 'invalid_type')
+        byPath.set(field, { code: each.code, issue: issueAt(field, message) })
   return [...byPath.values()].map(({ issue }) => issue)
+}
+
+/** What a strict object does not know is named key by key. */
+function fieldsOf(issue: z.core.$ZodIssue): { field: string; message: string }[] {
+  if (issue.code !== 'unrecognized_keys') return [{ field: pathText(issue.path), message: issue.message }]
+  return issue.keys.map((key) => ({
+    field: pathText([...issue.path, key]).slice(0, longestPath),
+    message: 'is not a parameter that is known here',
+  }))
 }
 
 /**
@@ -90,7 +101,7 @@ function phraseOf(issue: z.core.$ZodRawIssue): string {
         `${issue.inclusive === false ? 'less than' : 'at most'} ${String(issue.maximum)}`,
       )
     case 'unrecognized_keys':
-      return `has unknown fields: ${(issue.keys as string[]).join(', ')}`
+      return 'has unknown fields'
     case 'invalid_format':
     case 'not_multiple_of':
     case 'invalid_union':

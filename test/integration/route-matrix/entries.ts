@@ -1,6 +1,6 @@
 // A route an entry, by its operation id: how it is asked rightly, how wrongly, and by which names it could reach another account.
 import { connection } from '../../support/stack.ts'
-import type { Names } from './names.ts'
+import { formOf, type Names } from './names.ts'
 
 export type Sent = { params?: Record<string, string | number>; query?: string; body?: unknown }
 /** Why a case cannot be. */
@@ -53,6 +53,81 @@ const datasetInBody = (more: object = {}): Entry => ({
 })
 
 const open: Entry = { about: [() => ({})], foreign: { notApplicable: 'shows no account' }, invalid: takesNothing }
+
+const openAiJob = (name: 'jobId' | 'cancelledJobId' | 'pausedJobId', query?: string): Entry => ({
+  about: [(names) => ({ params: { fine_tuning_job_id: `ftjob-${names[name]}` } })],
+  invalid:
+    query === undefined
+      ? noId({ fine_tuning_job_id: '7' })
+      : { sent: ({ jobId }) => ({ params: { fine_tuning_job_id: `ftjob-${jobId}` }, query }), status: 400 },
+})
+
+const openAiFile = (name: 'fileId' | 'spareFileId'): Entry => ({
+  about: [(names) => ({ params: { file_id: names[name] } })],
+  invalid: noId({ file_id: 'x'.repeat(65) }),
+})
+
+const openAi: Record<string, Entry> = {
+  openai_list_models: { about: [() => ({})], foreign: 'lists', invalid: takesNothing },
+  openai_get_model: {
+    about: [({ modelName }) => ({ params: { model: modelName } })],
+    invalid: noId({ model: 'x'.repeat(257) }),
+  },
+  openai_chat_completions: {
+    about: [
+      ({ modelName }) => ({
+        body: { model: modelName, messages: [{ role: 'user', content: 'Who?' }], max_tokens: 2 },
+      }),
+    ],
+    invalid: bad({ body: { model: base, messages: [{ role: 'user', content: 'Who?' }], n: 2 } }),
+  },
+  openai_completions: {
+    about: [
+      ({ modelName }) => ({ body: { model: modelName, prompt: 'Who?', max_tokens: 2 } }),
+      ({ storedId }) => ({ body: { model: storedId, prompt: 'When do you open?', max_tokens: 2 } }),
+    ],
+    invalid: bad({ body: { model: base, prompt: 'Who?', echo: true } }),
+  },
+  openai_embeddings: {
+    about: [({ modelName }) => ({ body: { model: modelName, input: 'a cat' } })],
+    invalid: bad({ body: { model: base, input: [7] } }),
+  },
+  openai_create_file: {
+    about: [() => ({ body: formOf('fine-tune') })],
+    foreign: namesNothing,
+    invalid: bad({ body: formOf('vision') }),
+  },
+  openai_list_files: {
+    about: [() => ({}), ({ fileId }) => ({ query: `after=${fileId}` })],
+    foreign: 'lists',
+    invalid: bad({ query: 'order=up' }),
+  },
+  openai_get_file: openAiFile('fileId'),
+  openai_get_file_content: openAiFile('fileId'),
+  openai_create_fine_tuning_job: {
+    about: [
+      ({ fileId }) => ({ body: { model: base, training_file: fileId } }),
+      ({ fileId, modelName }) => ({ body: { model: modelName, training_file: fileId } }),
+    ],
+    invalid: bad({ body: { model: base, training_file: 7 } }),
+  },
+  openai_list_fine_tuning_jobs: {
+    about: [() => ({}), ({ jobId }) => ({ query: `after=ftjob-${jobId}` })],
+    foreign: 'lists',
+    invalid: bad({ query: 'limit=101' }),
+  },
+  openai_get_fine_tuning_job: openAiJob('jobId'),
+  openai_list_fine_tuning_events: openAiJob('jobId', 'after=x'),
+  openai_list_fine_tuning_checkpoints: openAiJob('jobId', 'after=x'),
+  openai_pause_fine_tuning_job: openAiJob('pausedJobId'),
+  openai_resume_fine_tuning_job: openAiJob('pausedJobId'),
+  openai_cancel_fine_tuning_job: openAiJob('cancelledJobId'),
+  openai_delete_file: openAiFile('spareFileId'),
+  openai_delete_model: {
+    about: [({ spareModelName }) => ({ params: { model: spareModelName } })],
+    invalid: bad({ params: { model: base } }),
+  },
+}
 
 /** In the order in which they are asked: what takes something away comes last. */
 export const entries: Record<string, Entry> = {
@@ -133,7 +208,15 @@ export const entries: Record<string, Entry> = {
     about: [() => ({ body: { hf_model_name: base } }), ({ modelName }) => ({ body: { hf_model_name: modelName } })],
     invalid: bad({ body: { hf_model_name: '' } }),
   },
+  get_usage: {
+    about: [() => ({})],
+    // Its dates and counts may read like the numbers of jobs; test/e2e/usage.test.ts sees that nothing of others shows.
+    foreign: { notApplicable: 'names nothing' },
+    invalid: bad({ query: 'from=2026-02-30' }),
+  },
   list_audit_events: { about: [() => ({})], foreign: 'lists', invalid: bad({ query: 'limit=1001' }) },
+
+  ...openAi,
 
   cancel_open_training_jobs: { about: [() => ({})], foreign: namesNothing, invalid: bad({ body: [] }) },
   delete_data: {

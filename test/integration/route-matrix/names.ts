@@ -18,12 +18,20 @@ export async function ownedNames(api: Api) {
   const cancelledJobId = await api.train({ data: sampleRows })
   await api.post(`/v1/train/jobs/${cancelledJobId}/cancel`)
   const jobId = await api.train({ dataset_id: 'owned-set', finetune_args: { max_steps: 1 } })
+  const file = async () => (await api.post<{ id: string }>('/openai/v1/files', formOf('fine-tune'))).id
+  const [fileId, spareFileId] = [await file(), await file()]
+  const tuning = { model: base, training_file: fileId, hyperparameters: { n_epochs: 1 } }
+  const tune = async () => Number((await api.post<{ id: string }>(`/openai/v1/fine_tuning/jobs`, tuning)).id.slice(6))
+  const [spareJobId, pausedJobId] = [await tune(), await tune()]
+  await api.post(`/openai/v1/fine_tuning/jobs/ftjob-${pausedJobId}/pause`)
   const batch = async (path: string, body: object) => (await api.post<{ id: string }>(path, body)).id
   const completionBatchId = await batch('/v1/batch_completions', { model_name: base, prompt: ['a'], max_tokens: 2 })
   const streamId = await batch('/v3/streaming_completions', { model_name: base, prompt: 'a', max_tokens: 2 })
   const embeddingBatchId = await batch('/v1/batch_embeddings', { prompt: ['a'] })
   const { model_name: modelName } = await api.untilStatus(jobId, 'COMPLETED')
+  const { model_name: spareModelName } = await api.untilStatus(spareJobId, 'COMPLETED')
   await api.untilStatus(cancelledJobId, 'CANCELLED')
+  await api.untilStatus(pausedJobId, 'CANCELLED')
   return {
     datasetId: 'owned-set',
     spareDatasetId: 'spare-set',
@@ -31,12 +39,24 @@ export async function ownedNames(api: Api) {
     storedId: 'owned-shelf',
     jobId,
     cancelledJobId,
+    pausedJobId,
+    fileId,
+    spareFileId,
+    spareModelName: spareModelName ?? assert.fail('a completed job without a model'),
     cursor: encodeJobCursor(jobId),
     modelName: modelName ?? assert.fail('a completed job without a model'),
     completionBatchId,
     streamId,
     embeddingBatchId,
   }
+}
+
+/** One row, which is JSON by itself. */
+export function formOf(purpose: string): FormData {
+  const form = new FormData()
+  form.set('purpose', purpose)
+  form.set('file', new Blob(['{"prompt": "Who?", "completion": "Ann."}']), 'rows.jsonl')
+  return form
 }
 
 export function madeUpNames(owned: Names): Names {
@@ -48,6 +68,10 @@ export function madeUpNames(owned: Names): Names {
     storedId: 'no-such-shelf',
     jobId: nobodysJob,
     cancelledJobId: nobodysJob + 1,
+    pausedJobId: nobodysJob + 2,
+    fileId: `file-${'e'.repeat(32)}`,
+    spareFileId: `file-${'d'.repeat(32)}`,
+    spareModelName: 'e'.repeat(64),
     cursor: encodeJobCursor(nobodysJob),
     modelName: 'f'.repeat(64),
     completionBatchId: randomUUID(),

@@ -1,0 +1,172 @@
+"""vLLM's OpenAI routes that generate: completions of prompts, and of one conversation; whole or as they are decoded."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from anneal_runtime.server import bodies, work
+from anneal_runtime.server.decoding.rows import Answer, GenerationFailed, GrammarFailed, SamplingParams
+from anneal_runtime.server.errors import ApiError
+from anneal_runtime.server.serving import Serving, serving_of, stop_with_client
+
+if TYPE_CHECKING:
+    from llguidance import LLMatcher
+
+    from anneal_runtime.server.decoding.lora import Adapter
+
+
+async def completions(request: Request) -> Response:
+    return await _answer(request, await bodies.read_object(request), is_chat=False)
+
+
+async def chat_completions(request: Request) -> Response:
+    return await _answer(request, await bodies.read_object(request), is_chat=True)
+
+
+@dataclass(frozen=True)
+class Asked:
+    body: dict[str, Any]
+    is_chat: bool
+    tokens: list[list[int]]
+    params: SamplingParams
+    grammar: LLMatcher | None
+
+    @property
+    def prompt_tokens(self) -> int:
+        return sum(map(len, self.tokens))
+
+    def answer(self, choices: list[dict[str, Any]], *, chunk: bool = False) -> dict[str, Any]:
+        kind = "text_completion" if not self.is_chat else "chat.completion.chunk" if chunk else "chat.completion"
+        name = f"{'chatcmpl' if self.is_chat else 'cmpl'}-{uuid.uuid4().hex}"
+        return {
+            "id": name,
+            "object": kind,
+            "created": int(time.time()),
+            "model": self.body["model"],
+            "choices": choices,
+        }
+
+
+async def _answer(request: Request, body: dict[str, Any], *, is_chat: bool) -> Response:
+    serving = serving_of(request)
+    if body.get("stream") not in (None, False, True):
+        raise ApiError(400, "stream must be true or false.", param="stream")
+    if body.get("stream"):
+        events = _events(serving, body, is_chat)
+        # As far as what may still be refused.
+        await anext(events)
+        return StreamingResponse(events, media_type="text/event-stream")
+    with serving.adapters.use(body.get("model")) as adapter:
+        asked = await _read(serving, body, is_chat)
+        generation = work.generate(serving.engine, asked.tokens, asked.params, adapter=adapter, grammar=asked.grammar)
+        try:
+            answers = await stop_with_client(request, generation)
+        except GrammarFailed as error:
+            raise ApiError(400, str(error), param="structured_outputs") from error
+    content = await asyncio.to_thread(_whole, asked, answers)
+    return Response(content, media_type="application/json")
+
+
+async def _read(serving: Serving, body: dict[str, Any], is_chat: bool) -> Asked:
+    """Raises ApiError for whatever is wrong with it."""
+    if serving.engine.generator is None:
+        raise ApiError(400, "This model gives embeddings only.", param="model")
+    prompts = [] if is_chat else bodies.texts(body, "prompt")
+    messages = bodies.messages(body) if is_chat else []
+    params, regex = bodies.sampling_params(body), bodies.regex(body)
+    grammar = None if regex is None else await _compile(serving, regex)
+    tokens = [await serving.chat_tokens(messages)] if is_chat else await serving.tokenize(prompts)
+    _check_room(tokens, serving.engine.context_length)
+    asked = Asked(body, is_chat, tokens, params, grammar)
+    serving.metrics.prompts.add(len(tokens))
+    serving.metrics.prompt_tokens.add(asked.prompt_tokens)
+    return asked
+
+
+async def _events(serving: Serving, body: dict[str, Any], is_chat: bool) -> AsyncIterator[bytes]:
+    """First nothing, once all that can be refused is checked; then server-sent events."""
+    with serving.adapters.use(body.get("model")) as adapter:
+        asked = await _read(serving, body, is_chat)
+        yield b""
+        try:
+            async for each in _chunks(serving, asked, adapter):
+                yield _event(each)
+        except GenerationFailed as error:
+            is_grammar = isinstance(error, GrammarFailed)
+            refusal = ApiError(
+                400 if is_grammar else 500, str(error), param="structured_outputs" if is_grammar else None
+            )
+            yield b"data: " + bytes(refusal.response().body) + b"\n\n"
+        yield b"data: [DONE]\n\n"
+
+
+async def _chunks(serving: Serving, asked: Asked, adapter: Adapter | None) -> AsyncIterator[dict[str, Any]]:
+    head = asked.answer([], chunk=True)
+    async for each in work.stream(serving.engine, asked.tokens, asked.params, adapter, asked.grammar):
+        if isinstance(each, tuple):
+            yield {**head, "choices": [_piece(asked, *each, None)]}
+            continue
+        for index, answer in enumerate(each):
+            yield {**head, "choices": [_piece(asked, index, "", answer.finish_reason)]}
+        if bodies.wants_usage(asked.body):
+            count = sum(answer.token_count for answer in each)
+            yield {**head, "choices": [], "usage": usage(asked.prompt_tokens, count)}
+
+
+def _piece(asked: Asked, index: int, text: str, finish_reason: str | None) -> dict[str, Any]:
+    said = {"delta": {"content": text}} if asked.is_chat else {"text": text}
+    return {"index": index, **said, "logprobs": None, "finish_reason": finish_reason}
+
+
+def _whole(asked: Asked, answers: list[Answer]) -> bytes:
+    def said(text: str) -> dict[str, Any]:
+        return {"message": {"role": "assistant", "content": text}} if asked.is_chat else {"text": text}
+
+    choices = [
+        {"index": index, **said(answer.text), "logprobs": None, "finish_reason": answer.finish_reason}
+        for index, answer in enumerate(answers)
+    ]
+    count = sum(answer.token_count for answer in answers)
+    answer = {**asked.answer(choices), "usage": usage(asked.prompt_tokens, count)}
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _event(value: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
+
+
+async def _compile(serving: Serving, regex: str) -> LLMatcher:
+    from anneal_runtime.server.decoding.grammar import BadRegex
+
+    assert serving.engine.generator is not None
+    try:
+        return await asyncio.to_thread(serving.engine.generator.grammars.compile, regex)
+    except BadRegex as error:
+        raise ApiError(400, str(error), param="structured_outputs") from error
+
+
+def _check_room(prompts: list[list[int]], context_length: int) -> None:
+    for index, prompt in enumerate(prompts):
+        if len(prompt) >= context_length:
+            message = (
+                f"This model's maximum context length is {context_length} tokens, and at least one is for the answer. "
+                f"The prompt at position {index} has {len(prompt)} tokens."
+            )
+            raise ApiError(400, message, param="prompt", index=index)
+
+
+def usage(prompt_tokens: int, completion_tokens: int) -> dict[str, int]:
+    return {
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion_tokens,
+        "total_tokens": prompt_tokens + completion_tokens,
+    }

@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { named } from '../edge/named-schemas.ts'
+import { finishReason, generationFields, maxTokens, Usage } from './generation.ts'
+import { only, onlyEmpty, remark, unsupported } from './neutral.ts'
+import { ResponseFormat } from './response-format.ts'
+
+const TextPart = z.object({
+  type: z.literal('text', { error: 'must be "text": nothing else is read' }),
+  text: z.string(),
+})
+
+const Message = z.strictObject({
+  role: z.enum(['system', 'developer', 'user', 'assistant']),
+  content: z.union([z.string(), z.array(TextPart).min(1)], { error: 'must be a text or a list of text parts' }),
+  // As answers of ours come back.
+  refusal: unsupported(),
+  audio: unsupported(),
+  function_call: unsupported(),
+  annotations: onlyEmpty.list(),
+  tool_calls: onlyEmpty.list(),
+})
+
+export const ChatRequest = named(
+  'OpenAiChatRequest',
+  z.strictObject({
+    ...generationFields,
+    messages: z.array(Message).min(1).max(2048),
+    max_tokens: maxTokens,
+    max_completion_tokens: maxTokens,
+    response_format: ResponseFormat.nullish(),
+    logprobs: only(false),
+    top_logprobs: only(0),
+    tools: onlyEmpty.list(),
+    tool_choice: only('none', 'auto'),
+    parallel_tool_calls: z.boolean().nullish(),
+    functions: onlyEmpty.list(),
+    function_call: only('none', 'auto'),
+    modalities: z.array(z.literal('text', { error: 'is not supported here' })).nullish(),
+    store: only(false),
+    service_tier: only('auto', 'default'),
+    metadata: onlyEmpty.map(),
+    safety_identifier: remark(),
+    prompt_cache_key: remark(),
+  }),
+)
+export type ChatRequest = z.output<typeof ChatRequest>
+
+export const ChatCompletion = named(
+  'OpenAiChatCompletion',
+  z.object({
+    id: z.string(),
+    object: z.literal('chat.completion'),
+    created: z.int(),
+    model: z.string(),
+    choices: z.array(
+      z.object({
+        index: z.int(),
+        message: z.object({ role: z.literal('assistant'), content: z.string(), refusal: z.null() }),
+        logprobs: z.null(),
+        finish_reason: finishReason,
+      }),
+    ),
+    usage: Usage,
+  }),
+)

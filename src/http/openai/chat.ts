@@ -1,0 +1,82 @@
+import type { ChatMessage } from '../../domain/chat.ts'
+import { complete } from '../../services/complete.ts'
+import type { Ctx } from '../../services/context.ts'
+import { EventStream } from '../edge/respond.ts'
+import { defineRoute } from '../edge/route.ts'
+import { completionBodyLimitBytes } from '../routes/completion-input.ts'
+import { ChatCompletion, ChatRequest } from './chat-schemas.ts'
+import { inWords } from './errors.ts'
+import { asManyAsFit, countTokens, headOf, samplingOf } from './generation.ts'
+import { outputTypeOf } from './response-format.ts'
+
+export const chatRoutes = [
+  defineRoute({
+    name: 'openai_chat_completions',
+    method: 'post',
+    path: '/openai/v1/chat/completions',
+    summary: "Answer a conversation, read by the model's own chat template",
+    access: 'key',
+    scope: 'inference',
+    body: ChatRequest,
+    bodyLimitBytes: completionBodyLimitBytes,
+    allowsNul: true,
+    refuses: [404],
+    response: ChatCompletion,
+    alsoAnswers: 'text/event-stream',
+    async handle({ caller: ctx, body, signal }) {
+      const head = headOf(ctx, 'chatcmpl', body.model)
+      if (body.stream) return new EventStream((send) => stream(ctx, body, signal, (data) => send({ ...head, ...data })))
+      const { text, finishReason, usage } = await answer(ctx, body, signal)
+      const message = { role: 'assistant' as const, content: text, refusal: null }
+      const choices = [{ index: 0, message, logprobs: null, finish_reason: finishReason }]
+      return { ...head, object: 'chat.completion' as const, choices, usage }
+    },
+  }),
+]
+
+async function answer(ctx: Ctx, body: ChatRequest, signal: AbortSignal, onText?: (piece: string) => void) {
+  const tokens = countTokens()
+  const { outputs, finishReasons } = await inWords({ prompt: 'messages', output_type: 'response_format' }, () =>
+    complete({ ctx, input: inputOf(body), signal, onText, onUsage: tokens.onUsage }),
+  )
+  const output = outputs[0] ?? {}
+  const text = body.response_format?.type === 'json_schema' ? JSON.stringify(output) : String(output['output'])
+  return { text, finishReason: finishReasons[0] ?? 'stop', usage: tokens.onWire() }
+}
+
+async function stream(ctx: Ctx, body: ChatRequest, signal: AbortSignal, send: (data: object) => void) {
+  const wantsUsage = body.stream_options?.include_usage === true
+  const chunk = (choices: object[], usage: object | null = null) =>
+    send({ object: 'chat.completion.chunk', choices, ...(wantsUsage && { usage }) })
+  const piece = (delta: object, finishReason: string | null = null) =>
+    chunk([{ index: 0, delta, logprobs: null, finish_reason: finishReason }])
+
+  let isBegun = false
+  const onText = (content: string) => {
+    piece(isBegun ? { content } : { role: 'assistant', content })
+    isBegun = true
+  }
+  const { text, finishReason, usage } = await answer(ctx, body, signal, onText)
+  // A typed answer is shown once it is known to hold.
+  if (!isBegun) onText(text)
+  piece({}, finishReason)
+  if (wantsUsage) chunk([], usage)
+}
+
+function inputOf(body: ChatRequest) {
+  const outputType = outputTypeOf(body.response_format)
+  const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? null
+  return {
+    modelName: body.model,
+    prompts: [],
+    messages: body.messages.map(messageOf),
+    outputType,
+    maxTokens: outputType ? maxTokens : (maxTokens ?? asManyAsFit),
+    ...samplingOf(body),
+  }
+}
+
+function messageOf({ role, content }: ChatRequest['messages'][number]): ChatMessage {
+  const text = typeof content === 'string' ? content : content.map((part) => part.text).join('')
+  return { role: role === 'developer' ? 'system' : role, content: text }
+}

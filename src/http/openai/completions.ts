@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { invalidInput } from '../../domain/service-error.ts'
+import { complete } from '../../services/complete.ts'
+import type { Ctx } from '../../services/context.ts'
+import { named } from '../edge/named-schemas.ts'
+import { EventStream } from '../edge/respond.ts'
+import { defineRoute } from '../edge/route.ts'
+import { completionBodyLimitBytes, promptsOf } from '../routes/completion-input.ts'
+import { Prompt } from '../schemas/text.ts'
+import { inWords } from './errors.ts'
+import { countTokens, finishReason, generationFields, headOf, maxTokens, samplingOf, Usage } from './generation.ts'
+import { only, unsupported } from './neutral.ts'
+
+/** As OpenAI's. */
+const defaultMaxTokens = 16
+
+const CompletionRequest = named(
+  'OpenAiCompletionRequest',
+  z.strictObject({
+    ...generationFields,
+    prompt: Prompt,
+    max_tokens: maxTokens,
+    echo: only(false),
+    best_of: only(1),
+    logprobs: unsupported(),
+    suffix: only(''),
+  }),
+)
+type CompletionRequest = z.output<typeof CompletionRequest>
+
+const TextCompletion = named(
+  'OpenAiCompletion',
+  z.object({
+    id: z.string(),
+    object: z.literal('text_completion'),
+    created: z.int(),
+    model: z.string(),
+    choices: z.array(
+      z.object({ index: z.int(), text: z.string(), logprobs: z.null(), finish_reason: finishReason.nullable() }),
+    ),
+    usage: Usage,
+  }),
+)
+
+export const completionRoutes = [
+  defineRoute({
+    name: 'openai_completions',
+    method: 'post',
+    path: '/openai/v1/completions',
+    summary: 'Complete one prompt or many, as text',
+    access: 'key',
+    scope: 'inference',
+    body: CompletionRequest,
+    bodyLimitBytes: completionBodyLimitBytes,
+    allowsNul: true,
+    refuses: [404],
+    response: TextCompletion,
+    alsoAnswers: 'text/event-stream',
+    async handle({ caller: ctx, body, signal }) {
+      const head = { ...headOf(ctx, 'cmpl', body.model), object: 'text_completion' as const }
+      if (body.stream) return new EventStream((send) => stream(ctx, body, signal, (data) => send({ ...head, ...data })))
+      const { outputs, finishReasons, usage } = await answer(ctx, body, signal)
+      const choices = outputs.map(({ output }, index) =>
+        choiceOf(index, String(output), finishReasons[index] ?? 'stop'),
+      )
+      return { ...head, choices, usage }
+    },
+  }),
+]
+
+async function answer(ctx: Ctx, body: CompletionRequest, signal: AbortSignal, onText?: (piece: string) => void) {
+  const tokens = countTokens()
+  const maxTokens = body.max_tokens ?? defaultMaxTokens
+  const input = { modelName: body.model, prompts: promptsOf(body), outputType: null, maxTokens, ...samplingOf(body) }
+  const completions = await inWords({}, () => complete({ ctx, input, signal, onText, onUsage: tokens.onUsage }))
+  return { ...completions, usage: tokens.onWire() }
+}
+
+async function stream(ctx: Ctx, body: CompletionRequest, signal: AbortSignal, send: (data: object) => void) {
+  if (promptsOf(body).length !== 1) throw invalidInput('prompt', 'prompt must be one text when stream is true.')
+  const wantsUsage = body.stream_options?.include_usage === true
+  const chunk = (choices: object[], usage: object | null = null) => send({ choices, ...(wantsUsage && { usage }) })
+  const { finishReasons, usage } = await answer(ctx, body, signal, (piece) => chunk([choiceOf(0, piece, null)]))
+  chunk([choiceOf(0, '', finishReasons[0] ?? 'stop')])
+  if (wantsUsage) chunk([], usage)
+}
+
+const choiceOf = (index: number, text: string, finishReason: string | null) => ({
+  index,
+  text,
+  logprobs: null,
+  finish_reason: finishReason,
+})

@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { embed } from '../../services/embed.ts'
+import { named } from '../edge/named-schemas.ts'
+import { defineRoute } from '../edge/route.ts'
+import { promptsOf } from '../routes/completion-input.ts'
+import { ModelName, Prompt } from '../schemas/text.ts'
+import { inWords } from './errors.ts'
+import { countTokens } from './generation.ts'
+import { remark, unsupported } from './neutral.ts'
+
+const EmbeddingRequest = named(
+  'OpenAiEmbeddingRequest',
+  z.strictObject({
+    model: ModelName,
+    input: Prompt,
+    encoding_format: z.enum(['float', 'base64']).nullish().describe('base64: 32-bit floats, little-endian'),
+    dimensions: unsupported(),
+    user: remark(),
+  }),
+)
+
+const EmbeddingList = named(
+  'OpenAiEmbeddingList',
+  z.object({
+    object: z.literal('list'),
+    data: z.array(
+      z.object({
+        object: z.literal('embedding'),
+        index: z.int(),
+        embedding: z.union([z.array(z.number()), z.string()]),
+      }),
+    ),
+    model: z.string(),
+    usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
+  }),
+)
+
+export const embeddingRoutes = [
+  defineRoute({
+    name: 'openai_embeddings',
+    method: 'post',
+    path: '/openai/v1/embeddings',
+    summary: 'Turn texts into vectors',
+    access: 'key',
+    scope: 'inference',
+    body: EmbeddingRequest,
+    bodyLimitBytes: 64 * 1024 * 1024,
+    allowsNul: true,
+    refuses: [404],
+    response: EmbeddingList,
+    async handle({ caller: ctx, body: { model, input, encoding_format: format }, signal }) {
+      const tokens = countTokens()
+      const vectors = await inWords({ prompt: 'input' }, () =>
+        embed({
+          ctx,
+          input: { modelName: model, texts: promptsOf({ prompt: input }) },
+          signal,
+          onUsage: tokens.onUsage,
+        }),
+      )
+      const { prompt_tokens } = tokens.onWire()
+      return {
+        object: 'list' as const,
+        data: vectors.map((vector, index) => ({
+          object: 'embedding' as const,
+          index,
+          embedding: format === 'base64' ? base64Of(vector) : vector,
+        })),
+        model: ctx.deps.catalogue.find(model)?.name ?? model,
+        usage: { prompt_tokens, total_tokens: prompt_tokens },
+      }
+    },
+  }),
+]
+
+const base64Of = (vector: readonly number[]) => Buffer.from(Float32Array.from(vector).buffer).toString('base64')

@@ -1,0 +1,164 @@
+import { z } from 'zod'
+import { deleteDataset } from '../../services/delete-dataset.ts'
+import { findFile, type StoredFile } from '../../services/files/find-file.ts'
+import { listFiles } from '../../services/files/list-files.ts'
+import { readFile } from '../../services/files/read-file.ts'
+import { storeFile } from '../../services/files/store-file.ts'
+import { named } from '../edge/named-schemas.ts'
+import { queryInt, queryText } from '../edge/params.ts'
+import { FileBytes } from '../edge/respond.ts'
+import { defineRoute } from '../edge/route.ts'
+import { inWords } from './errors.ts'
+import { seconds } from './generation.ts'
+
+const purposeOnly = 'must be fine-tune: files are for nothing else here'
+
+const FileRequest = named(
+  'OpenAiFileRequest',
+  z.strictObject({
+    file: z.string().min(1).max(255).meta({ format: 'binary', minLength: undefined, maxLength: undefined }),
+    purpose: z.literal('fine-tune', { error: ({ input }) => (input === undefined ? undefined : purposeOnly) }),
+  }),
+)
+
+const File = named(
+  'OpenAiFile',
+  z.object({
+    id: z.string().describe('Also the dataset_id of the same data in /v1'),
+    object: z.literal('file'),
+    bytes: z.int(),
+    created_at: z.int(),
+    filename: z.string(),
+    purpose: z.literal('fine-tune'),
+    status: z.literal('processed').describe('Its rows are checked by the job that trains on them'),
+  }),
+)
+type File = z.output<typeof File>
+
+const idOrNull = z.string().nullable()
+
+const FileList = named(
+  'OpenAiFileList',
+  z.object({
+    object: z.literal('list'),
+    data: z.array(File),
+    first_id: idOrNull,
+    last_id: idOrNull,
+    has_more: z.boolean(),
+  }),
+)
+
+const FileDeleted = named(
+  'OpenAiFileDeleted',
+  z.object({ id: z.string(), object: z.literal('file'), deleted: z.boolean() }),
+)
+
+/** Any JSON, as the file holds it; the media type is that of bytes. */
+const FileContent = named('OpenAiFileContent', z.unknown().describe('The bytes as they were uploaded'))
+
+const FilePath = z.object({ file_id: z.string().max(64) })
+
+const FileListQuery = z.object({
+  after: queryText().optional().describe('The id of the last file of the page before'),
+  limit: queryInt({ min: 1, max: 10_000 }).optional().describe('10000 when absent'),
+  order: queryText()
+    .pipe(z.enum(['asc', 'desc']))
+    .optional()
+    .describe('By their creation; desc when absent'),
+  purpose: queryText().max(64).optional(),
+})
+
+const mostFiles = 10_000
+const mebibyte = 1024 * 1024
+
+export const fileRoutes = [
+  defineRoute({
+    name: 'openai_create_file',
+    method: 'post',
+    path: '/openai/v1/files',
+    summary: 'Upload a file of rows to train on: chat or prompt and completion, as JSON Lines',
+    access: 'key',
+    scope: 'data',
+    body: FileRequest,
+    form: { limitBytes: 1024 * mebibyte },
+    idempotent: true,
+    response: File,
+    handle: async ({ caller: ctx, body, file, idempotency }) =>
+      fileOf(await storeFile({ ctx, input: { file, fileName: body.file }, idempotency })),
+  }),
+  defineRoute({
+    name: 'openai_list_files',
+    method: 'get',
+    path: '/openai/v1/files',
+    summary: 'The files of the account',
+    access: 'key',
+    scope: 'read',
+    query: FileListQuery,
+    refuses: [404],
+    response: FileList,
+    async handle({ caller: ctx, query: { after, limit = mostFiles, order, purpose } }) {
+      const input = { after, limit, isOldestFirst: order === 'asc' }
+      const isOther = purpose !== undefined && purpose !== 'fine-tune'
+      const { files, hasMore } = isOther ? { files: [], hasMore: false } : await listFiles({ ctx, input })
+      return pageOf(files.map(fileOf), hasMore)
+    },
+  }),
+  defineRoute({
+    name: 'openai_get_file',
+    method: 'get',
+    path: '/openai/v1/files/:file_id',
+    summary: 'One file',
+    access: 'key',
+    scope: 'read',
+    params: FilePath,
+    response: File,
+    handle: async ({ caller: ctx, params }) => fileOf(await findFile({ ctx, input: { fileId: params.file_id } })),
+  }),
+  defineRoute({
+    name: 'openai_get_file_content',
+    method: 'get',
+    path: '/openai/v1/files/:file_id/content',
+    summary: 'The bytes of a file',
+    access: 'key',
+    scope: 'read',
+    params: FilePath,
+    response: FileContent,
+    alsoAnswers: 'application/octet-stream',
+    async handle({ caller: ctx, params }) {
+      const { bytes, sizeBytes } = await readFile({ ctx, input: { fileId: params.file_id } })
+      return new FileBytes(bytes, sizeBytes)
+    },
+  }),
+  defineRoute({
+    name: 'openai_delete_file',
+    method: 'delete',
+    path: '/openai/v1/files/:file_id',
+    summary: 'Delete a file; jobs keep their copies of the rows',
+    access: 'key',
+    scope: 'data',
+    params: FilePath,
+    refuses: [409],
+    response: FileDeleted,
+    async handle({ caller: ctx, params }) {
+      const { datasetId } = await findFile({ ctx, input: { fileId: params.file_id } })
+      await inWords({ dataset_id: 'file_id' }, () => deleteDataset({ ctx, input: { datasetId } }))
+      return { id: datasetId, object: 'file' as const, deleted: true }
+    },
+  }),
+]
+
+const fileOf = ({ datasetId, sizeBytes, createdAt, fileName }: StoredFile): File => ({
+  id: datasetId,
+  object: 'file' as const,
+  bytes: sizeBytes,
+  created_at: seconds(createdAt),
+  filename: fileName,
+  purpose: 'fine-tune' as const,
+  status: 'processed' as const,
+})
+
+/** A page as the SDKs read it: the last id leads to the next. */
+export function pageOf<T extends { id: string }>(data: T[], hasMore: boolean) {
+  const ends = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null }
+  return { object: 'list' as const, data, ...ends, has_more: hasMore }
+}

@@ -1,0 +1,153 @@
+import { invalidInput, ServiceError } from '../../domain/service-error.ts'
+import { cancelTrainingJob } from '../../services/cancel-training-job.ts'
+import type { Ctx } from '../../services/context.ts'
+import { findFile, type StoredFile } from '../../services/files/find-file.ts'
+import { findTrainingJob, findTrainingJobs } from '../../services/get-training-job.ts'
+import { encodeJobCursor, listTrainingJobs } from '../../services/list-training-jobs.ts'
+import { resumeTrainingJob } from '../../services/resume-training-job.ts'
+import { submitTrainingJob } from '../../services/submit-training-job.ts'
+import { defineRoute } from '../edge/route.ts'
+import { inWords } from './errors.ts'
+import { pageOf } from './files.ts'
+import {
+  FineTuningJob,
+  FineTuningJobList,
+  FineTuningJobPath,
+  FineTuningRequest,
+  jobIdIn,
+  JobListQuery,
+  jobPrefix,
+} from './fine-tuning-schemas.ts'
+import { finetuneArgsOf, jobOf } from './job.ts'
+
+const path = '/openai/v1/fine_tuning/jobs'
+const ofOneJob = {
+  access: 'key',
+  params: FineTuningJobPath,
+  response: FineTuningJob,
+} as const
+
+export const fineTuningJobRoutes = [
+  defineRoute({
+    name: 'openai_create_fine_tuning_job',
+    method: 'post',
+    path,
+    summary: 'Start a training job on a file',
+    access: 'key',
+    scope: 'training',
+    body: FineTuningRequest,
+    idempotent: true,
+    refuses: [404],
+    response: FineTuningJob,
+    async handle({ caller: ctx, body, idempotency }) {
+      const training = await fileOf(ctx, 'training_file', body.training_file)
+      const validation = body.validation_file ? await fileOf(ctx, 'validation_file', body.validation_file) : null
+      const input = {
+        modelName: body.model,
+        datasetId: training.datasetId,
+        evaluationRows: validation ? rowsOf(validation) : undefined,
+        finetuneArgs: finetuneArgsOf(ctx, body),
+        gpuConfig: {},
+        isPublic: false,
+        customModelName: body.suffix ?? null,
+        metadata: body.metadata ?? undefined,
+      }
+      const { jobId } = await inWords({ dataset_id: 'training_file' }, () =>
+        submitTrainingJob({ ctx, input, idempotency }),
+      )
+      return jobOf(ctx, await findTrainingJob(ctx, jobId))
+    },
+  }),
+  defineRoute({
+    name: 'openai_list_fine_tuning_jobs',
+    method: 'get',
+    path,
+    summary: 'The training jobs of the account, newest first',
+    access: 'key',
+    scope: 'read',
+    query: JobListQuery,
+    response: FineTuningJobList,
+    async handle({ caller: ctx, query: { after, limit = 20 } }) {
+      const pages = listTrainingJobs({ ctx, input: { limit: limit + 1, after: after && cursorOf(after) } })
+      const ids = (await Array.fromAsync(pages)).flat().map(({ id }) => id)
+      const jobs = await findTrainingJobs(ctx, ids.slice(0, limit))
+      return pageOf(
+        jobs.map((job) => jobOf(ctx, job)),
+        ids.length > limit,
+      )
+    },
+  }),
+  defineRoute({
+    ...ofOneJob,
+    name: 'openai_get_fine_tuning_job',
+    method: 'get',
+    path: `${path}/:fine_tuning_job_id`,
+    summary: 'One training job',
+    scope: 'read',
+    handle: async ({ caller: ctx, params }) => jobOf(ctx, await findTrainingJob(ctx, params.fine_tuning_job_id)),
+  }),
+  defineRoute({
+    ...ofOneJob,
+    name: 'openai_cancel_fine_tuning_job',
+    method: 'post',
+    path: `${path}/:fine_tuning_job_id/cancel`,
+    summary: 'Cancel a scheduled, running or paused training job',
+    scope: 'training',
+    handle: ({ caller: ctx, params }) => stop(ctx, params.fine_tuning_job_id, { isPause: false }),
+  }),
+  defineRoute({
+    ...ofOneJob,
+    name: 'openai_pause_fine_tuning_job',
+    method: 'post',
+    path: `${path}/:fine_tuning_job_id/pause`,
+    summary: 'Save a checkpoint and give back what the job runs on; it is paused once all of that is done',
+    scope: 'training',
+    refuses: [409],
+    handle: ({ caller: ctx, params }) => stop(ctx, params.fine_tuning_job_id, { isPause: true }),
+  }),
+  defineRoute({
+    ...ofOneJob,
+    name: 'openai_resume_fine_tuning_job',
+    method: 'post',
+    path: `${path}/:fine_tuning_job_id/resume`,
+    summary: 'Continue a paused training job from its newest checkpoint',
+    scope: 'training',
+    idempotent: true,
+    refuses: [409],
+    async handle({ caller: ctx, params: { fine_tuning_job_id: jobId }, idempotency }) {
+      await resumeTrainingJob({ ctx, input: { jobId }, idempotency })
+      return jobOf(ctx, await findTrainingJob(ctx, jobId))
+    },
+  }),
+]
+
+async function stop(ctx: Ctx, jobId: number, { isPause }: { isPause: boolean }) {
+  await inWords({ job_id: 'fine_tuning_job_id' }, () => cancelTrainingJob({ ctx, input: { jobId, isPause } }))
+  return jobOf(ctx, await findTrainingJob(ctx, jobId))
+}
+
+/** A parameter that names no file is a wrong value, not a missing page. */
+async function fileOf(ctx: Ctx, param: string, fileId: string): Promise<StoredFile> {
+  try {
+    return await findFile({ ctx, input: { fileId } })
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'not_found')
+      throw invalidInput(param, `${param} must be the id of one of your files: POST /openai/v1/files uploads one.`)
+    throw error
+  }
+}
+
+/** A kept file as the rows of a request: the job makes its own copy of them. */
+const rowsOf = ({ id, uploadKey, sizeBytes }: StoredFile) => ({
+  versionId: id,
+  key: uploadKey,
+  rowCount: 0,
+  sizeBytes,
+  isKept: true,
+})
+
+function cursorOf(after: string): string {
+  const id = jobIdIn(after)
+  if (id === null) throw invalidInput('after', `after must be the id of a job, such as ${jobPrefix}7.`)
+  return encodeJobCursor(id)
+}

@@ -1,0 +1,71 @@
+// What a training job leaves behind while it runs, newest first.
+import { invalidInput } from '../../domain/service-error.ts'
+import { listCheckpoints } from '../../services/list-checkpoints.ts'
+import { listJobEvents } from '../../services/list-job-events.ts'
+import { defineRoute } from '../edge/route.ts'
+import { pageOf } from './files.ts'
+import {
+  CheckpointListQuery,
+  EventListQuery,
+  FineTuningCheckpointList,
+  FineTuningEventList,
+  FineTuningJobPath,
+  jobPrefix,
+} from './fine-tuning-schemas.ts'
+import { seconds } from './generation.ts'
+import { eventOf } from './job.ts'
+
+const path = '/openai/v1/fine_tuning/jobs/:fine_tuning_job_id'
+
+export const fineTuningRecordRoutes = [
+  defineRoute({
+    name: 'openai_list_fine_tuning_events',
+    method: 'get',
+    path: `${path}/events`,
+    summary: 'What happened to a training job, newest first',
+    access: 'key',
+    scope: 'read',
+    params: FineTuningJobPath,
+    query: EventListQuery,
+    response: FineTuningEventList,
+    async handle({ caller: ctx, params: { fine_tuning_job_id: jobId }, query: { after, limit = 20 } }) {
+      const last = after === undefined ? undefined : idIn(after, /^ftevent-(\d{1,18})$/, 'an event')
+      const input = { jobId, after: last, limit: limit + 1, isNewestFirst: true }
+      const { events } = await listJobEvents({ ctx, input })
+      return pageOf(events.slice(0, limit).map(eventOf), events.length > limit)
+    },
+  }),
+  defineRoute({
+    name: 'openai_list_fine_tuning_checkpoints',
+    method: 'get',
+    path: `${path}/checkpoints`,
+    summary: 'The model of a training job and the checkpoints that a resume could start from, newest first',
+    access: 'key',
+    scope: 'read',
+    params: FineTuningJobPath,
+    query: CheckpointListQuery,
+    response: FineTuningCheckpointList,
+    async handle({ caller: ctx, params: { fine_tuning_job_id: jobId }, query: { after, limit = 10 } }) {
+      const { checkpoints } = await listCheckpoints({ ctx, input: { jobId } })
+      const all = checkpoints.map(({ artifact, step, modelName }) => ({
+        id: `ftckpt-${artifact.id}`,
+        object: 'fine_tuning.job.checkpoint' as const,
+        created_at: seconds(artifact.committedAt ?? new Date(0)),
+        fine_tuning_job_id: jobPrefix + jobId,
+        fine_tuned_model_checkpoint: modelName,
+        step_number: artifact.step,
+        metrics: { step: artifact.step, train_loss: step?.loss ?? null },
+      }))
+      if (after !== undefined) idIn(after, /^ftckpt-([0-9a-f-]{36})$/, 'a checkpoint')
+      const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1
+      const rest = after !== undefined && from === 0 ? [] : all.slice(from)
+      return pageOf(rest.slice(0, limit), rest.length > limit)
+    },
+  }),
+]
+
+function idIn(after: string, pattern: RegExp, what: string): string {
+  const id = pattern.exec(after)?.[1]
+  if (id === undefined) throw invalidInput('after', `after must be the id of ${what} of an earlier page.`)
+  return id
+}

@@ -1,0 +1,168 @@
+import { z } from 'zod'
+import { named } from '../edge/named-schemas.ts'
+import { queryInt, queryText } from '../edge/params.ts'
+import { shortened } from '../edge/problem.ts'
+import { jobNotFound } from '../../services/get-training-job.ts'
+import { ModelName } from '../schemas/text.ts'
+import { onlyEmpty } from './neutral.ts'
+
+const orAuto = <T extends z.ZodType>(schema: T, what: string) =>
+  z.union([z.literal('auto'), schema], { error: `must be "auto" or ${what}` }).nullish()
+
+const Hyperparameters = z.strictObject({
+  n_epochs: orAuto(z.int().min(1).max(100_000), 'a whole number from 1 to 100000'),
+  batch_size: orAuto(z.int().min(1).max(100_000), 'a whole number from 1 to 100000'),
+  learning_rate_multiplier: orAuto(z.number().positive().max(1000), 'a number above 0, at most 1000'),
+})
+
+const FileId = z.string().min(1).max(64)
+
+/** Whatever __proto__ is, it is no key of metadata. */
+const Metadata = z
+  .record(z.string().min(1).max(64), z.string().max(512))
+  .refine((map) => Object.keys(map).length <= 16, { error: 'must have at most 16 keys' })
+  .meta({ maxProperties: 16 })
+
+export const FineTuningRequest = named(
+  'OpenAiFineTuningRequest',
+  z.strictObject({
+    model: ModelName.describe('A base model or one of its aliases'),
+    training_file: FileId,
+    validation_file: FileId.nullish(),
+    hyperparameters: Hyperparameters.nullish(),
+    method: z
+      .strictObject({
+        type: z.literal('supervised', { error: 'must be supervised: there is no other method here' }),
+        supervised: z.strictObject({ hyperparameters: Hyperparameters.nullish() }).nullish(),
+      })
+      .nullish(),
+    suffix: z.string().min(1).max(64).nullish(),
+    seed: z
+      .int()
+      .min(0)
+      .max(2 ** 31 - 1)
+      .nullish(),
+    metadata: Metadata.nullish(),
+    integrations: onlyEmpty.list(),
+  }),
+)
+export type FineTuningRequest = z.output<typeof FineTuningRequest>
+
+const resolved = z.union([z.literal('auto'), z.number()])
+const ResolvedHyperparameters = z.object({
+  n_epochs: resolved,
+  batch_size: resolved,
+  learning_rate_multiplier: resolved,
+})
+
+export const openAiStatuses = [
+  'validating_files',
+  'queued',
+  'running',
+  'succeeded',
+  'failed',
+  'cancelled',
+  'paused',
+] as const
+
+export const FineTuningJob = named(
+  'OpenAiFineTuningJob',
+  z.object({
+    id: z.string().describe('ftjob- and the job_id of the same job in /v1'),
+    object: z.literal('fine_tuning.job'),
+    created_at: z.int(),
+    finished_at: z.int().nullable(),
+    model: z.string(),
+    fine_tuned_model: z.string().nullable(),
+    organization_id: z.string(),
+    status: z.enum(openAiStatuses),
+    hyperparameters: ResolvedHyperparameters,
+    method: z.object({
+      type: z.literal('supervised'),
+      supervised: z.object({ hyperparameters: ResolvedHyperparameters }),
+    }),
+    training_file: z.string(),
+    validation_file: z.string().nullable(),
+    result_files: z.array(z.string()),
+    trained_tokens: z.null().describe('Not counted'),
+    estimated_finish: z.null(),
+    error: z.object({ code: z.string(), message: z.string(), param: z.string().nullable() }).nullable(),
+    user_provided_suffix: z.string().nullable(),
+    seed: z.int(),
+    metadata: z.record(z.string(), z.string()).nullable(),
+    integrations: z.array(z.string()),
+  }),
+)
+export type FineTuningJob = z.output<typeof FineTuningJob>
+
+const idOrNull = z.string().nullable()
+const listOf = <T extends z.ZodType>(item: T) =>
+  z.object({
+    object: z.literal('list'),
+    data: z.array(item),
+    first_id: idOrNull,
+    last_id: idOrNull,
+    has_more: z.boolean(),
+  })
+
+export const FineTuningJobList = named('OpenAiFineTuningJobList', listOf(FineTuningJob))
+
+export const FineTuningEventList = named(
+  'OpenAiFineTuningEventList',
+  listOf(
+    z.object({
+      id: z.string(),
+      object: z.literal('fine_tuning.job.event'),
+      created_at: z.int(),
+      level: z.enum(['info', 'warn', 'error']),
+      message: z.string(),
+      type: z.literal('message'),
+      data: z.record(z.string(), z.unknown()),
+    }),
+  ),
+)
+
+export const FineTuningCheckpointList = named(
+  'OpenAiFineTuningCheckpointList',
+  listOf(
+    z.object({
+      id: z.string(),
+      object: z.literal('fine_tuning.job.checkpoint'),
+      created_at: z.int(),
+      fine_tuning_job_id: z.string(),
+      fine_tuned_model_checkpoint: z.string().nullable().describe('Null for one that only a resume can use'),
+      step_number: z.int(),
+      metrics: z.object({ step: z.int(), train_loss: z.number().nullable() }),
+    }),
+  ),
+)
+
+const page = (what: string, defaultSize: number) => ({
+  after: queryText().max(64).optional().describe(`The id of the last ${what} of the page before`),
+  limit: queryInt({ min: 1, max: 100 }).optional().describe(`${defaultSize} when absent`),
+})
+
+export const JobListQuery = z.object(page('job', 20))
+export const EventListQuery = z.object(page('event', 20))
+export const CheckpointListQuery = z.object(page('checkpoint', 10))
+
+export const jobPrefix = 'ftjob-'
+const largestJobId = 2 ** 31 - 1
+
+/** Null for what cannot be one. */
+export function jobIdIn(text: string): number | null {
+  const id = /^ftjob-([1-9]\d{0,9})$/.exec(text)?.[1]
+  return id === undefined || Number(id) > largestJobId ? null : Number(id)
+}
+
+/** Anything that is no id is answered like an id that does not exist. */
+export const FineTuningJobPath = z.object({
+  fine_tuning_job_id: z
+    .string()
+    .transform((text) => jobIdIn(text) ?? fail(jobNotFound(shortened(text))))
+    .meta({ type: 'string', pattern: '^ftjob-[1-9][0-9]{0,9}$' }),
+})
+
+function fail(error: Error): never {
+  throw error
+}

@@ -1,0 +1,109 @@
+// A training job in OpenAI's words. docs/openai.md has the same tables for people.
+import { defaultLearningRate, type FinetuneArgs } from '../../domain/training-args.ts'
+import type { TrainingJobStatus } from '../../domain/training-job-status.ts'
+import type { JobEvent, TrainingJob } from '../../domain/training-job.ts'
+import type { Ctx } from '../../services/context.ts'
+import { fileIdOf } from '../../services/files/find-file.ts'
+import { jobPrefix, type FineTuningJob, type FineTuningRequest, type openAiStatuses } from './fine-tuning-schemas.ts'
+import { seconds } from './generation.ts'
+
+type OpenAiStatus = (typeof openAiStatuses)[number]
+
+const statuses = {
+  CREATED: 'validating_files',
+  QUEUED: 'queued',
+  'LOADING DATA': 'running',
+  'TRAINING MODEL': 'running',
+  'SAVING MODEL': 'running',
+  'EVALUATING MODEL': 'running',
+  COMPLETED: 'succeeded',
+  // It has a model that can be used.
+  'PARTIALLY COMPLETED': 'succeeded',
+  CANCELLED: 'cancelled',
+  FAILED: 'failed',
+} as const satisfies Record<TrainingJobStatus, OpenAiStatus>
+
+/** An accepted cancel is the end of a job; a pause can be resumed only once everything is released. */
+function statusOf({ status, cancelRequestedAt, pauseRequestedAt }: TrainingJob): OpenAiStatus {
+  if (pauseRequestedAt) return status === 'CANCELLED' ? 'paused' : statuses[status]
+  return cancelRequestedAt ? 'cancelled' : statuses[status]
+}
+
+export function jobOf(ctx: Ctx, job: TrainingJob): FineTuningJob {
+  const { spec, modelName, finishedAt } = job
+  const hyperparameters = hyperparametersOf(ctx, job)
+  const status = statusOf(job)
+  return {
+    id: jobPrefix + job.id,
+    object: 'fine_tuning.job' as const,
+    created_at: seconds(job.createdAt),
+    finished_at: finishedAt && status !== 'paused' ? seconds(finishedAt) : null,
+    model: job.baseModel,
+    fine_tuned_model: modelName,
+    organization_id: job.accountId,
+    status,
+    hyperparameters,
+    method: { type: 'supervised' as const, supervised: { hyperparameters } },
+    training_file: job.datasetId,
+    validation_file: fileOfKey(spec.evaluationKey),
+    result_files: [],
+    trained_tokens: null,
+    estimated_finish: null,
+    error: job.status === 'FAILED' ? errorOf(job) : null,
+    user_provided_suffix: job.customModelName,
+    seed: spec.args.seed,
+    metadata: spec.metadata ?? null,
+    integrations: [],
+  }
+}
+
+const errorOf = ({ statusReason, statusMessage }: TrainingJob) => ({
+  code: statusReason ?? 'failed',
+  message: statusMessage ?? 'The job failed.',
+  param: statusReason === 'data_error' ? 'training_file' : null,
+})
+
+function hyperparametersOf({ deps }: Ctx, { baseModel, spec: { args } }: TrainingJob) {
+  const entry = deps.catalogue.find(baseModel)
+  return {
+    n_epochs: args.num_train_epochs ?? ('auto' as const),
+    batch_size: args.batch_size * args.gradient_accumulation_steps,
+    learning_rate_multiplier: entry ? rounded(args.learning_rate / defaultLearningRate(entry)) : ('auto' as const),
+  }
+}
+
+const rounded = (value: number) => Number(value.toPrecision(12))
+
+/** What is "auto" or absent stays with the defaults of the model and of the service. */
+export function finetuneArgsOf(ctx: Ctx, { model, method, hyperparameters, seed }: FineTuningRequest): FinetuneArgs {
+  const asked = method?.supervised?.hyperparameters ?? hyperparameters ?? {}
+  const given = <T>(value: T | 'auto' | null | undefined) => (value === 'auto' ? undefined : (value ?? undefined))
+  const batchSize = given(asked.batch_size)
+  const multiplier = given(asked.learning_rate_multiplier)
+  const entry = ctx.deps.catalogue.find(model)
+  return {
+    num_train_epochs: given(asked.n_epochs),
+    // OpenAI's batch is what one step of the optimizer sees.
+    ...(batchSize !== undefined && { batch_size: batchSize, gradient_accumulation_steps: 1 }),
+    ...(multiplier !== undefined && entry && { learning_rate: Math.min(multiplier * defaultLearningRate(entry), 10) }),
+    seed: seed ?? undefined,
+  }
+}
+
+function fileOfKey(key: string | null): string | null {
+  const versionId = /^inline\/[^/]+\/([0-9a-f-]{36})\//.exec(key ?? '')?.[1]
+  return versionId === undefined ? null : fileIdOf(versionId)
+}
+
+export function eventOf({ id, at, kind, status, attempt, reason, message }: JobEvent) {
+  const level = status === 'FAILED' ? ('error' as const) : kind === 'note' ? ('warn' as const) : ('info' as const)
+  return {
+    id: `ftevent-${id}`,
+    object: 'fine_tuning.job.event' as const,
+    created_at: seconds(at),
+    level,
+    message: message ?? (status ? `The job is ${statuses[status]} (${status}).` : `${kind}: ${reason ?? 'noted'}`),
+    type: 'message' as const,
+    data: { kind, ...(status && { status }), ...(reason !== null && { reason }), ...(attempt !== null && { attempt }) },
+  }
+}

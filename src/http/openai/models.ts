@@ -1,0 +1,99 @@
+import { z } from 'zod'
+import type { CatalogueEntry } from '../../domain/catalogue.ts'
+import type { ListedModel, TunedModel } from '../../domain/training-job.ts'
+import { deleteModel } from '../../services/delete-model.ts'
+import { findTunedModel } from '../../services/find-tuned-model.ts'
+import { listModels } from '../../services/list-models.ts'
+import { named } from '../edge/named-schemas.ts'
+import { JsonText } from '../edge/respond.ts'
+import { defineRoute } from '../edge/route.ts'
+
+const Model = named(
+  'OpenAiModel',
+  z.object({
+    id: z.string(),
+    object: z.literal('model'),
+    created: z.int().describe('Seconds since 1970; 0 for the models of the catalogue'),
+    owned_by: z.enum(['catalogue', 'account']),
+  }),
+)
+type Model = z.output<typeof Model>
+
+const ModelList = named('OpenAiModelList', z.object({ object: z.literal('list'), data: z.array(Model) }))
+
+const ModelDeleted = named(
+  'OpenAiModelDeleted',
+  z.object({ id: z.string(), object: z.literal('model'), deleted: z.boolean() }),
+)
+
+const ModelPath = z.object({ model: z.string().max(256) })
+
+export const modelRoutes = [
+  defineRoute({
+    name: 'openai_list_models',
+    method: 'get',
+    path: '/openai/v1/models',
+    summary: 'The base models, then the tuned models of the account, newest first',
+    access: 'key',
+    scope: 'read',
+    response: ModelList,
+    handle: ({ caller: ctx }) =>
+      new JsonText(listText(ctx.deps.catalogue.entries.map(baseModel), listModels({ ctx, input: {} }))),
+  }),
+  defineRoute({
+    name: 'openai_get_model',
+    method: 'get',
+    path: '/openai/v1/models/:model',
+    summary: 'One model, by its name or an alias',
+    access: 'key',
+    scope: 'read',
+    params: ModelPath,
+    response: Model,
+    async handle({ caller: ctx, params }) {
+      const entry = ctx.deps.catalogue.find(params.model)
+      return entry ? baseModel(entry) : tunedModel(await findTunedModel(ctx, params.model))
+    },
+  }),
+  defineRoute({
+    name: 'openai_delete_model',
+    method: 'delete',
+    path: '/openai/v1/models/:model',
+    summary: 'Delete a tuned model with all of its files',
+    access: 'key',
+    scope: 'training',
+    params: ModelPath,
+    refuses: [409],
+    response: ModelDeleted,
+    async handle({ caller: ctx, params }) {
+      const { name } = await deleteModel({ ctx, input: { name: params.model } })
+      return { id: name, object: 'model' as const, deleted: true }
+    },
+  }),
+]
+
+/** A page at a time; the first is read before anything is sent. */
+async function* listText(base: Model[], pages: AsyncIterable<ListedModel[]>) {
+  let opening = '{"object":"list","data":['
+  const text = (models: Model[]) => {
+    const written = opening + models.map((model) => JSON.stringify(model)).join(',')
+    opening = ','
+    return written
+  }
+  for await (const page of pages)
+    yield text(opening === ',' ? page.map(tunedModel) : [...base, ...page.map(tunedModel)])
+  yield opening === ',' ? ']}' : `${text(base)}]}`
+}
+
+const baseModel = ({ name }: CatalogueEntry): Model => ({
+  id: name,
+  object: 'model' as const,
+  created: 0,
+  owned_by: 'catalogue' as const,
+})
+
+const tunedModel = ({ name, createdAt }: Pick<TunedModel, 'name' | 'createdAt'>): Model => ({
+  id: name,
+  object: 'model' as const,
+  created: Math.floor(createdAt.getTime() / 1000),
+  owned_by: 'account' as const,
+})

@@ -1,0 +1,81 @@
+// JSON schemas as typed output. Ours knows one level of named fields; what a schema says beyond that is refused by its path.
+import { z } from 'zod'
+import { parseOutputType, type OutputType } from '../../domain/output-type.ts'
+import { invalidInput } from '../../domain/service-error.ts'
+
+export const ResponseFormat = z.object({
+  type: z.enum(['text', 'json_schema']),
+  json_schema: z
+    .object({
+      name: z.string().max(64),
+      description: z.string().nullish(),
+      schema: z
+        .record(z.string(), z.unknown())
+        .describe('An object whose properties are strings, integers, numbers, booleans or enums'),
+      strict: z.boolean().nullish(),
+    })
+    .nullish(),
+})
+type ResponseFormat = z.output<typeof ResponseFormat>
+
+type Schema = Record<string, unknown>
+
+/** Say nothing about what is valid. */
+const annotations = ['title', 'description', 'default', 'examples', '$schema', '$id', '$comment']
+const ofObject = new Set(['type', 'properties', 'required', 'additionalProperties', ...annotations])
+const ofField = new Set(['type', 'enum', 'const', ...annotations])
+const fieldTypes = ['string', 'integer', 'number', 'boolean']
+const at = 'response_format.json_schema.schema'
+
+/** @returns null for text. @throws ServiceError invalid_input naming the part of the schema */
+export function outputTypeOf(format: ResponseFormat | null | undefined): OutputType | null {
+  if (!format || format.type === 'text') return null
+  const schema = format.json_schema?.schema
+  if (!schema) throw invalidInput('response_format.json_schema', 'response_format.json_schema is required.')
+  if (schema['type'] !== 'object') throw refuse('type', 'must be "object"')
+  requireOnly(schema, ofObject, '')
+  const properties = schema['properties']
+  if (!isSchema(properties) || Object.keys(properties).length === 0)
+    throw refuse('properties', 'must name at least one field')
+  requireNames(schema['required'], properties)
+  if (!['undefined', 'boolean'].includes(typeof schema['additionalProperties']))
+    throw refuse('additionalProperties', 'must be true or false: a schema there is not supported')
+  // Named one by one: an object literal would let the name __proto__ vanish.
+  return parseOutputType(
+    Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, typeOf(field, `properties.${name}`)])),
+  )
+}
+
+function requireNames(required: unknown, properties: Schema) {
+  if (required === undefined) return
+  const areNames = Array.isArray(required) && required.every((name) => typeof name === 'string')
+  if (!areNames || !required.every((name) => Object.hasOwn(properties, name)))
+    throw refuse('required', 'must be a list of names of the properties')
+}
+
+/** In the words of `output_type`. */
+function typeOf(field: unknown, path: string): string | unknown[] {
+  if (!isSchema(field)) throw refuse(path, 'must be a schema')
+  requireOnly(field, ofField, `${path}.`)
+  if ('const' in field) return [field['const']]
+  if ('enum' in field) {
+    if (!Array.isArray(field['enum'])) throw refuse(`${path}.enum`, 'must be a list')
+    return field['enum']
+  }
+  const type = field['type']
+  if (typeof type === 'string' && fieldTypes.includes(type)) return type
+  throw refuse(`${path}.type`, 'must be string, integer, number or boolean: nested values are not supported')
+}
+
+function requireOnly(schema: Schema, known: ReadonlySet<string>, path: string) {
+  const other = Object.keys(schema).find((keyword) => !known.has(keyword))
+  if (other !== undefined) throw refuse(path + other, 'is not supported')
+}
+
+const isSchema = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function refuse(path: string, what: string) {
+  const where = `${at}.${path}`.slice(0, 300)
+  return invalidInput(where, `${where} ${what}.`)
+}

@@ -1,0 +1,29 @@
+import { invalidInput } from '../../domain/service-error.ts'
+import { recordAudit } from '../audit.ts'
+import type { Ctx } from '../context.ts'
+import { once, type Idempotency } from '../idempotency.ts'
+import { keepRows, type ReceivedRows } from '../receive-rows.ts'
+import { fileIdOf, findFile, type StoredFile } from './find-file.ts'
+
+/**
+ * A file becomes a data set of its own: complete, and never written again.
+ * @throws ServiceError invalid_input
+ */
+export async function storeFile({
+  ctx,
+  input: { file, fileName },
+  idempotency,
+}: {
+  ctx: Ctx
+  input: { file: ReceivedRows | null; fileName: string }
+  idempotency: Idempotency
+}): Promise<StoredFile> {
+  if (!file || file.sizeBytes === 0) throw invalidInput('file', 'file must be a file that is not empty.')
+  const { fileId } = await once<{ fileId: string }>(ctx, idempotency, (answer) =>
+    keepRows(ctx, file, { datasetId: fileIdOf(file.versionId), isPublic: false, fileName }, async (tx, version) => {
+      await recordAudit(tx, ctx, 'data.upload', version.datasetId)
+      return answer(tx, { fileId: version.datasetId })
+    }),
+  )
+  return findFile({ ctx, input: { fileId } })
+}

@@ -1,0 +1,127 @@
+// The main job with the official openai SDK for Node, unchanged; the job is paused and resumed on its way.
+import OpenAI from 'openai'
+import assert from 'node:assert/strict'
+import { createReadStream, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const base = process.env.BASE_MODEL
+const file = process.env.CHAT_FILE
+const rows = readFileSync(file, 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line).messages)
+const client = new OpenAI()
+const { jobs } = client.fineTuning
+
+async function check(name, work) {
+  const error = await work().then(
+    () => null,
+    (failure) => String(failure.stack),
+  )
+  console.log(JSON.stringify({ check: name, error }))
+}
+
+async function until(id, wanted) {
+  for (;;) {
+    const job = await jobs.retrieve(id)
+    if (job.status === wanted) return job
+    assert.ok(!['succeeded', 'failed', 'cancelled'].includes(job.status), `${job.status}: ${job.error?.message}`)
+    await sleep(100)
+  }
+}
+
+const training = await client.files.create({ file: createReadStream(file), purpose: 'fine-tune' })
+const hyperparameters = { n_epochs: 75, learning_rate_multiplier: 1 }
+const { id } = await jobs.create({ model: base, training_file: training.id, hyperparameters, suffix: 'node' })
+let model
+
+await check('files', async () => {
+  assert.deepEqual(await client.files.retrieve(training.id), training)
+  assert.equal(await (await client.files.content(training.id)).text(), readFileSync(file, 'utf8'))
+})
+
+await check('the job is paused, resumed, and succeeds', async () => {
+  await until(id, 'running')
+  await jobs.pause(id)
+  await until(id, 'paused')
+  assert.ok(['queued', 'running'].includes((await jobs.resume(id)).status))
+  const job = await until(id, 'succeeded')
+  assert.equal(job.user_provided_suffix, 'node')
+  model = job.fine_tuned_model
+})
+
+await check('events and checkpoints', async () => {
+  const messages = []
+  for await (const { message } of jobs.listEvents(id, { limit: 5 })) messages.push(message)
+  assert.ok(messages.length > 8 && messages[0].includes('succeeded'))
+  const [newest] = (await jobs.checkpoints.list(id)).data
+  assert.equal(newest.fine_tuned_model_checkpoint, model)
+})
+
+await check('another job is cancelled', async () => {
+  const other = await jobs.create({ model: base, training_file: training.id })
+  assert.equal((await jobs.cancel(other.id)).status, 'cancelled')
+  const listed = []
+  for await (const job of jobs.list({ limit: 1 })) listed.push(job.id)
+  assert.deepEqual(listed, [other.id, id])
+})
+
+await check('the tuned model answers, streams and keeps a schema', async () => {
+  const [question, expected] = rows[0]
+  const asked = { model, messages: [question], temperature: 0 }
+  const whole = await client.chat.completions.create(asked)
+  assert.equal(whole.choices[0].message.content, expected.content)
+  const pieces = []
+  for await (const chunk of await client.chat.completions.create({ ...asked, stream: true }))
+    pieces.push(chunk.choices[0]?.delta.content ?? '')
+  assert.equal(pieces.join(''), expected.content)
+  assert.ok(pieces.filter(Boolean).length > 3)
+  const final = await client.chat.completions.stream(asked).finalContent()
+  assert.equal(final, expected.content)
+  const properties = { name: { type: 'string' }, size: { enum: ['small', 'large'] } }
+  const schema = { type: 'object', properties, required: ['name', 'size'], additionalProperties: false }
+  const response_format = { type: 'json_schema', json_schema: { name: 'item', strict: true, schema } }
+  const typed = JSON.parse(
+    (await client.chat.completions.create({ ...asked, response_format })).choices[0].message.content,
+  )
+  assert.deepEqual(Object.keys(typed), ['name', 'size'])
+  assert.ok(properties.size.enum.includes(typed.size))
+})
+
+await check('prompts are completed, texts embedded', async () => {
+  const { choices } = await client.completions.create({ model: base, prompt: 'a', max_tokens: 8, temperature: 0 })
+  assert.equal(typeof choices[0].text, 'string')
+  const { data } = await client.embeddings.create({ model: 'all-MiniLM-L6-v2', input: ['a cat', 'a dog'] })
+  assert.equal(data[1].embedding.length, 384)
+  assert.ok(Math.abs(Math.hypot(...data[1].embedding) - 1) < 1e-5)
+})
+
+await check('models', async () => {
+  const ids = []
+  for await (const each of client.models.list()) ids.push(each.id)
+  assert.ok(ids.includes(base) && ids.includes(model))
+})
+
+await check('refusals are its exceptions', async () => {
+  const messages = [{ role: 'user', content: 'a' }]
+  const refused = (work) =>
+    work.then(
+      () => assert.fail('no refusal'),
+      (error) => error,
+    )
+  const logprobs = await refused(client.chat.completions.create({ model: base, messages, logprobs: true }))
+  assert.ok(logprobs instanceof OpenAI.BadRequestError && logprobs.param === 'logprobs', String(logprobs))
+  assert.ok((await refused(client.models.retrieve('none'))) instanceof OpenAI.NotFoundError)
+  const stranger = new OpenAI({ apiKey: 'sk-wrong', maxRetries: 0 })
+  assert.ok((await refused(stranger.models.list())) instanceof OpenAI.AuthenticationError)
+  const again = await refused(new OpenAI({ maxRetries: 0 }).fineTuning.jobs.resume(id))
+  assert.ok(again instanceof OpenAI.ConflictError, String(again))
+  const format = { type: 'json_object' }
+  const json = await refused(client.chat.completions.create({ model: base, messages, response_format: format }))
+  assert.equal(json.param, 'response_format.type')
+})
+
+await check('what was made is deleted', async () => {
+  assert.equal((await client.models.delete(model)).deleted, true)
+  assert.equal((await client.files.delete(training.id)).deleted, true)
+})

@@ -1,0 +1,189 @@
+"""The main job with the official openai SDK, unchanged: a base URL, a key, and nothing that knows of us."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import openai
+from pydantic import BaseModel
+
+BASE = os.environ["BASE_MODEL"]
+CHAT_FILE = Path(os.environ["CHAT_FILE"])
+ROWS = [json.loads(line)["messages"] for line in CHAT_FILE.read_text().splitlines()]
+client = openai.OpenAI()
+
+
+def check(work: Callable[[], Any]) -> Callable[[], Any]:
+    error = None
+    try:
+        work()
+    except Exception as failure:  # noqa: BLE001
+        error = f"{type(failure).__name__}: {failure}"
+    print(json.dumps({"check": work.__name__.replace("_", " "), "error": error}), flush=True)
+    return work
+
+
+def until(job_id: str, *wanted: str) -> Any:
+    for _ in range(4000):
+        job = client.fine_tuning.jobs.retrieve(job_id)
+        if job.status in wanted:
+            return job
+        assert job.status not in ("succeeded", "failed", "cancelled"), (job.status, job.error)
+        time.sleep(0.1)
+    raise AssertionError(f"{job_id} is not {wanted}")
+
+
+def refusal(kind: type[openai.APIStatusError], work: Callable[[], Any]) -> Any:
+    try:
+        work()
+    except kind as error:
+        return error
+    raise AssertionError(f"no {kind.__name__}")
+
+
+training_file = client.files.create(file=CHAT_FILE, purpose="fine-tune")
+job = client.fine_tuning.jobs.create(
+    model=BASE,
+    training_file=training_file.id,
+    suffix="python",
+    seed=7,
+    metadata={"team": "blue"},
+    method={"type": "supervised", "supervised": {"hyperparameters": {"n_epochs": 75, "batch_size": "auto"}}},
+)
+
+
+@check
+def files() -> None:
+    assert (training_file.object, training_file.filename) == ("file", CHAT_FILE.name)
+    assert training_file.bytes == CHAT_FILE.stat().st_size
+    assert client.files.retrieve(training_file.id) == training_file
+    assert client.files.content(training_file.id).read() == CHAT_FILE.read_bytes()
+    spare = client.files.create(file=("spare.jsonl", b'{"prompt": "a", "completion": "b"}\n'), purpose="fine-tune")
+    assert [file.id for file in client.files.list(limit=1)] == [spare.id, training_file.id]
+    assert client.files.delete(spare.id).deleted
+    refusal(openai.NotFoundError, lambda: client.files.retrieve(spare.id))
+
+
+@check
+def a_job_is_paused_and_cancelled() -> None:
+    other = client.fine_tuning.jobs.create(model=BASE, training_file=training_file.id)
+    assert [each.id for each in client.fine_tuning.jobs.list(limit=1)] == [other.id, job.id]
+    client.fine_tuning.jobs.pause(other.id)
+    assert until(other.id, "paused").finished_at is None
+    assert client.fine_tuning.jobs.cancel(other.id).status == "cancelled"
+    assert client.fine_tuning.jobs.retrieve(other.id).finished_at is not None
+
+
+@check
+def the_job_succeeds() -> None:
+    global job
+    assert (job.object, job.status) == ("fine_tuning.job", "validating_files")
+    job = until(job.id, "succeeded")
+    assert (job.user_provided_suffix, job.seed, job.metadata) == ("python", 7, {"team": "blue"})
+    assert (job.hyperparameters.n_epochs, job.hyperparameters.learning_rate_multiplier) == (75, 1)
+    assert job.training_file == training_file.id and job.error is None and job.finished_at is not None
+
+
+@check
+def events_and_checkpoints() -> None:
+    events = list(client.fine_tuning.jobs.list_events(job.id, limit=3))
+    assert len(events) > 6 and len({event.id for event in events}) == len(events)
+    assert "succeeded" in events[0].message and "validating_files" in events[-1].message
+    checkpoints = list(client.fine_tuning.jobs.checkpoints.list(job.id))
+    assert checkpoints[0].fine_tuned_model_checkpoint == job.fine_tuned_model
+    assert checkpoints[0].step_number == 150 and checkpoints[0].metrics.train_loss is not None
+
+
+@check
+def the_tuned_model_answers_as_it_was_taught() -> None:
+    answers = []
+    for question, _ in ROWS:
+        answer = client.chat.completions.create(model=job.fine_tuned_model, messages=[question], temperature=0)
+        answers.append(answer.choices[0].message.content)
+        assert answer.usage.total_tokens == answer.usage.prompt_tokens + answer.usage.completion_tokens
+    right = sum(said == expected["content"] for said, (_, expected) in zip(answers, ROWS, strict=True))
+    assert right >= len(ROWS) * 0.9, f"{right} of {len(ROWS)}"
+
+
+@check
+def a_stream_has_the_same_text_in_pieces() -> None:
+    asked = {"model": job.fine_tuned_model, "messages": [ROWS[0][0]], "temperature": 0}
+    whole = client.chat.completions.create(**asked)
+    chunks = list(client.chat.completions.create(**asked, stream=True, stream_options={"include_usage": True}))
+    pieces = [choice.delta.content for chunk in chunks for choice in chunk.choices if choice.delta.content]
+    assert "".join(pieces) == whole.choices[0].message.content and len(pieces) > 3, pieces
+    assert chunks[-1].usage == whole.usage
+
+
+class Product(BaseModel):
+    name: str
+    year: int
+    price: float
+    in_stock: bool
+
+
+@check
+def a_schema_is_kept() -> None:
+    answer = client.chat.completions.parse(model=job.fine_tuned_model, messages=[ROWS[0][0]], response_format=Product)
+    assert isinstance(answer.choices[0].message.parsed, Product)
+
+
+@check
+def prompts_are_completed() -> None:
+    answer = client.completions.create(model=BASE, prompt=["a", "b"], max_tokens=8, temperature=0)
+    assert [choice.index for choice in answer.choices] == [0, 1] and answer.usage.completion_tokens <= 16
+    chunks = client.completions.create(model=BASE, prompt="a", max_tokens=8, temperature=0, stream=True)
+    assert "".join(chunk.choices[0].text for chunk in chunks) == answer.choices[0].text
+
+
+@check
+def texts_are_embedded() -> None:
+    as_bytes = client.embeddings.create(model="all-MiniLM-L6-v2", input=["a cat", "a dog"], encoding_format="base64")
+    as_numbers = client.embeddings.create(model="all-MiniLM-L6-v2", input=["a cat", "a dog"], encoding_format="float")
+    assert len(as_numbers.data[1].embedding) == 384 and isinstance(as_bytes.data[0].embedding, str)
+    assert as_numbers.usage.prompt_tokens > 3
+    usual = client.embeddings.create(model="all-MiniLM-L6-v2", input="a cat").data[0].embedding
+    assert max(abs(a - b) for a, b in zip(usual, as_numbers.data[0].embedding, strict=True)) < 1e-6
+
+
+@check
+def models() -> None:
+    assert {model.id for model in client.models.list()} >= {BASE, job.fine_tuned_model}
+    assert client.models.retrieve(job.fine_tuned_model).owned_by == "account"
+
+
+@check
+def refusals_are_their_exceptions() -> None:
+    message = [{"role": "user", "content": "a"}]
+    many = refusal(openai.BadRequestError, lambda: client.chat.completions.create(model=BASE, messages=message, n=2))
+    assert (many.param, many.type) == ("n", "invalid_request_error"), many.body
+    unknown = refusal(openai.NotFoundError, lambda: client.chat.completions.create(model="none", messages=message))
+    assert unknown.code == "model_not_found"
+    wrong = openai.OpenAI(api_key="sk-wrong", max_retries=0)
+    assert refusal(openai.AuthenticationError, lambda: wrong.models.list()).code == "invalid_api_key"
+    once = openai.OpenAI(max_retries=0)
+    refusal(openai.ConflictError, lambda: once.fine_tuning.jobs.resume(job.id))
+    no_file = refusal(
+        openai.BadRequestError, lambda: client.fine_tuning.jobs.create(model=BASE, training_file="file-none")
+    )
+    assert no_file.param == "training_file"
+    purpose = refusal(openai.BadRequestError, lambda: client.files.create(file=("a", b"{}"), purpose="assistants"))
+    assert purpose.param == "purpose"
+    bad = client.files.create(file=("bad.jsonl", b'{"messages": [{"role": "robot", "content": "x"}]}\n'), purpose="fine-tune")
+    failed = until(client.fine_tuning.jobs.create(model=BASE, training_file=bad.id).id, "failed")
+    assert "messages[0].role" in failed.error.message and failed.error.param == "training_file"
+
+
+@check
+def what_was_made_is_deleted() -> None:
+    assert client.models.delete(job.fine_tuned_model).deleted
+    refusal(openai.NotFoundError, lambda: client.models.retrieve(job.fine_tuned_model))
+    assert client.files.delete(training_file.id).deleted
+    assert list(client.files.list()) and training_file.id not in {file.id for file in client.files.list()}
+
+
+sys.exit(0)

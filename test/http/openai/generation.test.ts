@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { ServiceError } from '../../../src/domain/service-error.ts'
+import type { Meter } from '../../../src/inference/meter.ts'
+import { startPublic } from '../support.ts'
+
+type Asked = {
+  messages: unknown
+  prompts: string[]
+  outputType: unknown
+  sampling: unknown
+  onText?: (piece: string) => void
+  meter: Meter
+}
+
+const path = '/openai/v1/chat/completions'
+const messages = [{ role: 'user', content: 'Who?' }]
+
+suite("OpenAI's generation routes", async () => {
+  const asked: Asked[] = []
+  let fails = 0
+  const inference = {
+    complete: (input: Asked) => {
+      asked.push(input)
+      input.meter.countTokens({ promptTokens: 5, completionTokens: 2 })
+      for (const piece of input.onText && !input.outputType ? ['The', ' cat'] : []) input.onText?.(piece)
+      if (fails > 0 && fails--) throw new ServiceError('unavailable', 'The model server was lost.')
+      const outputs = input.outputType
+        ? [{ n: 4 }]
+        : (input.messages ? ['x'] : input.prompts).map(() => ({ output: 'The cat' }))
+      return Promise.resolve({ outputs, finishReasons: outputs.map(() => 'stop') })
+    },
+    embed: ({ texts, meter }: { texts: string[]; meter: Meter }) => {
+      meter.countTokens({ promptTokens: 3, completionTokens: 0 })
+      return Promise.resolve(texts.map(() => [0.5, -0.25]))
+    },
+  }
+  const edge = await startPublic({ inference, database: { models: { find: () => Promise.resolve(null) } } })
+  const post = (to: string, json: object) => edge.call('POST', to, { json })
+  const events = async (to: string, json: object) => {
+    const { text, headers } = await post(to, { ...json, stream: true })
+    assert.equal(headers['content-type'], 'text/event-stream; charset=utf-8')
+    const lines = text.split('\n\n').filter(Boolean)
+    return lines.map((line) => line.replace(/^data: /, ''))
+  }
+
+  test('answers a conversation in the form of a chat completion', async () => {
+    const parts = {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'W' },
+        { type: 'text', text: 'ho?' },
+      ],
+    }
+    const body = { model: 'small', messages: [{ role: 'developer', content: 'Be brief.' }, parts], max_tokens: 9 }
+    const { status, json } = await post(path, body)
+    const { id, created, ...rest } = json
+    assert.equal(status, 200)
+    assert.match(id, /^chatcmpl-[0-9a-f]{32}$/)
+    assert.ok(Math.abs(created - Date.now() / 1000) < 60)
+    assert.deepEqual(rest, {
+      object: 'chat.completion',
+      model: 'tiny',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'The cat', refusal: null },
+          logprobs: null,
+          finish_reason: 'stop',
+        },
+      ],
+      usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 },
+    })
+    const { messages: read, sampling } = asked.at(-1) ?? assert.fail()
+    assert.deepEqual(read, [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Who?' },
+    ])
+    assert.deepEqual(sampling, { maxTokens: 9, temperature: 1, topP: null, seed: null, stop: [] })
+  })
+
+  test('streams it as chunks, with the usage if asked for, and [DONE]', async () => {
+    const body = { model: 'tiny', messages, stream_options: { include_usage: true } }
+    const sent = await events(path, body)
+    assert.equal(sent.pop(), '[DONE]')
+    const chunks = sent.map((text) => JSON.parse(text))
+    assert.equal(new Set(chunks.map(({ id }) => id)).size, 1)
+    assert.deepEqual(
+      chunks.map(({ choices }) => choices[0]?.delta ?? null),
+      [{ role: 'assistant', content: 'The' }, { content: ' cat' }, {}, null],
+    )
+    assert.deepEqual(
+      chunks.map(({ choices }) => choices[0]?.finish_reason),
+      [null, null, 'stop', undefined],
+    )
+    assert.deepEqual(chunks.at(-1).usage, { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 })
+    assert.ok(!('usage' in JSON.parse((await events(path, { model: 'tiny', messages }))[0] ?? '')))
+  })
+
+  test('ends a stream that fails with the error as its last event', async () => {
+    fails = 1
+    const sent = await events(path, { model: 'tiny', messages })
+    const error = { message: 'The model server was lost.', type: 'server_error', param: null, code: 'unavailable' }
+    assert.deepEqual(JSON.parse(sent.at(-1) ?? ''), { error })
+  })
+
+  test('refuses before a stream begins as always', async () => {
+    const { status, json } = await post(path, { model: 'none', messages, stream: true })
+    assert.equal(status, 404)
+    assert.equal(json.error.code, 'model_not_found')
+  })
+
+  test('asks for a JSON schema by our typed output', async () => {
+    const properties = {
+      n: { type: 'integer', description: 'how many' },
+      colour: { type: 'string', enum: ['red', 'white'] },
+      name: { type: 'string' },
+      is_new: { type: 'boolean' },
+      price: { type: 'number' },
+    }
+    const schema = { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
+    const response_format = { type: 'json_schema', json_schema: { name: 'item', strict: true, schema } }
+    const { json } = await post(path, { model: 'tiny', messages, response_format })
+    assert.equal(json.choices[0].message.content, '{"n":4}')
+    assert.deepEqual(asked.at(-1)?.outputType, [
+      { name: 'n', type: { kind: 'int' } },
+      { name: 'colour', type: { kind: 'enum', values: ['red', 'white'] } },
+      { name: 'name', type: { kind: 'str' } },
+      { name: 'is_new', type: { kind: 'bool' } },
+      { name: 'price', type: { kind: 'float' } },
+    ])
+    const [only] = await events(path, { model: 'tiny', messages, response_format })
+    assert.equal(JSON.parse(only ?? '').choices[0].delta.content, '{"n":4}')
+  })
+
+  const schemaAt = 'response_format.json_schema.schema'
+  const ofSchema = (schema: object) => ({
+    response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
+  })
+  const field = (schema: object) => ofSchema({ type: 'object', properties: { a: schema } })
+  const refused: [string, object][] = [
+    ['n', { n: 2 }],
+    ['logprobs', { logprobs: true }],
+    ['tools', { tools: [{ type: 'function' }] }],
+    ['tool_choice', { tool_choice: 'required' }],
+    ['logit_bias', { logit_bias: { 5: 1 } }],
+    ['presence_penalty', { presence_penalty: 0.5 }],
+    ['store', { store: true }],
+    ['temperature', { temperature: 2.5 }],
+    ['reasoning_effort', { reasoning_effort: 'low' }],
+    ['messages', { messages: [] }],
+    ['messages[0].role', { messages: [{ role: 'tool', content: 'x' }] }],
+    ['messages[0].content', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }] }],
+    ['messages[0].tool_calls', { messages: [{ role: 'assistant', content: '', tool_calls: [{}] }] }],
+    ['response_format.type', { response_format: { type: 'json_object' } }],
+    ['response_format.json_schema', { response_format: { type: 'json_schema' } }],
+    [`${schemaAt}.type`, ofSchema({ type: 'array' })],
+    [`${schemaAt}.properties`, ofSchema({ type: 'object', properties: {} })],
+    [`${schemaAt}.$defs`, ofSchema({ type: 'object', properties: { a: { type: 'string' } }, $defs: {} })],
+    [`${schemaAt}.required`, ofSchema({ type: 'object', properties: { a: { type: 'string' } }, required: ['b'] })],
+    [`${schemaAt}.properties.a.type`, field({ type: 'array' })],
+    [`${schemaAt}.properties.a.type`, field({ type: ['string', 'null'] })],
+    [`${schemaAt}.properties.a.pattern`, field({ type: 'string', pattern: 'x' })],
+    ['response_format', field({ enum: [null] })],
+  ]
+  for (const [param, change] of refused)
+    test(`names ${param} in its refusal of ${JSON.stringify(change).slice(0, 60)}`, async () => {
+      const { status, json, headers } = await post(path, { model: 'tiny', messages, ...change })
+      assert.equal(status, 400, JSON.stringify(json))
+      assert.equal(json.error.param, param, JSON.stringify(json))
+      assert.equal(json.error.type, 'invalid_request_error')
+      assert.match(headers['content-type'] ?? '', /^application\/json/)
+    })
+
+  test('takes what asks for nothing', async () => {
+    const nothing = {
+      n: 1,
+      logprobs: false,
+      tools: [],
+      tool_choice: 'auto',
+      logit_bias: {},
+      metadata: {},
+      user: 'u',
+      store: false,
+    }
+    const nulls = { temperature: null, stop: null, response_format: null, stream_options: null, functions: null }
+    assert.equal((await post(path, { model: 'tiny', messages, ...nothing, ...nulls })).status, 200)
+  })
+
+  test('completes prompts in the form of text completions', async () => {
+    const { json } = await post('/openai/v1/completions', { model: 'tiny', prompt: ['a', 'b'], temperature: 0 })
+    assert.equal(json.object, 'text_completion')
+    assert.deepEqual(json.choices[1], { index: 1, text: 'The cat', logprobs: null, finish_reason: 'stop' })
+    assert.deepEqual(asked.at(-1)?.sampling, { maxTokens: 16, temperature: 0, topP: null, seed: null, stop: [] })
+    const sent = await events('/openai/v1/completions', { model: 'tiny', prompt: 'a' })
+    assert.deepEqual(
+      sent.slice(0, -1).map((text) => JSON.parse(text).choices[0].text),
+      ['The', ' cat', ''],
+    )
+    const two = await post('/openai/v1/completions', { model: 'tiny', prompt: ['a', 'b'], stream: true })
+    assert.equal(two.json.error.param, 'prompt')
+    assert.equal((await post('/openai/v1/completions', { model: 'tiny', prompt: [1, 2] })).json.error.param, 'prompt')
+  })
+
+  test('embeds texts as floats or as their bytes', async () => {
+    const ask = async (more: object) =>
+      (await post('/openai/v1/embeddings', { model: 'mini', input: ['a'], ...more })).json
+    const list = await ask({})
+    assert.deepEqual(list.data, [{ object: 'embedding', index: 0, embedding: [0.5, -0.25] }])
+    assert.deepEqual(list.usage, { prompt_tokens: 3, total_tokens: 3 })
+    const { data } = await ask({ encoding_format: 'base64' })
+    const bytes = Buffer.from(data[0].embedding, 'base64')
+    assert.deepEqual([bytes.readFloatLE(0), bytes.readFloatLE(4)], [0.5, -0.25])
+    assert.equal((await ask({ dimensions: 2 })).error.param, 'dimensions')
+  })
+
+  test('refuses in its own form wherever it is asked', async () => {
+    const nowhere = await edge.call('GET', '/openai/v1/nothing')
+    assert.deepEqual([nowhere.status, nowhere.json.error.code], [404, 'not_found'])
+    const method = await edge.call('GET', path)
+    assert.deepEqual([method.status, method.headers['allow']], [405, 'POST'])
+    const key = await edge.call('POST', path, { json: {}, key: 'sk-wrong' })
+    assert.deepEqual([key.status, key.json.error.code], [401, 'invalid_api_key'])
+    const model = await post('/openai/v1/completions', { model: 'mini', prompt: 'a' })
+    assert.deepEqual([model.status, model.json.error.param], [400, 'model'])
+    const json = await edge.call('POST', path, { body: '{', headers: { 'content-type': 'application/json' } })
+    assert.deepEqual([json.status, json.json.error.param], [400, null])
+  })
+})
