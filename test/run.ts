@@ -1,8 +1,10 @@
-// `npm test`: everything a fresh checkout can prove. One embedded stack serves all suites that need one; each makes its own account.
+// `npm test`: everything a fresh checkout can prove, in lanes side by side, since suites mostly wait for jobs. A lane whose
+// suites need a stack has one of its own, and runs them one after another; each suite makes its own account.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { root, toolPath } from '../tools/paths.mjs'
 
@@ -20,43 +22,62 @@ if (values.help) {
   process.exit(0)
 }
 
+type Lane = { name: string; needsStack: boolean; files: string[]; python: boolean }
+
 /** The cluster's suites need root and a cluster: `npm run test:cluster`. */
 const own = () => globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/cluster/**'] }).toSorted()
 const files = (positionals.length > 0 ? positionals : own()).filter(
   (file) => values.only === undefined || file.includes(values.only),
 )
 const isWhole = positionals.length === 0 && values.only === undefined
-const needsStack = files.some((file) => /test\/(e2e|integration|clients)\//.test(file))
+const laneOf = (file: string) =>
+  file.includes('test/e2e/') ? 'jobs' : /test\/(integration|clients)\//.test(file) ? 'contract' : 'rest'
+const lanes = ['jobs', 'contract', 'rest']
+  .map((name): Lane => {
+    const python = name === 'rest' && isWhole && !values['no-python']
+    return { name, needsStack: name !== 'rest', files: files.filter((file) => laneOf(file) === name), python }
+  })
+  .filter((lane) => lane.files.length > 0)
 
-let running: ChildProcess | null = null
+// Hundreds of Node processes start; what one has compiled the next does not: half of the start's processor time.
+process.env['NODE_COMPILE_CACHE'] ??= join(root, '.cache/node-compile')
+
+const running = new Set<ChildProcess>()
 let interrupted = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => {
     interrupted = true
-    running?.kill(signal)
+    for (const child of running) child.kill(signal)
   })
 
-process.exitCode = await main()
+const codes = await Promise.all(lanes.map(runLane))
+process.exitCode = codes.find((code) => code !== 0) ?? 0
 
-async function main(): Promise<number> {
-  // A failure there does not hide what the rest would say.
-  const failed = isWhole && !values['no-python'] ? await run(process.execPath, ['tools/python.mjs', 'test']) : 0
-  if (interrupted) return failed
+/** A failure in one part does not hide what the others would say. */
+async function runLane(lane: Lane): Promise<number> {
   const home = mkdtempSync(join(tmpdir(), 'anneal-test-'))
   const environment = { ...process.env, ANNEAL_TEST_HOME: home, ANNEAL_PYTHON: toolPath('python') }
+  const reporters = ['spec', './test/support/file-times.ts'].flatMap((reporter) => [
+    `--test-reporter=${reporter}`,
+    '--test-reporter-destination=stdout',
+  ])
+  const parts = [
+    ...(lane.python ? [['tools/python.mjs', 'test']] : []),
+    ['--test', '--test-concurrency=1', '--test-timeout=600000', ...reporters, ...lane.files],
+  ]
+  let failed = 0
   try {
-    if (needsStack) await startStack(home)
-    // One at a time: the suites share two cores with real training runs.
-    const args = ['--test', '--test-concurrency=1', '--test-timeout=600000', ...files]
-    return (await run(process.execPath, args, environment)) || failed
+    if (lane.needsStack) await startStack(lane, home)
+    for (const part of parts) if (!interrupted) failed = (await runNode(lane, part, environment)) || failed
+    return failed
   } finally {
-    if (needsStack) await run(process.execPath, ['src/cli.ts', 'stop', '--home', home])
+    if (lane.needsStack) await runNode(lane, ['src/cli.ts', 'stop', '--home', home], environment)
     rmSync(home, { recursive: true, force: true })
   }
 }
 
 /** One slot, so that a second job waits; limits on attempts that a test can reach. */
-function startStack(home: string): Promise<void> {
+function startStack(lane: Lane, home: string): Promise<void> {
   // Suites send hundreds of wrong keys a minute from one address.
   const environment = {
     ...process.env,
@@ -65,24 +86,34 @@ function startStack(home: string): Promise<void> {
     ANNEAL_MAX_JOB_HOURS: '24',
     ANNEAL_FAILED_AUTHENTICATIONS_PER_MINUTE: '100000',
   }
-  const stack = spawn(process.execPath, ['src/cli.ts', 'start', '--home', home, '--port', '0'], {
-    cwd: root,
-    env: environment,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
   return new Promise((resolve, reject) => {
-    stack.stdout.on('data', (chunk: Buffer) => {
-      process.stdout.write(chunk)
-      if (chunk.toString().includes('Ready in')) resolve()
+    const stack = start(lane, ['src/cli.ts', 'start', '--home', home, '--port', '0'], environment, (line) => {
+      if (line.includes('Ready in')) resolve()
     })
     stack.once('exit', (code) => reject(new Error(`the embedded stack ended with ${code}`)))
   })
 }
 
-function run(command: string, args: string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
+function runNode(lane: Lane, args: string[], environment: NodeJS.ProcessEnv): Promise<number> {
   return new Promise((resolve, reject) => {
-    const child = (running = spawn(command, args, { cwd: root, env, stdio: 'inherit' }))
+    const child = start(lane, args, environment)
+    running.add(child)
     child.once('error', reject)
-    child.once('exit', (code, signal) => resolve(code ?? (signal === null ? 1 : 128)))
+    child.once('close', (code, signal) => {
+      running.delete(child)
+      resolve(code ?? (signal === null ? 1 : 128))
+    })
   })
+}
+
+/** Its lines are ours, with the lane's name where there are several. */
+function start({ name }: Lane, args: string[], env: NodeJS.ProcessEnv, onLine: (line: string) => void = () => {}) {
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const lineStart = lanes.length > 1 ? `${name.padEnd(8)} │ ` : ''
+  for (const input of [child.stdout, child.stderr])
+    createInterface({ input }).on('line', (line) => {
+      console.log(lineStart + line)
+      onLine(line)
+    })
+  return child
 }

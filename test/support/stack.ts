@@ -81,10 +81,10 @@ export function createApi(apiKey: string) {
       method,
       headers: {
         ...(apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
     })
     const answer = (await response.json()) as T
     const contentType = response.headers.get('content-type') ?? ''
@@ -126,11 +126,14 @@ export function createApi(apiKey: string) {
       const ends = ['COMPLETED', 'PARTIALLY COMPLETED', 'CANCELLED', 'FAILED']
       let last: Job | null = null
       for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await sleep(everyMs)) {
-        const job = await api.job(id).catch((error: unknown) => {
+        const answer = await request<Job>('GET', `/v1/train/jobs/${id}`).catch((error: unknown) => {
           // The api may be restarting.
           if (error instanceof assert.AssertionError) throw error
           return null
         })
+        // Its database may not be reached for a while, by fault or on a machine that is too busy.
+        const job = answer && answer.status !== 503 ? answer.body : null
+        assert(!answer || [200, 503].includes(answer.status), `job ${id} is answered by ${answer?.status}`)
         if (job && wanted(job)) return job
         if (job && ends.includes(job.status)) assert.fail(`job ${id} ended as ${job.status}: ${job.status_message}`)
         last = job
