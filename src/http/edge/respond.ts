@@ -12,6 +12,22 @@ export class JsonText {
   }
 }
 
+/**
+ * The text of {"object":"list","data":[...]}: what is at hand, then page after page.
+ * The first page is read before anything is sent: its failure is still an ordinary answer.
+ */
+export async function* listText<T>(atHand: object[], pages: AsyncIterable<T[]>, form: (item: T) => object) {
+  const join = (items: object[]) => items.map((item) => JSON.stringify(item)).join(',')
+  let opening = `{"object":"list","data":[${join(atHand)}`
+  let comma = atHand.length > 0 ? ',' : ''
+  for await (const page of pages) {
+    yield opening + comma + join(page.map(form))
+    opening = ''
+    comma = ','
+  }
+  yield `${opening}]}`
+}
+
 /** A file as it was stored. */
 export class FileBytes {
   readonly bytes: AsyncIterable<Buffer>

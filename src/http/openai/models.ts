@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
-import type { ListedModel, TunedModel } from '../../domain/training-job.ts'
+import type { TunedModel } from '../../domain/training-job.ts'
 import { deleteModel } from '../../services/delete-model.ts'
 import { findTunedModel } from '../../services/find-tuned-model.ts'
 import { listModels } from '../../services/list-models.ts'
 import { named } from '../edge/named-schemas.ts'
-import { JsonText } from '../edge/respond.ts'
+import { JsonText, listText } from '../edge/respond.ts'
 import { defineRoute } from '../edge/route.ts'
 
 const Model = named(
@@ -38,7 +38,7 @@ export const modelRoutes = [
     scope: 'read',
     response: ModelList,
     handle: ({ caller: ctx }) =>
-      new JsonText(listText(ctx.deps.catalogue.entries.map(baseModel), listModels({ ctx, input: {} }))),
+      new JsonText(listText(ctx.deps.catalogue.entries.map(baseModel), listModels({ ctx, input: {} }), tunedModel)),
   }),
   defineRoute({
     name: 'openai_get_model',
@@ -70,19 +70,6 @@ export const modelRoutes = [
     },
   }),
 ]
-
-/** A page at a time; the first is read before anything is sent. */
-async function* listText(base: Model[], pages: AsyncIterable<ListedModel[]>) {
-  let opening = '{"object":"list","data":['
-  const text = (models: Model[]) => {
-    const written = opening + models.map((model) => JSON.stringify(model)).join(',')
-    opening = ','
-    return written
-  }
-  for await (const page of pages)
-    yield text(opening === ',' ? page.map(tunedModel) : [...base, ...page.map(tunedModel)])
-  yield opening === ',' ? ']}' : `${text(base)}]}`
-}
 
 const baseModel = ({ name }: CatalogueEntry): Model => ({
   id: name,

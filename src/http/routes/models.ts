@@ -3,7 +3,7 @@ import type { ListedModel } from '../../domain/training-job.ts'
 import { deleteModel } from '../../services/delete-model.ts'
 import { downloadModel } from '../../services/download-model.ts'
 import { encodeModelCursor, listModels } from '../../services/list-models.ts'
-import { JsonText } from '../edge/respond.ts'
+import { JsonText, listText } from '../edge/respond.ts'
 import { defineRoute } from '../edge/route.ts'
 import { ModelDeleted, ModelDownload, ModelList, ModelListQuery, ModelPath, type Model } from '../schemas/models.ts'
 
@@ -21,7 +21,7 @@ export const modelRoutes = [
     async handle({ caller: ctx, query, setHeader }) {
       const pages = listModels({ ctx, input: query })
       const base = query.after === undefined ? ctx.deps.catalogue.entries.map(baseModel) : []
-      if (query.limit === undefined) return new JsonText(listText(base, pages))
+      if (query.limit === undefined) return new JsonText(listText(base, pages, tunedModel))
       const tuned = (await Array.fromAsync(pages)).flat()
       const last = tuned.at(-1)
       if (last && tuned.length === query.limit) {
@@ -63,19 +63,6 @@ export const modelRoutes = [
     },
   }),
 ]
-
-/** A page at a time. The first is read before anything is sent: its failure is still an ordinary answer. */
-async function* listText(base: Model[], pages: AsyncIterable<ListedModel[]>) {
-  const join = (models: Model[]) => models.map((model) => JSON.stringify(model)).join(',')
-  let opening = `{"object":"list","data":[${join(base)}`
-  let comma = base.length > 0 ? ',' : ''
-  for await (const page of pages) {
-    yield opening + comma + join(page.map(tunedModel))
-    opening = ''
-    comma = ','
-  }
-  yield `${opening}]}`
-}
 
 const baseModel = ({ name, aliases, task }: CatalogueEntry): Model => ({
   id: name,
