@@ -1,7 +1,6 @@
 // Bodies that carry rows: the rows go to the object store while they arrive, and belong to a data set once somebody keeps them.
 import { createHash, randomUUID } from 'node:crypto'
 import { createRowBody, type Lines } from '../datasets/row-body.ts'
-import { invalidInput, ServiceError } from '../domain/service-error.ts'
 import { storageKeys } from '../domain/storage-keys.ts'
 import { isUniqueViolation, type Repositories } from '../repositories/database.ts'
 import type { DatasetVersion } from '../repositories/datasets.ts'
@@ -65,7 +64,7 @@ type ReceiveInput = {
 async function receiveRows({ ctx, body, options, isHashed, signal, rows }: ReceiveInput): Promise<Received> {
   const hash = isHashed ? createHash('sha256') : null
   const rowBody = createRowBody(options)
-  const lines = readLines(body, rowBody, { hash, limitBytes: options.limitBytes })
+  const lines = readLines(body, rowBody, hash)
   let next = await lines.next()
   if (!next.done) await requireRoomForData(ctx)
 
@@ -131,25 +130,13 @@ export async function discardRows(ctx: Ctx, { versionId, key }: ReceivedRows) {
 }
 
 async function* readLines(
-  body: AsyncIterable<Buffer> | Iterable<Buffer>,
+  body: ReceiveInput['body'],
   rowBody: ReturnType<typeof createRowBody>,
-  { hash, limitBytes }: { hash: ReturnType<typeof createHash> | null; limitBytes: number },
+  hash: ReturnType<typeof createHash> | null,
 ): AsyncGenerator<Lines> {
-  let sizeBytes = 0
-  try {
-    for await (const chunk of body) {
-      sizeBytes += chunk.length
-      if (sizeBytes > limitBytes)
-        throw new ServiceError(
-          'payload_too_large',
-          `The body is larger than the ${limitBytes / 1024 / 1024} MB that this route takes.`,
-        )
-      hash?.update(chunk)
-      yield* rowBody.push(chunk)
-    }
-  } catch (error) {
-    if (error instanceof ServiceError) throw error
-    throw invalidInput('', 'The connection was closed before the whole body had arrived.')
+  for await (const chunk of body) {
+    hash?.update(chunk)
+    yield* rowBody.push(chunk)
   }
   // Before the object is complete: a body that breaks off must leave none.
   rowBody.end()

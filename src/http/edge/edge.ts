@@ -122,10 +122,9 @@ async function callRoute(route: Route, { authenticators }: EdgeOptions, request:
     )
   }
   if (route.form) {
-    const { limitBytes } = route.form
     const boundary = formBoundary(request)
-    const body = await openBody(request, limitBytes, bodyPace, formBoundary)
-    const input = { ctx: caller as Ctx, body, boundary, limitBytes, signal: () => gone(response) }
+    const body = await openBody(request, route.form.limitBytes, bodyPace, formBoundary)
+    const input = { ctx: caller as Ctx, body, boundary, signal: () => gone(response) }
     return withForm(input, ({ fields, file, sha256 }) => {
       const read = route.body && validate(route.body, fields)
       refuseBadText(read, { allowsNul: false })

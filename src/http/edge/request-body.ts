@@ -22,7 +22,7 @@ export async function readBody(request: IncomingMessage, limitBytes: number, pac
   return body
 }
 
-/** The body as it arrives, its type and declared length checked. Who stops reading leaves the connection whole. */
+/** The body as it arrives, its type checked; a longer one fails where the limit is passed. Who stops reading leaves the connection whole. */
 export async function openBody(
   request: IncomingMessage,
   limitBytes: number,
@@ -33,11 +33,12 @@ export async function openBody(
   if (declaredBytes > 0 || request.headers['transfer-encoding'] !== undefined) requireType(request)
   if (declaredBytes > limitBytes) throw tooLarge(limitBytes)
   const isSmall = declaredBytes > 0 && declaredBytes <= wholeBytes
-  return isSmall ? [await collect(request, limitBytes, pace)] : arriving(request, pace)
+  return isSmall ? [await collect(request, limitBytes, pace)] : arriving(request, limitBytes, pace)
 }
 
 /** Not the request's own iterator: that one could not be left while it waits. */
-async function* arriving(request: IncomingMessage, pace: BodyPace): AsyncGenerator<Buffer> {
+async function* arriving(request: IncomingMessage, limitBytes: number, pace: BodyPace): AsyncGenerator<Buffer> {
+  let sizeBytes = 0
   let isLate = false
   let wake = () => {}
   const onChange = () => wake()
@@ -52,6 +53,8 @@ async function* arriving(request: IncomingMessage, pace: BodyPace): AsyncGenerat
       const chunk = request.read() as Buffer | null
       if (chunk) {
         watch.arrived(chunk.length)
+        sizeBytes += chunk.length
+        if (sizeBytes > limitBytes) throw tooLarge(limitBytes)
         yield chunk
         continue
       }

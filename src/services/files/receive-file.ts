@@ -1,7 +1,7 @@
 // A file inside a form goes to the object store while it arrives, and belongs to a data set once somebody keeps it.
 import { createHash } from 'node:crypto'
 import { formParts, type FormPart } from '../../datasets/form-parts.ts'
-import { invalidInput, ServiceError } from '../../domain/service-error.ts'
+import { invalidInput } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
 import { discardRows, openRows, type ReceivedRows } from '../receive-rows.ts'
@@ -18,7 +18,6 @@ type FormInput = {
   ctx: Ctx
   body: AsyncIterable<Buffer> | Iterable<Buffer>
   boundary: string
-  limitBytes: number
   signal: () => AbortSignal
 }
 
@@ -37,10 +36,10 @@ export async function withForm<T>(input: FormInput, use: (form: ReceivedForm) =>
   }
 }
 
-async function receive({ ctx, body, boundary, limitBytes, signal }: FormInput, form: ReceivedForm) {
+async function receive({ ctx, body, boundary, signal }: FormInput, form: ReceivedForm) {
   const hash = createHash('sha256')
   const names = new Set<string>()
-  for await (const part of formParts(limited(body, limitBytes), boundary)) {
+  for await (const part of formParts(body, boundary)) {
     const name = part.name.slice(0, longestName)
     if (names.has(name) || names.size === mostFields) throw invalidInput(name, `${name} must be given only once.`)
     names.add(name)
@@ -80,17 +79,4 @@ async function readField(name: string, content: AsyncIterable<Buffer>): Promise<
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString()
-}
-
-async function* limited(body: FormInput['body'], limitBytes: number): AsyncGenerator<Buffer> {
-  let sizeBytes = 0
-  for await (const chunk of body) {
-    sizeBytes += chunk.length
-    if (sizeBytes > limitBytes)
-      throw new ServiceError(
-        'payload_too_large',
-        `The body is larger than the ${limitBytes / 1024 / 1024} MB that this route takes.`,
-      )
-    yield chunk
-  }
 }
