@@ -16,6 +16,10 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'MB/s of POST /v1/local-data against JSON.parse per line, memory at a gigabyte, the check of a million rows',
     command: [process.execPath, 'bench/ingest.ts'],
   },
+  batch: {
+    says: '10,000 typed prompts in one call: against the engine alone, beside single prompts, through kill -9',
+    command: [process.execPath, 'bench/batch.ts'],
+  },
   'job-tax': {
     says: 'accepted → COMPLETED against the trainer run by hand',
     command: [process.execPath, 'bench/job-tax.ts'],

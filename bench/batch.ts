@@ -1,0 +1,132 @@
+// 10,000 typed prompts in one POST: against the same on the engine in its own process, with others who ask single
+// prompts meanwhile, and with the model server killed in the middle.
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseOutputType } from '../src/domain/output-type.ts'
+import { allowedCharacters, comfortableBound, mostPromptTokens } from '../src/inference/text-bounds.ts'
+import { createAnswerParser, typedOutputRegex } from '../src/inference/typed-output.ts'
+import { toolPath } from '../tools/paths.mjs'
+import { createClient, makeHome, median, quantile, startStack } from './stack.ts'
+
+const count = Number(process.env['ANNEAL_BENCH_PROMPTS'] ?? 10_000)
+const output_type = { colour: ['red', 'white', 'blue'], price: 'int', says: 'str' }
+const max_tokens = 8
+const prompts = Array.from({ length: count }, (_, index) => `Question: What is product ${index}?\nAnswer: `)
+const ticksPerSecond = 100
+const singleEveryMs = 250
+
+type Answer = { colour: string; price: number; says: string }
+
+const home = makeHome()
+const stack = await startStack(home)
+const { connection } = stack
+const call = createClient(connection)
+const model_name = connection.baseModel
+const ask = (prompt: string | string[]) =>
+  call<Answer[]>('POST', '/v1/completions', { model_name, prompt, output_type, max_tokens })
+await ask('warm')
+
+const api = connection.processes.api
+const read = (file: string) => readFileSync(`/proc/${api}/${file}`, 'utf8')
+const apiSeconds = () => {
+  const [, , , , , , , , , , , user, system] = read('stat')
+    .replace(/^.*\) /, '0 (x) ')
+    .split(' ')
+  return (Number(user) + Number(system)) / ticksPerSecond
+}
+const apiMegabytes = (name: 'VmHWM' | 'VmRSS') =>
+  Number(new RegExp(`${name}:\\s+(\\d+)`).exec(read('status'))?.[1]) / 1024
+
+/** One call with everything that can be seen of it from outside. */
+async function measure(some: string[]) {
+  writeFileSync(`/proc/${api}/clear_refs`, '5')
+  const [idleMegabytes, secondsBefore, startedAt] = [apiMegabytes('VmRSS'), apiSeconds(), performance.now()]
+  const answers = await ask(some)
+  const seconds = (performance.now() - startedAt) / 1000
+  return {
+    answers,
+    seconds,
+    microseconds: ((apiSeconds() - secondsBefore) / some.length) * 1e6,
+    megabytes: apiMegabytes('VmHWM') - idleMegabytes,
+  }
+}
+
+async function single(): Promise<number> {
+  const startedAt = performance.now()
+  await call('POST', '/v1/completions', { model_name, prompt: 'Is it warm?', max_tokens: 1 })
+  return performance.now() - startedAt
+}
+
+async function singlesUntil(over: AbortSignal): Promise<number[]> {
+  const times: number[] = []
+  for (; !over.aborted; await sleep(singleEveryMs)) times.push(await single())
+  return times
+}
+
+const fields = parseOutputType(output_type) ?? []
+const parse = createAnswerParser(fields)
+const isTyped = (answer: Answer) => parse(JSON.stringify(answer)) !== null
+const sameAs = (answers: Answer[], others: Answer[]) =>
+  answers.filter((answer, index) => JSON.stringify(answer) === JSON.stringify(others[index])).length
+const say = (name: string, text: string) => console.log(`${name.padEnd(34)} ${text}`)
+const whole = (answers: Answer[], of: Answer[]) =>
+  `${answers.length} answers, ${answers.filter(isTyped).length} of the type, ${sameAs(answers, of)} equal to those of the first call at their place`
+
+const quiet: number[] = []
+for (let n = 0; n < 100; n++) quiet.push(await single())
+
+const tenth = await measure(prompts.slice(0, count / 10))
+const first = await measure(prompts)
+say(
+  'one call',
+  `${whole(first.answers, tenth.answers.concat(first.answers.slice(count / 10)))}, ${first.seconds.toFixed(1)} s`,
+)
+say('T(n) / T(n / 10)', `${(first.seconds / tenth.seconds).toFixed(2)} (allowed 10.5)`)
+const bodyMegabytes = Buffer.byteLength(JSON.stringify(prompts)) / 1024 / 1024
+say(
+  'api',
+  `${first.microseconds.toFixed(0)} µs of processor time a prompt, ${first.megabytes.toFixed(1)} MB above idle (body ${bodyMegabytes.toFixed(2)} MB)`,
+)
+
+const over = new AbortController()
+const beside = singlesUntil(over.signal)
+const shared = await measure(prompts)
+over.abort()
+const times = await beside
+const spread = (values: number[]) => `p50 ${median(values).toFixed(1)} ms, p99 ${quantile(values, 0.99).toFixed(1)} ms`
+say('single prompts alone', `${spread(quiet)} of ${quiet.length}`)
+say('single prompts during a call', `${spread(times)} of ${times.length}; the call ${shared.seconds.toFixed(1)} s`)
+
+const killed = measure(prompts)
+await sleep((first.seconds * 1000) / 2)
+const pid = Number(readFileSync(join(home, 'runs', `model-server-${model_name}`, 'pid'), 'utf8'))
+process.kill(-pid, 'SIGKILL')
+const survived = await killed
+say('kill -9 of the server half way', `${whole(survived.answers, first.answers)}, ${survived.seconds.toFixed(1)} s`)
+await stack.stop()
+
+const contextLength = 1024
+const longest = Math.max(...prompts.map(mostPromptTokens))
+const bound = comfortableBound(fields, allowedCharacters(fields, max_tokens), { contextLength, promptTokens: longest })
+if (!bound) throw new Error('the answer has no room')
+const work = { prompts, regex: typedOutputRegex(fields, bound), max_tokens: bound.maxTokens }
+const engine = spawnSync(toolPath('python'), ['bench/engine_batch.py'], {
+  input: JSON.stringify(work),
+  encoding: 'utf8',
+  stdio: ['pipe', 'pipe', 'inherit'],
+  maxBuffer: 1 << 30,
+})
+const { seconds, texts } = JSON.parse(engine.stdout) as { seconds: number; texts: string[] }
+say(
+  'the engine in process',
+  `${seconds.toFixed(1)} s; through the API ${(first.seconds / seconds).toFixed(2)} of it (allowed 1.05)`,
+)
+say(
+  '',
+  `${sameAs(
+    texts.map((text) => JSON.parse(text) as Answer),
+    first.answers,
+  )} answers are the same`,
+)
