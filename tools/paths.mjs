@@ -23,7 +23,7 @@ export function stepKeys() {
   return {
     node: digest(file('package-lock.json'), process.platform, process.arch),
     prisma: digest(file('prisma/schema.prisma'), file('package-lock.json')),
-    python: digest(file('runtime/requirements.lock'), process.env.ANNEAL_TORCH_BACKEND ?? '', cacheDir),
+    python: digest(file('runtime/requirements.lock'), 'compiled', process.env.ANNEAL_TORCH_BACKEND ?? '', cacheDir),
     servers: digest(file('tools/go/go.mod'), file('tools/go/go.sum'), cacheDir),
   }
 }
