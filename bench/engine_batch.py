@@ -1,4 +1,7 @@
-"""All prompts in one call of the engine, in its own process: {"prompts", "regex", "max_tokens"} in, {"seconds", "texts"} out."""
+"""All prompts in one call of the engine, in its own process.
+
+In: {"prompts", "regex", "max_tokens"}; out: {"seconds", "texts"}.
+"""
 
 import asyncio
 import json

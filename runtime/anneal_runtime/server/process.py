@@ -19,6 +19,7 @@ from starlette.applications import Starlette
 
 from anneal_runtime import __version__, exit_codes
 from anneal_runtime.internal_api import Fenced, InternalApi, Refused
+from anneal_runtime.lasting import lasting
 from anneal_runtime.log import log
 from anneal_runtime.model_source import ModelUnavailable, is_out_of_memory
 from anneal_runtime.retry import RetryPolicy, Unavailable
@@ -133,9 +134,10 @@ class ServerProcess(ReportingServer):
 
     def _load_and_decode(self) -> None:
         try:
-            from anneal_runtime.server.engine import load_engine
+            with lasting():
+                from anneal_runtime.server.engine import load_engine
 
-            engine = load_engine(self._settings, self._metrics)
+                engine = load_engine(self._settings, self._metrics)
             asyncio.run_coroutine_threadsafe(self._try_out(engine), self._loop)
             engine.scheduler.run_forever()
         except ModelUnavailable as error:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from anneal_runtime import __version__, exit_codes
 from anneal_runtime.internal_api import Fenced, InternalApi, Refused, UnsupportedRuntime
+from anneal_runtime.lasting import lasting
 from anneal_runtime.log import log, speak_as
 from anneal_runtime.model_source import is_out_of_memory
 from anneal_runtime.settings import BadSettings, TrainerSettings
@@ -119,9 +120,10 @@ def run_attempt(attempt: Attempt, assignment: Assignment) -> None:
     log(f"Job {assignment.job_id}, attempt {assignment.attempt}: {assignment.mode} {assignment.base_model.name}")
     if assignment.mode == "evaluate" and not attempt.reports:
         return
-    from anneal_runtime.trainer.phases import evaluate_model, load, load_saved_model, train_along, train_and_save
+    with lasting():
+        from anneal_runtime.trainer.phases import evaluate_model, load, load_saved_model, train_along, train_and_save
 
-    loaded, origin = load(attempt, assignment)
+        loaded, origin = load(attempt, assignment)
     if not attempt.reports:
         train_along(attempt, assignment, loaded, origin)
         return
