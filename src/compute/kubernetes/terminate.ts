@@ -53,6 +53,7 @@ async function untilGone(
     facts.pods.forEach((pod) => last.see(pod))
     const limits = limitsOf(cluster)
     const silent = facts.pods.filter((pod) => isSilent(pod, limits))
+    const wasFenced = isFenced
     if (fence && !isFenced && (silent.length > 0 || last.isOfLostNode())) {
       await fence()
       isFenced = true
@@ -61,6 +62,7 @@ async function untilGone(
     // Appeared after we looked first.
     const unasked = facts.pods.filter(({ deleteByMs }) => deleteByMs === null)
     await Promise.all(unasked.map((pod) => cluster.api.deletePod(pod.name, pod.uid, graceMs, signal)))
-    if (isFenced) await Promise.all(silent.map((pod) => cluster.api.declarePodDead(pod.name, pod.uid, signal)))
+    // Only a while after the fence: what still runs there asks, hears of it and ends, as long as the network knows its pod.
+    if (wasFenced) await Promise.all(silent.map((pod) => cluster.api.declarePodDead(pod.name, pod.uid, signal)))
   }
 }
