@@ -1,20 +1,20 @@
 // 10,000 typed prompts in one POST: against the same on the engine in its own process, with others who ask single
 // prompts meanwhile, and with the model server killed in the middle.
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseOutputType } from '../src/domain/output-type.ts'
 import { allowedCharacters, comfortableBound, mostPromptTokens } from '../src/inference/text-bounds.ts'
 import { createAnswerParser, typedOutputRegex } from '../src/inference/typed-output.ts'
 import { toolPath } from '../tools/paths.mjs'
+import { watchProcess } from './api-process.ts'
 import { createClient, makeHome, median, quantile, startStack } from './stack.ts'
 
 const count = Number(process.env['ANNEAL_BENCH_PROMPTS'] ?? 10_000)
 const output_type = { colour: ['red', 'white', 'blue'], price: 'int', says: 'str' }
 const max_tokens = 8
 const prompts = Array.from({ length: count }, (_, index) => `Question: What is product ${index}?\nAnswer: `)
-const ticksPerSecond = 100
 const singleEveryMs = 250
 
 type Answer = { colour: string; price: number; says: string }
@@ -28,29 +28,12 @@ const ask = (prompt: string | string[]) =>
   call<Answer[]>('POST', '/v1/completions', { model_name, prompt, output_type, max_tokens })
 await ask('warm')
 
-const api = connection.processes.api
-const read = (file: string) => readFileSync(`/proc/${api}/${file}`, 'utf8')
-const apiSeconds = () => {
-  const [, , , , , , , , , , , user, system] = read('stat')
-    .replace(/^.*\) /, '0 (x) ')
-    .split(' ')
-  return (Number(user) + Number(system)) / ticksPerSecond
-}
-const apiMegabytes = (name: 'VmHWM' | 'VmRSS') =>
-  Number(new RegExp(`${name}:\\s+(\\d+)`).exec(read('status'))?.[1]) / 1024
+const api = watchProcess(connection.processes.api)
 
 /** One call with everything that can be seen of it from outside. */
 async function measure(some: string[]) {
-  writeFileSync(`/proc/${api}/clear_refs`, '5')
-  const [idleMegabytes, secondsBefore, startedAt] = [apiMegabytes('VmRSS'), apiSeconds(), performance.now()]
-  const answers = await ask(some)
-  const seconds = (performance.now() - startedAt) / 1000
-  return {
-    answers,
-    seconds,
-    microseconds: ((apiSeconds() - secondsBefore) / some.length) * 1e6,
-    megabytes: apiMegabytes('VmHWM') - idleMegabytes,
-  }
+  const { result: answers, cpuSeconds, ...rest } = await api.during(() => ask(some))
+  return { answers, microseconds: (cpuSeconds / some.length) * 1e6, ...rest }
 }
 
 async function single(): Promise<number> {

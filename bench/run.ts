@@ -20,6 +20,14 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: '10,000 typed prompts in one call: against the engine alone, beside single prompts, through kill -9',
     command: [process.execPath, 'bench/batch.ts'],
   },
+  'request-path': {
+    says: 'a prompt through the API against the engine and against a bare proxy; 10,000 with an engine that costs nothing',
+    command: [process.execPath, 'bench/request-path.ts'],
+  },
+  embeddings: {
+    says: '1,000 texts through the API against sentence-transformers, and how far apart the vectors are',
+    command: [process.execPath, 'bench/embeddings.ts'],
+  },
   'job-tax': {
     says: 'accepted → COMPLETED against the trainer run by hand',
     command: [process.execPath, 'bench/job-tax.ts'],

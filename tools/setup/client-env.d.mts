@@ -1,2 +1,3 @@
 export function clientEnv(requirements: string): Promise<string>
+export function packagesBeside(requirements: string): Promise<string>
 export function clientPackages(source: string): Promise<string>

@@ -25,6 +25,39 @@ export async function clientEnv(requirements) {
   })
 }
 
+/** @returns a folder for PYTHONPATH with exactly the packages of this requirements file, for use with those of our own environment */
+export async function packagesBeside(requirements) {
+  const uv = await findUv()
+  const python = toolPath('python')
+  const name = `beside-${digest(readFileSync(requirements), python).slice(0, 16)}`
+  return cached('clients', name, (dir) =>
+    runCommand(
+      'clients',
+      [
+        uv,
+        'pip',
+        'install',
+        '--quiet',
+        '--no-deps',
+        '--python',
+        python,
+        '--target',
+        dir,
+        '--require-hashes',
+        '-r',
+        requirements,
+      ],
+      {
+        doing: `installing ${requirements}`,
+        env: { UV_SYSTEM_CERTS: '1', UV_NATIVE_TLS: '1', ...process.env },
+        cwd: root,
+        needs: { space: '500 MB', dir: cacheDir },
+        hint: 'Check that PyPI answers, then run this again.',
+      },
+    ),
+  )
+}
+
 /** @returns the folder with exactly the npm packages of the lock file in `source` */
 export async function clientPackages(source) {
   const files = ['package.json', 'package-lock.json']

@@ -1,0 +1,58 @@
+// 1,000 texts through the API against sentence-transformers in its own process, and how far their vectors are apart.
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { toolPath } from '../tools/paths.mjs'
+import { packagesBeside } from '../tools/setup/client-env.mjs'
+import { createClient, median, startStack } from './stack.ts'
+
+const count = 1000
+const rounds = 5
+const words = 'the a price of red blue chair table is was seven 🎉 naïve ÜBER long-haul 3.14 and then'.split(' ')
+/** Of 0 to 300 words, so that some are cut. */
+const texts = Array.from({ length: count }, (_, index) => {
+  const length = index % 50 === 0 ? 300 : (index * 7) % 60
+  return Array.from({ length }, (_word, at) => words[(index * 31 + at * at) % words.length]).join(' ')
+})
+
+type Encoded = { seconds: number; vectors: number[][] }
+
+const packages = await packagesBeside('bench/sentence-transformers.txt')
+const stack = await startStack()
+const call = createClient(stack.connection)
+const reference = spawn(toolPath('python'), ['bench/embeddings.py'], {
+  env: { ...process.env, PYTHONPATH: packages, OMP_NUM_THREADS: '1', TOKENIZERS_PARALLELISM: 'false' },
+  stdio: ['pipe', 'pipe', 'ignore'],
+})
+const lines = createInterface({ input: reference.stdout })[Symbol.asyncIterator]()
+
+async function byReference(some: string[]): Promise<Encoded> {
+  reference.stdin.write(`${JSON.stringify(some)}\n`)
+  const { value } = await lines.next()
+  return JSON.parse(String(value)) as Encoded
+}
+
+async function throughApi(prompt: string[]): Promise<Encoded> {
+  const startedAt = performance.now()
+  const { embedding } = await call<{ embedding: number[][] }>('POST', '/v1/inference/embedding', { prompt })
+  return { seconds: (performance.now() - startedAt) / 1000, vectors: embedding }
+}
+
+await throughApi(['warm'])
+await byReference(['warm'])
+const [ours, theirs]: [Encoded[], Encoded[]] = [[], []]
+for (let round = 0; round < rounds; round++) {
+  ours.push(await throughApi(texts))
+  theirs.push(await byReference(texts))
+}
+const furthest = Math.max(
+  ...texts.map((_, row) =>
+    Math.max(...(ours[0]?.vectors[row] ?? []).map((x, at) => Math.abs(x - (theirs[0]?.vectors[row]?.[at] ?? 9)))),
+  ),
+)
+const seconds = (encoded: Encoded[]) => median(encoded.map((each) => each.seconds))
+console.log(`${count} texts through the API   median ${seconds(ours).toFixed(2)} s of ${rounds}`)
+console.log(`sentence-transformers         median ${seconds(theirs).toFixed(2)} s`)
+console.log(`throughput of its             ${(seconds(theirs) / seconds(ours)).toFixed(2)} (at least 0.9)`)
+console.log(`furthest numbers apart        ${furthest.toExponential(1)} (allowed 1e-5)`)
+reference.stdin.end()
+await stack.stop()

@@ -1,0 +1,112 @@
+// What the API adds to a prompt: against the engine asked directly, and against a bare proxy. Then with an engine that
+// costs nothing, so that only the API is measured: requests a second, and 10,000 typed prompts.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { modelServerToken } from '../src/domain/model-server-token.ts'
+import { root } from '../tools/paths.mjs'
+import { watchProcess } from './api-process.ts'
+import { fetchJson, inTurn, sayRatio } from './rounds.ts'
+import { createClient, makeHome, median, quantile, startStack } from './stack.ts'
+import type { StubUrls } from './stub-engine.ts'
+
+const rounds = 300
+const connections = 16
+const secondsEach = 5
+const count = 10_000
+
+const home = makeHome()
+const stack = await startStack(home)
+const { connection } = stack
+const { apiUrl, apiKey, baseModel: model_name } = connection
+const call = createClient(connection)
+await call('POST', '/v1/completions', { model_name, prompt: 'warm', max_tokens: 1 })
+
+const database = new pg.Client({ connectionString: connection.databaseUrl })
+await database.connect()
+const { rows } = await database.query<{ generation: number; url: string }>(
+  'select generation, url from model_server_endpoints where base_model = $1',
+  [model_name],
+)
+const engine = rows[0]
+if (!engine) throw new Error('no model server is ready')
+const { signingSecret } = JSON.parse(readFileSync(join(home, 'secrets.json'), 'utf8')) as { signingSecret: string }
+const token = modelServerToken(signingSecret, model_name, engine.generation)
+const child = fork(join(root, 'bench/stub-engine.ts'), [engine.url])
+const [urls] = (await once(child, 'message')) as [StubUrls]
+
+const post = (bearer: string, body: object) => ({
+  method: 'POST',
+  headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+})
+const asked = post(apiKey, { model_name, prompt: 'Is it warm?', max_tokens: 1 })
+const direct = post(token, { model: model_name, prompt: ['Is it warm?'], max_tokens: 1, temperature: 0 })
+const throughApi = () => fetchJson(`${apiUrl}/v1/completions`, asked)
+const through = (url: string) => () => fetchJson(`${url}/v1/completions`, direct)
+
+const times = await inTurn(
+  { api: throughApi, proxy: through(urls.proxyToEngine), engine: through(engine.url) },
+  { rounds, warmUps: 30 },
+)
+const added = (name: 'api' | 'proxy', q: number) => quantile(times[name], q) - quantile(times.engine, q)
+console.log(
+  `the API adds ${added('api', 0.5).toFixed(2)} ms at p50, ${added('api', 0.99).toFixed(2)} ms at p99 (allowed 1, 5)`,
+)
+console.log(`a bare proxy ${added('proxy', 0.5).toFixed(2)} ms,        ${added('proxy', 0.99).toFixed(2)} ms`)
+sayRatio('API / bare proxy at p50', times, ({ api, proxy }) => api / proxy)
+
+// The stub takes the place of the only replica; the real one may not report meanwhile.
+const server = Number(readFileSync(join(home, 'runs', `model-server-${model_name}`, 'pid'), 'utf8'))
+process.kill(-server, 'SIGSTOP')
+await database.query('update model_server_endpoints set url = $2, seen_at = now() where base_model = $1', [
+  model_name,
+  urls.stub,
+])
+await database.query(`select pg_notify('model_servers', '')`)
+
+async function requestsPerSecond(send: () => Promise<unknown>): Promise<number> {
+  const until = performance.now() + secondsEach * 1000
+  let done = 0
+  const client = async () => {
+    for (; performance.now() < until; done++) await send()
+  }
+  await Promise.all(Array.from({ length: connections }, client))
+  return done / secondsEach
+}
+await throughApi()
+const perSecond: { api: number[]; proxy: number[] } = { api: [], proxy: [] }
+for (let round = 0; round < 3; round++) {
+  perSecond.api.push(await requestsPerSecond(throughApi))
+  perSecond.proxy.push(await requestsPerSecond(through(urls.proxyToStub)))
+}
+const [ours, theirs] = [median(perSecond.api), median(perSecond.proxy)]
+console.log(
+  `${connections} connections, stub engine: API ${ours.toFixed(0)}/s, bare proxy ${theirs.toFixed(0)}/s: ${(ours / theirs).toFixed(2)} (at least 0.5)`,
+)
+
+const body = {
+  model_name,
+  prompt: Array.from({ length: count }, (_, index) => `Question: What is product ${index}?\nAnswer: `),
+  output_type: { colour: ['red', 'white'], price: 'int' },
+}
+const bodyMegabytes = Buffer.byteLength(JSON.stringify(body)) / 1024 / 1024
+const api = watchProcess(connection.processes.api)
+const calls = []
+for (let round = 0; round < 5; round++)
+  calls.push(await api.during(() => call<object[]>('POST', '/v1/completions', body)))
+if (calls.some(({ result }) => result.length !== count)) throw new Error('answers are missing')
+const microseconds = median(calls.map(({ cpuSeconds }) => (cpuSeconds / count) * 1e6))
+const times3 = Math.max(...calls.map(({ megabytes }) => megabytes)) / bodyMegabytes
+console.log(
+  `${count} typed prompts, stub engine: ${microseconds.toFixed(0)} µs of the api's processor time a prompt (allowed 50), ` +
+    `memory above idle ${times3.toFixed(1)} times the body of ${bodyMegabytes.toFixed(2)} MB (allowed 3), ` +
+    `${median(calls.map(({ seconds }) => seconds)).toFixed(2)} s`,
+)
+
+process.kill(-server, 'SIGCONT')
+child.disconnect()
+await database.end()
+await stack.stop()

@@ -1,0 +1,51 @@
+// An engine that answers everything after the same while, and a proxy before an engine that does nothing else: in a
+// process of their own. `stub-engine.ts ENGINE_URL`; tells its addresses to its parent.
+import { once } from 'node:events'
+import { Agent, createServer, request as forward, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export type StubUrls = { stub: string; proxyToStub: string; proxyToEngine: string }
+
+const latencyMs = 5
+/** Of the type that bench/request-path.ts asks for. */
+const typed = '{"colour":"red","price":7}'
+
+const stub = createServer((incoming, response) => {
+  void json(incoming).then(async (asked) => {
+    const { prompt, structured_outputs } = asked as { prompt: string[] | string; structured_outputs?: object }
+    const text = structured_outputs ? typed : 'x'
+    const choices = [prompt].flat().map((_, index) => ({ index, text, finish_reason: 'stop' }))
+    const usage = { prompt_tokens: choices.length, completion_tokens: choices.length }
+    await sleep(latencyMs)
+    const body = JSON.stringify({ choices, usage })
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+    response.end(body)
+  })
+})
+
+function proxyTo(url: string): Server {
+  const agent = new Agent({ keepAlive: true })
+  return createServer((incoming, response) => {
+    const { method, headers } = incoming
+    const outgoing = forward(new URL(incoming.url ?? '/', url), { agent, method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    incoming.pipe(outgoing)
+  })
+}
+
+async function open(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+const stubUrl = await open(stub)
+process.send?.({
+  stub: stubUrl,
+  proxyToStub: await open(proxyTo(stubUrl)),
+  proxyToEngine: await open(proxyTo(process.argv[2] ?? '')),
+} satisfies StubUrls)
+process.once('disconnect', () => process.exit(0))
