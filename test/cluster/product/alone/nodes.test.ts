@@ -15,11 +15,15 @@ const args = { max_steps: 120, save_steps: 30 }
 /** To compare with. */
 let drainedJob = 0
 
-/** A job that trains where neither api nor worker is. */
+/** A job that trains on one node while api and worker are on the other. */
 async function trainApart(more = {}) {
   const [worker] = await servicePods('anneal-worker')
   const serving = worker?.spec.nodeName ?? assert.fail('no worker')
+  const free = serving === 'node-1' ? 'node-2' : 'node-1'
+  await drain(free)
+  await servicesAreUp()
   await cordon(serving, true)
+  await cordon(free, false)
   const id = await jobs.train({ ...args, ...more })
   await jobs.reaches(id, 10)
   await cordon(serving, false)
