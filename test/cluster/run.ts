@@ -36,13 +36,15 @@ const say = (text: string) => console.log(`[cluster] ${text}`)
 const times: { name: string; seconds: number }[] = []
 const home = join(root, '.cache/cluster-home')
 let servers: Servers | null = null
+let interruption: Promise<void> | null = null
 
 if (values.help) console.log(usage)
 else process.exitCode = await main()
 
 async function main() {
   for (const [signal, code] of Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }))
-    process.once(signal, () => void interrupted(code))
+    // Not once: npm passes on what the terminal has sent already, and a second one would end this before it has cleaned up.
+    process.on(signal, () => void (interruption ??= interrupted(code)))
   let failed = 1
   try {
     await step('packages', () => requirePackages(say))
