@@ -93,7 +93,11 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
         const attempt = await database.attempts.get(position)
         if (attempt.claimedAt === null) {
           const from = await chooseStart(deps, job, attempt)
-          await database.attempts.setStart(position, { artifactId: from?.id ?? null, step: from?.step ?? 0 })
+          await database.attempts.setStart(position, {
+            artifactId: from?.id ?? null,
+            step: from?.step ?? 0,
+            at: from?.createdAt ?? null,
+          })
         }
         const account = await database.accounts.find(job.accountId)
         const priority = account?.priority ?? 'normal'

@@ -81,7 +81,12 @@ export type Attempt = {
   phase: AttemptPhase | null
   fromArtifactId: string | null
   fromStep: number
+  /** When the artifact that it starts from was saved. */
+  fromAt: Date | null
   lastStep: number | null
+  /** Of the newest checkpoint, or the model, that it committed. */
+  savedStep: number | null
+  savedAt: Date | null
   reportedCause: string | null
   cause: AttemptCause | null
   exitCode: number | null
@@ -89,6 +94,8 @@ export type Attempt = {
   createdAt: Date
   grantedAt: Date | null
   claimedAt: Date | null
+  /** Its first phase beyond LOADING DATA. */
+  workingAt: Date | null
   /** Its newest sign of progress: claim, phase or step. */
   heardAt: Date | null
   endedAt: Date | null
@@ -117,6 +124,7 @@ export type Artifact = {
   step: number
   specHash: string
   files: ArtifactFile[]
+  createdAt: Date
   committedAt: Date | null
   verifiedAt: Date | null
 }

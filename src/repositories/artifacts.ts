@@ -3,7 +3,7 @@ import type { Artifact, ArtifactFile, ArtifactKind, EvaluationRow } from '../dom
 import type { Connection } from './database.ts'
 
 export const createArtifactRepository = (db: Connection) => ({
-  async create(artifact: Omit<Artifact, 'committedAt' | 'verifiedAt'>) {
+  async create(artifact: Omit<Artifact, 'createdAt' | 'committedAt' | 'verifiedAt'>) {
     await db.artifact.create({ data: artifact })
   },
 
@@ -12,9 +12,13 @@ export const createArtifactRepository = (db: Connection) => ({
     return row && plain(row)
   },
 
-  /** From here on it counts. */
-  async commit(id: string) {
-    await db.artifact.updateMany({ where: { id, committedAt: null }, data: { committedAt: new Date() } })
+  /** From here on it counts. @returns false when it did already */
+  async commit(id: string): Promise<boolean> {
+    const { count } = await db.artifact.updateMany({
+      where: { id, committedAt: null },
+      data: { committedAt: new Date() },
+    })
+    return count === 1
   },
 
   async markVerified(id: string) {
@@ -57,6 +61,6 @@ export const createArtifactRepository = (db: Connection) => ({
   },
 })
 
-function plain({ createdAt: _createdAt, corruptAt: _corruptAt, ...row }: Prisma.ArtifactGetPayload<object>): Artifact {
+function plain({ corruptAt: _corruptAt, ...row }: Prisma.ArtifactGetPayload<object>): Artifact {
   return { ...row, kind: row.kind as ArtifactKind, files: row.files as unknown as ArtifactFile[] }
 }

@@ -68,10 +68,10 @@ export const createAttemptRepository = (db: Connection) => ({
   },
 
   /** Once it is claimed the program has been told: nothing changes then. */
-  async setStart({ jobId, number }: Position, from: { artifactId: string | null; step: number }) {
+  async setStart({ jobId, number }: Position, from: { artifactId: string | null; step: number; at: Date | null }) {
     await db.attempt.updateMany({
       where: { jobId, number, claimedAt: null },
-      data: { fromArtifactId: from.artifactId, fromStep: from.step },
+      data: { fromArtifactId: from.artifactId, fromStep: from.step, fromAt: from.at },
     })
   },
 
@@ -112,7 +112,9 @@ export const createAttemptRepository = (db: Connection) => ({
 
   async update(
     { jobId, number }: Position,
-    data: { phase?: AttemptPhase; lastStep?: number; reportedCause?: string; message?: string },
+    data: Partial<
+      Pick<Attempt, 'phase' | 'workingAt' | 'lastStep' | 'savedStep' | 'savedAt' | 'reportedCause' | 'message'>
+    >,
   ) {
     const where = { jobId_number: { jobId, number } }
     await db.attempt.update({ where, data: { ...data, heardAt: new Date() } })
@@ -195,6 +197,18 @@ export const createAttemptRepository = (db: Connection) => ({
       take: limit,
     })
     return rows.map(plain)
+  },
+
+  /** Of the attempts in a range of numbers: the moment from which on a later one did its work again. Absent where none did. */
+  async repeatedFrom(jobId: number, { from, to }: { from: number; to: number }): Promise<Map<number, Date>> {
+    const rows = await db.$queryRaw<{ number: number; at: Date }[]>`
+      with repeated as (
+        select number, min(case when from_artifact_id is null then 'epoch' else from_at end)
+          filter (where mode = 'train' and claimed_at is not null)
+          over (order by number desc rows between unbounded preceding and 1 preceding) as at
+        from attempts where job_id = ${jobId} and number >= ${from})
+      select number, at from repeated where number <= ${to} and at is not null`
+    return new Map(rows.map(({ number, at }) => [number, at]))
   },
 })
 

@@ -92,6 +92,11 @@ suite('usage', async () => {
     await database.attempts.release({ jobId: id, number: 1 }, { cause: 'killed', exitCode: 1, message: 'again' })
     await database.close()
     assert.equal((await ofKey(keys[0]?.id ?? '', baseModel))?.training_seconds, line.training_seconds)
+    const { attempts } = await first.get<{ attempts: { training_seconds: { allocated: number } }[] }>(
+      `/v1/train/jobs/${id}/attempts`,
+    )
+    const ofAttempts = attempts.reduce((sum, { training_seconds: { allocated } }) => sum + allocated, 0)
+    assert.ok(Math.abs(ofAttempts - line.training_seconds) < 0.01, 'the ledger of attempts counts the same')
   })
 
   test('the pages of every grouping add up to the same; other accounts and other days show nothing', async () => {

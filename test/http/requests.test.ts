@@ -322,7 +322,8 @@ test('query parameters are digits in their bounds, given once', async () => {
     assertProblem(received, { status: 400, code: 'invalid_input' })
     assert.equal(received.json.errors[0].path, query.split('=')[0])
   }
-  for (const query of ['events?after=x', 'events?limit=0', 'attempts?before=0', 'logs?offset=-1', 'logs?limit=9999999'])
+  const ofRecords = ['events?after=x', 'events?limit=0', 'attempts?after=0', 'attempts?before=0', 'attempts?limit=1001']
+  for (const query of [...ofRecords, 'logs?offset=-1', 'logs?limit=9999999'])
     assertProblem(await edge.call('GET', `/v1/train/jobs/7/${query}`), { status: 400, code: 'invalid_input' })
 })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accountId, apiKey, startPublic, trainingJob } from './support.ts'
 import { parseApiKey } from '../../src/domain/identifiers.ts'
+import type { TrainingSpec } from '../../src/domain/training-job.ts'
 import type { AcceptanceRequest } from '../../src/repositories/job-acceptance.ts'
 
 const known = trainingJob({ id: 7 })
@@ -210,21 +211,26 @@ test('an unknown base model is 404 naming it, 594 to an old client', async () =>
   assert.deepEqual([old.status, old.json.detail], [594, modern.json.detail])
 })
 
-test('logs, events and attempts are paged', async () => {
+test('logs, events and attempts are paged; an attempt tells its steps, and what it cost', async () => {
+  const later = (seconds: number) => new Date(known.createdAt.getTime() + seconds * 1000)
+  const asked: unknown[] = []
   const attempt = {
-    number: 1,
+    number: 2,
     mode: 'train',
-    phase: null,
-    cause: null,
-    exitCode: null,
+    phase: 'TRAINING MODEL',
+    cause: 'killed',
+    exitCode: 137,
     message: null,
-    fromStep: 0,
-    lastStep: null,
+    fromStep: 20,
+    lastStep: 40,
+    savedStep: 45,
     createdAt: known.createdAt,
-    grantedAt: null,
-    claimedAt: null,
-    endedAt: null,
-    releasedAt: null,
+    grantedAt: known.createdAt,
+    claimedAt: known.createdAt,
+    workingAt: later(10),
+    savedAt: later(60),
+    endedAt: later(100),
+    releasedAt: later(100),
   }
   const event = {
     id: '4',
@@ -238,18 +244,57 @@ test('logs, events and attempts are paged', async () => {
   }
   const edge = await startPublic({
     database: {
-      trainingJobs: { find },
-      attempts: { list: () => Promise.resolve([attempt]) },
+      trainingJobs: {
+        find: () => Promise.resolve(trainingJob({ currentAttempt: 2, spec: { gpus: 2, nodes: 1 } as TrainingSpec })),
+      },
+      attempts: {
+        list: (_id: number, query: unknown) => {
+          asked.push(query)
+          return Promise.resolve([attempt])
+        },
+        repeatedFrom: () => Promise.resolve(new Map()),
+      },
       jobEvents: { list: (_id: number, { limit }: { limit: number }) => Promise.resolve([event].slice(0, limit)) },
     },
     storage: { readRange: () => Promise.resolve({ bytes: Buffer.from('hé'), sizeBytes: 10 }) },
   })
   const log = await edge.call('GET', '/v1/train/jobs/7/logs?offset=4&limit=100')
-  assert.deepEqual(log.json, { attempt: 1, text: 'hé', next_offset: 7, complete: false })
+  assert.deepEqual(log.json, { attempt: 2, text: 'hé', next_offset: 7, complete: false })
   const events = await edge.call('GET', '/v1/train/jobs/7/events?limit=1')
   assert.deepEqual(events.json, { events: [{ ...event, at: '2026-11-20T10:00:00.123000' }], next: '4' })
+  assert.equal(events.headers['link'], '</v1/train/jobs/7/events?limit=1&after=4>; rel="next"')
   const attempts = await edge.call('GET', '/v1/train/jobs/7/attempts')
-  assert.deepEqual([attempts.json.attempts[0].attempt, attempts.json.next], [1, null])
+  assert.deepEqual([attempts.json.next, attempts.headers['link']], [null, undefined])
+  assert.deepEqual(attempts.json.attempts, [
+    {
+      attempt: 2,
+      mode: 'train',
+      phase: 'TRAINING MODEL',
+      cause: 'killed',
+      exit_code: 137,
+      message: null,
+      from_step: 20,
+      first_step: 21,
+      last_step: 45,
+      last_checkpoint_step: 45,
+      created_at: '2026-11-20T10:00:00.123000',
+      granted_at: '2026-11-20T10:00:00.123000',
+      claimed_at: '2026-11-20T10:00:00.123000',
+      ended_at: '2026-11-20T10:01:40.123000',
+      gpu_count: 2,
+      training_seconds: { allocated: 100, productive: 50, lost: 50 },
+      gpu_seconds: { allocated: 200, productive: 100, lost: 100 },
+    },
+  ])
+  const page = await edge.call('GET', '/v1/train/jobs/7/attempts?limit=1')
+  assert.deepEqual(
+    [page.json.next, page.headers['link']],
+    [2, '</v1/train/jobs/7/attempts?limit=1&after=2>; rel="next"'],
+  )
+  for (const name of ['after', 'before']) {
+    await edge.call('GET', `/v1/train/jobs/7/attempts?${name}=2`)
+    assert.deepEqual(asked.at(-1), { before: 2, limit: 100 })
+  }
 })
 
 test('another account sees none of it', async () => {

@@ -192,9 +192,9 @@ suite('attempts', () => {
   test('what a program was told at its claim stays, however late a launch that was tried again comes', () =>
     sandbox(async (tx) => {
       const { jobId, tokenHash } = await openAttempt(tx, await openAccount(tx))
-      await tx.attempts.setStart({ jobId, number: 1 }, { artifactId: null, step: 10 })
+      await tx.attempts.setStart({ jobId, number: 1 }, { artifactId: null, step: 10, at: null })
       await tx.attempts.claim(tokenHash, 'one')
-      await tx.attempts.setStart({ jobId, number: 1 }, { artifactId: null, step: 20 })
+      await tx.attempts.setStart({ jobId, number: 1 }, { artifactId: null, step: 20, at: null })
       assert.equal((await tx.attempts.get({ jobId, number: 1 })).fromStep, 10)
 
       const file = { key: 'first', sizeBytes: 1, sha256: 'h', rowCount: 1 }

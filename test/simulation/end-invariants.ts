@@ -2,7 +2,7 @@
 import { policyOf } from '../../src/domain/attempt-cause.ts'
 import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
 import { mayMove, type TrainingJobStatus } from '../../src/domain/training-job-status.ts'
-import type { Attempt, JobEvent, TrainingJob } from '../../src/domain/training-job.ts'
+import type { Artifact, Attempt, JobEvent, TrainingJob } from '../../src/domain/training-job.ts'
 import type { Row } from './database/rows.ts'
 import { totalSteps } from './trainer.ts'
 import type { World } from './world.ts'
@@ -15,7 +15,7 @@ export function checkEnd(world: World, acceptedCount: number, violate: (what: st
   for (const job of jobs) for (const check of checks) check(job, { world, violate })
 }
 
-const checks = [checkHistory, checkEvents, checkResumeCount, checkWorkflow, checkReason]
+const checks = [checkHistory, checkEvents, checkResumeCount, checkSaved, checkWorkflow, checkReason]
 
 /** 7. No gap, no duplicate (the key forbids it), complete where the job is. */
 function checkHistory({ id, status }: TrainingJob, { world, violate }: Look) {
@@ -53,6 +53,18 @@ function checkResumeCount({ id, generation, resumeCount }: TrainingJob, { world,
   })
   const expected = generation - 1 + relaunches.length
   if (resumeCount !== expected) violate(`7: job ${id} counts ${resumeCount} resumes, ${expected} happened`)
+}
+
+/** What the ledger of an attempt counts by is its newest committed artifact. */
+function checkSaved({ id }: TrainingJob, { world, violate }: Look) {
+  for (const { number, savedStep } of rowsOf<Attempt>(world, 'attempt', ({ jobId }) => jobId === id)) {
+    const steps = rowsOf<Artifact>(world, 'artifact', ({ jobId, attempt }) => jobId === id && attempt === number)
+      .filter(({ committedAt }) => committedAt !== null)
+      .map(({ step }) => step)
+    const newest = steps.length === 0 ? null : Math.max(...steps)
+    if (savedStep !== newest)
+      violate(`attempt ${number} of job ${id} saved step ${newest}, its ledger says ${savedStep}`)
+  }
 }
 
 /** The run closed as the job did. */

@@ -3,6 +3,7 @@ import type { ListedModel } from '../../domain/training-job.ts'
 import { deleteModel } from '../../services/delete-model.ts'
 import { downloadModel } from '../../services/download-model.ts'
 import { encodeModelCursor, listModels } from '../../services/list-models.ts'
+import { linkToNext } from '../edge/next-page.ts'
 import { JsonText, listText } from '../edge/respond.ts'
 import { defineRoute } from '../edge/route.ts'
 import { ModelDeleted, ModelDownload, ModelList, ModelListQuery, ModelPath, type Model } from '../schemas/models.ts'
@@ -24,10 +25,8 @@ export const modelRoutes = [
       if (query.limit === undefined) return new JsonText(listText(base, pages, tunedModel))
       const tuned = (await Array.fromAsync(pages)).flat()
       const last = tuned.at(-1)
-      if (last && tuned.length === query.limit) {
-        const next = new URLSearchParams({ limit: String(query.limit), after: encodeModelCursor(last) })
-        setHeader('Link', `</v1/models?${next.toString()}>; rel="next"`)
-      }
+      if (last && tuned.length === query.limit)
+        setHeader('Link', linkToNext('/v1/models', { ...query, after: encodeModelCursor(last) }))
       return { object: 'list' as const, data: [...base, ...tuned.map(tunedModel)] }
     },
   }),

@@ -1,8 +1,10 @@
 // What a training job leaves behind while it runs: its log, its events, its attempts.
+import type { AttemptLedger } from '../../domain/attempt-ledger.ts'
 import { wireTime } from '../../domain/timestamps.ts'
-import { listAttempts } from '../../services/list-attempts.ts'
+import { listAttempts, type CountedAttempt } from '../../services/list-attempts.ts'
 import { listJobEvents } from '../../services/list-job-events.ts'
 import { readJobLogs } from '../../services/read-job-logs.ts'
+import { linkToNext } from '../edge/next-page.ts'
 import { defineRoute } from '../edge/route.ts'
 import { AttemptList, AttemptQuery, EventList, EventQuery, Log, LogQuery } from '../schemas/training-job-records.ts'
 import { JobPath } from '../schemas/training-job.ts'
@@ -33,15 +35,16 @@ export const trainingJobRecordRoutes = [
     name: 'list_training_job_events',
     method: 'get',
     path: '/v1/train/jobs/:job_id/events',
-    summary: 'What happened to a training job, oldest first',
+    summary: 'What happened to a training job, oldest first; the Link header names the next page',
     access: 'key',
     scope: 'read',
     params: JobPath,
     query: EventQuery,
     response: EventList,
-    async handle({ caller: ctx, params, query }) {
-      const input = { jobId: params.job_id, ...query, limit: query.limit ?? defaultPageSize }
+    async handle({ caller: ctx, params: { job_id: jobId }, query, setHeader }) {
+      const input = { jobId, ...query, limit: query.limit ?? defaultPageSize }
       const { events, next } = await listJobEvents({ ctx, input })
+      if (next !== null) setHeader('Link', linkToNext(`/v1/train/jobs/${jobId}/events`, { ...query, after: next }))
       return { events: events.map((event) => ({ ...event, at: wireTime(event.at) })), next }
     },
   }),
@@ -49,32 +52,49 @@ export const trainingJobRecordRoutes = [
     name: 'list_attempts',
     method: 'get',
     path: '/v1/train/jobs/:job_id/attempts',
-    summary: 'The attempts of a training job, newest first',
+    summary:
+      'The attempts of a training job, newest first, with what each has cost; the Link header names the next page',
     access: 'key',
     scope: 'read',
     params: JobPath,
     query: AttemptQuery,
     response: AttemptList,
-    async handle({ caller: ctx, params, query }) {
-      const input = { jobId: params.job_id, ...query, limit: query.limit ?? defaultPageSize }
+    async handle({ caller: ctx, params: { job_id: jobId }, query: { limit, after, before }, setHeader }) {
+      const input = { jobId, before: after ?? before, limit: limit ?? defaultPageSize }
       const { attempts, next } = await listAttempts({ ctx, input })
-      return {
-        attempts: attempts.map((each) => ({
-          attempt: each.number,
-          mode: each.mode,
-          phase: each.phase,
-          cause: each.cause,
-          exit_code: each.exitCode,
-          message: each.message,
-          from_step: each.fromStep,
-          last_step: each.lastStep,
-          created_at: wireTime(each.createdAt),
-          granted_at: timeOrNull(each.grantedAt),
-          claimed_at: timeOrNull(each.claimedAt),
-          ended_at: timeOrNull(each.endedAt),
-        })),
-        next,
-      }
+      if (next !== null) setHeader('Link', linkToNext(`/v1/train/jobs/${jobId}/attempts`, { limit, after: next }))
+      return { attempts: attempts.map(attemptOf), next }
     },
   }),
 ]
+
+function attemptOf(attempt: CountedAttempt) {
+  const { fromStep, savedStep, gpuCount, ledger } = attempt
+  // What was saved may be ahead of what was reported.
+  const lastStep = savedStep === null ? attempt.lastStep : Math.max(attempt.lastStep ?? 0, savedStep)
+  return {
+    attempt: attempt.number,
+    mode: attempt.mode,
+    phase: attempt.phase,
+    cause: attempt.cause,
+    exit_code: attempt.exitCode,
+    message: attempt.message,
+    from_step: fromStep,
+    first_step: lastStep !== null && lastStep > fromStep ? fromStep + 1 : null,
+    last_step: lastStep,
+    last_checkpoint_step: savedStep,
+    created_at: wireTime(attempt.createdAt),
+    granted_at: timeOrNull(attempt.grantedAt),
+    claimed_at: timeOrNull(attempt.claimedAt),
+    ended_at: timeOrNull(attempt.endedAt),
+    gpu_count: gpuCount,
+    training_seconds: ledger,
+    gpu_seconds: timesOf(ledger, gpuCount),
+  }
+}
+
+const timesOf = ({ allocated, productive, lost }: AttemptLedger, count: number): AttemptLedger => ({
+  allocated: allocated * count,
+  productive: productive * count,
+  lost: lost * count,
+})

@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import { wireTime } from '../../domain/timestamps.ts'
 import type { TrainingJobSummary } from '../../domain/training-job.ts'
 import { cancelTrainingJob } from '../../services/cancel-training-job.ts'
@@ -6,6 +5,7 @@ import { getEvaluation } from '../../services/get-evaluation.ts'
 import { getTrainingJob } from '../../services/get-training-job.ts'
 import { encodeJobCursor, listTrainingJobs } from '../../services/list-training-jobs.ts'
 import { resumeTrainingJob } from '../../services/resume-training-job.ts'
+import { linkToNext } from '../edge/next-page.ts'
 import { defineRoute } from '../edge/route.ts'
 import {
   Evaluation,
@@ -33,7 +33,8 @@ export const trainingJobRoutes = [
       if (query.limit === undefined) return summaries(pages)
       const jobs = (await Array.fromAsync(pages)).flat()
       const last = jobs.at(-1)
-      if (last && jobs.length === query.limit) setHeader('Link', linkToNext(query, last.id))
+      if (last && jobs.length === query.limit)
+        setHeader('Link', linkToNext('/v1/train/jobs', { ...query, after: encodeJobCursor(last.id) }))
       return jobs.map(summaryOf)
     },
   }),
@@ -113,16 +114,6 @@ export const trainingJobRoutes = [
     },
   }),
 ]
-
-/** The next page as RFC 8288 says, with the cursor in it. */
-function linkToNext({ limit, status }: z.output<typeof JobListQuery>, lastJobId: number): string {
-  const query = new URLSearchParams({
-    limit: String(limit),
-    ...(status && { status }),
-    after: encodeJobCursor(lastJobId),
-  })
-  return `</v1/train/jobs?${query.toString()}>; rel="next"`
-}
 
 async function* summaries(pages: AsyncIterable<TrainingJobSummary[]>): AsyncGenerator<JobSummary[]> {
   for await (const page of pages) yield page.map(summaryOf)

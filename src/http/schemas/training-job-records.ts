@@ -20,7 +20,13 @@ export const Log = named(
   }),
 )
 
-export const EventQuery = z.object({ after: queryText().optional(), limit: queryInt({ min: 1, max: 1000 }).optional() })
+const PageSize = queryInt({ min: 1, max: 1000 }).optional().describe('100 when absent')
+const attemptNumber = () => queryInt({ min: 1, max: 1_000_000 }).optional()
+
+export const EventQuery = z.object({
+  after: queryText().optional().describe('The cursor that the Link header of the page before gave'),
+  limit: PageSize,
+})
 
 export const EventList = named(
   'TrainingJobEventList',
@@ -42,8 +48,15 @@ export const EventList = named(
 )
 
 export const AttemptQuery = z.object({
-  before: queryInt({ min: 1, max: 1_000_000 }).optional(),
-  limit: queryInt({ min: 1, max: 1000 }).optional(),
+  after: attemptNumber().describe('The cursor that the Link header of the page before gave'),
+  before: attemptNumber().describe('The same, by its older name'),
+  limit: PageSize,
+})
+
+const Seconds = z.object({
+  allocated: z.number().describe('From its claim to its confirmed release, or until now'),
+  productive: z.number(),
+  lost: z.number().describe('Its start-up, and work after the last that was saved'),
 })
 
 export const AttemptList = named(
@@ -57,14 +70,19 @@ export const AttemptList = named(
         cause: z.string().nullable().describe('Why it ended'),
         exit_code: z.int().nullable(),
         message: z.string().nullable(),
-        from_step: z.int(),
+        from_step: z.int().describe('The step of what it began with; 0 from the start'),
+        first_step: z.int().nullable().describe('Null while no step is known'),
         last_step: z.int().nullable(),
+        last_checkpoint_step: z.int().nullable().describe('Of the newest checkpoint, or the model, that it saved'),
         created_at: Time,
         granted_at: Time.nullable().describe('When it got its slot'),
         claimed_at: Time.nullable().describe('When its program began'),
-        ended_at: Time.nullable(),
+        ended_at: Time.nullable().describe('When everything of it was confirmed gone'),
+        gpu_count: z.int().describe('Of all its nodes; 0 on a CPU'),
+        training_seconds: Seconds,
+        gpu_seconds: Seconds.describe('The same, times its GPUs'),
       }),
     ),
-    next: z.int().nullable().describe('`before` of the next page'),
+    next: z.int().nullable().describe('`after` of the next page'),
   }),
 )

@@ -54,8 +54,10 @@ export async function commitArtifact({
       )
   }
   // Fenced again: the looks at the store took time.
-  await fencedWrite(pod, async (tx, { jobId, number }) => {
-    await tx.artifacts.commit(artifactId)
+  await fencedWrite(pod, async (tx, { jobId, number, savedStep }) => {
+    if (!(await tx.artifacts.commit(artifactId))) return
+    const { step, createdAt: savedAt } = artifact
+    if (step > (savedStep ?? -1)) await tx.attempts.update({ jobId, number }, { savedStep: step, savedAt })
     await tx.jobEvents.add(jobId, {
       kind: 'attempt',
       attempt: number,

@@ -184,7 +184,7 @@ export const entries: Record<string, Entry> = {
   get_evaluation: job(),
   get_training_job_log: job('limit=0'),
   list_training_job_events: job('after=x'),
-  list_attempts: job('before=0'),
+  list_attempts: job('after=0'),
   cancel_training_job: {
     about: [({ cancelledJobId }) => ({ params: { job_id: cancelledJobId } })],
     invalid: bad({ params: { job_id: 1 }, body: [] }),

@@ -26,7 +26,7 @@ const defaults: Record<string, (now: Date) => Row> = {
   artifact: (createdAt) => ({ createdAt, ...nulls('committedAt verifiedAt corruptAt') }),
   attempt: (createdAt) => ({
     ...nulls('runUid claimId phase fromArtifactId lastStep reportedCause cause exitCode message grantedAt claimedAt'),
-    ...nulls('heardAt endedAt fencedAt releasedAt'),
+    ...nulls('heardAt endedAt fencedAt releasedAt workingAt savedStep savedAt fromAt'),
     fromStep: 0,
     createdAt,
   }),

@@ -1,0 +1,30 @@
+// What an attempt cost and what of that lasts. docs/reliability.md has the definition for users.
+import type { Attempt, TrainingSpec } from './training-job.ts'
+
+/** In seconds. `productive` and `lost` add up to `allocated`. */
+export type AttemptLedger = { allocated: number; productive: number; lost: number }
+
+type Counted = Pick<Attempt, 'claimedAt' | 'workingAt' | 'savedAt' | 'endedAt' | 'cause'>
+
+/**
+ * Lost are the start-up and what came after the last work that was saved. What runs has lost nothing but its start-up so far.
+ * @param repeatedFrom the moment from which on a later attempt did its work again
+ */
+export function ledgerOf(
+  { claimedAt, workingAt, savedAt, endedAt, cause }: Counted,
+  { repeatedFrom, now }: { repeatedFrom: Date | null; now: Date },
+): AttemptLedger {
+  if (claimedAt === null) return { allocated: 0, productive: 0, lost: 0 }
+  const claimed = claimedAt.getTime()
+  const end = Math.max(claimed, (endedAt ?? now).getTime())
+  const keptByItself = endedAt === null || cause === 'finished' ? end : (savedAt?.getTime() ?? claimed)
+  const kept = Math.min(end, keptByItself, repeatedFrom?.getTime() ?? end)
+  const working = Math.min(end, Math.max(claimed, workingAt?.getTime() ?? end))
+  const allocated = (end - claimed) / 1000
+  const productive = Math.max(0, kept - working) / 1000
+  return { allocated, productive, lost: allocated - productive }
+}
+
+/** Of all nodes together. The SQL of a release counts alike. */
+export const gpuCountOf = ({ gpus, nodes, baseModel }: Pick<TrainingSpec, 'gpus' | 'nodes' | 'baseModel'>): number =>
+  nodes * (gpus ?? baseModel.resources.gpuCount)
