@@ -23,7 +23,7 @@ export type ReaperDependencies = ReleaseDependencies & {
 
 export type ReaperActivities = ReturnType<typeof createReaperActivities>
 
-/** A look handles so many of a kind; the next one comes in half a minute. */
+/** A look handles so many of a kind; the next one comes in 20 s. */
 const portion = 100
 
 export function createReaperActivities(deps: ReaperDependencies) {
