@@ -6,7 +6,7 @@ import { tunedModelName } from '../../src/domain/identifiers.ts'
 import type { Artifact } from '../../src/domain/training-job.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { createStorage } from '../../src/storage/storage.ts'
-import { withoutResumes } from '../support/database.ts'
+import { withResumes } from '../support/database.ts'
 import { livingTrainers, pidOf } from '../support/processes.ts'
 import { sampleRows } from '../support/rows.ts'
 import { connection, eventually, openAccount } from '../support/stack.ts'
@@ -101,7 +101,7 @@ suite('kill -9', async () => {
     const database = connectDatabase(connection().databaseUrl, { poolSize: 1 })
     const trainer = pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer')
     process.kill(trainer, 'SIGSTOP')
-    await withoutResumes(id)
+    await withResumes(id, 0)
     const [newest, older] = await database.artifacts.listUsable(id, 'checkpoint')
     const served = ['adapter_model.safetensors', 'adapter_config.json', 'anneal.json']
     const filesOf = (artifact?: Artifact) => artifact?.files.filter(({ name }) => served.includes(name)) ?? []

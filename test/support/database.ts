@@ -22,8 +22,8 @@ export const deliverAgain = (jobId: number) =>
     { text: `select pg_notify('outbox', '')` },
   )
 
-export const withoutResumes = (jobId: number) =>
-  execute({ text: `update training_jobs set resume_limit = resume_count where id = $1`, values: [jobId] })
+export const withResumes = (jobId: number, left: number) =>
+  execute({ text: `update training_jobs set resume_limit = resume_count + $2 where id = $1`, values: [jobId, left] })
 
 /** As if the job's newest attempt had begun that much earlier. */
 export const begunEarlier = (jobId: number, hours: number) =>

@@ -27,6 +27,9 @@ export function livingTrainers(jobId: number): number[] {
     .filter((pid) => livingInGroup(pid).length > 0)
 }
 
+/** By SIGSTOP, until SIGCONT. */
+export const isStopped = (pid: number): boolean => readStat(pid)?.state === 'T'
+
 function readStat(pid: number): { state: string; group: number } | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
