@@ -94,7 +94,7 @@ async function replayStatement(tx: Prisma.TransactionClient, recorded: RecordedS
   const expected = 'answer' in outcome ? outcome.answer : outcome
   // Nobody reads it.
   if (expected === undefined) return
-  const isOrdered = sent.kind === 'verb' ? 'orderBy' in sent.args : textOf(sent).trimStart().startsWith('select')
+  const isOrdered = sent.kind === 'verb' ? 'orderBy' in sent.args : /\border by [^()]+$/.test(textOf(sent))
   const [a, b] = isOrdered ? [real.answer, expected] : [toSorted(real.answer), toSorted(expected)]
   if (!isSame(a, b)) differences.push(`${describe(sent)} answered ${print(a)}, simulated ${print(b)}`)
 }

@@ -22,7 +22,8 @@ export const tableNames = Object.keys(uniqueKeys)
 
 const sequenceKeys = ['jobEvent', 'outboxMessage']
 
-const defaults: Record<string, (now: Date) => Row> = {
+/** `at` is given by whoever makes the row, `now` by the database: when the transaction began. */
+const defaults: Record<string, (at: Date, now: Date) => Row> = {
   artifact: (createdAt) => ({ createdAt, ...nulls('committedAt verifiedAt corruptAt') }),
   attempt: (createdAt) => ({
     ...nulls('runUid claimId phase fromArtifactId lastStep reportedCause cause exitCode message grantedAt claimedAt'),
@@ -32,7 +33,11 @@ const defaults: Record<string, (now: Date) => Row> = {
   }),
   jobEvent: (at) => ({ ...nulls('status attempt reason message'), at }),
   model: (createdAt) => ({ createdAt }),
-  outboxMessage: (now) => ({ ...nulls('lastError deliveredAt'), createdAt: now, claimedUntil: now, deliveryCount: 0 }),
+  outboxMessage: (createdAt, claimedUntil) => ({
+    ...nulls('lastError deliveredAt'),
+    ...{ createdAt, claimedUntil },
+    deliveryCount: 0,
+  }),
 }
 
 const nulls = (names: string) => Object.fromEntries(names.split(' ').map((name) => [name, null]))
@@ -40,8 +45,8 @@ const nulls = (names: string) => Object.fromEntries(names.split(' ').map((name) 
 export const keyOf = (table: string, row: Row, fields = uniqueKeys[table]?.[0] ?? []) =>
   fields.map((field) => String(row[field])).join('/')
 
-export async function insert(session: Session, table: string, data: Row): Promise<Row> {
-  const row: Row = { ...defaults[table]?.(new Date(session.nowMs)), ...data }
+export async function insert(session: Session, table: string, data: Row, at = new Date(session.nowMs)): Promise<Row> {
+  const row: Row = { ...defaults[table]?.(at, new Date(session.nowMs)), ...data }
   if (sequenceKeys.includes(table)) row['id'] = BigInt(session.next(table))
   for (const fields of uniqueKeys[table] ?? []) {
     // As an index does: whoever inserts the same key meanwhile is waited for.
