@@ -26,11 +26,16 @@ const ago = (ms: number) => new Date(Date.now() - ms)
 export function createHousekeepingActivities({ database, storage, compute, runs }: HousekeepingDependencies) {
   const { housekeeping } = database
   return {
-    /** @returns how many rows */
-    removeOldMessages: (): Promise<number> =>
-      portions(rowsPerPortion, () =>
+    /** Those to Temporal and those to webhooks. @returns how many rows */
+    async removeOldMessages(): Promise<number> {
+      const toTemporal = await portions(rowsPerPortion, () =>
         housekeeping.deleteDeliveredMessages(ago(retention.deliveredMessagesMs), rowsPerPortion),
-      ),
+      )
+      const toWebhooks = await portions(rowsPerPortion, () =>
+        housekeeping.deleteWebhookDeliveries(ago(retention.webhookDeliveriesMs), rowsPerPortion),
+      )
+      return toTemporal + toWebhooks
+    },
 
     removeOldIdempotencyKeys: (): Promise<number> =>
       portions(rowsPerPortion, () =>

@@ -88,6 +88,7 @@ function connect(config: Config): ServiceDependencies & { usage: UsageRecorder }
       maxNodes: config.maxNodes,
       maxOpenJobs: config.maxOpenJobs,
       maxStoredBytes: config.maxStoredBytes,
+      webhooks: config.webhooks,
     },
     log,
   }

@@ -4,11 +4,21 @@ import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { loadClientConnectConfig } from '@temporalio/envconfig'
 import { z } from 'zod'
+import { callableAddresses } from './domain/callable-addresses.ts'
 import { parseCatalogue, type CatalogueEntry } from './domain/catalogue.ts'
 
 const flag = z.enum(['0', '1']).transform((text) => text === '1')
 const hourMs = 3_600_000
 const port = z.coerce.number().int().min(0).max(65535)
+
+const CallableAddresses = z.string().transform((text, ctx) => {
+  try {
+    return callableAddresses(listed(text))
+  } catch {
+    ctx.addIssue('must be networks such as 10.1.0.0/16, with commas between')
+    return z.NEVER
+  }
+})
 
 const Environment = z.object({
   DATABASE_URL: z.string().min(1),
@@ -50,6 +60,10 @@ const Environment = z.object({
   ANNEAL_MAX_STORED_BYTES: z.coerce.number().int().min(1).default(1e12),
   /** Addresses or networks of proxies whose X-Forwarded-For is believed, with commas between. */
   ANNEAL_TRUSTED_PROXIES: z.string().default(''),
+  /** Webhooks may go to addresses without TLS. */
+  ANNEAL_WEBHOOKS_ALLOW_HTTP: flag.default(false),
+  /** Networks that webhooks may go to though they are private, with commas between. */
+  ANNEAL_WEBHOOKS_PRIVATE_NETWORKS: CallableAddresses.prefault(''),
   ANNEAL_COLD_START_TIMEOUT_SECONDS: z.coerce.number().positive().default(80),
   ANNEAL_IDLE_TIMEOUT_SECONDS: z.coerce.number().positive().default(900),
   ANNEAL_WARM_MODELS: flag.default(false),
@@ -174,7 +188,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     },
     maxOpenJobs: env.ANNEAL_MAX_OPEN_JOBS,
     maxStoredBytes: env.ANNEAL_MAX_STORED_BYTES,
-    trustedProxies: env.ANNEAL_TRUSTED_PROXIES.split(',').flatMap((text) => text.trim() || []),
+    trustedProxies: listed(env.ANNEAL_TRUSTED_PROXIES),
+    webhooks: { allowsHttp: env.ANNEAL_WEBHOOKS_ALLOW_HTTP, isCallable: env.ANNEAL_WEBHOOKS_PRIVATE_NETWORKS },
     coldStartTimeoutMs: env.ANNEAL_COLD_START_TIMEOUT_SECONDS * 1000,
     idleTimeoutMs: env.ANNEAL_IDLE_TIMEOUT_SECONDS * 1000,
     warmModels: env.ANNEAL_WARM_MODELS,
@@ -261,6 +276,10 @@ function parse<T extends z.ZodType>(schema: T, environment: NodeJS.ProcessEnv): 
   const parsed = schema.safeParse(environment)
   if (!parsed.success) throw new Error(`The environment is not valid:\n${z.prettifyError(parsed.error)}`)
   return parsed.data
+}
+
+function listed(text: string): string[] {
+  return text.split(',').flatMap((each) => each.trim() || [])
 }
 
 /** Of a base model that lies on this machine. */

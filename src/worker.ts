@@ -32,6 +32,8 @@ import { ensureSchedules } from './services/schedules.ts'
 import { embedWaitingRows } from './services/stored-data/embed-waiting-rows.ts'
 import { wakeModelServer } from './services/wake-model-server.ts'
 import { createUsageRecorder } from './services/usage/usage-recorder.ts'
+import { createCall } from './services/webhooks/call.ts'
+import { deliverWebhooks } from './services/webhooks/deliver.ts'
 import { createWorkflowRuns } from './services/workflow-runs.ts'
 import { createStorage } from './storage/storage.ts'
 import { serveWorkerHealth } from './worker-health.ts'
@@ -103,6 +105,14 @@ const deliver = createDeliver({
   modelServerInput: (baseModel) => ({ baseModel, idleTimeoutMs: config.idleTimeoutMs }),
 })
 const relay = relayOutbox({ database, notifications, deliver, log, signal: stopping.signal })
+const webhooks = deliverWebhooks({
+  database,
+  notifications,
+  call: createCall(config.webhooks),
+  secret: config.secret,
+  log,
+  signal: stopping.signal,
+})
 const embedding = embedWaitingRows({
   database,
   notifications,
@@ -119,7 +129,14 @@ stopping.signal.addEventListener('abort', () => workers.forEach((worker) => work
 if (stopping.signal.aborted) workers.forEach((worker) => worker.shutdown())
 log.info('worker ready')
 health?.watch(workers)
-await Promise.all([...workers.map((worker) => worker.run()), relay, sweepingUploads, sweepingOrphans, embedding])
+await Promise.all([
+  ...workers.map((worker) => worker.run()),
+  relay,
+  webhooks,
+  sweepingUploads,
+  sweepingOrphans,
+  embedding,
+])
 await notifications.close()
 compute.close()
 await temporal.close()

@@ -85,6 +85,9 @@ function startStack(lane: Lane, home: string): Promise<void> {
     ANNEAL_STALL_MINUTES: '1',
     ANNEAL_MAX_JOB_HOURS: '24',
     ANNEAL_FAILED_AUTHENTICATIONS_PER_MINUTE: '100000',
+    // Receivers of webhooks are servers of the tests.
+    ANNEAL_WEBHOOKS_ALLOW_HTTP: '1',
+    ANNEAL_WEBHOOKS_PRIVATE_NETWORKS: '127.0.0.0/8',
   }
   return new Promise((resolve, reject) => {
     const stack = start(lane, ['src/cli.ts', 'start', '--home', home, '--port', '0'], environment, (line) => {

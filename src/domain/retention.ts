@@ -5,6 +5,8 @@ const dayMs = 24 * hourMs
 export const retention = {
   /** Messages that Temporal has. */
   deliveredMessagesMs: 7 * dayMs,
+  /** The log of webhook deliveries. */
+  webhookDeliveriesMs: 30 * dayMs,
   /** As long as an answer is replayed to its key. */
   idempotencyKeysMs: dayMs,
   /** Results of a batch, from its end on. */

@@ -21,6 +21,7 @@ import { trainRoutes } from './routes/train.ts'
 import { trainingJobRecordRoutes } from './routes/training-job-records.ts'
 import { trainingJobRoutes } from './routes/training-jobs.ts'
 import { usageRoutes } from './routes/usage.ts'
+import { webhookRoutes } from './routes/webhooks.ts'
 
 export type PublicAppOptions = {
   deps: ServiceDependencies
@@ -45,6 +46,7 @@ export function createPublicApp({ deps, serviceName, version, metrics, trustedPr
     ...modelRoutes,
     ...openAiRoutes,
     ...usageRoutes,
+    ...webhookRoutes,
     ...auditRoutes,
     ...healthRoutes,
   ]

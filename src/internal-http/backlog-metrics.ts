@@ -11,6 +11,10 @@ const gauges = {
   attemptsRunning: ['anneal_attempts_running', 'Training attempts that hold a slot.'],
   releases: ['anneal_releases', 'Attempts that should be gone and are not confirmed gone yet.'],
   releaseAgeSeconds: ['anneal_release_age_seconds', 'How long the oldest of them should have been gone.'],
+  webhookLagSeconds: [
+    'anneal_webhook_lag_seconds',
+    'How long the event that is due the longest has waited for its try.',
+  ],
 } as const
 type Name = keyof typeof gauges
 const names = Object.keys(gauges) as Name[]

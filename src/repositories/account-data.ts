@@ -46,6 +46,10 @@ export const createAccountDataRepository = (db: Connection) => ({
     await db.inferenceBatch.deleteMany({ where })
     await db.idempotencyKey.deleteMany({ where })
     await db.usageDay.deleteMany({ where })
+    await db.$executeRaw`
+      delete from webhook_deliveries
+      where endpoint_id in (select id from webhook_endpoints where account_id = ${accountId}::uuid)`
+    await db.webhookEndpoint.deleteMany({ where })
     const keys = await db.apiKey.findMany({ where, select: { id: true } })
     await db.rateLimit.deleteMany({ where: { key: { in: keys.map(({ id }) => requestBucketKey(id)) } } })
     await db.apiKey.deleteMany({ where })

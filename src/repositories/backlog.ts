@@ -9,13 +9,18 @@ export type Backlog = {
   /** Attempts that should be gone (cancelled, superseded, of an ended job) and are not confirmed gone yet. */
   releases: number
   releaseAgeSeconds: number
+  /** How long the event that is due the longest has waited for its try. */
+  webhookLagSeconds: number
 }
 
 export const createBacklogRepository = (db: Connection) => ({
   async measure(): Promise<Backlog> {
     const [row] = await db.$queryRaw<Backlog[]>`
       select outbox.n as "outboxMessages", outbox.age as "outboxAgeSeconds", attempts.waiting as "attemptsWaiting",
-        attempts.running as "attemptsRunning", attempts.releases, attempts.age as "releaseAgeSeconds"
+        attempts.running as "attemptsRunning", attempts.releases, attempts.age as "releaseAgeSeconds",
+        coalesce((
+          select extract(epoch from now() - d.due_at) from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+          where d.due_at <= now() and e.disabled_at is null order by d.due_at limit 1), 0)::float8 as "webhookLagSeconds"
       from (
         select count(*)::int as n, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as age
         from outbox_messages where delivered_at is null) as outbox,

@@ -25,6 +25,8 @@ import { createStoredRowRepository } from './stored-rows.ts'
 import { createTrainingStepRepository } from './training-steps.ts'
 import { createUpkeepRepository } from './upkeep.ts'
 import { createUsageRepository } from './usage.ts'
+import { createWebhookDeliveryRepository } from './webhook-deliveries.ts'
+import { createWebhookRepository } from './webhooks.ts'
 
 export type Connection = Prisma.TransactionClient
 
@@ -51,6 +53,8 @@ export const createRepositories = (db: Connection, run: RunStatement) => ({
   trainingSteps: createTrainingStepRepository(db, run),
   upkeep: createUpkeepRepository(db),
   usage: createUsageRepository(db),
+  webhookDeliveries: createWebhookDeliveryRepository(db),
+  webhooks: createWebhookRepository(db),
 })
 
 export type Repositories = ReturnType<typeof createRepositories>

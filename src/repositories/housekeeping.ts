@@ -13,6 +13,12 @@ export const createHousekeepingRepository = (db: Connection) => ({
       delete from outbox_messages where id in (
         select id from outbox_messages where delivered_at < ${before} limit ${limit} for update skip locked)`,
 
+  /** Whatever became of them. @returns how many */
+  deleteWebhookDeliveries: (before: Date, limit: number): Promise<number> =>
+    db.$executeRaw`
+      delete from webhook_deliveries where id in (
+        select id from webhook_deliveries where created_at < ${before} limit ${limit} for update skip locked)`,
+
   /** @returns how many */
   deleteIdempotencyKeys: (before: Date, limit: number): Promise<number> =>
     db.$executeRaw`

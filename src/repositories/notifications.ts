@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connectionOptions, databaseTimeouts, type DatabaseTimeouts } from './connection-options.ts'
 import type { Connection } from './database.ts'
 
-export type NotificationChannel = 'outbox' | 'slots' | 'model_servers' | 'stored_rows'
+export type NotificationChannel = 'outbox' | 'slots' | 'model_servers' | 'stored_rows' | 'webhooks'
 
-const channels: NotificationChannel[] = ['outbox', 'slots', 'model_servers', 'stored_rows']
+const channels: NotificationChannel[] = ['outbox', 'slots', 'model_servers', 'stored_rows', 'webhooks']
 
 /** Delivered to listeners when the surrounding transaction commits. */
 export async function notify(db: Connection, channel: NotificationChannel) {

@@ -21,6 +21,12 @@ type AuditAction =
   | 'key.revoke'
   | 'key.rotate'
   | 'model.delete'
+  | 'webhook.create'
+  | 'webhook.delete'
+  | 'webhook.remove_secret'
+  | 'webhook.replay'
+  | 'webhook.rotate'
+  | 'webhook.update'
 
 /** Within the transaction of the write that it records. */
 export async function recordAudit(

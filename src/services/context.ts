@@ -8,6 +8,7 @@ import type { Storage } from '../storage/storage.ts'
 import type { Limits } from './limits/limits.ts'
 import type { Inference } from '../inference/inference.ts'
 import type { UsageRecorder } from './usage/usage-recorder.ts'
+import type { CallRules } from './webhooks/call.ts'
 
 type ServiceSettings = {
   secret: string
@@ -17,6 +18,8 @@ type ServiceSettings = {
   /** Of one account. */
   maxOpenJobs: number
   maxStoredBytes: number
+  /** Which servers of users may be called. */
+  webhooks: CallRules
 }
 
 export type ServiceDependencies = {

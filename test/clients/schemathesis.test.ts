@@ -49,7 +49,9 @@ suite('schemathesis', async () => {
     const fileId = await uploadFile()
     const fine_tuning_job_id = `ftjob-${jobId}`
     const openAi = { model: connection().baseModel, file_id: fileId, training_file: fileId, fine_tuning_job_id }
-    const known = { job_id: jobId, name: tunedModel, id, model_name: connection().baseModel, ...openAi }
+    const webhook = await api.post<{ id: string }>('/v1/webhooks', { url: 'https://127.0.0.1:9/nobody-there' })
+    const own = { job_id: jobId, name: tunedModel, id, webhook_id: webhook.id }
+    const known = { ...own, model_name: connection().baseModel, ...openAi }
     writeFileSync(document, JSON.stringify(withKnown(await api.get('/openapi.json'), known)))
     const options = ['--url', connection().apiUrl, '-H', `Authorization: Bearer ${api.apiKey}`, '--no-color']
     const config = join(folder, 'schemathesis.toml')

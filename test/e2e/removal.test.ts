@@ -90,6 +90,9 @@ suite('removal', async () => {
     const second = await account.makeKey(['read'])
     const rotated = await operator.post<Key>(`/keys/${second.id}/rotate`, {})
     await operator.post(`/keys/${rotated.id}/revoke`)
+    const webhook = await api.post<{ id: string }>('/v1/webhooks', { url: 'https://127.0.0.1:9/nobody-there' })
+    await api.post(`/v1/webhooks/${webhook.id}`, { disabled: true })
+    await api.request('DELETE', `/v1/webhooks/${webhook.id}`)
     const events = await audit()
     const of = (action: string) => events.filter((event) => event.action === action)
     const actions = [
@@ -104,6 +107,9 @@ suite('removal', async () => {
       ['key.rotate', `${second.id} ${rotated.id}`],
       ['key.revoke', rotated.id],
       ['account.create', account.id],
+      ['webhook.create', webhook.id],
+      ['webhook.update', webhook.id],
+      ['webhook.delete', webhook.id],
     ] as const
     for (const [action, target] of actions) {
       const [event, ...others] = of(action).filter((each) => each.target === target)
@@ -129,6 +135,7 @@ suite('removal', async () => {
   })
 
   test('a deleted account leaves no row and no object but the audit trail, although a job was running', async () => {
+    await api.post('/v1/webhooks', { url: 'https://127.0.0.1:9/nobody-there' })
     const running = await train()
     await api.untilStatus(running, 'TRAINING MODEL')
     const prompts = Array.from({ length: 2000 }, (_, index) => `Fact ${index}:`)

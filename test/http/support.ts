@@ -2,6 +2,7 @@
 import { request, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
+import { callableAddresses } from '../../src/domain/callable-addresses.ts'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
 import { scopes } from '../../src/domain/scopes.ts'
@@ -73,6 +74,7 @@ function stubDependencies({
       maxNodes: 1,
       maxOpenJobs: 1000,
       maxStoredBytes: 1e12,
+      webhooks: { allowsHttp: false, isCallable: callableAddresses() },
     },
     log: createLog('test', 'silent'),
   } as unknown as ServiceDependencies

@@ -88,6 +88,7 @@ const tags = [
   ['Data', /data|upload/],
   ['Training', /train/],
   ['Models', /model/],
+  ['Webhooks', /webhook/],
   ['Service', /./],
 ] as const
 

@@ -52,6 +52,18 @@ const datasetInBody = (more: object = {}): Entry => ({
   invalid: bad({ body: { dataset_id: 7 } }),
 })
 
+const nobodysId = '00000000-0000-4000-8000-000000000000'
+
+const webhook = (right: Sent = {}, wrong?: Sent): Entry => {
+  const params = ({ webhookId }: Names) => ({ webhook_id: webhookId })
+  return {
+    about: [(names) => ({ ...right, params: params(names) })],
+    invalid: wrong
+      ? { sent: (names) => ({ ...wrong, params: params(names) }), status: 400 }
+      : noId({ webhook_id: 'x' }),
+  }
+}
+
 const open: Entry = { about: [() => ({})], foreign: { notApplicable: 'shows no account' }, invalid: takesNothing }
 
 const openAiJob = (name: 'jobId' | 'cancelledJobId' | 'pausedJobId', query?: string): Entry => ({
@@ -214,6 +226,31 @@ export const entries: Record<string, Entry> = {
     foreign: { notApplicable: 'names nothing' },
     invalid: bad({ query: 'from=2026-02-30' }),
   },
+  create_webhook: {
+    about: [() => ({ body: { url: 'https://example.com/hooks' } })],
+    foreign: namesNothing,
+    invalid: bad({ body: { url: 'ftp://example.com/' } }),
+  },
+  list_webhooks: { about: [() => ({})], foreign: 'lists', invalid: takesNothing },
+  get_webhook: webhook(),
+  update_webhook: webhook({ body: { description: 'ours' } }, { body: { event_types: ['job.done'] } }),
+  remove_webhook_secret: {
+    about: [
+      ({ webhookId, webhookSecretId }) => ({ params: { webhook_id: webhookId, secret_id: webhookSecretId } }),
+      ({ webhookSecretId }) => ({ params: { webhook_id: nobodysId, secret_id: webhookSecretId } }),
+    ],
+    invalid: noId({ webhook_id: 'x', secret_id: 'x' }),
+  },
+  // After it: while there are two secrets, there is no third.
+  rotate_webhook_secret: webhook({ body: { overlap_seconds: 0 } }, { body: { overlap_seconds: -1 } }),
+  list_webhook_deliveries: webhook({}, { query: 'after=x' }),
+  replay_webhook_delivery: {
+    about: [
+      ({ webhookId, deliveryId }) => ({ params: { webhook_id: webhookId, delivery_id: deliveryId } }),
+      ({ deliveryId }) => ({ params: { webhook_id: nobodysId, delivery_id: deliveryId } }),
+    ],
+    invalid: noId({ webhook_id: 'x', delivery_id: 'x' }),
+  },
   list_audit_events: { about: [() => ({})], foreign: 'lists', invalid: bad({ query: 'limit=1001' }) },
 
   ...openAi,
@@ -222,6 +259,10 @@ export const entries: Record<string, Entry> = {
   delete_data: {
     about: [({ storedId }) => ({ body: { id: storedId } })],
     invalid: bad({ body: { id: '' } }),
+  },
+  delete_webhook: {
+    about: [({ spareWebhookId }) => ({ params: { webhook_id: spareWebhookId } })],
+    invalid: noId({ webhook_id: 'x' }),
   },
   delete_dataset: {
     about: [({ spareDatasetId }) => ({ params: { dataset_id: spareDatasetId } })],

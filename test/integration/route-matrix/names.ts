@@ -12,6 +12,7 @@ const storedItems = [{ question: { text: 'When do you open?' }, answer: { text: 
 /** Makes one of everything, by real work. */
 export async function ownedNames(api: Api) {
   const base = connection().baseModel
+  const { webhookId, ...webhook } = await ownedWebhook(api)
   const location = await api.upload('owned-set', sampleFile)
   await api.upload('spare-set', sampleFile)
   await api.post('/v1/svc/data', { id: 'owned-shelf', data: storedItems })
@@ -32,7 +33,11 @@ export async function ownedNames(api: Api) {
   const { model_name: spareModelName } = await api.untilStatus(spareJobId, 'COMPLETED')
   await api.untilStatus(cancelledJobId, 'CANCELLED')
   await api.untilStatus(pausedJobId, 'CANCELLED')
+  const { deliveries } = await api.get<{ deliveries: { id: string }[] }>(`/v1/webhooks/${webhookId}/deliveries`)
   return {
+    webhookId,
+    ...webhook,
+    deliveryId: deliveries[0]?.id ?? assert.fail('no event for the webhook'),
     datasetId: 'owned-set',
     spareDatasetId: 'spare-set',
     location,
@@ -51,6 +56,16 @@ export async function ownedNames(api: Api) {
   }
 }
 
+/** Nobody answers there. Its first secret is the old one of two. */
+async function ownedWebhook(api: Api) {
+  type Webhook = { id: string; secrets: { id: string }[] }
+  const body = { url: 'https://127.0.0.1:9/hooks' }
+  const { id: webhookId, secrets } = await api.post<Webhook>('/v1/webhooks', body)
+  await api.post(`/v1/webhooks/${webhookId}/rotate`, {})
+  const spare = await api.post<Webhook>('/v1/webhooks', body)
+  return { webhookId, webhookSecretId: secrets[0]?.id ?? assert.fail('no secret'), spareWebhookId: spare.id }
+}
+
 /** One row, which is JSON by itself. */
 export function formOf(purpose: string): FormData {
   const form = new FormData()
@@ -62,6 +77,10 @@ export function formOf(purpose: string): FormData {
 export function madeUpNames(owned: Names): Names {
   const nobodysJob = 2_147_000_000
   return {
+    webhookId: randomUUID(),
+    webhookSecretId: randomUUID(),
+    spareWebhookId: randomUUID(),
+    deliveryId: randomUUID(),
     datasetId: 'no-such-set',
     spareDatasetId: 'no-spare-set',
     location: owned.location.replaceAll(owned.datasetId, 'no-such-set').replace(/[0-9a-f-]{36}(?=\?)/, randomUUID()),

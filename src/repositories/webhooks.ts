@@ -1,0 +1,128 @@
+import type { Prisma } from '../../generated/prisma/client.ts'
+import type { TrainingJobStatus } from '../domain/training-job-status.ts'
+import type {
+  DeliveryAttempt,
+  DisabledReason,
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookSecret,
+} from '../domain/webhook.ts'
+import { retryWindowMs } from '../domain/webhook.ts'
+import { notify } from './notifications.ts'
+import type { Connection } from './database.ts'
+
+type NewWebhook = Pick<WebhookEndpoint, 'id' | 'accountId' | 'url' | 'description' | 'statuses' | 'secrets'>
+type WebhookChanges = Partial<Pick<WebhookEndpoint, 'url' | 'description' | 'statuses' | 'secrets'>>
+
+export const createWebhookRepository = (db: Connection) => ({
+  create: async (webhook: NewWebhook): Promise<WebhookEndpoint> =>
+    readWebhook(await db.webhookEndpoint.create({ data: webhook })),
+
+  async find(accountId: string, id: string): Promise<WebhookEndpoint | null> {
+    const row = await db.webhookEndpoint.findFirst({ where: { id, accountId } })
+    return row && readWebhook(row)
+  },
+
+  /** Holds the row until the transaction ends. */
+  async lock(accountId: string, id: string): Promise<WebhookEndpoint | null> {
+    await db.$queryRaw`select from webhook_endpoints where id = ${id}::uuid and account_id = ${accountId}::uuid for update`
+    return this.find(accountId, id)
+  },
+
+  /** Newest first: an account has few. */
+  async list(accountId: string): Promise<WebhookEndpoint[]> {
+    const orderBy = [{ createdAt: 'desc' as const }, { id: 'desc' as const }]
+    return (await db.webhookEndpoint.findMany({ where: { accountId }, orderBy })).map(readWebhook)
+  },
+
+  async update(id: string, changes: WebhookChanges) {
+    await db.webhookEndpoint.update({ where: { id }, data: changes })
+  },
+
+  /** What waits for it is kept, and not tried. @returns false when it is disabled already, or has taken anything in `quietMs` */
+  async disable(id: string, reason: DisabledReason, { quietMs = 0 }: { quietMs?: number } = {}): Promise<boolean> {
+    const disabled = await db.$queryRaw<unknown[]>`
+      with disabled as (
+        update webhook_endpoints set disabled_at = now(), disabled_reason = ${reason}
+        where id = ${id}::uuid and disabled_at is null
+          and (${quietMs === 0} or coalesce(last_success_at, '-infinity') <= now() - make_interval(secs => ${quietMs / 1000}))
+        returning id),
+      held as (
+        update webhook_deliveries set due_at = null from disabled where endpoint_id = disabled.id and due_at is not null)
+      select 1 from disabled`
+    return disabled.length > 0
+  },
+
+  /** What has waited is tried at once, and for as long as something new. */
+  async enable(id: string) {
+    await db.webhookEndpoint.update({ where: { id }, data: { disabledAt: null, disabledReason: null } })
+    await db.webhookDelivery.updateMany({ where: { endpointId: id, state: 'pending' }, data: dueNow() })
+    await notify(db, 'webhooks')
+  },
+
+  /** With its deliveries. */
+  async delete(id: string) {
+    await db.webhookEndpoint.deleteMany({ where: { id } })
+    await db.webhookDelivery.deleteMany({ where: { endpointId: id } })
+  },
+
+  /** Newest first, before the one at `before`. */
+  async listDeliveries(
+    endpointId: string,
+    { before, limit }: { before: bigint | null; limit: number },
+  ): Promise<WebhookDelivery[]> {
+    const rows = await db.webhookDelivery.findMany({
+      where: { endpointId, ...(before === null ? {} : { sequence: { lt: before } }) },
+      orderBy: { sequence: 'desc' },
+      take: limit,
+    })
+    return rows.map(readDelivery)
+  },
+
+  /**
+   * Due at once, and tried for as long as a new one. One that still waits takes the waiting events of its job with it, in
+   * their order; one that has ended goes alone. @returns null when there is none
+   */
+  async replay(endpointId: string, id: string): Promise<WebhookDelivery | null> {
+    const delivery = await db.webhookDelivery.findFirst({ where: { id, endpointId } })
+    if (!delivery) return null
+    const { state, jobId } = delivery
+    if (state === 'pending')
+      await db.webhookDelivery.updateMany({ where: { endpointId, jobId, state }, data: dueNow() })
+    else
+      await db.webhookDelivery.update({
+        where: { id },
+        data: { ...dueNow(), state: 'pending', replayedAt: new Date() },
+      })
+    await notify(db, 'webhooks')
+    return readDelivery(await db.webhookDelivery.findUniqueOrThrow({ where: { id } }))
+  },
+})
+
+const dueNow = () => ({ dueAt: new Date(), retryUntil: new Date(Date.now() + retryWindowMs), tryCount: 0 })
+
+/** The columns hold only what this file and the trigger have put there. */
+const readWebhook = ({
+  claimedUntil: _claimedUntil,
+  ...row
+}: Prisma.WebhookEndpointGetPayload<object>): WebhookEndpoint => ({
+  ...row,
+  statuses: row.statuses as TrainingJobStatus[],
+  secrets: row.secrets as WebhookSecret[],
+  disabledReason: row.disabledReason as DisabledReason | null,
+})
+
+const readDelivery = ({ sequence, ...row }: Prisma.WebhookDeliveryGetPayload<object>): WebhookDelivery => ({
+  id: row.id,
+  sequence: String(sequence),
+  jobId: row.jobId,
+  status: row.status as TrainingJobStatus,
+  statusReason: row.statusReason,
+  modelName: row.modelName,
+  attempt: row.attempt,
+  createdAt: row.createdAt,
+  state: row.state as WebhookDelivery['state'],
+  dueAt: row.dueAt,
+  tryCount: row.tryCount,
+  attempts: row.attempts as DeliveryAttempt[],
+})

@@ -1,0 +1,84 @@
+// What the workers ask and note of webhooks, on the real database; each in a transaction that is rolled back.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, suite, test } from 'node:test'
+import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { connection } from '../support/stack.ts'
+import { openWebhookAccount } from '../support/webhooks.ts'
+
+suite('the rows of webhooks', async () => {
+  const { client, job, close } = await openWebhookAccount()
+  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
+  after(async () => {
+    await database.close()
+    await close()
+  })
+
+  /** Seen by nobody else, and rolled back. */
+  async function sandbox(work: (tx: Repositories) => Promise<void>) {
+    const done = new Error('rolled back')
+    await assert.rejects(
+      database.transaction(async (tx) => {
+        await work(tx)
+        throw done
+      }),
+      done,
+    )
+  }
+
+  async function endpointWithEvents(tx: Repositories, count: number): Promise<string> {
+    const { rows } = await client.query<{ account_id: string }>('select account_id from training_jobs where id = $1', [
+      job(),
+    ])
+    const [{ account_id: accountId } = assert.fail('no account')] = rows
+    const id = randomUUID()
+    await tx.webhooks.create({
+      id,
+      accountId,
+      url: 'https://example.com/',
+      description: '',
+      statuses: [],
+      secrets: [],
+    })
+    for (let at = 0; at < count; at++)
+      await tx.jobEvents.add(job(), { kind: 'status', status: 'QUEUED', actor: 'test' })
+    return id
+  }
+
+  test('an endpoint is held by one worker; another gets it when it was released', () =>
+    sandbox(async (tx) => {
+      const id = await endpointWithEvents(tx, 1)
+      const claimed = (await tx.webhookDeliveries.claimEndpoints(1000)).find((each) => each.id === id)
+      assert.ok(claimed)
+      assert.ok(!(await tx.webhookDeliveries.claimEndpoints(1000)).some((each) => each.id === id))
+      await tx.webhookDeliveries.release({ ...claimed, claim: '2000-01-01' })
+      assert.ok(!(await tx.webhookDeliveries.claimEndpoints(1000)).some((each) => each.id === id), 'of a later claim')
+      await tx.webhookDeliveries.release(claimed)
+      assert.ok((await tx.webhookDeliveries.claimEndpoints(1000)).some((each) => each.id === id))
+    }))
+
+  test('of a job only its oldest is due; the others wait as long as that', () =>
+    sandbox(async (tx) => {
+      const id = await endpointWithEvents(tx, 3)
+      const [claimed] = (await tx.webhookDeliveries.claimEndpoints(1000)).filter((each) => each.id === id)
+      const due = await tx.webhookDeliveries.listDue(id, 10)
+      assert.equal(due.length, 1)
+      const [first] = due
+      assert.ok(first && claimed)
+      assert.equal(await tx.webhookDeliveries.markFailed(first.id, { attempts: [], delayMs: 60_000 }), false)
+      await tx.webhookDeliveries.releaseAndPutOff(claimed)
+      const all = await tx.webhooks.listDeliveries(id, { before: null, limit: 10 })
+      const times = all.map(({ dueAt }) => dueAt?.getTime())
+      assert.ok((times[0] ?? 0) > Date.now() + 30_000)
+      assert.equal(new Set(times).size, 1)
+    }))
+
+  test('old deliveries are removed', () =>
+    sandbox(async (tx) => {
+      const id = await endpointWithEvents(tx, 2)
+      await tx.housekeeping.deleteWebhookDeliveries(new Date(0), 1000)
+      assert.equal((await tx.webhooks.listDeliveries(id, { before: null, limit: 10 })).length, 2)
+      await tx.housekeeping.deleteWebhookDeliveries(new Date(Date.now() + 60_000), 100_000)
+      assert.deepEqual(await tx.webhooks.listDeliveries(id, { before: null, limit: 10 }), [])
+    }))
+})
