@@ -101,7 +101,8 @@ suite('the matrix of routes', async () => {
   }
 
   function showsNothing(body: unknown) {
-    const text = JSON.stringify(body)
+    // The address that the audit trail has of its own caller is no job's number.
+    const text = JSON.stringify(body).replaceAll('127.0.0.1', '')
     for (const name of Object.values(owned)) assert.ok(!new RegExp(`\\b${RegExp.escape(String(name))}\\b`).test(text))
   }
 })
