@@ -7,7 +7,7 @@ import { isOutage } from '../../src/http/edge/outage.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { listenToNotifications } from '../../src/repositories/notifications.ts'
 import { createStorage } from '../../src/storage/storage.ts'
-import { startBlackhole } from '../support/blackhole.ts'
+import { startFaultyLink } from '../support/faulty-link.ts'
 import { connection, eventually } from '../support/stack.ts'
 
 const megabyte = 1024 * 1024
@@ -15,7 +15,7 @@ const throughProxy = (url: string, port: number) => Object.assign(new URL(url), 
 
 async function proxyOf(url: string) {
   const { hostname, port } = new URL(url)
-  const proxy = await startBlackhole({ host: hostname, port: Number(port) })
+  const proxy = await startFaultyLink({ host: hostname, port: Number(port) })
   after(() => proxy.close())
   return { proxy, url: throughProxy(url, proxy.port) }
 }
@@ -30,11 +30,11 @@ suite('a database behind a network that swallows', async () => {
     const inside = [() => database.check(), () => database.transaction((tx) => tx.accounts.find(randomUUID()))]
     for (const call of inside) {
       await database.check()
-      proxy.swallow()
+      proxy.fail({ kind: 'blackhole' })
       await assert.rejects(call, isOutage)
       // Neither is a connection made.
       await assert.rejects(call, isOutage)
-      proxy.restore()
+      proxy.mend()
       await eventually(() =>
         database.check().then(
           () => true,
@@ -49,12 +49,12 @@ suite('a database behind a network that swallows', async () => {
     await assert.rejects(
       database.transaction(async (tx) => {
         await tx.accounts.create(name)
-        proxy.swallow()
+        proxy.fail({ kind: 'blackhole' })
         await tx.accounts.find(randomUUID())
       }),
       isOutage,
     )
-    proxy.restore()
+    proxy.mend()
     await eventually(() =>
       database
         .check()
@@ -84,8 +84,8 @@ suite('a database behind a network that swallows', async () => {
     // It wakes everybody when it is there, and again when it is back.
     await eventually(() => Promise.resolve(woken > 0))
     const before = woken
-    proxy.swallow()
-    setTimeout(() => proxy.restore(), timeouts.silenceMs * 3)
+    proxy.fail({ kind: 'blackhole' })
+    setTimeout(() => proxy.mend(), timeouts.silenceMs * 3)
     await eventually(() => Promise.resolve(woken > before))
   })
 })
@@ -106,7 +106,8 @@ suite('an object store behind a network that swallows', async () => {
     check: () => storage.check(),
     stat: () => storage.stat(key),
     read: () => storage.read(key),
-    write: () => storage.write(key, Buffer.from('y')),
+    // It arrives all the same, once the network is back.
+    write: () => storage.write(`${key}.late`, Buffer.from('y')),
     copy: () => storage.copy(key, `${key}.copy`),
     remove: () => storage.remove([`${key}.none`]),
     list: () => storage.removeFolder('inline/test/none/'),
@@ -114,9 +115,9 @@ suite('an object store behind a network that swallows', async () => {
   for (const [name, call] of Object.entries(calls))
     test(`${name} ends`, async () => {
       await storage.check()
-      proxy.swallow()
+      proxy.fail({ kind: 'blackhole' })
       await assert.rejects(call, isOutage)
-      proxy.restore()
+      proxy.mend()
       await eventually(() =>
         storage
           .check()
@@ -137,20 +138,20 @@ suite('an object store behind a network that swallows', async () => {
     assert.equal(sizeBytes, body.length)
     const cut = await storage.read(key)
     assert.ok(cut)
-    cut.once('data', () => proxy.swallow())
+    cut.once('data', () => proxy.fail({ kind: 'blackhole' }))
     await assert.rejects(buffer(cut), isOutage)
-    proxy.restore()
+    proxy.mend()
   })
 
   test('an upload that stops midway ends', async () => {
     async function* chunks() {
       for (let part = 0; part < 20; part++) {
-        if (part === 12) proxy.swallow()
+        if (part === 12) proxy.fail({ kind: 'blackhole' })
         yield Buffer.alloc(megabyte, 'x')
       }
     }
     await assert.rejects(storage.writeStream(`${key}.2`, chunks()), isOutage)
-    proxy.restore()
+    proxy.mend()
     await eventually(() =>
       storage
         .check()
