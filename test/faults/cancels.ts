@@ -1,0 +1,95 @@
+// Cancels at random instants: what is left of each, and how long it takes until nothing is, beside a SIGTERM that is sent
+// to such a trainer by hand.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createRandom, type Random } from '../inference/support/random.ts'
+import { endAndCheck } from './ending.ts'
+import { cancel, look, resume, submit, type Job } from './jobs.ts'
+import { untilEnded } from './lives.ts'
+import { isAlive, livingPrograms, trainersOf } from './programs.ts'
+import { isEnd } from './sightings.ts'
+import { strikeTrainer } from './strikes.ts'
+import { quantile } from './table.ts'
+import { violate, type World } from './world.ts'
+
+/** How many cancels come after a SIGTERM by hand. */
+const byHand = 0.5
+/** About as long as an attempt takes; beyond it the job is cancelled where it is. */
+const longestMs = 20_000
+const resumesOfOneJob = 8
+
+type Times = { goneMs: number[]; cancelledMs: number[]; byHandMs: number[]; left: number }
+
+/** Two at a time, as there are two slots. */
+export async function runCancels(world: World, count: number, seed: number) {
+  const times: Times = { goneMs: [], cancelledMs: [], byHandMs: [], left: 0 }
+  const users = [0, 1].map(async (user) => {
+    const random = createRandom(seed + user)
+    let job: Job | null = null
+    while (times.cancelledMs.length < count) job = await cancelOnce(world, job, random, times)
+  })
+  await Promise.all(users)
+  for (const job of world.jobs) job.isDone = true
+  await endAndCheck(world)
+  if (times.left > 0) violate(world, `6: ${times.left} processes lived when their job was CANCELLED`)
+  print(times)
+}
+
+/** @returns the job, to be resumed for the next; null when it has ended otherwise */
+async function cancelOnce(world: World, before: Job | null, random: Random, times: Times): Promise<Job | null> {
+  const job = before ?? (await submit(world))
+  if (before) await resume(world, job)
+  if (random.fraction() < byHand) await terminateByHand(world, job, random, times)
+  await reach(world, job, random)
+  const trainers = trainersOf(livingPrograms(world.stack.home.dir), job.id)
+  const sentAtMs = performance.now()
+  const [isAccepted, goneMs] = await Promise.all([cancel(world, job), goneAfter(trainers, sentAtMs)])
+  const { status } = await untilEnded(world, job)
+  if (isAccepted) {
+    times.cancelledMs.push(performance.now() - sentAtMs)
+    if (trainers.length > 0) times.goneMs.push(goneMs)
+    times.left += trainersOf(livingPrograms(world.stack.home.dir), job.id).length
+  }
+  return status === 'CANCELLED' && job.resumes < resumesOfOneJob ? job : null
+}
+
+/** The workflow takes it for an interruption and launches another one. */
+async function terminateByHand(world: World, job: Job, random: Random, { byHandMs }: Times) {
+  await reach(world, job, random)
+  const trainers = trainersOf(livingPrograms(world.stack.home.dir), job.id)
+  const [leader] = trainers.filter(({ pid, group }) => pid === group)
+  if (!leader) return
+  const sentAtMs = performance.now()
+  process.kill(leader.pid, 'SIGTERM')
+  strikeTrainer(world, job, 'SIGTERM to the trainer, by hand')
+  byHandMs.push(await goneAfter(trainers, sentAtMs))
+}
+
+/** A random instant of its life, counted from its start or resume. */
+async function reach(world: World, job: Job, random: Random) {
+  const untilMs = Date.now() + random.below(longestMs)
+  while (Date.now() < untilMs) {
+    const seen = await look(world, job)
+    if (seen && isEnd(seen.status)) return
+    await sleep(50)
+  }
+}
+
+async function goneAfter(trainers: ReturnType<typeof livingPrograms>, sinceMs: number): Promise<number> {
+  while (trainers.some(isAlive)) await sleep(2)
+  return performance.now() - sinceMs
+}
+
+function print({ goneMs, cancelledMs, byHandMs, left }: Times) {
+  const of = (values: number[], share: number) =>
+    quantile(
+      values.toSorted((a, b) => a - b),
+      share,
+    ) ?? NaN
+  const line = (name: string, values: number[]) =>
+    `${name}: ${values.length}, p50 ${of(values, 0.5).toFixed(0)} ms, p99 ${of(values, 0.99).toFixed(0)} ms`
+  const ratio = (share: number) => (of(goneMs, share) / of(byHandMs, share)).toFixed(2)
+  console.log(line('cancel → CANCELLED', cancelledMs))
+  console.log(line('cancel → its processes gone', goneMs))
+  console.log(line('SIGTERM by hand → gone', byHandMs))
+  console.log(`cancel / by hand: p50 ${ratio(0.5)}, p99 ${ratio(0.99)}; processes left: ${left}`)
+}

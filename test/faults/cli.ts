@@ -1,0 +1,90 @@
+// `npm run test:faults`: the real stack under seeded faults, looked at from outside: by the public API and /proc. A file
+// for each thing: what strikes (faults), when (plan, strikes), what goes on meanwhile (lives, jobs), what must never be
+// seen (sightings, records, programs), and the end of it (ending, table).
+import { parseArgs } from 'node:util'
+import { createRandom } from '../inference/support/random.ts'
+import { runCancels } from './cancels.ts'
+import { endAndCheck } from './ending.ts'
+import { makeFaults } from './faults.ts'
+import { populate, prepare } from './lives.ts'
+import { inWorld, keptLogs } from './open-world.ts'
+import { makePlan } from './plan.ts'
+import { strikeAlong } from './strikes.ts'
+import { outcomesOf, tableOf } from './table.ts'
+import { runTraces } from './traces.ts'
+import { violate, type World } from './world.ts'
+
+const usage = `npm run test:faults [-- [--seconds 420 | --full] [--seed N] [--only TEXT,TEXT] | --cancels N | --traces N]
+  --seconds  strikes for so long, then waits for every job: ten minutes in all
+  --full     until every fault has struck as often as it should: each kill 100 times, the others 10 times
+  --seed     which faults strike in which order, and when; without it the time. What they meet is never quite the same
+  --only     faults whose name contains one of these
+  --steps    of each job (80)
+  --cancels  N cancels at random instants instead: what is left, and how long it takes, beside a SIGTERM by hand
+  --traces   N kills of trainers at random instants instead: the losses are those of an uninterrupted run`
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '420' },
+    full: { type: 'boolean', default: false },
+    seed: { type: 'string', default: String(Math.floor(Date.now() / 1000)) },
+    only: { type: 'string', default: '' },
+    steps: { type: 'string', default: '80' },
+    cancels: { type: 'string' },
+    traces: { type: 'string' },
+    help: { type: 'boolean' },
+  },
+})
+if (values.help) {
+  console.log(usage)
+  process.exit(0)
+}
+
+const seed = Number(values.seed)
+const again = ['--seed', values.seed, ...(values.only === '' ? [] : ['--only', `'${values.only}'`])].join(' ')
+const startedMs = Date.now()
+const say = (text: string) => console.error(`${((Date.now() - startedMs) / 1000).toFixed(1).padStart(7)} s  ${text}`)
+
+say(`seed ${seed}`)
+await inWorld({ maxSteps: Number(values.steps), say }, async (world, hasOwnDisk) => {
+  await prepare(world)
+  if (values.cancels !== undefined) await runCancels(world, Number(values.cancels), seed)
+  else if (values.traces !== undefined) await runTraces(world, Number(values.traces), seed)
+  else await runFaults(world, hasOwnDisk)
+  report(world)
+})
+process.exit()
+
+async function runFaults(world: World, hasOwnDisk: boolean) {
+  const wanted = values.only.split(',')
+  const faults = makeFaults({ hasOwnDisk }).filter(({ name }) => wanted.some((text) => name.includes(text)))
+  if (faults.length === 0) throw new Error(`no fault is named like ${values.only}`)
+  const plan = makePlan(
+    seed,
+    faults.map(({ name, shares, count }) => ({ fault: name, shares, count })),
+  )
+  const fromMs = Date.now()
+  const untilMs = values.full ? Infinity : fromMs + Number(values.seconds) * 1000
+  const populating = populate(world, createRandom(seed + 1)).catch((error: unknown) =>
+    violate(world, `no more jobs: ${(error as Error).stack}`),
+  )
+  const missing = await strikeAlong(world, faults, plan, () => Date.now() > untilMs)
+  const strikingMs = Date.now() - fromMs
+  say(`struck ${world.strikes.length} times, ${missing.length} of the full plan left; waiting for every job`)
+  world.isClosing = true
+  await populating
+  const records = await endAndCheck(world)
+  console.log(tableOf(outcomesOf(world.jobs, records), world.violations))
+  const perHour = Math.round((world.strikes.length / strikingMs) * 3_600_000)
+  const seconds = Math.round(strikingMs / 1000)
+  console.log(`\n${world.strikes.length} instants in ${seconds} s (${perHour} an hour), ${world.jobs.length} jobs`)
+}
+
+function report({ violations }: World) {
+  for (const { what, strike } of violations)
+    console.log(`violated, after ${strike ? `${strike.fault} in ${strike.aim}` : 'no fault'}: ${what}`)
+  console.log(`seed ${seed}: ${violations.length} violations`)
+  if (violations.length === 0) return
+  console.log(`again: npm run test:faults -- ${again}; the logs of this run are in ${keptLogs}`)
+  process.exitCode = 1
+}

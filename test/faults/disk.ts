@@ -1,0 +1,29 @@
+// A disk of our own for the data directory: one that can be filled without filling the machine's.
+import { execFileSync } from 'node:child_process'
+import { statfsSync } from 'node:fs'
+import type { Home } from '../../src/embedded/home.ts'
+
+const sizeBytes = 8 * 2 ** 30
+
+/** False where that is not allowed. */
+export function mountDisk(dir: string): boolean {
+  if (process.getuid?.() !== 0) return false
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeBytes},mode=711`, 'tmpfs', dir], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const unmountDisk = (dir: string) => execFileSync('umount', ['--lazy', dir])
+
+/** As large as what lies on it: the next page finds no room. */
+export function fillDisk({ dir }: Home) {
+  const { blocks, bfree, bsize } = statfsSync(dir)
+  resize(dir, (blocks - bfree) * bsize)
+}
+
+export const freeDisk = ({ dir }: Home) => resize(dir, sizeBytes)
+
+const resize = (dir: string, bytes: number) => execFileSync('mount', ['-o', `remount,size=${bytes}`, dir])

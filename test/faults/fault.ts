@@ -1,0 +1,48 @@
+// What a fault is, and what several of them need.
+import type { Random } from '../inference/support/random.ts'
+import type { Job } from './jobs.ts'
+import type { Shares } from './plan.ts'
+import type { World } from './world.ts'
+
+/** `job` is null for what is shared, while a request for a new one is under way. */
+export type Target = { world: World; job: Job | null; random: Random }
+
+export type Fault = {
+  name: string
+  shares: Shares
+  /** Of a full run. */
+  count: number
+  /** It meets the job that it aims at, and no other. */
+  isOfOneJob: boolean
+  /** So long nothing that is shared is struck, unless it has recovered before: silence counts only while all is sound. */
+  patienceMs?: number
+  /** What counts as recovery: that the job gets on, or that the base model answers. */
+  recovery: 'job' | 'model'
+  mayStrike: (world: World, job: Job | null) => boolean
+  /** Resolves once it is taken back; what it struck may still be on its way. Calls `struck` at the instant. */
+  strike: (target: Target, struck: () => void) => Promise<void>
+}
+
+export const everyState: Shares = {
+  CREATED: 10,
+  QUEUED: 12,
+  'LOADING DATA': 20,
+  'TRAINING MODEL': 28,
+  'SAVING MODEL': 12,
+  'EVALUATING MODEL': 18,
+}
+/** Of a full run. */
+export const kills = 100
+export const others = 10
+
+/** Short ones as often as long ones. */
+export const lasting = (random: Random, longestMs: number) => 1000 * (longestMs / 1000) ** random.fraction()
+
+/** That it is gone already is fine. */
+export function signal(pid: number | null, name: NodeJS.Signals) {
+  try {
+    if (pid !== null) process.kill(pid, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}

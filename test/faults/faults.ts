@@ -1,0 +1,99 @@
+// Every fault of the suite: in which states it strikes, how often in a full run, and what it does.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LinkFault } from '../support/faulty-link.ts'
+import { fillDisk, freeDisk } from './disk.ts'
+import { everyState, kills, lasting, others, signal, type Fault } from './fault.ts'
+import { linkNames, type LinkName, type ServerName } from './stack.ts'
+import { trainerFaults } from './trainer-faults.ts'
+import type { World } from './world.ts'
+
+const killServer = (name: string, victims: readonly ServerName[]): Fault => ({
+  name: `kill ${name}`,
+  shares: everyState,
+  count: kills,
+  isOfOneJob: false,
+  recovery: 'job',
+  mayStrike: () => true,
+  async strike({ world, random }, struck) {
+    // Of two workers one or the other, and now and then both.
+    const chosen = victims.length > 1 && random.below(4) > 0 ? [random.pick(victims)] : victims
+    for (const victim of chosen) signal(world.stack.pidOf(victim), 'SIGKILL')
+    struck()
+  },
+})
+
+const stopServer = (name: string, victims: readonly ServerName[]): Fault => ({
+  name: `stop ${name}`,
+  shares: everyState,
+  count: others,
+  isOfOneJob: false,
+  recovery: 'job',
+  mayStrike: () => true,
+  async strike({ world, random }, struck) {
+    const pid = world.stack.pidOf(random.pick(victims))
+    signal(pid, 'SIGSTOP')
+    struck()
+    await sleep(lasting(random, 60_000))
+    signal(pid, 'SIGCONT')
+  },
+})
+
+const failLink = (name: LinkName, kind: LinkFault['kind']): Fault => ({
+  name: `${kind} ${name}`,
+  shares: everyState,
+  count: others,
+  isOfOneJob: false,
+  recovery: 'job',
+  mayStrike: () => true,
+  async strike({ world, random }, struck) {
+    const link = world.stack.link(name)
+    link.fail(kind === 'delay' ? { kind, ms: 20 + random.below(300) } : { kind })
+    struck()
+    // Trainers that cannot report for long count as stalled.
+    await sleep(lasting(random, name === 'internal' ? 15_000 : 40_000))
+    link.mend()
+  },
+})
+
+const killModelServer: Fault = {
+  name: 'kill model server',
+  shares: everyState,
+  count: kills,
+  isOfOneJob: false,
+  recovery: 'model',
+  mayStrike: (world) => world.modelAnswers && serversIn(world).length > 0,
+  async strike({ world, random }, struck) {
+    const programs = serversIn(world)
+    if (programs.length === 0) return
+    signal(random.pick(programs).pid, 'SIGKILL')
+    struck()
+  },
+}
+
+const fullDisk: Fault = {
+  name: 'full disk',
+  shares: everyState,
+  count: others,
+  isOfOneJob: false,
+  recovery: 'job',
+  mayStrike: () => true,
+  async strike({ world, random }, struck) {
+    fillDisk(world.stack.home)
+    struck()
+    await sleep(lasting(random, 20_000))
+    freeDisk(world.stack.home)
+  },
+}
+
+export const makeFaults = ({ hasOwnDisk }: { hasOwnDisk: boolean }): Fault[] => [
+  ...(['api', 'temporal', 'postgres', 's3'] as const).map((name) => killServer(name, [name])),
+  killServer('worker', ['worker-1', 'worker-2']),
+  killModelServer,
+  ...trainerFaults,
+  stopServer('api', ['api']),
+  stopServer('worker', ['worker-1', 'worker-2']),
+  ...linkNames.flatMap((name) => (['delay', 'reset', 'blackhole'] as const).map((kind) => failLink(name, kind))),
+  ...(hasOwnDisk ? [fullDisk] : []),
+]
+
+const serversIn = ({ programs }: World) => programs.filter(({ kind }) => kind === 'server')

@@ -1,0 +1,63 @@
+// A run from its stack to its end: a data directory of its own, gone afterwards; of one with a violation the logs stay.
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { root } from '../../tools/paths.mjs'
+import { createClient } from './client.ts'
+import { mountDisk, unmountDisk } from './disk.ts'
+import { askModel, watchProcesses } from './lives.ts'
+import { startFaultStack } from './stack.ts'
+import { violate, type World } from './world.ts'
+
+export const keptLogs = join(root, '.cache/faults-logs')
+
+type Options = { maxSteps: number; say: (text: string) => void }
+
+export async function inWorld(
+  { maxSteps, say }: Options,
+  run: (world: World, hasOwnDisk: boolean) => Promise<void>,
+): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), 'anneal-faults-'))
+  const hasOwnDisk = mountDisk(dir)
+  if (!hasOwnDisk) say('NOT STRUCK: a full disk; that needs root, and leave to mount a file system')
+  const violations: World['violations'] = []
+  try {
+    await inStack(dir, { maxSteps, say, violations }, (world) => run(world, hasOwnDisk))
+  } finally {
+    if (violations.length > 0) {
+      rmSync(keptLogs, { recursive: true, force: true })
+      cpSync(join(dir, 'logs'), keptLogs, { recursive: true })
+    }
+    if (hasOwnDisk) unmountDisk(dir)
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+async function inStack(
+  dir: string,
+  { maxSteps, say, violations }: Options & Pick<World, 'violations'>,
+  run: (world: World) => Promise<void>,
+) {
+  const interrupted = new Promise<never>((_, reject) => {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => reject(new Error(`${name}: stopping`)))
+  })
+  // While the stack starts nobody waits for it yet.
+  interrupted.catch(() => undefined)
+  const stack = await startFaultStack(dir)
+  const watching = new AbortController()
+  try {
+    const client = await createClient(stack, (what) => violate(world, what))
+    const world: World = {
+      ...{ stack, client, maxSteps, violations, say },
+      losses: new Map(),
+      ...{ jobs: [], strikes: [], programs: [] },
+      ...{ modelAnswers: false, isClosing: false },
+    }
+    void watchProcesses(world, watching.signal)
+    void askModel(world)
+    await Promise.race([run(world), interrupted])
+  } finally {
+    watching.abort()
+    await stack.stop()
+  }
+}

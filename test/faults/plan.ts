@@ -1,0 +1,77 @@
+// Which fault strikes in which state, after which delay: the same for the same seed. When a job is in that state is not
+// ours to say, so the same plan meets other instants each time.
+import { createRandom, type Random } from '../inference/support/random.ts'
+
+/** Of a job that has not ended. */
+export const openStates = [
+  'CREATED',
+  'QUEUED',
+  'LOADING DATA',
+  'TRAINING MODEL',
+  'SAVING MODEL',
+  'EVALUATING MODEL',
+] as const
+export type OpenState = (typeof openStates)[number]
+
+/** How often, relative to the others. */
+export type Shares = Partial<Record<OpenState, number>>
+
+export type Instant = {
+  fault: string
+  state: OpenState
+  /** After the job was seen in that state; for CREATED, after the request was sent. */
+  delayMs: number
+  /** For what the fault itself draws. */
+  seed: number
+  /** Strikes that came too late for their state. */
+  misses: number
+}
+
+type Wanted = { fault: string; shares: Shares; count: number }
+
+/** About as long as a job is in that state. */
+const longestDelayMs: Record<OpenState, number> = {
+  CREATED: 300,
+  QUEUED: 800,
+  'LOADING DATA': 4000,
+  'TRAINING MODEL': 2500,
+  'SAVING MODEL': 300,
+  'EVALUATING MODEL': 800,
+}
+
+/** Spread evenly, so that a part of the plan has a bit of everything. */
+export function makePlan(seed: number, wanted: readonly Wanted[]): Instant[] {
+  const random = createRandom(seed)
+  const placed = wanted.flatMap(({ fault, shares, count }) =>
+    shuffled(spread(shares, count), random).map((state, index) => ({
+      place: (index + random.fraction()) / count,
+      instant: {
+        fault,
+        state,
+        delayMs: Math.floor(random.fraction() * longestDelayMs[state]),
+        seed: random.below(2 ** 31),
+        misses: 0,
+      },
+    })),
+  )
+  return placed.toSorted((a, b) => a.place - b.place).map(({ instant }) => instant)
+}
+
+/** `count` states in the proportion of their shares; each at least once where there is room. */
+export function spread(shares: Shares, count: number): OpenState[] {
+  const states = openStates.filter((state) => (shares[state] ?? 0) > 0)
+  const given = new Map<OpenState, number>()
+  const behind = (state: OpenState) => (given.get(state) ?? 0) / (shares[state] ?? 1)
+  return Array.from({ length: count }, () => {
+    const next = states.reduce((least, state) => (behind(state) < behind(least) ? state : least))
+    given.set(next, (given.get(next) ?? 0) + 1)
+    return next
+  })
+}
+
+function shuffled<T>(items: readonly T[], random: Random): T[] {
+  return items
+    .map((item) => ({ item, at: random.fraction() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ item }) => item)
+}

@@ -1,0 +1,60 @@
+// What /proc says of trainers, and those of them that are made deaf.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isAlive, livingPrograms, startedMs, trainersOf } from './programs.ts'
+
+/** It asks for SIGTERM, as the trainer does; the last argument is what the trainer is known by. */
+const program =
+  'import signal, time; signal.signal(signal.SIGTERM, lambda *_: exit(143)); print("ready", flush=True); time.sleep(60)'
+
+suite('programs in /proc', () => {
+  const home = mkdtempSync(join(tmpdir(), 'anneal-programs-'))
+  after(() => rmSync(home, { recursive: true }))
+
+  async function startTrainer(run: string) {
+    const env = {
+      ...process.env,
+      PYTHONPATH: join(import.meta.dirname, 'deaf'),
+      ANNEAL_WORK_DIR: join(home, 'runs', run, 'work'),
+    }
+    const startMs = Date.now()
+    const trainer = spawn(process.env['ANNEAL_PYTHON'] ?? 'python3', ['-c', program, 'anneal_runtime.trainer'], {
+      env,
+      detached: true,
+    })
+    await once(trainer.stdout, 'data')
+    const [found] = trainersOf(livingPrograms(home), Number(/ft-(\d+)/.exec(run)?.[1]))
+    assert.ok(found)
+    assert.deepEqual([found.pid, found.group, found.run], [trainer.pid, trainer.pid, run])
+    assert.ok(Math.abs(startedMs(found) - startMs) < 2000)
+    return { trainer, found }
+  }
+
+  test('a trainer is found by its data directory and job, until it is gone', async () => {
+    const { trainer, found } = await startTrainer('ft-1-a1')
+    assert.equal(found.ignoresSigterm, false)
+    assert.deepEqual(trainersOf(livingPrograms(home), 2), [])
+    assert.deepEqual(livingPrograms('/nowhere'), [])
+    trainer.kill('SIGTERM')
+    assert.deepEqual(await once(trainer, 'exit'), [143, null])
+    assert.equal(isAlive(found), false)
+    assert.deepEqual(livingPrograms(home), [])
+  })
+
+  test('one that is made deaf ignores SIGTERM, though it asks for it', async () => {
+    writeFileSync(join(home, 'deaf-2'), '')
+    const { trainer, found } = await startTrainer('ft-2-a1')
+    assert.equal(found.ignoresSigterm, true)
+    trainer.kill('SIGTERM')
+    await sleep(200)
+    assert.equal(isAlive(found), true)
+    trainer.kill('SIGKILL')
+    assert.deepEqual(await once(trainer, 'exit'), [null, 'SIGKILL'])
+  })
+})

@@ -1,0 +1,168 @@
+// The embedded stack, put together here from its own parts: with a second worker, and with a link that can fail between
+// what we run and each server. Servers that die are started again as `npm start` does it.
+import { execFileSync } from 'node:child_process'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { answers200 } from '../../src/embedded/answers.ts'
+import { createChild, type Child, type ChildSpec, type ProcessName } from '../../src/embedded/child.ts'
+import { describeHome, prepareHome, type Home } from '../../src/embedded/home.ts'
+import { migrate } from '../../src/embedded/migrations.ts'
+import { choosePorts } from '../../src/embedded/ports.ts'
+import { preparePostgres } from '../../src/embedded/postgres.ts'
+import { prepareObjectStore } from '../../src/embedded/s3.ts'
+import { loadSecrets } from '../../src/embedded/secrets.ts'
+import { entryPoints, environment, serviceEnvironment } from '../../src/embedded/services.ts'
+import { endStack } from '../../src/embedded/stack.ts'
+import { prepareTemporal } from '../../src/embedded/temporal.ts'
+import { nodeBinary, root, toolPath } from '../../tools/paths.mjs'
+import { startFaultyLink, type FaultyLink } from '../support/faulty-link.ts'
+
+export const servers = ['postgres', 'temporal', 's3', 'api', 'worker-1', 'worker-2'] as const
+export type ServerName = (typeof servers)[number]
+export const linkNames = ['postgres', 'temporal', 's3', 'internal'] as const
+export type LinkName = (typeof linkNames)[number]
+
+export type FaultStack = Awaited<ReturnType<typeof startFaultStack>>
+
+/** Short, so that what waits for them can be seen in minutes. */
+const limits = {
+  ANNEAL_SLOTS: '2',
+  ANNEAL_STALL_MINUTES: '0.25',
+  ANNEAL_TERMINATION_GRACE_SECONDS: '10',
+  ANNEAL_RESUME_LIMIT: '1000',
+  // Woken by who asks.
+  ANNEAL_WARM_MODELS: '0',
+  LOG_LEVEL: 'warn',
+}
+
+export async function startFaultStack(dir: string) {
+  const home = describeHome(dir)
+  prepareHome(home)
+  const secrets = loadSecrets(home)
+  const ports = await choosePorts(home, 0, silently)
+  const children = new Map<ServerName, Running>()
+  const links = new Map<LinkName, FaultyLink>()
+  const workerPorts = [await freePort(), await freePort()]
+  const env = environment()
+
+  const apiUrl = `http://127.0.0.1:${ports.api}`
+  try {
+    await start()
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return {
+    home,
+    apiUrl,
+    apiKey: secrets.apiKey,
+    pidOf: (name: ServerName) => children.get(name)?.child.identity?.pid ?? null,
+    answers: (name: ServerName) =>
+      children
+        .get(name)
+        ?.answers()
+        .catch(() => false) ?? Promise.resolve(false),
+    link: (name: LinkName) => links.get(name) as FaultyLink,
+    stop,
+  }
+
+  async function start() {
+    const { databaseUrl, ...postgres } = await preparePostgres(home, ports.postgres, secrets.databasePassword, never)
+    const { address, uiUrl, keepHistories, ...temporal } = prepareTemporal(home, ports)
+    const { endpoint, ...s3 } = prepareObjectStore(home, ports.s3, secrets, env)
+    await launch('postgres', { env, ...postgres })
+    await migrate(databaseUrl, never)
+    await launch('temporal', { env, ...temporal })
+    await keepHistories()
+    await launch('s3', s3)
+
+    const at = {
+      apiUrl,
+      internalUrl: await throughLink('internal', `http://127.0.0.1:${ports.internal}`),
+      temporalAddress: (await throughLink('temporal', `http://${address}`)).replace(/^http:\/\/|\/$/g, ''),
+      temporalUiUrl: uiUrl,
+      databaseUrl: await throughLink('postgres', databaseUrl),
+      s3Endpoint: await throughLink('s3', endpoint),
+    }
+    const services = {
+      ...serviceEnvironment(home, ports, secrets, at),
+      ...limits,
+      ANNEAL_PYTHON: makePython(home),
+      ANNEAL_WORKFLOW_BUNDLE: bundleWorkflows(home),
+      NODE_COMPILE_CACHE: join(root, '.cache/node-compile'),
+    }
+    await launch('api', program('api', services, `${apiUrl}/readyz`))
+    for (const [index, port] of workerPorts.entries())
+      await launch(
+        `worker-${index + 1}` as ServerName,
+        program('worker', { ...services, ANNEAL_WORKER_PORT: String(port) }, `http://127.0.0.1:${port}/readyz`),
+      )
+  }
+
+  async function stop() {
+    for (const link of links.values()) link.mend()
+    await endStack(home, silently, (names) => Promise.all([...children.values()].map((each) => endIfOf(names, each))))
+    for (const link of links.values()) link.close()
+  }
+
+  async function launch(name: ServerName, spec: Omit<ChildSpec, 'name' | 'logPath'>) {
+    const kind = name.replace(/-\d$/, '') as ProcessName
+    const child = createChild({ ...spec, name: kind, logPath: home.log(name) }, silently, silently)
+    children.set(name, { child, answers: spec.answers })
+    child.start()
+    await child.whenReady()
+  }
+
+  /** The same address, by way of a link. */
+  async function throughLink(name: LinkName, url: string) {
+    const { hostname: host, port } = new URL(url)
+    const link = await startFaultyLink({ host, port: Number(port) })
+    links.set(name, link)
+    return url.replace(`:${port}`, `:${link.port}`)
+  }
+}
+
+type Running = { child: Child; answers: () => Promise<boolean> }
+
+/** Servers end all the time here; their logs say why. */
+const silently = () => undefined
+
+const never = new AbortController().signal
+
+const endIfOf = (names: readonly ProcessName[], { child }: Running) =>
+  names.includes(child.name) ? child.stop() : Promise.resolve()
+
+const program = (name: 'api' | 'worker', env: NodeJS.ProcessEnv, url: string) => ({
+  command: nodeBinary,
+  args: [entryPoints[name]],
+  env,
+  answers: () => answers200(url),
+  pollMs: 120,
+})
+
+/** Trainers of jobs with a file `deaf-<job>` in the data directory do not hear SIGTERM. */
+function makePython(home: Home): string {
+  const path = join(home.dir, 'python')
+  const deaf = join(import.meta.dirname, 'deaf')
+  writeFileSync(path, `#!/bin/sh\nPYTHONPATH="${deaf}:$PYTHONPATH" exec "${toolPath('python')}" "$@"\n`)
+  chmodSync(path, 0o700)
+  return path
+}
+
+/** Once, not at every start of a worker. */
+function bundleWorkflows(home: Home): string {
+  const path = join(home.dir, 'workflows.js')
+  execFileSync(nodeBinary, [join(root, 'tools/bundle-workflows.mjs'), path], { stdio: 'ignore' })
+  return path
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -1,0 +1,166 @@
+// Strikes as the plan says, whenever a job is in the state that the plan aims at.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createRandom } from '../inference/support/random.ts'
+import type { Fault } from './fault.ts'
+import { hit, look, submit, type Job } from './jobs.ts'
+import { live, sideBySide } from './lives.ts'
+import { openStates, type Instant, type OpenState } from './plan.ts'
+import { lastStep } from './sightings.ts'
+import { servers } from './stack.ts'
+import { openJobs, violate, type Strike, type World } from './world.ts'
+
+const fleeting: OpenState[] = ['SAVING MODEL', 'EVALUATING MODEL']
+const missesAllowed = 3
+/** Of the plan: what can always be done must not run ahead of what takes a job that gets so far. */
+const instantsInSight = 48
+/** After what is shared was struck: so long a job may take to get on before the next strike. */
+const usualPatienceMs = 4000
+const savingWaitMs = 5000
+const slowSavingMs = 40
+const lookEveryMs = 25
+
+/** `job` is null where one is submitted for it. */
+type Choice = { instant: Instant; fault: Fault; job: Job | null }
+
+/** @returns the instants that were not struck */
+export async function strikeAlong(
+  world: World,
+  faults: readonly Fault[],
+  plan: readonly Instant[],
+  isOver: () => boolean,
+): Promise<Instant[]> {
+  const pending = [...plan]
+  const byName = new Map(faults.map((fault) => [fault.name, fault]))
+  const underWay = new Map<Promise<void>, Choice>()
+  const slowSaving = createSlowSaving(world)
+  const recovering = new Set<Promise<void>>()
+  while (pending.length > 0 && !isOver()) {
+    const sharedToo = recovering.size === 0
+    const inSight = pending.slice(0, instantsInSight)
+    const waits = sharedToo && isSaving(world) && inSight.some(({ state }) => state === 'SAVING MODEL')
+    slowSaving(waits || [...underWay.values()].some(({ instant }) => instant.state === 'SAVING MODEL'))
+    const aimedAt = [...underWay.values()].map(({ job }) => job)
+    const found = choose(world, inSight, byName, { sharedToo, aimedAt, states: waits ? fleeting : openStates })
+    if (found) {
+      pending.splice(pending.indexOf(found.instant), 1)
+      const { instant, fault } = found
+      const striking = strikeOnce(world, found).catch((error: unknown) => {
+        violate(world, `the strike ${fault.name} failed: ${(error as Error).stack}`)
+        return null
+      })
+      const ended = striking.then((strike) => {
+        underWay.delete(ended)
+        if (!strike && ++instant.misses <= missesAllowed) pending.push(instant)
+      })
+      underWay.set(ended, found)
+      if (!fault.isOfOneJob || fault.patienceMs !== undefined) {
+        const recovered = striking.then(async (strike) => {
+          if (strike) await untilRecovered(world, strike, fault.patienceMs ?? usualPatienceMs)
+          recovering.delete(recovered)
+        })
+        recovering.add(recovered)
+      }
+    }
+    await sleep(lookEveryMs)
+  }
+  slowSaving(false)
+  await Promise.all([...underWay.keys(), ...recovering])
+  return pending
+}
+
+/** Uploads are over in a moment; while the plan waits for one, each piece of it is late. */
+function createSlowSaving({ stack }: World) {
+  let isSlow = false
+  return (wanted: boolean) => {
+    if (wanted === isSlow) return
+    isSlow = wanted
+    if (wanted) stack.link('s3').fail({ kind: 'delay', ms: slowSavingMs })
+    else stack.link('s3').mend()
+  }
+}
+
+type Now = { sharedToo: boolean; aimedAt: readonly (Job | null)[]; states: readonly OpenState[] }
+
+/** What lasts a moment comes first when it is there; the rest in the order of the plan. */
+function choose(
+  world: World,
+  instants: readonly Instant[],
+  faults: ReadonlyMap<string, Fault>,
+  { sharedToo, aimedAt, states }: Now,
+): Choice | null {
+  const isFree = (job: Job) => !aimedAt.includes(job)
+  const groups = [...fleeting.map((state) => [state]), openStates.filter((state) => !fleeting.includes(state))]
+  for (const group of groups)
+    for (const instant of instants) {
+      const fault = faults.get(instant.fault)
+      if (!group.includes(instant.state) || !states.includes(instant.state)) continue
+      if (!fault || !(sharedToo || fault.isOfOneJob)) continue
+      const submits = instant.state === 'CREATED' && openJobs(world).length < sideBySide + 2
+      if (submits && fault.mayStrike(world, null)) return { instant, fault, job: null }
+      const job = openJobs(world).find(
+        (each) => isIn(world, each, instant.state) && isFree(each) && fault.mayStrike(world, each),
+      )
+      if (job) return { instant, fault, job }
+    }
+  return null
+}
+
+const isIn = ({ maxSteps }: World, { seen }: Job, state: OpenState) =>
+  seen !== null &&
+  (seen.status === state ||
+    // It saves before it has said so.
+    (state === 'SAVING MODEL' && seen.status === 'TRAINING MODEL' && lastStep(seen) === maxSteps))
+
+/** Or is about to: a strike elsewhere would miss the moment. */
+const isSaving = ({ jobs, maxSteps }: World) =>
+  jobs.some(({ seen, asked, changedAtMs }) => {
+    if (!seen || asked.cancelAcknowledged || Date.now() - changedAtMs > savingWaitMs) return false
+    return seen.status === 'SAVING MODEL' || (seen.status === 'TRAINING MODEL' && lastStep(seen) >= maxSteps - 10)
+  })
+
+/** Just now, by somebody else. */
+export function strikeTrainer(world: World, job: Job, fault: string) {
+  const now = { atMs: Date.now(), overMs: Date.now() }
+  const strike: Strike = { fault, aim: 'TRAINING MODEL', isOfOneJob: true, recovery: 'job', ...now }
+  world.strikes.push(strike)
+  hit(job, strike)
+}
+
+/** @returns null when the state had passed */
+async function strikeOnce(world: World, { instant, fault, job }: Choice): Promise<Strike | null> {
+  const random = createRandom(instant.seed)
+  const submitting = job ? null : submit(world)
+  // It is awaited below.
+  submitting?.catch(() => undefined)
+  await sleep(instant.delayMs)
+  if (job && instant.state !== 'SAVING MODEL' && (await look(world, job))?.status !== instant.state) return null
+  const { name, isOfOneJob, recovery } = fault
+  const strike: Strike = { fault: name, aim: instant.state, isOfOneJob, recovery, atMs: 0, overMs: Infinity }
+  await fault.strike({ world, job, random }, () => {
+    strike.atMs = Date.now()
+    world.strikes.push(strike)
+    world.say(`${name}, aimed at ${instant.state}`)
+    for (const each of isOfOneJob && job ? [job] : openJobs(world)) hit(each, strike)
+  })
+  const isStruck = strike.atMs > 0
+  if (isStruck) strike.overMs = Date.now()
+  const submitted = await submitting
+  if (submitted) {
+    if (isStruck) hit(submitted, strike)
+    live(world, submitted, { cancelAfterMs: random.below(4000), resumes: 0 })
+  }
+  return isStruck ? strike : null
+}
+
+/** Everything that is shared answers, and somebody whom the strike met has got on, or had time for it. */
+async function untilRecovered(world: World, strike: Strike, patienceMs: number) {
+  const patientUntilMs = Date.now() + patienceMs
+  while (!(await allAnswer(world))) await sleep(lookEveryMs * 4)
+  const isOnward = () =>
+    world.jobs.some(({ hits }) => hits.some((each) => each.strike === strike && each.recoveryMs !== null))
+  while (strike.recovery === 'job' && !isOnward() && Date.now() < patientUntilMs) await sleep(lookEveryMs)
+}
+
+async function allAnswer({ stack }: World): Promise<boolean> {
+  return (await Promise.all(servers.map((name) => stack.answers(name)))).every(Boolean)
+}

@@ -1,0 +1,96 @@
+// Faults of one job's trainer.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { breakNewestCheckpoint } from './checkpoints.ts'
+import { kills, lasting, others, signal, type Fault, type Target } from './fault.ts'
+import { cancel, type Job } from './jobs.ts'
+import type { Shares } from './plan.ts'
+import { isAlive, trainersOf, type Program } from './programs.ts'
+import type { World } from './world.ts'
+
+const withTrainer: Shares = {
+  'LOADING DATA': 25,
+  'TRAINING MODEL': 40,
+  'SAVING MODEL': 12,
+  'EVALUATING MODEL': 23,
+}
+
+const strikeTrainer = (
+  name: string,
+  count: number,
+  shares: Shares,
+  strike: (trainer: Program, target: Target & { job: Job }, struck: () => void) => Promise<void> | void,
+  mayStrike: (job: Job, trainer: Program) => boolean = (job) => !job.isDeaf,
+): Fault => ({
+  name,
+  shares,
+  count,
+  isOfOneJob: true,
+  recovery: 'job',
+  mayStrike(world, job) {
+    const trainer = job && trainerOf(world, job)
+    return job !== null && trainer !== null && !job.asked.cancelAcknowledged && isSteady(job) && mayStrike(job, trainer)
+  },
+  async strike({ job, ...target }, struck) {
+    const trainer = job && trainerOf(target.world, job)
+    if (trainer && isAlive(trainer)) await strike(trainer, { ...target, job }, struck)
+  },
+})
+
+export const trainerFaults: Fault[] = [
+  strikeTrainer('kill trainer', kills, withTrainer, ({ pid }, _, struck) => {
+    signal(pid, 'SIGKILL')
+    struck()
+  }),
+  strikeTrainer('stop trainer', others, withTrainer, async (trainer, { random }, struck) => {
+    signal(trainer.pid, 'SIGSTOP')
+    struck()
+    await sleep(lasting(random, 25_000))
+    if (isAlive(trainer)) signal(trainer.pid, 'SIGCONT')
+  }),
+  {
+    ...strikeTrainer(
+      'hung trainer',
+      others,
+      { 'TRAINING MODEL': 1 },
+      ({ pid }, _, struck) => {
+        signal(pid, 'SIGSTOP')
+        struck()
+      },
+      // Before the first step it may be silent for minutes.
+      (job) => !job.isDeaf && (job.seen?.steps.length ?? 0) > 0,
+    ),
+    patienceMs: 120_000,
+  },
+  strikeTrainer(
+    'deaf trainer, cancelled',
+    others,
+    { 'LOADING DATA': 3, 'TRAINING MODEL': 5, 'EVALUATING MODEL': 2 },
+    async (_, { world, job }, struck) => {
+      struck()
+      await cancel(world, job)
+    },
+    (job, trainer) => job.isDeaf && trainer.ignoresSigterm,
+  ),
+  ...(['torn', 'truncated'] as const).map((how) =>
+    strikeTrainer(
+      `${how} checkpoint`,
+      others,
+      { 'TRAINING MODEL': 1 },
+      ({ pid }, { world, job, random }, struck) => {
+        // It must not save another one in between.
+        signal(pid, 'SIGSTOP')
+        breakNewestCheckpoint(world.stack.home, job.id, how, random)
+        signal(pid, 'SIGKILL')
+        struck()
+      },
+      (job) => !job.isDeaf && (job.seen?.steps.length ?? 0) >= 2,
+    ),
+  ),
+]
+
+/** The program itself, not what it has started. */
+const trainerOf = ({ programs }: World, { id }: Job) =>
+  trainersOf(programs, id).find(({ pid, group }) => pid === group) ?? null
+
+/** It has got on since the last fault of its trainer: else the policy would end it, as it should. */
+const isSteady = ({ hits }: Job) => hits.every(({ strike, recoveryMs }) => !strike.isOfOneJob || recoveryMs !== null)

@@ -1,0 +1,60 @@
+// What all parts of one run of the suite share.
+import type { Client } from './client.ts'
+import type { Job } from './jobs.ts'
+import type { OpenState } from './plan.ts'
+import type { Program } from './programs.ts'
+import type { FaultStack } from './stack.ts'
+
+/** One fault at one instant. */
+export type Strike = {
+  fault: string
+  atMs: number
+  /** When it was taken back; for a kill, the instant itself. */
+  overMs: number
+  /** It met one job alone. */
+  isOfOneJob: boolean
+  recovery: 'job' | 'model'
+  /** What the plan aimed at. */
+  aim: OpenState
+}
+
+/** A strike as one job met it. */
+export type Hit = {
+  strike: Strike
+  /** What was seen last before it. */
+  progress: number
+  /** From the end of the fault to the first progress of the job beyond that; null before. */
+  recoveryMs: number | null
+  /** Not while it waits for a slot, which others hold; nor where a struck trainer holds it up as well. */
+  isMeasured: boolean
+}
+
+export type Violation = { atMs: number; what: string; strike: Strike | null }
+
+export type World = {
+  stack: FaultStack
+  client: Client
+  maxSteps: number
+  /** Of an uninterrupted run, by step: all jobs of a run are alike. */
+  losses: Map<number, number>
+  jobs: Job[]
+  strikes: Strike[]
+  violations: Violation[]
+  /** As of the last look at /proc. */
+  programs: Program[]
+  /** The base model, when it was asked last. */
+  modelAnswers: boolean
+  /** No job is started or resumed any more. */
+  isClosing: boolean
+  say: (text: string) => void
+}
+
+/** Counted against the newest strike: what broke it, or at least what came before. */
+export function violate(world: World, what: string) {
+  if (world.violations.some((violation) => violation.what === what)) return
+  const strike = world.strikes.at(-1) ?? null
+  world.violations.push({ atMs: Date.now(), what, strike })
+  world.say(`VIOLATED ${what} (after ${strike ? `${strike.fault} in ${strike.aim}` : 'no fault'})`)
+}
+
+export const openJobs = ({ jobs }: World) => jobs.filter(({ isDone }) => !isDone)
