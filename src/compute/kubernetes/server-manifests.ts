@@ -100,6 +100,11 @@ export function serverBudget(spec: RunSpec, owner: Owner): V1PodDisruptionBudget
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
     metadata: ownedMetadata(spec, owner),
-    spec: { maxUnavailable: 1, selector: { matchLabels: runLabels(spec) } },
+    // A replica that is not ready serves nobody: it must not hold up the drain of its node.
+    spec: {
+      maxUnavailable: 1,
+      unhealthyPodEvictionPolicy: 'AlwaysAllow',
+      selector: { matchLabels: runLabels(spec) },
+    },
   }
 }

@@ -7,6 +7,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sampleRows } from '../../support/rows.ts'
 import { openAccount, type Api } from '../../support/stack.ts'
+import { ApiError } from '../api.ts'
 import { api, until, type Pod } from './cluster.ts'
 
 const runsNamespace = '/api/v1/namespaces/anneal-runs'
@@ -153,9 +154,16 @@ export function evict({ metadata: { name, namespace } }: Pod) {
 export const cordon = (node: string, unschedulable: boolean) =>
   api.patch(`/api/v1/nodes/${node}`, { spec: { unschedulable } })
 
-/** As `kubectl drain`: no new pods, and all that are there go. */
+/** As `kubectl drain`: no new pods, and all that are there go, as soon as their budgets allow it. */
 export async function drain(node: string) {
   await cordon(node, true)
   const pods = await api.list<Pod>(`/api/v1/pods?fieldSelector=spec.nodeName=${node}`)
-  for (const pod of pods.filter(({ status }) => status.phase === 'Running')) await evict(pod)
+  for (const pod of pods.filter(({ status }) => status.phase === 'Running'))
+    await until(`${pod.metadata.name} may be evicted`, () => evict(pod).then(() => true, isGone))
+}
+
+/** False while a budget forbids it. */
+function isGone(error: unknown): boolean {
+  if (error instanceof ApiError && (error.status === 404 || error.status === 429)) return error.status === 404
+  throw error
 }

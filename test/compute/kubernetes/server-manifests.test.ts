@@ -115,7 +115,11 @@ describe('the manifests of a model server', () => {
       selector: labels,
       ports: [{ name: 'http', port: 8000, targetPort: 'http' }],
     })
-    assert.deepEqual(serverBudget(spec, owner).spec, { maxUnavailable: 1, selector: { matchLabels: labels } })
+    assert.deepEqual(serverBudget(spec, owner).spec, {
+      maxUnavailable: 1,
+      unhealthyPodEvictionPolicy: 'AlwaysAllow',
+      selector: { matchLabels: labels },
+    })
   })
 })
 
