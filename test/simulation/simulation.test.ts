@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { breaks } from './breaks.ts'
 import { runSchedules, seeds } from './run-schedules.ts'
 
-const scheduleCount = 1000
+const scheduleCount = 5000
 /** Fewer would mean that the schedules no longer reach what they did. */
 const fewestPoints = 400
 const mostBroken = 300

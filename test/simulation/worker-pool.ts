@@ -10,6 +10,7 @@ type Parts = { faults: Faults; sandbox: Sandbox; deps: FineTuneDependencies }
 
 export function createWorkerPool({ faults, sandbox, deps }: Parts) {
   const workers: Worker[] = []
+  const waiting: (() => void)[] = []
   let isStopped = false
   const server = new TemporalServer({
     runTask: (run) => withWorker((worker) => worker.runTask(run), run),
@@ -19,8 +20,15 @@ export function createWorkerPool({ faults, sandbox, deps }: Parts) {
   function withWorker(use: (worker: Worker) => void, sticky?: Run) {
     if (isStopped) return
     const polling = workers.filter(({ proc }) => proc.isAlive && proc.pausedUntilMs <= kernel().nowMs)
-    if (polling.length === 0 || faults.isDown('temporal')) kernel().later(300, () => withWorker(use, sticky))
+    if (polling.length === 0 || faults.isDown('temporal')) waiting.push(() => withWorker(use, sticky))
     else use((sticky && polling.find((worker) => worker.hasCached(sticky))) ?? kernel().pick(polling))
+  }
+
+  /** All at once: a look for each of them would use up the schedule's events while nobody polls. */
+  function lookAgain() {
+    if (isStopped) return
+    for (const handOut of waiting.splice(0)) handOut()
+    kernel().later(300, lookAgain)
   }
 
   function add() {
@@ -39,6 +47,7 @@ export function createWorkerPool({ faults, sandbox, deps }: Parts) {
     start() {
       add()
       add()
+      lookAgain()
     },
     stop() {
       isStopped = true
