@@ -24,6 +24,8 @@ export async function startStack(home = makeHome()): Promise<BenchStack> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  // Also when the measurement fails.
+  process.once('exit', () => child.kill('SIGTERM'))
   await new Promise<void>((resolve, reject) => {
     child.stdout.on('data', (chunk: Buffer) => chunk.toString().includes('Ready in') && resolve())
     void exited.then(() => reject(new Error('the stack ended')))
