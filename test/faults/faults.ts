@@ -7,13 +7,13 @@ import { linkNames, type LinkName, type ServerName } from './stack.ts'
 import { trainerFaults } from './trainer-faults.ts'
 import type { World } from './world.ts'
 
+/** What meets all jobs alike, whatever their state. */
+const onAll = { shares: everyState, isOfOneJob: false, recovery: 'job', mayStrike: () => true } as const
+
 const killServer = (name: string, victims: readonly ServerName[]): Fault => ({
   name: `kill ${name}`,
-  shares: everyState,
+  ...onAll,
   count: kills,
-  isOfOneJob: false,
-  recovery: 'job',
-  mayStrike: () => true,
   async strike({ world, random }, struck) {
     // Of two workers one or the other, and now and then both.
     const chosen = victims.length > 1 && random.below(4) > 0 ? [random.pick(victims)] : victims
@@ -24,11 +24,8 @@ const killServer = (name: string, victims: readonly ServerName[]): Fault => ({
 
 const stopServer = (name: string, victims: readonly ServerName[]): Fault => ({
   name: `stop ${name}`,
-  shares: everyState,
+  ...onAll,
   count: others,
-  isOfOneJob: false,
-  recovery: 'job',
-  mayStrike: () => true,
   async strike({ world, random }, struck) {
     const pid = world.stack.pidOf(random.pick(victims))
     signal(pid, 'SIGSTOP')
@@ -40,11 +37,8 @@ const stopServer = (name: string, victims: readonly ServerName[]): Fault => ({
 
 const failLink = (name: LinkName, kind: LinkFault['kind']): Fault => ({
   name: `${kind} ${name}`,
-  shares: everyState,
+  ...onAll,
   count: others,
-  isOfOneJob: false,
-  recovery: 'job',
-  mayStrike: () => true,
   async strike({ world, random }, struck) {
     const link = world.stack.link(name)
     link.fail(kind === 'delay' ? { kind, ms: 20 + random.below(300) } : { kind })
@@ -72,11 +66,8 @@ const killModelServer: Fault = {
 
 const fullDisk: Fault = {
   name: 'full disk',
-  shares: everyState,
+  ...onAll,
   count: others,
-  isOfOneJob: false,
-  recovery: 'job',
-  mayStrike: () => true,
   async strike({ world, random }, struck) {
     fillDisk(world.stack.home)
     struck()
