@@ -10,6 +10,7 @@ import { listAttempts } from '../../src/services/list-attempts.ts'
 import { listJobEvents } from '../../src/services/list-job-events.ts'
 import { commitArtifact, createArtifact } from '../../src/services/pods/artifacts.ts'
 import { reportPhase } from '../../src/services/pods/report-phase.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { connection } from '../support/stack.ts'
 
 const spec = { gpus: 2, nodes: 2 } as TrainingSpec
@@ -18,16 +19,7 @@ suite('the ledger of attempts', () => {
   const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
   after(() => database.close())
 
-  async function sandbox(work: (tx: Repositories) => Promise<void>) {
-    const done = new Error('rolled back')
-    await assert.rejects(
-      database.transaction(async (tx) => {
-        await work(tx)
-        throw done
-      }),
-      done,
-    )
-  }
+  const sandbox = createSandbox(database)
 
   /** A job, its attempts and what their pods say; the object store holds whatever they claim to have put there. */
   async function openJob(tx: Repositories) {

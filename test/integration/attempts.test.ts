@@ -10,23 +10,14 @@ import type { Compute, EndState, RunRef } from '../../src/compute/compute.ts'
 import { makeApiKey, parseApiKey, sha256 } from '../../src/domain/identifiers.ts'
 import type { PreparedData, TrainingSpec } from '../../src/domain/training-job.ts'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { connection } from '../support/stack.ts'
 
 suite('attempts', () => {
   const database = connectDatabase(connection().databaseUrl, { poolSize: 4 })
   after(() => database.close())
 
-  /** Runs in a transaction that is rolled back: the stack's own worker never sees these rows. */
-  async function sandbox(work: (tx: Repositories) => Promise<void>) {
-    const done = new Error('rolled back')
-    await assert.rejects(
-      database.transaction(async (tx) => {
-        await work(tx)
-        throw done
-      }),
-      done,
-    )
-  }
+  const sandbox = createSandbox(database)
 
   async function openAccount(tx: Repositories): Promise<string> {
     const key = parseApiKey(makeApiKey())

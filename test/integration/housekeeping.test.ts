@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { connection } from '../support/stack.ts'
 
 suite('housekeeping', () => {
@@ -10,16 +11,7 @@ suite('housekeeping', () => {
   after(() => database.close())
   const soon = () => new Date(Date.now() + 60_000)
 
-  async function sandbox(work: (tx: Repositories) => Promise<void>) {
-    const done = new Error('rolled back')
-    await assert.rejects(
-      database.transaction(async (tx) => {
-        await work(tx)
-        throw done
-      }),
-      done,
-    )
-  }
+  const sandbox = createSandbox(database)
 
   test('messages go once Temporal has them, and not before', () =>
     sandbox(async (tx) => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { connection } from '../support/stack.ts'
 import { openWebhookAccount } from '../support/webhooks.ts'
 
@@ -14,17 +15,7 @@ suite('the rows of webhooks', async () => {
     await close()
   })
 
-  /** Seen by nobody else, and rolled back. */
-  async function sandbox(work: (tx: Repositories) => Promise<void>) {
-    const done = new Error('rolled back')
-    await assert.rejects(
-      database.transaction(async (tx) => {
-        await work(tx)
-        throw done
-      }),
-      done,
-    )
-  }
+  const sandbox = createSandbox(database)
 
   async function endpointWithEvents(tx: Repositories, count: number): Promise<string> {
     const { rows } = await client.query<{ account_id: string }>('select account_id from training_jobs where id = $1', [
