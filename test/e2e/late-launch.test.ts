@@ -7,14 +7,14 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, suite, test } from 'node:test'
-import { createLocalCompute } from '../../src/compute/local/local-compute.ts'
 import { attemptRunName } from '../../src/domain/identifiers.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { root } from '../../tools/paths.mjs'
 import { reaperScheduleId } from '../../workflows/contract.ts'
 import { isStopped, livingInGroup, livingTrainers, pidOf } from '../support/processes.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
-import { connection, eventually, homeDir, openAccount, runFolder } from '../support/stack.ts'
+import { connection, eventually, openAccount, runFolder } from '../support/stack.ts'
+import { launchSleeper } from './support/sleeper.ts'
 
 suite('a launch that goes on after its release', async () => {
   const api = await openAccount()
@@ -70,7 +70,7 @@ suite('a launch that goes on after its release', async () => {
     assert.deepEqual(await api.job(id), cancelled)
 
     const silent = attemptRunName(id, 2)
-    await launchSleeper(silent, { job: String(id), attempt: '1', account: 'none' })
+    await launchSleeper(silent, 'trainer', { job: String(id), attempt: '1', account: 'none' })
     const pid = await eventually(() => pidOf(silent))
     await reaper.unpause()
     await eventually(() => livingInGroup(pid).length === 0, 90_000)
@@ -97,25 +97,4 @@ function startWorker() {
   })
   const ended = once(child, 'exit').then(([code]) => assert.fail(`the second worker ended with ${code}`))
   return { process: child, ready: Promise.race([ready, ended]) }
-}
-
-/** A program that hangs before it speaks. */
-function launchSleeper(name: string, labels: Record<string, string>) {
-  const compute = createLocalCompute({
-    home: homeDir,
-    python: 'python3',
-    pythonPath: '.',
-    modelsDir: '.',
-    env: { PATH: process.env['PATH'] ?? '' },
-    programs: { trainer: ['sleep', '600'], 'model-server': ['sleep', '600'] },
-  })
-  return compute.launch({
-    name,
-    program: 'trainer',
-    labels,
-    env: {},
-    secretEnv: {},
-    resources: { cpuCount: 1, gpuCount: 0 },
-    terminationGraceMs: 1000,
-  })
 }

@@ -5,12 +5,12 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
 import { createReaperActivities, type ReaperDependencies } from '../../activities/reaper.ts'
-import { createLocalCompute } from '../../src/compute/local/local-compute.ts'
 import { fineTuneWorkflowId, modelServerName } from '../../src/domain/identifiers.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { livingInGroup, livingTrainers, pidOf } from '../support/processes.ts'
 import { sampleRows } from '../support/rows.ts'
-import { connection, eventually, homeDir, openAccount } from '../support/stack.ts'
+import { connection, eventually, openAccount } from '../support/stack.ts'
+import { launchSleeper } from './support/sleeper.ts'
 
 suite('the reaper', async () => {
   const api = await openAccount()
@@ -95,28 +95,9 @@ suite('the reaper', async () => {
   test('ends runs of attempts that are unknown or released, and of model servers of another generation', async () => {
     const id = await api.train({ upload_file_path: await api.upload('broken', 'not a data set') })
     await api.until(id, ({ status }) => status === 'FAILED')
-    const compute = createLocalCompute({
-      home: homeDir,
-      python: 'python3',
-      pythonPath: '.',
-      modelsDir: '.',
-      env: { PATH: process.env['PATH'] ?? '' },
-      programs: { trainer: ['sleep', '600'], 'model-server': ['sleep', '600'] },
-    })
-    const run = { env: {}, secretEnv: {}, resources: { cpuCount: 1, gpuCount: 0 }, terminationGraceMs: 1000 }
     const server = modelServerName(connection().baseModel)
-    await compute.launch({
-      ...run,
-      name: `ft-${id}-a9`,
-      program: 'trainer',
-      labels: { job: String(id), attempt: '9', account: 'none' },
-    })
-    await compute.launch({
-      ...run,
-      name: 'model-server-stray',
-      program: 'model-server',
-      labels: { server, generation: '-1' },
-    })
+    await launchSleeper(`ft-${id}-a9`, 'trainer', { job: String(id), attempt: '9', account: 'none' })
+    await launchSleeper('model-server-stray', 'model-server', { server, generation: '-1' })
     for (const name of [`ft-${id}-a9`, 'model-server-stray']) {
       const pid = await eventually(() => pidOf(name))
       await eventually(() => livingInGroup(pid).length === 0, 90_000)
