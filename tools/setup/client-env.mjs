@@ -6,18 +6,20 @@ import { cached } from './cache.mjs'
 import { runCommand } from './command.mjs'
 import { findUv } from './python-env.mjs'
 
+const fromPyPI = (space) => ({
+  env: { UV_SYSTEM_CERTS: '1', UV_NATIVE_TLS: '1', ...process.env },
+  cwd: root,
+  needs: { space, dir: cacheDir },
+  hint: 'Check that PyPI answers, then run this again.',
+})
+
 /** @returns the folder of the environment with exactly the packages of this requirements file */
 export async function clientEnv(requirements) {
   const uv = await findUv()
   const python = toolPath('python')
   const name = `client-${digest(readFileSync(requirements), python).slice(0, 16)}`
   return cached('clients', name, async (dir) => {
-    const options = {
-      env: { UV_SYSTEM_CERTS: '1', UV_NATIVE_TLS: '1', ...process.env },
-      cwd: root,
-      needs: { space: '1 GB', dir: cacheDir },
-      hint: 'Check that PyPI answers, then run this again.',
-    }
+    const options = fromPyPI('1 GB')
     const venv = [uv, 'venv', '--quiet', '--relocatable', '--allow-existing', '--python', python, dir]
     await runCommand('clients', venv, { doing: `making an environment for ${requirements}`, ...options })
     const sync = [uv, 'pip', 'sync', '--quiet', '--python', join(dir, 'bin/python'), '--require-hashes', requirements]
@@ -49,10 +51,7 @@ export async function packagesBeside(requirements) {
       ],
       {
         doing: `installing ${requirements}`,
-        env: { UV_SYSTEM_CERTS: '1', UV_NATIVE_TLS: '1', ...process.env },
-        cwd: root,
-        needs: { space: '500 MB', dir: cacheDir },
-        hint: 'Check that PyPI answers, then run this again.',
+        ...fromPyPI('500 MB'),
       },
     ),
   )
