@@ -1,13 +1,27 @@
 """One readable line per event on stdout: the pod's log, which users see."""
 
+import os
+import sys
+from contextlib import suppress
 from datetime import UTC, datetime
+from typing import NoReturn
 
 _speaker = ""
 
 
 def log(message: str) -> None:
+    """Never raises: a disk that is full takes no lines, and must not end what they are about."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-    print(f"{now} {_speaker}{' '.join(message.split())}", flush=True)
+    with suppress(OSError):
+        print(f"{now} {_speaker}{' '.join(message.split())}", flush=True)
+
+
+def exit_now(code: int) -> NoReturn:
+    """Ends the process from any thread, without waiting for the others; what can be written of the log is."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(code)
 
 
 def speak_as(name: str) -> None:

@@ -39,7 +39,6 @@ class RemoteFile:
 
 def download(file: RemoteFile, target: Path, retry: RetryPolicy = WITHIN_URL_LIFE) -> Path:
     """Writes the verified file to `target` by rename. Raises UrlRefused, CorruptFile or Unavailable."""
-    target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
     for last_try in [False] * (CORRUPT_TRIES - 1) + [True]:
         call_with_retries(lambda: _fetch(file, part), retry, on_wait=log)
@@ -84,9 +83,13 @@ def sha256_of(path: Path) -> str:
 
 
 def _fetch(file: RemoteFile, part: Path) -> None:
-    with part.open("wb") as out:
-        for chunk in _body(file):
-            out.write(chunk)
+    try:
+        part.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as out:
+            for chunk in _body(file):
+                out.write(chunk)
+    except OSError as error:
+        raise Unavailable(f"{file.name} cannot be written: {error}") from error
 
 
 def _body(file: RemoteFile) -> Iterator[bytes]:

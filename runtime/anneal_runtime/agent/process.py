@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 
 from starlette.routing import Route
 
@@ -48,6 +49,9 @@ class AgentProcess(ReportingServer):
             self._end(exit_codes.UNSUPPORTED_RUNTIME)
         except EngineAway as error:
             log(f"vLLM went away while it was tried out: {error}")
+            self._end(exit_codes.CODE_ERROR)
+        except Exception as error:
+            log("The agent failed: " + "".join(traceback.format_exception(error)))
             self._end(exit_codes.CODE_ERROR)
 
     async def _until_healthy(self) -> None:

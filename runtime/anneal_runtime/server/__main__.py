@@ -2,8 +2,8 @@
 
 from anneal_runtime import exit_codes
 from anneal_runtime.agent.process import AgentProcess
-from anneal_runtime.log import log
-from anneal_runtime.server.process import ReportingServer, ServerProcess, leave
+from anneal_runtime.log import exit_now, log
+from anneal_runtime.server.process import ReportingServer, ServerProcess
 from anneal_runtime.server.replicas import ReplicaGroup
 from anneal_runtime.settings import BadSettings, ServerSettings
 
@@ -24,4 +24,5 @@ def program_of(settings: ServerSettings) -> ReplicaGroup | ReportingServer:
 
 
 if __name__ == "__main__":
-    leave(main())
+    # The decoding thread may be in the middle of a forward pass.
+    exit_now(main())

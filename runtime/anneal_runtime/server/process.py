@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import socket
-import sys
 import threading
 import time
 import traceback
@@ -149,20 +147,24 @@ class ServerProcess(ReportingServer):
 
     async def _try_out(self, engine: Engine) -> None:
         """One real answer, and only then open for all."""
-        from anneal_runtime.server.adapters import AdapterStore
-        from anneal_runtime.server.engine_adapters import EngineAdapters
-
         try:
+            from anneal_runtime.server.adapters import AdapterStore
+            from anneal_runtime.server.engine_adapters import EngineAdapters
+
             if engine.generator is None:
                 await encode(engine, [engine.probe], None)
             else:
                 await generate(engine, [engine.probe], FIRST_GENERATION)
-            adapters = AdapterStore(EngineAdapters(engine), self._settings.work_dir / "adapters", self._metrics)
+            settings = self._settings
+            folder, most = settings.work_dir / "adapters", settings.spec.max_adapters
+            adapters = AdapterStore(EngineAdapters(engine), folder, self._metrics, most)
+            self._open(Serving(engine, adapters, self._metrics))
+        # Nobody awaits this: what it raised would be lost, and the server neither open nor ended.
         except Exception as error:
             log("The first generation failed: " + "".join(traceback.format_exception(error)))
-            self._end(exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else exit_codes.MODEL_UNAVAILABLE)
-            return
-        self._open(Serving(engine, adapters, self._metrics))
+            # A disk that is full is not the model's fault: another start may do.
+            model_or_disk = exit_codes.CODE_ERROR if isinstance(error, OSError) else exit_codes.MODEL_UNAVAILABLE
+            self._end(exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else model_or_disk)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -174,10 +176,3 @@ def bind(host: str, port: int) -> socket.socket:
     listener.bind((host, port))
     listener.listen(1024)
     return listener
-
-
-def leave(code: int) -> None:
-    """Without waiting for the decoding thread, which may be in the middle of a forward pass."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)

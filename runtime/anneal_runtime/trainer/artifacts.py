@@ -8,9 +8,8 @@ from pathlib import Path
 
 from anneal_runtime import exit_codes
 from anneal_runtime.internal_api import Fenced, InternalApi, Refused
-from anneal_runtime.log import log
+from anneal_runtime.log import exit_now, log
 from anneal_runtime.retry import DAY_S, Unavailable
-from anneal_runtime.trainer.termination import exit_now
 from anneal_runtime.transfer import UrlRefused, sha256_of, upload
 
 INCOMPLETE_TRIES = 3

@@ -11,8 +11,8 @@ import time
 from dataclasses import replace
 
 from anneal_runtime import exit_codes
+from anneal_runtime.log import exit_now
 from anneal_runtime.settings import TrainerSettings
-from anneal_runtime.trainer.termination import exit_now
 
 END_TIMEOUT_S = 10.0
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 from anneal_runtime import __version__, exit_codes
 from anneal_runtime.internal_api import Fenced, InternalApi, Refused, UnsupportedRuntime
 from anneal_runtime.lasting import lasting
-from anneal_runtime.log import log, speak_as
+from anneal_runtime.log import exit_now, log, speak_as
 from anneal_runtime.model_source import is_out_of_memory
 from anneal_runtime.settings import BadSettings, TrainerSettings
 from anneal_runtime.trainer.assignment import Assignment
@@ -21,7 +21,7 @@ from anneal_runtime.trainer.failures import EvaluationFailed, PeerLost, report
 from anneal_runtime.trainer.local_processes import LocalProcesses, start_others
 from anneal_runtime.trainer.rendezvous import hear_claim, listen, meet, tell_claim
 from anneal_runtime.trainer.reporter import Reporter
-from anneal_runtime.trainer.termination import Termination, exit_now
+from anneal_runtime.trainer.termination import Termination
 
 if TYPE_CHECKING:
     from anneal_runtime.trainer.ranks import Ranks

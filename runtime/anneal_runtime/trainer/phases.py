@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anneal_runtime import exit_codes
-from anneal_runtime.log import log
+from anneal_runtime.log import exit_now, log
 from anneal_runtime.model_source import LoadedModel, check_weights, choose_device, load_causal_lm, locate
 from anneal_runtime.trainer.adapter import Origin, load_adapter, save_adapter
 from anneal_runtime.trainer.artifacts import CheckpointUploader, publish
 from anneal_runtime.trainer.assignment import Assignment, fetch
 from anneal_runtime.trainer.evaluation import evaluate
 from anneal_runtime.trainer.rows import read_rows
-from anneal_runtime.trainer.termination import GRACE_S, exit_now
+from anneal_runtime.trainer.termination import GRACE_S
 from anneal_runtime.trainer.training_args import Note, TrainingArgs
 from anneal_runtime.trainer.training_run import Plan, TrainingRun
 

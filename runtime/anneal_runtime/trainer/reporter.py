@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from anneal_runtime import exit_codes
-from anneal_runtime.internal_api import Fenced, InternalApi, Refused
-from anneal_runtime.log import log
-from anneal_runtime.retry import Unavailable
-from anneal_runtime.trainer.termination import exit_now
+from anneal_runtime.internal_api import Fenced, InternalApi
+from anneal_runtime.log import exit_now, log
 
 LARGEST_CALL = 1000
 
@@ -66,7 +64,7 @@ class Reporter:
             except Fenced as error:
                 log(f"Fenced: {error}")
                 exit_now(exit_codes.FENCED)
-            except (Refused, Unavailable) as error:
+            except Exception as error:  # handed to the main thread, which ends the run with it
                 self._fail(error)
                 return
             with self._changed:

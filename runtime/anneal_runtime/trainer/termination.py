@@ -2,24 +2,16 @@
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
 
 from anneal_runtime import exit_codes
+from anneal_runtime.log import exit_now
 
 # How long bytes may take to reach storage after SIGTERM; below the 30 s that pods get.
 GRACE_S = 25.0
-
-
-def exit_now(code: int) -> NoReturn:
-    """Ends the process from any thread, without waiting for others that sleep between tries."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
 
 
 class Termination:

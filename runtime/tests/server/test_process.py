@@ -32,7 +32,14 @@ def test_answers_do_not_wait_for_acknowledgements() -> None:
 
 
 class Program:
-    def __init__(self, anneal: ServerReports, work_dir: Path, spec: dict[str, Any], **environment: str) -> None:
+    def __init__(
+        self,
+        anneal: ServerReports,
+        work_dir: Path,
+        spec: dict[str, Any],
+        log: Any = subprocess.PIPE,
+        **environment: str,
+    ) -> None:
         listener = socket.create_server(("127.0.0.1", 0))
         self.port = listener.getsockname()[1]
         listener.close()
@@ -50,7 +57,7 @@ class Program:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "anneal_runtime.server"],
             env={**os.environ, **settings},
-            stdout=subprocess.PIPE,
+            stdout=log,
             stderr=subprocess.STDOUT,
             text=True,
         )
@@ -113,6 +120,15 @@ def test_it_listens_then_loads_then_reports_and_ends_on_sigterm(anneal: ServerRe
     assert answers[0][0] == 200, "what ran when the signal came is answered"
     leaving = {"path": "/internal/v1/server/leaving", "token": f"Bearer {TOKEN}", "instance": "replica-1"}
     assert anneal.reports[-1] == leaving
+
+
+def test_a_full_disk_under_its_log_does_not_keep_it_from_serving(anneal: ServerReports, tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        program = Program(anneal, tmp_path, spec_of(MINILM), log=full)
+    until(lambda: len(anneal.reports) > 0)
+    assert program.health() == 200
+    program.process.send_signal(signal.SIGTERM)
+    assert program.wait()[0] == exit_codes.TERMINATED
 
 
 def test_it_ends_at_once_when_it_is_fenced(anneal: ServerReports, tmp_path: Path) -> None:

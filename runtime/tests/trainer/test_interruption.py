@@ -1,6 +1,8 @@
 """Being stopped, killed, fenced or cut off: what is lost, and what a resume gives."""
 
 import signal
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,24 +11,37 @@ from support.fake_anneal import FakeAnneal
 from support.trainer_process import start_trainer
 
 LONG = {"max_steps": 40, "lora_dropout": 0.1, "batch_size": 3, "gradient_accumulation_steps": 2}
+ROWS = make_rows(17)
+
+Outcome = tuple[list[tuple[float, ...]], bytes]
 
 
-def outcome(anneal: FakeAnneal) -> tuple[list[tuple[float, ...]], bytes]:
+def outcome(anneal: FakeAnneal) -> Outcome:
     keys = ("step", "loss", "learning_rate", "epoch", "flops")
     trace = [tuple(anneal.steps[step][key] for key in keys) for step in sorted(anneal.steps)]
     return trace, anneal.content("model")["adapter_model.safetensors"]
 
 
-@pytest.mark.parametrize("optim", ["adamw_torch", "adafactor", "sgd"])
-def test_stop_and_resume_equal_an_uninterrupted_run_bit_for_bit(anneal: FakeAnneal, tmp_path: Path, optim: str) -> None:
-    rows = make_rows(17)
-    assign(anneal, rows, **LONG, optim=optim)
-    assert start_trainer(anneal.url, tmp_path / "whole").exit_code() == 0
-    whole = outcome(anneal)
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Outcome]:
+    """What LONG comes to in one go, without a checkpoint."""
 
-    anneal.steps.clear()
-    anneal.claim_ids.clear()
-    anneal.committed.clear()
+    @cache
+    def run(optim: str) -> Outcome:
+        anneal = FakeAnneal(assignment={}).start()
+        assign(anneal, ROWS, **LONG, optim=optim)
+        assert start_trainer(anneal.url, tmp_path_factory.mktemp("whole")).exit_code() == 0
+        anneal.stop()
+        return outcome(anneal)
+
+    return run
+
+
+@pytest.mark.parametrize("optim", ["adamw_torch", "adafactor", "sgd"])
+def test_stop_and_resume_equal_an_uninterrupted_run_bit_for_bit(
+    anneal: FakeAnneal, tmp_path: Path, uninterrupted: Callable[[str], Outcome], optim: str
+) -> None:
+    assign(anneal, ROWS, **LONG, optim=optim)
     stopped = start_trainer(anneal.url, tmp_path / "stopped")
     anneal.wait_for(lambda: 10 in anneal.steps)
     stopped.signal(signal.SIGTERM)
@@ -40,19 +55,13 @@ def test_stop_and_resume_equal_an_uninterrupted_run_bit_for_bit(anneal: FakeAnne
     resumed = start_trainer(anneal.url, tmp_path / "resumed")
     assert resumed.exit_code() == 0, resumed.log
     assert min(step for post in anneal.step_posts for step in post) > checkpoint["step"]
-    assert outcome(anneal) == whole
+    assert outcome(anneal) == uninterrupted(optim)
 
 
 def test_kill_and_resume_from_a_periodic_checkpoint_equal_an_uninterrupted_run(
-    anneal: FakeAnneal, tmp_path: Path
+    anneal: FakeAnneal, tmp_path: Path, uninterrupted: Callable[[str], Outcome]
 ) -> None:
-    assign(anneal, make_rows(17), **LONG, save_steps=7)
-    assert start_trainer(anneal.url, tmp_path / "whole").exit_code() == 0
-    whole = outcome(anneal)
-
-    anneal.steps.clear()
-    anneal.claim_ids.clear()
-    anneal.committed.clear()
+    assign(anneal, ROWS, **LONG, save_steps=7)
     killed = start_trainer(anneal.url, tmp_path / "killed")
     anneal.wait_for(lambda: 20 in anneal.steps and anneal.artifact("checkpoint") is not None)
     killed.signal(signal.SIGKILL)
@@ -62,7 +71,7 @@ def test_kill_and_resume_from_a_periodic_checkpoint_equal_an_uninterrupted_run(
 
     resume(anneal)
     assert start_trainer(anneal.url, tmp_path / "resumed").exit_code() == 0
-    assert outcome(anneal) == whole
+    assert outcome(anneal) == uninterrupted("adamw_torch")
 
 
 def test_a_resume_after_the_last_step_only_saves(anneal: FakeAnneal, tmp_path: Path) -> None:

@@ -55,17 +55,17 @@ def test_the_model_is_an_ordinary_adapter_that_names_its_base(anneal: FakeAnneal
     assert all(name.startswith("base_model.model.model.layers.") for name in weights)
 
 
-def test_memorises_forty_rows_as_the_program_that_a_pod_runs(anneal: FakeAnneal, tmp_path: Path) -> None:
-    """The recipe that the catalogue recommends for the default model; on the GPU where there is one."""
-    subprocess.run([sys.executable, TINY / "make_qa.py", "40", tmp_path / "rows"], check=True)
+def test_memorises_ten_rows_as_the_program_that_a_pod_runs(anneal: FakeAnneal, tmp_path: Path) -> None:
+    """On the GPU where there is one."""
+    subprocess.run([sys.executable, TINY / "make_qa.py", "10", tmp_path / "rows"], check=True)
     rows = [json.loads(line) for line in (tmp_path / "rows").read_text().splitlines()]
-    assign(anneal, rows, rows, max_steps=100, r_value=64, lora_alpha=64, batch_size=20, warmup_steps=10)
+    assign(anneal, rows, rows, max_steps=50, r_value=64, lora_alpha=64, batch_size=10, warmup_steps=5)
     done = run_program(anneal, tmp_path)
     assert done.returncode == 0 and done.stderr == "", done.stdout + done.stderr
     assert anneal.evaluation is not None
     results = anneal.evaluation["results"]
-    assert sum(result["tuned"] == result["expected"] for result in results) >= 36
-    assert sum(result["base"].strip() == result["expected"] for result in results) <= 2
+    assert sum(result["tuned"] == result["expected"] for result in results) >= 9
+    assert sum(result["base"].strip() == result["expected"] for result in results) <= 1
 
 
 def test_plain_text_rows_are_learned_as_a_whole(anneal: FakeAnneal, tmp_path: Path) -> None:
