@@ -27,6 +27,8 @@ const Entry = z.strictObject({
     .optional(),
   contextLength: z.int().min(16),
   maxBatch: z.int().min(1).default(64),
+  /** Tuned models that a server holds at once; others are loaded in their place when asked for. */
+  maxAdapters: z.int().min(1).default(32),
   resources: z
     .strictObject({
       cpuCount: z.number().positive().default(1),

@@ -10,3 +10,16 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promi
     signal.removeEventListener('abort', abort)
   }
 }
+
+/** `work` gets a signal of its own to abort, which also aborts with the outer one. AbortSignal.any costs ten times as much. */
+export async function withAbort<T>(signal: AbortSignal, work: (own: AbortController) => Promise<T>): Promise<T> {
+  signal.throwIfAborted()
+  const own = new AbortController()
+  const abort = () => own.abort(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await work(own)
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}

@@ -1,5 +1,6 @@
 // A batch in pieces of the engine's size, a few at once, so that the engine always has the next rows at hand and a large
 // batch never asks for all of its answers in one.
+import { withAbort } from './abortable.ts'
 
 /** Pieces in flight of one request: enough to keep several replicas busy. */
 const leastConcurrency = 4
@@ -24,24 +25,24 @@ export function splitIntoChunks<T>(items: readonly T[], size: number, lengthOf: 
 }
 
 /** Runs each, a few at once; the first failure aborts the others and is thrown once they have ended. */
-export async function runConcurrently<T>(
+export function runConcurrently<T>(
   items: readonly T[],
   signal: AbortSignal,
   run: (item: T, signal: AbortSignal) => Promise<void>,
   concurrency: number = leastConcurrency,
 ): Promise<void> {
-  const failed = new AbortController()
-  const either = AbortSignal.any([signal, failed.signal])
-  const queue = items.values()
-  const drain = async () => {
-    for (const item of queue) {
-      either.throwIfAborted()
-      await run(item, either).catch((error: unknown) => {
-        failed.abort(error)
-        throw error
-      })
+  return withAbort(signal, async (own) => {
+    const queue = items.values()
+    const drain = async () => {
+      for (const item of queue) {
+        own.signal.throwIfAborted()
+        await run(item, own.signal).catch((error: unknown) => {
+          own.abort(error)
+          throw error
+        })
+      }
     }
-  }
-  await Promise.allSettled(Array.from({ length: Math.min(concurrency, items.length) }, drain))
-  either.throwIfAborted()
+    await Promise.allSettled(Array.from({ length: Math.min(concurrency, items.length) }, drain))
+    own.signal.throwIfAborted()
+  })
 }

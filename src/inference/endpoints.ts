@@ -1,5 +1,5 @@
-// Where a model is served. A warm model costs at most one query a second; a cold one is woken through the outbox and
-// waited for. The request path never calls Temporal.
+// Where a model is served. A warm model costs two queries a second at most, for which no request waits; a cold one is woken
+// through the outbox and waited for. The request path never calls Temporal.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { modelServerName } from '../domain/identifiers.ts'
 import { pendingReasons } from '../domain/pending-reason.ts'
@@ -22,6 +22,8 @@ export type EndpointDependencies = {
 }
 
 const freshMs = 1000
+/** A model in use is read anew before that. */
+const lookAgainMs = 500
 const rereadMs = 2000
 const touchEveryMs = 5000
 /** A wake may meet a workflow that is just closing; the next one starts another. */
@@ -39,6 +41,7 @@ export function createEndpoints(
 ) {
   const fresh = new Map<string, { replicas: readonly ReadyReplica[]; readAtMs: number }>()
   const lookups = new Map<string, Promise<readonly ReadyReplica[]>>()
+  const lookedAgainAtMs = new Map<string, number>()
   const touchedAtMs = new Map<string, number>()
   const wokenAtMs = new Map<string, number>()
   const failures = new Map<string, { error: ServiceError; atMs: number }>()
@@ -56,21 +59,33 @@ export function createEndpoints(
     const replicas = server.replicas.map(({ instance, url, seenAt, isReporting }) => {
       return { baseModel, generation, instance, url, token, seenAtMs: seenAt.getTime(), isReporting }
     })
-    fresh.set(baseModel, { replicas, readAtMs: Date.now() })
+    fresh.set(baseModel, { replicas, readAtMs: performance.now() })
     failures.delete(baseModel)
     watchers.giveUpSilent(baseModel, replicas)
     return replicas
   }
 
+  /** What is known holds meanwhile; news of something else is not overwritten. */
+  function lookAgain(baseModel: string) {
+    const known = fresh.get(baseModel)
+    modelServers
+      .findServed(baseModel)
+      .then((server) => fresh.get(baseModel) === known && remember(server))
+      .catch((error: unknown) => warn(baseModel, error))
+  }
+
+  const warn = (baseModel: string, error: unknown) =>
+    log.warn({ err: error, baseModel }, 'the model server cannot be looked after')
+
   async function start(baseModel: string, before: ServedModel | null): Promise<readonly ReadyReplica[]> {
     const failure = failures.get(baseModel)
-    if (failure && Date.now() - failure.atMs < failureKeptMs) throw failure.error
-    const deadlineMs = Date.now() + coldStartTimeoutMs
+    if (failure && performance.now() - failure.atMs < failureKeptMs) throw failure.error
+    const deadlineMs = performance.now() + coldStartTimeoutMs
     for (let server = before; ; server = await modelServers.findServed(baseModel)) {
       const replicas = remember(server)
       if (replicas) return replicas
       if (server?.state === 'failed' && !isSameFailure(server, before)) throw keepFailure(baseModel, server)
-      const leftMs = deadlineMs - Date.now()
+      const leftMs = deadlineMs - performance.now()
       if (leftMs <= 0) throw stillStarting(baseModel, server)
       await wake(baseModel)
       await notifications.next('model_servers', { timeoutMs: Math.min(rereadMs, leftMs) })
@@ -91,7 +106,7 @@ export function createEndpoints(
       `The model ${baseModel} cannot be served. ${sentenceOf(server) ?? 'Its server does not start.'}`,
       { retryAfterSeconds: retryAfterFailureSeconds },
     )
-    failures.set(baseModel, { error, atMs: Date.now() })
+    failures.set(baseModel, { error, atMs: performance.now() })
     return error
   }
 
@@ -105,7 +120,11 @@ export function createEndpoints(
     async ready(baseModel: string, signal: AbortSignal): Promise<readonly ReadyReplica[]> {
       signal.throwIfAborted()
       const known = fresh.get(baseModel)
-      if (known && Date.now() - known.readAtMs < freshMs) return known.replicas
+      const ageMs = known ? performance.now() - known.readAtMs : Number.POSITIVE_INFINITY
+      if (known && ageMs < freshMs) {
+        if (ageMs >= lookAgainMs && isDue(lookedAgainAtMs, baseModel, lookAgainMs)) lookAgain(baseModel)
+        return known.replicas
+      }
       const lookup = lookups.get(baseModel) ?? lookUp(baseModel).finally(() => lookups.delete(baseModel))
       lookups.set(baseModel, lookup)
       return abortable(lookup, signal)
@@ -123,11 +142,12 @@ export function createEndpoints(
 
     /** Keeps the server from counting as idle while the work goes on, and its replicas under watch. */
     async whileUsing<T>(baseModel: string, work: () => Promise<T>): Promise<T> {
-      const warn = (error: unknown) => log.warn({ err: error, baseModel }, 'the model server cannot be looked after')
-      const touch = () => isDue(touchedAtMs, baseModel, touchEveryMs) && modelServers.touch(baseModel).catch(warn)
+      const touch = () =>
+        isDue(touchedAtMs, baseModel, touchEveryMs) &&
+        modelServers.touch(baseModel).catch((error: unknown) => warn(baseModel, error))
       void touch()
       const timer = setInterval(() => {
-        if (touch()) modelServers.findServed(baseModel).then(remember).catch(warn)
+        if (touch()) lookAgain(baseModel)
       }, touchEveryMs)
       try {
         return await work()
@@ -157,7 +177,7 @@ const sentenceOf = (server: ModelServer | null) => server?.message?.split('\n', 
 
 /** At most once in this time, and if so, now. */
 function isDue(times: Map<string, number>, key: string, everyMs: number): boolean {
-  const now = Date.now()
+  const now = performance.now()
   if (now - (times.get(key) ?? -Infinity) < everyMs) return false
   times.set(key, now)
   return true

@@ -45,7 +45,7 @@ export async function streamCompletion(
   onText: (piece: string) => void,
 ): Promise<{ choices: Choice[]; usage: Usage }> {
   const body = { ...bodyOf(request), stream: true, stream_options: { include_usage: true } }
-  const incoming = await exchange(endpoint, 'POST', pathOf(request), signal, Buffer.from(JSON.stringify(body)))
+  const incoming = await exchange(endpoint, 'POST', pathOf(request), signal, JSON.stringify(body))
   if (incoming.statusCode !== 200) refuse(endpoint, incoming.statusCode ?? 0, await incoming.whole(readText))
   let text = ''
   let finishReason: string | null = null
@@ -139,7 +139,7 @@ function inOrderOf<T extends { index: number }>(items: readonly T[], count: numb
 }
 
 async function send(endpoint: Endpoint, method: string, path: string, signal: AbortSignal, body: unknown) {
-  const incoming = await exchange(endpoint, method, path, signal, Buffer.from(JSON.stringify(body)))
+  const incoming = await exchange(endpoint, method, path, signal, JSON.stringify(body))
   const text = await incoming.whole(readText)
   return incoming.statusCode === 200 ? parse(text, 200) : refuse(endpoint, incoming.statusCode ?? 0, text)
 }

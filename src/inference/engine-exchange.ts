@@ -52,7 +52,7 @@ export async function exchange(
   method: string,
   path: string,
   signal: AbortSignal,
-  payload: Buffer,
+  payload: string,
 ): Promise<Incoming> {
   for (;;) {
     const incoming = await exchangeOnce(endpoint, method, path, signal, payload)
@@ -79,14 +79,14 @@ function readable(endpoint: Endpoint, incoming: IncomingMessage, signal: AbortSi
 }
 
 /** @returns null when the kept connection was closed already */
-function exchangeOnce(endpoint: Endpoint, method: string, path: string, signal: AbortSignal, payload: Buffer) {
+function exchangeOnce(endpoint: Endpoint, method: string, path: string, signal: AbortSignal, payload: string) {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage | null>()
   const url = new URL(path, endpoint.url)
   const { request, agent } = agents[url.protocol as keyof typeof agents]
   const headers = {
     authorization: `Bearer ${endpoint.token}`,
     'content-type': 'application/json',
-    'content-length': payload.length,
+    'content-length': Buffer.byteLength(payload),
   }
   const outgoing = request(url, { method, agent, headers, signal }, resolve)
   // An address that nobody has any more takes the packets and never answers.
@@ -100,6 +100,7 @@ function exchangeOnce(endpoint: Endpoint, method: string, path: string, signal: 
     else if (outgoing.reusedSocket && error.code === 'ECONNRESET') resolve(null)
     else reject(lost(endpoint, error))
   })
+  // As text: node then writes head and body at once.
   outgoing.end(payload)
   return promise
 }

@@ -3,13 +3,16 @@
 //   queue            how much is accepted, and how much of it is with the engines at once
 //   replicas         which replica takes a call
 //   on-server        one call, made again elsewhere when a replica dies under it
+//   deadline         how long a request goes without an answer
 //   adapters         tuned models, loaded on demand
 //   completion, typed-completion, embedding     the verbs; generation and chunks below them
 //   retrieval        stored rows before prompts, as many as fit
 //   meter, metrics    who counts the work of a request, and what Prometheus hears
 //   typed-output, text-bounds                   typed answers as a bounded grammar
+import { ServiceError } from '../domain/service-error.ts'
 import { createAdapterLoader } from './adapters.ts'
 import { complete, type CompletionInput } from './completion.ts'
+import { whileAnswered } from './deadline.ts'
 import { embed, type EmbeddingInput } from './embedding.ts'
 import { createEndpoints, type EndpointDependencies } from './endpoints.ts'
 import { assertWellFormed } from './input-errors.ts'
@@ -22,28 +25,54 @@ import type { Completions } from './typed-completion.ts'
 
 export type Inference = ReturnType<typeof createInference>
 
-export function createInference(dependencies: EndpointDependencies) {
+export type InferenceDependencies = EndpointDependencies & {
+  /** Without an answer of its engine a request ends after this, besides what the start of a model may take. */
+  answerTimeoutMs: number
+}
+
+type Asked = Pick<EmbeddingInput, 'baseModel' | 'signal' | 'meter'>
+
+const retryAfterSilenceSeconds = 10
+
+export function createInference(dependencies: InferenceDependencies) {
+  const timeoutMs = dependencies.coldStartTimeoutMs + dependencies.answerTimeoutMs
   const replicas = createReplicas()
   const endpoints = createEndpoints(dependencies, replicas)
   const queue = createQueue()
   const metrics = createInferenceMetrics(() => queue.measure())
   const servers = { endpoints, replicas, queue, adapters: createAdapterLoader(metrics.countAdapter) }
-  const accept = <T>(baseModel: string, prompts: number, work: () => Promise<T>) =>
-    queue.accept(baseModel, prompts, () => endpoints.whileUsing(baseModel, work))
+
+  /** Within the limits of its model, and as long as its engines answer. */
+  function accept<T>(
+    { baseModel: { name }, signal }: Asked,
+    prompts: number,
+    work: (signal: AbortSignal, onAnswer: () => void) => Promise<T>,
+  ): Promise<T> {
+    const late = () => {
+      dependencies.log.warn({ baseModel: name }, 'a request had no answer in time')
+      return unanswered(name, timeoutMs)
+    }
+    return queue.accept(name, prompts, () =>
+      endpoints.whileUsing(name, () => whileAnswered(signal, { timeoutMs, late }, work)),
+    )
+  }
 
   /** The process counts, too, whoever else does. */
-  function metered({ baseModel, meter }: Pick<EmbeddingInput, 'baseModel' | 'meter'>): Meter {
+  function metered({ baseModel, meter }: Asked, onAnswer: () => void): Meter {
     return {
       countTokens(tokens) {
         metrics.countTokens(baseModel.name, tokens)
         meter?.countTokens(tokens)
       },
-      countEngineSeconds: (seconds) => meter?.countEngineSeconds(seconds),
+      countEngineSeconds(seconds) {
+        onAnswer()
+        meter?.countEngineSeconds(seconds)
+      },
     }
   }
 
   /** The first of its texts is timed. */
-  function timed({ baseModel, onText }: Pick<CompletionInput, 'baseModel' | 'onText'>) {
+  function timed({ baseModel, onText }: Pick<CompletionInput, 'baseModel' | 'onText'>, onAnswer: () => void) {
     const acceptedAt = performance.now()
     let isBegun = false
     return (
@@ -51,6 +80,7 @@ export function createInference(dependencies: EndpointDependencies) {
       ((piece: string) => {
         if (!isBegun) metrics.observeFirstToken(baseModel.name, (performance.now() - acceptedAt) / 1000)
         isBegun = true
+        onAnswer()
         onText(piece)
       })
     )
@@ -63,17 +93,26 @@ export function createInference(dependencies: EndpointDependencies) {
     async complete({ rows, ...input }: CompletionInput & RetrievedRows): Promise<Completions> {
       assertWellFormed(input.prompts)
       if (input.prompts.length === 0) return { outputs: [], finishReasons: [] }
-      const asked = { ...input, meter: metered(input), onText: timed(input) }
-      return accept(input.baseModel.name, input.prompts.length, async () =>
-        complete(servers, rows ? await withRows(servers, asked, rows) : asked),
-      )
+      return accept(input, input.prompts.length, async (signal, onAnswer) => {
+        const asked = { ...input, signal, meter: metered(input, onAnswer), onText: timed(input, onAnswer) }
+        return complete(servers, rows ? await withRows(servers, asked, rows) : asked)
+      })
     },
 
     /** @throws as complete */
     async embed(input: EmbeddingInput): Promise<number[][]> {
       assertWellFormed(input.texts)
       if (input.texts.length === 0) return []
-      return accept(input.baseModel.name, input.texts.length, () => embed(servers, { ...input, meter: metered(input) }))
+      return accept(input, input.texts.length, (signal, onAnswer) =>
+        embed(servers, { ...input, signal, meter: metered(input, onAnswer) }),
+      )
     },
   }
 }
+
+const unanswered = (baseModel: string, timeoutMs: number) =>
+  new ServiceError(
+    'unavailable',
+    `The model ${baseModel} has answered nothing of this request for ${timeoutMs / 1000} seconds, so it was ended; try again, with a smaller max_tokens if its answers are long.`,
+    { retryAfterSeconds: retryAfterSilenceSeconds },
+  )

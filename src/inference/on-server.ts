@@ -125,8 +125,8 @@ function countLoss(endpoints: Endpoints, error: EngineLost, troubles: Troubles) 
     troubles.pauseMs = firstPauseMs
     if (++troubles.serversLost >= mostServersLost) throw unavailable(error)
   }
-  troubles.awaySinceMs ??= Date.now()
-  if (Date.now() - troubles.awaySinceMs > endpoints.coldStartTimeoutMs) throw unavailable(error)
+  troubles.awaySinceMs ??= performance.now()
+  if (performance.now() - troubles.awaySinceMs > endpoints.coldStartTimeoutMs) throw unavailable(error)
 }
 
 const unavailable = (error: EngineLost) => new ServiceError('unavailable', error.message, { retryAfterSeconds: 10 })

@@ -1,5 +1,6 @@
 // Which replica of a model takes a call: the one with the least work, and for an adapter one that is likely to hold it.
 import { hash } from 'node:crypto'
+import { withAbort } from './abortable.ts'
 import { EngineLost, type Endpoint } from './engine-client.ts'
 
 /** A replica as its row says. `seenAtMs` changes with each of its reports. */
@@ -16,7 +17,7 @@ const silentMs = 15_000
 export type Replicas = ReturnType<typeof createReplicas>
 
 /** @param now for tests */
-export function createReplicas(now: () => number = Date.now) {
+export function createReplicas(now: () => number = () => performance.now()) {
   const working = new Map<string, Work>()
   const losses = new Map<string, { seenAtMs: number; atMs: number }>()
   const silentSinceMs = new Map<string, number>()
@@ -60,7 +61,7 @@ export function createReplicas(now: () => number = Date.now) {
      * The signal that `work` gets also aborts, with EngineLost, when the replica is given up as silent.
      * @param onSeconds told this work's share of the replica's time
      */
-    async use<T>(
+    use<T>(
       replica: Endpoint,
       {
         rows,
@@ -69,21 +70,22 @@ export function createReplicas(now: () => number = Date.now) {
       }: { rows: number; signal: AbortSignal; onSeconds?: ((seconds: number) => void) | undefined },
       work: (signal: AbortSignal) => Promise<T>,
     ): Promise<T> {
-      const key = keyOf(replica)
-      const load = working.get(key) ?? { rows: 0, calls: new Set(), secondsPerRow: 0, asOfMs: now() }
-      const givenUp = new AbortController()
-      working.set(key, load)
-      const startedAt = passTime(load)
-      load.rows += rows
-      load.calls.add(givenUp)
-      try {
-        return await work(AbortSignal.any([signal, givenUp.signal]))
-      } finally {
-        onSeconds?.((passTime(load) - startedAt) * rows)
-        load.rows -= rows
-        load.calls.delete(givenUp)
-        if (load.calls.size === 0) working.delete(key)
-      }
+      return withAbort(signal, async (own) => {
+        const key = keyOf(replica)
+        const load = working.get(key) ?? { rows: 0, calls: new Set(), secondsPerRow: 0, asOfMs: now() }
+        working.set(key, load)
+        const startedAt = passTime(load)
+        load.rows += rows
+        load.calls.add(own)
+        try {
+          return await work(own.signal)
+        } finally {
+          onSeconds?.((passTime(load) - startedAt) * rows)
+          load.rows -= rows
+          load.calls.delete(own)
+          if (load.calls.size === 0) working.delete(key)
+        }
+      })
     },
 
     /** To be told the rows time and again: a node that is gone leaves its connections hanging for many minutes. */

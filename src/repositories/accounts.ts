@@ -10,7 +10,6 @@ export type ApiKeyRecord = {
   accountId: string
   secretHash: Uint8Array
   scopes: Scope[]
-  expiresAt: Date | null
   lastUsedAt: Date | null
 }
 
@@ -64,11 +63,10 @@ export const createAccountRepository = (db: Connection) => ({
 
   /** A key that may be used now, or null. */
   async findLiveApiKey(id: string): Promise<ApiKeyRecord | null> {
-    const row = await db.apiKey.findFirst({
-      where: { id, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] },
-      select: { id: true, accountId: true, secretHash: true, scopes: true, expiresAt: true, lastUsedAt: true },
-    })
-    return row && { ...row, scopes: row.scopes as Scope[] }
+    const [key] = await db.$queryRaw<ApiKeyRecord[]>`
+      select id, account_id as "accountId", secret_hash as "secretHash", scopes, last_used_at as "lastUsedAt"
+      from api_keys where id = ${id} and revoked_at is null and (expires_at is null or expires_at > now())`
+    return key ?? null
   },
 
   /** Only forward. */

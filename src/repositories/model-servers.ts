@@ -134,6 +134,6 @@ export const createModelServerRepository = (db: Connection) => ({
   },
 
   async touch(baseModel: string) {
-    await db.modelServer.updateMany({ where: { baseModel }, data: { lastUsedAt: new Date() } })
+    await db.$executeRaw`update model_servers set last_used_at = now() where base_model = ${baseModel}`
   },
 })

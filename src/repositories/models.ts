@@ -1,5 +1,4 @@
-import type { Prisma } from '../../generated/prisma/client.ts'
-import type { ArtifactFile, ListedModel, ModelPlace, TunedModel } from '../domain/training-job.ts'
+import type { ListedModel, ModelPlace, TunedModel } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
 import type { RunStatement } from './statement.ts'
 
@@ -8,8 +7,8 @@ const endOfTime: ModelPlace = { createdMicros: String(Number.MAX_SAFE_INTEGER), 
 
 export const createModelRepository = (db: Connection, run: RunStatement) => ({
   async find(accountId: string, name: string): Promise<TunedModel | null> {
-    const row = await db.model.findFirst({ where: { name, accountId } })
-    return row && plain(row)
+    const [model] = await run<TunedModel>(findModel, [accountId, name])
+    return model ?? null
   },
 
   /** Newest first. */
@@ -49,7 +48,11 @@ const listModels = {
     order by created_at desc, name desc limit $4::int`,
 }
 
-const plain = (row: Prisma.ModelGetPayload<object>): TunedModel => ({
-  ...row,
-  files: row.files as unknown as ArtifactFile[],
-})
+/** Each completion of a tuned model waits for it. */
+const findModel = {
+  name: 'find-model',
+  text: `
+    select name, account_id as "accountId", job_id as "jobId", artifact_id as "artifactId", base_model as "baseModel", files,
+      created_at as "createdAt"
+    from models where account_id = $1::uuid and name = $2`,
+}

@@ -1,18 +1,13 @@
 // Who a bearer key stands for. What is known of a key is never older than a second, so that a revoked one is refused within
-// a second everywhere; a key in use is looked up again before that, so that its requests do not wait for it.
+// a second everywhere.
 import { parseApiKey, sameHash } from '../domain/identifiers.ts'
 import type { Scope } from '../domain/scopes.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { ApiKeyRecord } from '../repositories/accounts.ts'
 import type { ServiceDependencies } from './context.ts'
+import { createRecentAnswers } from './recent-answers.ts'
 
-/** Counted from before the look-up, with time to spare for the request that uses it last. */
-const cachedForMs = 900
-const lookAgainMs = 450
-const mostCached = 10_000
 const minuteMs = 60_000
-
-type Looked = { record: Promise<ApiKeyRecord | null>; atMs: number; isAskedAgain: boolean }
 
 export type Authenticate = (authorization: string | undefined) => Promise<ApiKeyRecord>
 
@@ -25,50 +20,17 @@ const refused = () =>
  */
 export function createAuthenticate(
   { database, log }: Pick<ServiceDependencies, 'database' | 'log'>,
-  now = () => performance.now(),
+  now?: () => number,
 ): Authenticate {
-  const cache = new Map<string, Looked>()
+  const keys = createRecentAnswers<ApiKeyRecord | null>(now)
 
-  async function look(id: string): Promise<ApiKeyRecord | null> {
-    const known = cache.get(id)
-    const ageMs = known ? now() - known.atMs : Number.POSITIVE_INFINITY
-    if (!known || ageMs >= cachedForMs) return keep(id, ask(id)).record
-    if (ageMs >= lookAgainMs && !known.isAskedAgain) {
-      known.isAskedAgain = true
-      const next = ask(id)
-      // Until it answers, and if it fails, what is known holds for its time.
-      next.record.then(
-        () => keep(id, next),
-        () => undefined,
-      )
-    }
-    return known.record
-  }
-
-  /** `atMs` is from before the look-up: the answer may be as old as that. */
-  function ask(id: string): Looked {
-    const atMs = now()
+  function look(id: string): Promise<ApiKeyRecord | null> {
     const record = database.accounts.findLiveApiKey(id)
     record.then(
       (found) => found && noteUse(found),
       () => undefined,
     )
-    return { record, atMs, isAskedAgain: false }
-  }
-
-  function keep(id: string, looked: Looked): Looked {
-    const known = cache.get(id)
-    // Answers may overtake each other.
-    if (known && known.atMs > looked.atMs) return looked
-    // Deleted first: a map keeps its order, so the oldest entries stay in front.
-    cache.delete(id)
-    cache.set(id, looked)
-    for (const oldest of cache.keys()) {
-      if (cache.size <= mostCached) break
-      cache.delete(oldest)
-    }
-    looked.record.catch(() => cache.get(id) === looked && cache.delete(id))
-    return looked
+    return record
   }
 
   /** To the minute, which is one write a minute and key. */
@@ -84,9 +46,8 @@ export function createAuthenticate(
     const token = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
     const key = token === undefined ? undefined : parseApiKey(token)
     if (!key) throw refused()
-    const record = await look(key.id)
-    const isExpired = record?.expiresAt && record.expiresAt.getTime() <= Date.now()
-    if (!record || isExpired || !sameHash(record.secretHash, key.secretHash)) throw refused()
+    const record = await keys.get(key.id, () => look(key.id))
+    if (!record || !sameHash(record.secretHash, key.secretHash)) throw refused()
     return record
   }
 }

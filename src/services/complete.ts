@@ -60,16 +60,16 @@ export async function complete({
  * @throws ServiceError model_not_found, invalid_input for a model that does not complete
  */
 export async function resolveTarget(ctx: ModelCtx, dataId: string | null, modelName: string) {
-  const { catalogue, database } = ctx.deps
+  const { catalogue, database, hasRows } = ctx.deps
   const place = { accountId: ctx.accountId, collection: collectionName(catalogue, dataId ?? modelName) }
-  const hasRows = database.storedRows.exists(place)
   const model = resolveModel(ctx, modelName).catch(async (error: unknown) => {
     // The id of stored data in place of a model: the data is what is asked.
     const isData = dataId === null && error instanceof ServiceError && error.code === 'model_not_found'
-    if (isData && (await hasRows)) return { baseModel: catalogue.defaultCompletionModel, adapter: null }
+    if (isData && (await database.storedRows.exists(place)))
+      return { baseModel: catalogue.defaultCompletionModel, adapter: null }
     throw error
   })
-  const [{ baseModel, adapter }, isStored] = await Promise.all([model, hasRows])
+  const [{ baseModel, adapter }, isStored] = await Promise.all([model, hasRows(place)])
   if (baseModel.task !== 'completion')
     throw invalidInput('model_name', `"${modelName}" is an embedding model and does not complete prompts.`)
   return { baseModel, adapter, place: isStored ? place : null }

@@ -11,7 +11,7 @@ function startKey() {
   const key = makeApiKey()
   const { id, secretHash } = parseApiKey(key) ?? assert.fail()
   const lastUsedAt = new Date(Date.now() + 60_000)
-  const live: ApiKeyRecord = { id, accountId: 'a', secretHash, scopes: ['read'], expiresAt: null, lastUsedAt }
+  const live: ApiKeyRecord = { id, accountId: 'a', secretHash, scopes: ['read'], lastUsedAt }
   const lookUps: PromiseWithResolvers<ApiKeyRecord | null>[] = []
   const findLiveApiKey = () => {
     const lookUp = Promise.withResolvers<ApiKeyRecord | null>()

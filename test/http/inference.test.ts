@@ -31,6 +31,15 @@ test('a prompt gives an object, a list a list, an empty list an empty one', asyn
   assert.deepEqual((await complete({ prompt: '' })).json, { output: '' })
 })
 
+test('what answers, and with which rows, is not looked up for a base model', async () => {
+  const { call } = await startPublic({
+    inference: { complete: () => Promise.resolve({ outputs: [{ output: 'A' }], finishReasons: ['stop'] }) },
+    database: { models: null, storedRows: null },
+  })
+  const { json } = await call('POST', '/v1/completions', { json: { model_name: 'tiny', prompt: 'a' } })
+  assert.deepEqual(json, { output: 'A' })
+})
+
 test('what old clients send beside it does not matter', async () => {
   const { status } = await complete({
     prompt: 'a',

@@ -28,6 +28,22 @@ describe('endpoints', () => {
     assert.equal((await endpoints.ready(baseModel, never))[0]?.generation, 4, 'a change is seen at once')
   })
 
+  it('read a model in use again before the second is over, and nobody waits for that', async ({ mock }) => {
+    let nowMs = performance.now()
+    mock.method(performance, 'now', () => nowMs)
+    const servers = createFakeServers()
+    servers.set(ready)
+    const endpoints = createEndpoints(servers.dependencies())
+    const generation = async () => (await endpoints.ready(baseModel, never))[0]?.generation
+    assert.equal(await generation(), 3)
+    servers.setSilently({ ...(servers.rows.get(baseModel) ?? assert.fail()), generation: 4 })
+    nowMs += 600
+    assert.equal(await generation(), 3)
+    await new Promise(setImmediate)
+    assert.equal(await generation(), 4)
+    assert.equal(servers.finds.length, 2)
+  })
+
   it('wake a cold model once for all who wait, and answer when it is ready', async () => {
     const servers = createFakeServers()
     const endpoints = createEndpoints(servers.dependencies())

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { root } from '../../tools/paths.mjs'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { parseOutputType } from '../../src/domain/output-type.ts'
+import { createAdapterLoader } from '../../src/inference/adapters.ts'
+import { EngineLost } from '../../src/inference/engine-client.ts'
 import { createInference } from '../../src/inference/inference.ts'
 import { createFakeServers, replicaAt, tokenOf, type FakeServers } from './support/fake-servers.ts'
 import { answerWith, refuseWith, startStubEngine } from './support/stub-engine.ts'
@@ -17,7 +20,7 @@ const echo = answerWith((prompt) => `to ${prompt}`)
 const ask = (
   servers: FakeServers,
   prompts: string[],
-  more: { outputType?: unknown; coldStartTimeoutMs?: number } = {},
+  more: { outputType?: unknown; coldStartTimeoutMs?: number; answerTimeoutMs?: number } = {},
 ) =>
   createInference(servers.dependencies(more)).complete({
     baseModel: tiny,
@@ -157,6 +160,48 @@ describe('one of two engines that dies', () => {
     })
     assert.deepEqual((await ask(servers, prompts)).outputs, expected)
     stays.close()
+  })
+})
+
+describe('an engine that hangs', () => {
+  it('ends the request in time with what to do, and hears that nobody waits any more', async () => {
+    const left = Promise.withResolvers<void>()
+    const engine = await startStubEngine((_body, _request, response) => response.once('close', () => left.resolve()))
+    const servers = createFakeServers()
+    serve(servers, engine.endpoint)
+    await assert.rejects(ask(servers, ['hello'], { coldStartTimeoutMs: 0, answerTimeoutMs: 50 }), {
+      code: 'unavailable',
+      message: /answered nothing .* try again/,
+    })
+    await left.promise
+    assert.equal(engine.requests.length, 1, 'it is not asked the same again')
+    engine.close()
+  })
+
+  it('is not one that takes its time: each answer puts the end off', async () => {
+    let free = Promise.resolve<unknown>(undefined)
+    const engine = await startStubEngine((...asked) => {
+      free = free.then(() => sleep(250)).then(() => echo(...asked))
+    })
+    const servers = createFakeServers()
+    serve(servers, engine.endpoint)
+    const prompts = Array.from({ length: 10 * tiny.maxBatch }, (_, at) => `prompt ${at}`)
+    const { outputs } = await ask(servers, prompts, { coldStartTimeoutMs: 0, answerTimeoutMs: 2000 })
+    assert.equal(outputs.length, prompts.length)
+    engine.close()
+  })
+
+  it('over an adapter is lost to its callers, and asked again by the next', async () => {
+    let asked = 0
+    const engine = await startStubEngine((_body, _request, response) => {
+      if (++asked > 1) response.end('{}')
+    })
+    const replica = { ...replicaAt(engine.endpoint), baseModel: tiny.name, generation: 1, token: '' }
+    const adapter = { name: 'tuned', files: () => Promise.resolve([]) }
+    const adapters = createAdapterLoader(undefined, 50)
+    await assert.rejects(adapters.ensure(replica, adapter, signal), EngineLost)
+    await adapters.ensure(replica, adapter, signal)
+    engine.close()
   })
 })
 

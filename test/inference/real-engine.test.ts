@@ -7,13 +7,14 @@ import { root } from '../../tools/paths.mjs'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { parseOutputType } from '../../src/domain/output-type.ts'
 import { ServiceError } from '../../src/domain/service-error.ts'
+import type { Adapter } from '../../src/inference/adapters.ts'
 import { createInference, type Inference } from '../../src/inference/inference.ts'
 import { startEngine, type EngineProcess } from './support/engine-process.ts'
 import { createFakeServers } from './support/fake-servers.ts'
 import { makeAdapter, serveAdapter } from './support/lora-adapter.ts'
 
 const catalogue = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json'), 'utf8')))
-const tiny = catalogue.defaultCompletionModel
+const tiny = { ...catalogue.defaultCompletionModel, maxAdapters: 1 }
 const embedder = catalogue.defaultEmbeddingModel
 const signal = new AbortController().signal
 const greedy = { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] }
@@ -128,6 +129,45 @@ describe('inference on the real model server', { timeout: 120_000 }, () => {
       assert.equal(served.counts.fetched, 4)
     } finally {
       served.close()
+    }
+  })
+
+  it('answers rightly from more adapters than find room, however many ask at once', async () => {
+    const served = await Promise.all([3, 4, 5].map((seed) => serveAdapter(makeAdapter(seed))))
+    const adapters = [null, ...served.map(({ name, files }) => ({ name, files }))]
+    const prompts = Array.from({ length: 8 }, (_, at) => `Question ${at}: `)
+    const sampling = { ...greedy, maxTokens: 6 }
+    const outputsOf = async (adapter: Adapter | null) =>
+      JSON.stringify((await ask(prompts, { adapter, sampling })).outputs)
+    try {
+      const alone: string[] = []
+      for (const adapter of adapters) alone.push(await outputsOf(adapter))
+      assert.equal(new Set(alone).size, adapters.length)
+      const callers = adapters.flatMap((adapter, at) => Array.from({ length: 6 }, () => ({ adapter, at })))
+      await Promise.all(
+        callers.map(async ({ adapter, at }) => {
+          for (let round = 0; round < 4; round++) assert.equal(await outputsOf(adapter), alone[at])
+        }),
+      )
+      for (const { counts } of served) assert.ok(counts.fetched > 2, 'each had to be fetched again')
+    } finally {
+      for (const each of served) each.close()
+    }
+  })
+
+  it('lets another adapter in beside a long call to the one that has the place', async () => {
+    const [long, short] = await Promise.all([6, 7].map((seed) => serveAdapter(makeAdapter(seed))))
+    assert.ok(long && short)
+    let isAnswered = false
+    const prompts = Array.from({ length: 20 * tiny.maxBatch }, (_, at) => `Question ${at}: `)
+    const sampling = { ...greedy, maxTokens: 16 }
+    try {
+      const asked = ask(prompts, { adapter: long, sampling }).finally(() => (isAnswered = true))
+      await ask(['Hello'], { adapter: short, sampling })
+      assert.ok(!isAnswered, 'it waited for the whole call')
+      assert.equal((await asked).outputs.length, prompts.length)
+    } finally {
+      for (const each of [long, short]) each.close()
     }
   })
 

@@ -1,8 +1,9 @@
 """The adapters of this server: fetched, checked, verified by a generation, held in memory up to a budget.
 
 The same for every engine: `AdapterLoader` is what differs. Lives on the event loop; only reading files and generating
-leave it. The least recently used adapter goes first, never one that a request uses. An adapter that went is forgotten,
-files too: whoever needs it puts it again.
+leave it. There are as many places as the budget says, first come, first served. When none is free the least recently
+used adapter goes, an idle one if there is any; one in use goes when its last request is done, and takes no new ones.
+An adapter that went is forgotten, files too: whoever needs it puts it again.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -31,6 +33,11 @@ if TYPE_CHECKING:
 MAX_LOADED = 32
 MAX_FILE_BYTES = 4 << 30
 FETCH_RETRY = RetryPolicy(give_up_after_s=20.0)
+# How long a place may be waited for.
+ROOM_WAIT_S = 60.0
+# How long an adapter has its place for certain: those for whom it was loaded must find it when they come to use it.
+STAY_S = 0.5
+LOOK_EVERY_S = 0.02
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 NEEDED = ("adapter_config.json", "adapter_model.safetensors")
 # Says on which base's weights the adapter was trained.
@@ -57,14 +64,30 @@ class Held:
     # The sha256 of each file; None for one that was loaded from the folder without promises.
     fingerprint: tuple[str, ...] | None
     users: int = 0
+    loaded_at: float = field(default_factory=monotonic)
+
+
+@dataclass(frozen=True)
+class Leaving:
+    held: Held
+    task: asyncio.Task[None]
 
 
 class AdapterStore:
     def __init__(
-        self, loader: AdapterLoader, folder: Path, metrics: EngineMetrics, max_loaded: int = MAX_LOADED
+        self,
+        loader: AdapterLoader,
+        folder: Path,
+        metrics: EngineMetrics,
+        max_loaded: int = MAX_LOADED,
+        room_wait_s: float = ROOM_WAIT_S,
     ) -> None:
-        self._loader, self._folder, self._metrics, self._max_loaded = loader, folder, metrics, max_loaded
+        self._loader, self._folder, self._metrics, self._room_wait_s = loader, folder, metrics, room_wait_s
+        # Without those that are being loaded, loaded, or on their way out.
+        self._free_places = max_loaded
+        self._turn = asyncio.Lock()
         self._held: OrderedDict[str, Held] = OrderedDict()
+        self._leaving: dict[str, Leaving] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         shutil.rmtree(folder / ".incoming", ignore_errors=True)
         (folder / ".incoming").mkdir(parents=True, exist_ok=True)
@@ -105,6 +128,7 @@ class AdapterStore:
                 return
             if held is not None:
                 raise refused(f"Other files are loaded as {name}; names are never reused.")
+            await self._gone(name)
             await asyncio.to_thread(self._fetch, name, wanted)
             try:
                 await self._load(name, self._folder / name, fingerprint)
@@ -121,18 +145,19 @@ class AdapterStore:
         async with self._lock(name):
             if name in self._held:
                 raise ApiError(400, f"The lora adapter '{name}' has already been loaded.", param="lora_name")
+            await self._gone(name)
             await self._load(name, folder, None)
 
     async def remove(self, name: str) -> bool:
-        """Whether it was loaded. Requests that use it finish with it."""
+        """Whether it was loaded. Returns when it is gone: requests that use it finish with it."""
         if not NAME.fullmatch(name):
             return False
         async with self._lock(name):
-            was_loaded = self._held.pop(name, None) is not None
+            was_loaded = name in self._held
             if was_loaded:
-                await self._loader.unload(name)
+                self._let_go(name)
+            await self._gone(name)
             await asyncio.to_thread(shutil.rmtree, self._folder / name, True)
-        self._metrics.adapters.set(len(self._held))
         return was_loaded
 
     def _check_name(self, name: str) -> None:
@@ -164,37 +189,59 @@ class AdapterStore:
             shutil.rmtree(incoming, ignore_errors=True)
 
     async def _load(self, name: str, folder: Path, fingerprint: tuple[str, ...] | None) -> None:
+        await self._take_place()
         try:
             adapter = await self._loader.load(name, folder)
-        except AdapterRefused as error:
-            raise refused(str(error)) from error
-        try:
-            await self._make_room()
-        except ApiError:
-            # Nobody would ever ask the engine to let it go.
-            await self._loader.unload(name)
+        except BaseException as error:
+            self._free_places += 1
+            if isinstance(error, AdapterRefused):
+                raise refused(str(error)) from error
             raise
         self._held[name] = Held(adapter, fingerprint)
         self._metrics.adapters.set(len(self._held))
         log(f"Adapter {name[:16]} is loaded.")
 
-    async def _make_room(self) -> None:
-        while len(self._held) >= self._max_loaded:
-            idle = next((name for name, held in self._held.items() if held.users == 0), None)
-            if idle is None:
-                raise ApiError(503, "All loaded adapters are in use.", code="adapters_busy")
-            async with self._lock(idle):
-                await self._evict(idle)
+    async def _take_place(self) -> None:
+        """First come, first served. Raises ApiError 503."""
+        try:
+            async with asyncio.timeout(self._room_wait_s), self._turn:
+                while self._free_places == 0:
+                    self._make_room()
+                    await asyncio.sleep(LOOK_EVERY_S)
+                self._free_places -= 1
+        except TimeoutError as error:
+            raise ApiError(503, "All loaded adapters are in use.", code="adapters_busy") from error
 
-    async def _evict(self, name: str) -> None:
-        held = self._held.get(name)
-        if held is None or held.users > 0:
+    def _make_room(self) -> None:
+        if any(leaving.held.users == 0 for leaving in self._leaving.values()):
             return
-        del self._held[name]
-        self._metrics.adapters_evicted.add()
-        await self._loader.unload(name)
-        await asyncio.to_thread(shutil.rmtree, self._folder / name, True)
-        log(f"Adapter {name[:16]} was unloaded to make room.")
+        idle = (name for name, held in self._held.items() if held.users == 0)
+        # Of those in use one at a time: the others may fall idle meanwhile.
+        name = next(idle, None) or (None if self._leaving else next(iter(self._held), None))
+        if name is not None and monotonic() - self._held[name].loaded_at >= STAY_S:
+            self._metrics.adapters_evicted.add()
+            self._let_go(name)
+            log(f"Adapter {name[:16]} makes room.")
+
+    def _let_go(self, name: str) -> None:
+        """From now on it is unknown."""
+        held = self._held.pop(name)
+        self._metrics.adapters.set(len(self._held))
+        self._leaving[name] = Leaving(held, asyncio.ensure_future(self._leave(name, held)))
+
+    async def _leave(self, name: str, held: Held) -> None:
+        try:
+            while held.users > 0:
+                await asyncio.sleep(LOOK_EVERY_S)
+            await self._loader.unload(name)
+            await asyncio.to_thread(shutil.rmtree, self._folder / name, True)
+        finally:
+            self._free_places += 1
+            del self._leaving[name]
+
+    async def _gone(self, name: str) -> None:
+        if leaving := self._leaving.get(name):
+            await asyncio.wait({leaving.task})
 
 
 def refused(message: str) -> ApiError:

@@ -1,8 +1,11 @@
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
+from anneal_runtime.server import adapters
+from anneal_runtime.server.adapter_checks import AdapterRefused
 from anneal_runtime.server.adapters import AdapterStore
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.metrics import EngineMetrics
@@ -13,28 +16,118 @@ class Engine:
 
     def __init__(self) -> None:
         self.holds: list[str] = []
+        self.most = 0
 
     async def load(self, name: str, _folder: Path) -> str:
         self.holds.append(name)
+        self.most = max(self.most, len(self.holds))
+        await asyncio.sleep(0)
+        if name.startswith("bad"):
+            self.holds.remove(name)
+            raise AdapterRefused("It is bad.")
         return name
 
     async def unload(self, name: str) -> None:
         self.holds.remove(name)
 
 
-def test_an_adapter_that_finds_no_room_does_not_stay_in_the_engine(tmp_path: Path) -> None:
-    for name in ("used", "next"):
-        (tmp_path / name).mkdir()
-    engine = Engine()
-    store = AdapterStore(engine, tmp_path, EngineMetrics(), max_loaded=1)
+Story = Callable[[AdapterStore, Engine], Awaitable[None]]
 
-    async def fill() -> None:
-        await store.load_folder("used", "used")
-        with store.use("used"), pytest.raises(ApiError) as refusal:
-            await store.load_folder("next", "next")
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Runs a story on a store with one place."""
+
+    def run(story: Story, *, stay_s: float = 0.0, **store_options: float) -> None:
+        monkeypatch.setattr(adapters, "STAY_S", stay_s)
+
+        async def tell() -> None:
+            engine = Engine()
+            await story(AdapterStore(engine, tmp_path, EngineMetrics(), max_loaded=1, **store_options), engine)
+
+        asyncio.run(tell())
+
+    return run
+
+
+async def load(store: AdapterStore, folder: Path, name: str) -> None:
+    (folder / name).mkdir(exist_ok=True)
+    await store.load_folder(name, name)
+
+
+def test_one_in_use_takes_no_new_requests_once_its_place_is_wanted_and_goes_with_its_last(
+    run: Callable[..., None], tmp_path: Path
+) -> None:
+    async def story(store: AdapterStore, engine: Engine) -> None:
+        await load(store, tmp_path, "a")
+        with store.use("a"):
+            waiting = asyncio.ensure_future(load(store, tmp_path, "b"))
+            while store.names():
+                await asyncio.sleep(0.001)
+            with pytest.raises(ApiError) as refusal, store.use("a"):
+                pass
+            assert refusal.value.status == 404
+            assert engine.holds == ["a"]
+        await waiting
+        assert engine.holds == store.names() == ["b"]
+        assert engine.most == 1
+
+    run(story)
+
+
+def test_who_waits_longest_is_next(run: Callable[..., None], tmp_path: Path) -> None:
+    async def story(store: AdapterStore, engine: Engine) -> None:
+        loaded: list[str] = []
+
+        async def load_in_turn(name: str) -> None:
+            await load(store, tmp_path, name)
+            loaded.append(name)
+
+        await load_in_turn("a")
+        with store.use("a"):
+            waiting = [asyncio.ensure_future(load_in_turn(name)) for name in ("b", "c", "a", "d")]
+            while store.names():
+                await asyncio.sleep(0.001)
+        await asyncio.gather(*waiting)
+        assert sorted(loaded) == ["a", "a", "b", "c", "d"]
+        assert loaded.index("b") < loaded.index("c") < loaded.index("d")
+        assert engine.most == 1
+
+    run(story)
+
+
+def test_a_fresh_one_stays_until_those_who_had_it_loaded_can_use_it(run: Callable[..., None], tmp_path: Path) -> None:
+    async def story(store: AdapterStore, _engine: Engine) -> None:
+        waiting = [asyncio.ensure_future(load(store, tmp_path, name)) for name in ("a", "b")]
+        await waiting[0]
+        await asyncio.sleep(0.1)
+        with store.use("a"):
+            pass
+        await waiting[1]
+        assert store.names() == ["b"]
+
+    run(story, stay_s=0.3)
+
+
+def test_who_finds_no_place_in_time_is_refused_and_takes_none(run: Callable[..., None], tmp_path: Path) -> None:
+    async def story(store: AdapterStore, engine: Engine) -> None:
+        await load(store, tmp_path, "a")
+        with store.use("a"), pytest.raises(ApiError) as refusal:
+            await load(store, tmp_path, "b")
         assert (refusal.value.status, refusal.value.code) == (503, "adapters_busy")
-        assert engine.holds == store.names() == ["used"]
-        await store.load_folder("next", "next")
-        assert engine.holds == store.names() == ["next"]
+        for name in ("b", "c"):
+            await load(store, tmp_path, name)
+            assert engine.holds == store.names() == [name]
 
-    asyncio.run(fill())
+    run(story, room_wait_s=0.2)
+
+
+def test_a_refused_adapter_gives_its_place_back(run: Callable[..., None], tmp_path: Path) -> None:
+    async def story(store: AdapterStore, engine: Engine) -> None:
+        for _ in range(3):
+            with pytest.raises(ApiError):
+                await load(store, tmp_path, "bad")
+        await load(store, tmp_path, "a")
+        assert engine.holds == store.names() == ["a"]
+
+    run(story)

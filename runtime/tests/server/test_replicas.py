@@ -28,11 +28,11 @@ while not (work.parent / "end").exists():
 sys.exit(int((work.parent / "end").read_text()))
 """
 GROUP = f"""
+from anneal_runtime.log import exit_now
 from anneal_runtime.server import replicas
-from anneal_runtime.server.process import leave
 from anneal_runtime.settings import ServerSettings
 replicas.LONGEST_BACK_OFF_S = 0.05
-leave(replicas.ReplicaGroup(ServerSettings.from_environment(), [{sys.executable!r}, "-c", {REPLICA!r}]).run())
+exit_now(replicas.ReplicaGroup(ServerSettings.from_environment(), [{sys.executable!r}, "-c", {REPLICA!r}]).run())
 """
 
 

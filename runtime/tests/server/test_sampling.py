@@ -22,8 +22,8 @@ PROBABILITIES = [0.5, 0.3, 0.15, 0.05, 0.0]
 
 
 def drawn(row: FakeRow, count: int = 4000) -> dict[int, float]:
-    logits = torch.tensor([PROBABILITIES]).log()
-    counts = Counter(next_tokens(logits, [row])[0] for _ in range(count))
+    logits = torch.tensor([PROBABILITIES]).log().expand(count, -1)
+    counts = Counter(next_tokens(logits, [row] * count))
     return {token: times / count for token, times in counts.items()}
 
 

@@ -10,11 +10,12 @@ type ServerSpec = {
   source: { hub?: string; revision?: string; path?: string }
   context_length: number
   max_batch: number
+  max_adapters: number
 }
 
 const port = 8001
-/** Adapters in one batch, in memory, and their largest rank: what a template may say otherwise, as all of this. */
-const adapters = { inBatch: 8, loaded: 32, rank: 64 }
+/** The most adapters in one batch, and their largest rank: what a template may say otherwise, as all of this. */
+const adapters = { inBatch: 8, rank: 64 }
 const agentResources: RunSpec['resources'] = { cpuCount: 0.5, memoryBytes: 1024 ** 3, gpuCount: 0 }
 
 /** The processors and the GPUs of a vLLM are its own; the program beside it only passes requests on. */
@@ -60,15 +61,15 @@ function modelArguments({ name, source }: ServerSpec): string[] {
   throw new ComputeError('invalid', `${name} cannot be served by vLLM: its weights come from a package.`)
 }
 
-function engineArguments({ name, context_length, max_batch }: ServerSpec): string[] {
+function engineArguments({ name, context_length, max_batch, max_adapters }: ServerSpec): string[] {
   return Object.entries({
     host: '127.0.0.1',
     port,
     'served-model-name': name,
     'max-model-len': context_length,
     'max-num-seqs': max_batch,
-    'max-loras': adapters.inBatch,
-    'max-cpu-loras': adapters.loaded,
+    'max-loras': Math.min(adapters.inBatch, max_adapters),
+    'max-cpu-loras': max_adapters,
     'max-lora-rank': adapters.rank,
   })
     .flatMap(([key, value]) => [`--${key}`, String(value)])

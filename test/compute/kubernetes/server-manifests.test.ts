@@ -130,6 +130,7 @@ describe('the pods of a vLLM', () => {
     source: { hub: 'org/model', revision: 'abc' },
     context_length: 4096,
     max_batch: 64,
+    max_adapters: 4,
   }
   const image = { name: 'vllm', image: 'vllm/vllm-openai:v0.33.0' }
   const withEngine = parsePodTemplates({
@@ -151,6 +152,8 @@ describe('the pods of a vLLM', () => {
     assert.equal(valueOf(engine?.args, '--served-model-name'), 'org/model')
     assert.equal(valueOf(engine?.args, '--max-model-len'), '4096')
     assert.ok(engine?.args?.includes('--enable-lora'))
+    assert.equal(valueOf(engine?.args, '--max-cpu-loras'), '4')
+    assert.equal(valueOf(engine?.args, '--max-loras'), '4')
     assert.ok(engine?.env?.some(({ name, value }) => name === 'VLLM_ALLOW_RUNTIME_LORA_UPDATING' && value === 'True'))
     assert.equal(engine?.resources?.limits?.['nvidia.com/gpu'], '1')
     assert.equal(agent?.resources?.limits?.['nvidia.com/gpu'], undefined)

@@ -24,7 +24,7 @@ export async function startEngine(entry: CatalogueEntry, servers: FakeServers, g
     })
   }).listen(0, '127.0.0.1')
   await once(internalApi, 'listening')
-  const { name, engine, source, contextLength, maxBatch } = entry
+  const { name, engine, source, contextLength, maxBatch, maxAdapters } = entry
   const child = spawn(process.env['ANNEAL_PYTHON'] ?? toolPath('python'), ['-m', 'anneal_runtime.server'], {
     cwd: workDir,
     env: {
@@ -38,7 +38,14 @@ export async function startEngine(entry: CatalogueEntry, servers: FakeServers, g
       ANNEAL_TOKEN: tokenOf(name, generation),
       ANNEAL_MODELS_DIR: root,
       ANNEAL_WORK_DIR: workDir,
-      ANNEAL_SERVER_SPEC: JSON.stringify({ name, engine, source, context_length: contextLength, max_batch: maxBatch }),
+      ANNEAL_SERVER_SPEC: JSON.stringify({
+        name,
+        engine,
+        source,
+        context_length: contextLength,
+        max_batch: maxBatch,
+        max_adapters: maxAdapters,
+      }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

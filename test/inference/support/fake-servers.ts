@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLog } from '../../../src/log.ts'
-import type { EndpointDependencies } from '../../../src/inference/endpoints.ts'
+import type { InferenceDependencies } from '../../../src/inference/inference.ts'
 import type { Replica, ServedModel } from '../../../src/repositories/model-servers.ts'
 import type { OutboxMessage } from '../../../src/repositories/outbox.ts'
 
@@ -45,7 +45,7 @@ export function createFakeServers(onWake: (baseModel: string) => void = () => un
       rows.set(server.baseModel, server)
     },
 
-    dependencies(options: { coldStartTimeoutMs?: number } = {}): EndpointDependencies {
+    dependencies({ coldStartTimeoutMs = 80_000, answerTimeoutMs = 600_000 } = {}): InferenceDependencies {
       return {
         modelServers: {
           findServed: async (baseModel) => {
@@ -79,7 +79,8 @@ export function createFakeServers(onWake: (baseModel: string) => void = () => un
           },
         },
         serverToken: tokenOf,
-        coldStartTimeoutMs: options.coldStartTimeoutMs ?? 80_000,
+        coldStartTimeoutMs,
+        answerTimeoutMs,
         log: createLog('test', 'silent'),
       }
     },

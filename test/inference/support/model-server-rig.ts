@@ -46,7 +46,7 @@ export async function startRig() {
     },
   })
   const activities = createModelServerActivities({
-    database: { modelServers: rows.repository },
+    database: { modelServers: rows.repository, now: async () => new Date() },
     notifications: rows.notifications,
     compute,
     catalogue,
