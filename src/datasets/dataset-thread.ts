@@ -1,16 +1,28 @@
-// The inside of the thread that checks data sets: it reads and writes the object store itself, so no row passes the event loop.
+// The inside of a thread that checks data sets: it reads and writes the object store itself, so no row passes the event loop.
 import { parentPort, workerData } from 'node:worker_threads'
-import { createStorage } from '../storage/storage.ts'
+import type { DatasetReport } from '../domain/dataset-report.ts'
+import { createStorage, type StorageConfig } from '../storage/storage.ts'
 import { checkDataset } from './check-dataset.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
-import type { DatasetWork, TaskAnswer } from './dataset-checker.ts'
-import { prepareData } from './prepare-data.ts'
+import { prepareData, type CheckedData, type DataOfJob } from './prepare-data.ts'
+import type { TokenizerSource } from './token-sample.ts'
 
-const { config, tokenizer, task } = workerData as DatasetWork
-parentPort?.postMessage(await answer())
+export type DatasetSettings = { config: StorageConfig; tokenizer: TokenizerSource | null }
 
-async function answer(): Promise<TaskAnswer> {
-  const storage = createStorage(config)
+export type DatasetTask = ({ kind: 'prepare' } & DataOfJob) | { kind: 'check'; key: string }
+
+export type TaskAnswer =
+  | { result: CheckedData | DatasetReport | null }
+  | { invalid: { message: string; report: DatasetReport | undefined } }
+  | { error: string }
+
+const { config, tokenizer } = workerData as DatasetSettings
+const storage = createStorage(config)
+parentPort?.on('message', (task: DatasetTask) => {
+  void answer(task).then((text) => parentPort?.postMessage(text))
+})
+
+async function answer(task: DatasetTask): Promise<TaskAnswer> {
   try {
     const result =
       task.kind === 'prepare'

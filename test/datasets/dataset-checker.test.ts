@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { createDatasetChecker } from '../../src/datasets/dataset-checker.ts'
+
+/** Nobody listens there. */
+const store = { endpoint: 'http://127.0.0.1:1', region: 'here', bucket: 'bucket', accessKey: 'a', secretKey: 's' }
+let started = 0
+const count = () => void started++
+process.on('worker', count)
+after(() => process.off('worker', count))
+
+test('checks that come at once take turns in four threads, which serve the next ones too; one that is given up ends alone', async () => {
+  const checker = createDatasetChecker(store, null)
+  const reason = new Error('nobody wants to know')
+  const giveUp = new AbortController()
+  const refused = (check: Promise<unknown>) => assert.rejects(check, /ECONNREFUSED/)
+  const checks = Array.from({ length: 12 }, (_, key) => refused(checker.check(String(key))))
+  const waiting = assert.rejects(checker.check('waits', giveUp.signal), reason)
+  giveUp.abort(reason)
+  await Promise.all([...checks, waiting])
+  assert.equal(started, 4)
+
+  const stopping = new AbortController()
+  const stopped = assert.rejects(checker.check('runs', stopping.signal), reason)
+  // It has been asked by then, and cannot have answered.
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+  stopping.abort(reason)
+  await stopped
+  await refused(checker.check('another'))
+  assert.equal(started, 4)
+})
