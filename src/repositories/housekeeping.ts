@@ -25,6 +25,12 @@ export const createHousekeepingRepository = (db: Connection) => ({
       delete from idempotency_keys where (account_id, key) in (
         select account_id, key from idempotency_keys where created_at < ${before} limit ${limit} for update skip locked)`,
 
+  /** Of processes that are long gone. @returns how many */
+  deleteUsageWriters: (before: Date, limit: number): Promise<number> =>
+    db.$executeRaw`
+      delete from usage_writers where id in (
+        select id from usage_writers where written_at < ${before} limit ${limit} for update skip locked)`,
+
   /** Jobs after this one with more checkpoints than they need, by id. */
   async jobsWithOldCheckpoints(afterJobId: number, kept: number, limit: number): Promise<number[]> {
     const rows = await db.$queryRaw<{ jobId: number }[]>`

@@ -5,6 +5,9 @@ import type { Connection } from './database.ts'
 export type UsageGroup = { day: string; key: string; model: string }
 export type UsageLine = UsageGroup & UsageAmount
 
+/** `batch` counts up from 1; `writer` is a process. */
+export type UsageBatch = { writer: string; batch: number; entries: readonly Omit<UsageEntry, 'trainingSeconds'>[] }
+
 export type UsageQuery = {
   /** Days: the first, and the one after the last. */
   from: string
@@ -15,13 +18,17 @@ export type UsageQuery = {
 }
 
 export const createUsageRepository = (db: Connection) => ({
-  /** Adds to what is there. What belongs to an account that is gone is left out. */
-  async add(entries: readonly Omit<UsageEntry, 'trainingSeconds'>[]) {
+  /** Adds to what is there, once: a writer's last batch, sent again, adds nothing. Leaves out what belongs to accounts that are gone. */
+  async add({ writer, batch, entries }: UsageBatch) {
     const all = <T>(read: (entry: (typeof entries)[number]) => T) => entries.map(read)
     // In the order of the key: two processes that add at once never wait for each other in a ring.
     await db.$executeRaw`
+      with turn as (
+        insert into usage_writers as old (id, batch) values (${writer}::uuid, ${batch}::int)
+        on conflict (id) do update set batch = excluded.batch, written_at = now() where old.batch < excluded.batch
+        returning id)
       insert into usage_days as old (account_id, day, api_key_id, model, prompts, prompt_tokens, completion_tokens, engine_seconds, gpu_seconds)
-      select new.* from unnest(
+      select new.* from turn cross join unnest(
         ${all(({ accountId }) => accountId)}::uuid[], ${all(({ day }) => day)}::date[], ${all(({ apiKeyId }) => apiKeyId ?? '')}::text[],
         ${all(({ model }) => model)}::text[], ${all(({ prompts }) => prompts)}::bigint[], ${all(({ promptTokens }) => promptTokens)}::bigint[],
         ${all(({ completionTokens }) => completionTokens)}::bigint[], ${all(({ engineSeconds }) => engineSeconds)}::float8[],

@@ -1,8 +1,10 @@
 // Counts what keys use of models, in memory, and adds it to the database every few seconds. A process that is killed loses
 // what it has counted since; one that stops adds it first.
-import { dayOf, type UsageAmount, type UsageEntry, type UsageKey } from '../../domain/usage.ts'
+import { randomUUID } from 'node:crypto'
+import { dayOf, type UsageAmount, type UsageKey } from '../../domain/usage.ts'
 import type { Log } from '../../log.ts'
 import type { Database } from '../../repositories/database.ts'
+import type { UsageBatch } from '../../repositories/usage.ts'
 
 export type UsageRecorder = ReturnType<typeof createUsageRecorder>
 type Counted = Omit<UsageAmount, 'trainingSeconds'>
@@ -12,35 +14,49 @@ const mostAtOnce = 1000
 const nothing: Counted = { prompts: 0, promptTokens: 0, completionTokens: 0, engineSeconds: 0, gpuSeconds: 0 }
 
 export function createUsageRecorder({ usage, log }: { usage: Pick<Database['usage'], 'add'>; log: Log }) {
+  const writer = randomUUID()
   let counted = new Map<string, UsageKey & Counted>()
+  /** They go out as they are until they are known to be in: one may be, though its answer was lost. */
+  const batches: UsageBatch[] = []
+  let batchCount = 0
   let flushing: Promise<void> = Promise.resolve()
   const timer = setInterval(() => void flush(), flushEveryMs).unref()
 
   function add({ accountId, apiKeyId, model }: Omit<UsageKey, 'day'>, amount: Partial<Counted>) {
-    put({ ...nothing, ...amount, accountId, apiKeyId, model, day: dayOf(new Date()) })
-  }
-
-  function put(entry: UsageKey & Counted) {
-    const name = JSON.stringify([entry.accountId, entry.day, entry.apiKeyId, entry.model])
+    const day = dayOf(new Date())
+    const name = JSON.stringify([accountId, day, apiKeyId, model])
     const old = counted.get(name) ?? nothing
     const sums = Object.keys(nothing) as (keyof Counted)[]
-    counted.set(name, { ...entry, ...Object.fromEntries(sums.map((sum) => [sum, old[sum] + entry[sum]])) })
+    const added = Object.fromEntries(sums.map((sum) => [sum, old[sum] + (amount[sum] ?? 0)])) as Counted
+    counted.set(name, { accountId, apiKeyId, model, day, ...added })
   }
 
-  /** One at a time: what could not be written is put back before the next. */
+  /** One batch at a time, in order. */
   const flush = () => (flushing = flushing.then(write))
 
   async function write() {
+    try {
+      await send()
+      cut()
+      await send()
+    } catch (error) {
+      log.warn({ err: error }, 'usage cannot be written now; it is kept')
+    }
+  }
+
+  async function send() {
+    for (let next = batches[0]; next; next = batches[0]) {
+      await usage.add(next)
+      batches.shift()
+    }
+  }
+
+  /** Only once all that were cut before are in, so that an outage leaves sums and no heap of batches. */
+  function cut() {
     const entries = [...counted.values()]
     counted = new Map()
     for (let start = 0; start < entries.length; start += mostAtOnce)
-      try {
-        await usage.add(entries.slice(start, start + mostAtOnce) satisfies Omit<UsageEntry, 'trainingSeconds'>[])
-      } catch (error) {
-        for (const entry of entries.slice(start)) put(entry)
-        log.warn({ err: error }, 'usage cannot be written now; it is kept')
-        return
-      }
+      batches.push({ writer, batch: ++batchCount, entries: entries.slice(start, start + mostAtOnce) })
   }
 
   return {
