@@ -37,14 +37,14 @@ export async function listen(
 
 /** Refuses new connections, lets running requests finish until `timeoutMs` has passed, then cuts them. */
 export async function closeGracefully(servers: readonly Server[], timeoutMs: number) {
-  const deadline = Date.now() + timeoutMs
+  const deadline = performance.now() + timeoutMs
   const closed = Promise.all(servers.map((server) => once(server, 'close')))
   let isClosed = false
   void closed.then(() => (isClosed = true))
   for (const server of servers) server.close()
   while (!isClosed) {
     for (const server of servers) {
-      if (Date.now() < deadline) server.closeIdleConnections()
+      if (performance.now() < deadline) server.closeIdleConnections()
       else server.closeAllConnections()
     }
     await Promise.race([closed, sleep(lookAgainMs)])

@@ -19,7 +19,7 @@ export const accountId = '11111111-1111-4111-8111-111111111111'
 export const apiKey = makeApiKey()
 const { id: keyId, secretHash } = parseApiKey(apiKey) ?? { id: '', secretHash: Buffer.alloc(0) }
 
-const fullKey = { scopes, expiresAt: null, lastUsedAt: new Date() }
+const fullKey = { scopes, lastUsedAt: new Date() }
 
 type Stub = Record<string, unknown>
 
@@ -51,6 +51,7 @@ function stubDependencies({
     storage: strict('storage', storage),
     datasets: strict('datasets', datasets),
     inference: strict('inference', inference),
+    hasRows: () => Promise.resolve(false),
     usage: { add: () => undefined },
     notifications: strict('notifications', {}),
     catalogue: parseCatalogue({

@@ -307,7 +307,6 @@ test('another account sees none of it', async () => {
             accountId: 'other',
             secretHash: secretHashOf(apiKey),
             scopes: ['read'],
-            expiresAt: null,
             lastUsedAt: new Date(),
           }),
       },

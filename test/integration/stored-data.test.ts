@@ -5,7 +5,9 @@ import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
 import { createLog } from '../../src/log.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
+import { listenToNotifications } from '../../src/repositories/notifications.ts'
 import { embedWaitingRows } from '../../src/services/stored-data/embed-waiting-rows.ts'
+import { createHasRows } from '../../src/services/stored-data/has-rows.ts'
 import { connection, eventually, openAccount, type Api } from '../support/stack.ts'
 
 type Problem = { detail: string; errors: { path: string }[] }
@@ -111,6 +113,23 @@ suite('stored data', () => {
     const id = randomUUID()
     await store({ id, data: [pair('a', 'b')] })
     assert.equal((await train({ id, upload_file_path: 'some-file' })).body.errors[0]?.path, 'upload_file_path')
+  })
+
+  test('that there were no rows is forgotten with the first that is stored, not only after its time', async () => {
+    const { databaseUrl } = connection()
+    const [database, notifications] = [
+      connectDatabase(databaseUrl, { poolSize: 1 }),
+      listenToNotifications(databaseUrl),
+    ]
+    // The clock stands still, so nothing grows old.
+    const hasRows = createHasRows({ database, notifications }, () => 0)
+    await notifications.next('stored_rows', { timeoutMs: 5000 })
+    const { id: accountId } = await database.accounts.create('stores one row')
+    const place = { accountId, collection: 'facts' }
+    assert.equal(await hasRows(place), false)
+    await database.storedRows.add(place, [{ hash: Buffer.from('one'), item: [], text: 'one' }])
+    await eventually(() => hasRows(place))
+    await Promise.all([notifications.close(), database.close()])
   })
 
   test('workers share the waiting rows: each is embedded, none by two, and those of a failed one are not lost', async () => {

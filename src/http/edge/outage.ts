@@ -3,16 +3,19 @@
 /** Of sockets, of Postgres (SQLSTATE classes 08, 53 and 57P; 57014 is a statement that took too long) and of Prisma. */
 const outageCodes =
   /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08\w{3}|53\w{3}|57P\d\d|57014|25P03|P1001|P1002|P1008|P1017|P2024|P2028|P2037)$/
+/** Of an object store that refuses what we sign: its secret was changed, or a clock is wrong. */
+const refusalCodes = /^(AccessDenied|InvalidAccessKeyId|RequestTimeTooSkewed|SignatureDoesNotMatch)$/
 const outageKinds =
   /^(DatabaseNotReachable|DatabaseAccessDenied|ConnectionClosed|SocketTimeout|TooManyConnections|TlsConnectionError)$/
 /** Without a code: of node-postgres, and of a busy object store, by its client library or by upload-stream.ts. */
 const outageMessages =
-  /(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Retryable HTTP status: \d{3}|object store answered (408|429|5\d\d))/
+  /(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Retryable HTTP status: \d{3}|object store answered (403|408|429|5\d\d))/
 
 export function isOutage(error: unknown, depth = 0): boolean {
   if (typeof error !== 'object' || error === null || depth > 5) return false
   const { code, kind, originalCode, message, cause, meta, errors } = error as Record<string, unknown>
   if (matches(outageCodes, code) || matches(outageCodes, originalCode) || matches(outageKinds, kind)) return true
+  if (matches(refusalCodes, code)) return true
   if (matches(outageMessages, message)) return true
   const inner = [cause, driverError(meta), ...(Array.isArray(errors) ? errors : [])]
   return inner.some((each) => isOutage(each, depth + 1))

@@ -13,7 +13,7 @@ const meanings = {
   422: 'This Idempotency-Key was used for another request',
   429: 'Too many requests; Retry-After says when to come again',
   500: 'A bug of ours; request_id names the request in our logs',
-  503: 'Busy: a model is starting, or a part of the service is away; Retry-After says when to come again',
+  503: 'Busy: a model is starting or does not answer, or a part of the service is away; Retry-After says when to come again',
   594: 'There is no such model (instead of 404, for clients that send Lamini-Version)',
 }
 export type RefusalStatus = keyof typeof meanings

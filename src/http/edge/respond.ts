@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { hasLongList, jsonPieces } from './json-pieces.ts'
 
 /** JSON that is there as text: sent as it is, in pieces. */
 export class JsonText {
@@ -74,10 +75,11 @@ export const isEventStream = (response: ServerResponse) =>
   response.headersSent && response.getHeader('content-type') === eventStreamType
 export const eventText = (data: string) => `data: ${data}\n\n`
 
-export function sendJson(response: ServerResponse, status: number, value: unknown) {
+export async function sendJson(response: ServerResponse, value: unknown) {
+  if (hasLongList(value)) return sendJsonText(response, new JsonText(jsonPieces(value)))
   // As text: node then writes head and body at once.
   const body = JSON.stringify(value)
-  startJson(response, status, Buffer.byteLength(body))
+  startJson(response, 200, Buffer.byteLength(body))
   response.end(body)
 }
 

@@ -40,22 +40,31 @@ function fieldsOf(issue: z.core.$ZodIssue): { field: string; message: string }[]
  * @throws ServiceError invalid_input
  */
 export function refuseBadText(value: unknown, { allowsNul }: { allowsNul: boolean }) {
-  const left: { value: unknown; path: PropertyKey[] }[] = [{ value, path: [] }]
-  for (let next = left.pop(); next; next = left.pop()) {
-    const { value: each, path } = next
-    if (typeof each === 'string') refuseText(each, path, allowsNul)
-    if (typeof each !== 'object' || each === null) continue
-    const entries: [PropertyKey, unknown][] = Array.isArray(each) ? [...each.entries()] : Object.entries(each)
-    for (const [key, inner] of entries) {
-      if (typeof key === 'string') refuseText(key, path, allowsNul)
-      left.push({ value: inner, path: [...path, key] })
-    }
+  const left: Place[] = [{ value, key: '', within: null }]
+  for (let place = left.pop(); place; place = left.pop()) {
+    const { value: each } = place
+    if (typeof each === 'string') refuseText(each, place, allowsNul)
+    else if (Array.isArray(each))
+      for (const [key, inner] of each.entries()) left.push({ value: inner, key, within: place })
+    else if (typeof each === 'object' && each !== null)
+      for (const [key, inner] of Object.entries(each)) {
+        refuseText(key, place, allowsNul)
+        left.push({ value: inner, key, within: place })
+      }
   }
 }
 
-function refuseText(text: string, path: PropertyKey[], allowsNul: boolean) {
-  if (!allowsNul && text.includes('\0')) throw refuse([issueAt(pathText(path), 'must not contain NUL characters')])
-  if (!text.isWellFormed()) throw refuse([issueAt(pathText(path), 'must be valid Unicode, without lone surrogates')])
+type Place = { value: unknown; key: string | number; within: Place | null }
+
+function refuseText(text: string, place: Place, allowsNul: boolean) {
+  if (!allowsNul && text.includes('\0')) throw refuse([issueAt(pathTo(place), 'must not contain NUL characters')])
+  if (!text.isWellFormed()) throw refuse([issueAt(pathTo(place), 'must be valid Unicode, without lone surrogates')])
+}
+
+function pathTo(place: Place): string {
+  const path: PropertyKey[] = []
+  for (let at = place; at.within; at = at.within) path.push(at.key)
+  return pathText(path.toReversed())
 }
 
 function refuse(issues: InputIssue[]): ServiceError {
