@@ -9,3 +9,9 @@ export async function verifyFiles(storage: Storage, files: readonly ArtifactFile
   }
   return true
 }
+
+/** Whether every file is there with its size: what was verified before may be gone from a store that was restored. */
+export async function areThere(storage: Storage, files: readonly Pick<ArtifactFile, 'key' | 'sizeBytes'>[]) {
+  for (const { key, sizeBytes } of files) if ((await storage.stat(key))?.sizeBytes !== sizeBytes) return false
+  return true
+}

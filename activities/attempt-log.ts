@@ -19,9 +19,9 @@ export async function copyLog(deps: Pick<FineTuneDependencies, 'compute' | 'stor
 
 /** Resolves when the store has it, or after 5 s; then this worker goes on trying for half an hour. */
 export async function keepLog(deps: Pick<FineTuneDependencies, 'storage'>, attempt: Attempt, text: string) {
-  const deadline = Date.now() + triedForMs
+  const deadline = performance.now() + triedForMs
   const writing = (async () => {
-    while (Date.now() < deadline) {
+    while (performance.now() < deadline) {
       const isKept = await writeLog(deps, attempt, text).then(
         () => true,
         () => false,

@@ -7,6 +7,7 @@ import type { Artifact, Attempt, AttemptMode, TrainingJob } from '../src/domain/
 import { verifyFiles } from './artifact-files.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 import { withHeartbeat } from './heartbeat.ts'
+import { prepareRows } from './prepare-rows.ts'
 
 type Position = { jobId: number; attempt: number }
 /** What ended the attempt before. */
@@ -92,6 +93,8 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
         if (!(await waitForSlot(deps, job, position))) return
         const attempt = await database.attempts.get(position)
         if (attempt.claimedAt === null) {
+          // A store that was restored may have lost them since.
+          await prepareRows(deps, job, cancellationSignal())
           const from = await chooseStart(deps, job, attempt)
           await database.attempts.setStart(position, {
             artifactId: from?.id ?? null,
@@ -132,7 +135,7 @@ async function chooseStart(deps: FineTuneDependencies, job: TrainingJob, attempt
   const { artifacts } = deps.database
   const candidates = await artifacts.listUsable(job.id, attempt.mode === 'train' ? 'checkpoint' : 'model')
   for (const candidate of candidates.filter(({ specHash }) => specHash === job.specHash)) {
-    if (candidate.verifiedAt !== null) return candidate
+    // Also what was verified before: bytes rot, and a store may have been restored.
     if (await verifyFiles(deps.storage, candidate.files)) {
       await artifacts.markVerified(candidate.id)
       return candidate

@@ -1,7 +1,9 @@
 // What a fine-tune does to the world. Each may run twice: names come from ids, moves are compare-and-set.
+import { ApplicationFailure } from '@temporalio/activity'
 import type { Compute } from '../src/compute/compute.ts'
 import type { DatasetChecker } from '../src/datasets/dataset-checker.ts'
 import type { AttemptLimits } from '../src/domain/attempt-limits.ts'
+import { ServiceError } from '../src/domain/service-error.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { Notifications } from '../src/repositories/notifications.ts'
 import type { Storage } from '../src/storage/storage.ts'
@@ -29,12 +31,24 @@ export type FineTuneDependencies = {
   }
 }
 
-export const createFineTuneActivities = (deps: FineTuneDependencies) => ({
-  ...createJobActivities(deps),
-  ...createAttemptActivities(deps),
-  ...createWatchActivity(deps),
-  ...createReleaseActivities(deps),
-  ...createPublishActivities(deps),
-})
+export const createFineTuneActivities = (deps: FineTuneDependencies) =>
+  refusingUnknown({
+    ...createJobActivities(deps),
+    ...createAttemptActivities(deps),
+    ...createWatchActivity(deps),
+    ...createReleaseActivities(deps),
+    ...createPublishActivities(deps),
+  })
+
+/** What the workflow did and Postgres says it does not know was forgotten by a restore: asked again it says the same. */
+function refusingUnknown<T extends Record<string, (input: never) => Promise<unknown>>>(activities: T): T {
+  const refuse = (error: unknown) => {
+    if (error instanceof ServiceError && error.code === 'not_found')
+      throw ApplicationFailure.nonRetryable(error.message, 'Unknown')
+    throw error
+  }
+  const refusing = Object.entries(activities).map(([name, act]) => [name, (input: never) => act(input).catch(refuse)])
+  return Object.fromEntries(refusing) as T
+}
 
 export type FineTuneActivities = ReturnType<typeof createFineTuneActivities>

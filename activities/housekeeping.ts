@@ -1,17 +1,18 @@
 // Removes what has done its work, portion by portion: objects first, then the rows that name them.
 import { heartbeat } from '@temporalio/activity'
 import type { Compute } from '../src/compute/compute.ts'
-import { retention } from '../src/domain/retention.ts'
+import type { Retention } from '../src/domain/retention.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { WorkflowRuns } from '../src/services/workflow-runs.ts'
 import type { Storage } from '../src/storage/storage.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
 export type HousekeepingDependencies = {
-  database: Pick<Database, 'housekeeping'>
+  database: Pick<Database, 'housekeeping' | 'now'>
   storage: Pick<Storage, 'remove'>
   compute: Pick<Compute, 'removeEndedRuns'>
   runs: Pick<WorkflowRuns, 'deleteScheduled'>
+  settings: { retention: Retention }
 }
 
 export type HousekeepingActivities = ReturnType<typeof createHousekeepingActivities>
@@ -21,26 +22,27 @@ const jobsPerPortion = 100
 const batchesPerPortion = 100
 const historiesPerPortion = 500
 
-const ago = (ms: number) => new Date(Date.now() - ms)
-
-export function createHousekeepingActivities({ database, storage, compute, runs }: HousekeepingDependencies) {
+export function createHousekeepingActivities({
+  database,
+  storage,
+  compute,
+  runs,
+  settings: { retention },
+}: HousekeepingDependencies) {
   const { housekeeping } = database
+  const ago = async (ms: number) => new Date((await database.now()).getTime() - ms)
   return {
     /** Those to Temporal and those to webhooks. @returns how many rows */
     async removeOldMessages(): Promise<number> {
-      const toTemporal = await portions(rowsPerPortion, () =>
-        housekeeping.deleteDeliveredMessages(ago(retention.deliveredMessagesMs), rowsPerPortion),
-      )
-      const toWebhooks = await portions(rowsPerPortion, () =>
-        housekeeping.deleteWebhookDeliveries(ago(retention.webhookDeliveriesMs), rowsPerPortion),
-      )
-      return toTemporal + toWebhooks
+      const toTemporal = await removeRows(retention.deliveredMessagesMs, housekeeping.deleteDeliveredMessages)
+      return toTemporal + (await removeRows(retention.webhookDeliveriesMs, housekeeping.deleteWebhookDeliveries))
     },
 
-    removeOldIdempotencyKeys: (): Promise<number> =>
-      portions(rowsPerPortion, () =>
-        housekeeping.deleteIdempotencyKeys(ago(retention.idempotencyKeysMs), rowsPerPortion),
-      ),
+    /** Those of requests, and those of batches of usage. @returns how many rows */
+    async removeOldIdempotencyKeys(): Promise<number> {
+      const ofRequests = await removeRows(retention.idempotencyKeysMs, housekeeping.deleteIdempotencyKeys)
+      return ofRequests + (await removeRows(retention.usageWritersMs, housekeeping.deleteUsageWriters))
+    },
 
     removeOldCheckpoints: (): Promise<number> =>
       withHeartbeat(async () => {
@@ -55,7 +57,7 @@ export function createHousekeepingActivities({ database, storage, compute, runs 
 
     removeOldBatches: (): Promise<number> =>
       portions(batchesPerPortion, async () => {
-        const batches = await housekeeping.oldBatches(ago(retention.batchesMs), batchesPerPortion)
+        const batches = await housekeeping.oldBatches(await ago(retention.batchesMs), batchesPerPortion)
         await storage.remove(batches.flatMap(({ keys }) => keys))
         await housekeeping.deleteBatches(batches.map(({ id }) => id))
         return batches.length
@@ -65,14 +67,19 @@ export function createHousekeepingActivities({ database, storage, compute, runs 
       withHeartbeat(async () => (await compute.removeEndedRuns({ endedForMs: retention.endedRunsMs })).length),
 
     removeOldHistories: ({ scheduleId }: { scheduleId: string }): Promise<number> =>
-      portions(historiesPerPortion, () =>
-        runs.deleteScheduled(scheduleId, ago(retention.upkeepHistoriesMs), historiesPerPortion),
+      portions(historiesPerPortion, async () =>
+        runs.deleteScheduled(scheduleId, await ago(retention.upkeepHistoriesMs), historiesPerPortion),
       ),
+  }
+
+  /** What is older than it is kept. */
+  function removeRows(keptMs: number, remove: (before: Date, limit: number) => Promise<number>): Promise<number> {
+    return portions(rowsPerPortion, async () => remove(await ago(keptMs), rowsPerPortion))
   }
 
   async function removeCheckpointsOf(jobId: number): Promise<number> {
     const { checkpointsPerJob, brokenArtifactsMs } = retention
-    const old = await housekeeping.oldCheckpoints(jobId, checkpointsPerJob, ago(brokenArtifactsMs))
+    const old = await housekeeping.oldCheckpoints(jobId, checkpointsPerJob, await ago(brokenArtifactsMs))
     const ids = old.map(({ id }) => id)
     // Hidden first: dying in between leaves no checkpoint without its bytes to start from.
     await housekeeping.hideArtifacts(ids)

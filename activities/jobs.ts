@@ -1,5 +1,4 @@
-import { ApplicationFailure, Context } from '@temporalio/activity'
-import type { DatasetReport } from '../src/domain/dataset-report.ts'
+import { Context } from '@temporalio/activity'
 import {
   isTerminal,
   phasesBetween,
@@ -7,28 +6,19 @@ import {
   type TrainingJobStatus,
 } from '../src/domain/training-job-status.ts'
 import type { JobEnding, TrainingJob } from '../src/domain/training-job.ts'
-import type { FineTuneDependencies } from './fine-tune.ts'
 import { modelOf } from './publish.ts'
 import { withHeartbeat } from './heartbeat.ts'
+import { prepareRows, type PrepareDependencies } from './prepare-rows.ts'
 
 type RunOfJob = { jobId: number; generation: number }
 
-export function createJobActivities({ database, datasets }: Pick<FineTuneDependencies, 'database' | 'datasets'>) {
+export function createJobActivities(deps: PrepareDependencies) {
+  const { database } = deps
   return {
-    /** Once per job: a resume trains on the same bytes. */
     async prepareDataset({ jobId }: RunOfJob): Promise<void> {
       const job = await database.trainingJobs.get(jobId)
-      if (job.preparedData || isTerminal(job.status)) return
       const { cancellationSignal } = Context.current()
-      try {
-        const checked = await withHeartbeat(() => datasets.prepare({ jobId, spec: job.spec }, cancellationSignal))
-        await database.datasets.saveReport(job.datasetVersionId, checked.report)
-        await database.trainingJobs.setPreparedData(jobId, checked.prepared)
-      } catch (error) {
-        if (!isInvalid(error)) throw error
-        if (error.report) await database.datasets.saveReport(job.datasetVersionId, error.report)
-        throw ApplicationFailure.nonRetryable(error.message, 'DatasetInvalid')
-      }
+      if (!isTerminal(job.status)) await withHeartbeat(() => prepareRows(deps, job, cancellationSignal))
     },
 
     /** Walks forward to the phase, a move at a time; a phase that lies behind, or of an older attempt, changes nothing. @returns the status after it */
@@ -91,10 +81,6 @@ export function createJobActivities({ database, datasets }: Pick<FineTuneDepende
       }),
   }
 }
-
-/** Known by its name: activities import only types. */
-const isInvalid = (error: unknown): error is Error & { report?: DatasetReport } =>
-  error instanceof Error && error.name === 'DatasetInvalidError'
 
 function endingOf(
   { id, status, statusReason: reason, statusMessage: message, modelName, generation: newest }: TrainingJob,

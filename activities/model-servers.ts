@@ -15,7 +15,7 @@ import { describeEnd } from './model-server-end.ts'
 type Repository = 'find' | 'openGeneration' | 'setState' | 'noteWait' | 'removeReplicas' | 'touch'
 
 export type ModelServerDependencies = {
-  database: { modelServers: Pick<Database['modelServers'], Repository> }
+  database: { modelServers: Pick<Database['modelServers'], Repository> } & Pick<Database, 'now'>
   notifications: Notifications
   compute: Compute
   catalogue: Catalogue
@@ -79,11 +79,11 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
           deps,
           { baseModel, generation, uid },
           async (signal): Promise<'ready' | 'late'> => {
-            const deadlineMs = Date.now() + timeoutMs
+            const deadlineMs = performance.now() + timeoutMs
             for (;;) {
               const server = await modelServers.find(baseModel)
               if (server?.generation === generation && server.state === 'ready') return 'ready'
-              if (Date.now() > deadlineMs) return 'late'
+              if (performance.now() > deadlineMs) return 'late'
               await deps.notifications.next('model_servers', { timeoutMs: readyLookMs, signal })
               signal.throwIfAborted()
             }
@@ -179,12 +179,12 @@ async function tell(
 
 async function msUntilIdle({ database }: ModelServerDependencies, baseModel: string, idleTimeoutMs: number) {
   const server = await database.modelServers.find(baseModel)
-  return server ? server.lastUsedAt.getTime() + idleTimeoutMs - Date.now() : 0
+  return server ? server.lastUsedAt.getTime() + idleTimeoutMs - (await database.now()).getTime() : 0
 }
 
 async function findRun(compute: Compute, baseModel: string): Promise<RunSummary | undefined> {
   const name = modelServerName(baseModel)
-  return (await compute.list({ labels: { server: name } })).find((run) => run.name === name)
+  return (await compute.list({ program: 'model-server', labels: { server: name } })).find((run) => run.name === name)
 }
 
 /** A cluster that will never take such a pod: the workflow gives up and says why. */
@@ -203,12 +203,13 @@ function entryOf(catalogue: Catalogue, baseModel: string): CatalogueEntry {
 
 function runSpec(
   settings: ModelServerDependencies['settings'],
-  { name, engine, source, sha256: weights, contextLength, maxBatch, resources }: CatalogueEntry,
+  { name, engine, source, sha256: weights, contextLength, maxBatch, maxAdapters, resources }: CatalogueEntry,
   generation: number,
   token: string,
 ): RunSpec {
   const server = modelServerName(name)
-  const spec = { name, engine, source, sha256: weights, context_length: contextLength, max_batch: maxBatch }
+  const limits = { context_length: contextLength, max_batch: maxBatch, max_adapters: maxAdapters }
+  const spec = { name, engine, source, sha256: weights, ...limits }
   return {
     name: server,
     program: 'model-server',

@@ -1,8 +1,9 @@
 // What is there and should not be. The cluster is listed first, then Postgres and Temporal are asked: what was launched
 // after the list cannot be judged by it. Everything here acts on confirmed facts; what does not answer fails the activity.
 import { cancellationSignal } from '@temporalio/activity'
-import type { RunSummary } from '../src/compute/compute.ts'
+import type { RunFilter, RunSummary } from '../src/compute/compute.ts'
 import { fineTuneWorkflowId, modelServerName } from '../src/domain/identifiers.ts'
+import { inferenceBatchWorkflowId } from '../src/domain/inference-batch.ts'
 import type { JobEnding } from '../src/domain/training-job.ts'
 import type { Log } from '../src/log.ts'
 import type { Repositories } from '../src/repositories/database.ts'
@@ -13,7 +14,7 @@ import { release, type ReleaseDependencies } from './release.ts'
 type RunOfJob = { jobId: number; generation: number }
 type Position = { jobId: number; number: number }
 type StrayRun = { name: string; uid: string; attempt: Position | null }
-export type Reaped = 'attempt_run' | 'model_server_run' | 'model_server_workflow' | 'attempt' | 'job'
+export type Reaped = 'attempt_run' | 'model_server_run' | 'model_server_workflow' | 'attempt' | 'job' | 'batch'
 
 export type ReaperDependencies = ReleaseDependencies & {
   runs: Pick<WorkflowRuns, 'describe' | 'listOpen'>
@@ -55,7 +56,8 @@ export function createReaperActivities(deps: ReaperDependencies) {
     findUnwatchedServers: (): Promise<string[]> =>
       withHeartbeat(async () => {
         const unwatched: string[] = []
-        for (const { baseModel } of (await serverRuns(deps, await livingRuns(deps))).current)
+        for (const { baseModel } of (await serverRuns(deps, await livingRuns(deps, { program: 'model-server' })))
+          .current)
           if (!(await runs.describe(modelServerName(baseModel)))?.isRunning) unwatched.push(baseModel)
         return unwatched
       }),
@@ -65,6 +67,25 @@ export function createReaperActivities(deps: ReaperDependencies) {
       const workflowId = modelServerName(baseModel)
       await database.outbox.add({ workflowId, kind: 'wake-model-server', generation: 0, payload: { baseModel } })
       reaped(deps, 'model_server_workflow', { baseModel })
+    },
+
+    /** Started once, not ended, and without a run that is open. */
+    findLostBatches: (): Promise<string[]> =>
+      withHeartbeat(async () => {
+        const batches = await database.upkeep.listStartedBatches()
+        if (batches.length === 0) return []
+        const open = await runs.listOpen('inferenceBatch')
+        return batches.filter((id) => !open.has(inferenceBatchWorkflowId(id))).slice(0, portion)
+      }),
+
+    /** Chunks that are done are not done again. */
+    async startBatchAgain(batchId: string): Promise<void> {
+      const workflowId = inferenceBatchWorkflowId(batchId)
+      // The list may be some moments old. A run closes only after its batch has ended, so that is asked last.
+      if ((await runs.describe(workflowId))?.isRunning) return
+      if ((await database.inferenceBatches.get(batchId)).state !== 'running') return
+      await database.outbox.add({ workflowId, kind: 'start-batch', generation: 1, payload: { batchId } })
+      reaped(deps, 'batch', { batchId })
     },
 
     findStrayAttempts: (): Promise<Position[]> => database.upkeep.listStrayAttempts(portion),
@@ -134,8 +155,8 @@ async function serverRuns({ database }: ReaperDependencies, living: RunSummary[]
   return found
 }
 
-async function livingRuns({ compute }: ReaperDependencies): Promise<RunSummary[]> {
-  return (await compute.list()).filter(({ state: { state } }) => state === 'pending' || state === 'running')
+async function livingRuns({ compute }: ReaperDependencies, of: RunFilter = {}): Promise<RunSummary[]> {
+  return (await compute.list(of)).filter(({ state: { state } }) => state === 'pending' || state === 'running')
 }
 
 /**

@@ -16,6 +16,7 @@ import { connectRateLimits } from './repositories/rate-limits.ts'
 import { listenToNotifications } from './repositories/notifications.ts'
 import type { ServiceDependencies } from './services/context.ts'
 import { createLimits } from './services/limits/limits.ts'
+import { createHasRows } from './services/stored-data/has-rows.ts'
 import { createUsageRecorder, type UsageRecorder } from './services/usage/usage-recorder.ts'
 import { createStorage } from './storage/storage.ts'
 
@@ -76,8 +77,10 @@ function connect(config: Config): ServiceDependencies & { usage: UsageRecorder }
       notifications,
       serverToken: (baseModel, generation) => modelServerToken(config.secret, baseModel, generation),
       coldStartTimeoutMs: config.coldStartTimeoutMs,
+      answerTimeoutMs: config.answerTimeoutMs,
       log,
     }),
+    hasRows: createHasRows({ database, notifications }),
     usage: createUsageRecorder({ usage: database.usage, log }),
     catalogue: config.catalogue,
     limits: createLimits({ store: rateLimits, settings: config.limits, log }),
@@ -98,14 +101,15 @@ function connect(config: Config): ServiceDependencies & { usage: UsageRecorder }
 async function bootstrap({ database, storage, log }: ServiceDependencies, { bootstrapApiKey }: Config) {
   const key = bootstrapApiKey === undefined ? null : parseApiKey(bootstrapApiKey)
   if (key === undefined) throw new Error('ANNEAL_BOOTSTRAP_API_KEY is not of the form ank_<id>_<secret>.')
-  const deadline = Date.now() + bootstrapTimeoutMs
+  const deadline = performance.now() + bootstrapTimeoutMs
   for (;;) {
     try {
       await storage.ensureBucket()
       if (key) await database.accounts.ensureWithApiKey({ name: 'default', keyId: key.id, secretHash: key.secretHash })
       return
     } catch (error) {
-      if (Date.now() > deadline) throw new Error('The database or the object store does not answer.', { cause: error })
+      if (performance.now() > deadline)
+        throw new Error('The database or the object store does not answer.', { cause: error })
       log.warn({ err: error }, 'waiting for the database and the object store')
       await sleep(bootstrapAgainMs)
     }

@@ -6,6 +6,7 @@ import { loadClientConnectConfig } from '@temporalio/envconfig'
 import { z } from 'zod'
 import { callableAddresses } from './domain/callable-addresses.ts'
 import { parseCatalogue, type CatalogueEntry } from './domain/catalogue.ts'
+import { retentionOf } from './domain/retention.ts'
 
 const flag = z.enum(['0', '1']).transform((text) => text === '1')
 const hourMs = 3_600_000
@@ -65,6 +66,8 @@ const Environment = z.object({
   /** Networks that webhooks may go to though they are private, with commas between. */
   ANNEAL_WEBHOOKS_PRIVATE_NETWORKS: CallableAddresses.prefault(''),
   ANNEAL_COLD_START_TIMEOUT_SECONDS: z.coerce.number().positive().default(80),
+  /** Of a request, from one answer of its engine to the next. */
+  ANNEAL_ANSWER_TIMEOUT_SECONDS: z.coerce.number().positive().default(600),
   ANNEAL_IDLE_TIMEOUT_SECONDS: z.coerce.number().positive().default(900),
   ANNEAL_WARM_MODELS: flag.default(false),
   /** Made by tools/bundle-workflows.mjs; without it the worker bundles the workflows when it starts. */
@@ -76,6 +79,8 @@ const Environment = z.object({
   ANNEAL_STALL_MINUTES: z.coerce.number().positive().default(15),
   /** How long one job may run; without it, for ever. */
   ANNEAL_MAX_JOB_HOURS: z.coerce.number().positive().optional(),
+  /** Of the times for which the housekeeping keeps what has done its work. */
+  ANNEAL_RETENTION_SCALE: z.coerce.number().positive().default(1),
   /** Where attempts and model servers run. */
   ANNEAL_COMPUTE: z.enum(['local', 'kubernetes']).default('local'),
   /** Where relative model paths start. The api and the worker take no more than a tokenizer from there. */
@@ -191,6 +196,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     trustedProxies: listed(env.ANNEAL_TRUSTED_PROXIES),
     webhooks: { allowsHttp: env.ANNEAL_WEBHOOKS_ALLOW_HTTP, isCallable: env.ANNEAL_WEBHOOKS_PRIVATE_NETWORKS },
     coldStartTimeoutMs: env.ANNEAL_COLD_START_TIMEOUT_SECONDS * 1000,
+    answerTimeoutMs: env.ANNEAL_ANSWER_TIMEOUT_SECONDS * 1000,
     idleTimeoutMs: env.ANNEAL_IDLE_TIMEOUT_SECONDS * 1000,
     warmModels: env.ANNEAL_WARM_MODELS,
     workflowBundle: env.ANNEAL_WORKFLOW_BUNDLE,
@@ -201,6 +207,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       stallMs: env.ANNEAL_STALL_MINUTES * 60_000,
       maxJobMs: env.ANNEAL_MAX_JOB_HOURS === undefined ? null : env.ANNEAL_MAX_JOB_HOURS * hourMs,
     },
+    retention: retentionOf(env.ANNEAL_RETENTION_SCALE),
     logLevel: env.LOG_LEVEL,
   }
 }

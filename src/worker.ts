@@ -31,6 +31,7 @@ import { countReaped } from './services/reaped-counter.ts'
 import { ensureSchedules } from './services/schedules.ts'
 import { embedWaitingRows } from './services/stored-data/embed-waiting-rows.ts'
 import { wakeModelServer } from './services/wake-model-server.ts'
+import { createHasRows } from './services/stored-data/has-rows.ts'
 import { createUsageRecorder } from './services/usage/usage-recorder.ts'
 import { createCall } from './services/webhooks/call.ts'
 import { deliverWebhooks } from './services/webhooks/deliver.ts'
@@ -57,13 +58,15 @@ const inference = createInference({
   notifications,
   serverToken: (baseModel, generation) => modelServerToken(config.secret, baseModel, generation),
   coldStartTimeoutMs: config.coldStartTimeoutMs,
+  answerTimeoutMs: config.answerTimeoutMs,
   log,
 })
 const { catalogue } = config
 const usage = createUsageRecorder({ usage: database.usage, log })
 health?.add(inference.metrics)
 const storage = createStorage(config.s3)
-const infer = createBatchInference({ database, storage, inference, catalogue, usage })
+const hasRows = createHasRows({ database, notifications })
+const infer = createBatchInference({ database, storage, inference, hasRows, catalogue, usage })
 
 const activities = createActivities({
   database,
@@ -82,6 +85,7 @@ const activities = createActivities({
     internalUrl: config.internalUrl,
     terminationGraceMs: config.terminationGraceMs,
     limits: config.attemptLimits,
+    retention: config.retention,
   },
 })
 const options: WorkerOptions = {

@@ -112,10 +112,23 @@ async function prepare({ jobId, generation, view }: Run): Promise<JobEnding | nu
     await activities.prepareDataset({ jobId, generation })
     return null
   } catch (error) {
-    const cause = error instanceof ActivityFailure ? error.cause : undefined
-    if (!(cause instanceof ApplicationFailure) || cause.type !== 'DatasetInvalid') throw error
-    return { status: 'FAILED', reason: 'data_error', message: cause.message, modelName: null }
+    const ending = dataError(error)
+    if (ending === null) throw error
+    return ending
   }
+}
+
+/** Null for other errors. */
+function dataError(error: unknown): JobEnding | null {
+  const cause = causeOf(error)
+  if (cause?.type !== 'DatasetInvalid') return null
+  return { status: 'FAILED', reason: 'data_error', message: cause.message, modelName: null }
+}
+
+/** What an activity said of its failure. */
+function causeOf(error: unknown): ApplicationFailure | undefined {
+  const cause = error instanceof ActivityFailure ? error.cause : undefined
+  return cause instanceof ApplicationFailure ? cause : undefined
 }
 
 async function runAttempt(run: Run, outcomes: readonly AttemptOutcome[], { mode, counts, backOffMs }: Launch) {
@@ -200,14 +213,26 @@ async function cancel(run: Run): Promise<JobEnding> {
   return ending
 }
 
+const unforeseen = {
+  reason: 'internal_error',
+  message:
+    'An unforeseen error ended the job; its workflow in Temporal has the details. Resume it once that is mended.',
+}
+const forgotten = {
+  reason: 'restored',
+  message: 'The database was restored to before what its workflow did; everything is released. Resume it to go on.',
+}
+
 /** An error that no policy foresees: nothing may stay behind, and the job says so. */
 async function giveUp(run: Run, error: unknown): Promise<JobEnding> {
   const { jobId, generation } = run
   log.error('the job ends on an unforeseen error', { error })
   await activities.releaseJob({ jobId })
-  const message =
-    'An unforeseen error ended the job; its workflow in Temporal has the details. Resume it once that is mended.'
-  const ending = { status: 'FAILED', reason: 'internal_error', message, modelName: null } as const
+  const ending = dataError(error) ?? {
+    status: 'FAILED',
+    ...(causeOf(error)?.type === 'Unknown' ? forgotten : unforeseen),
+    modelName: null,
+  }
   const moved = await activities.finishJob({ jobId, generation, ...ending, artifactId: null })
   return moved === 'cancelling' || moved === 'refused' ? cancel(run) : ending
 }

@@ -81,6 +81,8 @@ export type EndState = Extract<RunState, { state: 'succeeded' | 'failed' | 'gone
 
 export type RunSummary = { name: string; uid: string; labels: Record<string, string>; createdAt: Date; state: RunState }
 
+export type RunFilter = { program?: RunProgram; labels?: Record<string, string> }
+
 export type LogRange = { offsetBytes?: number; limitBytes?: number }
 
 /** `nextOffsetBytes` is where to read on; text is cut between characters. */
@@ -129,8 +131,8 @@ export interface Compute {
   /** Forgets this run if it has ended, so that its name can be launched again. Another run of that name is left alone. */
   discard(run: { name: string; uid: string }): Promise<void>
 
-  /** Every run that has these labels, ended ones included until they are removed. */
-  list(filter?: { labels?: Record<string, string> }): Promise<RunSummary[]>
+  /** Every run of this program that has these labels, ended ones included until they are removed. */
+  list(filter?: RunFilter): Promise<RunSummary[]>
 
   /** Forgets runs that ended longer ago than this; returns their names. */
   removeEndedRuns(options: { endedForMs: number }): Promise<string[]>

@@ -49,7 +49,8 @@ export const chunkSize = 128
 /** From its start on; what is not done by then fails, also when its turn never came. */
 export const batchAgeLimitMs = 24 * 60 * 60 * 1000
 
-export const inferenceBatchWorkflowId = (batchId: string) => `inference-batch-${batchId}`
+export const inferenceBatchWorkflowPrefix = 'inference-batch-'
+export const inferenceBatchWorkflowId = (batchId: string) => `${inferenceBatchWorkflowPrefix}${batchId}`
 
 export const chunkLength = ({ itemCount, request }: Pick<InferenceBatch, 'itemCount' | 'request'>, chunk: number) =>
   Math.min(request.chunkSize, itemCount - chunk * request.chunkSize)

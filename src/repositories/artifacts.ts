@@ -14,10 +14,8 @@ export const createArtifactRepository = (db: Connection) => ({
 
   /** From here on it counts. @returns false when it did already */
   async commit(id: string): Promise<boolean> {
-    const { count } = await db.artifact.updateMany({
-      where: { id, committedAt: null },
-      data: { committedAt: new Date() },
-    })
+    const count = await db.$executeRaw`
+      update artifacts set committed_at = now() where id = ${id}::uuid and committed_at is null`
     return count === 1
   },
 

@@ -1,5 +1,6 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
 import type { AttemptCause } from '../domain/attempt-cause.ts'
+import { ServiceError } from '../domain/service-error.ts'
 import type { AttemptPhase } from '../domain/training-job-status.ts'
 import type { Attempt, AttemptMode } from '../domain/training-job.ts'
 import { notify } from './notifications.ts'
@@ -28,8 +29,11 @@ export const createAttemptRepository = (db: Connection) => ({
     return row && plain(row)
   },
 
+  /** @throws ServiceError not_found */
   async get({ jobId, number }: Position): Promise<Attempt> {
-    return plain(await db.attempt.findUniqueOrThrow({ where: { jobId_number: { jobId, number } } }))
+    const row = await db.attempt.findUnique({ where: { jobId_number: { jobId, number } } })
+    if (!row) throw new ServiceError('not_found', `There is no attempt ${number} of job ${jobId}.`)
+    return plain(row)
   },
 
   /** Makes it the job's newest attempt and fences every older one. */
@@ -112,12 +116,13 @@ export const createAttemptRepository = (db: Connection) => ({
 
   async update(
     { jobId, number }: Position,
-    data: Partial<
-      Pick<Attempt, 'phase' | 'workingAt' | 'lastStep' | 'savedStep' | 'savedAt' | 'reportedCause' | 'message'>
-    >,
+    data: Partial<Pick<Attempt, 'phase' | 'lastStep' | 'savedStep' | 'savedAt' | 'reportedCause' | 'message'>>,
   ) {
-    const where = { jobId_number: { jobId, number } }
-    await db.attempt.update({ where, data: { ...data, heardAt: new Date() } })
+    await db.attempt.update({ where: { jobId_number: { jobId, number } }, data })
+    await db.$executeRaw`
+      update attempts set heard_at = now(),
+        working_at = coalesce(working_at, case when phase <> 'LOADING DATA' then now() end)
+      where job_id = ${jobId} and number = ${number}`
   },
 
   /** Why it ends, or has ended, written down before its release confirms it: what a worker has seen is not lost with it. The first one stands. */

@@ -64,6 +64,8 @@ export type Database = Repositories & {
   transaction<T>(work: (tx: Repositories) => Promise<T>): Promise<T>
   /** @throws when the database does not answer */
   check(): Promise<void>
+  /** The clock of every time that is compared with another: those of processes may step. */
+  now(): Promise<Date>
   close(): Promise<void>
 }
 
@@ -81,6 +83,10 @@ export function connectDatabase(
       client.$transaction((tx) => work(createRepositories(tx, unprepared(tx))), { maxWait: 5000, timeout: 30_000 }),
     async check() {
       await client.$queryRaw`select 1`
+    },
+    async now() {
+      const [row] = await client.$queryRaw<[{ now: Date }]>`select now()`
+      return row.now
     },
     async close() {
       await client.$disconnect()

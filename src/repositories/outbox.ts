@@ -9,7 +9,7 @@ export type OutboxMessage =
   | { workflowId: string; kind: 'start-batch'; generation: 1; payload: { batchId: string } }
   | { workflowId: string; kind: 'wake-model-server'; generation: 0; payload: { baseModel: string } }
 
-export type ClaimedMessage = OutboxMessage & { id: bigint; deliveryCount: number }
+export type ClaimedMessage = OutboxMessage & { id: bigint; createdAt: Date; deliveryCount: number }
 
 const claimSeconds = 30
 
@@ -29,12 +29,12 @@ export const createOutboxRepository = (db: Connection) => ({
           select from outbox_messages earlier
           where earlier.workflow_id = candidate.workflow_id and earlier.id < candidate.id and earlier.delivered_at is null)
         order by id limit ${limit} for update skip locked)
-      returning id, workflow_id as "workflowId", kind, generation, payload, delivery_count as "deliveryCount"`
+      returning id, workflow_id as "workflowId", kind, generation, payload, created_at as "createdAt", delivery_count as "deliveryCount"`
     return rows
   },
 
   async markDelivered(id: bigint) {
-    await db.outboxMessage.update({ where: { id }, data: { deliveredAt: new Date(), lastError: null } })
+    await db.$executeRaw`update outbox_messages set delivered_at = now(), last_error = null where id = ${id}`
   },
 
   async retryLater(id: bigint, { afterMs, error }: { afterMs: number; error: string }) {

@@ -1,5 +1,6 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import { mayMove, openStatuses, type TrainingJobStatus } from '../domain/training-job-status.ts'
+import { ServiceError } from '../domain/service-error.ts'
 import type { PreparedData, TrainingJob, TrainingJobSummary, TrainingSpec } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
 import type { RunStatement } from './statement.ts'
@@ -29,9 +30,11 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
   findMany: (accountId: string, ids: readonly number[]): Promise<TrainingJob[]> =>
     run<TrainingJob>(findJobs, [accountId, ids]),
 
-  /** Of any account; for activities, which are told the id by the workflow. */
+  /** Of any account; for activities, which are told the id by the workflow. @throws ServiceError not_found */
   async get(id: number): Promise<TrainingJob> {
-    return plain(await db.trainingJob.findUniqueOrThrow({ where: { id } }))
+    const row = await db.trainingJob.findUnique({ where: { id } })
+    if (!row) throw new ServiceError('not_found', `There is no job ${id}.`)
+    return plain(row)
   },
 
   /** Holds the row until the transaction ends; for activities. */
@@ -172,6 +175,11 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
   /** Once: attempts may have begun on it. */
   async setPreparedData(id: number, preparedData: PreparedData) {
     await db.trainingJob.updateMany({ where: { id, preparedData: { equals: Prisma.AnyNull } }, data: { preparedData } })
+  },
+
+  /** The same bytes, at other keys. */
+  async movePreparedData(id: number, preparedData: PreparedData) {
+    await db.trainingJob.update({ where: { id }, data: { preparedData } })
   },
 })
 

@@ -2,6 +2,7 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import { openStatuses } from '../domain/training-job-status.ts'
 import { fineTuneWorkflowId, fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
+import { inferenceBatchWorkflowPrefix } from '../domain/inference-batch.ts'
 import type { Connection } from './database.ts'
 
 /** Written out: the planner must see that a partial index covers it. */
@@ -50,6 +51,15 @@ export const createUpkeepRepository = (db: Connection) => ({
       select a.job_id as "jobId", a.number from attempts a join training_jobs j on j.id = a.job_id
       where a.released_at is null and (a.generation < j.generation or not j.status = any(${openStatuses}))
       order by a.created_at limit ${limit}`
+  },
+
+  /** Batches that have not ended though Temporal was told to start them. */
+  async listStartedBatches(): Promise<string[]> {
+    const rows = await db.$queryRaw<{ id: string }[]>`
+      select id from inference_batches b where finished_at is null and not exists (
+        select from outbox_messages m where m.workflow_id = ${inferenceBatchWorkflowPrefix}::text || b.id and m.delivered_at is null)
+      order by id`
+    return rows.map(({ id }) => id)
   },
 
   async listModelServers(): Promise<{ baseModel: string; generation: number }[]> {

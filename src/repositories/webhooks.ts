@@ -1,4 +1,4 @@
-import type { Prisma } from '../../generated/prisma/client.ts'
+import { Prisma } from '../../generated/prisma/client.ts'
 import type { TrainingJobStatus } from '../domain/training-job-status.ts'
 import type {
   DeliveryAttempt,
@@ -56,7 +56,8 @@ export const createWebhookRepository = (db: Connection) => ({
   /** What has waited is tried at once, and for as long as something new. */
   async enable(id: string) {
     await db.webhookEndpoint.update({ where: { id }, data: { disabledAt: null, disabledReason: null } })
-    await db.webhookDelivery.updateMany({ where: { endpointId: id, state: 'pending' }, data: dueNow() })
+    await db.$executeRaw`
+      update webhook_deliveries set ${dueNow} where endpoint_id = ${id}::uuid and state = 'pending'`
     await notify(db, 'webhooks')
   },
 
@@ -88,18 +89,19 @@ export const createWebhookRepository = (db: Connection) => ({
     if (!delivery) return null
     const { state, jobId } = delivery
     if (state === 'pending')
-      await db.webhookDelivery.updateMany({ where: { endpointId, jobId, state }, data: dueNow() })
+      await db.$executeRaw`
+        update webhook_deliveries set ${dueNow}
+        where endpoint_id = ${endpointId}::uuid and job_id = ${jobId} and state = ${state}`
     else
-      await db.webhookDelivery.update({
-        where: { id },
-        data: { ...dueNow(), state: 'pending', replayedAt: new Date() },
-      })
+      await db.$executeRaw`
+        update webhook_deliveries set ${dueNow}, state = 'pending', replayed_at = now() where id = ${id}::uuid`
     await notify(db, 'webhooks')
     return readDelivery(await db.webhookDelivery.findUniqueOrThrow({ where: { id } }))
   },
 })
 
-const dueNow = () => ({ dueAt: new Date(), retryUntil: new Date(Date.now() + retryWindowMs), tryCount: 0 })
+const dueNow = Prisma.sql`
+  due_at = now(), retry_until = now() + make_interval(secs => ${retryWindowMs / 1000}), try_count = 0`
 
 /** The columns hold only what this file and the trigger have put there. */
 const readWebhook = ({

@@ -7,6 +7,7 @@ import type { Database } from '../repositories/database.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Limits } from './limits/limits.ts'
 import type { Inference } from '../inference/inference.ts'
+import type { HasRows } from './stored-data/has-rows.ts'
 import type { UsageRecorder } from './usage/usage-recorder.ts'
 import type { CallRules } from './webhooks/call.ts'
 
@@ -28,6 +29,7 @@ export type ServiceDependencies = {
   storage: Storage
   datasets: Pick<DatasetChecker, 'check'>
   inference: Inference
+  hasRows: HasRows
   usage: Pick<UsageRecorder, 'add'>
   catalogue: Catalogue
   limits: Limits
@@ -49,7 +51,7 @@ export type AdminCtx = { deps: ServiceDependencies; accountId: string | null; ap
 
 /** What asking a model takes: all of it is at hand in a worker as well, where no request is. */
 export type ModelCtx = {
-  deps: Pick<ServiceDependencies, 'database' | 'storage' | 'inference' | 'catalogue' | 'usage'>
+  deps: Pick<ServiceDependencies, 'database' | 'storage' | 'inference' | 'hasRows' | 'catalogue' | 'usage'>
   accountId: string
   /** Null: nobody's; it is counted all the same. */
   apiKeyId: string | null

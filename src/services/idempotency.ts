@@ -28,13 +28,13 @@ export async function once<T extends object>(
   if (!idempotency) return work((_tx, response) => Promise.resolve(response))
   const key = { accountId: ctx.accountId, key: idempotency.key }
   const { idempotencyKeys } = ctx.deps.database
-  const deadline = Date.now() + waitMs
+  const deadline = performance.now() + waitMs
   for (;;) {
     const other = await idempotencyKeys.claim(key, idempotency.requestHash, claimMs)
     if (!other) break
     const response = replay<T>(other, idempotency.requestHash)
     if (response) return response
-    if (Date.now() >= deadline)
+    if (performance.now() >= deadline)
       throw new ServiceError('unavailable', 'The first request with this Idempotency-Key is still running.', {
         retryAfterSeconds: 2,
       })

@@ -15,7 +15,7 @@ export async function sweepOrphans(
   stores: Stores,
   { olderThanMs = orphanAfterMs, signal }: { olderThanMs?: number; signal?: AbortSignal } = {},
 ): Promise<number> {
-  const before = Date.now() - olderThanMs
+  const before = (await stores.database.now()).getTime() - olderThanMs
   let count = 0
   for (const folder of sweptFolders)
     for await (const page of stores.storage.pages(folder)) {

@@ -14,7 +14,7 @@ export async function sweepUploads(
   { database, storage }: Pick<ServiceDependencies, 'database' | 'storage'>,
   { olderThanMs = abandonedAfterMs, signal }: { olderThanMs?: number; signal?: AbortSignal } = {},
 ): Promise<{ uploads: number; partialUploads: number }> {
-  const before = new Date(Date.now() - olderThanMs)
+  const before = new Date((await database.now()).getTime() - olderThanMs)
   let uploads = 0
   for (;;) {
     const abandoned = await database.datasets.abandoned(before, batch)

@@ -1,8 +1,14 @@
 // What Temporal knows of the runs of a workflow.
 import { WorkflowNotFoundError, type Client, type WorkflowHandle } from '@temporalio/client'
 
-/** `status` is Temporal's own word, in capitals. */
-export type WorkflowRun = { runId: string; generation: number; isRunning: boolean; status: string }
+/** `acceptedAt` is of the command that it was started for, where that is known. `status` is Temporal's own word, in capitals. */
+export type WorkflowRun = {
+  runId: string
+  generation: number
+  acceptedAt: string | null
+  isRunning: boolean
+  status: string
+}
 
 /** The newest run. @returns null when Temporal answers that there is none; throws when it does not answer */
 export async function describeRun(handle: WorkflowHandle): Promise<WorkflowRun | null> {
@@ -11,6 +17,7 @@ export async function describeRun(handle: WorkflowHandle): Promise<WorkflowRun |
     return {
       runId,
       generation: Number(memo?.['generation'] ?? 0),
+      acceptedAt: typeof memo?.['acceptedAt'] === 'string' ? memo['acceptedAt'] : null,
       isRunning: status.name === 'RUNNING',
       status: status.name,
     }

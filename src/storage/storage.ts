@@ -33,6 +33,8 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
   const client = createClient(config, endpoint, { transport })
   // It signs, and sends nothing.
   const publicClient = createClient(config, publicEndpoint)
+  const presign = (by: Client, method: 'GET' | 'PUT', key: string, seconds: number) =>
+    by.presignedUrl(method, bucket, key, seconds, {}, transport.now())
 
   return {
     /** Of the users' URLs: what stands before a key. */
@@ -54,10 +56,10 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
     },
 
     /** The content type is not signed: old clients send their own. */
-    presignUpload: (key: string) => publicClient.presignedPutObject(bucket, key, uploadUrlSeconds),
-    presignDownload: (key: string) => publicClient.presignedGetObject(bucket, key, podUrlSeconds),
-    presignPodPut: (key: string) => client.presignedPutObject(bucket, key, podUrlSeconds),
-    presignPodGet: (key: string) => client.presignedGetObject(bucket, key, podUrlSeconds),
+    presignUpload: (key: string) => presign(publicClient, 'PUT', key, uploadUrlSeconds),
+    presignDownload: (key: string) => presign(publicClient, 'GET', key, podUrlSeconds),
+    presignPodPut: (key: string) => presign(client, 'PUT', key, podUrlSeconds),
+    presignPodGet: (key: string) => presign(client, 'GET', key, podUrlSeconds),
 
     /** Null when it does not exist; another `etag` is another content. */
     async stat(key: string): Promise<{ sizeBytes: number; etag: string } | null> {
@@ -119,12 +121,16 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       return count
     },
 
-    /** Server-side. */
+    /** Server-side. What does not exist is not copied. */
     async copy(from: string, to: string) {
-      await client.copyObject(
-        new CopySourceOptions({ Bucket: bucket, Object: from }),
-        new CopyDestinationOptions({ Bucket: bucket, Object: to }),
-      )
+      try {
+        await client.copyObject(
+          new CopySourceOptions({ Bucket: bucket, Object: from }),
+          new CopyDestinationOptions({ Bucket: bucket, Object: to }),
+        )
+      } catch (error) {
+        if (!isMissing(error)) throw error
+      }
     },
 
     /** Reads the whole object, in constant memory. @returns null when it does not exist */

@@ -1,6 +1,7 @@
 // HTTP to the object store that does not wait for ever: neither for a connection nor on one that has fallen silent.
 import * as http from 'node:http'
 import * as https from 'node:https'
+import { sinceBootMs } from '../since-boot.ts'
 
 export type StoreTimeouts = {
   connectMs: number
@@ -14,14 +15,24 @@ export const storeTimeouts: StoreTimeouts = { connectMs: 5000, silenceMs: 30_000
 /** Of a store, or of a proxy before it: the client library asks once more. */
 const busyStatuses = [408, 429, 499, 500, 502, 503, 504, 520]
 
-export type StoreTransport = Pick<typeof http, 'request'>
+export type StoreTransport = Pick<typeof http, 'request'> & {
+  /** At the store, as of its last answer: our own clock may be set meanwhile. */
+  now(): Date
+}
 
 export function createStoreTransport({ useSSL, timeouts }: { useSSL: boolean; timeouts: StoreTimeouts }) {
   const { request } = useSSL ? https : http
+  let lastAnswer: { storeMs: number; atMs: number } | null = null
   return {
+    now: () => new Date(lastAnswer ? lastAnswer.storeMs + sinceBootMs() - lastAnswer.atMs : Date.now()),
+
     request(...args: Parameters<typeof http.request>) {
       const outgoing = request(...args)
       limit(outgoing, timeouts)
+      outgoing.once('response', ({ headers }) => {
+        const storeMs = Date.parse(headers.date ?? '')
+        if (!Number.isNaN(storeMs)) lastAnswer = { storeMs, atMs: sinceBootMs() }
+      })
       return outgoing
     },
   } as StoreTransport

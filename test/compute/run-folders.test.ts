@@ -34,7 +34,7 @@ test('a log that grows too long loses its middle', async (t) => {
   assert.match(log.text, /^first\n1\n2\n[^]*\[this log passed 2000 bytes[^]*\nlast\n$/)
 })
 
-test('lists runs by label, with their states', async (t) => {
+test('lists runs by label and program, with their states', async (t) => {
   const compute = shellCompute(testHome(t))
   await compute.launch(shellRun('ft-1-a1', 'exit 0', { labels: { kind: 'attempt', job: '1' } }))
   await compute.launch(shellRun('ft-2-a1', waits, { labels: { kind: 'attempt', job: '2' } }))
@@ -45,6 +45,11 @@ test('lists runs by label, with their states', async (t) => {
     'ft-1-a1': 'succeeded',
     'ft-2-a1': 'running',
   })
+  const servers = await compute.list({ program: 'model-server' })
+  assert.deepEqual(
+    servers.map((run) => run.name),
+    ['model-server-x'],
+  )
   assert.equal((await compute.list()).length, 3)
 })
 

@@ -61,6 +61,18 @@ test('a repeat, also by another worker, does not prolong the grace', async (t) =
   assert(!lives(pidOf(home, run.name)))
 })
 
+test('a clock that is set forward between two calls takes nothing of the grace away', async (t) => {
+  const home = testHome(t)
+  const compute = shellCompute(home)
+  await compute.launch(shellRun(run.name, 'trap "" TERM; echo ready; while :; do sleep 0.1; done'))
+  await untilLogged(home, run.name, 'ready')
+  const askedAtMs = performance.now()
+  await assert.rejects(compute.terminate(run, { graceMs: 60_000, signal: AbortSignal.timeout(100) }))
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 6 * 3_600_000 })
+  await compute.terminate(run, { graceMs: 1500 })
+  assert(performance.now() - askedAtMs >= 1490)
+})
+
 test('ends what a dead program and a dead watcher left behind', async (t) => {
   const home = testHome(t)
   const compute = shellCompute(home)

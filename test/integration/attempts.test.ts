@@ -2,7 +2,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing'
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, suite, test } from 'node:test'
+import { after, mock, suite, test } from 'node:test'
 import type { FineTuneDependencies } from '../../activities/fine-tune.ts'
 import { createJobActivities } from '../../activities/jobs.ts'
 import { createWatchActivity } from '../../activities/watch-attempt.ts'
@@ -43,11 +43,13 @@ suite('attempts', () => {
     return tx.trainingJobs.get(accepted.jobId)
   }
 
+  let opened = 0
   async function openAttempt(tx: Repositories, accountId: string, number = 1, jobId?: number) {
     const job = jobId ?? (await openJob(tx, accountId)).id
     const token = randomUUID()
     const attempt = await tx.attempts.open({
-      id: randomUUID(),
+      // In one transaction all are of one instant: the order of their ids is that of their age.
+      id: (++opened).toString(16).padStart(8, '0') + randomUUID().slice(8),
       jobId: job,
       number,
       generation: 1,
@@ -204,6 +206,7 @@ suite('attempts', () => {
       const activities = createJobActivities({
         database: { ...database, ...tx, transaction: (work) => work(tx) },
         datasets: { prepare: () => assert.fail('nothing is prepared here') },
+        storage: {} as never,
       })
       const ofJob = { jobId, generation: 1 }
       assert.equal(await activities.recordPhase({ ...ofJob, attempt: 1, phase: 'SAVING MODEL' }), 'QUEUED')
@@ -220,6 +223,33 @@ suite('attempts', () => {
       assert.equal(await activities.finishJob({ ...ofJob, ...ending }), 'cancelling')
       assert.deepEqual(await tx.models.list(accountId, { after: null, limit: 10 }), [])
     }))
+
+  for (const hours of [6, -6])
+    test(`a process whose clock is ${hours} h ahead times nothing by it`, () =>
+      sandbox(async (tx) => {
+        const { jobId, number, tokenHash } = await openAttempt(tx, await openAccount(tx))
+        await tx.attempts.claim(tokenHash, 'one')
+        const before = await database.now()
+        const isNow = (at: Date | null | undefined) => Math.abs((at?.getTime() ?? 0) - before.getTime()) < 60_000
+        mock.timers.enable({ apis: ['Date'], now: before.getTime() + hours * 3_600_000 })
+        try {
+          await tx.attempts.update({ jobId, number }, { phase: 'TRAINING MODEL', lastStep: 10 })
+          const artifactId = randomUUID()
+          const artifact = { id: artifactId, jobId, attempt: 1, kind: 'model', step: 1, specHash: 'h' } as const
+          await tx.artifacts.create({ ...artifact, files: [] })
+          await tx.artifacts.commit(artifactId)
+          const { silentForMs, ranForMs } = await tx.attempts.lookAt({ jobId, number })
+          assert.ok(Math.abs(silentForMs ?? Infinity) < 60_000 && ranForMs < 60_000)
+          const next = await openAttempt(tx, await openAccount(tx), 2, jobId)
+          const saved = await tx.artifacts.find(jobId, artifactId)
+          const { workingAt } = await tx.attempts.get({ jobId, number })
+          for (const at of [next.createdAt, workingAt, saved?.createdAt, saved?.committedAt]) assert.ok(isNow(at))
+          await tx.jobEvents.add(jobId, { kind: 'note', actor: 'api' })
+          for (const { at } of await tx.jobEvents.list(jobId, { after: null, limit: 10 })) assert.ok(isNow(at))
+        } finally {
+          mock.timers.reset()
+        }
+      }))
 
   test('messages of one workflow are handed out one at a time, in order', () =>
     sandbox(async (tx) => {

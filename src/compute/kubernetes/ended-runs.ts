@@ -15,11 +15,10 @@ const discardPatienceMs = 30_000
 export async function listRuns(cluster: Cluster, labels: Record<string, string>): Promise<RunSummary[]> {
   const { api, view } = cluster
   const selector = selectorOfProgram('trainer', labels)
-  const jobs = await api.list(api.collections.jobs(selector))
-  const pods = await api.list(api.collections.pods(selector))
-  const podsOf = Map.groupBy(pods.items.map(readPod), ({ ownerUid }) => ownerUid)
-  return jobs.items.map((raw) => {
-    const job = readJob(raw)
+  const jobs = await api.list(api.collections.jobs(selector), readJob)
+  const pods = await api.list(api.collections.pods(selector), readPod)
+  const podsOf = Map.groupBy(pods.items, ({ ownerUid }) => ownerUid)
+  return jobs.items.map((job) => {
     const facts = {
       job,
       pods: podsOf.get(job.uid) ?? [],
@@ -39,8 +38,8 @@ export async function listRuns(cluster: Cluster, labels: Record<string, string>)
 
 export async function removeEndedJobs({ api }: Cluster, { endedForMs }: { endedForMs: number }): Promise<string[]> {
   const endedBeforeMs = Date.now() + api.clockAheadMs() - endedForMs
-  const { items } = await api.list(api.collections.jobs(selectorOfProgram('trainer')))
-  const ended = items.map(readJob).filter((job) => (endedAtMs(job) ?? Infinity) < endedBeforeMs)
+  const { items } = await api.list(api.collections.jobs(selectorOfProgram('trainer')), readJob)
+  const ended = items.filter((job) => (endedAtMs(job) ?? Infinity) < endedBeforeMs)
   const removed: string[] = []
   for (const { name, runName, uid } of ended) if (await api.deleteJob(name, uid)) removed.push(runName)
   return removed

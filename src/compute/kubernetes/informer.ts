@@ -58,7 +58,7 @@ export async function runInformer(options: InformerOptions): Promise<void> {
 }
 
 async function list({ api, collection, signal, onObject, onGone }: InformerOptions, known: Set<string>) {
-  const { items, version } = await api.list(collection, signal)
+  const { items, version } = await api.list(collection, (object) => object, signal)
   const present = new Set(items.map(uidOf))
   for (const uid of [...known].filter((each) => !present.has(each))) {
     known.delete(uid)

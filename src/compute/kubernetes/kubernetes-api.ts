@@ -116,13 +116,14 @@ export function createKubernetesApi(caller: ApiCaller, namespace: string) {
       }
     },
 
-    list: async (collection: Collection, signal?: AbortSignal) => {
+    /** Of each object only what is read of it is kept: of thousands, a page at a time is in memory. */
+    list: async <T>(collection: Collection, read: (raw: KubernetesObject) => T, signal?: AbortSignal) => {
       const { path, labelSelector, fieldSelector } = collection
-      const items: KubernetesObject[] = []
+      const items: T[] = []
       for (let next: string | undefined; ;) {
         const query = { labelSelector, fieldSelector, limit: pageSize, continue: next }
         const page = (await caller.call({ method: 'GET', path, query, signal })) as List
-        items.push(...page.items)
+        items.push(...page.items.map(read))
         next = page.metadata.continue
         if (!next) return { items, version: page.metadata.resourceVersion }
       }

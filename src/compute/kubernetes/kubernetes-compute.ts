@@ -2,7 +2,7 @@
 // and the objects that we make, are pure functions with tests of their own (*-state.ts, *-manifest*.ts,
 // pod-template.ts); kubernetes-api.ts and server-api.ts have every call that is made.
 import { modelServerPrefix } from '../../domain/identifiers.ts'
-import type { Compute, RunRef, RunSummary } from '../compute.ts'
+import type { Compute, RunFilter, RunRef, RunSummary } from '../compute.ts'
 import { ComputeError } from '../errors.ts'
 import { assertRunName } from '../run-name.ts'
 import { createAdmissionCheck } from './admission-check.ts'
@@ -84,7 +84,7 @@ export function createKubernetesCompute(options: KubernetesComputeOptions): Comp
       ),
     // A server that was terminated is forgotten; one that was not has not ended, however it fares.
     discard: (run) => checked(run, async () => (isServer(run) ? undefined : discardJob(cluster, run))),
-    list: (filter) => reached(() => listAll(filter?.labels ?? {})),
+    list: (filter = {}) => reached(() => listAll(filter)),
     removeEndedRuns: (removeOptions) => reached(() => removeEndedJobs(cluster, removeOptions)),
     capacity: () => ({ slots: options.slots }),
     // Each passes through the API server.
@@ -96,9 +96,9 @@ export function createKubernetesCompute(options: KubernetesComputeOptions): Comp
     },
   }
 
-  async function listAll(labels: Record<string, string>): Promise<RunSummary[]> {
-    const jobs = 'server' in labels ? [] : await listRuns(cluster, labels)
-    return 'job' in labels ? jobs : [...jobs, ...(await listServers(servers, labels))]
+  async function listAll({ program, labels = {} }: RunFilter): Promise<RunSummary[]> {
+    const trainers = program === 'model-server' ? [] : await listRuns(cluster, labels)
+    return program === 'trainer' ? trainers : [...trainers, ...(await listServers(servers, labels))]
   }
 }
 

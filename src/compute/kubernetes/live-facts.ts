@@ -1,4 +1,4 @@
-// What the API server itself says at this moment; only this can prove that something is gone.
+// What is known of a run; only what the API server itself says at this moment can prove that something is gone.
 import type { RunRef, RunState } from '../compute.ts'
 import type { Cluster } from './cluster.ts'
 import { readJob, readPod } from './facts.ts'
@@ -6,16 +6,23 @@ import { selectorOfRun } from './labels.ts'
 import type { Limits, RunFacts } from './run-facts.ts'
 import { readRunState } from './run-state.ts'
 
+/** By the shared view where that has all of the run, else by the API server. @throws as `readLiveFacts` */
+export async function readFacts(cluster: Cluster, run: RunRef, signal?: AbortSignal): Promise<RunFacts> {
+  const known = cluster.view.isCurrent() ? cluster.view.facts(run.name) : null
+  const isKnown = known?.job && known.pods.length > 0 && (run.uid === undefined || known.job.uid === run.uid)
+  return isKnown ? known : readLiveFacts(cluster, run, signal)
+}
+
 /** With `uid`, another run of that name is not seen. @throws ComputeError `unavailable`, ApiError */
 export async function readLiveFacts({ api, view }: Cluster, run: RunRef, signal?: AbortSignal): Promise<RunFacts> {
   const before = view.facts(run.name)
   // The Job first: pods made in between are then seen with it or after it.
   const rawJob = await api.getJob(run.name, signal)
-  const { items } = await api.list(api.collections.pods(selectorOfRun(run.name)), signal)
+  const { items } = await api.list(api.collections.pods(selectorOfRun(run.name)), readPod, signal)
   const found = rawJob && readJob(rawJob)
   const job = found && (run.uid === undefined || found.uid === run.uid) ? found : null
   const ownerUid = run.uid ?? job?.uid
-  const pods = items.map(readPod).filter((pod) => !ownerUid || pod.ownerUid === ownerUid)
+  const pods = items.filter((pod) => !ownerUid || pod.ownerUid === ownerUid)
   const gonePods = before.gonePods.filter((pod) => pod.ownerUid === ownerUid)
   return { job, pods, gonePods, ...view.aside(job?.uid ?? '') }
 }

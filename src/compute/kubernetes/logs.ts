@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogRange, LogSlice, RunRef } from '../compute.ts'
 import type { Cluster } from './cluster.ts'
 import { componentLabel } from './labels.ts'
-import { readLiveFacts } from './live-facts.ts'
+import { readFacts } from './live-facts.ts'
 import { collectLog } from './log-collector.ts'
 import { hasStarted } from './run-facts.ts'
 import type { RunFacts } from './run-facts.ts'
@@ -14,9 +14,7 @@ const openingMs = 1_000
 const lastLinesMs = 2_000
 
 export async function readRunLogs(cluster: Cluster, run: RunRef, range?: LogRange): Promise<LogSlice | null> {
-  const known = cluster.view.isCurrent() ? cluster.view.facts(run.name) : null
-  const isKnown = known?.job && known.pods.length > 0 && (run.uid === undefined || known.job.uid === run.uid)
-  const facts = isKnown ? known : await readLiveFacts(cluster, run)
+  const facts = await readFacts(cluster, run)
   if (!facts.job && facts.pods.length === 0) return null
   const log = await openLog(cluster, facts, { follow: false }, AbortSignal.timeout(patienceMs))
   if (!log) return { text: '', nextOffsetBytes: 0, sizeBytes: 0 }

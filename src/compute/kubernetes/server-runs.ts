@@ -39,8 +39,8 @@ async function readLiveServer({ cluster, api }: Servers, run: RunRef, signal?: A
   const deployment = found && readOwner(found)
   // Another run has the name; this one's pods went before it could take it.
   if (deployment && run.uid !== undefined && deployment.uid !== run.uid) return { deployment: null, replicas: [] }
-  const { items } = await cluster.api.list(cluster.api.collections.pods(selectorOfRun(run.name)), signal)
-  return { deployment, replicas: items.map(readReplica) }
+  const { items } = await cluster.api.list(cluster.api.collections.pods(selectorOfRun(run.name)), readReplica, signal)
+  return { deployment, replicas: items }
 }
 
 export function probeServer(servers: Servers, run: RunRef, signal?: AbortSignal): Promise<RunState> {
@@ -114,11 +114,10 @@ export async function terminateServer(
 /** Read from the API server, not from memory: what is not here is not there. */
 export async function listServers({ cluster, api }: Servers, labels: Record<string, string>): Promise<RunSummary[]> {
   const selector = selectorOfProgram('model-server', labels)
-  const deployments = await cluster.api.list(api.deployments(selector))
-  const pods = await cluster.api.list(cluster.api.collections.pods(selector))
-  const replicasOf = Map.groupBy(pods.items.map(readReplica), ({ runName }) => runName)
-  return deployments.items.map((raw) => {
-    const deployment = readOwner(raw)
+  const deployments = await cluster.api.list(api.deployments(selector), readOwner)
+  const pods = await cluster.api.list(cluster.api.collections.pods(selector), readReplica)
+  const replicasOf = Map.groupBy(pods.items, ({ runName }) => runName)
+  return deployments.items.map((deployment) => {
     const facts = { deployment, replicas: replicasOf.get(deployment.runName) ?? [] }
     return {
       name: deployment.runName,

@@ -3,7 +3,7 @@ import type { RunRef, TerminateOptions, Terminated } from '../compute.ts'
 import type { Cluster } from './cluster.ts'
 import { catchLastState } from './last-state.ts'
 import type { LastState } from './last-state.ts'
-import { limitsOf, readLiveFacts } from './live-facts.ts'
+import { limitsOf, readFacts, readLiveFacts } from './live-facts.ts'
 import { followLogTail } from './logs.ts'
 import type { LogTail } from './logs.ts'
 import { isSilent } from './run-facts.ts'
@@ -13,7 +13,8 @@ const firstLookMs = 1_000
 const slowestLookMs = 10_000
 
 export async function terminateJob(cluster: Cluster, run: RunRef, options: TerminateOptions): Promise<Terminated> {
-  const facts = await readLiveFacts(cluster, run, options.signal)
+  // What has changed since is seen by the looks that prove it gone.
+  const facts = await readFacts(cluster, run, options.signal)
   if (!facts.job && facts.pods.length === 0) return { end: { state: 'gone' }, logTail: null }
   cluster.view.start()
   const last = catchLastState(cluster, run.name, facts)

@@ -9,7 +9,7 @@ export function createLeftoverEnder(graceMs: number): (facts: RunFacts) => void 
       seenAtMs = null
       return
     }
-    seenAtMs ??= Date.now()
-    if (Date.now() - seenAtMs >= graceMs) sendSignal(facts.leader, 'SIGKILL', { group: true })
+    seenAtMs ??= performance.now()
+    if (performance.now() - seenAtMs >= graceMs) sendSignal(facts.leader, 'SIGKILL', { group: true })
   }
 }

@@ -6,6 +6,7 @@ import type {
   Compute,
   LogRange,
   LogSlice,
+  RunFilter,
   RunProgram,
   RunRef,
   RunState,
@@ -61,7 +62,7 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
     readLogs: (run, range) => checked(run.name, () => reach(() => readRunLogs(runsDir, run, range))),
     terminate: (run, terminateOptions) => checked(run.name, () => reach(() => endRun(runsDir, run, terminateOptions))),
     discard: (run) => checked(run.name, () => reach(() => discardRun(runsDir, run))),
-    list: (filter) => reach(() => listRuns(runsDir, filter?.labels ?? {})),
+    list: (filter = {}) => reach(() => listRuns(runsDir, filter)),
     removeEndedRuns: (removeOptions) => reach(() => removeEnded(runsDir, removeOptions)),
     capacity: () => ({ slots }),
     logReadIntervalMs: 5_000,
@@ -117,17 +118,18 @@ async function endRun(runsDir: string, run: RunRef, options: TerminateOptions): 
   return { end, logTail: log?.text ?? null }
 }
 
-async function listRuns(runsDir: string, labels: Record<string, string>): Promise<RunSummary[]> {
+async function listRuns(runsDir: string, filter: RunFilter): Promise<RunSummary[]> {
   const names = (await readdir(runsDir)).filter(isRunName)
-  const runs = await Promise.all(names.map((name) => summarize(runsDir, name)))
-  const wanted = Object.entries(labels)
-  return runs.filter((run) => run !== null).filter((run) => wanted.every(([key, value]) => run.labels[key] === value))
+  const runs = await Promise.all(names.map((name) => summarize(runsDir, name, filter)))
+  return runs.filter((run) => run !== null)
 }
 
-async function summarize(runsDir: string, name: string): Promise<RunSummary | null> {
+async function summarize(runsDir: string, name: string, { program, labels = {} }: RunFilter) {
   const state = await look(runsDir, { name })
   if (state.state === 'gone') return null
   const record = await readRecord(join(runsDir, name))
+  if (program !== undefined && record?.program !== program) return null
+  if (Object.entries(labels).some(([key, value]) => record?.labels[key] !== value)) return null
   const createdAt = new Date(record?.createdAt ?? 0)
   return { name, uid: record?.uid ?? unknownUid, labels: record?.labels ?? {}, createdAt, state }
 }

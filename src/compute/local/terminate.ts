@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { sinceBootMs } from '../../since-boot.ts'
 import type { RunRef, TerminateOptions } from '../compute.ts'
 import { isGroupAlive, isProcessAlive, sendSignal } from './processes.ts'
 import type { ProcessIdentity } from './processes.ts'
@@ -37,17 +38,17 @@ async function forbidLaunch(runsDir: string, name: string): Promise<RunFacts | n
     createdAt: new Date().toISOString(),
   })
   try {
-    await writeFile(join(claim, 'terminated'), String(Date.now()))
+    await writeFile(join(claim, 'terminated'), String(sinceBootMs()))
     return (await claimName(claim, join(runsDir, name))) ? null : await readRunFacts(runsDir, name)
   } finally {
     await discardClaim(claim)
   }
 }
 
-/** When the run was first asked to end, by whichever call: a repeat must not prolong the grace. */
+/** When the run was first asked to end, by whichever call and process: a repeat must not prolong the grace. */
 async function markTerminated(folder: string, facts: RunFacts): Promise<number> {
   const path = join(folder, 'terminated')
-  const now = Date.now()
+  const now = sinceBootMs()
   const before = facts.terminated ? Number(await readText(path)) : 0
   if (before > 0 && before <= now) return before
   await writeFile(path, String(now))
@@ -56,15 +57,15 @@ async function markTerminated(folder: string, facts: RunFacts): Promise<number> 
 
 async function endGroup(leader: ProcessIdentity, deadlineMs: number, signal?: AbortSignal): Promise<void> {
   for (let waitMs = firstCheckMs; isGroupAlive(leader); waitMs = Math.min(waitMs * 1.5, slowestCheckMs)) {
-    if (Date.now() >= deadlineMs) sendSignal(leader, 'SIGKILL', { group: true })
+    if (sinceBootMs() >= deadlineMs) sendSignal(leader, 'SIGKILL', { group: true })
     await delay(waitMs, undefined, { ...(signal && { signal }) })
   }
 }
 
 async function endWatcher(watcher: ProcessIdentity, signal?: AbortSignal): Promise<void> {
-  const deadlineMs = Date.now() + watcherGraceMs
+  const deadlineMs = sinceBootMs() + watcherGraceMs
   while (isProcessAlive(watcher)) {
-    if (Date.now() >= deadlineMs) sendSignal(watcher, 'SIGKILL', { group: false })
+    if (sinceBootMs() >= deadlineMs) sendSignal(watcher, 'SIGKILL', { group: false })
     await delay(firstCheckMs, undefined, { ...(signal && { signal }) })
   }
 }

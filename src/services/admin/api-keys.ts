@@ -25,7 +25,7 @@ export async function createApiKey({
   const owner = accountId ?? admin.accountId
   if (owner === null) throw invalidInput('account_id', 'account_id is required: name the account of the key.')
   await findAccount(admin, owner)
-  if (input.expiresAt && input.expiresAt.getTime() <= Date.now())
+  if (input.expiresAt && input.expiresAt <= (await admin.deps.database.now()))
     throw invalidInput('expires_at', 'expires_at must lie in the future.')
   return admin.deps.database.transaction(async (tx) => {
     const made = await make(tx, { ...input, accountId: owner })
@@ -76,10 +76,10 @@ export async function rotateApiKey({
   admin: AdminCtx
   input: { id: string; overlapSeconds: number }
 }): Promise<MadeApiKey & { oldExpiresAt: Date }> {
+  const now = (await admin.deps.database.now()).getTime()
   return admin.deps.database.transaction(async (tx) => {
     const old = await tx.apiKeys.lock(admin.accountId, id)
     if (!old) throw keyNotFound(id)
-    const now = Date.now()
     if (old.revokedAt || (old.expiresAt && old.expiresAt.getTime() <= now))
       throw new ServiceError('conflict', `Key ${id} is revoked or expired: create a new one.`)
     const { accountId, name, scopes, expiresAt } = old

@@ -43,9 +43,9 @@ export async function deleteAccount({ admin, input: { id } }: { admin: AdminCtx;
 }
 
 async function untilNothingRuns({ deps: { database } }: AdminCtx, id: string) {
-  for (const deadline = Date.now() + jobsReleasedMs; ; await sleep(lookAgainMs)) {
+  for (const deadline = performance.now() + jobsReleasedMs; ; await sleep(lookAgainMs)) {
     if (!(await database.accountData.isBusy(id))) return
-    if (Date.now() >= deadline)
+    if (performance.now() >= deadline)
       throw new ServiceError('unavailable', 'Jobs of this account are still being released: ask again.', {
         retryAfterSeconds: 5,
       })

@@ -54,12 +54,17 @@ export function createDeliver({
     }
   }
 
-  /** Delivered only once a run of this generation exists. */
-  async function start({ workflowId, generation, payload: { jobId } }: MessageOf<'start'>) {
+  /** Delivered only once a run of this generation exists, which was not started for something accepted before. */
+  async function start({ workflowId, generation, createdAt, payload: { jobId } }: MessageOf<'start'>) {
+    const acceptedAt = createdAt.toISOString()
     const newest = await describeRun(client.workflow.getHandle(workflowId))
-    if (newest && newest.generation >= generation) return
-    if (newest?.isRunning) throw new NotYet(`run of generation ${newest.generation} is still closing`)
-    await startRun(workflowId, jobId, generation)
+    if (newest && newest.generation >= generation) {
+      if (newest.acceptedAt === null || newest.acceptedAt >= acceptedAt) return
+      // Of a command that the database, restored to an earlier instant, has forgotten; its number was given again.
+      if (newest.isRunning)
+        await client.workflow.getHandle(workflowId, newest.runId).terminate('forgotten by a restore')
+    } else if (newest?.isRunning) throw new NotYet(`run of generation ${newest.generation} is still closing`)
+    await startRun(workflowId, jobId, { generation, acceptedAt })
   }
 
   /** A signal says what is wanted; the native cancel, which the Temporal UI also sends, makes the run close as Canceled. */
@@ -69,7 +74,7 @@ export function createDeliver({
       // Either the job has ended as asked, or its run was lost: a new one releases and ends it.
       const job = await database.trainingJobs.get(jobId)
       if (isTerminal(job.status) || job.generation !== generation) return
-      await startRun(workflowId, jobId, generation)
+      await startRun(workflowId, jobId, { generation })
       throw new NotYet('its run was lost; another one was started')
     }
     // The job was resumed since, so this message has been delivered before.
@@ -101,14 +106,14 @@ export function createDeliver({
   }
 
   async function startBatch({ workflowId, payload: { batchId } }: MessageOf<'start-batch'>) {
-    const { accountId, modelName, kind, itemCount, request } = await database.inferenceBatches.get(batchId)
+    const { accountId, modelName, kind, itemCount, request, state } = await database.inferenceBatches.get(batchId)
+    // It ends before its run closes: one that is still open without a run lost it.
+    if (state !== 'running') return
     const input: InferenceBatchInput = { batchId, chunkCount: request.chunks.length, ageLimitMs: batchAgeLimitMs }
     const options = {
       workflowId,
       taskQueue,
       args: [input],
-      // It runs once: a message that comes again finds it.
-      workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
       staticSummary: `Batch of ${itemCount} ${kind} on ${modelName}`,
       typedSearchAttributes: new TypedSearchAttributes([{ key: searchAttributes.account, value: accountId }]),
     }
@@ -117,14 +122,15 @@ export function createDeliver({
     })
   }
 
-  async function startRun(workflowId: string, jobId: number, generation: number) {
+  async function startRun(workflowId: string, jobId: number, memo: { generation: number; acceptedAt?: string }) {
+    const { generation } = memo
     const { accountId, baseModel } = await database.trainingJobs.get(jobId)
     const input: FineTuneInput = { jobId, generation }
     const options = {
       workflowId,
       taskQueue,
       args: [input],
-      memo: { generation },
+      memo,
       staticSummary: `Fine-tune job ${jobId} on ${baseModel}`,
       typedSearchAttributes: new TypedSearchAttributes([
         { key: searchAttributes.account, value: accountId },

@@ -15,7 +15,7 @@ export async function reportPhase({
     const reached = attempt.phase === null ? -1 : attemptPhases.indexOf(attempt.phase)
     if (attemptPhases.indexOf(phase) <= reached) return
     const { jobId, number, generation } = attempt
-    await tx.attempts.update({ jobId, number }, { phase, workingAt: attempt.workingAt ?? new Date() })
+    await tx.attempts.update({ jobId, number }, { phase })
     await tx.outbox.add({
       workflowId: fineTuneWorkflowId(jobId),
       kind: 'phase',

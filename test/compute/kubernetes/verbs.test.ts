@@ -188,6 +188,28 @@ test('without a fence a run on a lost node is waited for', async (t) => {
   assert.equal(server.objects.pods.size, 1)
 })
 
+test('from its launch to its end a run costs nine calls, of which one tries its template; to watch it costs none', async (t) => {
+  const { server, compute } = await startSmallCluster(t)
+  const { uid } = await compute.launch(someRun(name))
+  assert.deepEqual(server.calls, ['POST pods', 'POST jobs', 'POST secrets'])
+  const { end, last } = observe(compute, { name, uid })
+  await until('it is pending', () => last() === 'pending')
+  await until('all is watched', () => server.watchCount() === 3)
+  server.calls.length = 0
+  server.startPod(name)
+  await until('it runs', () => last() === 'running')
+  server.startPod(name, podStatus('Succeeded', terminated(0)))
+  await end
+  assert.deepEqual(server.calls, [])
+  const ending = compute.terminate({ name }, { graceMs: 1_000, logTailBytes: 6 })
+  await until('all is asked to go', () => server.objects.secrets.size === 0)
+  server.remove('pods', `${name}-pod`)
+  assert.equal((await ending).end.state, 'succeeded')
+  const removed = ['DELETE jobs/ft-1-a1', 'DELETE pods/ft-1-a1-pod', 'DELETE secrets/ft-1-a1']
+  // On a slow machine it is looked once more whether all is gone.
+  assert.deepEqual([...new Set(server.calls)], ['GET pods/ft-1-a1-pod/log', ...removed, 'GET jobs/ft-1-a1', 'GET pods'])
+})
+
 test('list shows what has the labels, with its state; ended runs are removed by age', async (t) => {
   const { server, compute } = await startSmallCluster(t)
   await compute.launch(someRun(name, { labels: { job: '1', account: 'acme' } }))
@@ -202,6 +224,9 @@ test('list shows what has the labels, with its state; ended runs are removed by 
     (await compute.list({ labels: { account: 'acme' } })).map((run) => run.name),
     [name],
   )
+  server.calls.length = 0
+  assert.deepEqual(await compute.list({ program: 'model-server' }), [])
+  assert.deepEqual(server.calls, ['GET deployments', 'GET pods'])
   const lastTransitionTime = new Date(Date.now() - 10_000).toISOString()
   server.put('jobs', {
     metadata: { name },

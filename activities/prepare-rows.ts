@@ -1,0 +1,41 @@
+// The checked rows of a job.
+import { ApplicationFailure } from '@temporalio/activity'
+import type { DatasetReport } from '../src/domain/dataset-report.ts'
+import type { PreparedData, TrainingJob } from '../src/domain/training-job.ts'
+import { areThere } from './artifact-files.ts'
+import type { FineTuneDependencies } from './fine-tune.ts'
+
+export type PrepareDependencies = Pick<FineTuneDependencies, 'database' | 'datasets' | 'storage'>
+
+const rowsAreGone =
+  'The rows that it trained on are gone, and their upload is another one now: train on it as a new job.'
+
+/**
+ * Once per job: a resume trains on the same bytes. Where these are gone they are made again, if the upload is what it was.
+ * @throws ApplicationFailure DatasetInvalid
+ */
+export async function prepareRows(
+  { database, datasets, storage }: PrepareDependencies,
+  { id: jobId, spec, datasetVersionId, preparedData: before }: TrainingJob,
+  signal: AbortSignal,
+): Promise<void> {
+  if (before && (await areThere(storage, [before.train, before.evaluation]))) return
+  try {
+    const checked = await datasets.prepare({ jobId, spec }, signal)
+    await database.datasets.saveReport(datasetVersionId, checked.report)
+    if (!before) await database.trainingJobs.setPreparedData(jobId, checked.prepared)
+    else if (isSame(before, checked.prepared)) await database.trainingJobs.movePreparedData(jobId, checked.prepared)
+    else throw ApplicationFailure.nonRetryable(rowsAreGone, 'DatasetInvalid')
+  } catch (error) {
+    if (!isInvalid(error)) throw error
+    if (error.report) await database.datasets.saveReport(datasetVersionId, error.report)
+    throw ApplicationFailure.nonRetryable(error.message, 'DatasetInvalid')
+  }
+}
+
+const isSame = (a: PreparedData, b: PreparedData) =>
+  a.train.sha256 === b.train.sha256 && a.evaluation.sha256 === b.evaluation.sha256
+
+/** Known by its name: activities import only types. */
+const isInvalid = (error: unknown): error is Error & { report?: DatasetReport } =>
+  error instanceof Error && error.name === 'DatasetInvalidError'
