@@ -15,6 +15,7 @@ export function takeOverTime() {
   globalThis.clearInterval = clear as unknown as typeof clearInterval
   Object.assign(timersPromises, { setTimeout: sleepUntilAborted })
   Object.assign(crypto, { randomUUID: seededUuid })
+  Object.assign(performance, { now: () => kernel().nowMs })
   globalThis.Date = class extends realDate {
     constructor(...args: unknown[]) {
       if (args.length === 0) super(kernel().nowMs)

@@ -42,7 +42,8 @@ export function createDependencies({ database, notifications, store, compute, fa
     prepare: ({ jobId }: { jobId: number }) =>
       faults.through('store', 'store.prepare', () => {
         if (invariants.hasBadData(jobId)) throw invalid
-        const file = { key: `jobs/${jobId}/data/rows`, sizeBytes: 1, sha256: sha256Of('rows'), rowCount: 1 }
+        const file = { key: `jobs/${jobId}/data/rows`, sizeBytes: 4, sha256: sha256Of('rows'), rowCount: 1 }
+        store.objects.set(file.key, 'rows')
         return { report: {}, prepared: { train: file, evaluation: { ...file, split: 'train' } } } as never
       }),
   }

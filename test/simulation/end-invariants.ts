@@ -67,12 +67,12 @@ function checkSaved({ id }: TrainingJob, { world, violate }: Look) {
   }
 }
 
-/** The run closed as the job did. */
-function checkWorkflow({ id, status }: TrainingJob, { world, violate }: Look) {
+/** The run closed as the job did. A start that arrives after that makes a run of an older generation, which finds itself superseded. */
+function checkWorkflow({ id, status, generation }: TrainingJob, { world, violate }: Look) {
   const workflowId = fineTuneWorkflowId(id)
   if (world.invariants.tamperedWith.has(workflowId)) return
   const expected = { CANCELLED: 'CANCELED', FAILED: 'FAILED' }[status as string] ?? 'COMPLETED'
-  const closed = world.server.newest(workflowId)?.status
+  const closed = world.server.runs.get(workflowId)?.findLast(({ memo }) => memo['generation'] === generation)?.status
   if (closed !== expected) violate(`job ${id} is ${status}, and its run in Temporal ${closed}`)
 }
 

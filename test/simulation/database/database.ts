@@ -61,6 +61,7 @@ export function createDatabase(rows: Rows, faults: Faults, recorder?: Recorder) 
     ...createRepositories(connectionOver(alone), statementsOver(alone)),
     transaction,
     check: async () => undefined,
+    now: async () => new Date(kernel().nowMs),
     close: async () => undefined,
   }
   return { database, notifications: createNotifications(listeners) }

@@ -1,5 +1,5 @@
 // As much of the Prisma client as the repositories of jobs use, over rows in memory. What it does not know, it refuses.
-import { fail, kernel } from '../kernel.ts'
+import { fail } from '../kernel.ts'
 import { DatabaseError, type Row, type Session } from './rows.ts'
 import { insert, tableNames } from './tables.ts'
 
@@ -22,11 +22,11 @@ const verbs: Record<string, Verb> = {
   count: async (...on) => all(...on).length,
   updateMany: async (...on) => ({ count: (await update(...on)).length }),
   update: async (...on) => (await update(...on))[0] ?? missing(on[1]),
-  create: (session, table, { data }) => insert(session, table, data as Row, clientTime()),
+  create: (session, table, { data }) => insert(session, table, data as Row),
   createMany: async (session, table, { data, skipDuplicates = false }) => {
     let count = 0
     for (const row of data as Row[])
-      await insert(session, table, row, clientTime()).then(
+      await insert(session, table, row).then(
         () => count++,
         (error: unknown) => {
           if (!(skipDuplicates && error instanceof DatabaseError && error.code === 'P2002')) throw error
@@ -46,9 +46,6 @@ function all(session: Session, table: string, { where = {}, orderBy, take }: Arg
 
 const update = (session: Session, table: string, { where = {}, data }: Args) =>
   session.update(table, matcher(table, where), (row) => changed(row, data as Row))
-
-/** Prisma itself fills in `@default(now())`, as it sends the row. */
-const clientTime = () => new Date(kernel().nowMs)
 
 function missing(table: string): never {
   throw new DatabaseError('P2025', `no such ${table}`)

@@ -1,4 +1,4 @@
-// Slots, claims, fences, and what decides whether an attempt goes on.
+// Slots, claims, fences, what an attempt saved, and what decides whether it goes on.
 import type { Doubles } from './doubles.ts'
 import { broken } from '../breaks.ts'
 import type { Row, Session } from './rows.ts'
@@ -63,6 +63,30 @@ export const attemptDoubles: Doubles = {
       const row = session.get('attempt', found[0]) as Row
       const isWriting = isUnfenced(row, session.get('trainingJob', String(row['jobId']))) || broken.fence
       return isWriting && row['claimId'] !== null ? [{ id: row['id'] }] : []
+    },
+  ],
+
+  'hear from attempt': [
+    'b5c3c05e',
+    async (session, [jobId, number]) => {
+      const now = new Date(session.nowMs)
+      const isIt = (row: Row) => row['jobId'] === jobId && row['number'] === number
+      const isWorking = (row: Row) => row['phase'] !== null && row['phase'] !== 'LOADING DATA'
+      const heard = (row: Row) => ({
+        ...row,
+        heardAt: now,
+        workingAt: row['workingAt'] ?? (isWorking(row) ? now : null),
+      })
+      return (await session.update('attempt', isIt, heard)).length
+    },
+  ],
+
+  'commit artifact': [
+    '08517f98',
+    async (session, [id]) => {
+      const committedAt = new Date(session.nowMs)
+      const isIt = (row: Row) => row['id'] === id && row['committedAt'] === null
+      return (await session.update('artifact', isIt, (row) => ({ ...row, committedAt }))).length
     },
   ],
 

@@ -7,7 +7,7 @@ const untilMs = (row: Row) => (row['claimedUntil'] as Date).getTime()
 
 export const outboxDoubles: Doubles = {
   'claim messages': [
-    '7ce0f4b8',
+    'c4216945',
     async (session, [seconds, limit]) => {
       const claimedUntil = new Date(session.nowMs + seconds * 1000)
       const claimed: Row[] = []
@@ -29,6 +29,15 @@ export const outboxDoubles: Doubles = {
         claimed.push(next)
       }
       return claimed
+    },
+  ],
+
+  'mark message delivered': [
+    'e639ecea',
+    async (session, [id]) => {
+      const deliveredAt = new Date(session.nowMs)
+      const isIt = (row: Row) => row['id'] === id
+      return (await session.update('outboxMessage', isIt, (row) => ({ ...row, deliveredAt, lastError: null }))).length
     },
   ],
 

@@ -14,6 +14,8 @@ export const upkeepDoubles: Doubles = {
         .toSorted((a, b) => Number(a.jobId) - Number(b.jobId)),
   ],
 
+  'list started batches': ['03ac9a0a', async () => []],
+
   'hold delivered job': [
     '547b4970',
     async (session, [jobId, generation]) => {

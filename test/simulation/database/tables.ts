@@ -22,8 +22,8 @@ export const tableNames = Object.keys(uniqueKeys)
 
 const sequenceKeys = ['jobEvent', 'outboxMessage']
 
-/** `at` is given by whoever makes the row, `now` by the database: when the transaction began. */
-const defaults: Record<string, (at: Date, now: Date) => Row> = {
+/** `now` is when the transaction began. */
+const defaults: Record<string, (now: Date) => Row> = {
   artifact: (createdAt) => ({ createdAt, ...nulls('committedAt verifiedAt corruptAt') }),
   attempt: (createdAt) => ({
     ...nulls('runUid claimId phase fromArtifactId lastStep reportedCause cause exitCode message grantedAt claimedAt'),
@@ -33,9 +33,9 @@ const defaults: Record<string, (at: Date, now: Date) => Row> = {
   }),
   jobEvent: (at) => ({ ...nulls('status attempt reason message'), at }),
   model: (createdAt) => ({ createdAt }),
-  outboxMessage: (createdAt, claimedUntil) => ({
+  outboxMessage: (now) => ({
     ...nulls('lastError deliveredAt'),
-    ...{ createdAt, claimedUntil },
+    ...{ createdAt: now, claimedUntil: now },
     deliveryCount: 0,
   }),
 }
@@ -45,8 +45,8 @@ const nulls = (names: string) => Object.fromEntries(names.split(' ').map((name) 
 export const keyOf = (table: string, row: Row, fields = uniqueKeys[table]?.[0] ?? []) =>
   fields.map((field) => String(row[field])).join('/')
 
-export async function insert(session: Session, table: string, data: Row, at = new Date(session.nowMs)): Promise<Row> {
-  const row: Row = { ...defaults[table]?.(at, new Date(session.nowMs)), ...data }
+export async function insert(session: Session, table: string, data: Row): Promise<Row> {
+  const row: Row = { ...defaults[table]?.(new Date(session.nowMs)), ...data }
   if (sequenceKeys.includes(table)) row['id'] = BigInt(session.next(table))
   for (const fields of uniqueKeys[table] ?? []) {
     // As an index does: whoever inserts the same key meanwhile is waited for.

@@ -57,7 +57,8 @@ export async function createSandbox(code: string) {
         return { atMs, jobs, commands, flags: usedInternalFlags }
       }
       for (const task of history) {
-        const again = await activate(task, task.flags, true)
+        const patches = task.commands.flatMap(({ setPatchMarker: patch }) => (patch ? [{ notifyHasPatch: patch }] : []))
+        const again = await activate({ ...task, jobs: [...patches, ...task.jobs] }, task.flags, true)
         assert.equal(kinds(again), kinds(task), 'a replay decided otherwise')
       }
       return { activate: (task) => activate(task, [], false), dispose: () => void live.dispose() }
@@ -67,9 +68,10 @@ export async function createSandbox(code: string) {
 
 const kinds = ({ commands }: Task) => commands.map((command) => Object.keys(command).join()).join(' ')
 
-/** Core hands the start out first, then signals. */
+/** Core hands the start out first, then what was patched, then signals. */
 function toSorted(jobs: readonly Job[]): Job[] {
-  const rank = (job: Job) => ('initializeWorkflow' in job ? 0 : 'signalWorkflow' in job ? 1 : 2)
+  const rank = (job: Job) =>
+    'initializeWorkflow' in job ? 0 : 'notifyHasPatch' in job ? 1 : 'signalWorkflow' in job ? 2 : 3
   return jobs.toSorted((a, b) => rank(a) - rank(b))
 }
 
