@@ -4,24 +4,27 @@
 import { parseArgs } from 'node:util'
 import { createRandom } from '../inference/support/random.ts'
 import { runCancels } from './cancels.ts'
+import { hasClocks } from './clock.ts'
 import { endAndCheck } from './ending.ts'
 import { makeFaults } from './faults.ts'
 import { populate, prepare } from './lives.ts'
 import { inWorld, keptLogs } from './open-world.ts'
 import { makePlan } from './plan.ts'
 import { strikeAlong } from './strikes.ts'
+import { runSoak, soakSettings } from './soak.ts'
 import { outcomesOf, tableOf } from './table.ts'
 import { runTraces } from './traces.ts'
 import { violate, type World } from './world.ts'
 
-const usage = `npm run test:faults [-- [--seconds 420 | --full] [--seed N] [--only TEXT,TEXT] | --cancels N | --traces N]
+const usage = `npm run test:faults [-- [--seconds 420 | --full] [--seed N] [--only TEXT,TEXT] | --cancels N | --traces N | --soak MINUTES]
   --seconds  strikes for so long, then waits for every job: ten minutes in all
   --full     until every fault has struck as often as it should: each kill 100 times, the others 10 times
   --seed     which faults strike in which order, and when; without it the time. What they meet is never quite the same
   --only     faults whose name contains one of these
-  --steps    of each job (80)
+  --steps    of each job (80, of a soak 30)
   --cancels  N cancels at random instants instead: what is left, and how long it takes, beside a SIGTERM by hand
-  --traces   N kills of trainers at random instants instead: the losses are those of an uninterrupted run`
+  --traces   N kills of trainers at random instants instead: the losses are those of an uninterrupted run
+  --soak     MINUTES of short jobs with a fault a minute instead: nothing may grow but what is kept of each job`
 
 const { values } = parseArgs({
   options: {
@@ -29,9 +32,10 @@ const { values } = parseArgs({
     full: { type: 'boolean', default: false },
     seed: { type: 'string', default: String(Math.floor(Date.now() / 1000)) },
     only: { type: 'string', default: '' },
-    steps: { type: 'string', default: '80' },
+    steps: { type: 'string' },
     cancels: { type: 'string' },
     traces: { type: 'string' },
+    soak: { type: 'string' },
     help: { type: 'boolean' },
   },
 })
@@ -46,19 +50,21 @@ const startedMs = Date.now()
 const say = (text: string) => console.error(`${((Date.now() - startedMs) / 1000).toFixed(1).padStart(7)} s  ${text}`)
 
 say(`seed ${seed}`)
-await inWorld({ maxSteps: Number(values.steps), say }, async (world, hasOwnDisk) => {
+const soakMinutes = values.soak === undefined ? null : Number(values.soak)
+const maxSteps = Number(values.steps ?? (soakMinutes === null ? 80 : 30))
+const settings = soakMinutes === null ? {} : soakSettings(soakMinutes)
+await inWorld({ maxSteps, say, settings }, async (world, hasOwnDisk) => {
   await prepare(world)
   if (values.cancels !== undefined) await runCancels(world, Number(values.cancels), seed)
   else if (values.traces !== undefined) await runTraces(world, Number(values.traces), seed)
+  else if (soakMinutes !== null) await runSoak(world, wantedFaults(hasOwnDisk), soakMinutes, seed)
   else await runFaults(world, hasOwnDisk)
   report(world)
 })
 process.exit()
 
 async function runFaults(world: World, hasOwnDisk: boolean) {
-  const wanted = values.only.split(',')
-  const faults = makeFaults({ hasOwnDisk }).filter(({ name }) => wanted.some((text) => name.includes(text)))
-  if (faults.length === 0) throw new Error(`no fault is named like ${values.only}`)
+  const faults = wantedFaults(hasOwnDisk)
   const plan = makePlan(
     seed,
     faults.map(({ name, shares, count }) => ({ fault: name, shares, count })),
@@ -78,6 +84,13 @@ async function runFaults(world: World, hasOwnDisk: boolean) {
   const perHour = Math.round((world.strikes.length / strikingMs) * 3_600_000)
   const seconds = Math.round(strikingMs / 1000)
   console.log(`\n${world.strikes.length} instants in ${seconds} s (${perHour} an hour), ${world.jobs.length} jobs`)
+}
+
+function wantedFaults(hasOwnDisk: boolean) {
+  const wanted = values.only.split(',')
+  const faults = makeFaults({ hasOwnDisk, hasClocks }).filter(({ name }) => wanted.some((text) => name.includes(text)))
+  if (faults.length === 0) throw new Error(`no fault is named like ${values.only}`)
+  return faults
 }
 
 function report({ violations }: World) {

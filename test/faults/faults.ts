@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LinkFault } from '../support/faulty-link.ts'
 import { fillDisk, freeDisk } from './disk.ts'
 import { everyState, kills, lasting, others, signal, type Fault } from './fault.ts'
-import { linkNames, type LinkName, type ServerName } from './stack.ts'
+import { clockNames, linkNames, type LinkName, type ServerName } from './stack.ts'
 import { trainerFaults } from './trainer-faults.ts'
 import type { World } from './world.ts'
 
@@ -49,6 +49,21 @@ const failLink = (name: LinkName, kind: LinkFault['kind']): Fault => ({
   },
 })
 
+const clockStep: Fault = {
+  name: 'clock step',
+  ...onAll,
+  count: others,
+  async strike({ world, random }, struck) {
+    const clock = world.stack.clock(random.pick(clockNames))
+    // Seconds as often as hours.
+    const stepMs = lasting(random, 12 * 3_600_000)
+    clock.set(random.below(2) === 0 ? stepMs : -stepMs)
+    struck()
+    await sleep(lasting(random, 40_000))
+    clock.set(0)
+  },
+}
+
 const killModelServer: Fault = {
   name: 'kill model server',
   shares: everyState,
@@ -76,7 +91,7 @@ const fullDisk: Fault = {
   },
 }
 
-export const makeFaults = ({ hasOwnDisk }: { hasOwnDisk: boolean }): Fault[] => [
+export const makeFaults = ({ hasOwnDisk, hasClocks }: { hasOwnDisk: boolean; hasClocks: boolean }): Fault[] => [
   ...(['api', 'temporal', 'postgres', 's3'] as const).map((name) => killServer(name, [name])),
   killServer('worker', ['worker-1', 'worker-2']),
   killModelServer,
@@ -85,6 +100,7 @@ export const makeFaults = ({ hasOwnDisk }: { hasOwnDisk: boolean }): Fault[] => 
   stopServer('worker', ['worker-1', 'worker-2']),
   ...linkNames.flatMap((name) => (['delay', 'reset', 'blackhole'] as const).map((kind) => failLink(name, kind))),
   ...(hasOwnDisk ? [fullDisk] : []),
+  ...(hasClocks ? [clockStep] : []),
 ]
 
 const serversIn = ({ programs }: World) => programs.filter(({ kind }) => kind === 'server')

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../../tools/paths.mjs'
 import { createClient } from './client.ts'
+import { hasClocks } from './clock.ts'
 import { mountDisk, unmountDisk } from './disk.ts'
 import { askModel, watchProcesses } from './lives.ts'
 import { startFaultStack } from './stack.ts'
@@ -11,22 +12,25 @@ import { violate, type World } from './world.ts'
 
 export const keptLogs = join(root, '.cache/faults-logs')
 
-type Options = { maxSteps: number; say: (text: string) => void }
+type Options = { maxSteps: number; say: (text: string) => void; settings?: NodeJS.ProcessEnv }
 
 export async function inWorld(
-  { maxSteps, say }: Options,
+  options: Options,
   run: (world: World, hasOwnDisk: boolean) => Promise<void>,
 ): Promise<void> {
+  const { say } = options
   const dir = mkdtempSync(join(tmpdir(), 'anneal-faults-'))
   const hasOwnDisk = mountDisk(dir)
   if (!hasOwnDisk) say('NOT STRUCK: a full disk; that needs root, and leave to mount a file system')
+  if (!hasClocks) say("NOT STRUCK: a clock step; that needs libfaketime, which Debian's package of that name has")
   const violations: World['violations'] = []
   try {
-    await inStack(dir, { maxSteps, say, violations }, (world) => run(world, hasOwnDisk))
+    await inStack(dir, { ...options, violations }, (world) => run(world, hasOwnDisk))
   } finally {
     if (violations.length > 0) {
       rmSync(keptLogs, { recursive: true, force: true })
       cpSync(join(dir, 'logs'), keptLogs, { recursive: true })
+      cpSync(join(dir, 'runs'), join(keptLogs, 'runs'), { recursive: true, filter: (path) => !path.endsWith('/work') })
     }
     if (hasOwnDisk) unmountDisk(dir)
     rmSync(dir, { recursive: true, force: true })
@@ -35,7 +39,7 @@ export async function inWorld(
 
 async function inStack(
   dir: string,
-  { maxSteps, say, violations }: Options & Pick<World, 'violations'>,
+  { maxSteps, say, settings, violations }: Options & Pick<World, 'violations'>,
   run: (world: World) => Promise<void>,
 ) {
   const interrupted = new Promise<never>((_, reject) => {
@@ -43,7 +47,7 @@ async function inStack(
   })
   // While the stack starts nobody waits for it yet.
   interrupted.catch(() => undefined)
-  const stack = await startFaultStack(dir)
+  const stack = await startFaultStack(dir, settings)
   const watching = new AbortController()
   try {
     const client = await createClient(stack, (what) => violate(world, what))

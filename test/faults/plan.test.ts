@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { makeFaults } from './faults.ts'
 import { makePlan, spread, type Instant } from './plan.ts'
 
-const faults = makeFaults({ hasOwnDisk: true })
+const faults = makeFaults({ hasOwnDisk: true, hasClocks: true })
 const wanted = faults.map(({ name, shares, count }) => ({ fault: name, shares, count }))
 const countOf = (plan: readonly Instant[], fault: string) => plan.filter((instant) => instant.fault === fault).length
 

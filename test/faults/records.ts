@@ -7,6 +7,7 @@ export type Attempt = {
   attempt: number
   mode: 'train' | 'evaluate'
   cause: string | null
+  message: string | null
   from_step: number
   created_at: string
   ended_at: string | null
@@ -73,7 +74,7 @@ const anythingElse = /^full disk$/
 
 /** 4 and 8: no cause is made up. @param struck what met the job */
 export function wrongCauses({ events, attempts }: Records, struck: { fault: string; atMs: number }[]): string[] {
-  return attempts.flatMap(({ attempt, cause, created_at, ended_at }, index) => {
+  return attempts.flatMap(({ attempt, cause, message, created_at, ended_at }, index) => {
     const until = attempts[index + 1]?.created_at ?? '9'
     const during = struck
       .filter(({ atMs }) => atMs >= timeOf(created_at) && atMs <= timeOf(ended_at ?? until))
@@ -82,7 +83,7 @@ export function wrongCauses({ events, attempts }: Records, struck: { fault: stri
     const known = isCancelled ? [...during, 'CANCELLED'] : during
     const expected = explanations[cause ?? ''] ?? anythingElse
     if (expected.test('') || known.some((each) => expected.test(each) || anythingElse.test(each))) return []
-    return [`8: attempt ${attempt} ended as ${cause}; what met it: ${known.join(', ') || 'nothing'}`]
+    return [`8: attempt ${attempt} ended as ${cause} (${message}); what met it: ${known.join(', ') || 'nothing'}`]
   })
 }
 

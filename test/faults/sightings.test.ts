@@ -77,6 +77,7 @@ suite('what a job leaves behind', () => {
     attempt: number,
     mode: 'train',
     cause,
+    message: null,
     from_step: 0,
     created_at: at(second),
     ended_at: cause === null ? null : at(second + 1),
@@ -113,7 +114,7 @@ suite('what a job leaves behind', () => {
         faults.map((fault) => ({ fault, atMs })),
       )
     assert.deepEqual(causes('killed', 'kill trainer'), [])
-    assert.match(causes('killed', 'kill api')[0] ?? '', /^8: attempt 1 ended as killed; what met it: kill api/)
+    assert.match(causes('killed', 'kill api')[0] ?? '', /^8: attempt 1 ended as killed .*; what met it: kill api/)
     assert.deepEqual(causes('stalled', 'hung trainer'), [])
     assert.match(causes('stalled', 'stop api')[0] ?? '', /^8/)
     assert.match(causes('code_error')[0] ?? '', /what met it: nothing/)

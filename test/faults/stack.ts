@@ -17,12 +17,16 @@ import { entryPoints, environment, serviceEnvironment } from '../../src/embedded
 import { endStack } from '../../src/embedded/stack.ts'
 import { prepareTemporal } from '../../src/embedded/temporal.ts'
 import { nodeBinary, root, toolPath } from '../../tools/paths.mjs'
+import { createClock, type Clock } from './clock.ts'
 import { startFaultyLink, type FaultyLink } from '../support/faulty-link.ts'
 
 export const servers = ['postgres', 'temporal', 's3', 'api', 'worker-1', 'worker-2'] as const
 export type ServerName = (typeof servers)[number]
 export const linkNames = ['postgres', 'temporal', 's3', 'internal'] as const
 export type LinkName = (typeof linkNames)[number]
+/** Trainers and model servers have one together. */
+export const clockNames = ['api', 'worker-1', 'worker-2', 'programs'] as const
+export type ClockName = (typeof clockNames)[number]
 
 export type FaultStack = Awaited<ReturnType<typeof startFaultStack>>
 
@@ -37,7 +41,8 @@ const limits = {
   LOG_LEVEL: 'warn',
 }
 
-export async function startFaultStack(dir: string) {
+/** @param settings of api and workers */
+export async function startFaultStack(dir: string, settings: NodeJS.ProcessEnv = {}) {
   const home = describeHome(dir)
   prepareHome(home)
   const secrets = loadSecrets(home)
@@ -46,7 +51,11 @@ export async function startFaultStack(dir: string) {
   const links = new Map<LinkName, FaultyLink>()
   const workerPorts = [await freePort(), await freePort()]
   const env = environment()
+  const clocks = new Map(clockNames.map((name) => [name, createClock(join(dir, `clock-${name}`))]))
+  const clock = (name: ClockName) => clocks.get(name) as Clock
 
+  // Around every link, for who only looks.
+  const beside = { databaseUrl: '', temporalAddress: '' }
   const apiUrl = `http://127.0.0.1:${ports.api}`
   try {
     await start()
@@ -57,6 +66,7 @@ export async function startFaultStack(dir: string) {
   return {
     home,
     apiUrl,
+    ...beside,
     apiKey: secrets.apiKey,
     pidOf: (name: ServerName) => children.get(name)?.child.identity?.pid ?? null,
     answers: (name: ServerName) =>
@@ -65,6 +75,7 @@ export async function startFaultStack(dir: string) {
         ?.answers()
         .catch(() => false) ?? Promise.resolve(false),
     link: (name: LinkName) => links.get(name) as FaultyLink,
+    clock,
     stop,
   }
 
@@ -75,6 +86,7 @@ export async function startFaultStack(dir: string) {
     await launch('postgres', { env, ...postgres })
     await migrate(databaseUrl, never)
     await launch('temporal', { env, ...temporal })
+    Object.assign(beside, { databaseUrl, temporalAddress: address })
     await keepHistories()
     await launch('s3', s3)
 
@@ -89,16 +101,17 @@ export async function startFaultStack(dir: string) {
     const services = {
       ...serviceEnvironment(home, ports, secrets, at),
       ...limits,
-      ANNEAL_PYTHON: makePython(home),
+      ...settings,
+      ANNEAL_PYTHON: makePython(home, clock('programs')),
       ANNEAL_WORKFLOW_BUNDLE: bundleWorkflows(home),
       NODE_COMPILE_CACHE: join(root, '.cache/node-compile'),
     }
-    await launch('api', program('api', services, `${apiUrl}/readyz`))
-    for (const [index, port] of workerPorts.entries())
-      await launch(
-        `worker-${index + 1}` as ServerName,
-        program('worker', { ...services, ANNEAL_WORKER_PORT: String(port) }, `http://127.0.0.1:${port}/readyz`),
-      )
+    await launch('api', program('api', { ...services, ...clock('api').environment }, `${apiUrl}/readyz`))
+    for (const [index, name] of (['worker-1', 'worker-2'] as const).entries()) {
+      const port = workerPorts[index]
+      const environment = { ...services, ...clock(name).environment, ANNEAL_WORKER_PORT: String(port) }
+      await launch(name, program('worker', environment, `http://127.0.0.1:${port}/readyz`))
+    }
   }
 
   async function stop() {
@@ -143,10 +156,14 @@ const program = (name: 'api' | 'worker', env: NodeJS.ProcessEnv, url: string) =>
 })
 
 /** Trainers of jobs with a file `deaf-<job>` in the data directory do not hear SIGTERM. */
-function makePython(home: Home): string {
+function makePython(home: Home, { environment: clock }: Clock): string {
   const path = join(home.dir, 'python')
   const deaf = join(import.meta.dirname, 'deaf')
-  writeFileSync(path, `#!/bin/sh\nPYTHONPATH="${deaf}:$PYTHONPATH" exec "${toolPath('python')}" "$@"\n`)
+  const variables = Object.entries(clock).map(([name, value]) => `export ${name}="${value}"\n`)
+  writeFileSync(
+    path,
+    `#!/bin/sh\n${variables.join('')}PYTHONPATH="${deaf}:$PYTHONPATH" exec "${toolPath('python')}" "$@"\n`,
+  )
   chmodSync(path, 0o700)
   return path
 }

@@ -19,7 +19,17 @@ test('the table has a row for each state that a fault met, with ends, tries and 
   const statuses = ['CREATED', 'QUEUED', 'LOADING DATA', 'COMPLETED'] as const
   const records: Records = {
     events: statuses.map((status, index) => ({ at: at(index * 10), kind: 'status', status, reason: null })),
-    attempts: [{ attempt: 1, mode: 'train', cause: 'finished', from_step: 0, created_at: at(12), ended_at: at(30) }],
+    attempts: [
+      {
+        attempt: 1,
+        mode: 'train',
+        cause: 'finished',
+        message: null,
+        from_step: 0,
+        created_at: at(12),
+        ended_at: at(30),
+      },
+    ],
   }
   const early = strike(-1)
   const met = [early, strike(11), strike(21), strike(25), strike(40)].map((each, index) => ({

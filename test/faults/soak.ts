@@ -1,0 +1,104 @@
+// An hour of short jobs with a fault a minute: nothing grows but what is kept of each job, and that by as much each time.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createRandom } from '../inference/support/random.ts'
+import { endAndCheck } from './ending.ts'
+import type { Fault } from './fault.ts'
+import { populate } from './lives.ts'
+import { makePlan } from './plan.ts'
+import { slopeOf, type Point } from './slope.ts'
+import { isKept, openSampler, type Sample, type Sampler } from './soak-samples.ts'
+import { strikeAlong } from './strikes.ts'
+import { violate, type World } from './world.ts'
+
+const faultEveryMs = 60_000
+const sampleEveryJobs = 5
+/** Caches fill, pools open, and what is removed by its age comes to that age. */
+const warmUpShare = 0.6
+/** Of its mean, in a hundred jobs. */
+const slopeAllowed = 0.01
+
+/** The longest that anything is kept which comes and goes, messages that Temporal has, is half of the run. */
+export const soakSettings = (minutes: number) => ({ ANNEAL_RETENTION_SCALE: String(minutes / 2 / (7 * 24 * 60)) })
+
+type Series = Map<string, Point[]>
+
+export async function runSoak(world: World, faults: readonly Fault[], minutes: number, seed: number) {
+  const sampler = await openSampler(world)
+  const fromMs = Date.now()
+  const untilMs = fromMs + minutes * 60_000
+  const series: Series = new Map()
+  const populating = populate(world, createRandom(seed + 1))
+  const sampling = sampleAlong(world, sampler, series, fromMs + minutes * 60_000 * warmUpShare)
+  await strikeEachMinute(world, faults, seed, untilMs)
+  world.isClosing = true
+  await Promise.all([populating, sampling])
+  await sampler.close()
+  await endAndCheck(world)
+  report(world, series, minutes)
+}
+
+async function strikeEachMinute(world: World, faults: readonly Fault[], seed: number, untilMs: number) {
+  const wanted = faults.map(({ name, shares }) => ({ fault: name, shares, count: 100 }))
+  for (const instant of makePlan(seed, wanted)) {
+    const nextMs = Date.now() + faultEveryMs
+    if (nextMs > untilMs) break
+    await strikeAlong(world, faults, [instant], () => Date.now() > nextMs)
+    await sleep(Math.max(0, nextMs - Date.now()))
+  }
+}
+
+/** Every few jobs; the house is kept as often. What is away just then is asked again. */
+async function sampleAlong(world: World, sampler: Sampler, series: Series, warmMs: number) {
+  for (let sampledAt = 0; !world.isClosing; await sleep(500)) {
+    const jobs = world.jobs.filter(({ isDone }) => isDone).length
+    if (jobs < sampledAt + sampleEveryJobs) continue
+    try {
+      await sampler.keepHouse()
+      const samples = await sampler.measure()
+      sampledAt = jobs
+      world.say(`${jobs} jobs have ended`)
+      if (Date.now() > warmMs) note(series, samples, jobs)
+    } catch (error) {
+      world.say(`not measured: ${(error as Error).message}`)
+    }
+  }
+}
+
+function note(series: Series, samples: readonly Sample[], jobs: number) {
+  for (const { name, value, life } of samples) {
+    const points = series.get(name) ?? []
+    points.push({ x: jobs, y: value, life })
+    series.set(name, points)
+  }
+}
+
+function report(world: World, series: Series, minutes: number) {
+  const rows = [...series].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, points]) => rowOf(world, name, points))
+  const columns = ['', 'samples', 'mean', 'in 100 jobs', '±', 'of the mean', '']
+  for (const cells of [columns, columns.map(() => '---'), ...rows]) console.log(`| ${cells.join(' | ')} |`)
+  const rate = ((minutes * 60) / world.jobs.length).toFixed(1)
+  console.log(`\n${world.jobs.length} jobs in ${minutes} min, one in ${rate} s; ${world.strikes.length} faults`)
+}
+
+function rowOf(world: World, name: string, points: readonly Point[]): string[] {
+  const found = slopeOf(points)
+  if (!found) return [name, String(points.length), '', '', '', '', 'too few']
+  const { slope, error, mean, count } = found
+  const [perHundred, errorOfIt] = [slope * 100, error * 100]
+  const share = mean === 0 ? 0 : perHundred / mean
+  const numbers = [String(count), number(mean), number(perHundred), number(errorOfIt)]
+  if (isKept(name)) return [name, ...numbers, '', `${number(slope)} a job${halves(points)}`]
+  const grows = share > slopeAllowed && perHundred > errorOfIt
+  if (grows) violate(world, `soak: ${name} grows by ${(share * 100).toFixed(1)} % in 100 jobs`)
+  return [name, ...numbers, `${(share * 100).toFixed(2)} %`, grows ? '**grows**' : '']
+}
+
+/** Of what is kept of each job: as much in the end as at first. */
+function halves(points: readonly Point[]): string {
+  const middle = points.length / 2
+  const slopes = [points.slice(0, middle), points.slice(middle)].map((half) => slopeOf(half)?.slope)
+  return slopes.includes(undefined) ? '' : `: ${slopes.map((slope) => number(slope ?? 0)).join(', then ')}`
+}
+
+const number = (value: number) =>
+  Math.abs(value) >= 1e6 ? `${(value / 1e6).toFixed(2)} M` : String(Number(value.toPrecision(3)))
