@@ -35,11 +35,11 @@ export function readConnection(home: string): Connection | null {
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Connection) : null
 }
 
-export async function whenReady(home: string, stack: StackProcess): Promise<Connection> {
+export async function whenReady(home: string, stack: StackProcess, timeoutMs = 30_000): Promise<Connection> {
   return eventually(() => {
     if (stack.process.exitCode !== null) throw new Error(`The supervisor ended: ${stack.output()}`)
     return stack.output().includes('Ready in') ? readConnection(home) : null
-  })
+  }, timeoutMs)
 }
 
 export async function eventually<T>(
