@@ -24,6 +24,14 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'a prompt through the API against the engine and against a bare proxy; 10,000 with an engine that costs nothing',
     command: [process.execPath, 'bench/request-path.ts'],
   },
+  adapters: {
+    says: 'one load mixed over up to 16 adapters against the same on one adapter and on the base, on the engine alone',
+    command: [toolPath('python'), 'bench/adapters.py'],
+  },
+  typed: {
+    says: "typed tokens/s against untyped ones and the library's JSON-schema mode; what compiling a grammar takes",
+    command: [process.execPath, 'bench/typed.ts'],
+  },
   embeddings: {
     says: '1,000 texts through the API against sentence-transformers, and how far apart the vectors are',
     command: [process.execPath, 'bench/embeddings.ts'],
@@ -36,12 +44,16 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'tokens/s of the trainer against transformers Trainer + peft',
     command: [toolPath('python'), 'bench/trainer.py'],
   },
+  cluster: {
+    says: 'launch, status, cancel and tax of jobs on a Kubernetes of its own against the same by hand; 1,000 that wait',
+    command: [process.execPath, 'test/cluster/run.ts', '--run', 'bench/cluster.ts'],
+  },
 }
 
 const asked = process.argv.slice(2)
 const unknown = asked.find((name) => !Object.hasOwn(benches, name))
 if (unknown !== undefined) {
-  const list = Object.entries(benches).map(([name, { says }]) => `  ${name.padEnd(8)} ${says}`)
+  const list = Object.entries(benches).map(([name, { says }]) => `  ${name.padEnd(12)} ${says}`)
   console.log(['npm run bench -- [NAME ...]', ...list].join('\n'))
   process.exit(unknown === '--help' ? 0 : 2)
 }

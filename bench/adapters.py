@@ -1,0 +1,75 @@
+"""Tokens/s of one load on the base, on one adapter, and mixed over 2 to 16 of them, on the same engine.
+
+The adapters have the shape of a default fine-tune and change nothing, so that all answers are as long as the base's.
+Seconds are of processor time: one thread does the work, and neighbours on the machine are not measured along.
+"""
+
+import asyncio
+import statistics
+import time
+
+import torch
+from bare_engine import start_engine
+
+from anneal_runtime.server import work
+from anneal_runtime.server.decoding.lora import Adapter
+from anneal_runtime.server.decoding.rows import Answer, SamplingParams
+
+PROMPTS, MAX_TOKENS, RANK, ROUNDS = 256, 32, 64, 3
+COUNTS = (0, 1, 2, 4, 8, 16)
+
+engine = start_engine()
+assert engine.generator is not None
+router = engine.generator.router
+params = SamplingParams(max_tokens=MAX_TOKENS, temperature=0.0, top_p=1.0, seed=None, stop=())
+prompts = engine.prompt_tokens([f"Question: What is product {n}?\nAnswer: " for n in range(PROMPTS)])
+
+
+def make_adapter(name: str) -> Adapter:
+    layers = {
+        layer: (torch.randn(linear.in_features, RANK), torch.zeros(RANK, linear.out_features))
+        for layer, linear in router.linears.items()
+        if layer != "lm_head"
+    }
+    adapter = Adapter(name, layers)
+    router.prepare(adapter)
+    return adapter
+
+
+async def answer(adapters: list[Adapter | None]) -> list[Answer]:
+    """Each adapter is asked for its share of the prompts, all at once."""
+    shares = [
+        work.generate(engine, prompts[at :: len(adapters)], params, adapter=adapter)
+        for at, adapter in enumerate(adapters)
+    ]
+    return [answer for share in await asyncio.gather(*shares) for answer in share]
+
+
+def tokens_per_second(adapters: list[Adapter | None]) -> float:
+    started = time.process_time()
+    answers = asyncio.run(answer(adapters))
+    return sum(answer.token_count for answer in answers) / (time.process_time() - started)
+
+
+adapters: list[Adapter | None] = [make_adapter(str(n)) for n in range(max(COUNTS))]
+speeds: dict[int, list[float]] = {count: [] for count in COUNTS}
+# The first round warms all of them up.
+for number in range(ROUNDS + 1):
+    for count in COUNTS if number % 2 else reversed(COUNTS):
+        speed = tokens_per_second(adapters[:count] or [None])
+        if number > 0:
+            speeds[count].append(speed)
+
+
+def ratio(count: int, peer: int) -> str:
+    ratios = [ours / theirs for ours, theirs in zip(speeds[count], speeds[peer], strict=True)]
+    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
+print(f"{PROMPTS} prompts, {MAX_TOKENS} tokens each at most; rank {RANK} on every linear layer; {ROUNDS} rounds")
+for count in COUNTS:
+    name = "the base alone" if count == 0 else f"{count} adapter{'s' if count > 1 else ''}"
+    of_one = "" if count <= 1 else f"   of one adapter {ratio(count, 1)}"
+    of_base = "" if count == 0 else f"   of the base {ratio(count, 0)}"
+    print(f"  {name:16} {statistics.median(speeds[count]):7,.0f} tokens/s{of_base}{of_one}")
+print("target: 16 adapters at least 0.8 of one")

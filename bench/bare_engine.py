@@ -1,0 +1,28 @@
+"""The default model's engine in this process, as its server would run it."""
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+root = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(root / "runtime"))
+from anneal_runtime.server.engine import Engine, load_engine  # noqa: E402
+from anneal_runtime.server.metrics import EngineMetrics  # noqa: E402
+from anneal_runtime.settings import ServerSettings  # noqa: E402
+
+
+def start_engine() -> Engine:
+    (entry, *_) = json.loads((root / "models.json").read_text())["models"]
+    spec = {**entry, "context_length": entry["contextLength"], "max_batch": entry.get("maxBatch", 64)}
+    os.environ |= {
+        "ANNEAL_INTERNAL_URL": "http://nobody",
+        "ANNEAL_TOKEN": "none",
+        "ANNEAL_MODELS_DIR": str(root),
+        "ANNEAL_WORK_DIR": "/nonexistent",
+        "ANNEAL_SERVER_SPEC": json.dumps(spec),
+    }
+    engine = load_engine(ServerSettings.from_environment(), EngineMetrics())
+    threading.Thread(target=engine.scheduler.run_forever, daemon=True).start()
+    return engine

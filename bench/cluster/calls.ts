@@ -1,0 +1,31 @@
+// The worker's calls of the API server, counted on their way by the fault proxy: nobody else takes that way.
+import { control } from '../../test/cluster/support/cluster.ts'
+import type { Measured } from './table.ts'
+
+type Count = [call: string, times: number]
+
+/** From now on. Lists and watches of whole collections are the worker's, however many jobs there are. */
+export async function followCalls() {
+  await control.forgetCalls()
+  const startedAt = performance.now()
+  const isShared = ([call]: Count) => /^(list|watch) \w+$/.test(call)
+  const sum = (counts: Count[]) => counts.reduce((total, [, times]) => total + times, 0)
+  const say = (what: string, counts: Count[], divisor: number) => {
+    const sorted = counts.toSorted(([, a], [, b]) => b - a)
+    console.log(`${what}: ${sorted.map(([call, times]) => `${call} ${(times / divisor).toFixed(1)}`).join(', ')}`)
+  }
+  return {
+    async perJob(jobs: number): Promise<Measured[]> {
+      const counts = Object.entries(await control.calls())
+      const minutes = (performance.now() - startedAt) / 60_000
+      const shared = counts.filter(isShared)
+      const ofJobs = counts.filter((count) => !isShared(count))
+      say('calls of one job', ofJobs, jobs)
+      say('calls a minute for all', shared, minutes)
+      return [
+        { measure: 'API calls of one job', seen: (sum(ofJobs) / jobs).toFixed(1), target: '≤ 15' },
+        { measure: 'API calls for all jobs', seen: `${(sum(shared) / minutes).toFixed(1)} a minute`, target: '' },
+      ]
+    },
+  }
+}

@@ -1,0 +1,34 @@
+// How long after a pod's own event its job says so. The event: the pod's condition is rewritten by hand, and a watch tells
+// of it. The end: an answer to `GET /v1/train/jobs/{id}` has it; so one request is always part of it.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { api } from '../../test/cluster/support/cluster.ts'
+import { podsOf } from '../../test/cluster/support/jobs.ts'
+import { runsNamespace, trainUnplaced, type Service } from './service.ts'
+
+const events = 200
+const longestPauseMs = 100
+
+export async function statusLags(service: Service): Promise<number[]> {
+  const { pods, reads } = service
+  const { id, run } = await trainUnplaced(service)
+  await reads(id, ({ status_reason }) => status_reason === 'unschedulable')
+  const [pod] = await podsOf(id)
+  const lags: number[] = []
+  for (let event = 0; event < events; event++) {
+    const words = `event ${event}.`
+    const told = pods.says(run, words)
+    await setMessage(pod?.metadata.name ?? '', `${words} Insufficient nvidia.com/gpu.`)
+    const toldAt = await told
+    lags.push((await reads(id, ({ status_message }) => status_message?.includes(words) ?? false)) - toldAt)
+    // Not in step with anything.
+    await sleep(Math.random() * longestPauseMs)
+  }
+  await service.cancel(id)
+  return lags
+}
+
+function setMessage(pod: string, message: string) {
+  const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }
+  const path = `/api/v1/namespaces/${runsNamespace}/pods/${pod}/status`
+  return api.patch(path, { status: { conditions: [condition] } }, 'strategic-merge-patch')
+}

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs'
+import { programsOf } from '../../test/cluster/support/jobs.ts'
+import { servicePods } from '../../test/cluster/support/services.ts'
+
+const everyMs = 500
+
+/** What the one worker's program has resident at most during the work, as its node's kernel counts it. */
+export async function withWorkerMemory<T>(work: () => Promise<T>): Promise<{ result: T; megabytes: number }> {
+  const [pod] = await servicePods('anneal-worker')
+  if (!pod) throw new Error('there is no worker')
+  const pids = programsOf(pod)
+  let megabytes = 0
+  const look = () => (megabytes = Math.max(megabytes, ...pids.map(residentMegabytes)))
+  const looking = setInterval(look, everyMs)
+  const result = await work().finally(() => clearInterval(looking))
+  look()
+  return { result, megabytes }
+}
+
+const residentMegabytes = (pid: string) =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024

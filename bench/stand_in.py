@@ -1,0 +1,30 @@
+"""What a trainer talks to, without the service: stand_in.py HOST ROWS ARGS_JSON
+
+Prints where it is, by an address of this machine that the trainer knows, and goes on until its input ends.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+root = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(root / "runtime"), str(root / "runtime/tests")]
+from support.assignments import assign  # noqa: E402
+from support.fake_anneal import FakeAnneal  # noqa: E402
+
+
+def open_stand_in(rows_file: str, args_json: str, host: str | None = None) -> FakeAnneal:
+    """With one job to claim, as the service makes it from these rows and arguments."""
+    rows = [json.loads(line) for line in Path(rows_file).read_text().splitlines()]
+    fake = FakeAnneal(assignment={}).start()
+    if host is not None:
+        fake.url = fake.url.replace("127.0.0.1", host)
+    assign(fake, rows, evaluation=rows[:10], save_steps=60, r_value=64, lora_alpha=64, **json.loads(args_json))
+    return fake
+
+
+if __name__ == "__main__":
+    fake = open_stand_in(sys.argv[2], sys.argv[3], sys.argv[1])
+    print(json.dumps({"url": fake.url, "token": fake.token}), flush=True)
+    sys.stdin.read()
+    fake.stop()
