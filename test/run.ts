@@ -1,7 +1,7 @@
 // `npm test`: everything a fresh checkout can prove, in lanes side by side, since suites mostly wait for jobs. A lane whose
 // suites need a stack has one of its own, and runs them one after another; each suite makes its own account.
 import { spawn, type ChildProcess } from 'node:child_process'
-import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -34,7 +34,7 @@ const laneOf = (file: string) =>
   file.includes('test/e2e/') ? 'jobs' : /test\/(integration|clients)\//.test(file) ? 'contract' : 'rest'
 const lanes = ['jobs', 'contract', 'rest']
   .map((name): Lane => {
-    const python = name === 'rest' && isWhole && !values['no-python']
+    const python = name === 'contract' && isWhole && !values['no-python']
     return { name, needsStack: name !== 'rest', files: files.filter((file) => laneOf(file) === name), python }
   })
   .filter((lane) => lane.files.length > 0)
@@ -76,12 +76,13 @@ async function runLane(lane: Lane): Promise<number> {
   }
 }
 
-/** One slot, so that a second job waits; limits on attempts that a test can reach. */
+/** One slot, so that a second job waits; room for two tuned models; limits on attempts that a test can reach. */
 function startStack(lane: Lane, home: string): Promise<void> {
   // Suites send hundreds of wrong keys a minute from one address.
   const environment = {
     ...process.env,
     ANNEAL_SLOTS: '1',
+    ANNEAL_CATALOGUE: writeCatalogue(home),
     ANNEAL_STALL_MINUTES: '1',
     ANNEAL_MAX_JOB_HOURS: '24',
     ANNEAL_FAILED_AUTHENTICATIONS_PER_MINUTE: '100000',
@@ -95,6 +96,13 @@ function startStack(lane: Lane, home: string): Promise<void> {
     })
     stack.once('exit', (code) => reject(new Error(`the embedded stack ended with ${code}`)))
   })
+}
+
+function writeCatalogue(home: string): string {
+  const { models } = JSON.parse(readFileSync(join(root, 'models.json'), 'utf8')) as { models: object[] }
+  const path = join(home, 'models.json')
+  writeFileSync(path, JSON.stringify({ models: models.map((model) => ({ ...model, maxAdapters: 2 })) }))
+  return path
 }
 
 function runNode(lane: Lane, args: string[], environment: NodeJS.ProcessEnv): Promise<number> {

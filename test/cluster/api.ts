@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { apiPort, type Cluster } from './settings.ts'
 
@@ -14,6 +15,8 @@ export type KubernetesObject = {
   >
   [field: string]: unknown
 }
+
+export type WatchEvent<T> = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'ERROR'; object: T }
 
 export class ApiError extends Error {
   readonly status: number
@@ -69,17 +72,19 @@ export function createApi({ pki, control }: Pick<Cluster, 'pki' | 'control'>, { 
         () => true,
         () => false,
       ),
-    /** Calls back at every change of what is listed there, and now and then without one, for as long as the process lives. */
-    watch(path: string, onChange: () => void): void {
-      const options = {
-        agent,
-        host: control.address,
-        port: apiPort,
-        path: `${path}?watch=true`,
-        headers: authorization,
-      }
-      const again = () => setTimeout(() => api.watch(path, onChange), 300)
-      const watching = httpsRequest(options, (response) => response.on('data', onChange).once('close', again))
+    /** Tells of all that is listed there, then of every change, and of all again now and then, for as long as the process lives. */
+    watch<T = KubernetesObject>(path: string, onEvent: (event: WatchEvent<T>) => void): void {
+      const query = path.includes('?') ? '&watch=true' : '?watch=true'
+      const options = { agent, host: control.address, port: apiPort, path: path + query, headers: authorization }
+      const again = () => setTimeout(() => api.watch(path, onEvent), 300)
+      const watching = httpsRequest(options, (response) => {
+        response.once('close', again)
+        if (response.statusCode !== 200) return void response.resume()
+        const lines = createInterface({ input: response })
+        lines.on('line', (line) => onEvent(JSON.parse(line) as WatchEvent<T>))
+        // A server that dies breaks it off: it is opened again.
+        lines.on('error', () => undefined)
+      })
       watching.once('error', again).end()
     },
     close: () => agent.destroy(),

@@ -7,6 +7,7 @@ import { Agent, createServer, request as send } from 'node:https'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { runLabel } from '../../src/compute/kubernetes/labels.ts'
 import { apiPort, type Cluster } from './settings.ts'
 
 /** Shares are 0 to 1. Left out: all calls pass. */
@@ -90,7 +91,7 @@ function chance(share: number) {
   return Math.random() < share
 }
 
-/** As `watch pods`, `create jobs`, `patch pods/status`. */
+/** As `watch pods`, `create jobs`, `patch pods/status`; a list of what belongs to one run is `list pods of a run`. */
 function callOf({ method = '', url = '' }: IncomingMessage) {
   const { pathname, searchParams } = new URL(url, 'https://cluster')
   const inGroup = pathname.split('/').slice(pathname.startsWith('/apis/') ? 4 : 3)
@@ -98,6 +99,7 @@ function callOf({ method = '', url = '' }: IncomingMessage) {
   const resource = part ? `${kind}/${part}` : kind
   if (method !== 'GET') return `${verbs[method] ?? method.toLowerCase()} ${resource}`
   if (searchParams.get('watch')) return `watch ${resource}`
+  if (searchParams.get('labelSelector')?.includes(`${runLabel}=`)) return `list ${resource} of a run`
   return `${name ? 'get' : 'list'} ${resource}`
 }
 

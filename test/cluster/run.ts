@@ -17,20 +17,27 @@ import { productImages } from './product-images.ts'
 import { startServers, type Servers } from './servers.ts'
 import type { Cluster } from './settings.ts'
 
-const usage = `npm run test:cluster [-- [--only TEXT] [--hold] [FILE ...]]
-  FILE        test files; default: all of test/cluster
-  --only TEXT files whose path contains TEXT
-  --hold      instead of running tests: wait, so that single files can be run again and again`
+const usage = `npm run test:cluster [-- [--only TEXT] [--hold | --run PROGRAM] [FILE ...]]
+  FILE          test files; default: all of test/cluster
+  --only TEXT   files whose path contains TEXT
+  --hold        instead of running tests: wait, so that single files can be run again and again
+  --run PROGRAM instead of running tests: this, which finds cluster and product as a test does`
 
 /* oxlint-disable no-console -- a command line */
 const { values, positionals } = parseArgs({
-  options: { only: { type: 'string' }, hold: { type: 'boolean' }, help: { type: 'boolean' } },
+  options: {
+    only: { type: 'string' },
+    hold: { type: 'boolean' },
+    run: { type: 'string' },
+    help: { type: 'boolean' },
+  },
   allowPositionals: true,
 })
 const all = globSync('test/cluster/**/*.test.ts', { cwd: root }).toSorted()
 const files = (positionals.length > 0 ? positionals : all).filter((file) => file.includes(values.only ?? ''))
 /** The others are about the cluster itself. */
-const needsProduct = values.hold || files.some((file) => file.includes('test/cluster/product/'))
+const needsProduct =
+  values.hold || values.run !== undefined || files.some((file) => file.includes('test/cluster/product/'))
 const keptLogs = join(root, '.cache/cluster-logs')
 const say = (text: string) => console.log(`[cluster] ${text}`)
 const times: { name: string; seconds: number }[] = []
@@ -54,7 +61,7 @@ async function main() {
     await endCluster()
     const { cluster } = await step('up', () => up(say))
     if (needsProduct) await deployProduct(cluster, bin, images)
-    failed = await step('tests', values.hold ? hold : () => runTests(files))
+    failed = await step(values.run ?? 'tests', work)
   } finally {
     if (failed) keepLogs()
     await end()
@@ -68,6 +75,11 @@ async function deployProduct(running: Cluster, bin: string, images: Image[]) {
   await step('import', () => Promise.all(images.map(({ archive }) => importImage(archive))))
   const started = (servers = await step('servers', () => startServers(home, running, say)))
   await step('deploy', () => deploy(running, bin, started))
+}
+
+function work(): Promise<number> {
+  if (values.hold) return hold()
+  return values.run === undefined ? runTests(files) : runNode([values.run])
 }
 
 function hold() {
@@ -110,7 +122,10 @@ function runFiles(chosen: string[]): Promise<number> {
     `--test-reporter=${reporter}`,
     '--test-reporter-destination=stdout',
   ])
-  const args = ['--test', '--test-concurrency=1', '--test-timeout=900000', ...reporters, ...chosen]
+  return runNode(['--test', '--test-concurrency=1', '--test-timeout=900000', ...reporters, ...chosen])
+}
+
+function runNode(args: string[]): Promise<number> {
   const env = { ...process.env, ANNEAL_TEST_HOME: home }
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' })
   return new Promise((resolve, reject) => {

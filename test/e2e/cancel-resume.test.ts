@@ -55,9 +55,9 @@ suite('cancel and resume', async () => {
   })
 
   test('a job cancelled while its model is evaluated does not train again when it is resumed', async () => {
-    const eval_data = Array.from({ length: 10 }, () => sampleRows).flat()
-    const id = await train({ eval_data })
-    await api.until(id, ({ status }) => status === 'EVALUATING MODEL', { everyMs: 5 })
+    const eval_data = Array.from({ length: 5 }, () => sampleRows).flat()
+    const id = await train({ eval_data, finetune_args: { max_steps: 2 } })
+    await api.untilStatus(id, 'EVALUATING MODEL')
     await api.post(`/v1/train/jobs/${id}/cancel`)
     await api.until(id, ({ status }) => status === 'CANCELLED')
     await api.post(`/v1/train/jobs/${id}/resume`)

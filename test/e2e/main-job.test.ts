@@ -14,15 +14,19 @@ suite('the main job', () => {
     api = await openAccount()
     const location = await api.upload('products', sampleFile)
     const id = await api.train({ upload_file_path: location })
-    job = await api.until(
-      id,
-      ({ status, model_name }) => {
-        if (seen.at(-1) !== status) seen.push(status)
-        assert.ok(model_name === null || status === 'COMPLETED')
-        return status === 'COMPLETED'
-      },
-      { everyMs: 15 },
-    )
+    const reaches = (wanted: string, everyMs: number) =>
+      api.until(
+        id,
+        ({ status, model_name }) => {
+          if (seen.at(-1) !== status) seen.push(status)
+          assert.ok(model_name === null || status === 'COMPLETED')
+          return status === wanted
+        },
+        { everyMs },
+      )
+    // It may be QUEUED for a moment only.
+    await reaches('LOADING DATA', 15)
+    job = await reaches('COMPLETED', 150)
   })
 
   test('walks through its states in order', () => {

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
 import { createReaperActivities, type ReaperDependencies } from '../../activities/reaper.ts'
 import { fineTuneWorkflowId, modelServerName } from '../../src/domain/identifiers.ts'
+import { inferenceBatchWorkflowId } from '../../src/domain/inference-batch.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { livingInGroup, livingTrainers, pidOf } from '../support/processes.ts'
 import { sampleRows } from '../support/rows.ts'
@@ -90,6 +91,20 @@ suite('the reaper', async () => {
     assert.equal(done.resume_count, 0)
     const { attempts } = await api.get<{ attempts: unknown[] }>(`/v1/train/jobs/${id}/attempts`)
     assert.equal(attempts.length, 1)
+  })
+
+  test('starts the workflow of a batch again that was terminated; the batch is done once', async () => {
+    const body = { model_name: connection().baseModel, prompt: sampleRows.map(({ input }) => input), max_tokens: 4 }
+    const { id } = await api.post<{ id: string }>('/v1/batch_completions', body)
+    const handle = client.workflow.getHandle(inferenceBatchWorkflowId(id))
+    await eventually(async () => (await handle.describe().catch(() => null))?.status.name === 'RUNNING')
+    await handle.terminate('by hand')
+    const { finish_reason } = await eventually(async () => {
+      const result = await api.get<{ finish_reason?: (string | null)[] }>(`/v1/batch_completions/${id}/result`)
+      return result.finish_reason?.includes(null) === false && { finish_reason: result.finish_reason }
+    }, 420_000)
+    assert.equal(finish_reason.length, sampleRows.length)
+    assert.equal((await handle.describe()).status.name, 'COMPLETED')
   })
 
   test('ends runs of attempts that are unknown or released, and of model servers of another generation', async () => {

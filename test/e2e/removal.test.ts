@@ -27,7 +27,7 @@ suite('removal', async () => {
 
   test('a model can be downloaded: every link gives the bytes that the manifest names', async () => {
     await api.upload('products', sampleFile)
-    firstJob = await train({ dataset_id: 'products', data: undefined })
+    firstJob = await train({ dataset_id: 'products', data: undefined, finetune_args: { max_steps: 2 } })
     modelName = (await api.untilStatus(firstJob, 'COMPLETED')).model_name ?? assert.fail('no model')
     const { files } = await api.get<{ files: { name: string; url: string; size: number; sha256: string }[] }>(
       `/v1/models/${modelName}/download`,

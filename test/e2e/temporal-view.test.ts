@@ -3,7 +3,7 @@ import { Client, Connection } from '@temporalio/client'
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { searchAttributes } from '../../workflows/contract.ts'
-import { sampleRows, shortRun } from '../support/rows.ts'
+import { sampleRows } from '../support/rows.ts'
 import { connection, openAccount } from '../support/stack.ts'
 
 suite('the Temporal UI', async () => {
@@ -12,7 +12,7 @@ suite('the Temporal UI', async () => {
   const client = new Client({ connection: temporal })
 
   test('shows what a completed job was and did', async () => {
-    const id = await api.train({ data: sampleRows, finetune_args: shortRun })
+    const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 20 } })
     const { model_name } = await api.untilStatus(id, 'COMPLETED')
     const handle = client.workflow.getHandle(`fine-tune-${id}`)
     assert.deepEqual(await handle.result(), { jobId: id, status: 'COMPLETED', modelName: model_name, attempts: 1 })

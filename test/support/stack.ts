@@ -42,10 +42,10 @@ type Answer<T> = { status: number; body: T; headers: Headers }
 
 /** Every answer to a test is held against the document that the service publishes. */
 let published: ReturnType<typeof readContract> | undefined
-const contract = () => (published ??= readContract())
+const contract = (stack: Connection) => (published ??= readContract(stack))
 
-async function readContract() {
-  const response = await fetch(`${connection().apiUrl}/openapi.json`)
+async function readContract({ apiUrl }: Connection) {
+  const response = await fetch(`${apiUrl}/openapi.json`)
   return createContract(await response.json())
 }
 
@@ -70,14 +70,14 @@ export async function openAccount() {
 }
 
 /** An empty key is not sent. */
-export function createApi(apiKey: string) {
+export function createApi(apiKey: string, stack: () => Connection = connection) {
   async function request<T>(
     method: string,
     path: string,
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<Answer<T>> {
-    const response = await fetch(connection().apiUrl + path, {
+    const response = await fetch(stack().apiUrl + path, {
       method,
       headers: {
         ...(apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` }),
@@ -88,7 +88,7 @@ export function createApi(apiKey: string) {
     })
     const answer = (await response.json()) as T
     const contentType = response.headers.get('content-type') ?? ''
-    ;(await contract())({ method, path, status: response.status, contentType, body: answer })
+    ;(await contract(stack()))({ method, path, status: response.status, contentType, body: answer })
     return { status: response.status, body: answer, headers: response.headers }
   }
 
@@ -115,14 +115,14 @@ export function createApi(apiKey: string) {
 
     async train(body: Record<string, unknown>): Promise<number> {
       const { job_id } = await api.post<{ job_id: string }>('/v1/train', {
-        model_name: connection().baseModel,
+        model_name: stack().baseModel,
         ...body,
       })
       return Number(job_id)
     },
 
     /** Polls until the job is as wanted; fails at once when it has ended otherwise. */
-    async until(id: number, wanted: (job: Job) => boolean, { everyMs = 50, timeoutMs = 420_000 } = {}): Promise<Job> {
+    async until(id: number, wanted: (job: Job) => boolean, { everyMs = 150, timeoutMs = 420_000 } = {}): Promise<Job> {
       const ends = ['COMPLETED', 'PARTIALLY COMPLETED', 'CANCELLED', 'FAILED']
       let last: Job | null = null
       for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await sleep(everyMs)) {

@@ -246,6 +246,8 @@ describe('trouble', () => {
     })
     const pinned = openCompute(namespace, token, { templates })
     t.after(() => pinned.compute.close())
+    // Kubelets come back late from an API server that was away, and this pod tolerates that for 2 s.
+    await untilReady('node-2')
     await pinned.compute.launch(shellRun(name, waits, { terminationGraceMs: 1_000 }))
     const { end, runs } = observe(t, pinned.compute, { name })
     await runs()
@@ -271,17 +273,22 @@ describe('trouble', () => {
       assert.deepEqual(await everythingOf(name), [])
     } finally {
       await control.join('node-2')
-      await until(
-        'node-2 is ready',
-        async () => {
-          const { status } = await api.get<Pod>('/api/v1/nodes/node-2')
-          return status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
-        },
-        180_000,
-      )
+      await untilReady('node-2')
     }
   })
 })
+
+/** Its kubelet has said so, and the taints of before are gone. */
+const untilReady = (node: string) =>
+  until(
+    `${node} is ready`,
+    async () => {
+      const { status, spec } = await api.get<Pod & { spec: { taints?: unknown[] } }>(`/api/v1/nodes/${node}`)
+      const isReady = status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
+      return isReady && (spec.taints ?? []).length === 0
+    },
+    180_000,
+  )
 
 test('nothing of any run is left', async () => {
   for (const run of await compute.list()) await compute.terminate(run, { graceMs: 0 })
