@@ -6,7 +6,7 @@ import type { EndState, RunSpec, RunState } from '../../src/compute/compute.ts'
 import { createConnection } from '../../src/compute/kubernetes/connection.ts'
 import { createKubernetesCompute } from '../../src/compute/kubernetes/kubernetes-compute.ts'
 import { parsePodTemplates } from '../../src/compute/kubernetes/pod-template-file.ts'
-import { api, cluster, openNamespace, until } from './support/cluster.ts'
+import { api, cluster, openNamespace, until, untilReady } from './support/cluster.ts'
 
 const serving = 'mkdir -p /tmp/www; echo ok > /tmp/www/health; exec httpd -f -p 8000 -h /tmp/www'
 const name = 'model-server-tiny'
@@ -84,6 +84,8 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
     )
 
   test('has its replicas, a Service, a budget and a Secret; a repeated launch finds it, and its end leaves nothing', async () => {
+    // A node that is not would leave both to the other one.
+    await Promise.all(['node-1', 'node-2'].map(untilReady))
     const compute = using(serving)
     const spec = specOf({ replicas: 2 })
     const { uid, adopted } = await compute.launch(spec)

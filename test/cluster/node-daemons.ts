@@ -85,6 +85,8 @@ export function kubeletSettings({ pki, control }: Cluster, { name, dir, cgroup, 
     evictionHard: { 'memory.available': '64Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
     syncFrequency: '10s',
     nodeStatusUpdateFrequency: '5s',
+    // Renewed every second: a busy machine is not taken for a lost node, though that is noticed after eight.
+    nodeLeaseDurationSeconds: 4,
     fileCheckFrequency: '0s',
   }
 }

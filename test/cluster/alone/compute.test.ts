@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { after, afterEach, describe, test } from 'node:test'
 import { parsePodTemplates } from '../../../src/compute/kubernetes/pod-template-file.ts'
 import { observe, openCompute, shellRun, workerToken } from '../support/compute.ts'
-import { api, control, openNamespace, until, type Pod } from '../support/cluster.ts'
+import { api, control, openNamespace, until, untilReady, type Pod } from '../support/cluster.ts'
 
 const namespace = await openNamespace()
 const token = await workerToken(namespace)
@@ -277,18 +277,6 @@ describe('trouble', () => {
     }
   })
 })
-
-/** Its kubelet has said so, and the taints of before are gone. */
-const untilReady = (node: string) =>
-  until(
-    `${node} is ready`,
-    async () => {
-      const { status, spec } = await api.get<Pod & { spec: { taints?: unknown[] } }>(`/api/v1/nodes/${node}`)
-      const isReady = status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
-      return isReady && (spec.taints ?? []).length === 0
-    },
-    180_000,
-  )
 
 test('nothing of any run is left', async () => {
   for (const run of await compute.list()) await compute.terminate(run, { graceMs: 0 })
