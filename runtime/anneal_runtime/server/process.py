@@ -25,6 +25,7 @@ from anneal_runtime.server.app import create_app
 from anneal_runtime.server.decoding.rows import SamplingParams
 from anneal_runtime.server.metrics import EngineMetrics
 from anneal_runtime.server.serving import Serving
+from anneal_runtime.server.watchdog import wait_until_hung
 from anneal_runtime.server.work import encode, generate
 from anneal_runtime.settings import ServerSettings
 
@@ -137,6 +138,7 @@ class ServerProcess(ReportingServer):
 
                 engine = load_engine(self._settings, self._metrics)
             asyncio.run_coroutine_threadsafe(self._try_out(engine), self._loop)
+            threading.Thread(target=self._end_when_hung, args=(engine,), name="watchdog", daemon=True).start()
             engine.scheduler.run_forever()
         except ModelUnavailable as error:
             log(str(error))
@@ -144,6 +146,11 @@ class ServerProcess(ReportingServer):
         except Exception as error:
             log("The engine failed: " + "".join(traceback.format_exception(error)))
             self._end(exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else exit_codes.CODE_ERROR)
+
+    def _end_when_hung(self, engine: Engine) -> None:
+        wait_until_hung(engine.scheduler)
+        log("The engine has been at one pass for a quarter of an hour: it hangs. The server ends, to be started again.")
+        self._end(exit_codes.CODE_ERROR, at_once=True)
 
     async def _try_out(self, engine: Engine) -> None:
         """One real answer, and only then open for all."""

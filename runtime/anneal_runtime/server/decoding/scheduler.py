@@ -34,6 +34,8 @@ class Scheduler:
         self._waiting: deque[GenerationRequest] = deque()
         self._encoding: deque[EncodeRequest] = deque()
         self._failures = 0
+        # For the watchdog: which turn it is, and whether there is work in it.
+        self.turn, self.is_busy = 0, False
 
     def submit(self, request: GenerationRequest | EncodeRequest) -> None:
         """From any thread."""
@@ -49,6 +51,7 @@ class Scheduler:
     def run_forever(self) -> None:
         while True:
             self._receive()
+            self.turn, self.is_busy = self.turn + 1, True
             self._attempt(self._admit)
             self._attempt(self._decode)
             self._encode()
@@ -57,6 +60,7 @@ class Scheduler:
     def _receive(self) -> None:
         busy = self._waiting or self._encoding or (self._batch and self._batch.rows)
         if not busy:
+            self.is_busy = False
             self._wake.wait()
         self._wake.clear()
         while self._inbox:
