@@ -1,4 +1,5 @@
 // Data sets are checked in threads: a file of a gigabyte takes its core, not the event loop.
+import { neededTooMuchMemory } from '../ask-thread.ts'
 import type { DatasetReport } from '../domain/dataset-report.ts'
 import type { StorageConfig } from '../storage/storage.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
@@ -19,7 +20,7 @@ export function createDatasetChecker(config: StorageConfig, tokenizer: Tokenizer
       if ('error' in answer) throw new Error(answer.error)
       return answer.result
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY')
+      if (neededTooMuchMemory(error))
         throw new DatasetInvalidError('The data set cannot be used: a row of it needs too much memory.')
       throw error
     }

@@ -1,7 +1,7 @@
 // The threads that check data sets. One takes a quarter of a second of processor time to start and some tens of
 // megabytes, so they are used again, and are few: a thousand jobs that come at once take turns.
-import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { askThread } from '../ask-thread.ts'
 import type { DatasetSettings, DatasetTask, TaskAnswer } from './dataset-thread.ts'
 
 const threadsAtMost = 4
@@ -49,7 +49,7 @@ export function createDatasetThreads(settings: DatasetSettings) {
       await turn(signal)
       const thread = take()
       try {
-        const answer = await ask(thread, task, signal)
+        const answer = (await askThread(thread, task, signal)) as TaskAnswer
         keep(thread)
         return answer
       } catch (error) {
@@ -73,22 +73,4 @@ function start(settings: DatasetSettings): Worker {
   thread.on('error', () => undefined)
   thread.unref()
   return thread
-}
-
-async function ask(thread: Worker, task: DatasetTask, signal?: AbortSignal): Promise<TaskAnswer> {
-  const over = new AbortController()
-  const stopping = { signal: signal ? AbortSignal.any([signal, over.signal]) : over.signal }
-  const ended = once(thread, 'exit', stopping).then(([code]) => {
-    throw new Error(`the thread that checks data ended with ${code}`)
-  })
-  const answered = once(thread, 'message', stopping).then(([answer]) => answer as TaskAnswer)
-  thread.postMessage(task)
-  try {
-    return await Promise.race([answered, ended])
-  } catch (error) {
-    signal?.throwIfAborted()
-    throw error
-  } finally {
-    over.abort()
-  }
 }

@@ -12,7 +12,8 @@ import { bodyPace } from './body-pace.ts'
 import { drain } from './drain.ts'
 import { beginRequest, locals, sendProblem, type ExchangeOptions } from './exchange.ts'
 import { nothingHere, refuseMethod } from './no-route.ts'
-import { formBoundary, openBody, parseJson, readBody } from './request-body.ts'
+import { createJsonBodies, type JsonBodies } from './json-body.ts'
+import { formBoundary, openBody, readBody } from './request-body.ts'
 import { EventStream, FileBytes, gone, JsonText } from './respond.ts'
 import { sendEvents, sendFile, sendJson, sendJsonText, streamJsonArray } from './respond.ts'
 import { pathsOf, type Access, type CallerOf, type Route } from './route.ts'
@@ -40,10 +41,11 @@ export function createEdge(options: EdgeOptions): Express {
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing')
   app.set('trust proxy', options.trustedProxies ?? false)
   app.use(beginRequest(options))
+  const json = createJsonBodies()
   const methods = new Map<string, Set<string>>()
   for (const route of options.routes) {
     for (const path of pathsOf(route, options.serviceName)) {
-      app[route.method](path, serve(route, options))
+      app[route.method](path, serve(route, options, json))
       const allowed = methods.get(path) ?? new Set()
       methods.set(path, allowed.add(route.method.toUpperCase()))
       if (route.method === 'get') allowed.add('HEAD')
@@ -66,11 +68,11 @@ function answerTheRest(app: Express, options: EdgeOptions) {
   })
 }
 
-function serve(route: Route, options: EdgeOptions) {
+function serve(route: Route, options: EdgeOptions, json: JsonBodies) {
   return async (request: Request, response: Response) => {
     locals(response).route = route.path
     try {
-      const answer = await callRoute(route, options, request, response)
+      const answer = await callRoute(route, { ...options, json }, request, response)
       if (answer instanceof EventStream) await sendEvents(response, answer)
       else if (answer instanceof FileBytes) await sendFile(response, answer)
       else if (answer instanceof JsonText) await sendJsonText(response, answer)
@@ -85,7 +87,12 @@ function serve(route: Route, options: EdgeOptions) {
 const isPages = (answer: unknown): answer is AsyncIterable<unknown> =>
   typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer
 
-async function callRoute(route: Route, { authenticators }: EdgeOptions, request: Request, response: Response) {
+async function callRoute(
+  route: Route,
+  { authenticators, json }: EdgeOptions & { json: JsonBodies },
+  request: Request,
+  response: Response,
+) {
   const authenticate = authenticators[route.access]
   if (!authenticate) throw new Error(`no authenticator for ${route.access}`)
   const origin = { requestId: locals(response).requestId, address: request.ip ?? '' }
@@ -117,8 +124,8 @@ async function callRoute(route: Route, { authenticators }: EdgeOptions, request:
     const isHashed = request.get('idempotency-key') !== undefined
     const body = await openBody(request, route.rows.limitBytes)
     const input = { ctx: caller as Ctx, body, options: route.rows, isHashed, signal: () => gone(response) }
-    return withRows(input, ({ rest, rows, sha256 }) =>
-      handle(parseBody(route, rest), idempotencyOf(route, request, sha256), { rows }),
+    return withRows(input, async ({ rest, rows, sha256 }) =>
+      handle(await parseBody(route, rest, json), idempotencyOf(route, request, sha256), { rows }),
     )
   }
   if (route.form) {
@@ -133,7 +140,7 @@ async function callRoute(route: Route, { authenticators }: EdgeOptions, request:
   }
   if (route.method === 'get' && !(await drain(request))) response.setHeader('Connection', 'close')
   const bytes = route.method === 'get' ? null : await readBody(request, route.bodyLimitBytes ?? defaultBodyLimitBytes)
-  const body = bytes && parseBody(route, bytes)
+  const body = bytes && (await parseBody(route, bytes, json))
   return handle(body, bytes && route.idempotent ? idempotencyOf(route, request, bytes) : null)
 }
 
@@ -144,16 +151,14 @@ function parseParams(schema: z.ZodType, request: Request): unknown {
   return parsed.data
 }
 
-function parseBody(route: Route, bytes: Buffer): unknown {
+async function parseBody(route: Route, bytes: Buffer, json: JsonBodies): Promise<unknown> {
   if (bytes.length === 0) {
     if (route.body) throw invalidInput('', 'Send a JSON body.')
     return undefined
   }
-  const json = parseJson(bytes)
-  if (typeof json !== 'object' || json === null || Array.isArray(json))
-    throw invalidInput('', 'The body must be a JSON object.')
+  const parsed = await json.parse(bytes)
   if (!route.body) return undefined
-  const body = validate(route.body, json)
+  const body = validate(route.body, parsed)
   refuseBadText(body, { allowsNul: route.allowsNul ?? false })
   return body
 }

@@ -8,7 +8,6 @@ const mebibyte = 1024 * 1024
 /** A body this small is not worth a stream. */
 const wholeBytes = 64 * 1024
 
-const decoder = new TextDecoder('utf-8', { fatal: true })
 const nothing = Buffer.alloc(0)
 
 /** @throws ServiceError payload_too_large, unsupported_media_type, request_timeout */
@@ -66,24 +65,6 @@ async function* arriving(request: IncomingMessage, limitBytes: number, pace: Bod
   } finally {
     watch.stop()
     for (const event of events) request.off(event, onChange)
-  }
-}
-
-/** @throws ServiceError invalid_input */
-export function parseJson(body: Buffer): unknown {
-  let text: string
-  try {
-    text = decoder.decode(body)
-  } catch {
-    throw invalidInput('', 'The body must be JSON in UTF-8; it holds bytes that are not.')
-  }
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw invalidInput(
-      '',
-      `The body is not valid JSON: ${error instanceof Error ? error.message : 'it cannot be read'}.`,
-    )
   }
 }
 

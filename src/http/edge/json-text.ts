@@ -1,0 +1,25 @@
+import { invalidInput } from '../../domain/service-error.ts'
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** @throws ServiceError invalid_input */
+export function parseObject(body: Buffer): object {
+  let text: string
+  try {
+    text = decoder.decode(body)
+  } catch {
+    throw invalidInput('', 'The body must be JSON in UTF-8; it holds bytes that are not.')
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw invalidInput(
+      '',
+      `The body is not valid JSON: ${error instanceof Error ? error.message : 'it cannot be read'}.`,
+    )
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalidInput('', 'The body must be a JSON object.')
+  return value
+}
