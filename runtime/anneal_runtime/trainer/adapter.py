@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import torch
 from peft import LoraConfig, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from anneal_runtime.trainer.training_args import Note, TrainingArgs
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 WEIGHTS_FILE = "adapter_model.safetensors"
 CONFIG_FILE = "adapter_config.json"
 ORIGIN_FILE = "anneal.json"
+# What a disk without room makes of saving anything here.
+CANNOT_WRITE = (OSError, SafetensorError)
 
 
 @dataclass(frozen=True)

@@ -37,14 +37,13 @@ class RunState:
 
 def save_checkpoint(
     folder: Path, model: PeftModel, optimizer: torch.optim.Optimizer, state: RunState, origin: Origin
-) -> Path:
+) -> None:
     save_adapter(model, folder, origin, state.step)
     tensors, scalars = _flatten(optimizer, list(trainable(model)))
     save_file(tensors, folder / OPTIMIZER_FILE)
     save_file(_random_states(), folder / RANDOM_FILE)
     document = {"spec_hash": origin.spec_hash, **asdict(state), "optimizer_scalars": scalars}
     (folder / STATE_FILE).write_text(json.dumps(document))
-    return folder
 
 
 def load_checkpoint(folder: Path, model: PeftModel, optimizer: torch.optim.Optimizer, spec_hash: str) -> RunState:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from anneal_runtime import exit_codes
 from anneal_runtime.log import exit_now, log
 from anneal_runtime.model_source import LoadedModel, check_weights, choose_device, load_causal_lm, locate
-from anneal_runtime.trainer.adapter import Origin, load_adapter, save_adapter
+from anneal_runtime.retry import RetryPolicy, Unavailable, call_with_retries
+from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin, load_adapter, save_adapter
 from anneal_runtime.trainer.artifacts import CheckpointUploader, publish
 from anneal_runtime.trainer.assignment import Assignment, fetch
 from anneal_runtime.trainer.evaluation import evaluate
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from anneal_runtime.trainer.main import Attempt
 
 REPORT_GRACE_S = 2.0
+UNTIL_THERE_IS_ROOM = RetryPolicy(give_up_after_s=600.0)
 
 
 def load(attempt: Attempt, assignment: Assignment) -> tuple[LoadedModel, Origin]:
@@ -53,11 +55,18 @@ def train_and_save(attempt: Attempt, assignment: Assignment, loaded: LoadedModel
         exit_now(exit_codes.TERMINATED)
     reporter.phase("SAVING MODEL")
     with termination.deferred(GRACE_S):
-        save_adapter(run.model, work_dir / "model", origin, run.total_steps)
+        call_with_retries(lambda: _write_model(run, work_dir / "model", origin), UNTIL_THERE_IS_ROOM, on_wait=log)
         publish(attempt.api, "model", run.total_steps, work_dir / "model", before_commit=reporter.flush)
     log("Model saved")
     termination.exit_if_requested()
     return run.model
+
+
+def _write_model(run: TrainingRun, folder: Path, origin: Origin) -> None:
+    try:
+        save_adapter(run.model, folder, origin, run.total_steps)
+    except CANNOT_WRITE as error:
+        raise Unavailable(f"The model cannot be written: {error}") from error
 
 
 def train_along(attempt: Attempt, assignment: Assignment, loaded: LoadedModel, origin: Origin) -> None:

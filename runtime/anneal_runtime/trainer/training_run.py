@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ import torch
 
 from anneal_runtime.log import log
 from anneal_runtime.model_source import LoadedModel, context_length
-from anneal_runtime.trainer.adapter import Origin, add_adapter, trainable
+from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin, add_adapter, trainable
 from anneal_runtime.trainer.artifacts import CheckpointUploader
 from anneal_runtime.trainer.batches import RowOrder
 from anneal_runtime.trainer.checkpoint import RunState, load_checkpoint, save_checkpoint
@@ -101,7 +102,7 @@ class TrainingRun:
             due = self._state.step % self._args.save_steps == 0
             if not last and (due or stopping):
                 _refuse_divergence(outcome, self._state.step)
-                uploader.submit(self._state.step, self._save_checkpoint())
+                self._save_checkpoint(uploader)
             if stopping and not last:
                 log(f"Stopping after step {self._state.step}")
                 if not uploader.finish(GRACE_S):
@@ -122,7 +123,7 @@ class TrainingRun:
         """A lost peer spoils the step that it was part of, and nothing before."""
         _refuse_divergence(outcome, self._state.step)
         if self._state.step % self._args.save_steps != 0:
-            uploader.submit(self._state.step, self._save_checkpoint())
+            self._save_checkpoint(uploader)
         uploader.finish(GRACE_S)
 
     def _advance(self) -> StepOutcome:
@@ -156,9 +157,17 @@ class TrainingRun:
             }
         )
 
-    def _save_checkpoint(self) -> Path:
-        folder = self._plan.work_dir / f"checkpoint-{self._state.step}"
-        return save_checkpoint(folder, self.model, self._optimizer, self._state, self._plan.origin)
+    def _save_checkpoint(self, uploader: CheckpointUploader) -> None:
+        """One that the disk has no room for is left out: ending the run here would cost more."""
+        step = self._state.step
+        folder = self._plan.work_dir / f"checkpoint-{step}"
+        try:
+            save_checkpoint(folder, self.model, self._optimizer, self._state, self._plan.origin)
+        except CANNOT_WRITE as error:
+            log(f"The checkpoint of step {step} cannot be written, and is left out: {error}")
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            uploader.submit(step, folder)
 
 
 def _refuse_divergence(outcome: StepOutcome, step: int) -> float:
