@@ -6,8 +6,8 @@ import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import type { LargeBody, PieceOfList } from './json-thread.ts'
 import { parseObject } from './json-text.ts'
 
-/** A smaller one takes less time to parse than to hand over. */
-const largeBytes = 256 * 1024
+/** A smaller one is parsed in ten milliseconds; a thread takes as many megabytes. */
+const largeBytes = 1024 * 1024
 /** Of V8's heap: the largest body, of the smallest values. */
 const heapLimitMegabytes = 2048
 
