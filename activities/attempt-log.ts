@@ -10,11 +10,20 @@ const waitedForMs = 5000
 const retryMs = 10_000
 const triedForMs = 30 * 60_000
 
-/** Copies the log of a run to where the API reads it. */
-export async function copyLog(deps: Pick<FineTuneDependencies, 'compute' | 'storage'>, attempt: Attempt) {
+/**
+ * Copies the log of a run to where the API reads it, unless it is as long as it was.
+ * @returns how long it is
+ */
+export async function copyLog(
+  deps: Pick<FineTuneDependencies, 'compute' | 'storage'>,
+  attempt: Attempt,
+  copiedBytes: number,
+): Promise<number> {
   const range = { offsetBytes: -logLimitBytes, limitBytes: logLimitBytes }
   const tail = await deps.compute.readLogs({ name: attempt.runName }, range)
-  if (tail) await writeLog(deps, attempt, tail.text)
+  if (tail === null || tail.sizeBytes === copiedBytes) return copiedBytes
+  await writeLog(deps, attempt, tail.text)
+  return tail.sizeBytes
 }
 
 /** Resolves when the store has it, or after 5 s; then this worker goes on trying for half an hour. */

@@ -24,9 +24,10 @@ export const createWatchActivity = (deps: FineTuneDependencies) => ({
       if (attempt.releasedAt !== null || attempt.runUid === null || attempt.cause !== null) return
       const over = new AbortController()
       const signal = AbortSignal.any([cancellationSignal(), over.signal])
-      const copying = copyRegularly(deps, attempt, signal)
+      const watched = { attempt, signal, isWaiting: true }
+      const copying = copyRegularly(deps, watched)
       try {
-        await Promise.race([untilEnded(deps, attempt, signal), untilDue(deps, attempt, signal)])
+        await Promise.race([untilEnded(deps, watched), untilDue(deps, watched)])
       } finally {
         over.abort()
         // A copy that arrived after the last one, which the release makes, would cut the log.
@@ -35,19 +36,27 @@ export const createWatchActivity = (deps: FineTuneDependencies) => ({
     }),
 })
 
+/** While it waits, as a thousand may, nobody asks for its log, nor whether its time is up. */
+type Watched = { attempt: Attempt; signal: AbortSignal; isWaiting: boolean }
+
 /** One at a time, however slow the store is; what fails is made up for by the next. */
-async function copyRegularly(deps: FineTuneDependencies, attempt: Attempt, signal: AbortSignal): Promise<void> {
+async function copyRegularly(deps: FineTuneDependencies, watched: Watched): Promise<void> {
+  const { attempt, signal } = watched
+  let copiedBytes = 0
   while (!signal.aborted) {
     await sleep(deps.compute.logReadIntervalMs, undefined, { signal }).catch(() => undefined)
-    if (!signal.aborted) await copyLog(deps, attempt).catch(() => undefined)
+    if (signal.aborted || watched.isWaiting) continue
+    copiedBytes = await copyLog(deps, attempt, copiedBytes).catch(() => copiedBytes)
   }
 }
 
-async function untilEnded(deps: FineTuneDependencies, attempt: Attempt, signal: AbortSignal): Promise<void> {
+async function untilEnded(deps: FineTuneDependencies, watched: Watched): Promise<void> {
+  const { attempt, signal } = watched
   const { compute, database } = deps
   const { jobId, generation, runName, runUid } = attempt
   let explaining = Promise.resolve()
   const onState = (state: RunState) => {
+    if (state.state !== 'unreachable') watched.isWaiting = state.state === 'pending'
     const why = whyQueued(state)
     if (!why) return
     explaining = explaining
@@ -73,13 +82,14 @@ function whyQueued(state: RunState): { reason: string; message: string } | null 
   return null
 }
 
-async function untilDue(deps: FineTuneDependencies, attempt: Attempt, signal: AbortSignal): Promise<void> {
+async function untilDue(deps: FineTuneDependencies, watched: Watched): Promise<void> {
+  const { attempt, signal } = watched
   const { stallMs, timeSliceMs } = deps.settings.limits
   const everyMs = Math.min(longestLookIntervalMs, stallMs / 3, timeSliceMs / 3)
   for (;;) {
     await sleep(everyMs, undefined, { signal })
     // What cannot be asked is not known: the attempt goes on.
-    const due = await lookAt(deps, attempt).catch(() => null)
+    const due = watched.isWaiting ? null : await lookAt(deps, attempt).catch(() => null)
     if (due === null) continue
     const { sentence: message } = policyOf(due)
     await deps.database.attempts.recordEnd(

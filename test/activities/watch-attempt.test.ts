@@ -4,35 +4,81 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FineTuneDependencies } from '../../activities/fine-tune.ts'
 import { createWatchActivity } from '../../activities/watch-attempt.ts'
-import type { EndState } from '../../src/compute/compute.ts'
+import type { EndState, RunState } from '../../src/compute/compute.ts'
 
 const attempt = { jobId: 1, number: 1, generation: 1, runName: 'ft-1-a1', runUid: 'uid', releasedAt: null, cause: null }
+const running: RunState = { state: 'running', uid: 'uid' }
 
 /** Resolves when it holds. */
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await delay(1)
 }
 
-test('a store that is slow piles up no copies of the log, and none begins after the end', async () => {
+/** Time for many reads more. */
+async function pause() {
+  for (let interval = 0; interval < 20; interval++) await delay(1)
+}
+
+/** An attempt that is watched, its log read every millisecond. */
+function watch({ readLog, write }: { readLog: () => string; write: () => Promise<unknown> }) {
   const ended = Promise.withResolvers<EndState>()
-  const stored = Promise.withResolvers<void>()
-  let reads = 0
+  let say: (state: RunState) => void = () => undefined
   const { watchAttempt } = createWatchActivity({
-    database: { attempts: { get: async () => attempt, recordEnd: async () => undefined } },
+    database: {
+      attempts: { get: async () => attempt, recordEnd: async () => undefined },
+      trainingJobs: { explain: async () => undefined },
+    },
     compute: {
       logReadIntervalMs: 1,
-      watch: () => ended.promise,
-      readLogs: async () => ({ text: `read ${++reads}`, nextOffsetBytes: 0, sizeBytes: 0 }),
+      watch: (_run: unknown, { onState }: { onState: typeof say }) => {
+        say = onState
+        return ended.promise
+      },
+      readLogs: async () => {
+        const text = readLog()
+        return { text, nextOffsetBytes: text.length, sizeBytes: text.length }
+      },
     },
-    storage: { write: () => stored.promise },
+    storage: { write },
     settings: { limits: { timeSliceMs: 60_000, stallMs: 60_000, maxJobMs: null } },
   } as unknown as FineTuneDependencies)
-  const watching = new MockActivityEnvironment().run(watchAttempt, { jobId: 1, attempt: 1 })
+  const over = new MockActivityEnvironment().run(watchAttempt, { jobId: 1, attempt: 1 })
+  return { over, end: () => ended.resolve({ state: 'gone' }), says: (state: RunState) => say(state) }
+}
+
+test('a store that is slow piles up no copies of the log, and none begins after the end', async () => {
+  const stored = Promise.withResolvers<void>()
+  let reads = 0
+  const { over, end, says } = watch({ readLog: () => 'x'.repeat(++reads), write: () => stored.promise })
+  await pause()
+  says(running)
   await until(() => reads === 1)
-  // Time for many more.
-  for (let interval = 0; interval < 20; interval++) await delay(1)
-  ended.resolve({ state: 'gone' })
+  await pause()
+  end()
   stored.resolve()
-  await watching
+  await over
   assert.equal(reads, 1)
+})
+
+test('a log is read once its program runs, and copied when it has grown', async () => {
+  let [reads, text] = [0, '']
+  const written: string[] = []
+  const { over, end, says } = watch({
+    readLog: () => (reads++, text),
+    write: async () => written.push(text),
+  })
+  await pause()
+  says({ state: 'pending', reason: 'unschedulable', message: 'It waits.' })
+  await pause()
+  says({ state: 'unreachable', message: 'Nobody answers.' })
+  await pause()
+  assert.equal(reads, 0, 'it waits')
+  says(running)
+  for (text of ['', 'a line\n', 'a line\nanother\n']) {
+    const before = reads
+    await until(() => reads > before + 5)
+  }
+  end()
+  await over
+  assert.deepEqual(written, ['a line\n', 'a line\nanother\n'])
 })
