@@ -120,12 +120,13 @@ async function callRoute(
       },
     })
   }
+  const parse = (bytes: Buffer) => json.parse(bytes, () => gone(response))
   if (route.rows) {
     const isHashed = request.get('idempotency-key') !== undefined
     const body = await openBody(request, route.rows.limitBytes)
     const input = { ctx: caller as Ctx, body, options: route.rows, isHashed, signal: () => gone(response) }
     return withRows(input, async ({ rest, rows, sha256 }) =>
-      handle(await parseBody(route, rest, json), idempotencyOf(route, request, sha256), { rows }),
+      handle(await parseBody(route, rest, parse), idempotencyOf(route, request, sha256), { rows }),
     )
   }
   if (route.form) {
@@ -140,7 +141,7 @@ async function callRoute(
   }
   if (route.method === 'get' && !(await drain(request))) response.setHeader('Connection', 'close')
   const bytes = route.method === 'get' ? null : await readBody(request, route.bodyLimitBytes ?? defaultBodyLimitBytes)
-  const body = bytes && (await parseBody(route, bytes, json))
+  const body = bytes && (await parseBody(route, bytes, parse))
   return handle(body, bytes && route.idempotent ? idempotencyOf(route, request, bytes) : null)
 }
 
@@ -151,12 +152,12 @@ function parseParams(schema: z.ZodType, request: Request): unknown {
   return parsed.data
 }
 
-async function parseBody(route: Route, bytes: Buffer, json: JsonBodies): Promise<unknown> {
+async function parseBody(route: Route, bytes: Buffer, parse: (bytes: Buffer) => Promise<object>): Promise<unknown> {
   if (bytes.length === 0) {
     if (route.body) throw invalidInput('', 'Send a JSON body.')
     return undefined
   }
-  const parsed = await json.parse(bytes)
+  const parsed = await parse(bytes)
   if (!route.body) return undefined
   const body = validate(route.body, parsed)
   refuseBadText(body, { allowsNul: route.allowsNul ?? false })

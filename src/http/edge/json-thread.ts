@@ -1,4 +1,4 @@
-// The inside of the thread that parses large bodies. Long lists in its fields leave a piece at a time, when asked for.
+// The inside of a thread that parses large bodies. Long lists in its fields leave a piece at a time, when asked for.
 import { parentPort } from 'node:worker_threads'
 import { ServiceError } from '../../domain/service-error.ts'
 import { parseObject } from './json-text.ts'
@@ -10,21 +10,31 @@ export type PieceOfList = { field: string; items: unknown[] }
 
 /** About a millisecond of the event loop. */
 const pieceBytes = 128 * 1024
+/** Texts make a body large; what else is in one is handed over at once. */
+const mostValues = 500_000
+/** Deeper ones cannot be handed over; nothing that is asked for is half as deep. */
+const deepest = 100
 
 let left: PieceOfList[] = []
 
-parentPort?.on('message', (message: Uint8Array | 'more') => {
-  if (message === 'more') return parentPort?.postMessage(left.shift())
-  try {
-    parentPort?.postMessage(begin(Buffer.from(message.buffer, message.byteOffset, message.byteLength)))
-  } catch (error) {
-    parentPort?.postMessage({ invalid: whyNot(error) })
-  }
-})
+parentPort?.on('message', (message: Uint8Array | 'more') =>
+  parentPort?.postMessage(message === 'more' ? left.shift() : begin(message)),
+)
 
-function begin(bytes: Buffer): LargeBody {
-  const fields = Object.entries(parseObject(bytes)) as [string, unknown][]
-  const portions = Math.ceil(bytes.length / pieceBytes)
+function begin({ buffer, byteOffset, byteLength }: Uint8Array): LargeBody {
+  const bytes = Buffer.from(buffer, byteOffset, byteLength)
+  const invalid = unfit(bytes)
+  if (invalid !== null) return { invalid }
+  try {
+    return takeApart(parseObject(bytes), Math.ceil(bytes.length / pieceBytes))
+  } catch (error) {
+    if (error instanceof ServiceError) return { invalid: error.message }
+    throw error
+  }
+}
+
+function takeApart(body: object, portions: number): LargeBody {
+  const fields = Object.entries(body) as [string, unknown][]
   left = fields.flatMap(([field, list]) => (Array.isArray(list) ? piecesOf(field, list, portions) : []))
   const value = Object.fromEntries(fields.map(([field, each]) => [field, Array.isArray(each) ? [] : each]))
   return { value, pieces: left.length }
@@ -36,9 +46,31 @@ function piecesOf(field: string, list: unknown[], portions: number): PieceOfList
   return Array.from({ length: count }, (_, index) => ({ field, items: list.slice(index * size, (index + 1) * size) }))
 }
 
-function whyNot(error: unknown): string {
-  if (error instanceof ServiceError) return error.message
-  // What is nested some thousand levels deep cannot be handed over.
-  if (error instanceof RangeError || error instanceof DOMException) return 'The body is nested too deeply.'
-  throw error
+const quote = 0x22
+const backslash = 0x5c
+const [comma, bracket, brace, endBracket, endBrace] = Buffer.from(',[{]}') as unknown as number[]
+
+/** Before anything is built of it. Knows strings from the rest, and no more of JSON. */
+function unfit(bytes: Buffer): string | null {
+  let [depth, values] = [0, 1]
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === quote) at = stringEnd(bytes, at + 1)
+    else if (byte === bracket || byte === brace) {
+      values++
+      if (++depth > deepest) return 'The body is nested too deeply.'
+    } else if (byte === endBracket || byte === endBrace) depth--
+    else if (byte === comma && ++values > mostValues)
+      return `The body holds more than ${mostValues} values: send it in several requests.`
+  }
+  return null
+}
+
+function stringEnd(bytes: Buffer, from: number): number {
+  for (let end = bytes.indexOf(quote, from); end !== -1; end = bytes.indexOf(quote, end + 1)) {
+    let before = end
+    while (bytes[before - 1] === backslash) before--
+    if ((end - before) % 2 === 0) return end
+  }
+  return bytes.length
 }

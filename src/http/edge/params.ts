@@ -1,6 +1,13 @@
 // Pieces of paths and queries, which arrive as text.
 import { z } from 'zod'
 
+/** A part of a path that is looked up as it is; no store holds a NUL. */
+export const pathText = (mostCharacters: number) =>
+  z
+    .string()
+    .max(mostCharacters)
+    .refine((text) => !text.includes('\0'))
+
 /** A query parameter; a repeated one arrives as a list. */
 export const queryText = () =>
   z.string({ error: ({ input }) => (Array.isArray(input) ? 'must be given only once' : undefined) })

@@ -29,7 +29,7 @@ function onePerField(issues: readonly z.core.$ZodIssue[]): InputIssue[] {
 /** What a strict object does not know is named key by key. */
 function fieldsOf(issue: z.core.$ZodIssue): { field: string; message: string }[] {
   if (issue.code !== 'unrecognized_keys') return [{ field: pathText(issue.path), message: issue.message }]
-  return issue.keys.map((key) => ({
+  return issue.keys.slice(0, mostIssues).map((key) => ({
     field: pathText([...issue.path, key]).slice(0, longestPath),
     message: 'is not a parameter that is known here',
   }))

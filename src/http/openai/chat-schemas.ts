@@ -11,7 +11,9 @@ const TextPart = z.object({
 
 const Message = z.strictObject({
   role: z.enum(['system', 'developer', 'user', 'assistant']),
-  content: z.union([z.string(), z.array(TextPart).min(1)], { error: 'must be a text or a list of text parts' }),
+  content: z.union([z.string(), z.array(TextPart).min(1).max(1000)], {
+    error: 'must be a text or a list of text parts',
+  }),
   // As answers of ours come back.
   refusal: unsupported(),
   audio: unsupported(),
@@ -35,7 +37,10 @@ export const ChatRequest = named(
     parallel_tool_calls: z.boolean().nullish(),
     functions: onlyEmpty.list(),
     function_call: only('none', 'auto'),
-    modalities: z.array(z.literal('text', { error: 'is not supported here' })).nullish(),
+    modalities: z
+      .array(z.literal('text', { error: 'is not supported here' }))
+      .max(4)
+      .nullish(),
     store: only(false),
     service_tier: only('auto', 'default'),
     metadata: onlyEmpty.map(),

@@ -1,0 +1,110 @@
+// Threads for work that would hold up everybody else's. One takes a quarter of a second of processor time to start and some
+// tens of megabytes, so they are used again, and are few: who comes while all are busy takes turns.
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+
+const keptIdleMs = 30_000
+
+/** One question at a time; the thread answers each with one message. @throws what ended the thread, or the signal's reason */
+export type Ask = (question: unknown) => Promise<unknown>
+
+export type ThreadOptions = {
+  atMost: number
+  /** Of V8's heap. A thread that needs more ends: `neededTooMuchMemory`. */
+  heapLimitMegabytes: number
+  workerData?: unknown
+}
+
+export function createThreads(module: URL, { atMost, heapLimitMegabytes, workerData }: ThreadOptions) {
+  const idle: { thread: Worker; ending: NodeJS.Timeout }[] = []
+  const waiting: PromiseWithResolvers<void>[] = []
+  let busy = 0
+
+  async function turn(signal?: AbortSignal): Promise<void> {
+    if (busy < atMost) return void busy++
+    const mine = Promise.withResolvers<void>()
+    waiting.push(mine)
+    const leave = () => {
+      const at = waiting.indexOf(mine)
+      if (at >= 0) waiting.splice(at, 1)
+      mine.reject(signal?.reason as Error)
+    }
+    signal?.addEventListener('abort', leave)
+    await mine.promise.finally(() => signal?.removeEventListener('abort', leave))
+  }
+
+  function take(): Worker {
+    const kept = idle.pop()
+    clearTimeout(kept?.ending)
+    return kept?.thread ?? start()
+  }
+
+  function start(): Worker {
+    const thread = new Worker(module, { workerData, resourceLimits: { maxOldGenerationSizeMb: heapLimitMegabytes } })
+    // Who waits for its answer hears of it.
+    thread.on('error', () => undefined)
+    thread.once('exit', () => forget(thread))
+    thread.unref()
+    return thread
+  }
+
+  function keep(thread: Worker) {
+    idle.push({ thread, ending: setTimeout(() => void thread.terminate(), keptIdleMs).unref() })
+  }
+
+  function forget(thread: Worker) {
+    const at = idle.findIndex((each) => each.thread === thread)
+    if (at >= 0) clearTimeout(idle.splice(at, 1)[0]?.ending)
+  }
+
+  return {
+    /**
+     * A thread for `work` alone. It is used again unless `work` throws.
+     * @throws as `work`, or the signal's reason
+     */
+    async use<T>(work: (ask: Ask) => Promise<T>, signal?: AbortSignal): Promise<T> {
+      signal?.throwIfAborted()
+      await turn(signal)
+      const thread = take()
+      try {
+        const result = await work((question) => ask(thread, question, signal))
+        keep(thread)
+        return result
+      } catch (error) {
+        void thread.terminate()
+        throw error
+      } finally {
+        const next = waiting.shift()
+        if (next) next.resolve()
+        else busy--
+      }
+    },
+  }
+}
+
+/** Of what ended a thread. */
+export const neededTooMuchMemory = (error: unknown) =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+
+async function ask(thread: Worker, question: unknown, signal?: AbortSignal): Promise<unknown> {
+  const over = new AbortController()
+  const stopping = { signal: signal ? AbortSignal.any([signal, over.signal]) : over.signal }
+  const failed = (event: string, why: (first: unknown) => unknown) =>
+    once(thread, event, stopping).then(([first]) => {
+      throw why(first)
+    })
+  const ended = failed('exit', (code) => new Error(`the thread ended with ${String(code)}`))
+  // What the thread could write and we cannot read.
+  const unreadable = failed('messageerror', (error) => error)
+  const answered = once(thread, 'message', stopping).then(([answer]) => answer as unknown)
+  thread.postMessage(question)
+  try {
+    return await Promise.race([answered, ended, unreadable])
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw error
+  } finally {
+    over.abort()
+    void Promise.allSettled([answered, ended, unreadable])
+  }
+}
