@@ -75,8 +75,9 @@ async function skip(pieces: AsyncIterator<Buffer>) {
 function readNames(head: string): { name: string; fileName: string | null } {
   const disposition = /^content-disposition:[ \t]*form-data[ \t]*;(.*)$/im.exec(head)?.[1] ?? ''
   const parameter = (name: string) => {
-    const text = new RegExp(`(?:^|;)[ \\t]*${name}="((?:[^"\\\\]|\\\\.)*)"`, 'i').exec(disposition)?.[1]
-    return text?.replaceAll(/\\(.)|%22/g, (_all, escaped: string | undefined) => escaped ?? '"')
+    const value = `(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s";]+))`
+    const [, quoted, token] = new RegExp(`(?:^|;)[ \\t]*${name}=${value}`, 'i').exec(disposition) ?? []
+    return token ?? quoted?.replaceAll(/\\(.)|%22/g, (_all, escaped: string | undefined) => escaped ?? '"')
   }
   const name = parameter('name')
   if (name === undefined) throw invalidInput('', 'A part of the form has no name.')

@@ -35,6 +35,12 @@ for (const size of [1, 2, 3, 7, 64, 1000])
     assert.deepEqual(await read(cut(form, size)), expected)
   })
 
+test('names may come without quotes', async () => {
+  const head = 'Content-Disposition: form-data; name=file; filename=chat.jsonl'
+  const parts = await read([Buffer.from(`--a-b_c\r\n${head}\r\n\r\nx\r\n--a-b_c--`)])
+  assert.deepEqual(parts, [{ name: 'file', fileName: 'chat.jsonl', text: 'x' }])
+})
+
 test('skips what is not read', async () => {
   const names = (await read(cut(form, 5), { isSkipping: true })).map(({ name }) => name)
   assert.deepEqual(names, ['purpose', 'file', 'empty'])

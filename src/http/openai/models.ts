@@ -5,6 +5,7 @@ import { deleteModel } from '../../services/delete-model.ts'
 import { findTunedModel } from '../../services/find-tuned-model.ts'
 import { listModels } from '../../services/list-models.ts'
 import { named } from '../edge/named-schemas.ts'
+import { pathText } from '../edge/params.ts'
 import { JsonText, listText } from '../edge/respond.ts'
 import { defineRoute } from '../edge/route.ts'
 
@@ -26,7 +27,7 @@ const ModelDeleted = named(
   z.object({ id: z.string(), object: z.literal('model'), deleted: z.boolean() }),
 )
 
-const ModelPath = z.object({ model: z.string().max(256) })
+const ModelPath = z.object({ model: pathText(256) })
 
 export const modelRoutes = [
   defineRoute({

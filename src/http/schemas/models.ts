@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { named } from '../edge/named-schemas.ts'
-import { queryInt, queryText } from '../edge/params.ts'
+import { pathText, queryInt, queryText } from '../edge/params.ts'
 
 const Model = z.object({
   id: z.string().describe('The model_name of requests'),
@@ -23,7 +23,7 @@ export const ModelListQuery = z.object({
   after: queryText().optional().describe('The opaque cursor that the Link header of the page before gave'),
 })
 
-export const ModelPath = z.object({ name: z.string().max(256) })
+export const ModelPath = z.object({ name: pathText(256) })
 
 export const ModelDownload = named(
   'ModelDownload',

@@ -3,8 +3,11 @@ import { usageDimensions, type UsageDimension } from '../../domain/usage.ts'
 import { named } from '../edge/named-schemas.ts'
 import { queryInt, queryText } from '../edge/params.ts'
 
+/** The days around it, too, have four digits of a year that Postgres knows. */
 const isDay = (text: string) =>
-  /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text)
+  /^[1-8]\d{3}-\d{2}-\d{2}$/.test(text) &&
+  !Number.isNaN(Date.parse(text)) &&
+  new Date(text).toISOString().startsWith(text)
 
 const queryDay = () =>
   queryText().refine(isDay, 'must be a day such as 2026-11-20').meta({ type: 'string', format: 'date' }).optional()

@@ -36,9 +36,9 @@ export async function createBatch({
   idempotency: Idempotency
 }): Promise<{ id: string }> {
   const modelName = input.modelName ?? ctx.deps.catalogue.defaultEmbeddingModel.name
-  if (input.kind === 'embeddings') await resolveModel(ctx, modelName)
-  else await resolveTarget(ctx, input.completion.dataId, modelName)
   return once<{ id: string }>(ctx, idempotency, async (answer) => {
+    if (input.kind === 'embeddings') await resolveModel(ctx, modelName)
+    else await resolveTarget(ctx, input.completion.dataId, modelName)
     const id = randomUUID()
     const promptsKey = storageKeys.batch(ctx.accountId, id, 'items.json')
     const { object, chunks } = layOut(input.items)

@@ -6,7 +6,8 @@ import type { Ctx } from '../context.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 const usualDays = 30
-const Cursor = z.tuple([z.string(), z.string(), z.string()])
+const CursorPart = z.string().refine((text) => !text.includes('\0'))
+const Cursor = z.tuple([CursorPart, CursorPart, CursorPart])
 
 type GetUsageInput = {
   /** Days, both within. Null: the last 30 up to today. */
