@@ -22,7 +22,8 @@ type OpenAttempt = {
   counts: boolean
   why: Why | null
 }
-type Requeue = { jobId: number; generation: number; why: Why; backOffMs: number }
+/** `attempt` is the one that has ended; runs that began before they said it do not. */
+type Requeue = { jobId: number; generation: number; attempt?: number; why: Why; backOffMs: number }
 
 /** Notifications come at once; this is how long a lost one may go unnoticed. */
 const slotLookAgainMs = 5000
@@ -75,15 +76,14 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
       }),
 
     /** While it backs off it has no attempt: slots are for those that can use them. */
-    requeue: ({ jobId, generation, why, backOffMs }: Requeue): Promise<void> =>
-      database.transaction((tx) =>
-        tx.trainingJobs.queue({
-          jobId,
-          generation,
-          reason: why.reason,
-          message: `${why.message} Trying again in ${Math.round(backOffMs / 1000)} s.`,
-        }),
-      ),
+    requeue: ({ jobId, generation, attempt, why, backOffMs }: Requeue): Promise<void> =>
+      database.transaction(async (tx) => {
+        const { currentAttempt } = await tx.trainingJobs.hold(jobId)
+        // A try that comes late: the next attempt is there already.
+        if (attempt !== undefined && attempt !== currentAttempt) return
+        const message = `${why.message} Trying again in ${Math.round(backOffMs / 1000)} s.`
+        await tx.trainingJobs.queue({ jobId, generation, reason: why.reason, message })
+      }),
 
     /** Waits for a slot, then starts the program; a repeat adopts it. */
     launchAttempt: ({ jobId, attempt: number }: Position): Promise<void> =>
@@ -96,6 +96,10 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
           // A store that was restored may have lost them since.
           await prepareRows(deps, job, cancellationSignal())
           const from = await chooseStart(deps, job, attempt)
+          if (attempt.mode === 'evaluate' && from === null) {
+            const message = 'The saved model does not match its manifest any more: it is trained again.'
+            return database.attempts.recordEnd(position, { cause: 'control_plane', exitCode: null, message })
+          }
           await database.attempts.setStart(position, {
             artifactId: from?.id ?? null,
             step: from?.step ?? 0,
@@ -104,11 +108,21 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
         }
         const account = await database.accounts.find(job.accountId)
         const priority = account?.priority ?? 'normal'
-        const { uid } = await compute.launch({ ...runSpec(settings, job, attempt, tokenOf(attempt.id)), priority })
+        const spec = { ...runSpec(settings, job, attempt, tokenOf(attempt.id)), priority }
+        const { uid } = await compute.launch(spec).catch(async (error: unknown) => {
+          // It is tried again, since what refuses it may be changed; until then the job says why it waits.
+          if (isRefusal(error))
+            await database.trainingJobs.explain(jobId, job.generation, 'QUEUED', 'launch_refused', error.message)
+          throw error
+        })
         await database.attempts.setRunUid(position, uid)
       }),
   }
 }
+
+/** Known by its code: activities import only types. */
+const isRefusal = (error: unknown): error is Error =>
+  error instanceof Error && 'code' in error && error.code === 'invalid'
 
 /** @returns false when the attempt was fenced while it waited */
 async function waitForSlot(

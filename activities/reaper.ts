@@ -114,7 +114,7 @@ export function createReaperActivities(deps: ReaperDependencies) {
     endLostJob: (job: RunOfJob): Promise<void> =>
       withHeartbeat(async () => {
         if ((await lostRun(deps, job)) === null) return
-        for (const attempt of await database.attempts.listUnreleased(job.jobId))
+        for (const attempt of await database.attempts.listUnreleased(job.jobId, job.generation))
           await release(deps, attempt, cancellationSignal())
         // The release took time, in which somebody may have reset or started it.
         const how = await lostRun(deps, job)

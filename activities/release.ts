@@ -10,6 +10,9 @@ export type ReleaseDependencies = Pick<FineTuneDependencies, 'database' | 'compu
   settings: { terminationGraceMs: number }
 }
 
+/** Runs that began before they said it do not say theirs. */
+const anyGeneration = Infinity
+
 export function createReleaseActivities(deps: FineTuneDependencies) {
   const { database } = deps
   return {
@@ -20,9 +23,9 @@ export function createReleaseActivities(deps: FineTuneDependencies) {
       }),
 
     /** Every attempt that is not released yet, whatever became of the activity that made it. */
-    releaseJob: ({ jobId }: { jobId: number }): Promise<void> =>
+    releaseJob: ({ jobId, generation = anyGeneration }: { jobId: number; generation?: number }): Promise<void> =>
       withHeartbeat(async () => {
-        for (const attempt of await database.attempts.listUnreleased(jobId)) await release(deps, attempt)
+        for (const each of await database.attempts.listUnreleased(jobId, generation)) await release(deps, each)
       }),
   }
 }

@@ -6,7 +6,6 @@ import {
   CancellationScope,
   CancelledFailure,
   condition,
-  isCancellation,
   log,
   setHandler,
   sleep,
@@ -17,6 +16,7 @@ import type { JobEnding } from '../src/domain/training-job.ts'
 import { cancelSignal, phaseSignal, resumeSignal, type FineTuneInput, type FineTuneResult } from './contract.ts'
 import { activities } from './fine-tune-activities.ts'
 import { createJobView, type JobView } from './job-view.ts'
+import { wasCancelled } from './was-cancelled.ts'
 
 /** The native cancel follows the signal within moments; only it makes the run close as Canceled. */
 const nativeCancelWaitMs = 60_000
@@ -54,8 +54,8 @@ export async function fineTune({ jobId, generation }: FineTuneInput): Promise<Fi
   try {
     ending = await work.run(() => train(run))
   } catch (error) {
-    const wasCancelled = isCancellation(error) || error instanceof MoveRefused
-    ending = await CancellationScope.nonCancellable(() => (wasCancelled ? cancel(run) : giveUp(run, error)))
+    const isCancel = error instanceof MoveRefused || wasCancelled(work, error)
+    ending = await CancellationScope.nonCancellable(() => (isCancel ? cancel(run) : giveUp(run, error)))
   }
   run.view.show({ status: ending.status, attempt: run.attempt, reason: ending.reason, message: ending.message })
   return close(run, ending, root)
@@ -156,7 +156,7 @@ async function runAttempt(run: Run, outcomes: readonly AttemptOutcome[], { mode,
 async function backOff(run: Run, why: Why | null, backOffMs: number) {
   const { jobId, generation, attempt, view } = run
   if (why) {
-    await activities.requeue({ jobId, generation, why, backOffMs })
+    await activities.requeue({ jobId, generation, attempt, why, backOffMs })
     view.show({ status: 'QUEUED', attempt, ...why })
   }
   await sleep(backOffMs)
@@ -202,7 +202,7 @@ async function cancel(run: Run): Promise<JobEnding> {
   const { ended } = await activities.acceptCancel({ jobId, generation })
   if (ended !== null) return ended
   view.show({ status: 'CANCELLED', attempt, reason: 'cancelling', message: 'Releasing what runs.' })
-  await activities.releaseJob({ jobId })
+  await activities.releaseJob({ jobId, generation })
   const ending = {
     status: 'CANCELLED',
     reason: 'cancelled',
@@ -227,7 +227,7 @@ const forgotten = {
 async function giveUp(run: Run, error: unknown): Promise<JobEnding> {
   const { jobId, generation } = run
   log.error('the job ends on an unforeseen error', { error })
-  await activities.releaseJob({ jobId })
+  await activities.releaseJob({ jobId, generation })
   const ending = dataError(error) ?? {
     status: 'FAILED',
     ...(causeOf(error)?.type === 'Unknown' ? forgotten : unforeseen),

@@ -4,7 +4,6 @@ import {
   ApplicationFailure,
   CancellationScope,
   CancelledFailure,
-  isCancellation,
   proxyActivities,
   setCurrentDetails,
   sleep,
@@ -13,6 +12,7 @@ import {
 } from '@temporalio/workflow'
 import type { InferenceBatchActivities } from '../activities/inference-batches.ts'
 import { inferenceTaskQueue, type InferenceBatchInput } from './contract.ts'
+import { wasCancelled } from './was-cancelled.ts'
 
 /** The engine itself works on several pieces of a chunk at once; the second chunk fills its last moments. */
 const concurrency = 2
@@ -35,11 +35,11 @@ export async function inferenceBatch(input: InferenceBatchInput): Promise<void> 
     await CancellationScope.cancellable(() => runChunks(input))
     await finishBatch({ batchId })
   } catch (error) {
-    const wasCancelled = isCancellation(error)
-    const message = wasCancelled ? 'The batch was cancelled by an operator.' : messageOf(error)
+    const isCancel = wasCancelled(CancellationScope.current(), error)
+    const message = isCancel ? 'The batch was cancelled by an operator.' : messageOf(error)
     await CancellationScope.nonCancellable(() => failBatch({ batchId, message }))
     // Closes as Canceled or as Failed, so that the Temporal UI reads right.
-    throw wasCancelled ? new CancelledFailure(message) : ApplicationFailure.nonRetryable(message, 'BatchFailed')
+    throw isCancel ? new CancelledFailure(message) : ApplicationFailure.nonRetryable(message, 'BatchFailed')
   }
 }
 

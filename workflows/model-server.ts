@@ -4,8 +4,8 @@ import {
   ActivityFailure,
   ApplicationFailure,
   CancellationScope,
+  CancelledFailure,
   continueAsNew,
-  isCancellation,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -16,6 +16,7 @@ import {
 import type { ModelServerActivities } from '../activities/model-servers.ts'
 import { decideRestart, type ModelServerEnd } from '../src/domain/model-server.ts'
 import { searchAttributes, wakeSignal, watchTaskQueue, type ModelServerInput } from './contract.ts'
+import { wasCancelled } from './was-cancelled.ts'
 
 /** Weights may have to come from a hub first. */
 const startTimeoutMs = 30 * 60_000
@@ -69,9 +70,12 @@ export async function modelServer({ baseModel, idleTimeoutMs }: ModelServerInput
   try {
     return await keepServing(run, failures)
   } catch (error) {
-    if (isCancellation(error)) await CancellationScope.nonCancellable(() => stop(run, null))
-    else await giveUp(run, error)
-    throw error
+    if (!wasCancelled(CancellationScope.current(), error)) {
+      await giveUp(run, error)
+      throw error
+    }
+    await CancellationScope.nonCancellable(() => stop(run, null))
+    throw new CancelledFailure('the server was cancelled')
   }
 }
 

@@ -189,9 +189,10 @@ export const createAttemptRepository = (db: Connection) => ({
     await notify(db, 'slots')
   },
 
-  async listUnreleased(jobId: number): Promise<Attempt[]> {
+  /** Up to this generation: a job that was resumed since has attempts that are none of the asker's business. */
+  async listUnreleased(jobId: number, generation: number): Promise<Attempt[]> {
     const rows = await db.attempt.findMany({ where: { jobId, releasedAt: null }, orderBy: { number: 'asc' } })
-    return rows.map(plain)
+    return rows.map(plain).filter((attempt) => attempt.generation <= generation)
   },
 
   /** Newest first. */

@@ -57,7 +57,7 @@ export const breaks: Record<string, Break> = {
   'a cancel releases nothing': {
     seed: 7,
     file: 'activities/release.ts',
-    find: 'for (const attempt of await database.attempts.listUnreleased(jobId)) await release(deps, attempt)',
+    find: 'for (const each of await database.attempts.listUnreleased(jobId, generation)) await release(deps, each)',
     replace: '',
   },
 }

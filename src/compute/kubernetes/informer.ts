@@ -17,6 +17,7 @@ export type InformerOptions = {
   signal: AbortSignal
   listAgainAfterMs?: number
   silenceAllowedMs?: number
+  openingAllowedMs?: number
 }
 
 type WatchEvent = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'; object: KubernetesObject }
@@ -71,8 +72,20 @@ async function list({ api, collection, signal, onObject, onGone }: InformerOptio
   return version
 }
 
-function open({ api, collection, signal }: InformerOptions, version: string, forMs: number): Promise<Readable> {
-  return api.watch(collection, { version, forSeconds: Math.max(1, Math.ceil(forMs / 1000)) }, signal)
+/** A server that takes the request and says nothing would leave us with a view that grows old unnoticed. */
+async function open(
+  { api, collection, signal, openingAllowedMs = 15_000 }: InformerOptions,
+  version: string,
+  forMs: number,
+): Promise<Readable> {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(new Error('The watch is not taken up.')), openingAllowedMs)
+  try {
+    const range = { version, forSeconds: Math.max(1, Math.ceil(forMs / 1000)) }
+    return await api.watch(collection, range, AbortSignal.any([signal, late.signal]))
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** @returns from where to go on, once the server ends the watch or the connection breaks */

@@ -67,11 +67,13 @@ function signalReaches(pid: number): boolean {
   }
 }
 
+/** Null when there is no such process. @throws what keeps it from being read: that is no sign of its end */
 function readStat(pid: number): ProcessStat | null {
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return null
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
+    throw error
   }
 }
 

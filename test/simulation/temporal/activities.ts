@@ -93,8 +93,8 @@ export class Activities {
     if (activity.token !== token || !isOpen(activity)) return
     activity.token = null
     const { initialMs, maximumMs, coefficient, maximumAttempts } = activity.retry
-    if (activity.isCancelRequested) return this.#resolve(activity, cancelledResult)
-    if (activity.attempt >= maximumAttempts)
+    // The server tries nothing again that is to be cancelled: the workflow hears what its last try came to.
+    if (activity.isCancelRequested || activity.attempt >= maximumAttempts)
       return this.#resolve(activity, { failed: { failure: ofActivity(activity, failure) } })
     const waitMs = Math.min(initialMs * coefficient ** (activity.attempt - 1), maximumMs)
     kernel().later(waitMs, () => this.#try(activity))

@@ -1,0 +1,93 @@
+import { MockActivityEnvironment } from '@temporalio/testing'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createAttemptActivities } from '../../activities/attempts.ts'
+import type { FineTuneDependencies } from '../../activities/fine-tune.ts'
+import { ComputeError } from '../../src/compute/errors.ts'
+
+const file = { key: 'k', sizeBytes: 1, sha256: 'h' }
+const job = {
+  id: 1,
+  generation: 2,
+  accountId: 'a',
+  specHash: 's',
+  preparedData: { train: file, evaluation: file },
+  spec: { baseModel: { name: 'm', resources: { cpuCount: 1, memoryGiB: 1, gpuCount: 0 } } },
+}
+
+/** A launch of an attempt, with what it noted of attempts and jobs. */
+function launch({
+  mode,
+  storedHash,
+  launching,
+}: {
+  mode: string
+  storedHash: string
+  launching: () => Promise<object>
+}) {
+  const notes: unknown[][] = []
+  const note =
+    (what: string) =>
+    async (...details: unknown[]) =>
+      void notes.push([what, ...details])
+  const attempt = {
+    id: 'i',
+    number: 3,
+    generation: 2,
+    mode,
+    runName: 'ft-1-a3',
+    claimedAt: null,
+    fencedAt: null,
+    grantedAt: 1,
+  }
+  const model = { id: 'x', kind: 'model', step: 9, specHash: 's', files: [file], createdAt: null }
+  const { launchAttempt } = createAttemptActivities({
+    database: {
+      transaction: async () => 0,
+      accounts: { find: async () => null },
+      trainingJobs: { get: async () => job, explain: note('explained') },
+      attempts: {
+        get: async () => attempt,
+        setStart: note('start'),
+        setRunUid: note('uid'),
+        recordEnd: note('end'),
+      },
+      artifacts: { listUsable: async () => [model], markVerified: note('verified'), markCorrupt: note('corrupt') },
+      jobEvents: { add: async () => undefined },
+    },
+    compute: { capacity: () => ({ slots: null }), launch: launching },
+    storage: {
+      stat: async () => ({ sizeBytes: 1 }),
+      sha256: async () => ({ sizeBytes: 1, sha256: storedHash }),
+    },
+    settings: { secret: 'secret', internalUrl: 'http://internal', terminationGraceMs: 1 },
+  } as unknown as FineTuneDependencies)
+  const done = new MockActivityEnvironment().run(launchAttempt, { jobId: 1, attempt: 3 })
+  return { done, notes }
+}
+
+test('an evaluation whose model has rotted is not launched, and is no fault of its program', async () => {
+  const { done, notes } = launch({ mode: 'evaluate', storedHash: 'other', launching: () => assert.fail('launched') })
+  await done
+  assert.deepEqual(
+    notes.map(([what]) => what),
+    ['corrupt', 'end'],
+  )
+  assert.partialDeepStrictEqual(notes[1], ['end', { jobId: 1, number: 3 }, { cause: 'control_plane', exitCode: null }])
+})
+
+test('one whose model is whole is launched', async () => {
+  const { done, notes } = launch({ mode: 'evaluate', storedHash: 'h', launching: async () => ({ uid: 'u' }) })
+  await done
+  assert.deepEqual(
+    notes.map(([what]) => what),
+    ['verified', 'start', 'uid'],
+  )
+})
+
+test('a launch that the cluster refuses is told to the job, and tried again', async () => {
+  const refusal = new ComputeError('invalid', 'No such pods here.')
+  const { done, notes } = launch({ mode: 'train', storedHash: 'h', launching: () => Promise.reject(refusal) })
+  await assert.rejects(done, { message: 'No such pods here.' })
+  assert.deepEqual(notes.at(-1), ['explained', 1, 2, 'QUEUED', 'launch_refused', 'No such pods here.'])
+})

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { runInformer } from '../../../src/compute/kubernetes/informer.ts'
+
+test('a watch that nobody takes up is trouble, and is opened again after a new list', async () => {
+  const stopping = new AbortController()
+  const troubles: (string | null)[] = []
+  let lists = 0
+  let opened = 0
+  await runInformer({
+    api: {
+      list: async () => {
+        lists++
+        return { items: [], version: String(lists) }
+      },
+      // As where a proxy takes the request and says nothing; the fifth time somebody is there.
+      watch: (_collection, _range, signal) => {
+        if (++opened > 4) return Promise.resolve(Readable.from([]))
+        return new Promise<never>((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error))
+        })
+      },
+    } as Parameters<typeof runInformer>[0]['api'],
+    collection: { path: '/pods' },
+    onObject: () => undefined,
+    onGone: () => undefined,
+    onTrouble(message) {
+      troubles.push(message)
+      if (message === null) stopping.abort()
+    },
+    signal: stopping.signal,
+    openingAllowedMs: 5,
+  })
+  assert.deepEqual(troubles, ['The watch is not taken up.', null])
+  assert.equal(lists, 2)
+})
