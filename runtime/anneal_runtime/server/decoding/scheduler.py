@@ -99,7 +99,13 @@ class Scheduler:
                 self._fail(row.request, error)
             self._count_failure("Prompts could not be read", error)
             return
-        batch.join(joining)
+        try:
+            batch.join(joining)
+        except Exception as error:
+            # Neither in the batch nor in the queue: nobody else would answer them.
+            for row in rows:
+                self._fail(row.request, error)
+            raise
         self._settle(batch, failures, rows)
 
     def _decode(self, batch: RunningBatch) -> None:

@@ -1,0 +1,40 @@
+import threading
+from queue import Queue
+from typing import cast
+
+from anneal_runtime.server.decoding.batch import Joining, RowFailed, RunningBatch
+from anneal_runtime.server.decoding.cache import RowCache
+from anneal_runtime.server.decoding.rows import Answer, GenerationRequest, Row, SamplingParams
+from anneal_runtime.server.decoding.scheduler import Scheduler
+from anneal_runtime.server.metrics import EngineMetrics
+
+PARAMS = SamplingParams(max_tokens=1, temperature=0.0, top_p=1.0, seed=None, stop=())
+
+
+class NoRoomToJoin:
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+
+    def read(self, rows: list[Row]) -> tuple[Joining, list[RowFailed]]:
+        return Joining(rows, RowCache()), []
+
+    def join(self, _joining: Joining) -> None:
+        raise MemoryError("no room")
+
+    def drop(self, _gone: list[bool]) -> None:
+        pass
+
+    def clear(self) -> list[Row]:
+        return []
+
+
+def test_rows_that_cannot_join_are_answered() -> None:
+    scheduler = Scheduler(cast(RunningBatch, NoRoomToJoin()), 8, EngineMetrics())
+    threading.Thread(target=scheduler.run_forever, daemon=True).start()
+    for _ in range(2):
+        answers: Queue[list[Answer] | Exception] = Queue()
+        request = GenerationRequest(None, None, answers.put)
+        request.rows = [Row(request, index, [1], PARAMS, 1) for index in range(2)]
+        request.queued = list(request.rows)
+        scheduler.submit(request)
+        assert isinstance(answers.get(timeout=60), MemoryError)
