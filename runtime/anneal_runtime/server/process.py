@@ -18,7 +18,7 @@ from starlette.applications import Starlette
 from anneal_runtime import __version__, exit_codes
 from anneal_runtime.internal_api import Fenced, InternalApi, Refused
 from anneal_runtime.lasting import lasting
-from anneal_runtime.log import log
+from anneal_runtime.log import exit_now, log
 from anneal_runtime.model_source import ModelUnavailable, is_out_of_memory
 from anneal_runtime.retry import RetryPolicy, Unavailable
 from anneal_runtime.server.app import create_app
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from anneal_runtime.server.engine import Engine
 
 GRACE_S = 10
+# The loop and the interpreter join the threads of `to_thread` without limit: one that is stuck must not keep the rest.
+STUCK_S = 5.0
+AT_ONCE_S = 1.0
 # Longer than any client keeps an idle connection: the client, who knows when it sends, should be the one to close.
 KEEP_ALIVE_S = 75
 REPORT_EVERY_S = 30.0
@@ -89,6 +92,14 @@ class ReportingServer:
             self._exit_code = code
         self._uvicorn.force_exit = self._uvicorn.force_exit or at_once
         self._uvicorn.should_exit = True
+        limit_s = AT_ONCE_S if at_once else GRACE_S + STUCK_S
+        threading.Thread(target=self._exit_after, args=(self._exit_code, limit_s), name="end", daemon=True).start()
+
+    def _exit_after(self, code: int, limit_s: float) -> None:
+        time.sleep(limit_s)
+        if self._leaving is not None:
+            self._leaving.join(STUCK_S)
+        exit_now(code)
 
     def _open(self, serving: object) -> None:
         """On the event loop, after one real answer."""

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,20 @@ from anneal_runtime import exit_codes
 from anneal_runtime.server.process import bind
 
 TOKEN = "a-server-token"
+
+STUCK = """
+import time
+from anneal_runtime import exit_codes
+from anneal_runtime.server.process import ServerProcess
+from anneal_runtime.settings import ServerSettings
+
+class Stuck(ServerProcess):
+    def _begin(self):
+        self._loop.run_in_executor(None, time.sleep, 600)
+        self._end(exit_codes.CODE_ERROR, at_once=True)
+
+Stuck(ServerSettings.from_environment()).run()
+"""
 
 
 def test_answers_do_not_wait_for_acknowledgements() -> None:
@@ -38,6 +52,7 @@ class Program:
         work_dir: Path,
         spec: dict[str, Any],
         log: Any = subprocess.PIPE,
+        program: Sequence[str] = ("-m", "anneal_runtime.server"),
         **environment: str,
     ) -> None:
         listener = socket.create_server(("127.0.0.1", 0))
@@ -55,7 +70,7 @@ class Program:
             **environment,
         }
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "anneal_runtime.server"],
+            [sys.executable, *program],
             env={**os.environ, **settings},
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -136,6 +151,11 @@ def test_it_ends_at_once_when_it_is_fenced(anneal: ServerReports, tmp_path: Path
     code, output = Program(anneal, tmp_path, spec_of(MINILM)).wait()
     assert code == exit_codes.FENCED, output
     assert TOKEN not in output
+
+
+def test_a_stuck_thread_does_not_keep_it_alive(anneal: ServerReports, tmp_path: Path) -> None:
+    program = Program(anneal, tmp_path, spec_of(TINY), program=["-c", STUCK])
+    assert program.wait()[0] == exit_codes.CODE_ERROR
 
 
 def test_a_sigterm_while_loading_ends_it(anneal: ServerReports, tmp_path: Path) -> None:
