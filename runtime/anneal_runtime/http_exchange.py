@@ -45,5 +45,9 @@ def exchange(
 
 
 def refuse_for_now(what: str, status: int, retry_after: str | None) -> None:
-    if status in (408, 429) or status >= 500:
+    if means_later(status):
         raise Unavailable(f"{what}: answered {status}", parse_retry_after(retry_after))
+
+
+def means_later(status: int) -> bool:
+    return status in (408, 429) or status >= 500

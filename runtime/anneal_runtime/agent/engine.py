@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from anneal_runtime.http_exchange import means_later
+
 # What vLLM may take to say that it is there; answers may take as long as they must.
 CONNECT_TIMEOUT_S = 5.0
 # Its health is answered beside its work: one that takes longer has hung.
@@ -18,13 +20,19 @@ MAX_HEAD_BYTES = 64 << 10
 
 
 class EngineAway(Exception):
-    """No connection, or one that ended before its answer did."""
+    """No connection, one that ended before its answer did, or an answer that means "later"."""
 
 
 @dataclass(frozen=True)
 class EngineAnswer:
     status: int
     body: bytes
+
+    def settled(self) -> EngineAnswer:
+        """Itself, when it says something about the engine and not about the moment. Raises EngineAway."""
+        if means_later(self.status):
+            raise EngineAway(f"vLLM answered {self.status}: {self.message()}")
+        return self
 
     def json(self) -> Any:
         """Raises ValueError."""

@@ -19,7 +19,7 @@ class UnknownEngine(Exception):
 
 async def check_version(engine: VllmClient) -> str:
     """Raises UnknownEngine, EngineAway."""
-    answer = await engine.get("/version")
+    answer = (await engine.get("/version")).settled()
     try:
         version = str(answer.json()["version"])
     except (ValueError, KeyError, TypeError) as error:
@@ -33,7 +33,7 @@ async def check_version(engine: VllmClient) -> str:
 
 async def context_length(engine: VllmClient, model: str) -> int:
     """Of the model, which must be served under this name. Raises UnknownEngine, EngineAway."""
-    answer = await engine.get("/v1/models")
+    answer = (await engine.get("/v1/models")).settled()
     try:
         entries = {entry["id"]: entry for entry in answer.json()["data"]}
         return int(entries[model]["max_model_len"])
@@ -50,7 +50,7 @@ async def try_generation(engine: VllmClient, model: str) -> None:
         "temperature": 0,
         "structured_outputs": {"regex": PROBE_REGEX},
     }
-    answer = await engine.post("/v1/completions", body)
+    answer = (await engine.post("/v1/completions", body)).settled()
     if answer.status != 200:
         raise UnknownEngine(f"A first generation of {model} was refused: {answer.message()}")
     text = str(answer.json()["choices"][0]["text"])

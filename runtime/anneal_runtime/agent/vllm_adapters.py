@@ -33,7 +33,8 @@ class VllmAdapters:
     async def load(self, name: str, folder: Path) -> str:
         await asyncio.to_thread(check_files, folder, self._base_sha256)
         try:
-            answer = await self._engine.post("/v1/load_lora_adapter", {"lora_name": name, "lora_path": str(folder)})
+            asked = {"lora_name": name, "lora_path": str(folder)}
+            answer = (await self._engine.post("/v1/load_lora_adapter", asked)).settled()
             if answer.status != 200 and "already" not in answer.message():
                 raise AdapterRefused(f"vLLM refuses the adapter: {answer.message()}")
             await try_generation(self._engine, name)
@@ -41,6 +42,8 @@ class VllmAdapters:
             await self.unload(name)
             raise AdapterRefused(str(error)) from error
         except EngineAway as error:
+            # It may be there all the same, and have loaded it.
+            await self.unload(name)
             raise ApiError(503, str(error)) from error
         return name
 

@@ -15,6 +15,8 @@ class FakeVllm:
         self.healthy = True
         self.ignores_grammar = False
         self.chunked = False
+        # By path: the status that it answers instead.
+        self.fails: dict[str, int] = {}
         self.adapters: dict[str, str] = {}
         self.bodies: list[tuple[str, dict[str, Any]]] = []
         # Set by a test to hold completions until their client leaves; `left` says that it has.
@@ -33,6 +35,8 @@ class FakeVllm:
 
     def answer(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, Any]:
         self.bodies.append((path, body))
+        if path in self.fails:
+            return _refusal(self.fails[path], "Not now.", "InternalServerError")
         routes: dict[tuple[str, str], Any] = {
             ("GET", "/health"): lambda: (200 if self.healthy else 503, ""),
             ("GET", "/version"): lambda: (200, {"version": self.version}),

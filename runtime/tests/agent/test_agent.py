@@ -135,6 +135,15 @@ def test_a_vllm_that_does_not_hold_to_grammars_or_serves_another_model_is_refuse
     assert anneal.reports == []
 
 
+@pytest.mark.parametrize("path,status", [("/version", 503), ("/v1/models", 429), ("/v1/completions", 500)])
+def test_a_vllm_that_fails_for_now_is_not_taken_for_an_unknown_one(
+    anneal: ServerReports, vllm: FakeVllm, tmp_path: Path, path: str, status: int
+) -> None:
+    vllm.fails[path] = status
+    assert Agent(anneal, vllm, tmp_path).wait()[0] == exit_codes.CODE_ERROR
+    assert anneal.reports == []
+
+
 def test_it_ends_when_vllm_does(anneal: ServerReports, vllm: FakeVllm, tmp_path: Path) -> None:
     agent = Agent(anneal, vllm, tmp_path)
     until(lambda: anneal.reports)
@@ -229,6 +238,18 @@ def test_an_adapter_is_fetched_checked_loaded_and_tried_and_makes_room(
     assert all(name in tried for name in names)
     assert client.call("DELETE", "/agent/v1/adapters/third")[0] == 200
     assert list(vllm.adapters) == ["second"]
+
+
+@pytest.mark.parametrize("path", ["/v1/load_lora_adapter", "/v1/completions"])
+def test_a_vllm_that_fails_for_now_does_not_refuse_the_adapter(
+    client: Client, vllm: FakeVllm, host: FileHost, reference: ReferenceAdapters, path: str
+) -> None:
+    good = host.publish("later", reference.make(23)[1])
+    vllm.fails[path] = 500
+    assert client.call("PUT", "/agent/v1/adapters/later", {"files": good})[0] == 503
+    assert vllm.adapters == {}
+    vllm.fails.clear()
+    assert client.call("PUT", "/agent/v1/adapters/later", {"files": good})[0] == 200
 
 
 def test_what_is_not_a_sound_adapter_never_reaches_vllm(
