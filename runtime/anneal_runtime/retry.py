@@ -10,6 +10,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 DAY_S = 86_400.0
+# What a server asks for may be wrong, or a date by another clock.
+LONGEST_RETRY_AFTER_S = 60.0
 
 
 class Unavailable(Exception):
@@ -49,8 +51,9 @@ def parse_retry_after(header: str | None) -> float | None:
     if header is None:
         return None
     if header.strip().isdigit():
-        return min(float(header), DAY_S)
+        return min(float(header), LONGEST_RETRY_AFTER_S)
     try:
-        return min(max(parsedate_to_datetime(header).timestamp() - time.time(), 0.0), DAY_S)
+        wait_s = parsedate_to_datetime(header).timestamp() - time.time()
+        return min(max(wait_s, 0.0), LONGEST_RETRY_AFTER_S)
     except (ValueError, TypeError):
         return None

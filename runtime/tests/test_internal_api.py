@@ -94,4 +94,5 @@ def test_a_refusal_is_not_asked_again(script: Script, status: int, kind: type[Ex
 def test_reads_both_forms_of_retry_after() -> None:
     assert parse_retry_after("7") == 7.0
     assert parse_retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
+    assert parse_retry_after("86400") == parse_retry_after("Wed, 21 Oct 2099 07:28:00 GMT") == 60.0, "never for long"
     assert parse_retry_after("soon") is None and parse_retry_after(None) is None
