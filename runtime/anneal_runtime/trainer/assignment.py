@@ -1,15 +1,17 @@
 """What an attempt is told to do: the answer to its claim."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from anneal_runtime.log import log
-from anneal_runtime.retry import Unavailable
-from anneal_runtime.transfer import RemoteFile, UrlRefused, download
+from anneal_runtime.retry import DAY_S, Unavailable
+from anneal_runtime.transfer import CorruptFile, RemoteFile, UrlRefused, download
 
 FRESH_URL_TRIES = 5
+LONGEST_PAUSE_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -63,20 +65,28 @@ Claim = Callable[[], Assignment]
 
 
 def fetch(files: Callable[[Assignment], list[RemoteFile]], folder: Path, assignment: Assignment, claim: Claim) -> None:
-    """Downloads the files into the folder; claims again for fresh URLs when the old ones have expired."""
+    """Downloads the files into the folder; claims again for fresh URLs. A store that is away is waited for a day."""
     arrived: set[str] = set()
-    for tries_left in reversed(range(FRESH_URL_TRIES)):
+    give_up_at, claims, bad_answers = time.monotonic() + DAY_S, 0, 0
+    while True:
         try:
             for file in files(assignment):
                 if file.name not in arrived:
                     download(file, folder / file.name)
                     arrived.add(file.name)
             return
-        except (UrlRefused, Unavailable) as error:
-            if not tries_left:
+        except (UrlRefused, CorruptFile) as error:
+            bad_answers += 1
+            if bad_answers == FRESH_URL_TRIES:
                 raise
             log(f"{error} Asking for fresh addresses.")
-            assignment = claim()
+        except Unavailable as error:
+            if time.monotonic() > give_up_at:
+                raise
+            log(f"{error} Asking for fresh addresses.")
+        time.sleep(min(2**claims, LONGEST_PAUSE_S))
+        claims += 1
+        assignment = claim()
 
 
 def _artifact(raw: dict[str, Any] | None) -> Artifact | None:
