@@ -34,7 +34,8 @@ def publish(api: InternalApi, kind: str, step: int, folder: Path, before_commit:
             api.commit_artifact(granted["artifact_id"])
             return
         except Refused as error:
-            if error.code != "artifact_incomplete":
+            # Not found: housekeeping has taken what stayed without its commit for too long.
+            if error.code not in ("artifact_incomplete", "not_found"):
                 raise
             incomplete += 1
             if incomplete == INCOMPLETE_TRIES:
@@ -44,7 +45,7 @@ def publish(api: InternalApi, kind: str, step: int, folder: Path, before_commit:
             if time.monotonic() > give_up_at:
                 raise
             log(str(error))
-            time.sleep(PAUSE_S)
+        time.sleep(PAUSE_S)
         log(f"Uploading the {kind} of step {step} again")
 
 

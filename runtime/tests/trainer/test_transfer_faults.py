@@ -20,9 +20,12 @@ def test_a_lost_answer_changes_nothing(anneal: FakeAnneal, tmp_path: Path, route
     assert list(anneal.steps) == [10] and anneal.evaluation is not None
 
 
-def test_an_incomplete_artifact_is_uploaded_again_as_a_new_one(anneal: FakeAnneal, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("status", "code"), [(409, "artifact_incomplete"), (404, "not_found")])
+def test_an_artifact_that_is_incomplete_or_gone_is_uploaded_again_as_a_new_one(
+    anneal: FakeAnneal, tmp_path: Path, status: int, code: str
+) -> None:
     assign(anneal, make_rows(4), max_steps=2)
-    anneal.refuse["commit"] = (2, 409, "artifact_incomplete")
+    anneal.refuse["commit"] = (2, status, code)
     assert start_trainer(anneal.url, tmp_path).exit_code() == 0
     assert anneal.calls.count("artifacts") == 3 and len(anneal.committed) == 1
 
