@@ -97,7 +97,8 @@ export const createAttemptRepository = (db: Connection) => ({
   },
 
   /**
-   * For a write by a pod: the attempt of this token, held against fencing until the transaction ends.
+   * For a write by a pod: the attempt of this token, held against fencing, and its other writes, until the transaction
+   * ends: two that each held it and then changed it would wait for each other.
    * @returns null when the attempt is fenced
    */
   async holdUnfenced(tokenHash: Uint8Array): Promise<Attempt | null> {
@@ -105,7 +106,7 @@ export const createAttemptRepository = (db: Connection) => ({
       select a.id from attempts a join training_jobs j on j.id = a.job_id
       where a.token_hash = ${Buffer.from(tokenHash)} and a.number = j.current_attempt
         and a.fenced_at is null and a.released_at is null and a.claim_id is not null
-      for share of a`
+      for no key update of a`
     return held ? plain(await db.attempt.findUniqueOrThrow({ where: { id: held.id } })) : null
   },
 

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 import traceback
+from contextlib import suppress
 from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -110,22 +111,26 @@ class ReportingServer:
         threading.Thread(target=self._report_ready, name="readiness", daemon=True).start()
 
     def _report_ready(self) -> None:
+        """Without reports it is passed over, and nobody would start it again: it ends with them, whatever ends them."""
+        try:
+            self._report_until_leaving()
+        except Fenced as error:
+            log(f"This server is not wanted any more: {error}")
+            self._end(exit_codes.FENCED, at_once=True)
+        except Refused as error:
+            log(f"The readiness report was refused: {error}")
+            self._end(exit_codes.CODE_ERROR)
+        except Exception as error:
+            log("The readiness report failed: " + "".join(traceback.format_exception(error)))
+            self._end(exit_codes.CODE_ERROR)
+
+    def _report_until_leaving(self) -> None:
         """Every 30 s, for as long as the server lives: Anneal may have forgotten, and its API may be away."""
         spec, instance = self._settings.spec, self._settings.instance
         while self._leaving is None:
-            try:
+            with suppress(Unavailable):
                 self._api.report_ready(self._endpoint(), engine=spec.engine, version=__version__, instance=instance)
-            except Unavailable:
-                continue
-            except Fenced as error:
-                log(f"This server is not wanted any more: {error}")
-                self._end(exit_codes.FENCED, at_once=True)
-                return
-            except Refused as error:
-                log(f"The readiness report was refused: {error}")
-                self._end(exit_codes.CODE_ERROR)
-                return
-            time.sleep(REPORT_EVERY_S)
+                time.sleep(REPORT_EVERY_S)
 
     def _endpoint(self) -> str:
         host, port = self._settings.advertise_host, self._socket.getsockname()[1]

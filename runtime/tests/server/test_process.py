@@ -158,6 +158,14 @@ def test_a_stuck_thread_does_not_keep_it_alive(anneal: ServerReports, tmp_path: 
     assert program.wait()[0] == exit_codes.CODE_ERROR
 
 
+def test_it_ends_when_its_reports_do(anneal: ServerReports, tmp_path: Path) -> None:
+    # Whatever it is: here what nobody has foreseen of an address.
+    program = Program(anneal, tmp_path, spec_of(MINILM), ANNEAL_INTERNAL_URL="gopher://nowhere")
+    code, output = program.wait()
+    assert code == exit_codes.CODE_ERROR, output
+    assert "The readiness report failed" in output
+
+
 def test_a_sigterm_while_loading_ends_it(anneal: ServerReports, tmp_path: Path) -> None:
     program = Program(anneal, tmp_path, spec_of(TINY))
     until(lambda: program.health() is not None)

@@ -1,8 +1,8 @@
 // Tells a dependency that is away (try again) from a bug of ours, whatever library the error came through.
 
-/** Of sockets, of Postgres (SQLSTATE classes 08, 53 and 57P; 57014 is a statement that took too long) and of Prisma. */
+/** Of sockets, of Postgres (SQLSTATE classes 08, 53 and 57P; 40001 and 40P01 are two that wait for each other, 57014 is a statement that took too long) and of Prisma. */
 const outageCodes =
-  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08\w{3}|53\w{3}|57P\d\d|57014|25P03|P1001|P1002|P1008|P1017|P2024|P2028|P2037)$/
+  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08\w{3}|40001|40P01|53\w{3}|57P\d\d|57014|25P03|P1001|P1002|P1008|P1017|P2024|P2028|P2034|P2037)$/
 /** Of an object store that refuses what we sign: its secret was changed, or a clock is wrong. */
 const refusalCodes = /^(AccessDenied|InvalidAccessKeyId|RequestTimeTooSkewed|SignatureDoesNotMatch)$/
 const outageKinds =

@@ -55,11 +55,11 @@ export const attemptDoubles: Doubles = {
   ],
 
   'hold unfenced attempt': [
-    'd2bf44dd',
+    '9d757745',
     async (session, [tokenHash]) => {
       const [found] = session.all('attempt', hasToken(tokenHash))
       if (!found) return []
-      await session.lock('attempt', found[0], 'share')
+      await session.lock('attempt', found[0])
       const row = session.get('attempt', found[0]) as Row
       const isWriting = isUnfenced(row, session.get('trainingJob', String(row['jobId']))) || broken.fence
       return isWriting && row['claimId'] !== null ? [{ id: row['id'] }] : []
