@@ -7,6 +7,7 @@ import type { Artifact, Attempt, AttemptMode, TrainingJob } from '../src/domain/
 import { verifyFiles } from './artifact-files.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 import { withHeartbeat } from './heartbeat.ts'
+import { isRefusal } from './is-refusal.ts'
 import { prepareRows } from './prepare-rows.ts'
 
 type Position = { jobId: number; attempt: number }
@@ -119,10 +120,6 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
       }),
   }
 }
-
-/** Known by its code: activities import only types. */
-const isRefusal = (error: unknown): error is Error =>
-  error instanceof Error && 'code' in error && error.code === 'invalid'
 
 /** @returns false when the attempt was fenced while it waited */
 async function waitForSlot(

@@ -10,6 +10,7 @@ import { modelServerToken } from '../src/domain/model-server-token.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { Notifications } from '../src/repositories/notifications.ts'
 import { withHeartbeat } from './heartbeat.ts'
+import { isRefusal } from './is-refusal.ts'
 import { describeEnd } from './model-server-end.ts'
 
 type Repository = 'find' | 'openGeneration' | 'setState' | 'noteWait' | 'removeReplicas' | 'touch'
@@ -189,8 +190,7 @@ async function findRun(compute: Compute, baseModel: string): Promise<RunSummary 
 
 /** A cluster that will never take such a pod: the workflow gives up and says why. */
 function refusedForGood(error: unknown): never {
-  const isRefusal = error instanceof Error && 'code' in error && error.code === 'invalid'
-  throw isRefusal ? ApplicationFailure.nonRetryable(error.message, 'refused') : error
+  throw isRefusal(error) ? ApplicationFailure.nonRetryable(error.message, 'refused') : error
 }
 
 const isOfGeneration = (run: RunSummary, generation: number) => run.labels['generation'] === String(generation)

@@ -34,6 +34,8 @@ export type EdgeOptions = ExchangeOptions & {
   mountMore?: (app: Express) => void
 }
 
+type Edge = EdgeOptions & { json: JsonBodies }
+
 const defaultBodyLimitBytes = 1024 * 1024
 
 export function createEdge(options: EdgeOptions): Express {
@@ -41,11 +43,11 @@ export function createEdge(options: EdgeOptions): Express {
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing')
   app.set('trust proxy', options.trustedProxies ?? false)
   app.use(beginRequest(options))
-  const json = createJsonBodies()
+  const edge = { ...options, json: createJsonBodies() }
   const methods = new Map<string, Set<string>>()
   for (const route of options.routes) {
     for (const path of pathsOf(route, options.serviceName)) {
-      app[route.method](path, serve(route, options, json))
+      app[route.method](path, serve(route, edge))
       const allowed = methods.get(path) ?? new Set()
       methods.set(path, allowed.add(route.method.toUpperCase()))
       if (route.method === 'get') allowed.add('HEAD')
@@ -68,18 +70,18 @@ function answerTheRest(app: Express, options: EdgeOptions) {
   })
 }
 
-function serve(route: Route, options: EdgeOptions, json: JsonBodies) {
+function serve(route: Route, edge: Edge) {
   return async (request: Request, response: Response) => {
     locals(response).route = route.path
     try {
-      const answer = await callRoute(route, { ...options, json }, request, response)
+      const answer = await callRoute(route, edge, request, response)
       if (answer instanceof EventStream) await sendEvents(response, answer)
       else if (answer instanceof FileBytes) await sendFile(response, answer)
       else if (answer instanceof JsonText) await sendJsonText(response, answer)
       else if (isPages(answer)) await streamJsonArray(response, answer)
       else await sendJson(response, answer)
     } catch (error) {
-      await sendProblem(error, request, response, options)
+      await sendProblem(error, request, response, edge)
     }
   }
 }
@@ -87,12 +89,7 @@ function serve(route: Route, options: EdgeOptions, json: JsonBodies) {
 const isPages = (answer: unknown): answer is AsyncIterable<unknown> =>
   typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer
 
-async function callRoute(
-  route: Route,
-  { authenticators, json }: EdgeOptions & { json: JsonBodies },
-  request: Request,
-  response: Response,
-) {
+async function callRoute(route: Route, { authenticators, json }: Edge, request: Request, response: Response) {
   const authenticate = authenticators[route.access]
   if (!authenticate) throw new Error(`no authenticator for ${route.access}`)
   const origin = { requestId: locals(response).requestId, address: request.ip ?? '' }
