@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import traceback
 
 from starlette.routing import Route
 
@@ -51,8 +50,7 @@ class AgentProcess(ReportingServer):
             log(f"vLLM went away while it was tried out: {error}")
             self._end(exit_codes.CODE_ERROR)
         except Exception as error:
-            log("The agent failed: " + "".join(traceback.format_exception(error)))
-            self._end(exit_codes.CODE_ERROR)
+            self._fail("The agent failed", error, exit_codes.CODE_ERROR)
 
     async def _until_healthy(self) -> None:
         """As long as it takes: whoever started the pod knows when to give up, and why vLLM ended."""

@@ -96,6 +96,10 @@ class ReportingServer:
         limit_s = AT_ONCE_S if at_once else GRACE_S + STUCK_S
         threading.Thread(target=self._exit_after, args=(self._exit_code, limit_s), name="end", daemon=True).start()
 
+    def _fail(self, what: str, error: Exception, code: int) -> None:
+        log(f"{what}: " + "".join(traceback.format_exception(error)))
+        self._end(code)
+
     def _exit_after(self, code: int, limit_s: float) -> None:
         time.sleep(limit_s)
         if self._leaving is not None:
@@ -121,8 +125,7 @@ class ReportingServer:
             log(f"The readiness report was refused: {error}")
             self._end(exit_codes.CODE_ERROR)
         except Exception as error:
-            log("The readiness report failed: " + "".join(traceback.format_exception(error)))
-            self._end(exit_codes.CODE_ERROR)
+            self._fail("The readiness report failed", error, exit_codes.CODE_ERROR)
 
     def _report_until_leaving(self) -> None:
         """Every 30 s, for as long as the server lives: Anneal may have forgotten, and its API may be away."""
@@ -160,8 +163,8 @@ class ServerProcess(ReportingServer):
             log(str(error))
             self._end(exit_codes.MODEL_UNAVAILABLE)
         except Exception as error:
-            log("The engine failed: " + "".join(traceback.format_exception(error)))
-            self._end(exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else exit_codes.CODE_ERROR)
+            code = exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else exit_codes.CODE_ERROR
+            self._fail("The engine failed", error, code)
 
     def _end_when_hung(self, engine: Engine) -> None:
         wait_until_hung(engine.scheduler)
@@ -184,10 +187,10 @@ class ServerProcess(ReportingServer):
             self._open(Serving(engine, adapters, self._metrics))
         # Nobody awaits this: what it raised would be lost, and the server neither open nor ended.
         except Exception as error:
-            log("The first generation failed: " + "".join(traceback.format_exception(error)))
             # A disk that is full is not the model's fault: another start may do.
             model_or_disk = exit_codes.CODE_ERROR if isinstance(error, OSError) else exit_codes.MODEL_UNAVAILABLE
-            self._end(exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else model_or_disk)
+            code = exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else model_or_disk
+            self._fail("The first generation failed", error, code)
 
 
 def bind(host: str, port: int) -> socket.socket:
