@@ -8,6 +8,21 @@ export const attemptRunName = (jobId: number, attempt: number) => `ft-${jobId}-a
 export const modelServerPrefix = 'model-server-'
 export const modelServerName = (baseModel: string) => `${modelServerPrefix}${modelSlug(baseModel)}`
 
+const dnsLabelLength = 63
+
+/** Of one launch: never used again, so what acts on it late finds no later one. A DNS label however long the model's name. */
+export function modelServerRunName(baseModel: string, generation: number): string {
+  const suffix = `-g${generation}`
+  const room = dnsLabelLength - suffix.length
+  const name = modelServerName(baseModel)
+  return (name.length <= room ? name : `${name.slice(0, room - 9)}-${sha256Hex(name).slice(0, 8)}`) + suffix
+}
+
+/** As text of a regular expression, without a group that captures. */
+export const uuidPattern = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+const wholeUuid = new RegExp(`^${uuidPattern}$`)
+export const isUuid = (text: string) => wholeUuid.test(text)
+
 export const sha256 = (data: string | Uint8Array) => hash('sha256', data, 'buffer')
 export const sha256Hex = (data: string | Uint8Array) => hash('sha256', data, 'hex')
 

@@ -1,6 +1,7 @@
 // Which data set a training request means. Clients name it in one, two or three ways at once.
 import { randomUUID } from 'node:crypto'
 import { parseDatasetId } from '../domain/dataset-id.ts'
+import { isUuid } from '../domain/identifiers.ts'
 import { invalidInput } from '../domain/service-error.ts'
 import { collectionDatasetId, collectionName } from '../domain/stored-data.ts'
 import type { DatasetVersion, FoundVersion } from '../repositories/datasets.ts'
@@ -152,8 +153,6 @@ async function keepInline(ctx: Ctx, { datasetId, isPublic }: DatasetReference, r
 /** Of an upload by URL, or of rows that came inside a request. */
 const versionIdOf = (key: string) =>
   /^uploads\/[^/]+\/[^/]+\/([^/]+)$/.exec(key)?.[1] ?? /^inline\/[^/]+\/([^/]+)\/rows\.jsonl$/.exec(key)?.[1]
-
-const isUuid = (text: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 
 function decodePath(path: string): string {
   try {

@@ -4,11 +4,13 @@ import { modelSlug, parseCatalogue } from '../../src/domain/catalogue.ts'
 import {
   canonicalJson,
   makeApiKey,
+  modelServerRunName,
   parseApiKey,
   podToken,
   sameHash,
   tunedModelName,
 } from '../../src/domain/identifiers.ts'
+import { isRunName } from '../../src/compute/run-name.ts'
 import { wireTime } from '../../src/domain/timestamps.ts'
 
 test('equal values have equal canonical text, whatever the order of their keys', () => {
@@ -22,6 +24,14 @@ test('a key parses to its id and a hash that only its own secret has', () => {
   const [one, other] = [parseApiKey(makeApiKey()), parseApiKey(makeApiKey())]
   assert.ok(one && other && !sameHash(one.secretHash, other.secretHash))
   assert.equal(parseApiKey('ank_short'), undefined)
+})
+
+test('each launch of a model server has its own name, a DNS label however long the model’s', () => {
+  assert.equal(modelServerRunName('anneal-tiny', 3), 'model-server-anneal-tiny-g3')
+  const long = ['x', 'y'].map((end) => `a-model-with-a-name-that-takes-up-all-the-room-there${end}`.slice(-50))
+  const names = long.flatMap((model) => [9, 10, 1_000_000].map((generation) => modelServerRunName(model, generation)))
+  assert.equal(new Set(names).size, 6)
+  assert.deepEqual(names.filter(isRunName), names)
 })
 
 test('a tuned model’s name depends on its job and its bytes', () => {

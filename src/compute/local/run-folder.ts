@@ -3,8 +3,9 @@
 // renamed there, so the name is claimed once and what is seen is whole.
 
 import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { isUuid } from '../../domain/identifiers.ts'
 import type { RunProgram, RunRef } from '../compute.ts'
 import { isGroupAlive, isProcessAlive } from './processes.ts'
 import type { ProcessIdentity } from './processes.ts'
@@ -91,6 +92,15 @@ export async function claimName(claim: string, folder: string): Promise<boolean>
 
 export async function discardClaim(claim: string): Promise<void> {
   await removeFolder(claim)
+}
+
+/** Of launches under way: without its claim, a watcher starts nothing. */
+export async function withdrawClaims(runsDir: string, name: string): Promise<void> {
+  const prefix = `${claimPrefix}${name}-`
+  const claims = (await readdir(runsDir)).filter(
+    (entry) => entry.startsWith(prefix) && isUuid(entry.slice(prefix.length)),
+  )
+  for (const claim of claims) await discardClaim(join(runsDir, claim))
 }
 
 /** Out of sight in one step, then in pieces. False when it was not there (any more). */

@@ -6,7 +6,15 @@ import { sinceBootMs } from '../../since-boot.ts'
 import type { RunRef, TerminateOptions } from '../compute.ts'
 import { isGroupAlive, isProcessAlive, sendSignal } from './processes.ts'
 import type { ProcessIdentity } from './processes.ts'
-import { claimName, discardClaim, isAnotherRun, prepareClaim, readRunFacts, readText } from './run-folder.ts'
+import {
+  claimName,
+  discardClaim,
+  isAnotherRun,
+  prepareClaim,
+  readRunFacts,
+  readText,
+  withdrawClaims,
+} from './run-folder.ts'
 import type { RunFacts } from './run-folder.ts'
 
 const firstCheckMs = 20
@@ -28,18 +36,24 @@ export async function terminateRun(runsDir: string, run: RunRef, options: Termin
   await removeWorkDir(folder)
 }
 
-/** Takes the name, so that a launch that is still under way finds a run that has already ended. */
+/** A launch that is still under way starts nothing any more. Null when there is no run to end. */
 async function forbidLaunch(runsDir: string, name: string): Promise<RunFacts | null> {
-  const claim = await prepareClaim(runsDir, {
-    name,
-    uid: randomUUID(),
-    program: null,
-    labels: {},
-    createdAt: new Date().toISOString(),
-  })
+  try {
+    if (await takeName(runsDir, name)) return null
+  } catch (error) {
+    throwUnlessFull(error as NodeJS.ErrnoException)
+    await withdrawClaims(runsDir, name)
+  }
+  return readRunFacts(runsDir, name)
+}
+
+/** So that any launch finds a run that has already ended. False when the name is taken. */
+async function takeName(runsDir: string, name: string): Promise<boolean> {
+  const createdAt = new Date().toISOString()
+  const claim = await prepareClaim(runsDir, { name, uid: randomUUID(), program: null, labels: {}, createdAt })
   try {
     await writeFile(join(claim, 'terminated'), String(sinceBootMs()))
-    return (await claimName(claim, join(runsDir, name))) ? null : await readRunFacts(runsDir, name)
+    return await claimName(claim, join(runsDir, name))
   } finally {
     await discardClaim(claim)
   }
@@ -51,8 +65,13 @@ async function markTerminated(folder: string, facts: RunFacts): Promise<number> 
   const now = sinceBootMs()
   const before = facts.terminated ? Number(await readText(path)) : 0
   if (before > 0 && before <= now) return before
-  await writeFile(path, String(now))
+  await writeFile(path, String(now)).catch(throwUnlessFull)
   return now
+}
+
+/** What the run itself wrote may fill the disk: its end needs no room. A repeat then counts the grace anew. */
+function throwUnlessFull(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOSPC' && error.code !== 'EDQUOT') throw error
 }
 
 async function endGroup(leader: ProcessIdentity, deadlineMs: number, signal?: AbortSignal): Promise<void> {

@@ -102,28 +102,31 @@ def watch(pid: int, run: str, log_limit_bytes: int, leftover_grace_seconds: floa
         signal.sigtimedwait({signal.SIGCHLD}, CHECK_SECONDS)
         cut_log(os.path.join(run, "log"), log_limit_bytes)
     if ended.si_code == os.CLD_EXITED:
-        record(run, "exit", str(ended.si_status))
+        end = {"exit": str(ended.si_status)}
     else:
-        record(run, "signal", signal_name(ended.si_status))
-        record(run, "exit", str(128 + ended.si_status))
+        end = {"signal": signal_name(ended.si_status), "exit": str(128 + ended.si_status)}
+    recorded = record(run, end)
     deadline = time.monotonic() + leftover_grace_seconds
     while leftovers(pid):
         if time.monotonic() >= deadline:
             os.killpg(pid, signal.SIGKILL)
         time.sleep(0.05)
     shutil.rmtree(os.path.join(run, "work"), ignore_errors=True)
+    # A disk that others fill is waited out: without this file a finished run would count as lost.
+    while not (recorded or record(run, end)) and os.path.isdir(run):
+        time.sleep(1)
 
 
-def record(run: str, name: str, text: str) -> None:
-    """Whole or not at all. A full disk is waited out: without this file a finished run would count as lost."""
-    path = os.path.join(run, name)
-    while os.path.isdir(run):
-        try:
+def record(run: str, end: dict[str, str]) -> bool:
+    """In this order, each file whole or not at all. False when the disk is full."""
+    try:
+        for name, text in end.items():
+            path = os.path.join(run, name)
             write_file(path + ".new", text)
             os.rename(path + ".new", path)
-            return
-        except OSError:
-            time.sleep(1)
+    except OSError:
+        return False
+    return True
 
 
 def write_file(path: str, text: str) -> None:
