@@ -1,14 +1,13 @@
 // Why a model server ended: a cause for the policy, a sentence for callers, and the end of its log for operators.
-import type { Compute, EndState } from '../src/compute/compute.ts'
+import type { Compute, EndState, RunRef } from '../src/compute/compute.ts'
 import { causeOfExit } from '../src/domain/attempt-cause.ts'
-import { modelServerName } from '../src/domain/identifiers.ts'
 import type { ModelServerEnd } from '../src/domain/model-server.ts'
 
 const logTailBytes = 4096
 const logTailLines = 8
 
-export async function describeEnd(compute: Compute, baseModel: string, end: EndState): Promise<ModelServerEnd> {
-  const log = await compute.readLogs({ name: modelServerName(baseModel) }, { offsetBytes: -logTailBytes })
+export async function describeEnd(compute: Compute, run: RunRef, end: EndState): Promise<ModelServerEnd> {
+  const log = await compute.readLogs(run, { offsetBytes: -logTailBytes })
   const tail = (log?.text ?? '').trimEnd().split('\n').slice(-logTailLines)
   const { cause, message } = causeOfEnd(end)
   return { cause, message: [message, ...tail].join('\n').trimEnd() }

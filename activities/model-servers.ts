@@ -1,10 +1,11 @@
 // What the workflow of a model server does to the world. The row's generation is the fence: only the newest launch's token
-// may report an endpoint, and only its generation may move the state.
+// may report an endpoint, and only its generation may move the state. Each launch is a run of its own name, and what is
+// done for one touches no newer one, however late it comes.
 import { ApplicationFailure, cancellationSignal } from '@temporalio/activity'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Compute, EndState, RunSpec, RunState, RunSummary } from '../src/compute/compute.ts'
+import type { Compute, EndState, RunRef, RunSpec, RunState, RunSummary } from '../src/compute/compute.ts'
 import type { Catalogue, CatalogueEntry } from '../src/domain/catalogue.ts'
-import { modelServerName, sha256 } from '../src/domain/identifiers.ts'
+import { modelServerName, modelServerRunName, sha256 } from '../src/domain/identifiers.ts'
 import type { ModelServerEnd } from '../src/domain/model-server.ts'
 import { modelServerToken } from '../src/domain/model-server-token.ts'
 import type { Database } from '../src/repositories/database.ts'
@@ -42,12 +43,13 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
     /** The generation to launch: a living server's own, which is then adopted, or the next. A repeat may open one more, which nobody launches. */
     async openModelServer({ baseModel }: { baseModel: string }): Promise<{ generation: number }> {
       const server = await modelServers.find(baseModel)
+      const runs = await listRuns(compute, baseModel)
       if (server && (server.state === 'starting' || server.state === 'ready')) {
-        const run = await findRun(compute, baseModel)
-        const isAlive = run?.state.state === 'running' || run?.state.state === 'pending'
-        if (run && isAlive && isOfGeneration(run, server.generation)) return { generation: server.generation }
+        const run = runs.find(({ name }) => name === runName(server))
+        if (run?.state.state === 'running' || run?.state.state === 'pending') return { generation: server.generation }
       }
-      const generation = (server?.generation ?? 0) + 1
+      // After a restore the row may be behind what was launched.
+      const generation = Math.max(server?.generation ?? 0, ...runs.map(generationOf)) + 1
       await modelServers.openGeneration({
         baseModel,
         generation,
@@ -62,12 +64,9 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
     launchModelServer: ({ baseModel, generation }: Server): Promise<{ uid: string }> =>
       withHeartbeat(async () => {
         const entry = entryOf(deps.catalogue, baseModel)
-        const run = await findRun(compute, baseModel)
-        if (run && isOfGeneration(run, generation)) return { uid: run.uid }
-        if (run) {
-          await compute.terminate(run, { graceMs: settings.terminationGraceMs })
-          await compute.discard(run)
-        }
+        if (((await modelServers.find(baseModel))?.generation ?? 0) > generation)
+          throw ApplicationFailure.nonRetryable(`There is a newer launch than ${generation}.`, 'fenced')
+        await endRuns(deps, { baseModel, generation: generation - 1 })
         const spec = runSpec(settings, entry, generation, tokenOf({ baseModel, generation }))
         const { uid } = await compute.launch(spec).catch(refusedForGood)
         return { uid }
@@ -91,7 +90,7 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
           },
         )
         if (reached === 'ready') return null
-        if (reached !== 'late') return describeEnd(compute, baseModel, reached)
+        if (reached !== 'late') return describeEnd(compute, refOf({ baseModel, generation, uid }), reached)
         const minutes = Math.round(timeoutMs / 60_000)
         const why = (await modelServers.find(baseModel))?.message?.split('\n', 1)[0]
         return { cause: 'not_ready', message: `It was not ready within ${minutes} minutes.${why ? ` ${why}` : ''}` }
@@ -107,7 +106,7 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
             await sleep(idleInMs, undefined, { signal })
           }
         })
-        return reached === 'idle' ? null : describeEnd(compute, baseModel, reached)
+        return reached === 'idle' ? null : describeEnd(compute, refOf({ baseModel, generation, uid }), reached)
       }),
 
     /** Says why it is away, until the next start or for good. */
@@ -132,8 +131,7 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
         } else {
           await modelServers.setState(server, { state: 'stopping', reason: 'stopping', message: null })
         }
-        const run = await findRun(compute, baseModel)
-        if (run) await compute.terminate(run, { graceMs: settings.terminationGraceMs })
+        await endRuns(deps, server)
         const reason = idleTimeoutMs === null ? 'stopped' : 'idle'
         await modelServers.setState(server, { state: 'stopped', reason, message: null })
         return true
@@ -144,12 +142,11 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
 /** The end of the run, or what `look` finds first. Meanwhile the row says what the run waits for and which replicas are gone. */
 async function untilEndOr<T>(
   { compute, database }: ModelServerDependencies,
-  { uid, ...server }: Launched,
+  server: Launched,
   look: (signal: AbortSignal) => Promise<T>,
 ): Promise<EndState | T> {
   const found = new AbortController()
   const signal = AbortSignal.any([cancellationSignal(), found.signal])
-  const run = { name: modelServerName(server.baseModel), uid }
   let told = Promise.resolve()
   let before: readonly string[] = []
   const onState = (state: RunState) => {
@@ -160,7 +157,7 @@ async function untilEndOr<T>(
     told = told.then(() => tell(database.modelServers, server, state, gone)).catch(() => undefined)
   }
   try {
-    return await Promise.race([compute.watch(run, { signal, onState }), look(signal)])
+    return await Promise.race([compute.watch(refOf(server), { signal, onState }), look(signal)])
   } finally {
     found.abort()
     await told
@@ -183,17 +180,24 @@ async function msUntilIdle({ database }: ModelServerDependencies, baseModel: str
   return server ? server.lastUsedAt.getTime() + idleTimeoutMs - (await database.now()).getTime() : 0
 }
 
-async function findRun(compute: Compute, baseModel: string): Promise<RunSummary | undefined> {
-  const name = modelServerName(baseModel)
-  return (await compute.list({ program: 'model-server', labels: { server: name } })).find((run) => run.name === name)
+/** This launch and those before it; resolves once no process of them is left. */
+async function endRuns({ compute, settings }: ModelServerDependencies, { baseModel, generation }: Server) {
+  for (const run of await listRuns(compute, baseModel))
+    if (generationOf(run) <= generation) await compute.terminate(run, { graceMs: settings.terminationGraceMs })
 }
+
+/** Of every launch. */
+const listRuns = (compute: Compute, baseModel: string): Promise<RunSummary[]> =>
+  compute.list({ program: 'model-server', labels: { server: modelServerName(baseModel) } })
 
 /** A cluster that will never take such a pod: the workflow gives up and says why. */
 function refusedForGood(error: unknown): never {
   throw isRefusal(error) ? ApplicationFailure.nonRetryable(error.message, 'refused') : error
 }
 
-const isOfGeneration = (run: RunSummary, generation: number) => run.labels['generation'] === String(generation)
+const generationOf = ({ labels }: RunSummary) => Number(labels['generation'] ?? 0)
+const runName = ({ baseModel, generation }: Server) => modelServerRunName(baseModel, generation)
+const refOf = (server: Launched): RunRef => ({ name: runName(server), uid: server.uid })
 
 function entryOf(catalogue: Catalogue, baseModel: string): CatalogueEntry {
   const entry = catalogue.find(baseModel)
@@ -207,14 +211,13 @@ function runSpec(
   generation: number,
   token: string,
 ): RunSpec {
-  const server = modelServerName(name)
   const limits = { context_length: contextLength, max_batch: maxBatch, max_adapters: maxAdapters }
   const spec = { name, engine, source, sha256: weights, ...limits }
   return {
-    name: server,
+    name: modelServerRunName(name, generation),
     program: 'model-server',
     model: name,
-    labels: { server, generation: String(generation) },
+    labels: { server: modelServerName(name), generation: String(generation) },
     env: { ANNEAL_INTERNAL_URL: settings.internalUrl, ANNEAL_SERVER_SPEC: JSON.stringify(spec) },
     secretEnv: { ANNEAL_TOKEN: token },
     resources: {

@@ -1,16 +1,16 @@
 // What runs training attempts and model servers: local processes (local/) or Kubernetes, behind one interface.
 // A run is one attempt of a job or one model server. Its name is made from ids and is the key of everything here:
-// launching a name again adopts what is there. An attempt's name is never used twice; a model server's is, after
-// `discard`. All verbs may be repeated and may race each other.
+// launching a name again adopts what is there, whatever became of it. No name is used twice: a verb that comes late finds
+// no later run. All verbs may be repeated and may race each other.
 
 import type { PendingReason } from '../domain/pending-reason.ts'
 import type { Priority } from '../domain/priority.ts'
 
 export type RunSpec = {
-  /** A DNS label: `ft-<job>-a<attempt>`, `model-server-<base>`. */
+  /** A DNS label: `ft-<job>-a<attempt>`, `model-server-<base>-g<generation>`. */
   name: string
   program: RunProgram
-  /** What `list` filters by. */
+  /** What `list` filters by. On a cluster a model server's Deployment has the name in `server`, whichever launch it is. */
   labels: Record<string, string>
   /** The catalogue's name of the model: the platform may have settings of its own for it. */
   model?: string
@@ -118,8 +118,8 @@ export interface Compute {
   /**
    * SIGTERM to the program, after the grace period SIGKILL to all its processes; resolves once every one is confirmed gone.
    * The grace runs from the first call, so a repeat does not prolong it. A run that does not exist yet can no longer
-   * be launched (unless `uid` was given: then it is simply over). On a cluster that holds for this process only: a launch
-   * that another worker has under way is refused at its claim, and the reaper removes it.
+   * be launched (unless `uid` was given: then it is simply over). On a cluster that holds for this process only, on a
+   * full disk for launches that have begun: a later one is refused at its claim, and the reaper removes it.
    *
    * A cluster forgets the run with this, so it says how it ended and what it logged last: `gone` and null where an
    * earlier call has seen that. `fence` is awaited before a run whose node does not answer is declared dead: it must make
@@ -127,9 +127,6 @@ export interface Compute {
    * for until its node is back.
    */
   terminate(run: RunRef, options: TerminateOptions): Promise<Terminated>
-
-  /** Forgets this run if it has ended, so that its name can be launched again. Another run of that name is left alone. */
-  discard(run: { name: string; uid: string }): Promise<void>
 
   /** Every run of this program that has these labels, ended ones included until they are removed. */
   list(filter?: RunFilter): Promise<RunSummary[]>

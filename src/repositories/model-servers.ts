@@ -54,7 +54,7 @@ export const createModelServerRepository = (db: Connection) => ({
     }
   },
 
-  /** A new launch: from here on only replicas with this token may report. */
+  /** A new launch: from here on only replicas with this token may report. Compare-and-set: one that comes late opens nothing. */
   async openGeneration({ baseModel, generation, tokenHash }: Launch & { tokenHash: Uint8Array }) {
     const data = {
       generation,
@@ -64,7 +64,8 @@ export const createModelServerRepository = (db: Connection) => ({
       reason: 'starting',
       message: null,
     }
-    await db.modelServer.upsert({ where: { baseModel }, create: { baseModel, ...data }, update: data })
+    const { count } = await db.modelServer.createMany({ data: [{ baseModel, ...data }], skipDuplicates: true })
+    if (count === 0) await db.modelServer.updateMany({ where: { baseModel, generation: { lt: generation } }, data })
     await db.modelServerEndpoint.deleteMany({ where: { baseModel, generation: { lt: generation } } })
     await notify(db, 'model_servers')
   },

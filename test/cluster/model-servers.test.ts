@@ -9,7 +9,9 @@ import { parsePodTemplates } from '../../src/compute/kubernetes/pod-template-fil
 import { api, cluster, openNamespace, until, untilReady } from './support/cluster.ts'
 
 const serving = 'mkdir -p /tmp/www; echo ok > /tmp/www/health; exec httpd -f -p 8000 -h /tmp/www'
-const name = 'model-server-tiny'
+const server = 'model-server-tiny'
+const name = `${server}-g1`
+const nextName = `${server}-g2`
 const generous = 120_000
 
 const namespace = await openNamespace()
@@ -39,7 +41,7 @@ function open(script: string, container: Record<string, unknown> = {}, pod: Reco
 const specOf = (more: Partial<RunSpec> = {}): RunSpec => ({
   name,
   program: 'model-server',
-  labels: { server: name, generation: '1' },
+  labels: { server, generation: '1' },
   env: {},
   secretEnv: { ANNEAL_TOKEN: 'a secret' },
   resources: { cpuCount: 0.05, memoryBytes: 32 << 20, gpuCount: 0 },
@@ -49,10 +51,10 @@ const specOf = (more: Partial<RunSpec> = {}): RunSpec => ({
 })
 
 /** All states of a run, as they come. */
-function follow(compute: ReturnType<typeof open>, uid: string) {
+function follow(compute: ReturnType<typeof open>, uid: string, of = name) {
   const states: RunState[] = []
   const stopping = new AbortController()
-  const end = compute.watch({ name, uid }, { signal: stopping.signal, onState: (state) => void states.push(state) })
+  const end = compute.watch({ name: of, uid }, { signal: stopping.signal, onState: (state) => void states.push(state) })
   end.catch(() => undefined)
   return { states, end, last: () => states.at(-1), stop: () => stopping.abort() }
 }
@@ -67,7 +69,7 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
     return compute
   }
   afterEach(async () => {
-    await opened[0]?.terminate({ name }, { graceMs: 1_000 })
+    for (const each of [name, nextName]) await opened[0]?.terminate({ name: each }, { graceMs: 1_000 })
     for (const compute of opened.splice(0)) compute.close()
   })
   after(() => namespace.remove())
@@ -112,7 +114,7 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
       },
       generous,
     )
-    const [listed] = await compute.list({ labels: { server: name } })
+    const [listed] = await compute.list({ labels: { server } })
     assert.deepEqual(
       { name: listed?.name, uid: listed?.uid, generation: listed?.labels['generation'], state: listed?.state },
       { name, uid, generation: '1', state: { state: 'running', uid, instances: names } },
@@ -133,8 +135,8 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
     const compute = using(serving)
     const first = await compute.launch(specOf())
     await compute.terminate({ name, uid: first.uid }, { graceMs: 1_000 })
-    const second = await compute.launch(specOf({ labels: { server: name, generation: '2' } }))
-    const watched = follow(compute, second.uid)
+    const second = await compute.launch(specOf({ name: nextName, labels: { server, generation: '2' } }))
+    const watched = follow(compute, second.uid, nextName)
     await until('it runs', async () => instancesOf(watched.last()).length === 1, generous)
     const [, services, , secrets] = await objects()
     for (const object of [...(services ?? []), ...(secrets ?? [])])

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
+import { modelServerRunName } from '../../src/domain/identifiers.ts'
 import { searchAttributes } from '../../workflows/contract.ts'
 import { startRig, until, type Rig } from './support/model-server-rig.ts'
 
@@ -37,26 +38,27 @@ describe('the workflow of a model server', { timeout: 120_000 }, () => {
     const next = generation() + 1
     const handle = await rig.wake(rig.baseModel, idleTimeoutMs)
     await rig.reportReady(rig.baseModel, next)
-    return { handle, generation: next, pid: rig.pid(rig.baseModel) }
+    return { handle, generation: next, pid: rig.pid(rig.baseModel, next) }
   }
 
-  it('starts a killed server again, under its name and with a new token, saying why it was away', async () => {
+  it('starts a killed server again, with a new token, saying why it was away', async () => {
     const first = await startServer()
     process.kill(first.pid, 'SIGKILL')
     await until('the end is recorded', () => rig.rows.get(rig.baseModel)?.reason === 'killed')
     assert.equal(rig.rows.get(rig.baseModel)?.state, 'starting')
     assert.match(rig.rows.get(rig.baseModel)?.message ?? '', /SIGKILL/)
     await rig.reportReady(rig.baseModel, first.generation + 1)
-    assert.notEqual(rig.pid(rig.baseModel), first.pid)
+    assert.notEqual(rig.pid(rig.baseModel, first.generation + 1), first.pid)
     assert.equal((await first.handle.describe()).status.name, 'RUNNING')
   })
 
   it('stops a server that nobody uses, and completes; the next wake starts it again', async () => {
-    const { handle, pid } = await startServer(700)
+    const { handle, pid, generation: served } = await startServer(700)
     assert.match(String(await handle.result()), /stopped: not used/)
     assert.ok(!isAlive(pid))
     assert.equal(state(), 'stopped')
-    assert.ok(existsSync(join(rig.home, `runs/model-server-${rig.baseModel}/exit`)), 'its end can still be looked up')
+    const folder = join(rig.home, 'runs', modelServerRunName(rig.baseModel, served))
+    assert.ok(existsSync(join(folder, 'exit')), 'its end can still be looked up')
     await startServer()
   })
 
@@ -113,7 +115,7 @@ describe('the workflow of a model server', { timeout: 120_000 }, () => {
     const second = await rig.wake(rig.baseModel, hourMs)
     await until('the new run serves', () => isAlive(pid))
     await second.query('__temporal_workflow_metadata')
-    assert.equal(rig.pid(rig.baseModel), pid)
+    assert.equal(rig.pid(rig.baseModel, first), pid)
     assert.equal(generation(), first)
     process.kill(pid, 'SIGKILL')
     await rig.reportReady(rig.baseModel, first + 1)

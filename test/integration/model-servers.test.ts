@@ -84,6 +84,15 @@ suite('replicas of a model server', async () => {
     assert.equal(rows.length, 0)
   })
 
+  test('one that is opened late takes nothing back from a newer one, nor from itself', async () => {
+    const { baseModel, tokenHash } = await open(2)
+    await report(tokenHash, 'a')
+    for (const late of [1, 2]) await open(late, baseModel)
+    assert.equal((await modelServers.find(baseModel))?.generation, 2)
+    assert.deepEqual(await served(baseModel), { state: 'ready', urls: ['http://a:8000'] })
+    assert.equal(await report(tokenHash, 'b'), true)
+  })
+
   test('a server that stops has none, and takes none back', async () => {
     const { baseModel, generation, tokenHash } = await open()
     await report(tokenHash, 'a')

@@ -20,8 +20,8 @@ const reviewedRights = {
   '/events': 'list watch',
   'batch/jobs/finalizers': 'update',
   'apps/deployments': 'create get list watch delete',
-  '/services': 'create get list delete',
-  'policy/poddisruptionbudgets': 'create get list delete',
+  '/services': 'create list delete',
+  'policy/poddisruptionbudgets': 'create list delete',
   'kueue.x-k8s.io/workloads': 'list watch',
 }
 

@@ -12,7 +12,7 @@ import { ApiError } from './api-error.ts'
 import { createClusterView } from './cluster-view.ts'
 import type { Cluster } from './cluster.ts'
 import type { Connection } from './connection.ts'
-import { discardJob, listRuns, removeEndedJobs } from './ended-runs.ts'
+import { listRuns, removeEndedJobs } from './ended-runs.ts'
 import type { QueueSettings } from './job-manifest.ts'
 import { createKubernetesApi } from './kubernetes-api.ts'
 import { createLaunchBar } from './launch-bar.ts'
@@ -82,8 +82,6 @@ export function createKubernetesCompute(options: KubernetesComputeOptions): Comp
           ? terminateServer(servers, run, terminateOptions)
           : bar.terminate(run, () => terminate(run, terminateOptions)),
       ),
-    // A server that was terminated is forgotten; one that was not has not ended, however it fares.
-    discard: (run) => checked(run, async () => (isServer(run) ? undefined : discardJob(cluster, run))),
     list: (filter = {}) => reached(() => listAll(filter)),
     removeEndedRuns: (removeOptions) => reached(() => removeEndedJobs(cluster, removeOptions)),
     capacity: () => ({ slots: options.slots }),

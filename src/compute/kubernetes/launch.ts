@@ -24,7 +24,7 @@ export async function launchJob(
   await refusedAsInvalid(() => checkAdmission(template))
   const { job, adopted } = await refusedAsInvalid(() => createOrAdopt(cluster, spec, template))
   if (mayStart(job)) {
-    const owner = { kind: 'Job', uid: job.uid } as const
+    const owner = { kind: 'Job', name: job.name, uid: job.uid } as const
     if (nodeCountOf(spec) > 1) await cluster.api.createService(nodesService(spec, owner))
     await cluster.api.putSecret(secretManifest(spec, owner))
   }

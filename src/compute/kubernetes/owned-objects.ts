@@ -3,7 +3,7 @@ import type { V1ObjectMeta, V1Secret } from '@kubernetes/client-node'
 import type { RunSpec } from '../compute.ts'
 import { runLabels } from './labels.ts'
 
-export type Owner = { kind: keyof typeof apiVersions; uid: string }
+export type Owner = { kind: keyof typeof apiVersions; name: string; uid: string }
 
 const apiVersions = { Job: 'batch/v1', Deployment: 'apps/v1' }
 
@@ -18,8 +18,8 @@ export function secretManifest(spec: RunSpec, owner: Owner): V1Secret {
   }
 }
 
-export function ownedMetadata(spec: RunSpec, { kind, uid }: Owner): V1ObjectMeta {
-  const reference = { apiVersion: apiVersions[kind], kind, name: spec.name, uid, controller: true }
+export function ownedMetadata(spec: RunSpec, { kind, name, uid }: Owner): V1ObjectMeta {
+  const reference = { apiVersion: apiVersions[kind], kind, name, uid, controller: true }
   return {
     name: spec.name,
     labels: runLabels(spec),

@@ -27,21 +27,13 @@ export function createServerApi(caller: ApiCaller, namespace: string) {
     deleteDeployment: (name: string, uid: string, signal?: AbortSignal) =>
       caller.remove(`${deployments}/${name}`, { propagationPolicy: 'Foreground', preconditions: { uid } }, signal),
 
-    /** Makes it so: one of an older launch is on its way out with its owner. */
-    async replace(body: V1Service | V1PodDisruptionBudget): Promise<void> {
-      const path = owned[body.kind as keyof typeof owned]
-      const create = () => caller.call({ method: 'POST', path, body })
+    /** One that is there is of the same launch: no other has its name. */
+    async createOwned(body: V1Service | V1PodDisruptionBudget): Promise<void> {
       try {
-        await create()
-        return
+        await caller.call({ method: 'POST', path: owned[body.kind as keyof typeof owned], body })
       } catch (error) {
         if (!hasStatus(error, 409)) throw error
       }
-      const there = await caller.find(`${path}/${body.metadata?.name}`)
-      const ownerUid = body.metadata?.ownerReferences?.[0]?.uid
-      if (there?.metadata?.ownerReferences?.some(({ uid }) => uid === ownerUid)) return
-      await caller.remove(`${path}/${body.metadata?.name}`, {})
-      await create()
     },
 
     async deleteOwned(name: string, signal?: AbortSignal): Promise<void> {

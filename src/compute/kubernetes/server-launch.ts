@@ -7,7 +7,7 @@ import { isOurs } from './labels.ts'
 import { refusedAsInvalid } from './launch.ts'
 import { secretManifest } from './owned-objects.ts'
 import type { ServerApi } from './server-api.ts'
-import { deploymentManifest, serverBudget, serverService, serverTemplate } from './server-manifests.ts'
+import { deploymentManifest, deploymentName, serverBudget, serverService, serverTemplate } from './server-manifests.ts'
 import type { Servers } from './server-runs.ts'
 
 /**
@@ -19,10 +19,10 @@ export async function launchServer(servers: Servers, spec: RunSpec): Promise<{ u
   const template = serverTemplate(spec, cluster.pods)
   await refusedAsInvalid(() => servers.checkAdmission(template))
   const { deployment, adopted } = await refusedAsInvalid(() => createOrAdopt(api, spec, template))
-  const owner = { kind: 'Deployment', uid: deployment.uid } as const
+  const owner = { kind: 'Deployment', name: deployment.name, uid: deployment.uid } as const
   await cluster.api.putSecret(secretManifest(spec, owner))
-  await api.replace(serverService(spec, owner))
-  await api.replace(serverBudget(spec, owner))
+  await api.createOwned(serverService(spec, owner))
+  await api.createOwned(serverBudget(spec, owner))
   return { uid: deployment.uid, adopted }
 }
 
@@ -36,12 +36,15 @@ async function createOrAdopt(
     return { deployment: readOwner(created), adopted: false }
   } catch (error) {
     if (!hasStatus(error, 409)) throw error
-    const existing = await api.getDeployment(spec.name)
+    const name = deploymentName(spec)
+    const existing = await api.getDeployment(name)
     const deployment = existing && readOwner(existing)
     if (!deployment || deployment.isBeingDeleted)
-      throw new ComputeError('unavailable', `${spec.name} is just being removed.`, { cause: error })
+      throw new ComputeError('unavailable', `${name} is just being removed.`, { cause: error })
     if (!isOurs(deployment.labels))
-      throw new ComputeError('invalid', `A Deployment ${spec.name} exists that is not Anneal's.`)
+      throw new ComputeError('invalid', `A Deployment ${name} exists that is not Anneal's.`)
+    if (deployment.runName !== spec.name)
+      throw new ComputeError('unavailable', `${name} is still that of ${deployment.runName}.`)
     return { deployment, adopted: true }
   }
 }

@@ -1,4 +1,5 @@
-// A model server: a Deployment, which keeps its replicas, and what goes with it.
+// A model server: a Deployment, which keeps its replicas, and what goes with it. The Deployment has the same name at each
+// launch, so that two never share the memory and an autoscaler finds it; the rest has the run's, which no other launch has.
 import type { V1Deployment, V1PodDisruptionBudget, V1PodTemplateSpec, V1Service } from '@kubernetes/client-node'
 import type { RunSpec } from '../compute.ts'
 import { resourceFields } from './container-fields.ts'
@@ -64,12 +65,18 @@ function runFields({ program }: RunSpec): JsonObject {
   return { spec: { restartPolicy: 'Always', containers: [{ name: program, env: [instance] }] } }
 }
 
+export const deploymentName = ({ name, labels }: RunSpec) => labels['server'] ?? name
+
 /** Its count is set once: from then on it may belong to an autoscaler. */
 export function deploymentManifest(spec: RunSpec, template: V1PodTemplateSpec): V1Deployment {
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: { name: spec.name, labels: runLabels(spec), annotations: { [specHashAnnotation]: specHash(spec) } },
+    metadata: {
+      name: deploymentName(spec),
+      labels: runLabels(spec),
+      annotations: { [specHashAnnotation]: specHash(spec) },
+    },
     spec: {
       replicas: spec.replicas ?? 1,
       // A change is a new launch, never a new template.

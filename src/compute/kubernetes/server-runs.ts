@@ -35,11 +35,11 @@ const slowestLookMs = 5_000
 const logPatienceMs = 30_000
 
 async function readLiveServer({ cluster, api }: Servers, run: RunRef, signal?: AbortSignal): Promise<ServerFacts> {
-  const found = await api.getDeployment(run.name, signal)
-  const deployment = found && readOwner(found)
+  const selector = selectorOfRun(run.name)
+  const [deployment = null] = (await cluster.api.list(api.deployments(selector), readOwner, signal)).items
   // Another run has the name; this one's pods went before it could take it.
   if (deployment && run.uid !== undefined && deployment.uid !== run.uid) return { deployment: null, replicas: [] }
-  const { items } = await cluster.api.list(cluster.api.collections.pods(selectorOfRun(run.name)), readReplica, signal)
+  const { items } = await cluster.api.list(cluster.api.collections.pods(selector), readReplica, signal)
   return { deployment, replicas: items }
 }
 
@@ -93,7 +93,7 @@ export async function terminateServer(
   if (!before.deployment && before.replicas.length === 0) return { end: { state: 'gone' }, logTail: null }
   const state = readServerState(before, limitsOf(cluster))
   const uid = before.deployment?.uid ?? run.uid ?? ''
-  if (before.deployment) await api.deleteDeployment(run.name, uid, signal)
+  if (before.deployment) await api.deleteDeployment(before.deployment.name, uid, signal)
   await api.deleteOwned(run.name, signal)
   await cluster.api.deleteSecret(run.name, signal)
   for (let waitMs = firstLookMs; ; waitMs = Math.min(waitMs * 1.5, slowestLookMs)) {

@@ -17,7 +17,6 @@ import type {
 import { isEndState } from '../end-state.ts'
 import { ComputeError } from '../errors.ts'
 import { assertRunName, isRunName } from '../run-name.ts'
-import { discardRun } from './discard.ts'
 import { launchRun } from './launch.ts'
 import { createLeftoverEnder } from './leftovers.ts'
 import { readLogSlice } from './logs.ts'
@@ -61,7 +60,6 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
     },
     readLogs: (run, range) => checked(run.name, () => reach(() => readRunLogs(runsDir, run, range))),
     terminate: (run, terminateOptions) => checked(run.name, () => reach(() => endRun(runsDir, run, terminateOptions))),
-    discard: (run) => checked(run.name, () => reach(() => discardRun(runsDir, run))),
     list: (filter = {}) => reach(() => listRuns(runsDir, filter)),
     removeEndedRuns: (removeOptions) => reach(() => removeEnded(runsDir, removeOptions)),
     capacity: () => ({ slots }),

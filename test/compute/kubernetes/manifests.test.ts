@@ -138,7 +138,7 @@ test('a run is a Job that the cluster never starts a second time, with the setti
 test('no secret is in the Job, and its Secret goes with it', () => {
   const job = jobManifest(spec, podTemplate(spec, settings), null)
   assert(!JSON.stringify(job).includes('"secret"'))
-  const secret = secretManifest(spec, { kind: 'Job', uid: 'uid-1' })
+  const secret = secretManifest(spec, { kind: 'Job', name: spec.name, uid: 'uid-1' })
   assert.deepEqual(secret.stringData, { ANNEAL_TOKEN: 'secret' })
   assert.deepEqual(secret.metadata?.ownerReferences, [
     { apiVersion: 'batch/v1', kind: 'Job', name: 'ft-7-a2', uid: 'uid-1', controller: true, blockOwnerDeletion: true },

@@ -11,7 +11,7 @@ import {
 } from '../../../src/compute/kubernetes/server-manifests.ts'
 
 const spec: RunSpec = {
-  name: 'model-server-tiny',
+  name: 'model-server-tiny-g3',
   program: 'model-server',
   model: 'tiny',
   labels: { server: 'model-server-tiny', generation: '3' },
@@ -40,18 +40,18 @@ const templates = parsePodTemplates({
   },
 })
 const template = serverTemplate(spec, { templates, gpuResource: 'nvidia.com/gpu' })
-const owner = { kind: 'Deployment', uid: 'uid-1' } as const
+const owner = { kind: 'Deployment', name: 'model-server-tiny', uid: 'uid-1' } as const
 const [container] = template.spec?.containers ?? []
 const labels = {
   'app.kubernetes.io/managed-by': 'anneal',
   'app.kubernetes.io/component': 'model-server',
-  'anneal.dev/run': 'model-server-tiny',
+  'anneal.dev/run': 'model-server-tiny-g3',
   'anneal.dev/server': 'model-server-tiny',
   'anneal.dev/generation': '3',
 }
 
 describe('the manifests of a model server', () => {
-  it('are a Deployment of as many replicas as the catalogue says, found by the labels of this launch alone', () => {
+  it('are a Deployment of the same name at each launch, whose replicas have the labels of this one alone', () => {
     const { metadata, spec: wanted } = deploymentManifest(spec, template)
     assert.equal(metadata?.name, 'model-server-tiny')
     assert.deepEqual(metadata?.labels, labels)
@@ -70,8 +70,9 @@ describe('the manifests of a model server', () => {
     assert.equal(variables['ANNEAL_REPLICAS'], undefined)
   })
 
-  it('keep the token in a Secret of the Deployment, and nowhere else', () => {
+  it('keep the token in a Secret of this launch, which the Deployment owns, and nowhere else', () => {
     const secret = secretManifest(spec, owner)
+    assert.equal(secret.metadata?.name, 'model-server-tiny-g3')
     assert.deepEqual(secret.stringData, { ANNEAL_TOKEN: 'a secret' })
     assert.deepEqual(secret.metadata?.ownerReferences, [
       { apiVersion: 'apps/v1', kind: 'Deployment', name: 'model-server-tiny', uid: 'uid-1', controller: true },

@@ -58,7 +58,7 @@ test('several nodes are the pods of one Indexed Job, which know their number and
 })
 
 test('their Service names them before they are ready, and goes with the Job', () => {
-  const { metadata, spec } = nodesService(onNodes(2), { kind: 'Job', uid: 'uid-1' })
+  const { metadata, spec } = nodesService(onNodes(2), { kind: 'Job', name: 'ft-7-a2', uid: 'uid-1' })
   assert.equal(metadata?.name, 'ft-7-a2')
   assert.equal(metadata?.ownerReferences?.[0]?.uid, 'uid-1')
   assert.deepEqual(spec, {

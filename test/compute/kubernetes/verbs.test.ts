@@ -236,13 +236,3 @@ test('list shows what has the labels, with its state; ended runs are removed by 
   assert.deepEqual(await compute.removeEndedRuns({ endedForMs: 0 }), [name])
   assert.equal(server.objects.jobs.size, 1)
 })
-
-test('only what has ended is discarded, and its name is free then', async (t) => {
-  const { server, compute } = await startSmallCluster(t)
-  const { uid } = await compute.launch(someRun(name))
-  await compute.discard({ name, uid })
-  assert.equal(server.objects.jobs.size, 1)
-  server.put('jobs', { metadata: { name }, status: { conditions: [{ type: 'Complete', status: 'True' }] } })
-  await compute.discard({ name, uid })
-  assert.notEqual((await compute.launch(someRun(name))).uid, uid)
-})

@@ -10,7 +10,7 @@ import { root, toolPath } from '../../../tools/paths.mjs'
 import { createModelServerActivities, type ModelServerDependencies } from '../../../activities/model-servers.ts'
 import { createLocalCompute } from '../../../src/compute/local/local-compute.ts'
 import { parseCatalogue } from '../../../src/domain/catalogue.ts'
-import { sameHash, sha256 } from '../../../src/domain/identifiers.ts'
+import { modelServerRunName, sameHash, sha256 } from '../../../src/domain/identifiers.ts'
 import type { ModelServer } from '../../../src/repositories/model-servers.ts'
 import type { Notifications } from '../../../src/repositories/notifications.ts'
 import { searchAttributes, taskQueue, wakeSignal, watchTaskQueue } from '../../../workflows/contract.ts'
@@ -89,12 +89,15 @@ export async function startRig() {
     /** What the program does once it is ready. */
     async reportReady(baseModel: string, generation: number) {
       await until(`generation ${generation} runs`, () => {
-        const token = /token (\S+)/.exec(readQuietly(join(home, `runs/model-server-${baseModel}/log`)))?.[1]
+        const token = /token (\S+)/.exec(
+          readQuietly(join(home, `runs/${modelServerRunName(baseModel, generation)}/log`)),
+        )?.[1]
         return token !== undefined && rows.reportReady(baseModel, generation, token)
       })
     },
 
-    pid: (baseModel: string) => Number(readFileSync(join(home, `runs/model-server-${baseModel}/pid`), 'utf8')),
+    pid: (baseModel: string, generation: number) =>
+      Number(readFileSync(join(home, `runs/${modelServerRunName(baseModel, generation)}/pid`), 'utf8')),
 
     async close() {
       await temporal.teardown()
@@ -104,14 +107,16 @@ export async function startRig() {
   }
 }
 
-function createRows() {
+export function createRows() {
   const servers = new Map<string, ModelServer & { tokenHash: Uint8Array }>()
   const listeners = new Set<() => void>()
   const changed = () => listeners.forEach((listener) => listener())
   const repository: ModelServerDependencies['database']['modelServers'] = {
     find: async (baseModel) => structuredClone(servers.get(baseModel) ?? null),
     async openGeneration({ baseModel, generation, tokenHash }) {
-      const lastUsedAt = servers.get(baseModel)?.lastUsedAt ?? new Date()
+      const before = servers.get(baseModel)
+      if (before && before.generation >= generation) return
+      const lastUsedAt = before?.lastUsedAt ?? new Date()
       const starting = { state: 'starting', reason: 'starting', message: null } as const
       servers.set(baseModel, { baseModel, generation, tokenHash, lastUsedAt, ...starting })
       changed()

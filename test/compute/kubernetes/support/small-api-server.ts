@@ -18,8 +18,14 @@ type Meta = {
   deletionTimestamp?: string
   ownerReferences?: { uid: string; controller: boolean }[]
 }
-export type Stored = { metadata: Meta; spec?: Record<string, unknown>; status: Record<string, unknown> }
-type Kind = 'jobs' | 'pods' | 'secrets' | 'services' | 'events' | 'deployments'
+export type Stored = {
+  metadata: Meta
+  spec?: Record<string, unknown>
+  stringData?: Record<string, string>
+  status: Record<string, unknown>
+}
+const kinds = ['jobs', 'pods', 'secrets', 'services', 'events', 'deployments', 'poddisruptionbudgets'] as const
+type Kind = (typeof kinds)[number]
 type Fault = { status?: number; retryAfter?: string; /** The work is done, its answer lost. */ late?: boolean }
 type Event = { version: number; kind: Kind; type: string; object: Stored }
 type Body = Partial<Omit<Stored, 'metadata'>> & {
@@ -38,6 +44,7 @@ export async function startApiServer(t: TestContext) {
     services: new Map(),
     events: new Map(),
     deployments: new Map(),
+    poddisruptionbudgets: new Map(),
   }
   const history: Event[] = []
   const watches = new Set<{ kind: Kind; response: ServerResponse }>()
@@ -45,7 +52,7 @@ export async function startApiServer(t: TestContext) {
   const logs = new Map<string, string>()
   let version = 1
   let compactedTo = 0
-  let fault: (call: string) => Fault | undefined = () => undefined
+  let fault: (call: string) => Fault | undefined | Promise<undefined> = () => undefined
   const server = createServer((request, response) => void answer(request, response))
 
   function emit(kind: Kind, type: string, object: Stored): void {
@@ -86,7 +93,7 @@ export async function startApiServer(t: TestContext) {
     const body = (method === 'GET' ? {} : await json(request)) as Body
     const call = `${method} ${url.pathname.replace(/^.*\/namespaces\/[^/]+\//, '')}${url.searchParams.has('watch') ? ' watch' : ''}`
     calls.push(call)
-    const failing = fault(call)
+    const failing = await fault(call)
     if (failing && !failing.late) return refuse(response, failing.status ?? 500, 'a fault', failing.retryAfter)
     const handled = handle(method, url, body, response)
     if (failing?.late) return refuse(response, 500, 'the answer was lost')
@@ -196,8 +203,7 @@ export function podStatus(phase: string, state: object, name = 'trainer') {
 }
 
 const lineOf = (type: string, object: Stored) => `${JSON.stringify({ type, object })}\n`
-const isKind = (kind: string | undefined): kind is Kind =>
-  ['jobs', 'pods', 'secrets', 'services', 'events', 'deployments'].includes(kind ?? '')
+const isKind = (kind: string | undefined): kind is Kind => kinds.some((each) => each === kind)
 
 function refuse(response: ServerResponse, status: number, message: string, retryAfter?: string): void {
   response.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter })
