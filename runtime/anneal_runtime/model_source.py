@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anneal_runtime.http_exchange import means_later
+from anneal_runtime.log import log
+from anneal_runtime.retry import RetryPolicy, Unavailable, call_with_retries
 from anneal_runtime.transfer import sha256_of
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+# A hub that is away comes back; one that this network does not reach should be said within the hour.
+HUB_AWAY = RetryPolicy(give_up_after_s=1800.0)
 HUB_FILES = ["*.safetensors", "*.safetensors.index.json", "*.json", "tokenizer*", "*.model", "vocab*", "merges.txt"]
 
 
@@ -74,11 +80,13 @@ def load_causal_lm(folder: Path, device: torch.device, dtype: torch.dtype | None
             local_files_only=True,
             trust_remote_code=False,
         )
-        return LoadedModel(model.to(device).eval(), load_tokenizer(folder), folder)
+        tokenizer = load_tokenizer(folder)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        if is_out_of_memory(error):
+        if is_out_of_memory(error) or _is_of_the_disk(error):
             raise
         raise ModelUnavailable(f"The base model cannot be loaded: {_first_line(error)}") from error
+    # Outside: a device that fails says nothing about the model.
+    return LoadedModel(model.to(device).eval(), tokenizer, folder)
 
 
 def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
@@ -122,13 +130,38 @@ def is_out_of_memory(error: BaseException) -> bool:
     )
 
 
-def _from_hub(repository: str, revision: str | None) -> Path:
+def _is_of_the_disk(error: BaseException) -> bool:
+    """A volume that fails for now; not a file that is missing, nor what transformers calls an OSError."""
+    return isinstance(error, OSError) and error.errno not in (None, errno.ENOENT)
+
+
+def _from_hub(repository: str, revision: str | None, retry: RetryPolicy = HUB_AWAY) -> Path:
     from huggingface_hub import snapshot_download
 
+    def fetch() -> Path:
+        try:
+            return Path(snapshot_download(repository, revision=revision, allow_patterns=HUB_FILES))
+        except Exception as error:  # the hub's client raises many kinds
+            sentence = f"{repository} cannot be fetched from the hub: {_first_line(error)}"
+            raise (Unavailable if _is_hub_away(error) else ModelUnavailable)(sentence) from error
+
     try:
-        return Path(snapshot_download(repository, revision=revision, allow_patterns=HUB_FILES))
-    except Exception as error:  # the hub's client raises many kinds; all of them mean the same here
-        raise ModelUnavailable(f"{repository} cannot be fetched from the hub: {_first_line(error)}") from error
+        return call_with_retries(fetch, retry, on_wait=log)
+    except Unavailable as error:
+        raise ModelUnavailable(str(error)) from error
+
+
+def _is_hub_away(error: BaseException | None) -> bool:
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    match error:
+        case LocalEntryNotFoundError():  # not in the cache either; its cause is why the hub did not help
+            return _is_hub_away(error.__cause__)
+        case HfHubHTTPError():
+            return means_later(error.response.status_code)
+        case _:
+            return isinstance(error, httpx2.TransportError)
 
 
 def _first_line(error: BaseException) -> str:
