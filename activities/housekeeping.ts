@@ -44,12 +44,17 @@ export function createHousekeepingActivities({
       return ofRequests + (await removeRows(retention.usageWritersMs, housekeeping.deleteUsageWriters))
     },
 
+    /** And what is broken of saved models. @returns how many artifacts */
     removeOldCheckpoints: (): Promise<number> =>
       withHeartbeat(async () => {
+        const needed = {
+          keptCheckpoints: retention.checkpointsPerJob,
+          brokenBefore: await ago(retention.brokenArtifactsMs),
+        }
         let [count, last] = [0, 0]
         for (;;) {
-          const jobs = await housekeeping.jobsWithOldCheckpoints(last, retention.checkpointsPerJob, jobsPerPortion)
-          for (const jobId of jobs) count += await removeCheckpointsOf(jobId)
+          const jobs = await housekeeping.jobsWithOldArtifacts(last, needed, jobsPerPortion)
+          for (const jobId of jobs) count += await removeArtifacts(await housekeeping.oldArtifacts(jobId, needed))
           if (jobs.length < jobsPerPortion) return count
           last = jobs.at(-1) ?? last
         }
@@ -77,9 +82,7 @@ export function createHousekeepingActivities({
     return portions(rowsPerPortion, async () => remove(await ago(keptMs), rowsPerPortion))
   }
 
-  async function removeCheckpointsOf(jobId: number): Promise<number> {
-    const { checkpointsPerJob, brokenArtifactsMs } = retention
-    const old = await housekeeping.oldCheckpoints(jobId, checkpointsPerJob, await ago(brokenArtifactsMs))
+  async function removeArtifacts(old: Awaited<ReturnType<typeof housekeeping.oldArtifacts>>): Promise<number> {
     const ids = old.map(({ id }) => id)
     // Hidden first: dying in between leaves no checkpoint without its bytes to start from.
     await housekeeping.hideArtifacts(ids)

@@ -16,15 +16,16 @@ const rowsAreGone =
  */
 export async function prepareRows(
   { database, datasets, storage }: PrepareDependencies,
-  { id: jobId, spec, datasetVersionId, preparedData: before }: TrainingJob,
+  { id: jobId, generation, spec, datasetVersionId, preparedData: before }: TrainingJob,
   signal: AbortSignal,
 ): Promise<void> {
   if (before && (await areThere(storage, [before.train, before.evaluation]))) return
   try {
     const checked = await datasets.prepare({ jobId, spec }, signal)
     await database.datasets.saveReport(datasetVersionId, checked.report)
-    if (!before) await database.trainingJobs.setPreparedData(jobId, checked.prepared)
-    else if (isSame(before, checked.prepared)) await database.trainingJobs.movePreparedData(jobId, checked.prepared)
+    if (!before) await database.trainingJobs.setPreparedData({ id: jobId, generation }, checked.prepared)
+    else if (isSame(before, checked.prepared))
+      await database.trainingJobs.movePreparedData({ id: jobId, generation }, checked.prepared)
     else throw ApplicationFailure.nonRetryable(rowsAreGone, 'DatasetInvalid')
   } catch (error) {
     if (!isInvalid(error)) throw error

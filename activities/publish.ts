@@ -33,7 +33,8 @@ export function createPublishActivities({ database, storage }: Pick<FineTuneDepe
           return { modelName: null, message: 'There is no saved model and no checkpoint.', hasCheckpoint: false }
         const { name, files } = modelOf(await database.trainingJobs.get(jobId), artifact)
         const keyOf = new Map(artifact.files.map((file) => [file.name, file.key]))
-        for (const file of files) await storage.copy(keyOf.get(file.name) ?? '', file.key)
+        // Whose they are is told by nothing else before the job names them.
+        for (const file of files) await storage.copy(keyOf.get(file.name) ?? '', file.key, { job: String(jobId) })
         // The copies are hashed, not the originals: those could still be overwritten by their URLs.
         if (files.length === 0 || !(await verifyFiles(storage, files))) return refuse(artifact)
         await database.artifacts.markVerified(artifact.id)

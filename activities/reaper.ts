@@ -72,10 +72,14 @@ export function createReaperActivities(deps: ReaperDependencies) {
     /** Started once, not ended, and without a run that is open. */
     findLostBatches: (): Promise<string[]> =>
       withHeartbeat(async () => {
-        const batches = await database.upkeep.listStartedBatches()
-        if (batches.length === 0) return []
-        const open = await runs.listOpen('inferenceBatch')
-        return batches.filter((id) => !open.has(inferenceBatchWorkflowId(id))).slice(0, portion)
+        const lost: string[] = []
+        let open: Set<string> | undefined
+        for await (const batches of database.upkeep.startedBatches()) {
+          open ??= await runs.listOpen('inferenceBatch')
+          for (const { id } of batches) if (!open.has(inferenceBatchWorkflowId(id))) lost.push(id)
+          if (lost.length >= portion) break
+        }
+        return lost.slice(0, portion)
       }),
 
     /** Chunks that are done are not done again. */
@@ -99,13 +103,16 @@ export function createReaperActivities(deps: ReaperDependencies) {
     /** Open jobs, known to Temporal once, of which no run is open. */
     findLostJobs: (): Promise<RunOfJob[]> =>
       withHeartbeat(async () => {
-        const jobs = await database.upkeep.listDeliveredJobs()
-        if (jobs.length === 0) return []
-        const open = await runs.listOpen('fineTune')
         const lost: RunOfJob[] = []
-        for (const job of jobs.filter(({ jobId }) => !open.has(fineTuneWorkflowId(jobId)))) {
-          if ((await lostRun(deps, job)) !== null) lost.push(job)
-          if (lost.length === portion) break
+        let open: Set<string> | undefined
+        for await (const jobs of database.upkeep.deliveredJobs()) {
+          open ??= await runs.listOpen('fineTune')
+          for (const job of jobs) {
+            // The list is older than the later pages: of what is not in it Temporal is asked.
+            if (open.has(fineTuneWorkflowId(job.jobId)) || (await lostRun(deps, job)) === null) continue
+            lost.push(job)
+            if (lost.length === portion) return lost
+          }
         }
         return lost
       }),

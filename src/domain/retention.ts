@@ -13,7 +13,7 @@ export const retentionOf = (scale: number) => ({
   /** As long as an answer is replayed to its key. */
   idempotencyKeysMs: dayMs * scale,
   /** From a process's last use on. */
-  usageWritersMs: 30 * dayMs * scale,
+  usageWritersMs: 7 * dayMs * scale,
   /** Results of a batch, from its end on. */
   batchesMs: 7 * dayMs * scale,
   /** Of a job that may still go on or be resumed: the newest, and one to fall back to. */

@@ -1,4 +1,5 @@
 // Where things lie in the object store. A key that an issued URL can write never holds trusted bytes.
+import { uuidPattern } from './identifiers.ts'
 
 export const storageKeys = {
   /** Before every upload by URL. */
@@ -24,13 +25,35 @@ export const jobFolder = (jobId: number) => `jobs/${jobId}/`
 export const accountFolders = (accountId: string) =>
   ['uploads', 'inline', 'models', 'batches'].map((kind) => `${kind}/${accountId}/`)
 
-/** Where issued URLs, or requests that broke off, may have written. */
-export const sweptFolders = ['uploads/', 'inline/', 'jobs/']
+/** Everything of ours. */
+export const allFolders = ['uploads/', 'inline/', 'jobs/', 'models/', 'batches/']
 
-/** The row that an object in one of these folders belongs to; null for a key that is none of ours. */
-export function ownerOfKey(key: string): { versionId?: string; jobId?: number } | null {
-  const job = /^jobs\/(\d{1,9})\//.exec(key)?.[1]
-  if (job !== undefined) return { jobId: Number(job) }
-  const versionId = /^uploads\/[^/]+\/[^/]+\/([^/]+)$/.exec(key)?.[1] ?? /^inline\/[^/]+\/([^/]+)\//.exec(key)?.[1]
-  return versionId !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(versionId) ? { versionId } : null
+/** The row that has to name an object, or to be there, for it to count. */
+export type KeyOwner =
+  | { kind: 'version'; id: string }
+  | { kind: 'artifact'; id: string }
+  /** Checked rows: named by their job. */
+  | { kind: 'data'; jobId: number }
+  /** A log: there as long as its job. */
+  | { kind: 'job'; jobId: number }
+  | { kind: 'model'; name: string }
+  | { kind: 'batch'; id: string }
+
+const owners: [pattern: RegExp, owner: (id: string) => KeyOwner][] = [
+  [RegExp(`^uploads/[^/]+/[^/]+/(${uuidPattern})$`), (id) => ({ kind: 'version', id })],
+  [RegExp(`^inline/[^/]+/(${uuidPattern})/`), (id) => ({ kind: 'version', id })],
+  [RegExp(`^jobs/\\d{1,9}/artifacts/(${uuidPattern})/`), (id) => ({ kind: 'artifact', id })],
+  [/^jobs\/(\d{1,9})\/data\//, (id) => ({ kind: 'data', jobId: Number(id) })],
+  [/^jobs\/(\d{1,9})\//, (id) => ({ kind: 'job', jobId: Number(id) })],
+  [/^models\/[^/]+\/([0-9a-f]{64})\//, (name) => ({ kind: 'model', name })],
+  [RegExp(`^batches/[^/]+/(${uuidPattern})/`), (id) => ({ kind: 'batch', id })],
+]
+
+/** @returns null for a key that is none of ours */
+export function ownerOfKey(key: string): KeyOwner | null {
+  for (const [pattern, owner] of owners) {
+    const id = pattern.exec(key)?.[1]
+    if (id !== undefined) return owner(id)
+  }
+  return null
 }

@@ -12,6 +12,12 @@ export const createArtifactRepository = (db: Connection) => ({
     return row && plain(row)
   },
 
+  /** Those of these ids that exist. */
+  async known(ids: string[]): Promise<Set<string>> {
+    const rows = await db.artifact.findMany({ where: { id: { in: [...new Set(ids)] } }, select: { id: true } })
+    return new Set(rows.map(({ id }) => id))
+  },
+
   /** From here on it counts. @returns false when it did already */
   async commit(id: string): Promise<boolean> {
     const count = await db.$executeRaw`

@@ -4,7 +4,11 @@ import type { ArtifactFile } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
 
 type OldArtifact = { id: string; files: ArtifactFile[] }
+type NeededArtifacts = { keptCheckpoints: number; brokenBefore: Date }
 type OldBatch = { id: string; keys: string[] }
+
+/** Never committed, or not what its manifest says. */
+const isBroken = Prisma.raw('(a.committed_at is null or a.corrupt_at is not null)')
 
 export const createHousekeepingRepository = (db: Connection) => ({
   /** @returns how many */
@@ -31,28 +35,38 @@ export const createHousekeepingRepository = (db: Connection) => ({
       delete from usage_writers where id in (
         select id from usage_writers where written_at < ${before} limit ${limit} for update skip locked)`,
 
-  /** Jobs after this one with more checkpoints than they need, by id. */
-  async jobsWithOldCheckpoints(afterJobId: number, kept: number, limit: number): Promise<number[]> {
+  /** Jobs after this one that may have artifacts which nothing can need, by id. */
+  async jobsWithOldArtifacts(
+    afterJobId: number,
+    { keptCheckpoints, brokenBefore }: NeededArtifacts,
+    limit: number,
+  ): Promise<number[]> {
     const rows = await db.$queryRaw<{ jobId: number }[]>`
       select a.job_id as "jobId" from artifacts a join training_jobs j on j.id = a.job_id
-      where a.kind = 'checkpoint' and a.job_id > ${afterJobId}
-      group by a.job_id, j.status having count(*) > ${kept} or j.status = 'COMPLETED'
+      where a.job_id > ${afterJobId}
+      group by a.job_id, j.status
+      having count(*) filter (where a.kind = 'checkpoint') > ${keptCheckpoints}
+        or (j.status = 'COMPLETED' and bool_or(a.kind = 'checkpoint'))
+        or bool_or(${isBroken} and a.created_at < ${brokenBefore})
       order by a.job_id limit ${limit}`
     return rows.map(({ jobId }) => jobId)
   },
 
   /**
-   * Checkpoints of a job that nothing can need: beyond the newest `kept` usable ones, all of them once it is complete,
-   * broken ones after a while. Never one that a model was made from or that an attempt starts from.
+   * Those of a job that nothing can need: checkpoints beyond the newest usable ones, all of them once it is complete;
+   * broken ones of either kind after a while, once their attempt can commit nothing any more. Never one that a model was
+   * made from or that an attempt starts from.
    */
-  oldCheckpoints: (jobId: number, kept: number, brokenBefore: Date): Promise<OldArtifact[]> =>
+  oldArtifacts: (jobId: number, { keptCheckpoints, brokenBefore }: NeededArtifacts): Promise<OldArtifact[]> =>
     db.$queryRaw<OldArtifact[]>`
       with usable as (
         select id, row_number() over (order by step desc, committed_at desc) as place from artifacts
         where job_id = ${jobId} and kind = 'checkpoint' and committed_at is not null and corrupt_at is null)
       select a.id, a.files from artifacts a join training_jobs j on j.id = a.job_id left join usable on usable.id = a.id
-      where a.job_id = ${jobId} and a.kind = 'checkpoint'
-        and (usable.place > ${kept} or j.status = 'COMPLETED' or (usable.id is null and a.created_at < ${brokenBefore}))
+      where a.job_id = ${jobId}
+        and ((a.kind = 'checkpoint' and (usable.place > ${keptCheckpoints} or j.status = 'COMPLETED'))
+          or (${isBroken} and a.created_at < ${brokenBefore} and not exists (
+            select from attempts t where t.job_id = a.job_id and t.number = a.attempt and t.released_at is null)))
         and not exists (select from models m where m.artifact_id = a.id)
         and not exists (select from attempts t where t.job_id = a.job_id and t.released_at is null and t.from_artifact_id = a.id)`,
 
@@ -61,7 +75,9 @@ export const createHousekeepingRepository = (db: Connection) => ({
     await db.artifact.updateMany({ where: { id: { in: [...ids] }, corruptAt: null }, data: { corruptAt: new Date() } })
   },
 
+  /** With what they answered: it is shown of published models alone. */
   async deleteArtifacts(ids: readonly string[]) {
+    await db.evaluation.deleteMany({ where: { artifactId: { in: [...ids] } } })
     await db.artifact.deleteMany({ where: { id: { in: [...ids] } } })
   },
 

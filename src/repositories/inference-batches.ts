@@ -22,6 +22,13 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     return plain(row)
   },
 
+  /** Those of these ids that exist, with what they name. */
+  async listKeys(ids: string[]): Promise<Pick<InferenceBatch, 'id' | 'state' | 'promptsKey' | 'resultKey'>[]> {
+    const select = { id: true, state: true, promptsKey: true, resultKey: true } as const
+    const rows = await db.inferenceBatch.findMany({ where: { id: { in: [...new Set(ids)] } }, select })
+    return rows.map((row) => ({ ...row, state: row.state as BatchState }))
+  },
+
   /** In a transaction. Older or repeated results change nothing, nor do those of a batch that has ended. */
   async saveChunk({ batchId, start, itemCount }: Chunk & { itemCount: number }, results: ChunkResults) {
     const held = await db.$queryRaw<unknown[]>`
@@ -49,10 +56,14 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     return row && (row.results as ChunkResults)
   },
 
-  /** In order; one that is not there has no results yet. */
-  async listChunks(batchId: string): Promise<{ start: number; results: ChunkResults }[]> {
-    const rows = await db.inferenceBatchChunk.findMany({ where: { batchId }, orderBy: { start: 'asc' } })
-    return rows.map(({ start, results }) => ({ start, results: results as ChunkResults }))
+  /** Without a gap from the first on. What comes behind one that has no results yet is not read, however much it is. */
+  async listLeadingChunks(batchId: string, chunkSize: number): Promise<ChunkResults[]> {
+    const rows = await db.$queryRaw<{ results: ChunkResults }[]>`
+      select results from (
+        select start, results, row_number() over (order by start) - 1 as index
+        from inference_batch_chunks where batch_id = ${batchId}::uuid) chunks
+      where start = index * ${chunkSize}::int order by start`
+    return rows.map(({ results }) => results)
   },
 
   async resultsSizeBytes(batchId: string): Promise<number> {
@@ -64,16 +75,18 @@ export const createInferenceBatchRepository = (db: Connection) => ({
 
   /** In a transaction. A result in the object store replaces the chunks. @returns false when the batch had ended before */
   async finish(id: string, resultKey: string | null): Promise<boolean> {
-    const data = { state: 'done' satisfies BatchState, resultKey, finishedAt: new Date() }
-    const { count } = await db.inferenceBatch.updateMany({ where: { id, state: 'running' }, data })
+    const count = await db.$executeRaw`
+      update inference_batches set state = 'done', result_key = ${resultKey}, finished_at = now()
+      where id = ${id}::uuid and state = 'running'`
     if (count > 0 && resultKey !== null) await db.inferenceBatchChunk.deleteMany({ where: { batchId: id } })
     return count > 0
   },
 
   /** In a transaction. There are no parts of a failed batch. */
   async fail(id: string, message: string) {
-    const data = { state: 'failed' satisfies BatchState, message, finishedAt: new Date() }
-    const { count } = await db.inferenceBatch.updateMany({ where: { id, state: 'running' }, data })
+    const count = await db.$executeRaw`
+      update inference_batches set state = 'failed', message = ${message}, finished_at = now()
+      where id = ${id}::uuid and state = 'running'`
     if (count > 0) await db.inferenceBatchChunk.deleteMany({ where: { batchId: id } })
   },
 })

@@ -11,6 +11,12 @@ export const createModelRepository = (db: Connection, run: RunStatement) => ({
     return model ?? null
   },
 
+  /** Those of these names that exist, of whichever account. */
+  async known(names: string[]): Promise<Set<string>> {
+    const models = await db.model.findMany({ where: { name: { in: [...new Set(names)] } }, select: { name: true } })
+    return new Set(models.map(({ name }) => name))
+  },
+
   /** Newest first. */
   list(accountId: string, { after, limit }: { after: ModelPlace | null; limit: number }): Promise<ListedModel[]> {
     const { createdMicros, name } = after ?? endOfTime

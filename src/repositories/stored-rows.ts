@@ -1,5 +1,6 @@
 import type { StoredItem } from '../domain/stored-data.ts'
 import type { Connection } from './database.ts'
+import { firstId, keysetPages } from './keyset-pages.ts'
 import { notify } from './notifications.ts'
 
 /** Of one account, under one id. */
@@ -51,16 +52,17 @@ export const createStoredRowRepository = (db: Connection) => ({
 
   /** Pages of the rows, oldest first. */
   async *pages({ accountId, collection }: Collection): AsyncGenerator<StoredItem[]> {
-    let after: { createdAt: string; id: string } | undefined = { createdAt: '-infinity', id: firstId }
-    while (after) {
-      const page: { createdAt: string; id: string; row: StoredItem }[] = await db.$queryRaw`
+    const pages = keysetPages(
+      { createdAt: '-infinity', id: firstId },
+      pageSize,
+      (after) =>
+        db.$queryRaw<{ createdAt: string; id: string; row: StoredItem }[]>`
         select created_at::text as "createdAt", id::text, row from stored_rows
         where account_id = ${accountId}::uuid and collection = ${collection}
           and (created_at, id) > (${after.createdAt}::timestamptz, ${after.id}::uuid)
-        order by stored_rows.created_at, stored_rows.id limit ${pageSize}`
-      if (page.length > 0) yield page.map(({ row }) => row)
-      after = page.length < pageSize ? undefined : page.at(-1)
-    }
+        order by stored_rows.created_at, stored_rows.id limit ${pageSize}`,
+    )
+    for await (const page of pages) yield page.map(({ row }) => row)
   },
 
   /**
@@ -132,5 +134,4 @@ export const createStoredRowRepository = (db: Connection) => ({
   },
 })
 
-const firstId = '00000000-0000-0000-0000-000000000000'
 const vectorText = (vector: readonly number[]) => `[${vector.join(',')}]`

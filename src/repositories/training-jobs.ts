@@ -166,20 +166,34 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     await db.trainingJob.update({ where: { id }, data: { resumeCount: { increment: 1 } } })
   },
 
-  /** Those of these ids that exist. */
-  async known(ids: number[]): Promise<Set<number>> {
-    const jobs = await db.trainingJob.findMany({ where: { id: { in: [...new Set(ids)] } }, select: { id: true } })
+  /** Those of these ids that exist, with the keys of their checked rows. */
+  async dataKeys(ids: number[]): Promise<Map<number, string[]>> {
+    const where = { id: { in: [...new Set(ids)] } }
+    const jobs = await db.trainingJob.findMany({ where, select: { id: true, preparedData: true } })
+    return new Map(
+      jobs.map(({ id, preparedData }) => {
+        const data = preparedData as unknown as PreparedData | null
+        return [id, data ? [data.train.key, data.evaluation.key] : []]
+      }),
+    )
+  },
+
+  /** Those of these ids whose job has ended: nobody resumes it before the transaction ends. What somebody else holds is left out. */
+  async holdEnded(ids: number[]): Promise<Set<number>> {
+    const jobs = await db.$queryRaw<{ id: number }[]>`
+      select id from training_jobs where id = any(${ids}) and not status = any(${openStatuses}) for update skip locked`
     return new Set(jobs.map(({ id }) => id))
   },
 
-  /** Once: attempts may have begun on it. */
-  async setPreparedData(id: number, preparedData: PreparedData) {
-    await db.trainingJob.updateMany({ where: { id, preparedData: { equals: Prisma.AnyNull } }, data: { preparedData } })
+  /** Once: attempts may have begun on it. Nothing once this generation has ended: what is unnamed then is swept. */
+  async setPreparedData({ id, generation }: Pick<TrainingJob, 'id' | 'generation'>, preparedData: PreparedData) {
+    const where = { id, generation, status: { in: openStatuses }, preparedData: { equals: Prisma.AnyNull } }
+    await db.trainingJob.updateMany({ where, data: { preparedData } })
   },
 
-  /** The same bytes, at other keys. */
-  async movePreparedData(id: number, preparedData: PreparedData) {
-    await db.trainingJob.update({ where: { id }, data: { preparedData } })
+  /** The same bytes, at other keys; as above. */
+  async movePreparedData({ id, generation }: Pick<TrainingJob, 'id' | 'generation'>, preparedData: PreparedData) {
+    await db.trainingJob.updateMany({ where: { id, generation, status: { in: openStatuses } }, data: { preparedData } })
   },
 })
 

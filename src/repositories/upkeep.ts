@@ -4,25 +4,32 @@ import { openStatuses } from '../domain/training-job-status.ts'
 import { fineTuneWorkflowId, fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
 import { inferenceBatchWorkflowPrefix } from '../domain/inference-batch.ts'
 import type { Connection } from './database.ts'
+import { firstId, keysetPages } from './keyset-pages.ts'
 
 /** Written out: the planner must see that a partial index covers it. */
 const isOpen = Prisma.raw(`status in (${openStatuses.map((status) => `'${status}'`).join(', ')})`)
+
+const mostInPage = 1000
 
 type RunOfJob = { jobId: number; generation: number }
 type Position = { jobId: number; number: number }
 
 export const createUpkeepRepository = (db: Connection) => ({
-  /** Open jobs that Temporal has been told everything about. */
-  async listDeliveredJobs(): Promise<RunOfJob[]> {
-    return db.$queryRaw<RunOfJob[]>`
-      select id as "jobId", generation from training_jobs j
-      where ${isOpen} and not exists (
-        select from outbox_messages m where m.workflow_id = ${fineTuneWorkflowPrefix}::text || j.id
-          and m.kind in ('start', 'cancel') and m.delivered_at is null)
-      order by id`
-  },
+  /** Pages of the open jobs that Temporal has been told everything about. */
+  deliveredJobs: (pageSize = mostInPage): AsyncGenerator<RunOfJob[]> =>
+    keysetPages(
+      { jobId: 0 },
+      pageSize,
+      ({ jobId: after }) =>
+        db.$queryRaw<RunOfJob[]>`
+        select id as "jobId", generation from training_jobs j
+        where ${isOpen} and id > ${after} and not exists (
+          select from outbox_messages m where m.workflow_id = ${fineTuneWorkflowPrefix}::text || j.id
+            and m.kind in ('start', 'cancel') and m.delivered_at is null)
+        order by id limit ${pageSize}`,
+    ),
 
-  /** Holds the job until the transaction ends. @returns null unless it is still one of `listDeliveredJobs`, of this generation */
+  /** Holds the job until the transaction ends. @returns null unless it is still one of `deliveredJobs`, of this generation */
   async holdDelivered({ jobId, generation }: RunOfJob): Promise<{ isCancelling: boolean } | null> {
     const [job] = await db.$queryRaw<{ isCancelling: boolean }[]>`
       select cancel_requested_at is not null as "isCancelling" from training_jobs
@@ -53,14 +60,17 @@ export const createUpkeepRepository = (db: Connection) => ({
       order by a.created_at limit ${limit}`
   },
 
-  /** Batches that have not ended though Temporal was told to start them. */
-  async listStartedBatches(): Promise<string[]> {
-    const rows = await db.$queryRaw<{ id: string }[]>`
-      select id from inference_batches b where finished_at is null and not exists (
-        select from outbox_messages m where m.workflow_id = ${inferenceBatchWorkflowPrefix}::text || b.id and m.delivered_at is null)
-      order by id`
-    return rows.map(({ id }) => id)
-  },
+  /** Pages of the batches that have not ended though Temporal was told to start them. */
+  startedBatches: (pageSize = mostInPage): AsyncGenerator<{ id: string }[]> =>
+    keysetPages(
+      { id: firstId },
+      pageSize,
+      ({ id: after }) =>
+        db.$queryRaw<{ id: string }[]>`
+        select id from inference_batches b where finished_at is null and id > ${after}::uuid and not exists (
+          select from outbox_messages m where m.workflow_id = ${inferenceBatchWorkflowPrefix}::text || b.id and m.delivered_at is null)
+        order by id limit ${pageSize}`,
+    ),
 
   async listModelServers(): Promise<{ baseModel: string; generation: number }[]> {
     return db.modelServer.findMany({ select: { baseModel: true, generation: true } })

@@ -22,7 +22,10 @@ const podUrlSeconds = 15 * 60
 /** As many as S3 takes. */
 const objectsPerRequest = 1000
 
-type StoredObject = { key: string; writtenAt: Date }
+/** Old by the store's own clock. */
+type StoredObject = { key: string; ageMs: number }
+/** Names in lower case. */
+type Metadata = Record<string, string>
 type IncompleteUpload = { key: string; uploadId: string; initiated: Date }
 
 export type Storage = ReturnType<typeof createStorage>
@@ -68,6 +71,16 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
         return { sizeBytes: size, etag }
       } catch (error) {
         if (isMissing(error)) return null
+        throw error
+      }
+    },
+
+    /** What it was given when it was copied; nothing when it does not exist. */
+    async metadata(key: string): Promise<Metadata> {
+      try {
+        return (await client.statObject(bucket, key)).metaData as Metadata
+      } catch (error) {
+        if (isMissing(error)) return {}
         throw error
       }
     },
@@ -121,12 +134,13 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       return count
     },
 
-    /** Server-side. What does not exist is not copied. */
-    async copy(from: string, to: string) {
+    /** Server-side. What does not exist is not copied. With metadata, the copy has these alone. */
+    async copy(from: string, to: string, metadata?: Metadata) {
+      const replaced = metadata ? { UserMetadata: metadata, MetadataDirective: 'REPLACE' as const } : {}
       try {
         await client.copyObject(
           new CopySourceOptions({ Bucket: bucket, Object: from }),
-          new CopyDestinationOptions({ Bucket: bucket, Object: to }),
+          new CopyDestinationOptions({ Bucket: bucket, Object: to, ...replaced }),
         )
       } catch (error) {
         if (!isMissing(error)) throw error
@@ -157,7 +171,10 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       type Listed = { name?: string; lastModified?: Date }
       let page: StoredObject[] = []
       for await (const { name, lastModified } of client.listObjectsV2(bucket, prefix, true) as AsyncIterable<Listed>) {
-        if (name !== undefined) page.push({ key: name, writtenAt: lastModified ?? new Date() })
+        const now = transport.now().getTime()
+        // It tells its time to the second.
+        const ageMs = Math.max(0, now - (lastModified?.getTime() ?? now))
+        if (name !== undefined) page.push({ key: name, ageMs })
         if (page.length < objectsPerRequest) continue
         yield page
         page = []

@@ -3,6 +3,7 @@ import { Client, Connection } from '@temporalio/client'
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { connectDatabase } from '../../src/repositories/database.ts'
+import { sweepOrphans } from '../../src/services/sweep-orphans.ts'
 import { createStorage } from '../../src/storage/storage.ts'
 import { housekeepingScheduleId } from '../../workflows/contract.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
@@ -45,11 +46,18 @@ suite('the housekeeping', async () => {
       ofCancelled.slice(0, 2).map(({ id }) => id),
     )
     for (const { key } of [...ofComplete, ...ofCancelled.slice(2)].flatMap(({ files }) => files))
-      assert.equal(await storage.stat(key), null, key)
+      // Hidden before they are removed.
+      await eventually(async () => (await storage.stat(key)) === null)
     for (const { key } of ofCancelled.slice(0, 2).flatMap(({ files }) => files)) assert.ok(await storage.stat(key), key)
 
+    // Everything that is left is named: it is needed by the model, or by the resume.
+    await sweepOrphans({ database, storage }, { olderThanMs: 0 })
     const links = await api.get<{ files: { url: string }[] }>(`/v1/models/${model_name}/download`)
-    for (const { url } of links.files) assert.equal((await fetch(url)).status, 200)
+    for (const { url } of links.files) {
+      assert.equal((await fetch(url)).status, 200)
+      const key = new URL(url).pathname.slice(`/${storage.bucket}/`.length)
+      assert.equal((await storage.metadata(key))['job'], String(complete))
+    }
     await api.post(`/v1/train/jobs/${cancelled}/resume`)
     await api.untilStatus(cancelled, 'COMPLETED')
   })

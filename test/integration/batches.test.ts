@@ -1,7 +1,7 @@
 // Against the real database: a chunk counts once, whoever writes it and how often.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, suite, test } from 'node:test'
+import { after, mock, suite, test } from 'node:test'
 import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
 import type { ChunkResults } from '../../src/domain/inference-batch.ts'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
@@ -49,7 +49,7 @@ suite('chunks of a batch', () => {
     sandbox(async (tx, batchId) => {
       const save = (text: string, step: number, isFinal = false) =>
         tx.inferenceBatches.saveChunk({ batchId, start: 0, itemCount: 2 }, results(text, step, isFinal))
-      const shown = async () => (await tx.inferenceBatches.listChunks(batchId)).map(({ results }) => results.values)
+      const shown = async () => (await tx.inferenceBatches.listLeadingChunks(batchId, 2)).map(({ values }) => values)
       await save('a', 0)
       await save('ab', 1)
       await save('a', 0)
@@ -59,6 +59,18 @@ suite('chunks of a batch', () => {
       await save('other', 9, true)
       assert.deepEqual(await shown(), ['abc'])
       assert.ok(await tx.inferenceBatches.isChunkFinal({ batchId, start: 0 }))
+    }))
+
+  test('are read as far as they are shown: up to the first that has no results', () =>
+    sandbox(async (tx, batchId) => {
+      const shown = async () => (await tx.inferenceBatches.listLeadingChunks(batchId, 2)).map(({ values }) => values)
+      const save = (start: number) =>
+        tx.inferenceBatches.saveChunk({ batchId, start, itemCount: 2 }, results(`from ${start}`, 0, true))
+      await save(2)
+      await save(6)
+      assert.deepEqual(await shown(), [])
+      await save(0)
+      assert.deepEqual(await shown(), ['from 0', 'from 2'])
     }))
 
   test('keep NUL, numbers and the order of fields as they were written', () =>
@@ -78,6 +90,23 @@ suite('chunks of a batch', () => {
       await tx.inferenceBatches.saveChunk(chunk, results('b', 1, true))
       const { state, resultKey, message } = await tx.inferenceBatches.get(batchId)
       assert.deepEqual({ state, resultKey, message }, { state: 'done', resultKey: 'key', message: null })
-      assert.deepEqual(await tx.inferenceBatches.listChunks(batchId), [])
+      assert.deepEqual(await tx.inferenceBatches.listLeadingChunks(batchId, 2), [])
     }))
+
+  for (const ending of ['finish', 'fail'] as const)
+    test(`${ending} at the time of the database, by whose clock they are kept`, () =>
+      sandbox(async (tx, batchId) => {
+        const nowMs = (await database.now()).getTime()
+        const endedBefore = async (ms: number) => {
+          const old = await tx.housekeeping.oldBatches(new Date(nowMs + ms), 100_000)
+          return old.some(({ id }) => id === batchId)
+        }
+        mock.timers.enable({ apis: ['Date'], now: nowMs + 6 * 3_600_000 })
+        try {
+          await tx.inferenceBatches[ending](batchId, 'key')
+        } finally {
+          mock.timers.reset()
+        }
+        assert.deepEqual([await endedBefore(-60_000), await endedBefore(60_000)], [false, true])
+      }))
 })

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
+import type { ArtifactKind } from '../../src/domain/training-job.ts'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { anAccount, openAttempt } from '../support/job-rows.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { connection } from '../support/stack.ts'
 
@@ -37,9 +39,29 @@ suite('housekeeping', () => {
       assert.equal(await tx.idempotencyKeys.claim(key, Buffer.from('other'), 1000), null)
     }))
 
+  test('batches that Temporal was told of are read in pages, each once', () =>
+    sandbox(async (tx) => {
+      const accountId = await anAccount(tx)
+      const ids: string[] = [randomUUID(), randomUUID(), randomUUID()].toSorted()
+      for (const id of ids)
+        await tx.inferenceBatches.create({
+          ...{ id, accountId, apiKeyId: null, kind: 'completions', modelName: 'm' },
+          ...{ request: {} as never, promptsKey: 'prompts', itemCount: 1 },
+        })
+      const found: string[] = []
+      for await (const page of tx.upkeep.startedBatches(2)) {
+        assert.ok(page.length <= 2)
+        found.push(...page.map(({ id }) => id))
+      }
+      assert.deepEqual(
+        found.filter((id) => ids.includes(id)),
+        ids,
+      )
+    }))
+
   test('batches go by their end: those that run stay', () =>
     sandbox(async (tx) => {
-      const { accountId } = await anAccount(tx)
+      const accountId = await anAccount(tx)
       const batch = {
         accountId,
         apiKeyId: null,
@@ -62,11 +84,51 @@ suite('housekeeping', () => {
       assert.ok(await tx.inferenceBatches.find(accountId, running))
     }))
 
-  async function anAccount(tx: Repositories): Promise<{ accountId: string }> {
-    const { makeApiKey, parseApiKey } = await import('../../src/domain/identifiers.ts')
-    const key = parseApiKey(makeApiKey())
-    assert.ok(key)
-    await tx.accounts.ensureWithApiKey({ name: 'housekeeping', keyId: key.id, secretHash: key.secretHash })
-    return { accountId: (await tx.accounts.findLiveApiKey(key.id))?.accountId ?? assert.fail('no account') }
+  test('of an ended job of few checkpoints, what was never committed or is corrupt goes, a saved model too', () =>
+    sandbox(async (tx) => {
+      const { jobId, upload } = await jobWithUploads(tx)
+      const kept = await upload('model', 'committed')
+      const broken = [
+        await upload('checkpoint', 'uploading'),
+        await upload('checkpoint', 'corrupt'),
+        await upload('model', 'uploading'),
+        await upload('model', 'corrupt'),
+      ]
+      const row = { split: 'train', input: 'q', expected: 'a', tuned: 'a', base: '?' } as const
+      await tx.artifacts.replaceEvaluation(broken[3] ?? '', [row])
+      await tx.attempts.release({ jobId, number: 1 }, { cause: 'killed', exitCode: null, message: '' })
+
+      assert.deepEqual(await oldArtifacts(tx, jobId, new Date(0)), [])
+      assert.deepEqual(await oldArtifacts(tx, jobId, soon()), broken.toSorted())
+      await tx.housekeeping.deleteArtifacts(broken)
+      assert.deepEqual(await oldArtifacts(tx, jobId, soon()), [])
+      assert.ok(await tx.artifacts.find(jobId, kept))
+    }))
+
+  test('what an attempt is still uploading stays, however long that takes', () =>
+    sandbox(async (tx) => {
+      const { jobId, upload } = await jobWithUploads(tx)
+      for (const kind of ['checkpoint', 'model'] as const) await upload(kind, 'uploading')
+      assert.deepEqual(await oldArtifacts(tx, jobId, soon()), [])
+    }))
+
+  /** Ids that the housekeeping would remove, in order. */
+  async function oldArtifacts(tx: Repositories, jobId: number, brokenBefore: Date): Promise<string[]> {
+    const needed = { keptCheckpoints: 2, brokenBefore }
+    const jobs = await tx.housekeeping.jobsWithOldArtifacts(jobId - 1, needed, 1)
+    if (!jobs.includes(jobId)) return []
+    return (await tx.housekeeping.oldArtifacts(jobId, needed)).map(({ id }) => id).toSorted()
+  }
+
+  async function jobWithUploads(tx: Repositories) {
+    const { jobId } = await openAttempt(tx, await anAccount(tx))
+    async function upload(kind: ArtifactKind, state: 'uploading' | 'committed' | 'corrupt') {
+      const id = randomUUID()
+      await tx.artifacts.create({ id, jobId, attempt: 1, kind, step: 1, specHash: 'h', files: [] })
+      if (state !== 'uploading') await tx.artifacts.commit(id)
+      if (state === 'corrupt') await tx.artifacts.markCorrupt(id)
+      return id
+    }
+    return { jobId, upload }
   }
 })
