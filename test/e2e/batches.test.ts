@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { sampleRows } from '../support/rows.ts'
-import { pidOf } from '../support/processes.ts'
+import { livingServers } from '../support/processes.ts'
 import { connection, eventually, openAccount, type Api } from '../support/stack.ts'
 
 type Completions = { outputs: ({ output: string } | null)[]; finish_reason: (string | null)[] }
@@ -44,7 +44,7 @@ suite('batches', () => {
     const id = await submit('/v1/batch_completions', body)
     // The first look comes before anything is done; the others with progress.
     const kills = [
-      () => process.kill(-(pidOf(`model-server-${model_name}`) ?? assert.fail()), 'SIGKILL'),
+      () => process.kill(-(livingServers(model_name)[0] ?? assert.fail()), 'SIGKILL'),
       () => kill('worker'),
       () => kill('api'),
     ]

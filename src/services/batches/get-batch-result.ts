@@ -29,14 +29,13 @@ export async function getBatchResult({
   const batch = await find()
   if (batch.resultKey !== null) return readStored(ctx, batch.resultKey, batchId)
   if (batch.state === 'running' && kind === 'embeddings') return nothingYet()
-  const chunks = await inferenceBatches.listChunks(batchId)
+  const shown = await inferenceBatches.listLeadingChunks(batchId, batch.request.chunkSize)
   // It may have ended between the two reads, and then its chunks are gone.
-  const { resultKey, state } = chunks.length > 0 ? batch : await find()
+  const { resultKey, state } = shown.length > 0 ? batch : await find()
   if (resultKey !== null) return readStored(ctx, resultKey, batchId)
-  if (chunks.length === 0 && state === 'running') return nothingYet()
-  const shown = chunks.filter(({ start }, index) => start === index * batch.request.chunkSize)
+  if (shown.length === 0 && state === 'running') return nothingYet()
   const shownCount = shown.reduce((count, _chunk, index) => count + chunkLength(batch, index), 0)
-  return batchResultText(kind, (index) => Promise.resolve(shown[index]?.results ?? null), {
+  return batchResultText(kind, (index) => Promise.resolve(shown[index] ?? null), {
     chunkCount: shown.length,
     missingCount: batch.itemCount - shownCount,
   })
