@@ -1,6 +1,6 @@
 // How long rows are in tokens: of every n-th row, counted by the tokenizer that the default base model is trained with.
 import { Tokenizer } from '@huggingface/tokenizers'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TokenLengths } from '../domain/dataset-report.ts'
 import type { DatasetRow } from './dataset-row.ts'
@@ -61,8 +61,15 @@ const sizeOf = ({ input, output }: DatasetRow) => input.length + output.length
 
 type TokenCounter = { encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] } }
 
+/** One of 150,000 tokens takes a second to build. A thread that is idle ends, and this with it. */
+let built: { path: string; changedMs: number; tokenizer: TokenCounter } | null = null
+
 function loadTokenizer({ folder }: TokenizerSource): TokenCounter | null {
   const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Record<string, unknown>
-  if (!existsSync(join(folder, 'tokenizer.json'))) return null
-  return new Tokenizer(read('tokenizer.json'), read('tokenizer_config.json'))
+  const path = join(folder, 'tokenizer.json')
+  const changedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs
+  if (changedMs === undefined) return null
+  if (built?.path !== path || built.changedMs !== changedMs)
+    built = { path, changedMs, tokenizer: new Tokenizer(read('tokenizer.json'), read('tokenizer_config.json')) }
+  return built.tokenizer
 }

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { createTokenSample } from '../../src/datasets/token-sample.ts'
 import { root, toolPath } from '../../tools/paths.mjs'
@@ -40,4 +43,21 @@ test('without a tokenizer, or rows, there is nothing to say', () => {
   sample.add({ input: 'a', output: 'b' })
   assert.equal(sample.measure(null), null)
   assert.equal(sample.measure({ name: 'none', folder: `${root}/none` }), null)
+})
+
+test('a tokenizer that was replaced counts from then on', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'anneal-tokenizer-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  cpSync(tiny.folder, folder, { recursive: true })
+  const path = join(folder, 'tokenizer.json')
+  const length = () => {
+    const sample = createTokenSample()
+    sample.add({ input: '', output: 'the the the' })
+    return sample.measure({ name: 'ours', folder })?.output.max
+  }
+  assert.equal(length(), 4)
+  const tokenizer = JSON.parse(readFileSync(path, 'utf8')) as { model: { merges: unknown[] } }
+  writeFileSync(path, JSON.stringify({ ...tokenizer, model: { ...tokenizer.model, merges: [] } }))
+  utimesSync(path, new Date(), new Date(Date.now() + 1000))
+  assert.equal(length(), 11)
 })
