@@ -10,7 +10,11 @@ import { withHeartbeat } from './heartbeat.ts'
 import { isRefusal } from './is-refusal.ts'
 import { prepareRows } from './prepare-rows.ts'
 
+type Settings = FineTuneDependencies['settings']
 type Position = { jobId: number; attempt: number }
+type AttemptPosition = { jobId: number; number: number }
+/** `hearsOfSlots`: the workflow waits for the signal that it has a slot; runs that began before they did do not say it. */
+type Launch = Position & { hearsOfSlots?: boolean }
 /** What ended the attempt before. */
 type Why = { reason: string; message: string }
 type OpenAttempt = {
@@ -26,13 +30,12 @@ type OpenAttempt = {
 /** `attempt` is the one that has ended; runs that began before they said it do not. */
 type Requeue = { jobId: number; generation: number; attempt?: number; why: Why; backOffMs: number }
 
-/** Notifications come at once; this is how long a lost one may go unnoticed. */
-const slotLookAgainMs = 5000
 const gibibyte = 1024 ** 3
 
+const tokenOf = ({ secret }: Settings, attemptId: string) => podToken(secret, `attempt/${attemptId}`)
+
 export function createAttemptActivities(deps: FineTuneDependencies) {
-  const { database, compute, settings } = deps
-  const tokenOf = (attemptId: string) => podToken(settings.secret, `attempt/${attemptId}`)
+  const { database, settings } = deps
 
   return {
     /** The row, the fence against older attempts, the count and the move to QUEUED, at once. @returns null when a cancel or a newer run stands against it */
@@ -62,7 +65,7 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
           accountId: job.accountId,
           mode: isTrained ? 'evaluate' : mode,
           runName: attemptRunName(jobId, number),
-          tokenHash: sha256(tokenOf(id)),
+          tokenHash: sha256(tokenOf(settings, id)),
         })
         if (counts) await tx.trainingJobs.countResume(jobId)
         if (mode === 'train')
@@ -86,59 +89,58 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
         await tx.trainingJobs.queue({ jobId, generation, reason: why.reason, message })
       }),
 
-    /** Waits for a slot, then starts the program; a repeat adopts it. */
-    launchAttempt: ({ jobId, attempt: number }: Position): Promise<void> =>
+    /** Asks for a slot and, with it, starts the program; a repeat adopts it. It does not wait for one: thousands may, and would take every place here. */
+    launchAttempt: ({ jobId, attempt: number, hearsOfSlots = false }: Launch): Promise<'waiting' | null> =>
       withHeartbeat(async () => {
         const position = { jobId, number }
-        const job = await database.trainingJobs.get(jobId)
-        if (!(await waitForSlot(deps, job, position))) return
-        const attempt = await database.attempts.get(position)
-        if (attempt.claimedAt === null) {
-          // A store that was restored may have lost them since.
-          await prepareRows(deps, job, cancellationSignal())
-          const from = await chooseStart(deps, job, attempt)
-          if (attempt.mode === 'evaluate' && from === null) {
-            const message = 'The saved model does not match its manifest any more: it is trained again.'
-            return database.attempts.recordEnd(position, { cause: 'control_plane', exitCode: null, message })
-          }
-          await database.attempts.setStart(position, {
-            artifactId: from?.id ?? null,
-            step: from?.step ?? 0,
-            at: from?.createdAt ?? null,
-          })
-        }
-        const account = await database.accounts.find(job.accountId)
-        const priority = account?.priority ?? 'normal'
-        const spec = { ...runSpec(settings, job, attempt, tokenOf(attempt.id)), priority }
-        const { uid } = await compute.launch(spec).catch(async (error: unknown) => {
-          // It is tried again, since what refuses it may be changed; until then the job says why it waits.
-          if (isRefusal(error))
-            await database.trainingJobs.explain(jobId, job.generation, 'QUEUED', 'launch_refused', error.message)
-          throw error
-        })
-        await database.attempts.setRunUid(position, uid)
+        const slot = await takeSlot(deps, position)
+        if (slot === 'granted') await launch(deps, position)
+        if (slot !== 'waiting') return null
+        if (!hearsOfSlots) throw new Error('It waits for a slot.')
+        return 'waiting'
       }),
   }
 }
 
-/** @returns false when the attempt was fenced while it waited */
-async function waitForSlot(
-  { database, notifications, compute }: FineTuneDependencies,
-  { generation }: TrainingJob,
-  position: { jobId: number; number: number },
-) {
-  const signal = cancellationSignal()
-  for (;;) {
-    signal.throwIfAborted()
-    const { slots } = compute.capacity()
-    const waiting = await database.transaction((tx) => tx.attempts.grantSlots(slots))
-    const attempt = await database.attempts.get(position)
-    if (attempt.fencedAt !== null) return false
-    if (attempt.grantedAt !== null) return true
-    const message = `Waiting for a free slot: ${slots === 1 ? 'the only one is' : `all ${slots} are`} in use, ${waiting} waiting.`
-    await database.trainingJobs.explain(position.jobId, generation, 'QUEUED', 'waiting_for_slot', message)
-    await notifications.next('slots', { timeoutMs: slotLookAgainMs, signal })
+async function takeSlot({ database, compute }: FineTuneDependencies, position: AttemptPosition) {
+  const { slots } = compute.capacity()
+  await database.transaction((tx) => tx.attempts.grantSlots(slots, position.jobId))
+  const { fencedAt, grantedAt, generation } = await database.attempts.get(position)
+  if (fencedAt !== null) return 'fenced'
+  if (grantedAt !== null) return 'granted'
+  const message = `Waiting for a free slot: ${slots === 1 ? 'the only one is' : `all ${slots} are`} in use.`
+  await database.trainingJobs.explain(position.jobId, generation, 'QUEUED', 'waiting_for_slot', message)
+  return 'waiting'
+}
+
+async function launch(deps: FineTuneDependencies, position: AttemptPosition) {
+  const { database, compute, settings } = deps
+  const job = await database.trainingJobs.get(position.jobId)
+  const attempt = await database.attempts.get(position)
+  if (attempt.claimedAt === null) {
+    // A store that was restored may have lost them since.
+    await prepareRows(deps, job, cancellationSignal())
+    const from = await chooseStart(deps, job, attempt)
+    if (attempt.mode === 'evaluate' && from === null) {
+      const message = 'The saved model does not match its manifest any more: it is trained again.'
+      return database.attempts.recordEnd(position, { cause: 'control_plane', exitCode: null, message })
+    }
+    await database.attempts.setStart(position, {
+      artifactId: from?.id ?? null,
+      step: from?.step ?? 0,
+      at: from?.createdAt ?? null,
+    })
   }
+  const account = await database.accounts.find(job.accountId)
+  const priority = account?.priority ?? 'normal'
+  const spec = { ...runSpec(settings, job, attempt), priority }
+  const { uid } = await compute.launch(spec).catch(async (error: unknown) => {
+    // It is tried again, since what refuses it may be changed; until then the job says why it waits.
+    if (isRefusal(error))
+      await database.trainingJobs.explain(job.id, job.generation, 'QUEUED', 'launch_refused', error.message)
+    throw error
+  })
+  await database.attempts.setRunUid(position, uid)
 }
 
 /** The newest checkpoint whose every byte is right, or the saved model that is to be evaluated. */
@@ -164,12 +166,7 @@ async function chooseStart(deps: FineTuneDependencies, job: TrainingJob, attempt
   return null
 }
 
-function runSpec(
-  settings: FineTuneDependencies['settings'],
-  job: TrainingJob,
-  attempt: Attempt,
-  token: string,
-): RunSpec {
+function runSpec(settings: Settings, job: TrainingJob, attempt: Attempt): RunSpec {
   const { cpuCount, memoryGiB, gpuCount } = job.spec.baseModel.resources
   return {
     name: attempt.runName,
@@ -177,7 +174,7 @@ function runSpec(
     model: job.spec.baseModel.name,
     labels: { job: String(job.id), attempt: String(attempt.number), account: job.accountId },
     env: { ANNEAL_INTERNAL_URL: settings.internalUrl },
-    secretEnv: { ANNEAL_TOKEN: token },
+    secretEnv: { ANNEAL_TOKEN: tokenOf(settings, attempt.id) },
     resources: {
       cpuCount,
       memoryBytes: memoryGiB * gibibyte,

@@ -5,7 +5,6 @@ import type { DatasetChecker } from '../src/datasets/dataset-checker.ts'
 import type { AttemptLimits } from '../src/domain/attempt-limits.ts'
 import { ServiceError } from '../src/domain/service-error.ts'
 import type { Database } from '../src/repositories/database.ts'
-import type { Notifications } from '../src/repositories/notifications.ts'
 import type { Storage } from '../src/storage/storage.ts'
 import { createJobActivities } from './jobs.ts'
 import { createAttemptActivities } from './attempts.ts'
@@ -15,7 +14,6 @@ import { createWatchActivity } from './watch-attempt.ts'
 
 export type FineTuneDependencies = {
   database: Database
-  notifications: Notifications
   storage: Storage
   compute: Compute
   datasets: Pick<DatasetChecker, 'prepare'>

@@ -25,6 +25,8 @@ import { createApiHealth } from './services/api-health.ts'
 import { createBatchInference } from './services/batches/infer.ts'
 import { createDeliver } from './services/outbox/deliver.ts'
 import { relayOutbox } from './services/outbox/relay.ts'
+import { handOutSlots } from './services/hand-out-slots.ts'
+import { remindOpenRuns } from './services/remind-open-runs.ts'
 import { sweepOrphansDaily } from './services/sweep-orphans.ts'
 import { sweepUploadsEvery } from './services/sweep-uploads.ts'
 import { countReaped } from './services/reaped-counter.ts'
@@ -68,6 +70,8 @@ const storage = createStorage(config.s3)
 const hasRows = createHasRows({ database, notifications })
 const infer = createBatchInference({ database, storage, inference, hasRows, catalogue, usage })
 
+const runs = createWorkflowRuns(temporal.client)
+
 const activities = createActivities({
   database,
   notifications,
@@ -75,7 +79,7 @@ const activities = createActivities({
   compute,
   datasets: createDatasetChecker(config.s3, config.tokenizer),
   health: createApiHealth(config.internalUrl),
-  runs: createWorkflowRuns(temporal.client),
+  runs,
   log,
   countReaped,
   catalogue,
@@ -98,7 +102,8 @@ const options: WorkerOptions = {
   maxHeartbeatThrottleInterval: '3 seconds',
 }
 const workers = await Promise.all([
-  Worker.create({ ...options, ...workflowSource(config) }),
+  // A fifth of a megabyte each, and thousands may wait. One that is not held is replayed, in milliseconds.
+  Worker.create({ ...options, ...workflowSource(config), maxCachedWorkflows: 200 }),
   // Watchers last as long as their runs; here thousands of them cost a timer each.
   Worker.create({ ...options, taskQueue: watchTaskQueue, maxConcurrentActivityTaskExecutions: 5000 }),
   Worker.create({ ...options, taskQueue: inferenceTaskQueue, maxConcurrentActivityTaskExecutions: 16 }),
@@ -109,6 +114,14 @@ const deliver = createDeliver({
   modelServerInput: (baseModel) => ({ baseModel, idleTimeoutMs: config.idleTimeoutMs }),
 })
 const relay = relayOutbox({ database, notifications, deliver, log, signal: stopping.signal })
+const slots = handOutSlots({
+  database,
+  notifications,
+  slots: () => compute.capacity().slots,
+  log,
+  signal: stopping.signal,
+})
+const reminding = remindOpenRuns({ runs, log, signal: stopping.signal })
 const webhooks = deliverWebhooks({
   database,
   notifications,
@@ -136,6 +149,8 @@ health?.watch(workers)
 await Promise.all([
   ...workers.map((worker) => worker.run()),
   relay,
+  slots,
+  reminding,
   webhooks,
   sweepingUploads,
   sweepingOrphans,

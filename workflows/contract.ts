@@ -21,6 +21,8 @@ export const cancelSignal = defineSignal<[{ generation: number }]>('cancel')
 /** Sent with the start of each further run: who opens the history sees that it continues a job. */
 export const resumeSignal = defineSignal<[{ generation: number }]>('resume')
 export const phaseSignal = defineSignal<[{ attempt: number; phase: string }]>('phase')
+/** Who waits for a slot looks again: its newest attempt, named for who reads the history, may have got one. */
+export const slotSignal = defineSignal<[{ attempt: number }?]>('slot')
 export const wakeSignal = defineSignal('wake')
 
 /** Plain text in the Temporal UI: never a prompt or a row. */

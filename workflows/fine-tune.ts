@@ -13,7 +13,14 @@ import {
 import { decideNext, type AttemptOutcome, type Decision } from '../src/domain/attempt-outcome.ts'
 import { attemptPhases, type AttemptPhase, type TrainingJobStatus } from '../src/domain/training-job-status.ts'
 import type { JobEnding } from '../src/domain/training-job.ts'
-import { cancelSignal, phaseSignal, resumeSignal, type FineTuneInput, type FineTuneResult } from './contract.ts'
+import {
+  cancelSignal,
+  phaseSignal,
+  resumeSignal,
+  slotSignal,
+  type FineTuneInput,
+  type FineTuneResult,
+} from './contract.ts'
 import { activities } from './fine-tune-activities.ts'
 import { createJobView, type JobView } from './job-view.ts'
 import { wasCancelled } from './was-cancelled.ts'
@@ -21,11 +28,12 @@ import { wasCancelled } from './was-cancelled.ts'
 /** The native cancel follows the signal within moments; only it makes the run close as Canceled. */
 const nativeCancelWaitMs = 60_000
 
-/** `attempt` is the newest one, 0 before the first; `status` is what the newest walk reached. */
+/** `attempt` is the newest one, 0 before the first; `status` is what the newest walk reached; `isTold`: it may have its slot now. */
 type Run = {
   jobId: number
   generation: number
   attempt: number
+  isTold: boolean
   status: TrainingJobStatus | null
   phases: { attempt: number; phase: AttemptPhase }[]
   view: JobView
@@ -40,7 +48,7 @@ class MoveRefused extends Error {}
 export async function fineTune({ jobId, generation }: FineTuneInput): Promise<FineTuneResult> {
   const root = CancellationScope.current()
   const work = new CancellationScope()
-  const run: Run = { jobId, generation, attempt: 0, status: null, phases: [], view: createJobView() }
+  const run: Run = { jobId, generation, attempt: 0, isTold: false, status: null, phases: [], view: createJobView() }
 
   setHandler(cancelSignal, (signal) => {
     if (signal.generation === generation) work.cancel()
@@ -48,6 +56,9 @@ export async function fineTune({ jobId, generation }: FineTuneInput): Promise<Fi
   setHandler(resumeSignal, (signal) => log.info('resumed', { generation: signal.generation }))
   setHandler(phaseSignal, ({ attempt, phase }) => {
     run.phases.push({ attempt, phase: phase as AttemptPhase })
+  })
+  setHandler(slotSignal, () => {
+    run.isTold = true
   })
 
   let ending: JobEnding
@@ -148,9 +159,16 @@ async function runAttempt(run: Run, outcomes: readonly AttemptOutcome[], { mode,
     message: why?.message ?? 'Waiting for a place to run.',
   })
   const position = { jobId, attempt: opened.attempt }
-  await activities.launchAttempt(position)
+  await launch(run, position)
   await follow(run, activities.watchAttempt(position))
   return activities.releaseAttempt(position)
+}
+
+async function launch(run: Run, position: { jobId: number; attempt: number }) {
+  while ((await activities.launchAttempt({ ...position, hearsOfSlots: true })) === 'waiting') {
+    await condition(() => run.isTold)
+    run.isTold = false
+  }
 }
 
 async function backOff(run: Run, why: Why | null, backOffMs: number) {

@@ -1,5 +1,6 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
 import type { AttemptCause } from '../domain/attempt-cause.ts'
+import { fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { AttemptPhase } from '../domain/training-job-status.ts'
 import type { Attempt, AttemptMode } from '../domain/training-job.ts'
@@ -48,23 +49,44 @@ export const createAttemptRepository = (db: Connection) => ({
   },
 
   /**
-   * Hands free slots to waiting attempts: fewest running of the account first, then oldest.
-   * @returns how many attempts still wait
+   * In a transaction. Hands free slots to waiting attempts: fewest running of the account first, then oldest. Their
+   * workflows are told, but for that of the job which asks.
    */
-  async grantSlots(slots: number | null): Promise<number> {
+  async grantSlots(slots: number | null, askingJobId: number | null = null) {
     await db.$executeRaw`select pg_advisory_xact_lock(${slotLock})`
-    const granted = await db.$executeRaw`
+    const told = await db.$executeRaw`
       with active as (
         select account_id, count(*) as n from attempts where granted_at is not null and released_at is null group by account_id),
       waiting as (
         select a.id, a.created_at, coalesce(active.n, 0) + row_number() over (partition by a.account_id order by a.created_at, a.id) as turn
         from attempts a left join active using (account_id)
-        where a.granted_at is null and a.released_at is null and a.fenced_at is null)
-      update attempts set granted_at = now() where id in (
-        select id from waiting order by turn, created_at, id
-        limit greatest(0, ${slots ?? unlimited} - (select coalesce(sum(n), 0) from active)))`
-    if (granted > 0) await notify(db, 'slots')
-    return db.attempt.count({ where: { grantedAt: null, releasedAt: null, fencedAt: null } })
+        where a.granted_at is null and a.released_at is null and a.fenced_at is null),
+      granted as (
+        update attempts set granted_at = now() where id in (
+          select id from waiting order by turn, created_at, id
+          limit greatest(0, ${slots ?? unlimited} - (select coalesce(sum(n), 0) from active)))
+        returning job_id, generation, number)
+      insert into outbox_messages (workflow_id, kind, generation, payload)
+      select ${fineTuneWorkflowPrefix}::text || job_id, 'slot', generation, jsonb_build_object('attempt', number) from granted
+      where job_id is distinct from ${askingJobId}::int order by job_id`
+    if (told > 0) await notify(db, 'outbox')
+  },
+
+  /**
+   * Tells workflows again of slots that seem unused: a Temporal that was restored may have lost the signal. After a minute
+   * without a sign of the attempt, then whenever it has held its slot for twice as long.
+   */
+  async tellOfSlotsAgain(afterMs = 60_000) {
+    const told = await db.$executeRaw`
+      insert into outbox_messages (workflow_id, kind, generation, payload)
+      select ${fineTuneWorkflowPrefix}::text || a.job_id, 'slot', a.generation, jsonb_build_object('attempt', a.number) from attempts a
+      where a.released_at is null and a.granted_at is not null
+        and greatest(a.granted_at, a.heard_at) <= now() - ${afterMs}::float8 * interval '1 millisecond'
+        and not exists (
+          select from outbox_messages m where m.workflow_id = ${fineTuneWorkflowPrefix}::text || a.job_id and m.kind = 'slot'
+            and m.created_at > now() - (now() - a.granted_at) / 2)
+      order by a.job_id`
+    if (told > 0) await notify(db, 'outbox')
   },
 
   async setRunUid({ jobId, number }: Position, runUid: string) {

@@ -27,15 +27,20 @@ export function listenToNotifications(databaseUrl: string, timeouts: DatabaseTim
     const next = new pg.Client(connectionOptions(databaseUrl, timeouts))
     const ended = new Promise<void>((resolve) => next.once('end', resolve).on('error', () => resolve()))
     next.on('notification', ({ channel }) => wake(channel as NotificationChannel))
-    await next.connect()
-    client = next
-    await next.query(channels.map((channel) => `listen ${channel}`).join(';'))
-    channels.forEach(wake)
-    // Silence is usual here: only a question tells a quiet database from a dead connection.
-    for (;;) {
-      const later = sleep(timeouts.silenceMs / 3, 'ask' as const, { ref: false })
-      if ((await Promise.race([ended, later])) !== 'ask') return
-      await next.query('select 1')
+    try {
+      await next.connect()
+      client = next
+      await next.query(channels.map((channel) => `listen ${channel}`).join(';'))
+      channels.forEach(wake)
+      // Silence is usual here: only a question tells a quiet database from a dead connection.
+      for (;;) {
+        const later = sleep(timeouts.silenceMs / 3, 'ask' as const, { ref: false })
+        if ((await Promise.race([ended, later])) !== 'ask') return
+        await next.query('select 1')
+      }
+    } finally {
+      // A standby connects and refuses to listen: each try would leave a connection behind.
+      void next.end().catch(() => undefined)
     }
   }
 

@@ -6,6 +6,7 @@ export type OutboxMessage =
   | { workflowId: string; kind: 'start'; generation: number; payload: { jobId: number } }
   | { workflowId: string; kind: 'cancel'; generation: number; payload: { jobId: number } }
   | { workflowId: string; kind: 'phase'; generation: number; payload: { attempt: number; phase: string } }
+  | { workflowId: string; kind: 'slot'; generation: number; payload: { attempt: number } }
   | { workflowId: string; kind: 'start-batch'; generation: 1; payload: { batchId: string } }
   | { workflowId: string; kind: 'wake-model-server'; generation: 0; payload: { baseModel: string } }
 
@@ -43,10 +44,13 @@ export const createOutboxRepository = (db: Connection) => ({
       where id = ${id}`
   },
 
-  /** How long until the next message becomes due, by the database's clock; null when all are delivered. */
+  /** How long until the next message that `claim` would take becomes due, by the database's clock; null when all are delivered. */
   async dueInMs(): Promise<number | null> {
     const [row] = await db.$queryRaw<{ due: number | null }[]>`
-      select extract(epoch from min(claimed_until) - now())::float8 * 1000 as due from outbox_messages where delivered_at is null`
+      select extract(epoch from min(claimed_until) - now())::float8 * 1000 as due from outbox_messages candidate
+      where delivered_at is null and not exists (
+        select from outbox_messages earlier
+        where earlier.workflow_id = candidate.workflow_id and earlier.id < candidate.id and earlier.delivered_at is null)`
     return row?.due ?? null
   },
 })

@@ -1,5 +1,7 @@
 // What Temporal knows of the runs of a workflow.
 import { WorkflowNotFoundError, type Client, type WorkflowHandle } from '@temporalio/client'
+import type { SignalDefinition } from '@temporalio/common'
+import { slotSignal } from '../../workflows/contract.ts'
 
 /** `acceptedAt` is of the command that it was started for, where that is known. `status` is Temporal's own word, in capitals. */
 export type WorkflowRun = {
@@ -27,6 +29,21 @@ export async function describeRun(handle: WorkflowHandle): Promise<WorkflowRun |
   }
 }
 
+/** Of what is of interest only to a run that is there. */
+export async function signalIfOpen<Args extends unknown[]>(
+  client: Client,
+  workflowId: string,
+  signal: SignalDefinition<Args>,
+  ...args: Args
+): Promise<void> {
+  await client.workflow
+    .getHandle(workflowId)
+    .signal(signal, ...args)
+    .catch((error: unknown) => {
+      if (!(error instanceof WorkflowNotFoundError)) throw error
+    })
+}
+
 export const createWorkflowRuns = (client: Client) => ({
   describe: (workflowId: string) => describeRun(client.workflow.getHandle(workflowId)),
 
@@ -37,6 +54,9 @@ export const createWorkflowRuns = (client: Client) => ({
     for await (const { workflowId } of client.workflow.list({ query, pageSize: 1000 })) ids.add(workflowId)
     return ids
   },
+
+  /** A run that waits for a slot asks for it again. */
+  remind: (workflowId: string) => signalIfOpen(client, workflowId, slotSignal),
 
   /** Forgets closed runs that a schedule started before then. @returns how many, at most `limit` */
   async deleteScheduled(scheduleId: string, closedBefore: Date, limit: number): Promise<number> {

@@ -15,16 +15,16 @@ const job = {
   spec: { baseModel: { name: 'm', resources: { cpuCount: 1, memoryGiB: 1, gpuCount: 0 } } },
 }
 
-/** A launch of an attempt, with what it noted of attempts and jobs. */
-function launch({
-  mode,
-  storedHash,
-  launching,
-}: {
+type Launch = {
   mode: string
   storedHash: string
   launching: () => Promise<object>
-}) {
+  grantedAt?: number | null
+  hearsOfSlots?: boolean
+}
+
+/** A launch of an attempt, with what it noted of attempts and jobs. */
+function launch({ mode, storedHash, launching, grantedAt = 1, hearsOfSlots = true }: Launch) {
   const notes: unknown[][] = []
   const note =
     (what: string) =>
@@ -38,7 +38,7 @@ function launch({
     runName: 'ft-1-a3',
     claimedAt: null,
     fencedAt: null,
-    grantedAt: 1,
+    grantedAt,
   }
   const model = { id: 'x', kind: 'model', step: 9, specHash: 's', files: [file], createdAt: null }
   const { launchAttempt } = createAttemptActivities({
@@ -55,14 +55,14 @@ function launch({
       artifacts: { listUsable: async () => [model], markVerified: note('verified'), markCorrupt: note('corrupt') },
       jobEvents: { add: async () => undefined },
     },
-    compute: { capacity: () => ({ slots: null }), launch: launching },
+    compute: { capacity: () => ({ slots: 1 }), launch: launching },
     storage: {
       stat: async () => ({ sizeBytes: 1 }),
       sha256: async () => ({ sizeBytes: 1, sha256: storedHash }),
     },
     settings: { secret: 'secret', internalUrl: 'http://internal', terminationGraceMs: 1 },
   } as unknown as FineTuneDependencies)
-  const done = new MockActivityEnvironment().run(launchAttempt, { jobId: 1, attempt: 3 })
+  const done = new MockActivityEnvironment().run(launchAttempt, { jobId: 1, attempt: 3, hearsOfSlots })
   return { done, notes }
 }
 
@@ -90,4 +90,14 @@ test('a launch that the cluster refuses is told to the job, and tried again', as
   const { done, notes } = launch({ mode: 'train', storedHash: 'h', launching: () => Promise.reject(refusal) })
   await assert.rejects(done, { message: 'No such pods here.' })
   assert.deepEqual(notes.at(-1), ['explained', 1, 2, 'QUEUED', 'launch_refused', 'No such pods here.'])
+})
+
+test('one without a slot says why it waits, and takes no place of the worker meanwhile', async () => {
+  const unslotted = { mode: 'train', storedHash: 'h', launching: () => assert.fail('launched'), grantedAt: null }
+  const { done, notes } = launch(unslotted)
+  assert.equal(await done, 'waiting')
+  const message = 'Waiting for a free slot: the only one is in use.'
+  assert.deepEqual(notes, [['explained', 1, 2, 'QUEUED', 'waiting_for_slot', message]])
+  // A workflow of before does not wait for the signal: it is asked again.
+  await assert.rejects(launch({ ...unslotted, hearsOfSlots: false }).done, /waits for a slot/)
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
-import { makeApiKey, parseApiKey, sha256 } from '../../src/domain/identifiers.ts'
+import { sha256 } from '../../src/domain/identifiers.ts'
 import type { ArtifactKind, AttemptMode, TrainingSpec } from '../../src/domain/training-job.ts'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
 import type { Ctx, PodCtx } from '../../src/services/context.ts'
@@ -10,6 +10,7 @@ import { listAttempts } from '../../src/services/list-attempts.ts'
 import { listJobEvents } from '../../src/services/list-job-events.ts'
 import { commitArtifact, createArtifact } from '../../src/services/pods/artifacts.ts'
 import { reportPhase } from '../../src/services/pods/report-phase.ts'
+import { anAccount, openJob } from '../support/job-rows.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { connection } from '../support/stack.ts'
 
@@ -22,23 +23,9 @@ suite('the ledger of attempts', () => {
   const sandbox = createSandbox(database)
 
   /** A job, its attempts and what their pods say; the object store holds whatever they claim to have put there. */
-  async function openJob(tx: Repositories) {
-    const key = parseApiKey(makeApiKey()) ?? assert.fail()
-    await tx.accounts.ensureWithApiKey({ name: 'ledger', keyId: key.id, secretHash: key.secretHash })
-    const { accountId } = (await tx.accounts.findLiveApiKey(key.id)) ?? assert.fail()
-    const id = randomUUID()
-    await tx.datasets.createVersion({ id, accountId, datasetId: id, version: 1, uploadKey: id })
-    const job = { accountId, apiKeyId: 'none', baseModel: 'm', customModelName: null, isPublic: false, resumeLimit: 1 }
-    const accepted = await tx.jobAcceptance.accept(
-      {
-        job: { ...job, spec, specHash: 'h', notes: [] },
-        version: { id, uploadKey: id, isThere: true },
-        idempotency: null,
-        origin: { requestId: 'none', address: '' },
-      },
-      1000,
-    )
-    const jobId = accepted.outcome === 'accepted' ? accepted.jobId : assert.fail()
+  async function aJob(tx: Repositories) {
+    const accountId = await anAccount(tx)
+    const { id: jobId } = await openJob(tx, accountId, spec)
     const deps = {
       database: { ...tx, transaction: <T>(work: (tx: Repositories) => Promise<T>) => work(tx) },
       storage: { presignPodPut: (key: string) => Promise.resolve(key), stat: () => Promise.resolve({ sizeBytes: 1 }) },
@@ -74,7 +61,7 @@ suite('the ledger of attempts', () => {
 
   test('what a pod saved counts once, by its newest step; a repeat changes nothing', () =>
     sandbox(async (tx) => {
-      const { jobId, ctx, attempt } = await openJob(tx)
+      const { jobId, ctx, attempt } = await aJob(tx)
       const pod = await attempt(1)
       assert.equal((await pod.seen()).workingAt, null)
       await pod.reach('TRAINING MODEL')
@@ -93,7 +80,7 @@ suite('the ledger of attempts', () => {
 
   test('work is repeated from where the earliest claimed training after it began', () =>
     sandbox(async (tx) => {
-      const { jobId, attempt } = await openJob(tx)
+      const { jobId, attempt } = await aJob(tx)
       const repeated = async (range = { from: 1, to: 9 }) =>
         Object.fromEntries(
           [...(await tx.attempts.repeatedFrom(jobId, range))].map(([number, at]) => [number, at.getTime()]),
@@ -119,7 +106,7 @@ suite('the ledger of attempts', () => {
 
   test('attempts and events come in pages that neither lose nor repeat one; those of another account are not found', () =>
     sandbox(async (tx) => {
-      const { jobId, ctx, attempt } = await openJob(tx)
+      const { jobId, ctx, attempt } = await aJob(tx)
       for (const number of [1, 2, 3]) await attempt(number)
       const numbers: number[] = []
       for (let before: number | undefined; ;) {

@@ -7,11 +7,12 @@ import type { FineTuneDependencies } from '../../activities/fine-tune.ts'
 import { createJobActivities } from '../../activities/jobs.ts'
 import { createWatchActivity } from '../../activities/watch-attempt.ts'
 import type { Compute, EndState, RunRef } from '../../src/compute/compute.ts'
-import { makeApiKey, parseApiKey, sha256 } from '../../src/domain/identifiers.ts'
-import type { PreparedData, TrainingSpec } from '../../src/domain/training-job.ts'
-import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
+import type { PreparedData } from '../../src/domain/training-job.ts'
+import { connectDatabase } from '../../src/repositories/database.ts'
+import { anAccount, openAttempt, openJob } from '../support/job-rows.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { connection } from '../support/stack.ts'
+import { connection, eventually } from '../support/stack.ts'
 
 suite('attempts', () => {
   const database = connectDatabase(connection().databaseUrl, { poolSize: 4 })
@@ -19,52 +20,9 @@ suite('attempts', () => {
 
   const sandbox = createSandbox(database)
 
-  async function openAccount(tx: Repositories): Promise<string> {
-    const key = parseApiKey(makeApiKey())
-    assert.ok(key)
-    await tx.accounts.ensureWithApiKey({ name: 'slots', keyId: key.id, secretHash: key.secretHash })
-    return (await tx.accounts.findLiveApiKey(key.id))?.accountId ?? assert.fail('no account')
-  }
-
-  async function openJob(tx: Repositories, accountId: string) {
-    const id = randomUUID()
-    await tx.datasets.createVersion({ id, accountId, datasetId: id, version: 1, uploadKey: id })
-    const job = { accountId, apiKeyId: 'none', baseModel: 'm', customModelName: null, isPublic: false, resumeLimit: 1 }
-    const accepted = await tx.jobAcceptance.accept(
-      {
-        job: { ...job, spec: {} as TrainingSpec, specHash: 'h', notes: [] },
-        version: { id, uploadKey: id, isThere: true },
-        idempotency: null,
-        origin: { requestId: 'none', address: '' },
-      },
-      1000,
-    )
-    assert.ok(accepted.outcome === 'accepted')
-    return tx.trainingJobs.get(accepted.jobId)
-  }
-
-  let opened = 0
-  async function openAttempt(tx: Repositories, accountId: string, number = 1, jobId?: number) {
-    const job = jobId ?? (await openJob(tx, accountId)).id
-    const token = randomUUID()
-    const attempt = await tx.attempts.open({
-      // In one transaction all are of one instant: the order of their ids is that of their age.
-      id: (++opened).toString(16).padStart(8, '0') + randomUUID().slice(8),
-      jobId: job,
-      number,
-      generation: 1,
-      ordinal: number - 1,
-      accountId,
-      mode: 'train',
-      runName: `ft-${job}-a${number}`,
-      tokenHash: sha256(token),
-    })
-    return { ...attempt, tokenHash: sha256(token) }
-  }
-
   test('free slots go to the account with the fewest running attempts, then to the oldest', () =>
     sandbox(async (tx) => {
-      const [busy, idle] = [await openAccount(tx), await openAccount(tx)]
+      const [busy, idle] = [await anAccount(tx), await anAccount(tx)]
       const ofBusy = [await openAttempt(tx, busy), await openAttempt(tx, busy), await openAttempt(tx, busy)]
       const ofIdle = [await openAttempt(tx, idle)]
       const granted = async () => {
@@ -72,20 +30,45 @@ suite('attempts', () => {
         const now = await Promise.all(all.map(({ jobId, number }) => tx.attempts.get({ jobId, number })))
         return now.flatMap(({ grantedAt }, index) => (grantedAt ? [index] : []))
       }
-      assert.equal(await tx.attempts.grantSlots(2), 2)
+      await tx.attempts.grantSlots(2)
       assert.deepEqual(await granted(), [0, 3])
-      assert.equal(await tx.attempts.grantSlots(2), 2)
+      await tx.attempts.grantSlots(2)
+      assert.deepEqual(await granted(), [0, 3])
       await tx.attempts.release(
         { jobId: ofBusy[0]?.jobId ?? 0, number: 1 },
         { cause: 'finished', exitCode: 0, message: '' },
       )
-      assert.equal(await tx.attempts.grantSlots(2), 1)
+      await tx.attempts.grantSlots(2)
       assert.deepEqual(await granted(), [0, 1, 3])
+    }))
+
+  test('a workflow is told of its slot with the grant, once, unless it asked for it or nothing is heard of the attempt', () =>
+    sandbox(async (tx) => {
+      const account = await anAccount(tx)
+      const [first, second] = [await openAttempt(tx, account), await openAttempt(tx, account)]
+      const told = async () => {
+        const messages = await tx.outbox.claim(1000)
+        for (const { id } of messages) await tx.outbox.markDelivered(id)
+        return messages.flatMap((message) =>
+          message.kind === 'slot' ? [[message.workflowId, message.generation, message.payload.attempt]] : [],
+        )
+      }
+      assert.deepEqual(await told(), [])
+      await tx.attempts.grantSlots(1)
+      await tx.attempts.grantSlots(1)
+      assert.deepEqual(await told(), [[fineTuneWorkflowId(first.jobId), 1, 1]])
+      await tx.attempts.release({ jobId: first.jobId, number: 1 }, { cause: 'killed', exitCode: 137, message: '' })
+      await tx.attempts.grantSlots(1, second.jobId)
+      assert.deepEqual(await told(), [])
+      await tx.attempts.tellOfSlotsAgain()
+      assert.deepEqual(await told(), [])
+      await tx.attempts.tellOfSlotsAgain(0)
+      assert.deepEqual(await told(), [[fineTuneWorkflowId(second.jobId), 1, 1]])
     }))
 
   test('a slot is wanted by another job only if it would get it: an older one of the account, or of an account with less', () =>
     sandbox(async (tx) => {
-      const [mine, others] = [await openAccount(tx), await openAccount(tx)]
+      const [mine, others] = [await anAccount(tx), await anAccount(tx)]
       const running = await openAttempt(tx, mine)
       await tx.attempts.grantSlots(null)
       const wanted = () => tx.attempts.othersWait({ jobId: running.jobId, number: 1 })
@@ -100,7 +83,7 @@ suite('attempts', () => {
 
   test('the first reason to end an attempt stands; its end confirms it', () =>
     sandbox(async (tx) => {
-      const { jobId } = await openAttempt(tx, await openAccount(tx))
+      const { jobId } = await openAttempt(tx, await anAccount(tx))
       const position = { jobId, number: 1 }
       await tx.attempts.recordEnd(position, { cause: 'stalled', exitCode: null, message: 'Silent.' })
       await tx.attempts.recordEnd(position, { cause: 'killed', exitCode: 137, message: 'Killed.' })
@@ -110,7 +93,7 @@ suite('attempts', () => {
 
   test('a queued job says what the cluster says; how its run ended is written down before the release asks', () =>
     sandbox(async (tx) => {
-      const { jobId } = await openAttempt(tx, await openAccount(tx))
+      const { jobId } = await openAttempt(tx, await anAccount(tx))
       await tx.attempts.setRunUid({ jobId, number: 1 }, 'uid')
       await tx.trainingJobs.queue({ jobId, generation: 1, reason: null, message: null })
       const end = { exitCode: null, signal: null, reason: 'image_unavailable', message: 'No such image.' } as const
@@ -133,7 +116,7 @@ suite('attempts', () => {
 
   test('a claim belongs to one process; a repeat of it gets the same answer', () =>
     sandbox(async (tx) => {
-      const { tokenHash } = await openAttempt(tx, await openAccount(tx))
+      const { tokenHash } = await openAttempt(tx, await anAccount(tx))
       assert.equal((await tx.attempts.claim(tokenHash, 'one'))?.first, true)
       assert.equal((await tx.attempts.claim(tokenHash, 'one'))?.first, false)
       assert.equal(await tx.attempts.claim(tokenHash, 'two'), null)
@@ -142,7 +125,7 @@ suite('attempts', () => {
 
   test('a newer attempt, a release and a cancel each refuse the older one', () =>
     sandbox(async (tx) => {
-      const account = await openAccount(tx)
+      const account = await anAccount(tx)
       const first = await openAttempt(tx, account)
       await tx.attempts.claim(first.tokenHash, 'one')
       const second = await openAttempt(tx, account, 2, first.jobId)
@@ -159,7 +142,7 @@ suite('attempts', () => {
 
   test('a job moves only along its table, and an accepted cancel leaves one way', () =>
     sandbox(async (tx) => {
-      const { id: jobId } = await openJob(tx, await openAccount(tx))
+      const { id: jobId } = await openJob(tx, await anAccount(tx))
       const move = (to: 'QUEUED' | 'COMPLETED' | 'CANCELLED' | 'LOADING DATA', generation = 1) =>
         tx.trainingJobs.move({ jobId, generation, to, reason: null, message: null, actor: 'test' })
       assert.equal(await move('COMPLETED'), 'refused')
@@ -174,7 +157,7 @@ suite('attempts', () => {
 
   test('an ended job goes back to the queue by a resume alone', () =>
     sandbox(async (tx) => {
-      const { id: jobId } = await openJob(tx, await openAccount(tx))
+      const { id: jobId } = await openJob(tx, await anAccount(tx))
       const move = { jobId, generation: 1, reason: null, message: null }
       assert.equal(await tx.trainingJobs.move({ ...move, to: 'FAILED', actor: 'test' }), 'moved')
       await tx.trainingJobs.queue(move)
@@ -184,7 +167,7 @@ suite('attempts', () => {
 
   test('what a program was told at its claim stays, however late a launch that was tried again comes', () =>
     sandbox(async (tx) => {
-      const { jobId, tokenHash } = await openAttempt(tx, await openAccount(tx))
+      const { jobId, tokenHash } = await openAttempt(tx, await anAccount(tx))
       await tx.attempts.setStart({ jobId, number: 1 }, { artifactId: null, step: 10, at: null })
       await tx.attempts.claim(tokenHash, 'one')
       await tx.attempts.setStart({ jobId, number: 1 }, { artifactId: null, step: 20, at: null })
@@ -192,14 +175,17 @@ suite('attempts', () => {
 
       const file = { key: 'first', sizeBytes: 1, sha256: 'h', rowCount: 1 }
       const first: PreparedData = { train: file, evaluation: { ...file, split: 'train' } }
-      await tx.trainingJobs.setPreparedData(jobId, first)
-      await tx.trainingJobs.setPreparedData(jobId, { ...first, train: { ...file, key: 'second' } })
+      await tx.trainingJobs.setPreparedData({ id: jobId, generation: 1 }, first)
+      await tx.trainingJobs.setPreparedData(
+        { id: jobId, generation: 1 },
+        { ...first, train: { ...file, key: 'second' } },
+      )
       assert.deepEqual((await tx.trainingJobs.get(jobId)).preparedData, first)
     }))
 
   test('a phase of an older attempt moves nothing; an ending that a cancel refuses names no model', () =>
     sandbox(async (tx) => {
-      const accountId = await openAccount(tx)
+      const accountId = await anAccount(tx)
       const { jobId } = await openAttempt(tx, accountId)
       await openAttempt(tx, accountId, 2, jobId)
       await tx.trainingJobs.queue({ jobId, generation: 1, reason: null, message: null })
@@ -227,7 +213,7 @@ suite('attempts', () => {
   for (const hours of [6, -6])
     test(`a process whose clock is ${hours} h ahead times nothing by it`, () =>
       sandbox(async (tx) => {
-        const { jobId, number, tokenHash } = await openAttempt(tx, await openAccount(tx))
+        const { jobId, number, tokenHash } = await openAttempt(tx, await anAccount(tx))
         await tx.attempts.claim(tokenHash, 'one')
         const before = await database.now()
         const isNow = (at: Date | null | undefined) => Math.abs((at?.getTime() ?? 0) - before.getTime()) < 60_000
@@ -240,7 +226,7 @@ suite('attempts', () => {
           await tx.artifacts.commit(artifactId)
           const { silentForMs, ranForMs } = await tx.attempts.lookAt({ jobId, number })
           assert.ok(Math.abs(silentForMs ?? Infinity) < 60_000 && ranForMs < 60_000)
-          const next = await openAttempt(tx, await openAccount(tx), 2, jobId)
+          const next = await openAttempt(tx, await anAccount(tx), 2, jobId)
           const saved = await tx.artifacts.find(jobId, artifactId)
           const { workingAt } = await tx.attempts.get({ jobId, number })
           for (const at of [next.createdAt, workingAt, saved?.createdAt, saved?.committedAt]) assert.ok(isNow(at))
@@ -251,6 +237,25 @@ suite('attempts', () => {
         }
       }))
 
+  test('jobs that Temporal knows are read in pages, each once', () =>
+    sandbox(async (tx) => {
+      const accountId = await anAccount(tx)
+      const ids = [await openJob(tx, accountId), await openJob(tx, accountId), await openJob(tx, accountId)].map(
+        ({ id }) => id,
+      )
+      const listed = async () => {
+        const found: number[] = []
+        for await (const page of tx.upkeep.deliveredJobs(2)) {
+          assert.ok(page.length <= 2)
+          found.push(...page.map(({ jobId }) => jobId))
+        }
+        return found.filter((id) => ids.includes(id))
+      }
+      assert.deepEqual(await listed(), [])
+      for (const { id } of await tx.outbox.claim(1000)) await tx.outbox.markDelivered(id)
+      assert.deepEqual(await listed(), ids)
+    }))
+
   test('messages of one workflow are handed out one at a time, in order', () =>
     sandbox(async (tx) => {
       const workflowId = `test-${randomUUID()}`
@@ -259,7 +264,11 @@ suite('attempts', () => {
         await tx.outbox.add({ workflowId, kind: 'phase', generation: 1, payload: { attempt, phase: 'LOADING DATA' } })
       const [first, ...more] = await ours()
       assert.ok(first?.kind === 'phase' && first.payload.attempt === 1 && more.length === 0)
-      assert.deepEqual(await ours(), [])
+      // What waits behind it is not due before it; those of other tests come and go.
+      await eventually(async () => {
+        assert.deepEqual(await ours(), [])
+        return ((await tx.outbox.dueInMs()) ?? 0) > 10_000
+      })
       await tx.outbox.markDelivered(first.id)
       const [second] = await ours()
       assert.ok(second?.kind === 'phase' && second.payload.attempt === 2)

@@ -67,6 +67,7 @@ await hold(sliced, 5)
 await api.untilStatus(other, 'COMPLETED')
 await api.untilStatus(sliced, 'COMPLETED')
 await record('time-slice', sliced)
+await record('waited', other)
 
 const stalled = await train()
 await trained(stalled, 20)

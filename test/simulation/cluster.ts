@@ -140,7 +140,6 @@ export function createCluster({
         await kernel().sleep(lookMs)
       }
     },
-    discard: async () => undefined,
     list: () =>
       through('list', () =>
         [...present.values()].map((run) => ({

@@ -1,6 +1,5 @@
 // What services and activities are given: the settings of the schedule, and its database, store and compute.
 import { readFileSync } from 'node:fs'
-import type { FineTuneDependencies } from '../../activities/fine-tune.ts'
 import type { Compute } from '../../src/compute/compute.ts'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import type { Database } from '../../src/repositories/database.ts'
@@ -10,7 +9,7 @@ import type { Faults } from './faults.ts'
 import type { Invariants } from './invariants.ts'
 import { kernel } from './kernel.ts'
 import { sha256Of, type ObjectStore } from './object-store.ts'
-import { quiet } from './worker.ts'
+import { quiet, type WorkerDependencies } from './worker.ts'
 
 const minute = 60_000
 const catalogue = parseCatalogue(JSON.parse(readFileSync(new URL('../../models.json', import.meta.url), 'utf8')))
@@ -48,7 +47,7 @@ export function createDependencies({ database, notifications, store, compute, fa
       }),
   }
   const shared = { database, notifications, storage: store.storage }
-  const activities: FineTuneDependencies = {
+  const activities: WorkerDependencies = {
     ...{ ...shared, compute, settings, datasets },
     health: { soundForMs: async () => soundForMs() },
   }

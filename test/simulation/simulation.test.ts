@@ -9,7 +9,7 @@ import { runSchedules, seeds } from './run-schedules.ts'
 const scheduleCount = 5000
 /** Fewer would mean that the schedules no longer reach what they did. */
 const fewestPoints = 400
-const mostBroken = 600
+const mostBroken = 1500
 const processes = Math.min(2, availableParallelism())
 
 describe('simulated schedules', () => {

@@ -1,12 +1,11 @@
 // The workers of a schedule: two, each started again after it died. Whatever Temporal hands out waits for one that polls.
-import type { FineTuneDependencies } from '../../activities/fine-tune.ts'
 import type { Faults } from './faults.ts'
 import { kernel } from './kernel.ts'
 import type { Sandbox } from './temporal/sandbox.ts'
 import { TemporalServer, type Run } from './temporal/server.ts'
-import { startWorker, type Worker } from './worker.ts'
+import { startWorker, type Worker, type WorkerDependencies } from './worker.ts'
 
-type Parts = { faults: Faults; sandbox: Sandbox; deps: FineTuneDependencies }
+type Parts = { faults: Faults; sandbox: Sandbox; deps: WorkerDependencies }
 
 export function createWorkerPool({ faults, sandbox, deps }: Parts) {
   const workers: Worker[] = []

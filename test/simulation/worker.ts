@@ -3,9 +3,11 @@ import { defaultFailureConverter, defaultPayloadConverter, noopMetricMeter } fro
 import { Activity } from '@temporalio/worker/lib/activity.js'
 import { createFineTuneActivities, type FineTuneDependencies } from '../../activities/fine-tune.ts'
 import { createReaperActivities } from '../../activities/reaper.ts'
+import type { Notifications } from '../../src/repositories/notifications.ts'
 import type { Log } from '../../src/log.ts'
 import { createDeliver } from '../../src/services/outbox/deliver.ts'
 import { relayOutbox } from '../../src/services/outbox/relay.ts'
+import { handOutSlots } from '../../src/services/hand-out-slots.ts'
 import { createWorkflowRuns } from '../../src/services/workflow-runs.ts'
 import { Unreachable, type Faults } from './faults.ts'
 import { fail, inProc, kernel, noteFatal, Proc } from './kernel.ts'
@@ -30,6 +32,9 @@ function lostReply(error: unknown): false {
   throw error
 }
 
+/** What its activities do with the world, and what wakes its relay and its handing out of slots. */
+export type WorkerDependencies = FineTuneDependencies & { notifications: Notifications }
+
 export type Worker = ReturnType<typeof startWorker>
 
 export function startWorker({
@@ -41,7 +46,7 @@ export function startWorker({
   server: TemporalServer
   faults: Faults
   sandbox: Sandbox
-  deps: FineTuneDependencies
+  deps: WorkerDependencies
 }) {
   const proc = new Proc('worker')
   const { signal } = new AbortController()
@@ -63,6 +68,11 @@ export function startWorker({
   })
   void inProc(proc, 'relay', () =>
     relayOutbox({ database: deps.database, notifications: deps.notifications, deliver, log: quiet, signal }),
+  )
+
+  const slots = () => deps.compute.capacity().slots
+  void inProc(proc, 'slots', () =>
+    handOutSlots({ database: deps.database, notifications: deps.notifications, slots, log: quiet, signal }),
   )
 
   /** In no virtual time: nothing else happens meanwhile. */

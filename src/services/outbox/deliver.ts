@@ -1,5 +1,5 @@
 // One message to Temporal. Safe to repeat; throws until Temporal has it.
-import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError, type Client } from '@temporalio/client'
+import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client'
 import { TypedSearchAttributes } from '@temporalio/common'
 import { isTerminal } from '../../domain/training-job-status.ts'
 import { batchAgeLimitMs } from '../../domain/inference-batch.ts'
@@ -10,6 +10,7 @@ import {
   phaseSignal,
   resumeSignal,
   searchAttributes,
+  slotSignal,
   taskQueue,
   wakeSignal,
   type FineTuneInput,
@@ -17,7 +18,7 @@ import {
   type ModelServerInput,
 } from '../../../workflows/contract.ts'
 import { assertNever } from '../../domain/assert-never.ts'
-import { describeRun } from '../workflow-runs.ts'
+import { describeRun, signalIfOpen } from '../workflow-runs.ts'
 
 export type Deliver = (message: ClaimedMessage) => Promise<void>
 
@@ -44,7 +45,9 @@ export function createDeliver({
       case 'cancel':
         return cancel(message)
       case 'phase':
-        return phase(message)
+        return signalIfOpen(client, message.workflowId, phaseSignal, message.payload)
+      case 'slot':
+        return signalIfOpen(client, message.workflowId, slotSignal, message.payload)
       case 'start-batch':
         return startBatch(message)
       case 'wake-model-server':
@@ -82,16 +85,6 @@ export function createDeliver({
     const run = client.workflow.getHandle(workflowId, newest.runId)
     await run.signal(cancelSignal, { generation })
     await run.cancel()
-  }
-
-  /** Of interest only to a run that is there. */
-  async function phase({ workflowId, payload: { attempt, phase } }: MessageOf<'phase'>) {
-    await client.workflow
-      .getHandle(workflowId)
-      .signal(phaseSignal, { attempt, phase })
-      .catch((error: unknown) => {
-        if (!(error instanceof WorkflowNotFoundError)) throw error
-      })
   }
 
   async function wakeModelServer({ workflowId, payload: { baseModel } }: MessageOf<'wake-model-server'>) {

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { signalProcess } from '../../support/signal-process.ts'
 
 const stores = ['postgres', 'temporal', 's3'] as const
 export type Store = (typeof stores)[number]
@@ -31,14 +32,8 @@ export function putSnapshotsBack(home: string) {
 
 const snapshotOf = (home: string, store: Store) => join(home, `${store}-then`)
 
-/** Some may end just then. */
 function send(signal: NodeJS.Signals, pids: readonly number[]) {
-  for (const pid of pids)
-    try {
-      process.kill(pid, signal)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-    }
+  for (const pid of pids) signalProcess(pid, signal)
 }
 
 function withDescendants(pid: number): number[] {

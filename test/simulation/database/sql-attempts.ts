@@ -2,7 +2,7 @@
 import type { Doubles } from './doubles.ts'
 import { broken } from '../breaks.ts'
 import type { Row, Session } from './rows.ts'
-import { keyOf } from './tables.ts'
+import { insert, keyOf } from './tables.ts'
 
 const dayMs = 24 * 60 * 60_000
 const time = (value: unknown) => (value as Date | null)?.getTime() ?? 0
@@ -14,8 +14,8 @@ export const attemptDoubles: Doubles = {
   'take slot lock': ['7d91b62b', (session, [id]) => session.lock('advisory', String(id))],
 
   'grant slots': [
-    'bf7bf60a',
-    async (session, [slots]) => {
+    '1b848548',
+    async (session, [slots, workflowPrefix, askingJobId]) => {
       const running = runningByAccount(session)
       const free = slots - [...running.values()].reduce((sum, count) => sum + count, 0)
       const waiting = session
@@ -27,7 +27,28 @@ export const attemptDoubles: Doubles = {
       const ids = new Set(chosen.map(({ row }) => row['id']))
       const isChosen = ({ id }: Row) => ids.has(id)
       const grantedAt = new Date(session.nowMs)
-      return (await session.update('attempt', isChosen, (row) => ({ ...row, grantedAt }))).length
+      const granted = await session.update('attempt', isChosen, (row) => ({ ...row, grantedAt }))
+      return tell(session, String(workflowPrefix), granted, (row) => row['jobId'] !== askingJobId)
+    },
+  ],
+
+  'tell of slots again': [
+    '4677b40d',
+    (session, [workflowPrefix, afterMs]) => {
+      const holding = session.all('attempt', holdsSlot).map(([, row]) => row)
+      const toldMs = ({ jobId }: Row) => {
+        const workflowId = `${String(workflowPrefix)}${String(jobId)}`
+        return session
+          .all('outboxMessage', (each) => each['workflowId'] === workflowId && each['kind'] === 'slot')
+          .map(([, each]) => time(each['createdAt']))
+      }
+      const isDue = (row: Row) => {
+        const grantedMs = time(row['grantedAt'])
+        const halfMs = session.nowMs - (session.nowMs - grantedMs) / 2
+        const isSilent = Math.max(grantedMs, time(row['heardAt'])) <= session.nowMs - afterMs
+        return isSilent && !toldMs(row).some((ms) => ms > halfMs)
+      }
+      return tell(session, String(workflowPrefix), holding, isDue)
     },
   ],
 
@@ -192,4 +213,14 @@ function medianStepMs(session: Session, jobId: unknown): number | null {
     .toSorted((a, b) => a - b)
   const [low, high] = [times[(times.length - 1) >> 1], times[times.length >> 1]]
   return low === undefined || high === undefined ? null : ((low + high) / 2) * 1000
+}
+
+/** Tells their workflows of the slots of these attempts. @returns how many */
+async function tell(session: Session, workflowPrefix: string, rows: readonly Row[], isTold: (row: Row) => boolean) {
+  const told = rows.filter(isTold).toSorted((a, b) => Number(a['jobId']) - Number(b['jobId']))
+  for (const { jobId, generation, number: attempt } of told) {
+    const workflowId = `${workflowPrefix}${String(jobId)}`
+    await insert(session, 'outboxMessage', { workflowId, kind: 'slot', generation, payload: { attempt } })
+  }
+  return told.length
 }

@@ -1,9 +1,18 @@
 // Claiming messages and trying them again.
 import type { Doubles } from './doubles.ts'
-import type { Row } from './rows.ts'
+import type { Row, Session } from './rows.ts'
 
 const isUndelivered = ({ deliveredAt }: Row) => deliveredAt === null
 const untilMs = (row: Row) => (row['claimedUntil'] as Date).getTime()
+
+/** Of each workflow, in the order of their ids. */
+function firstUndelivered(session: Session) {
+  const seen = new Set<unknown>()
+  return session
+    .all('outboxMessage', isUndelivered)
+    .toSorted(([, a], [, b]) => Number(a['id']) - Number(b['id']))
+    .filter(([, { workflowId }]) => !seen.has(workflowId) && seen.add(workflowId))
+}
 
 export const outboxDoubles: Doubles = {
   'claim messages': [
@@ -11,18 +20,8 @@ export const outboxDoubles: Doubles = {
     async (session, [seconds, limit]) => {
       const claimedUntil = new Date(session.nowMs + seconds * 1000)
       const claimed: Row[] = []
-      const seen = new Set<unknown>()
-      const undelivered = session.all('outboxMessage', isUndelivered)
-      for (const [key, row] of undelivered.toSorted(([, a], [, b]) => Number(a['id']) - Number(b['id']))) {
-        const isFirst = !seen.has(row['workflowId'])
-        seen.add(row['workflowId'])
-        if (
-          !isFirst ||
-          untilMs(row) > session.nowMs ||
-          claimed.length >= limit ||
-          session.isLocked('outboxMessage', key)
-        )
-          continue
+      for (const [key, row] of firstUndelivered(session)) {
+        if (untilMs(row) > session.nowMs || claimed.length >= limit || session.isLocked('outboxMessage', key)) continue
         await session.lock('outboxMessage', key)
         const next = { ...row, claimedUntil, deliveryCount: Number(row['deliveryCount']) + 1 }
         session.put('outboxMessage', key, next)
@@ -51,9 +50,9 @@ export const outboxDoubles: Doubles = {
   ],
 
   'see what is due': [
-    '872359a1',
+    '40d85bcc',
     async (session) => {
-      const due = session.all('outboxMessage', isUndelivered).map(([, row]) => untilMs(row))
+      const due = firstUndelivered(session).map(([, row]) => untilMs(row))
       return [{ due: due.length === 0 ? null : Math.min(...due) - session.nowMs }]
     },
   ],

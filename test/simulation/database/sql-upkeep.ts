@@ -6,15 +6,16 @@ import { isOpen } from './sql-training-jobs.ts'
 
 export const upkeepDoubles: Doubles = {
   'list delivered jobs': [
-    'c622b06d',
-    async (session) =>
+    'ce07383e',
+    async (session, [, after, , limit]) =>
       session
-        .all('trainingJob', (row) => isOpen(row) && !hasMessage(session, row['id']))
+        .all('trainingJob', (row) => isOpen(row) && Number(row['id']) > after && !hasMessage(session, row['id']))
         .map(([, { id, generation }]) => ({ jobId: id, generation }))
-        .toSorted((a, b) => Number(a.jobId) - Number(b.jobId)),
+        .toSorted((a, b) => Number(a.jobId) - Number(b.jobId))
+        .slice(0, limit),
   ],
 
-  'list started batches': ['03ac9a0a', async () => []],
+  'list started batches': ['323d3018', async () => []],
 
   'hold delivered job': [
     '547b4970',
