@@ -46,6 +46,7 @@ async function cancelOnce(world: World, before: Job | null, random: Random, time
   const { status } = await untilEnded(world, job)
   if (isAccepted) {
     times.cancelledMs.push(performance.now() - sentAtMs)
+    if (times.cancelledMs.length % 10 === 0) world.say(`${times.cancelledMs.length} jobs have been cancelled`)
     if (trainers.length > 0) times.goneMs.push(goneMs)
     times.left += trainersOf(livingPrograms(world.stack.home.dir), job.id).length
   }

@@ -6,10 +6,10 @@ import type { Home } from '../../src/embedded/home.ts'
 const sizeBytes = 8 * 2 ** 30
 
 /** False where that is not allowed. */
-export function mountDisk(dir: string): boolean {
+export function mountDisk(dir: string, bytes = sizeBytes): boolean {
   if (process.getuid?.() !== 0) return false
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeBytes},mode=711`, 'tmpfs', dir], { stdio: 'ignore' })
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes},mode=711`, 'tmpfs', dir], { stdio: 'ignore' })
     return true
   } catch {
     return false
@@ -18,12 +18,20 @@ export function mountDisk(dir: string): boolean {
 
 export const unmountDisk = (dir: string) => execFileSync('umount', ['--lazy', dir])
 
-/** As large as what lies on it: the next page finds no room. */
+/** As large as what lies on it: the next page finds no room, or one of the next where many are written meanwhile. */
 export function fillDisk({ dir }: Home) {
-  const { blocks, bfree, bsize } = statfsSync(dir)
-  resize(dir, (blocks - bfree) * bsize)
+  for (let spareBlocks = 0; ; spareBlocks = spareBlocks * 2 + 1) {
+    const { blocks, bfree, bsize } = statfsSync(dir)
+    try {
+      return resize(dir, (blocks - bfree + spareBlocks) * bsize)
+    } catch (error) {
+      // It may not become smaller than what lies on it by then.
+      if (spareBlocks > bfree) throw error
+    }
+  }
 }
 
 export const freeDisk = ({ dir }: Home) => resize(dir, sizeBytes)
 
-const resize = (dir: string, bytes: number) => execFileSync('mount', ['-o', `remount,size=${bytes}`, dir])
+const resize = (dir: string, bytes: number) =>
+  execFileSync('mount', ['-o', `remount,size=${bytes}`, dir], { stdio: 'pipe' })

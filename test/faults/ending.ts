@@ -1,5 +1,5 @@
 // The end of a run: every job ends, and what it leaves behind is looked at.
-import { existsSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cancel, look, type Job } from './jobs.ts'
@@ -63,7 +63,14 @@ async function checkNothingRuns(world: World) {
   for (const what of left()) violate(world, `6: ${what} is left`)
 }
 
-const filesIn = (folder: string) => (existsSync(folder) ? readdirSync(folder) : [])
+function filesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
 
 async function get<T>({ client }: World, path: string): Promise<T> {
   return insist(async () => {

@@ -37,12 +37,3 @@ export const others = 10
 
 /** Short ones as often as long ones. */
 export const lasting = (random: Random, longestMs: number) => 1000 * (longestMs / 1000) ** random.fraction()
-
-/** That it is gone already is fine. */
-export function signal(pid: number | null, name: NodeJS.Signals) {
-  try {
-    if (pid !== null) process.kill(pid, name)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
-}

@@ -1,8 +1,9 @@
 // Every fault of the suite: in which states it strikes, how often in a full run, and what it does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LinkFault } from '../support/faulty-link.ts'
+import { signalProcess } from '../support/signal-process.ts'
 import { fillDisk, freeDisk } from './disk.ts'
-import { everyState, kills, lasting, others, signal, type Fault } from './fault.ts'
+import { everyState, kills, lasting, others, type Fault } from './fault.ts'
 import { clockNames, linkNames, type LinkName, type ServerName } from './stack.ts'
 import { trainerFaults } from './trainer-faults.ts'
 import type { World } from './world.ts'
@@ -17,7 +18,7 @@ const killServer = (name: string, victims: readonly ServerName[]): Fault => ({
   async strike({ world, random }, struck) {
     // Of two workers one or the other, and now and then both.
     const chosen = victims.length > 1 && random.below(4) > 0 ? [random.pick(victims)] : victims
-    for (const victim of chosen) signal(world.stack.pidOf(victim), 'SIGKILL')
+    for (const victim of chosen) signalProcess(world.stack.pidOf(victim), 'SIGKILL')
     struck()
   },
 })
@@ -28,10 +29,10 @@ const stopServer = (name: string, victims: readonly ServerName[]): Fault => ({
   count: others,
   async strike({ world, random }, struck) {
     const pid = world.stack.pidOf(random.pick(victims))
-    signal(pid, 'SIGSTOP')
+    signalProcess(pid, 'SIGSTOP')
     struck()
     await sleep(lasting(random, 60_000))
-    signal(pid, 'SIGCONT')
+    signalProcess(pid, 'SIGCONT')
   },
 })
 
@@ -74,7 +75,7 @@ const killModelServer: Fault = {
   async strike({ world, random }, struck) {
     const programs = serversIn(world)
     if (programs.length === 0) return
-    signal(random.pick(programs).pid, 'SIGKILL')
+    signalProcess(random.pick(programs).pid, 'SIGKILL')
     struck()
   },
 }

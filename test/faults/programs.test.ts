@@ -1,17 +1,21 @@
 // What /proc says of trainers, and those of them that are made deaf.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createClock, hasClocks } from './clock.ts'
 import { isAlive, livingPrograms, startedMs, trainersOf } from './programs.ts'
 
 /** It asks for SIGTERM, as the trainer does; the last argument is what the trainer is known by. */
 const program =
   'import signal, time; signal.signal(signal.SIGTERM, lambda *_: exit(143)); print("ready", flush=True); time.sleep(60)'
+
+const site = join(import.meta.dirname, 'python')
+const python = process.env['ANNEAL_PYTHON'] ?? 'python3'
 
 suite('programs in /proc', () => {
   const home = mkdtempSync(join(tmpdir(), 'anneal-programs-'))
@@ -20,11 +24,11 @@ suite('programs in /proc', () => {
   async function startTrainer(run: string) {
     const env = {
       ...process.env,
-      PYTHONPATH: join(import.meta.dirname, 'deaf'),
+      PYTHONPATH: site,
       ANNEAL_WORK_DIR: join(home, 'runs', run, 'work'),
     }
     const startMs = Date.now()
-    const trainer = spawn(process.env['ANNEAL_PYTHON'] ?? 'python3', ['-c', program, 'anneal_runtime.trainer'], {
+    const trainer = spawn(python, ['-c', program, 'anneal_runtime.trainer'], {
       env,
       detached: true,
     })
@@ -57,4 +61,20 @@ suite('programs in /proc', () => {
     trainer.kill('SIGKILL')
     assert.deepEqual(await once(trainer, 'exit'), [null, 'SIGKILL'])
   })
+})
+
+test('Python sleeps under a clock of ours, ahead or behind', { skip: !hasClocks }, () => {
+  const home = mkdtempSync(join(tmpdir(), 'anneal-clock-'))
+  try {
+    const clock = createClock(join(home, 'clock'))
+    for (const aheadMs of [3_600_000, -3_600_000]) {
+      clock.set(aheadMs)
+      const env = { ...process.env, ...clock.environment, PYTHONPATH: site }
+      const program = 'import time; time.sleep(0.01); print(time.time())'
+      const said = execFileSync(python, ['-c', program], { env, encoding: 'utf8' })
+      assert.ok(Math.abs(Number(said) * 1000 - Date.now() - aheadMs) < 60_000, `${said} is not ${aheadMs} ms ahead`)
+    }
+  } finally {
+    rmSync(home, { recursive: true })
+  }
 })

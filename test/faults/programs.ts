@@ -4,7 +4,7 @@ import { uptime } from 'node:os'
 
 export type Program = {
   pid: number
-  /** `ft-<job>-a<attempt>` or `model-server-<base>`. */
+  /** `ft-<job>-a<attempt>` or `model-server-<base>-g<generation>`. */
   run: string
   kind: 'trainer' | 'server'
   /** The processes of one run share one; its leader is the program itself. */

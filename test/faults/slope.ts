@@ -26,4 +26,4 @@ export function slopeOf(points: readonly Point[]): Slope | null {
 }
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
-const meanOf = (values: readonly number[]) => sum(values) / values.length
+export const meanOf = (values: readonly number[]) => sum(values) / values.length

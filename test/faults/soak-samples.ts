@@ -2,9 +2,11 @@
 import { Client, Connection } from '@temporalio/client'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client as Postgres } from 'pg'
 import { fineTuneWorkflowId, modelServerName } from '../../src/domain/identifiers.ts'
 import { housekeepingScheduleId } from '../../workflows/contract.ts'
+import { signalProcess } from '../support/signal-process.ts'
 import { livingPrograms } from './programs.ts'
 import { servers } from './stack.ts'
 import type { World } from './world.ts'
@@ -12,16 +14,21 @@ import type { World } from './world.ts'
 /** By design one more of it for each job; all else has to come to a rest. */
 const kept = [
   ...['training_jobs', 'attempts', 'job_events', 'training_steps', 'evaluations', 'models', 'audit_events'],
-  ...['dataset_versions', 'artifacts: model'],
+  // Usage is counted by model, and each of these jobs makes one.
+  ...['dataset_versions', 'artifacts: model', 'usage_days'],
 ].map((table) => `rows of ${table}`)
 const keptBytes = ['objects', 'bytes of objects', 'bytes of the database', "bytes of Temporal's database"]
 export const isKept = (name: string) => kept.includes(name) || keptBytes.includes(name)
 
+/** Temporal suggests at 4,096 events to begin anew; what is under way then goes on to its end. */
+const bounds = new Map([['events of the model server', 5000]])
+export const boundOf = (name: string) => bounds.get(name)
+
+const collectionMs = 2000
+
 /** `life` of what begins anew with its process. */
 export type Sample = { name: string; value: number; life: string | number }
 export type Sampler = Awaited<ReturnType<typeof openSampler>>
-
-const bytesPerPage = 4096
 
 export async function openSampler(world: World) {
   const { stack } = world
@@ -29,7 +36,9 @@ export async function openSampler(world: World) {
   const temporal = new Client({ connection })
   return {
     async measure(): Promise<Sample[]> {
-      const lists = await Promise.all([rows(stack.databaseUrl), histories(temporal, world)])
+      collectGarbage(stack)
+      await sleep(collectionMs)
+      const lists = await Promise.all([rows(stack), histories(temporal, world)])
       return [...lists.flat(), ...objects(stack.home.s3), ...processes(world), ...folders(world)]
     },
     /** Its schedule comes once an hour. */
@@ -38,7 +47,7 @@ export async function openSampler(world: World) {
   }
 }
 
-async function rows(databaseUrl: string): Promise<Sample[]> {
+async function rows({ databaseUrl, pidOf }: World['stack']): Promise<Sample[]> {
   const postgres = new Postgres({ connectionString: databaseUrl })
   await postgres.connect()
   try {
@@ -56,23 +65,27 @@ async function rows(databaseUrl: string): Promise<Sample[]> {
         `select 'bytes of the database', pg_database_size(current_database())::float8`,
       ].join(' union all '),
     )
-    return all.rows.map((row) => ({ ...row, life: 0 }))
+    // Each process that counts usage has one, for as long as messages are kept.
+    const lifeOf = (name: string) => (name === 'rows of usage_writers' ? String(pidOf('api')) : 0)
+    return all.rows.map((row) => ({ ...row, life: lifeOf(row.name) }))
   } finally {
     await postgres.end()
   }
 }
 
 async function histories(temporal: Client, world: World): Promise<Sample[]> {
-  const ended = world.jobs.findLast(({ seen, resumes }) => seen?.status === 'COMPLETED' && resumes === 0)
+  // Another attempt is that much longer.
+  const ended = world.jobs.findLast(
+    ({ seen, resumes }) => seen?.status === 'COMPLETED' && resumes === 0 && seen.resumeCount === 0,
+  )
   const lengthOf = async (name: string, workflowId: string): Promise<Sample[]> => {
-    const { historyLength, runId } = await temporal.workflow.getHandle(workflowId).describe()
-    // Of a workflow without an end only what one run has grown to says something.
-    return [{ name, value: historyLength, life: name.includes('server') ? runId : 0 }]
+    const { historyLength } = await temporal.workflow.getHandle(workflowId).describe()
+    return [{ name, value: historyLength, life: 0 }]
   }
   const open = await temporal.workflow.count(`ExecutionStatus = 'Running'`)
   const upkeep = await temporal.workflow.count(`WorkflowType in ('reaper', 'housekeeping')`)
   return [
-    ...(ended ? await lengthOf('events of the newest job', fineTuneWorkflowId(ended.id)) : []),
+    ...(ended ? await lengthOf('events of the newest job of one attempt', fineTuneWorkflowId(ended.id)) : []),
     ...(await lengthOf('events of the model server', modelServerName('anneal-tiny'))),
     { name: 'open workflows', value: open.count, life: 0 },
     { name: 'workflows of schedules', value: upkeep.count, life: 0 },
@@ -88,12 +101,17 @@ function objects(s3: string): Sample[] {
   ]
 }
 
+/** Of our own servers, which listen; those in Go are told to collect often. */
+function collectGarbage({ pidOf }: World['stack']) {
+  for (const name of ['api', 'worker-1', 'worker-2'] as const) signalProcess(pidOf(name), 'SIGWINCH')
+}
+
 function processes({ stack }: World): Sample[] {
   const ours = servers.flatMap((name) => {
     const pid = stack.pidOf(name)
     const held = pid === null ? null : holdingsOf(pid)
     if (pid === null || held === null) return []
-    const memory = { name: `resident bytes of ${name}`, value: held.residentBytes, life: pid }
+    const memory = { name: `bytes of memory of ${name}`, value: held.ownBytes, life: pid }
     return [memory, { name: `open files of ${name}`, value: held.openFiles, life: pid }]
   })
   // Of which a few come and go with the jobs.
@@ -107,8 +125,9 @@ function folders({ stack }: World): Sample[] {
 /** Null when it has ended meanwhile. */
 function holdingsOf(pid: number) {
   try {
-    const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1])
-    return { residentBytes: pages * bytesPerPage, openFiles: readdirSync(`/proc/${pid}/fd`).length }
+    // Its own: of its program and its libraries ever more pages are read.
+    const kilobytes = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+    return { ownBytes: Number(kilobytes) * 1024, openFiles: readdirSync(`/proc/${pid}/fd`).length }
   } catch {
     return null
   }

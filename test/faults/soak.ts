@@ -5,8 +5,8 @@ import { endAndCheck } from './ending.ts'
 import type { Fault } from './fault.ts'
 import { populate } from './lives.ts'
 import { makePlan } from './plan.ts'
-import { slopeOf, type Point } from './slope.ts'
-import { isKept, openSampler, type Sample, type Sampler } from './soak-samples.ts'
+import { meanOf, slopeOf, type Point } from './slope.ts'
+import { boundOf, isKept, openSampler, type Sample, type Sampler } from './soak-samples.ts'
 import { strikeAlong } from './strikes.ts'
 import { violate, type World } from './world.ts'
 
@@ -14,6 +14,8 @@ const faultEveryMs = 60_000
 const sampleEveryJobs = 5
 /** Caches fill, pools open, and what is removed by its age comes to that age. */
 const warmUpShare = 0.6
+/** The same of what begins anew with its process, from its first sample on. */
+const lifeWarmUpMs = 10 * 60_000
 /** Of its mean, in a hundred jobs. */
 const slopeAllowed = 0.01
 
@@ -21,6 +23,7 @@ const slopeAllowed = 0.01
 export const soakSettings = (minutes: number) => ({ ANNEAL_RETENTION_SCALE: String(minutes / 2 / (7 * 24 * 60)) })
 
 type Series = Map<string, Point[]>
+type Warm = (sample: Sample) => boolean
 
 export async function runSoak(world: World, faults: readonly Fault[], minutes: number, seed: number) {
   const sampler = await openSampler(world)
@@ -28,7 +31,7 @@ export async function runSoak(world: World, faults: readonly Fault[], minutes: n
   const untilMs = fromMs + minutes * 60_000
   const series: Series = new Map()
   const populating = populate(world, createRandom(seed + 1))
-  const sampling = sampleAlong(world, sampler, series, fromMs + minutes * 60_000 * warmUpShare)
+  const sampling = sampleAlong(world, sampler, series, warmFrom(fromMs + minutes * 60_000 * warmUpShare))
   await strikeEachMinute(world, faults, seed, untilMs)
   world.isClosing = true
   await Promise.all([populating, sampling])
@@ -48,7 +51,7 @@ async function strikeEachMinute(world: World, faults: readonly Fault[], seed: nu
 }
 
 /** Every few jobs; the house is kept as often. What is away just then is asked again. */
-async function sampleAlong(world: World, sampler: Sampler, series: Series, warmMs: number) {
+async function sampleAlong(world: World, sampler: Sampler, series: Series, isWarm: Warm) {
   for (let sampledAt = 0; !world.isClosing; await sleep(500)) {
     const jobs = world.jobs.filter(({ isDone }) => isDone).length
     if (jobs < sampledAt + sampleEveryJobs) continue
@@ -57,10 +60,21 @@ async function sampleAlong(world: World, sampler: Sampler, series: Series, warmM
       const samples = await sampler.measure()
       sampledAt = jobs
       world.say(`${jobs} jobs have ended`)
-      if (Date.now() > warmMs) note(series, samples, jobs)
+      note(series, samples.filter(isWarm), jobs)
     } catch (error) {
       world.say(`not measured: ${(error as Error).message}`)
     }
+  }
+}
+
+/** All of the run is from then on, what has begun since a while after its beginning. */
+function warmFrom(runMs: number): Warm {
+  const lives = new Map<string, number>()
+  return ({ name, life }) => {
+    const key = `${name}, ${life}`
+    const warmMs = lives.get(key) ?? Date.now() + lifeWarmUpMs
+    lives.set(key, warmMs)
+    return Date.now() > Math.max(runMs, warmMs)
   }
 }
 
@@ -81,6 +95,8 @@ function report(world: World, series: Series, minutes: number) {
 }
 
 function rowOf(world: World, name: string, points: readonly Point[]): string[] {
+  const bound = boundOf(name)
+  if (bound !== undefined) return rowOfBounded(world, name, points, bound)
   const found = slopeOf(points)
   if (!found) return [name, String(points.length), '', '', '', '', 'too few']
   const { slope, error, mean, count } = found
@@ -91,6 +107,22 @@ function rowOf(world: World, name: string, points: readonly Point[]): string[] {
   const grows = share > slopeAllowed && perHundred > errorOfIt
   if (grows) violate(world, `soak: ${name} grows by ${(share * 100).toFixed(1)} % in 100 jobs`)
   return [name, ...numbers, `${(share * 100).toFixed(2)} %`, grows ? '**grows**' : '']
+}
+
+/** Of what grows until it begins anew. */
+function rowOfBounded(world: World, name: string, points: readonly Point[], bound: number): string[] {
+  const values = points.map(({ y }) => y)
+  const most = Math.max(...values)
+  if (most > bound) violate(world, `soak: ${name} is ${most}, more than ${bound}`)
+  return [
+    name,
+    String(values.length),
+    number(meanOf(values)),
+    '',
+    '',
+    '',
+    `at most ${most}; begins anew before ${bound}`,
+  ]
 }
 
 /** Of what is kept of each job: as much in the end as at first. */

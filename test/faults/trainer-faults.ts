@@ -1,7 +1,8 @@
 // Faults of one job's trainer.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { signalProcess } from '../support/signal-process.ts'
 import { breakNewestCheckpoint } from './checkpoints.ts'
-import { kills, lasting, others, signal, type Fault, type Target } from './fault.ts'
+import { kills, lasting, others, type Fault, type Target } from './fault.ts'
 import { cancel, type Job } from './jobs.ts'
 import type { Shares } from './plan.ts'
 import { isAlive, trainersOf, type Program } from './programs.ts'
@@ -38,14 +39,14 @@ const strikeTrainer = (
 
 export const trainerFaults: Fault[] = [
   strikeTrainer('kill trainer', kills, withTrainer, ({ pid }, _, struck) => {
-    signal(pid, 'SIGKILL')
+    signalProcess(pid, 'SIGKILL')
     struck()
   }),
   strikeTrainer('stop trainer', others, withTrainer, async (trainer, { random }, struck) => {
-    signal(trainer.pid, 'SIGSTOP')
+    signalProcess(trainer.pid, 'SIGSTOP')
     struck()
     await sleep(lasting(random, 25_000))
-    if (isAlive(trainer)) signal(trainer.pid, 'SIGCONT')
+    if (isAlive(trainer)) signalProcess(trainer.pid, 'SIGCONT')
   }),
   {
     ...strikeTrainer(
@@ -53,7 +54,7 @@ export const trainerFaults: Fault[] = [
       others,
       { 'TRAINING MODEL': 1 },
       ({ pid }, _, struck) => {
-        signal(pid, 'SIGSTOP')
+        signalProcess(pid, 'SIGSTOP')
         struck()
       },
       // Before the first step it may be silent for minutes.
@@ -78,10 +79,10 @@ export const trainerFaults: Fault[] = [
       { 'TRAINING MODEL': 1 },
       ({ pid }, { world, job, random }, struck) => {
         // It must not save another one in between.
-        signal(pid, 'SIGSTOP')
-        breakNewestCheckpoint(world.stack.home, job.id, how, random)
-        signal(pid, 'SIGKILL')
-        struck()
+        signalProcess(pid, 'SIGSTOP')
+        const isBroken = breakNewestCheckpoint(world.stack.home, job.id, how, random)
+        signalProcess(pid, isBroken ? 'SIGKILL' : 'SIGCONT')
+        if (isBroken) struck()
       },
       (job) => !job.isDeaf && (job.seen?.steps.length ?? 0) >= 2,
     ),

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { modelServerName } from '../../src/domain/identifiers.ts'
 import { runFolder } from './stack.ts'
 
 /** The pid of a run's program, or null before it has started. */
@@ -20,9 +21,14 @@ export function livingInGroup(group: number): number[] {
 }
 
 /** Trainers that live, of any job: `ft-<job>-a<attempt>` by their run folders. */
-export function livingTrainers(jobId: number): number[] {
+export const livingTrainers = (jobId: number) => livingPrograms(`ft-${jobId}-a`)
+
+/** Model servers that live: `model-server-<base>-g<generation>`. */
+export const livingServers = (baseModel: string) => livingPrograms(`${modelServerName(baseModel)}-g`)
+
+function livingPrograms(prefix: string): number[] {
   return readdirSync(runFolder('.'))
-    .filter((name) => name.startsWith(`ft-${jobId}-a`))
+    .filter((name) => name.startsWith(prefix))
     .flatMap((name) => pidOf(name) ?? [])
     .filter((pid) => livingInGroup(pid).length > 0)
 }
