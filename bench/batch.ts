@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { modelServerRunName } from '../src/domain/identifiers.ts'
 import { parseOutputType } from '../src/domain/output-type.ts'
 import { allowedCharacters, comfortableBound, mostPromptTokens } from '../src/inference/text-bounds.ts'
 import { createAnswerParser, typedOutputRegex } from '../src/inference/typed-output.ts'
@@ -81,7 +82,8 @@ say('single prompts during a call', `${spread(times)} of ${times.length}; the ca
 
 const killed = measure(prompts)
 await sleep((first.seconds * 1000) / 2)
-const pid = Number(readFileSync(join(home, 'runs', `model-server-${model_name}`, 'pid'), 'utf8'))
+// The home is new, so this is its first launch.
+const pid = Number(readFileSync(join(home, 'runs', modelServerRunName(model_name, 1), 'pid'), 'utf8'))
 process.kill(-pid, 'SIGKILL')
 const survived = await killed
 say(

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { modelServerRunName } from '../src/domain/identifiers.ts'
 import { modelServerToken } from '../src/domain/model-server-token.ts'
 import { root } from '../tools/paths.mjs'
 import { watchProcess } from './api-process.ts'
@@ -61,7 +62,9 @@ console.log(`a bare proxy ${added('proxy', 0.5).toFixed(2)} ms,        ${added('
 sayRatio('API / bare proxy at p50', times, ({ api, proxy }) => api / proxy)
 
 // The stub takes the place of the only replica; the real one may not report meanwhile.
-const server = Number(readFileSync(join(home, 'runs', `model-server-${model_name}`, 'pid'), 'utf8'))
+const server = Number(
+  readFileSync(join(home, 'runs', modelServerRunName(model_name, engine.generation), 'pid'), 'utf8'),
+)
 const goOn = () => process.kill(-server, 'SIGCONT')
 process.kill(-server, 'SIGSTOP')
 process.once('exit', goOn)

@@ -7,7 +7,7 @@ const jobs = await openJobs()
 const { account, strike } = jobs
 after(() => jobs.end())
 
-const args = { max_steps: 120, save_steps: 30 }
+const args = { max_steps: 160, save_steps: 30 }
 
 describe('a training pod', { concurrency: true }, () => {
   test('that is deleted, SIGKILLed and evicted goes on each time, to the losses of an uninterrupted run', async (t) => {

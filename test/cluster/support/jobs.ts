@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sampleRows } from '../../support/rows.ts'
+import { signalProcess } from '../../support/signal-process.ts'
 import { openAccount, type Api } from '../../support/stack.ts'
 import { ApiError } from '../api.ts'
 import { api, until, type Pod } from './cluster.ts'
@@ -130,7 +131,8 @@ export const programsOf = ({ metadata: { uid = '' } }: Pod) =>
 export function killProcesses(pod: Pod) {
   const pids = programsOf(pod)
   assert.notEqual(pids.length, 0, 'the pod has no processes')
-  for (const pid of pids) process.kill(Number(pid), 'SIGKILL')
+  // The first is often the init of the others, which end with it.
+  for (const pid of pids) signalProcess(Number(pid), 'SIGKILL')
 }
 
 function isProgramOf(pid: string, podUid: string) {
