@@ -18,7 +18,7 @@ export type FineTuneDependencies = {
   compute: Compute
   datasets: Pick<DatasetChecker, 'prepare'>
   /** How long the internal API has answered, and with it the database and the object store. */
-  health: { soundForMs(): Promise<number> }
+  health: { soundForMs(): number }
   settings: {
     /** Signs the tokens of attempts. */
     secret: string

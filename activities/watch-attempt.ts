@@ -12,6 +12,8 @@ import { withHeartbeat } from './heartbeat.ts'
 
 const lastCopyTimeoutMs = 10_000
 const longestLookIntervalMs = 15_000
+/** Of a program that could not report, until it tries again: retry.py. */
+const longestPauseMs = 10_000
 
 export const createWatchActivity = (deps: FineTuneDependencies) => ({
   /**
@@ -108,7 +110,7 @@ async function lookAt(
   const { phase, silentForMs, ...look } = await database.attempts.lookAt(position)
   if (phase === null || silentForMs === null) return null
   // While the API or a store is away, no sign of progress can arrive.
-  const heardForMs = Math.min(silentForMs, await health.soundForMs())
+  const heardForMs = Math.min(silentForMs, health.soundForMs() - longestPauseMs)
   const due = dueStop({ ...look, phase, silentForMs: heardForMs }, settings.limits)
   return due === 'time_slice' && !(await database.attempts.othersWait(position)) ? null : due
 }

@@ -75,8 +75,8 @@ const Environment = z.object({
   ANNEAL_TERMINATION_GRACE_SECONDS: z.coerce.number().positive().default(30),
   /** How long a job may train while another waits for its place. */
   ANNEAL_TIME_SLICE_HOURS: z.coerce.number().positive().default(4),
-  /** How long a training may be silent, at least, before it counts as stalled. */
-  ANNEAL_STALL_MINUTES: z.coerce.number().positive().default(15),
+  /** How long a training may be silent, at least, before it counts as stalled. Outages of a few seconds, and what programs then pause, are not noticed. */
+  ANNEAL_STALL_MINUTES: z.coerce.number().min(0.5).default(15),
   /** How long one job may run; without it, for ever. */
   ANNEAL_MAX_JOB_HOURS: z.coerce.number().positive().optional(),
   /** Of the times for which the housekeeping keeps what has done its work. */

@@ -21,7 +21,7 @@ import { createInference } from './inference/inference.ts'
 import { createLog } from './log.ts'
 import { connectDatabase } from './repositories/database.ts'
 import { listenToNotifications } from './repositories/notifications.ts'
-import { createApiHealth } from './services/api-health.ts'
+import { watchApiHealth } from './services/api-health.ts'
 import { createBatchInference } from './services/batches/infer.ts'
 import { createDeliver } from './services/outbox/deliver.ts'
 import { relayOutbox } from './services/outbox/relay.ts'
@@ -78,7 +78,7 @@ const activities = createActivities({
   storage,
   compute,
   datasets: createDatasetChecker(config.s3, config.tokenizer),
-  health: createApiHealth(config.internalUrl),
+  health: watchApiHealth(config.internalUrl),
   runs,
   log,
   countReaped,

@@ -1,13 +1,17 @@
-const timeoutMs = 5000
-const lookAgainMs = 5000
-/** Nobody looked for so long: nothing is known about the time between. */
-const longestGapMs = 60_000
+import { setTimeout as sleep } from 'node:timers/promises'
 
-/** How long the internal API has been ready, as far as this process has seen; asks when it is asked. */
-export function createApiHealth(internalUrl: string) {
+const lookEveryMs = 5000
+/** Longer than /readyz waits for what it asks. */
+const timeoutMs = 3000
+
+/** How long the internal API has been ready, as far as this process has seen: it looks all the time, for an outage between two looks would count as soundness. */
+export function watchApiHealth(internalUrl: string, everyMs = lookEveryMs) {
+  /** Later than that, this process itself stood still. */
+  const longestGapMs = 2 * everyMs + timeoutMs
   let soundSinceMs: number | null = null
   let lookedAtMs = -Infinity
-  let looking: Promise<void> | null = null
+
+  const isFresh = () => performance.now() - lookedAtMs <= longestGapMs
 
   async function look() {
     const isReady = await fetch(`${internalUrl}/readyz`, { signal: AbortSignal.timeout(timeoutMs) }).then(
@@ -16,17 +20,17 @@ export function createApiHealth(internalUrl: string) {
     )
     const now = performance.now()
     if (!isReady) soundSinceMs = null
-    else if (soundSinceMs === null || now - lookedAtMs > longestGapMs) soundSinceMs = now
+    else if (soundSinceMs === null || !isFresh()) soundSinceMs = now
     lookedAtMs = now
   }
 
+  void (async () => {
+    for (;;) {
+      await look()
+      await sleep(everyMs, undefined, { ref: false })
+    }
+  })()
   return {
-    async soundForMs(): Promise<number> {
-      if (performance.now() - lookedAtMs > lookAgainMs) {
-        looking ??= look().finally(() => (looking = null))
-        await looking
-      }
-      return soundSinceMs === null ? 0 : performance.now() - soundSinceMs
-    },
+    soundForMs: () => (soundSinceMs === null || !isFresh() ? 0 : performance.now() - soundSinceMs),
   }
 }

@@ -33,7 +33,7 @@ export type FaultStack = Awaited<ReturnType<typeof startFaultStack>>
 /** Short, so that what waits for them can be seen in minutes. */
 const limits = {
   ANNEAL_SLOTS: '2',
-  ANNEAL_STALL_MINUTES: '0.25',
+  ANNEAL_STALL_MINUTES: '0.5',
   ANNEAL_TERMINATION_GRACE_SECONDS: '10',
   ANNEAL_RESUME_LIMIT: '1000',
   // Woken by who asks.

@@ -2,21 +2,40 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { test } from 'node:test'
-import { createApiHealth } from '../../src/services/api-health.ts'
+import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { watchApiHealth } from '../../src/services/api-health.ts'
+import { until } from '../compute/support.ts'
 
-test('an API that is not ready, or not there, has been sound for no time', async () => {
-  let status = 503
-  const server = createServer((_request, response) => response.writeHead(status).end())
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  assert.equal(await createApiHealth(url).soundForMs(), 0)
-  status = 200
-  const health = createApiHealth(url)
-  const first = await health.soundForMs()
-  assert.ok((await health.soundForMs()) >= first)
+const everyMs = 20
+
+let status = 200
+const server = createServer((_request, response) => response.writeHead(status).end())
+server.listen(0, '127.0.0.1')
+await once(server, 'listening')
+after(() => {
   server.close()
   server.closeAllConnections()
-  assert.equal(await createApiHealth(url).soundForMs(), 0)
+})
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+test('an outage that nobody asks about ends the soundness all the same', async () => {
+  const health = watchApiHealth(url, everyMs)
+  await until('it is sound', () => health.soundForMs() > 10 * everyMs)
+  status = 503
+  await sleep(5 * everyMs)
+  status = 200
+  const mendedAt = performance.now()
+  await until('it is sound again', () => health.soundForMs() > 0)
+  assert.ok(health.soundForMs() <= performance.now() - mendedAt)
+})
+
+test('an API that is not ready, or not there, has been sound for no time', async () => {
+  const health = watchApiHealth(url, everyMs)
+  await until('it is sound again', () => health.soundForMs() > 0)
+  status = 503
+  await until('it is not', () => health.soundForMs() === 0)
+  const away = watchApiHealth('http://127.0.0.1:1', everyMs)
+  await sleep(5 * everyMs)
+  assert.equal(away.soundForMs(), 0)
 })

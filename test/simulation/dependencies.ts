@@ -49,7 +49,7 @@ export function createDependencies({ database, notifications, store, compute, fa
   const shared = { database, notifications, storage: store.storage }
   const activities: WorkerDependencies = {
     ...{ ...shared, compute, settings, datasets },
-    health: { soundForMs: async () => soundForMs() },
+    health: { soundForMs },
   }
   // Only these of it are asked for by what is simulated; anything else fails loudly.
   const services = {
