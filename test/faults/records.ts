@@ -1,6 +1,7 @@
 // What a job leaves behind: its events and attempts, as the API lists them, once it has ended.
 import { isEnd, mayMove, type Sighting, type Status } from './sightings.ts'
 import { openStates, type OpenState } from './plan.ts'
+import type { Strike } from './world.ts'
 
 export type JobEvent = { at: string; kind: string; status: Status | null; reason: string | null }
 export type Attempt = {
@@ -72,12 +73,18 @@ const explanations: Record<string, RegExp> = {
 /** A trainer keeps files of its own. */
 const anythingElse = /^full disk$/
 
+type Met = Pick<Strike, 'fault' | 'atMs' | 'overMs' | 'isOfOneJob'>
+
 /** 4 and 8: no cause is made up. @param struck what met the job */
-export function wrongCauses({ events, attempts }: Records, struck: { fault: string; atMs: number }[]): string[] {
+export function wrongCauses({ events, attempts }: Records, struck: Met[]): string[] {
   return attempts.flatMap(({ attempt, cause, message, created_at, ended_at }, index) => {
     const until = attempts[index + 1]?.created_at ?? '9'
     const during = struck
-      .filter(({ atMs }) => atMs >= timeOf(created_at) && atMs <= timeOf(ended_at ?? until))
+      // What all meet meets an attempt that begins meanwhile, too.
+      .filter(
+        ({ isOfOneJob, atMs, overMs }) =>
+          (isOfOneJob ? atMs : overMs) >= timeOf(created_at) && atMs <= timeOf(ended_at ?? until),
+      )
       .map(({ fault }) => fault)
     const isCancelled = events.some(({ status, at }) => status === 'CANCELLED' && at > created_at && at < until)
     const known = isCancelled ? [...during, 'CANCELLED'] : during

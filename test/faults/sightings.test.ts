@@ -111,7 +111,7 @@ suite('what a job leaves behind', () => {
     const causes = (cause: string, ...faults: string[]) =>
       wrongCauses(
         { events, attempts: [attempt(1, 1, cause), attempt(2, 3, 'finished')] },
-        faults.map((fault) => ({ fault, atMs })),
+        faults.map((fault) => ({ fault, atMs, overMs: atMs, isOfOneJob: true })),
       )
     assert.deepEqual(causes('killed', 'kill trainer'), [])
     assert.match(causes('killed', 'kill api')[0] ?? '', /^8: attempt 1 ended as killed .*; what met it: kill api/)
@@ -119,6 +119,11 @@ suite('what a job leaves behind', () => {
     assert.match(causes('stalled', 'stop api')[0] ?? '', /^8/)
     assert.match(causes('code_error')[0] ?? '', /what met it: nothing/)
     assert.deepEqual(causes('code_error', 'full disk'), [])
+    const second = { events, attempts: [attempt(1, 1, 'killed'), attempt(2, 3, 'code_error')] }
+    const disk = { fault: 'full disk', atMs, isOfOneJob: false }
+    const trainer = { fault: 'kill trainer', atMs, overMs: atMs, isOfOneJob: true }
+    assert.deepEqual(wrongCauses(second, [trainer, { ...disk, overMs: atMs + 2000 }]), [])
+    assert.match(wrongCauses(second, [trainer, { ...disk, overMs: atMs }])[0] ?? '', /^8: attempt 2/)
     const cancelled = [...events, moved(9, 'CANCELLED')]
     assert.deepEqual(wrongCauses({ events: cancelled, attempts: [attempt(1, 1, 'killed')] }, []), [])
   })
