@@ -84,7 +84,8 @@ export function kubeletSettings({ pki, control }: Cluster, { name, dir, cgroup, 
     imageGCHighThresholdPercent: 100,
     evictionHard: { 'memory.available': '64Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
     syncFrequency: '10s',
-    nodeStatusUpdateFrequency: '5s',
+    // After the API server was away, its controllers back off and take live nodes for lost: corrected before their pods go.
+    nodeStatusUpdateFrequency: '2s',
     // Renewed every second: a busy machine is not taken for a lost node, though that is noticed after eight.
     nodeLeaseDurationSeconds: 4,
     fileCheckFrequency: '0s',
