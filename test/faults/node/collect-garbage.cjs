@@ -2,16 +2,23 @@
 // SIGWINCH asks for one, so that what is held afterwards is in use. That signal harms nobody who does not listen yet.
 const { setFlagsFromString } = require('node:v8')
 const { runInNewContext } = require('node:vm')
-const { BroadcastChannel, isMainThread } = require('node:worker_threads')
+const { BroadcastChannel, isMainThread, threadId } = require('node:worker_threads')
 
 setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc')
+const gc = runInNewContext('gc')
 const threads = new BroadcastChannel('collect garbage')
 if (isMainThread)
   process.on('SIGWINCH', () => {
     threads.postMessage(null)
     collect()
   })
-else threads.onmessage = () => collect()
+else threads.onmessage = collect
 // Who has nothing else to do may end.
 threads.unref()
+
+/** What is in use stands in the server's log: what grows besides is not JavaScript's. */
+function collect() {
+  gc()
+  const { heapUsed, external, arrayBuffers } = process.memoryUsage()
+  console.error(`in use in thread ${threadId}: ${JSON.stringify({ heapUsed, external, arrayBuffers })}`)
+}
