@@ -25,6 +25,8 @@ export const serviceDefaults = {
   ANNEAL_MODELS_DIR: root,
   ANNEAL_COMPUTE: 'local',
   ANNEAL_WARM_MODELS: '1',
+  // glibc gives each thread an arena, up to eight a core, and keeps what is free in them: 60 MB more after 250 jobs.
+  MALLOC_ARENA_MAX: '2',
   // One person's machine: four times what a shared service grants.
   ANNEAL_REQUESTS_PER_SECOND: '800',
   ANNEAL_REQUEST_BURST: '1600',
