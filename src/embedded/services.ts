@@ -25,7 +25,7 @@ export const serviceDefaults = {
   ANNEAL_MODELS_DIR: root,
   ANNEAL_COMPUTE: 'local',
   ANNEAL_WARM_MODELS: '1',
-  // glibc gives each thread an arena, up to eight a core, and keeps what is free in them: 60 MB more after 250 jobs.
+  // glibc gives each thread an arena, up to eight a core, and keeps what is free in them: 57 MB more after 190 jobs.
   MALLOC_ARENA_MAX: '2',
   // One person's machine: four times what a shared service grants.
   ANNEAL_REQUESTS_PER_SECOND: '800',

@@ -41,7 +41,7 @@ const limits = {
   LOG_LEVEL: 'warn',
 }
 
-/** Go's heap grows to twice what is in use before it is collected, which looks like a leak for an hour: here to a fifth more. Nor does its own profile grow. */
+/** Go's heap grows to twice what is in use before it is collected, which looks like a leak for an hour: here to a fifth more. The profile that it keeps of its heap grows as well. */
 const littleGarbage = { GOGC: '20', GODEBUG: 'memprofilerate=0' }
 /** For the same reason: what Temporal's caches keep for an hour, or until they hold 8 MiB, which takes a hundred jobs. */
 const temporalCaches = [
