@@ -39,6 +39,7 @@ import { createCall } from './services/webhooks/call.ts'
 import { deliverWebhooks } from './services/webhooks/deliver.ts'
 import { createWorkflowRuns } from './services/workflow-runs.ts'
 import { createStorage } from './storage/storage.ts'
+import { createTemporalLog } from './temporal-log.ts'
 import { serveWorkerHealth } from './worker-health.ts'
 
 const config = readConfig()
@@ -46,7 +47,7 @@ const log = createLog('worker', config.logLevel)
 const stopping = new AbortController()
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort())
 // Ours decide when to stop, so that the relay and the workers stop together.
-Runtime.install({ shutdownSignals: [] })
+Runtime.install({ shutdownSignals: [], logger: createTemporalLog(log) })
 
 const health = config.workerPort === undefined ? null : await serveWorkerHealth(config.bindHost, config.workerPort)
 const database = connectDatabase(config.databaseUrl)
