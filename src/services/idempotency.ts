@@ -52,6 +52,20 @@ export async function once<T extends object>(
   }
 }
 
+/** What an accepted request named may be gone when it is repeated: the first answer comes before a refusal. */
+export async function orFirstAnswer<T extends object>(
+  ctx: Ctx,
+  idempotency: Idempotency,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code === 'unavailable') throw error
+    return once<T>(ctx, idempotency, () => Promise.reject(error))
+  }
+}
+
 /** Of a request that was slower than its claim. */
 export const takenOver = () =>
   new ServiceError('unavailable', 'Another request with this Idempotency-Key took over.', { retryAfterSeconds: 1 })

@@ -11,7 +11,7 @@ import {
 import type { TrainingSpec } from '../domain/training-job.ts'
 import type { AcceptanceRequest } from '../repositories/job-acceptance.ts'
 import type { Ctx } from './context.ts'
-import { once, takenOver, type Idempotency } from './idempotency.ts'
+import { once, orFirstAnswer, takenOver, type Idempotency } from './idempotency.ts'
 import { acceptWithinQuota, noRoomForJob } from './limits/account-quotas.ts'
 import type { ReceivedRows } from './receive-rows.ts'
 import { nothingUploaded, placeOf, resolveDataset, type DatasetReference } from './resolve-dataset.ts'
@@ -37,7 +37,10 @@ type Submission = { ctx: Ctx; input: SubmitTrainingJobInput; idempotency: Idempo
  * Accepts a job: one row and its start message, committed together.
  * @throws ServiceError model_not_found, invalid_input, quota_exceeded
  */
-export async function submitTrainingJob(submission: Submission): Promise<SubmittedTrainingJob> {
+export const submitTrainingJob = (submission: Submission): Promise<SubmittedTrainingJob> =>
+  orFirstAnswer(submission.ctx, submission.idempotency, () => submit(submission))
+
+async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   const { ctx, input, idempotency } = submission
   const entry = findBaseModel(ctx, input.modelName)
   checkGpuConfig(ctx, input.gpuConfig)
@@ -70,8 +73,7 @@ async function submitOnSeenData(
   })
   if (acceptance.outcome === 'accepted') return answerOf(acceptance)
   if (acceptance.outcome === 'unseen') return look(ctx, { ...place, datasetId: acceptance.datasetId })
-  // An account without room may still ask for the answer to an earlier request.
-  if (acceptance.outcome === 'no_room' && !idempotency) throw noRoomForJob(ctx)
+  if (acceptance.outcome === 'no_room') throw noRoomForJob(ctx)
   return null
 }
 

@@ -12,6 +12,7 @@ import { deleteDataset } from '../../src/services/delete-dataset.ts'
 import { submitTrainingJob, type SubmitTrainingJobInput } from '../../src/services/submit-training-job.ts'
 import { sweepUploads } from '../../src/services/sweep-uploads.ts'
 import { createStorage } from '../../src/storage/storage.ts'
+import { formOf } from './route-matrix/names.ts'
 import { sampleRows } from '../support/rows.ts'
 import { connection, openAccount } from '../support/stack.ts'
 
@@ -173,6 +174,32 @@ suite('submit', async () => {
       const each = { jobs: count, events: count, messages: count, audited: count, keys: count }
       assert.deepEqual(await written(accountId), each)
     }
+  })
+
+  test('a repeat gets the first answer when what it named is gone', async () => {
+    const { api, ctx, submit } = await openSubmitter()
+    const without = { ...ctx, deps: { ...ctx.deps, catalogue: { find: () => undefined } } } as unknown as Ctx
+    const again = (key: string, body?: string) => submit({}, key, body, without)
+    await assert.rejects(again('submit'), { code: 'model_not_found' })
+    const first = await submit({}, 'submit')
+    assert.deepEqual(await again('submit'), first)
+    await assert.rejects(again('submit', 'another'), { code: 'idempotency_mismatch' })
+    await assert.rejects(again('submit-other'), { code: 'model_not_found' })
+
+    const { id: file } = await api.post<{ id: string }>('/openai/v1/files', formOf('fine-tune'))
+    const tune = async (key: string) => {
+      const body = { model: baseModel, training_file: file, hyperparameters: { n_epochs: 1 } }
+      return api.request<{ id: string }>('POST', '/openai/v1/fine_tuning/jobs', body, { 'idempotency-key': key })
+    }
+    const job = await tune('tune')
+    assert.equal(job.status, 200)
+    // No worker is there to end it.
+    await sql.query(`update training_jobs set status = 'CANCELLED', finished_at = now() where id = $1`, [
+      job.body.id.replace('ftjob-', ''),
+    ])
+    assert.equal((await api.request('DELETE', `/openai/v1/files/${file}`)).status, 200)
+    assert.equal((await tune('tune')).body.id, job.body.id)
+    assert.equal((await tune('tune-other')).status, 400)
   })
 
   test('a key whose day is over, or whose request died, is taken anew', async () => {

@@ -1,8 +1,10 @@
+import type { z } from 'zod'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { cancelTrainingJob } from '../../services/cancel-training-job.ts'
 import type { Ctx } from '../../services/context.ts'
 import { findFile, type StoredFile } from '../../services/files/find-file.ts'
 import { findTrainingJob, findTrainingJobs } from '../../services/get-training-job.ts'
+import { orFirstAnswer } from '../../services/idempotency.ts'
 import { encodeJobCursor, listTrainingJobs } from '../../services/list-training-jobs.ts'
 import { resumeTrainingJob } from '../../services/resume-training-job.ts'
 import { submitTrainingJob } from '../../services/submit-training-job.ts'
@@ -40,21 +42,10 @@ export const fineTuningJobRoutes = [
     refuses: [404],
     response: FineTuningJob,
     async handle({ caller: ctx, body, idempotency }) {
-      const training = await fileOf(ctx, 'training_file', body.training_file)
-      const validation = body.validation_file ? await fileOf(ctx, 'validation_file', body.validation_file) : null
-      const input = {
-        modelName: body.model,
-        datasetId: training.datasetId,
-        evaluationRows: validation ? rowsOf(validation) : undefined,
-        finetuneArgs: finetuneArgsOf(ctx, body),
-        gpuConfig: {},
-        isPublic: false,
-        customModelName: body.suffix ?? null,
-        metadata: body.metadata ?? undefined,
-      }
-      const { jobId } = await inWords({ dataset_id: 'training_file' }, () =>
-        submitTrainingJob({ ctx, input, idempotency }),
-      )
+      const { jobId } = await orFirstAnswer(ctx, idempotency, async () => {
+        const input = await submissionOf(ctx, body)
+        return inWords({ dataset_id: 'training_file' }, () => submitTrainingJob({ ctx, input, idempotency }))
+      })
       return jobOf(ctx, await findTrainingJob(ctx, jobId))
     },
   }),
@@ -120,6 +111,21 @@ export const fineTuningJobRoutes = [
     },
   }),
 ]
+
+async function submissionOf(ctx: Ctx, body: z.output<typeof FineTuningRequest>) {
+  const training = await fileOf(ctx, 'training_file', body.training_file)
+  const validation = body.validation_file ? await fileOf(ctx, 'validation_file', body.validation_file) : null
+  return {
+    modelName: body.model,
+    datasetId: training.datasetId,
+    evaluationRows: validation ? rowsOf(validation) : undefined,
+    finetuneArgs: finetuneArgsOf(ctx, body),
+    gpuConfig: {},
+    isPublic: false,
+    customModelName: body.suffix ?? null,
+    metadata: body.metadata ?? undefined,
+  }
+}
 
 async function stop(ctx: Ctx, jobId: number, { isPause }: { isPause: boolean }) {
   await inWords({ job_id: 'fine_tuning_job_id' }, () => cancelTrainingJob({ ctx, input: { jobId, isPause } }))
