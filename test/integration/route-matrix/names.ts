@@ -106,8 +106,9 @@ export function withoutNames(body: unknown, names: Names): unknown {
   const shown = Object.values(names)
     .map(String)
     .toSorted((a, b) => b.length - a.length)
+  // The number of a job may also be a part of an address.
   for (const name of shown)
-    text = text.replaceAll(new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-])`, 'g'), '<name>')
+    text = text.replaceAll(new RegExp(`(?<![\\w.-])${RegExp.escape(name)}(?![\\w-]|\\.\\d)`, 'g'), '<name>')
   text = text.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uuid>').replaceAll(/[0-9a-f]{32}/g, '<hash>')
   return JSON.parse(text.replaceAll(/\?X-Amz-[^"]*/g, '?<signature>'))
 }
