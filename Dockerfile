@@ -40,7 +40,7 @@ COPY --from=build /built /app
 COPY runtime/anneal_runtime /app/runtime/anneal_runtime
 RUN mkdir /data && chown 10001:10001 /data
 WORKDIR /app
-ENV NODE_ENV=production MALLOC_ARENA_MAX=2 ANNEAL_BIND_HOST=0.0.0.0 ANNEAL_WORKFLOW_BUNDLE=/app/generated/workflows.js ANNEAL_HOME=/data \
+ENV NODE_ENV=production MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 ANNEAL_BIND_HOST=0.0.0.0 ANNEAL_WORKFLOW_BUNDLE=/app/generated/workflows.js ANNEAL_HOME=/data \
     ANNEAL_PYTHON=/opt/python/bin/python3 ANNEAL_PYTHONPATH=/app/runtime ANNEAL_MODELS_DIR=/app HOME=/tmp
 USER 10001:10001
 ENTRYPOINT ["tini", "--", "node"]
@@ -51,7 +51,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends tini ca-certifi
 COPY --from=packages /app/node_modules /app/node_modules
 COPY --from=build /built /app
 WORKDIR /app
-ENV NODE_ENV=production MALLOC_ARENA_MAX=2 ANNEAL_BIND_HOST=0.0.0.0 ANNEAL_WORKFLOW_BUNDLE=/app/generated/workflows.js HOME=/tmp
+ENV NODE_ENV=production MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 ANNEAL_BIND_HOST=0.0.0.0 ANNEAL_WORKFLOW_BUNDLE=/app/generated/workflows.js HOME=/tmp
 # By number: Kubernetes cannot see that a name is not root.
 USER 10001:10001
 EXPOSE 8080 8081

@@ -27,6 +27,10 @@ export const serviceDefaults = {
   ANNEAL_WARM_MODELS: '1',
   // glibc gives each thread an arena, up to eight a core, and keeps what is free in them: 57 MB more after 190 jobs.
   MALLOC_ARENA_MAX: '2',
+  // Its first value. Unless it is set, it grows with what is freed, up to 64 MiB, and so does what is kept.
+  MALLOC_TRIM_THRESHOLD_: '131072',
+  // V8 takes 64 MiB on a large machine and fills them before it collects: a heap of 190 MB instead of 92, for as many requests a second.
+  NODE_OPTIONS: '--max-semi-space-size=16',
   // One person's machine: four times what a shared service grants.
   ANNEAL_REQUESTS_PER_SECOND: '800',
   ANNEAL_REQUEST_BURST: '1600',
