@@ -14,6 +14,8 @@ export type Fault = {
   count: number
   /** It meets the job that it aims at, and no other. */
   isOfOneJob: boolean
+  /** A process of ours is another one afterwards. */
+  endsServer?: true
   /** So long nothing that is shared is struck, unless it has recovered before: silence counts only while all is sound. */
   patienceMs?: number
   /** What counts as recovery: that the job gets on, or that the base model answers. */

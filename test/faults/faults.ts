@@ -15,6 +15,7 @@ const killServer = (name: string, victims: readonly ServerName[]): Fault => ({
   name: `kill ${name}`,
   ...onAll,
   count: kills,
+  endsServer: true,
   async strike({ world, random }, struck) {
     // Of two workers one or the other, and now and then both.
     const chosen = victims.length > 1 && random.below(4) > 0 ? [random.pick(victims)] : victims

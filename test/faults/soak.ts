@@ -11,6 +11,8 @@ import { strikeAlong } from './strikes.ts'
 import { violate, type World } from './world.ts'
 
 const faultEveryMs = 60_000
+/** Of the run; later faults leave our servers alive: of one that ends every half hour nobody sees whether it grows. */
+const serverKillShare = 1 / 3
 const sampleEveryJobs = 5
 /** Caches fill, pools open, and what is removed by its age comes to that age. */
 const warmUpShare = 0.6
@@ -19,8 +21,8 @@ const lifeWarmUpMs = 10 * 60_000
 /** Of its mean, in a hundred jobs. */
 const slopeAllowed = 0.01
 
-/** The longest that anything is kept which comes and goes, messages that Temporal has, is half of the run. */
-export const soakSettings = (minutes: number) => ({ ANNEAL_RETENTION_SCALE: String(minutes / 2 / (7 * 24 * 60)) })
+/** The longest that anything is kept which comes and goes, messages that Temporal has, is a third of the run. */
+export const soakSettings = (minutes: number) => ({ ANNEAL_RETENTION_SCALE: String(minutes / 3 / (7 * 24 * 60)) })
 
 type Series = Map<string, Point[]>
 type Warm = (sample: Sample) => boolean
@@ -32,7 +34,7 @@ export async function runSoak(world: World, faults: readonly Fault[], minutes: n
   const series: Series = new Map()
   const populating = populate(world, createRandom(seed + 1))
   const sampling = sampleAlong(world, sampler, series, warmFrom(fromMs + minutes * 60_000 * warmUpShare))
-  await strikeEachMinute(world, faults, seed, untilMs)
+  await strikeEachMinute(world, faults, seed, { fromMs, untilMs })
   world.isClosing = true
   await Promise.all([populating, sampling])
   await sampler.close()
@@ -40,9 +42,14 @@ export async function runSoak(world: World, faults: readonly Fault[], minutes: n
   report(world, series, minutes)
 }
 
-async function strikeEachMinute(world: World, faults: readonly Fault[], seed: number, untilMs: number) {
+type Run = { fromMs: number; untilMs: number }
+
+async function strikeEachMinute(world: World, faults: readonly Fault[], seed: number, { fromMs, untilMs }: Run) {
   const wanted = faults.map(({ name, shares }) => ({ fault: name, shares, count: 100 }))
+  const ending = new Set(faults.filter(({ endsServer }) => endsServer).map(({ name }) => name))
+  const killsUntilMs = fromMs + (untilMs - fromMs) * serverKillShare
   for (const instant of makePlan(seed, wanted)) {
+    if (Date.now() > killsUntilMs && ending.has(instant.fault)) continue
     const nextMs = Date.now() + faultEveryMs
     if (nextMs > untilMs) break
     await strikeAlong(world, faults, [instant], () => Date.now() > nextMs)

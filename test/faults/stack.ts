@@ -13,7 +13,7 @@ import { choosePorts } from '../../src/embedded/ports.ts'
 import { preparePostgres } from '../../src/embedded/postgres.ts'
 import { prepareObjectStore } from '../../src/embedded/s3.ts'
 import { loadSecrets } from '../../src/embedded/secrets.ts'
-import { entryPoints, environment, serviceEnvironment } from '../../src/embedded/services.ts'
+import { entryPoints, environment, serviceDefaults, serviceEnvironment } from '../../src/embedded/services.ts'
 import { endStack } from '../../src/embedded/stack.ts'
 import { prepareTemporal } from '../../src/embedded/temporal.ts'
 import { nodeBinary, root, toolPath } from '../../tools/paths.mjs'
@@ -120,7 +120,7 @@ export async function startFaultStack(dir: string, settings: NodeJS.ProcessEnv =
       ANNEAL_PYTHON: makePython(home, clock('programs')),
       ANNEAL_WORKFLOW_BUNDLE: bundleWorkflows(home),
       NODE_COMPILE_CACHE: join(root, '.cache/node-compile'),
-      NODE_OPTIONS: `--require "${collectGarbage}"`,
+      NODE_OPTIONS: `${serviceDefaults.NODE_OPTIONS} --require "${collectGarbage}"`,
     }
     await launch('api', program('api', { ...services, ...clock('api').environment }, `${apiUrl}/readyz`))
     for (const [index, name] of (['worker-1', 'worker-2'] as const).entries()) {
