@@ -4,15 +4,13 @@ import { createRandom } from '../inference/support/random.ts'
 import { endAndCheck } from './ending.ts'
 import type { Fault } from './fault.ts'
 import { populate } from './lives.ts'
-import { makePlan } from './plan.ts'
+import { makePlan, type Instant } from './plan.ts'
 import { meanOf, slopeOf, type Point } from './slope.ts'
 import { boundOf, isKept, openSampler, type Sample, type Sampler } from './soak-samples.ts'
 import { strikeAlong } from './strikes.ts'
 import { violate, type World } from './world.ts'
 
 const faultEveryMs = 60_000
-/** Of the run; later faults leave our servers alive: of one that ends every half hour nobody sees whether it grows. */
-const serverKillShare = 1 / 3
 const sampleEveryJobs = 5
 /** Caches fill, pools open, and what is removed by its age comes to that age. */
 const warmUpShare = 0.6
@@ -34,7 +32,7 @@ export async function runSoak(world: World, faults: readonly Fault[], minutes: n
   const series: Series = new Map()
   const populating = populate(world, createRandom(seed + 1))
   const sampling = sampleAlong(world, sampler, series, warmFrom(fromMs + minutes * 60_000 * warmUpShare))
-  await strikeEachMinute(world, faults, seed, { fromMs, untilMs })
+  await strikeEachMinute(world, faults, seed, untilMs)
   world.isClosing = true
   await Promise.all([populating, sampling])
   await sampler.close()
@@ -42,19 +40,24 @@ export async function runSoak(world: World, faults: readonly Fault[], minutes: n
   report(world, series, minutes)
 }
 
-type Run = { fromMs: number; untilMs: number }
-
-async function strikeEachMinute(world: World, faults: readonly Fault[], seed: number, { fromMs, untilMs }: Run) {
-  const wanted = faults.map(({ name, shares }) => ({ fault: name, shares, count: 100 }))
-  const ending = new Set(faults.filter(({ endsServer }) => endsServer).map(({ name }) => name))
-  const killsUntilMs = fromMs + (untilMs - fromMs) * serverKillShare
-  for (const instant of makePlan(seed, wanted)) {
-    if (Date.now() > killsUntilMs && ending.has(instant.fault)) continue
+async function strikeEachMinute(world: World, faults: readonly Fault[], seed: number, untilMs: number) {
+  for (const instant of planOf(faults, seed)) {
     const nextMs = Date.now() + faultEveryMs
     if (nextMs > untilMs) break
     await strikeAlong(world, faults, [instant], () => Date.now() > nextMs)
     await sleep(Math.max(0, nextMs - Date.now()))
   }
+}
+
+/** Servers are killed once each, at first: of one that ends every half hour nobody sees whether it grows. */
+function planOf(faults: readonly Fault[], seed: number): Instant[] {
+  const ending = faults.filter(({ endsServer }) => endsServer).map(({ name }) => name)
+  const plan = makePlan(
+    seed,
+    faults.map(({ name, shares }) => ({ fault: name, shares, count: 100 })),
+  )
+  const kills = ending.flatMap((name) => plan.find(({ fault }) => fault === name) ?? [])
+  return [...kills, ...plan.filter(({ fault }) => !ending.includes(fault))]
 }
 
 /** Every few jobs; the house is kept as often. What is away just then is asked again. */

@@ -1,5 +1,6 @@
-// Loaded first by the api and the workers of the fault suite, and by each of their threads: a full collection whenever
-// SIGWINCH asks for one, so that what is held afterwards is in use. That signal harms nobody who does not listen yet.
+// Loaded first by the api and the workers of the fault suite, and by each of their threads: whenever SIGWINCH asks for it
+// a full collection that also gives free pages back, of which V8 keeps some otherwise, now more and now less: what is held
+// afterwards is in use. That signal harms nobody who does not listen yet.
 const { setFlagsFromString } = require('node:v8')
 const { runInNewContext } = require('node:vm')
 const { BroadcastChannel, isMainThread, threadId } = require('node:worker_threads')
@@ -18,7 +19,7 @@ threads.unref()
 
 /** What is in use stands in the server's log: what grows besides is not JavaScript's. */
 function collect() {
-  gc()
+  gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
   const { heapUsed, external, arrayBuffers } = process.memoryUsage()
   console.error(`in use in thread ${threadId}: ${JSON.stringify({ heapUsed, external, arrayBuffers })}`)
 }
