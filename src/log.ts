@@ -7,13 +7,10 @@ const mostWaiting = 1024 * 1024
 
 /** A line that cannot be written, as on a full disk, waits for the next one: no server ends for it, none waits for it at its end. */
 export function createLog(name: string, level: string): Log {
-  const stdout = pino.destination({ dest: 1, sync: false, maxLength: mostWaiting })
-  let hasFailed = false
-  stdout.on('error', () => (hasFailed = true))
-  stdout.on('write', () => (hasFailed = false))
-  const giveUp = () => {
-    if (hasFailed) stdout.destroy()
-  }
-  process.prependListener('beforeExit', giveUp).prependListener('exit', giveUp)
+  // Written at once: what another thread still writes would be waited for at an exit, on a full disk for ever.
+  const stdout = pino.destination({ dest: 1, sync: true, maxLength: mostWaiting })
+  stdout.on('error', () => undefined)
+  // A line that is dropped tries nothing again, and so none ever would.
+  stdout.on('drop', () => stdout.write(''))
   return pino({ name, level, base: { name } }, stdout)
 }

@@ -47,7 +47,7 @@ const log = createLog('worker', config.logLevel)
 const stopping = new AbortController()
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort())
 // Ours decide when to stop, so that the relay and the workers stop together.
-Runtime.install({ shutdownSignals: [], logger: createTemporalLog(log) })
+Runtime.install({ shutdownSignals: [], logger: createTemporalLog(log), telemetryOptions: { logging: { forward: {} } } })
 
 const health = config.workerPort === undefined ? null : await serveWorkerHealth(config.bindHost, config.workerPort)
 const database = connectDatabase(config.databaseUrl)

@@ -1,28 +1,32 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { nodeBinary, root } from '../tools/paths.mjs'
 
-const program = (end: string) => `
+const program = (lines: string) => `
+import { execFileSync } from 'node:child_process'
 import { createLog } from '${join(root, 'src/log.ts')}'
 import { createTemporalLog } from '${join(root, 'src/temporal-log.ts')}'
 const log = createLog('test', 'info')
 const temporal = createTemporalLog(log)
+${lines}`
+
+const threeLines = `
 for (let line = 0; line < 3; line++) {
   log.info({ line }, 'a line')
   temporal.debug('not asked for')
   temporal.warn('Activity failed', { activityType: 'launch', error: new Error('no room') })
-  await new Promise((resolve) => setTimeout(resolve, 30))
 }
 console.error('alive')
-${end}`
+`
 
 for (const end of ['', 'process.exit(0)'])
   test(`a log that cannot be written ends nobody, ${end || 'whose work is done'}`, () => {
     const full = openSync('/dev/full', 'w')
-    const { status, stderr } = spawnSync(nodeBinary, ['--input-type=module', '--eval', program(end)], {
+    const { status, stderr } = spawnSync(nodeBinary, ['--input-type=module', '--eval', program(threeLines + end)], {
       stdio: ['ignore', full, 'pipe'],
       encoding: 'utf8',
       timeout: 20_000,
@@ -32,7 +36,7 @@ for (const end of ['', 'process.exit(0)'])
   })
 
 test('what is written is a line of JSON each, also of what Temporal says', () => {
-  const { stdout } = spawnSync(nodeBinary, ['--input-type=module', '--eval', program('')], { encoding: 'utf8' })
+  const { stdout } = spawnSync(nodeBinary, ['--input-type=module', '--eval', program(threeLines)], { encoding: 'utf8' })
   type Line = {
     level: number
     name: string
@@ -58,4 +62,24 @@ test('what is written is a line of JSON each, also of what Temporal says', () =>
       [40, 'test', 'Activity failed', 'launch', 'no room'],
     ]),
   )
+})
+
+test('once there is room again, what waited comes first; what was too much is not written in part', (context) => {
+  const path = join(mkdtempSync(join(tmpdir(), 'anneal-log-')), 'log')
+  context.after(() => rmSync(dirname(path), { recursive: true }))
+  const lines = `
+    const longLine = (line) => log.info({ line }, 'x'.repeat(1000))
+    for (let line = 0; line < 4000; line++) longLine(line)
+    execFileSync('prlimit', ['--pid', String(process.pid), '--fsize=unlimited'])
+    for (const line of [4000, 4001]) longLine(line)`
+  // A file that may not grow beyond 64 KiB refuses as a full disk does.
+  const limited = 'ulimit -S -f 64; exec "$0" --input-type=module --eval "$1" > "$2"'
+  const { status, stderr } = spawnSync('bash', ['-c', limited, nodeBinary, program(lines), path], { encoding: 'utf8' })
+  assert.deepEqual({ status, stderr }, { status: 0, stderr: '' })
+  const written = readFileSync(path, 'utf8').trimEnd().split('\n')
+  const numbers = written.map((text) => (JSON.parse(text) as { line: number }).line)
+  const waited = numbers.slice(0, -1)
+  assert.deepEqual(waited, [...waited.keys()])
+  assert.ok(waited.length > 1000 && waited.length < 2000, `${waited.length} lines`)
+  assert.equal(numbers.at(-1), 4001)
 })
