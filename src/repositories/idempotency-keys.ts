@@ -1,15 +1,12 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { Connection } from './database.ts'
 
-export type IdempotencyRecord = { requestHash: Uint8Array; response: unknown; claimedUntil: Date }
+export type IdempotencyRecord = { requestHash: Uint8Array; response: unknown }
+type Key = { accountId: string; key: string }
 
 export const createIdempotencyRepository = (db: Connection) => ({
   /** Takes the key for one request. @returns null when taken, else the record of who has it */
-  async claim(
-    key: { accountId: string; key: string },
-    requestHash: Uint8Array,
-    claimMs: number,
-  ): Promise<IdempotencyRecord | null> {
+  async claim(key: Key, requestHash: Uint8Array, claimMs: number): Promise<IdempotencyRecord | null> {
     const hash = Buffer.from(requestHash)
     // A claim whose request died unanswered may be taken over, by the same request only.
     const taken = await db.$executeRaw`
@@ -22,8 +19,17 @@ export const createIdempotencyRepository = (db: Connection) => ({
     return db.idempotencyKey.findUnique({ where: { accountId_key: key } })
   },
 
+  /** Of a request that was answered within the day, or still runs. */
+  async find({ accountId, key }: Key): Promise<IdempotencyRecord | null> {
+    const [record] = await db.$queryRaw<IdempotencyRecord[]>`
+      select request_hash as "requestHash", response from idempotency_keys
+      where account_id = ${accountId}::uuid and key = ${key} and created_at >= now() - interval '24 hours'
+        and (response is not null or claimed_until >= now())`
+    return record ?? null
+  },
+
   /** Commits with the work itself. @returns false when another request has taken the claim over and answered */
-  async answer(key: { accountId: string; key: string }, response: object): Promise<boolean> {
+  async answer(key: Key, response: object): Promise<boolean> {
     const { count } = await db.idempotencyKey.updateMany({
       where: { ...key, response: { equals: Prisma.AnyNull } },
       data: { response },
@@ -32,7 +38,7 @@ export const createIdempotencyRepository = (db: Connection) => ({
   },
 
   /** A refused request leaves its key free. */
-  async release(key: { accountId: string; key: string }) {
+  async release(key: Key) {
     await db.idempotencyKey.deleteMany({ where: { ...key, response: { equals: Prisma.AnyNull } } })
   },
 })

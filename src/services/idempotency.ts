@@ -28,18 +28,9 @@ export async function once<T extends object>(
   if (!idempotency) return work((_tx, response) => Promise.resolve(response))
   const key = { accountId: ctx.accountId, key: idempotency.key }
   const { idempotencyKeys } = ctx.deps.database
-  const deadline = performance.now() + waitMs
-  for (;;) {
-    const other = await idempotencyKeys.claim(key, idempotency.requestHash, claimMs)
-    if (!other) break
-    const response = replay<T>(other, idempotency.requestHash)
-    if (response) return response
-    if (performance.now() >= deadline)
-      throw new ServiceError('unavailable', 'The first request with this Idempotency-Key is still running.', {
-        retryAfterSeconds: 2,
-      })
-    await sleep(lookAgainMs)
-  }
+  const { requestHash } = idempotency
+  const first = await firstAnswer<T>(requestHash, () => idempotencyKeys.claim(key, requestHash, claimMs))
+  if (first) return first
   try {
     return await work(async (tx, response) => {
       if (!(await tx.idempotencyKeys.answer(key, response))) throw takenOver()
@@ -61,8 +52,30 @@ export async function orFirstAnswer<T extends object>(
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.code === 'unavailable') throw error
-    return once<T>(ctx, idempotency, () => Promise.reject(error))
+    if (!idempotency || !(error instanceof ServiceError) || error.code === 'unavailable') throw error
+    const { key, requestHash } = idempotency
+    const { idempotencyKeys } = ctx.deps.database
+    const first = await firstAnswer<T>(requestHash, () => idempotencyKeys.find({ accountId: ctx.accountId, key }))
+    if (first) return first
+    throw error
+  }
+}
+
+/** Waits while the first request runs. @returns null when nobody has the key, or it was taken */
+async function firstAnswer<T>(
+  requestHash: Uint8Array,
+  look: () => Promise<IdempotencyRecord | null>,
+): Promise<T | null> {
+  const deadline = performance.now() + waitMs
+  for (;;) {
+    const record = await look()
+    const response = record && replay<T>(record, requestHash)
+    if (!record || response) return response
+    if (performance.now() >= deadline)
+      throw new ServiceError('unavailable', 'The first request with this Idempotency-Key is still running.', {
+        retryAfterSeconds: 2,
+      })
+    await sleep(lookAgainMs)
   }
 }
 

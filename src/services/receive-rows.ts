@@ -49,8 +49,8 @@ type ReceiveInput = {
   ctx: Ctx
   body: AsyncIterable<Buffer> | Iterable<Buffer>
   options: RowsOptions
-  /** Only who compares bodies needs it: it takes its time. */
-  isHashed: boolean
+  /** Only then the body is hashed, which takes its time. */
+  idempotencyKey: string | undefined
   /** Asked for only when there are rows. */
   signal: () => AbortSignal
   /** Where they are noted, also when it fails. */
@@ -61,12 +61,12 @@ type ReceiveInput = {
  * Reads the whole body, in constant memory; the rows of each field become an object of their own.
  * @throws ServiceError invalid_input, payload_too_large, request_timeout, quota_exceeded
  */
-async function receiveRows({ ctx, body, options, isHashed, signal, rows }: ReceiveInput): Promise<Received> {
-  const hash = isHashed ? createHash('sha256') : null
+async function receiveRows({ ctx, body, options, idempotencyKey, signal, rows }: ReceiveInput): Promise<Received> {
+  const hash = idempotencyKey === undefined ? null : createHash('sha256')
   const rowBody = createRowBody(options)
   const lines = readLines(body, rowBody, hash)
   let next = await lines.next()
-  if (!next.done) await requireRoomForData(ctx)
+  if (!next.done) await requireRoomForData(ctx, idempotencyKey)
 
   /** The lines of one field, up to the first of another. */
   async function* linesOf(field: string) {

@@ -202,6 +202,29 @@ suite('submit', async () => {
     assert.equal((await tune('tune-other')).status, 400)
   })
 
+  test('a repeat of an upload gets the first answer when there is no room for it any more', async () => {
+    const { api, accountId } = await openSubmitter()
+    const uploads: [path: string, body: () => object][] = [
+      ['/openai/v1/files', () => formOf('fine-tune')],
+      ['/v1/local-data', () => ({ data: sampleRows })],
+      ['/v1/svc/data', () => ({ id: 'words', data: sampleRows })],
+      ['/v1/train', () => ({ model_name: baseModel, data: sampleRows })],
+    ]
+    const sendAll = (name: string) =>
+      Promise.all(
+        uploads.map(([path, body]) => api.request('POST', path, body(), { 'idempotency-key': `${name}-${path}` })),
+      )
+    const versions = async () =>
+      (await sql.query('select id from dataset_versions where account_id = $1', [accountId])).rowCount
+    const first = await sendAll('first')
+    assert.deepEqual(new Set(first.map(({ status }) => status)), new Set([200]))
+    await sql.query('update dataset_versions set size_bytes = 1e15 where account_id = $1', [accountId])
+    const before = await versions()
+    assert.deepEqual(await sendAll('first'), first)
+    for (const { status } of await sendAll('other')) assert.equal(status, 429)
+    assert.equal(await versions(), before)
+  })
+
   test('a key whose day is over, or whose request died, is taken anew', async () => {
     const { accountId, submit } = await openSubmitter()
     const first = await submit({}, 'submit')

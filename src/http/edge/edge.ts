@@ -118,10 +118,10 @@ async function callRoute(route: Route, { authenticators, json }: Edge, request: 
     })
   }
   const parse = (bytes: Buffer) => json.parse(bytes, () => gone(response))
+  const idempotencyKey = request.get('idempotency-key')
   if (route.rows) {
-    const isHashed = request.get('idempotency-key') !== undefined
     const body = await openBody(request, route.rows.limitBytes)
-    const input = { ctx: caller as Ctx, body, options: route.rows, isHashed, signal: () => gone(response) }
+    const input = { ctx: caller as Ctx, body, options: route.rows, idempotencyKey, signal: () => gone(response) }
     return withRows(input, async ({ rest, rows, sha256 }) =>
       handle(await parseBody(route, rest, parse), idempotencyOf(route, request, sha256), { rows }),
     )
@@ -129,7 +129,7 @@ async function callRoute(route: Route, { authenticators, json }: Edge, request: 
   if (route.form) {
     const boundary = formBoundary(request)
     const body = await openBody(request, route.form.limitBytes, bodyPace, formBoundary)
-    const input = { ctx: caller as Ctx, body, boundary, signal: () => gone(response) }
+    const input = { ctx: caller as Ctx, body, boundary, idempotencyKey, signal: () => gone(response) }
     return withForm(input, ({ fields, file, sha256 }) => {
       const read = route.body && validate(route.body, fields)
       refuseBadText(read, { allowsNul: false })

@@ -18,6 +18,7 @@ type FormInput = {
   ctx: Ctx
   body: AsyncIterable<Buffer> | Iterable<Buffer>
   boundary: string
+  idempotencyKey: string | undefined
   signal: () => AbortSignal
 }
 
@@ -36,7 +37,7 @@ export async function withForm<T>(input: FormInput, use: (form: ReceivedForm) =>
   }
 }
 
-async function receive({ ctx, body, boundary, signal }: FormInput, form: ReceivedForm) {
+async function receive({ ctx, body, boundary, idempotencyKey, signal }: FormInput, form: ReceivedForm) {
   const hash = createHash('sha256')
   const names = new Set<string>()
   for await (const part of formParts(body, boundary)) {
@@ -50,7 +51,7 @@ async function receive({ ctx, body, boundary, signal }: FormInput, form: Receive
       continue
     }
     if (form.file) throw invalidInput(name, 'The form must hold one file only.')
-    await requireRoomForData(ctx)
+    await requireRoomForData(ctx, idempotencyKey)
     form.file = await openRows(ctx)
     form.file.sizeBytes = await ctx.deps.storage.writeStream(form.file.key, content, signal())
     setField(form, name, part.fileName)

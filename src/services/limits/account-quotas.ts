@@ -46,11 +46,13 @@ export function noRoomForJob({ deps: { settings } }: Ctx) {
 
 /**
  * Before more is uploaded. What a presigned URL brings counts once a job uses it or it is checked.
+ * @param key of a request that may be the repeat of one for which there was room
  * @throws ServiceError quota_exceeded
  */
-export async function requireRoomForData({ deps: { settings, database }, accountId }: Ctx) {
+export async function requireRoomForData({ deps: { settings, database }, accountId }: Ctx, key?: string) {
   const storedBytes = await database.accounts.storedBytes(accountId)
   if (storedBytes < settings.maxStoredBytes) return
+  if (key !== undefined && (await database.idempotencyKeys.find({ accountId, key }))) return
   const limit = `${(settings.maxStoredBytes / bytesPerGigabyte).toFixed(1)} GB`
   const detail = `This account has stored ${limit} of data sets and models, which is as much as it may.`
   throw new ServiceError('quota_exceeded', `${detail} Delete what is not needed.`, { retryAfterSeconds })
