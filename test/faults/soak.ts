@@ -4,7 +4,7 @@ import { createRandom } from '../inference/support/random.ts'
 import { endAndCheck } from './ending.ts'
 import type { Fault } from './fault.ts'
 import { populate } from './lives.ts'
-import { makePlan, type Instant } from './plan.ts'
+import { makePlan } from './plan.ts'
 import { meanOf, slopeOf, type Point } from './slope.ts'
 import { boundOf, isKept, openSampler, type Sample, type Sampler } from './soak-samples.ts'
 import { strikeAlong } from './strikes.ts'
@@ -31,8 +31,9 @@ export async function runSoak(world: World, faults: readonly Fault[], minutes: n
   const untilMs = fromMs + minutes * 60_000
   const series: Series = new Map()
   const populating = populate(world, createRandom(seed + 1))
-  const sampling = sampleAlong(world, sampler, series, warmFrom(fromMs + minutes * 60_000 * warmUpShare))
-  await strikeEachMinute(world, faults, seed, untilMs)
+  const warmFromMs = fromMs + minutes * 60_000 * warmUpShare
+  const sampling = sampleAlong(world, sampler, series, warmFrom(warmFromMs))
+  await strikeEachMinute(world, faults, seed, { warmFromMs, untilMs })
   world.isClosing = true
   await Promise.all([populating, sampling])
   await sampler.close()
@@ -40,24 +41,32 @@ export async function runSoak(world: World, faults: readonly Fault[], minutes: n
   report(world, series, minutes)
 }
 
-async function strikeEachMinute(world: World, faults: readonly Fault[], seed: number, untilMs: number) {
-  for (const instant of planOf(faults, seed)) {
+type Run = { warmFromMs: number; untilMs: number }
+
+/** Servers are killed at first, one of each kind: of one that ends every half hour nobody sees whether it grows. */
+async function strikeEachMinute(world: World, faults: readonly Fault[], seed: number, { warmFromMs, untilMs }: Run) {
+  const planOf = (these: readonly Fault[], count: number) =>
+    makePlan(
+      seed,
+      these.map(({ name, shares }) => ({ fault: name, shares, count })),
+    )
+  const kills = planOf(
+    faults.filter(({ endsServer }) => endsServer),
+    1,
+  )
+  await strikeAlong(world, faults, kills, () => Date.now() > warmFromMs)
+  for (const { fault } of kills)
+    if (world.strikes.every((strike) => strike.fault !== fault)) violate(world, `soak: ${fault} struck nothing`)
+  const others = planOf(
+    faults.filter(({ endsServer }) => !endsServer),
+    100,
+  )
+  for (const instant of others) {
     const nextMs = Date.now() + faultEveryMs
     if (nextMs > untilMs) break
     await strikeAlong(world, faults, [instant], () => Date.now() > nextMs)
     await sleep(Math.max(0, nextMs - Date.now()))
   }
-}
-
-/** Servers are killed once each, at first: of one that ends every half hour nobody sees whether it grows. */
-function planOf(faults: readonly Fault[], seed: number): Instant[] {
-  const ending = faults.filter(({ endsServer }) => endsServer).map(({ name }) => name)
-  const plan = makePlan(
-    seed,
-    faults.map(({ name, shares }) => ({ fault: name, shares, count: 100 })),
-  )
-  const kills = ending.flatMap((name) => plan.find(({ fault }) => fault === name) ?? [])
-  return [...kills, ...plan.filter(({ fault }) => !ending.includes(fault))]
 }
 
 /** Every few jobs; the house is kept as often. What is away just then is asked again. */
