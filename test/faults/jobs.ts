@@ -51,8 +51,10 @@ export async function submit(world: World, { isDeaf = false } = {}): Promise<Job
 
 /** @returns whether it was acknowledged; a job that has ended meanwhile refuses */
 export async function cancel(world: World, job: Job): Promise<boolean> {
+  // A resume that is asked for meanwhile is another story.
+  const { asked } = job
   const answer = await insist<unknown>(world, `/v1/train/jobs/${job.id}/cancel`, {}, [400])
-  if (answer !== null) job.asked.cancelAcknowledged = true
+  if (answer !== null) asked.cancelAcknowledged = true
   return answer !== null
 }
 

@@ -52,7 +52,8 @@ async function rows({ databaseUrl, pidOf }: World['stack']): Promise<Sample[]> {
   await postgres.connect()
   try {
     const tables = await postgres.query<{ name: string }>(
-      `select relname as name from pg_stat_user_tables where schemaname = 'public' and relname not in ('artifacts', '_prisma_migrations')`,
+      `select relname as name from pg_stat_user_tables
+       where schemaname = 'public' and relname not in ('artifacts', 'outbox_messages', '_prisma_migrations')`,
     )
     const counts = tables.rows.map(
       ({ name }) => `select 'rows of ${name}' as name, count(*)::float8 as value from ${name}`,
@@ -62,6 +63,9 @@ async function rows({ databaseUrl, pidOf }: World['stack']): Promise<Sample[]> {
         ...counts,
         `select 'rows of artifacts: ' || kind.name, count(a.id)::float8
          from (values ('model'), ('checkpoint')) kind (name) left join artifacts a on a.kind = kind.name group by kind.name`,
+        // Kept for an age, so that there are as many as jobs have come in that time.
+        `select 'rows of outbox_messages of each workflow', count(*)::float8 / greatest(count(distinct workflow_id), 1) from outbox_messages`,
+        `select 'seconds of the oldest row of outbox_messages', coalesce(extract(epoch from now() - min(created_at)), 0)::float8 from outbox_messages`,
         `select 'bytes of the database', pg_database_size(current_database())::float8`,
       ].join(' union all '),
     )
