@@ -13,7 +13,6 @@ const prompts = facts.map(({ input }) => input)
 /** Each learns the same questions with other answers. */
 const turns = [0, 1, 2]
 const taught = (turn: number) => facts.map((_, at) => facts[(at + turn) % facts.length]?.output)
-const rounds = 3
 
 suite('tuned models and their base in one load', () => {
   const { baseModel, databaseUrl } = connection()
@@ -33,12 +32,12 @@ suite('tuned models and their base in one load', () => {
     return outputs.map(({ output }) => output)
   }
 
-  /** Every prompt of every model in requests of its own, all at once. */
+  /** Every prompt of every model in requests of its own; as many at once as there are models, each from one model to the next. */
   const askAllAtOnce = (some: string[]) =>
     Promise.all(
       prompts.flatMap((prompt, at) =>
-        some.map(async (model) => {
-          for (let round = 0; round < rounds; round++)
+        some.map(async (_, first) => {
+          for (const model of [...some.slice(first), ...some.slice(0, first)])
             assert.deepEqual(await ask(model, [prompt]), [answersAlone.get(model)?.[at]])
         }),
       ),

@@ -1,10 +1,12 @@
 // A cancel is a promise that nothing runs; a resume goes on as if never stopped.
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { livingInGroup, livingTrainers, pidOf } from '../support/processes.ts'
 import { deliverAgain } from '../support/database.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
-import { eventually, openAccount } from '../support/stack.ts'
+import { eventually, openAccount, runFolder } from '../support/stack.ts'
 
 suite('cancel and resume', async () => {
   const api = await openAccount()
@@ -33,9 +35,13 @@ suite('cancel and resume', async () => {
     const id = await train()
     await api.until(id, ({ history }) => history.includes('"step":20'))
     const pid = pidOf(`ft-${id}-a1`) ?? assert.fail('it has no pid')
+    // Held until it is asked to end, so that it does not finish before.
+    process.kill(pid, 'SIGSTOP')
     await api.post(`/v1/train/jobs/${id}/cancel`)
     const repeated = await api.post(`/v1/train/jobs/${id}/cancel`)
     assert.deepEqual(repeated, { message: `cancelled ${id}`, status: 'CANCELLED' })
+    await eventually(() => existsSync(join(runFolder(`ft-${id}-a1`), 'terminated')))
+    process.kill(pid, 'SIGCONT')
     await api.until(id, ({ status }) => status === 'CANCELLED', { everyMs: 5 })
     assert.deepEqual(livingInGroup(pid), [])
     const before = await api.history(id)

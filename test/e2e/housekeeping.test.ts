@@ -31,13 +31,13 @@ suite('the housekeeping', async () => {
   test('keeps no checkpoint of a complete job, and two of one that can be resumed, which then goes on', async () => {
     const complete = await api.train({ data: sampleRows, finetune_args: shortRun })
     const { model_name } = await api.untilStatus(complete, 'COMPLETED')
-    const cancelled = await api.train({ data: sampleRows, finetune_args: shortRun })
-    await api.until(cancelled, ({ history }) => history.includes('"step":40'))
+    const cancelled = await api.train({ data: sampleRows, finetune_args: { ...shortRun, max_steps: 120 } })
+    await eventually(async () => (await checkpointsOf(cancelled)).length >= 3)
     await api.post(`/v1/train/jobs/${cancelled}/cancel`)
     await api.untilStatus(cancelled, 'CANCELLED')
 
     const [ofComplete, ofCancelled] = [await checkpointsOf(complete), await checkpointsOf(cancelled)]
-    assert.ok(ofComplete.length >= 5 && ofCancelled.length >= 3)
+    assert.ok(ofComplete.length >= 3 && ofCancelled.length >= 3)
     await schedule.trigger()
     await eventually(async () => (await checkpointsOf(complete)).length === 0)
     await eventually(async () => (await checkpointsOf(cancelled)).length === 2)

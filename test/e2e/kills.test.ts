@@ -6,7 +6,7 @@ import { tunedModelName } from '../../src/domain/identifiers.ts'
 import type { Artifact } from '../../src/domain/training-job.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { createStorage } from '../../src/storage/storage.ts'
-import { withResumes } from '../support/database.ts'
+import { isUploading, withResumes } from '../support/database.ts'
 import { livingTrainers, pidOf } from '../support/processes.ts'
 import { sampleRows } from '../support/rows.ts'
 import { connection, eventually, openAccount } from '../support/stack.ts'
@@ -100,9 +100,15 @@ suite('kill -9', async () => {
     await api.until(id, ({ history }) => history.includes('"step":40'))
     const database = connectDatabase(connection().databaseUrl, { poolSize: 1 })
     const trainer = pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer')
-    process.kill(trainer, 'SIGSTOP')
+    const [newest, older] = await eventually(async () => {
+      process.kill(trainer, 'SIGSTOP')
+      const usable = await database.artifacts.listUsable(id, 'checkpoint')
+      // What it has sent may still be committed without it.
+      if (usable.length >= 2 && !(await isUploading(id))) return usable
+      process.kill(trainer, 'SIGCONT')
+      return null
+    })
     await withResumes(id, 0)
-    const [newest, older] = await database.artifacts.listUsable(id, 'checkpoint')
     const served = ['adapter_model.safetensors', 'adapter_config.json', 'anneal.json']
     const filesOf = (artifact?: Artifact) => artifact?.files.filter(({ name }) => served.includes(name)) ?? []
     await database.close()

@@ -20,10 +20,15 @@ suite('limits on an attempt', async () => {
   const train = (max_steps: number) => api.train({ data: sampleRows, finetune_args: { max_steps, save_steps: 10 } })
   const reported = (id: number, step: number) => api.until(id, ({ history }) => history.includes(`"step":${step}`))
 
-  /** Held until the worker has looked at it, so that it does not finish before; then it hears the SIGTERM. */
-  async function endsFor(id: number, cause: string, hours: number) {
+  function hold(id: number) {
     const trainer = pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer')
     process.kill(trainer, 'SIGSTOP')
+    return trainer
+  }
+
+  /** Held until the worker has looked at it, so that it does not finish before; then it hears the SIGTERM. */
+  async function endsFor(id: number, cause: string, hours: number) {
+    const trainer = hold(id)
     await begunEarlier(id, hours)
     await eventually(async () => (await causesOf(id))[0] === cause)
     process.kill(trainer, 'SIGCONT')
@@ -32,6 +37,7 @@ suite('limits on an attempt', async () => {
   test('a time slice ends when another job waits: SIGTERM, checkpoint, back to the queue, and on from there', async () => {
     const first = await train(50)
     await reported(first, 10)
+    hold(first)
     const second = await train(1000)
     await api.until(second, ({ status_reason }) => status_reason === 'waiting_for_slot')
     await endsFor(first, 'time_slice', 5)
@@ -48,7 +54,7 @@ suite('limits on an attempt', async () => {
   test('a training that hangs is ended as stalled and goes on', async () => {
     const id = await train(1000)
     await reported(id, 20)
-    process.kill(pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer'), 'SIGSTOP')
+    hold(id)
     await eventually(async () => (await causesOf(id))[1] === null, 420_000)
     assert.deepEqual(await causesOf(id), ['stalled', null])
     await api.untilStatus(id, 'TRAINING MODEL')

@@ -8,7 +8,7 @@ import { createReaperActivities, type ReaperDependencies } from '../../activitie
 import { fineTuneWorkflowId, modelServerName } from '../../src/domain/identifiers.ts'
 import { inferenceBatchWorkflowId } from '../../src/domain/inference-batch.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
-import { livingInGroup, livingTrainers, pidOf } from '../support/processes.ts'
+import { livingInGroup, livingServers, livingTrainers, pidOf } from '../support/processes.ts'
 import { sampleRows } from '../support/rows.ts'
 import { connection, eventually, openAccount } from '../support/stack.ts'
 import { launchSleeper } from './support/sleeper.ts'
@@ -95,10 +95,15 @@ suite('the reaper', async () => {
 
   test('starts the workflow of a batch again that was terminated; the batch is done once', async () => {
     const body = { model_name: connection().baseModel, prompt: sampleRows.map(({ input }) => input), max_tokens: 4 }
+    await api.post('/v1/completions', { ...body, prompt: 'Who?' })
+    // Held, so that the batch is not done before.
+    const server = livingServers(connection().baseModel)[0] ?? assert.fail('it has no server')
+    process.kill(server, 'SIGSTOP')
     const { id } = await api.post<{ id: string }>('/v1/batch_completions', body)
     const handle = client.workflow.getHandle(inferenceBatchWorkflowId(id))
     await eventually(async () => (await handle.describe().catch(() => null))?.status.name === 'RUNNING')
     await handle.terminate('by hand')
+    process.kill(server, 'SIGCONT')
     const { finish_reason } = await eventually(async () => {
       const result = await api.get<{ finish_reason?: (string | null)[] }>(`/v1/batch_completions/${id}/result`)
       return result.finish_reason?.includes(null) === false && { finish_reason: result.finish_reason }

@@ -10,7 +10,7 @@ import { openBody, readBody } from '../../src/http/edge/request-body.ts'
 import { closeGracefully, listen } from '../../src/http/server.ts'
 import { startPublic } from './support.ts'
 
-const quick: BodyPace = { silenceMs: 100, graceMs: 400, leastBytesPerSecond: 1000 }
+const quick: BodyPace = { silenceMs: 300, graceMs: 1200, leastBytesPerSecond: 1000 }
 const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n'
 
 async function start(app: RequestListener, headersTimeoutMs?: number) {
@@ -66,7 +66,7 @@ for (const [name, read] of Object.entries(ways)) {
     const pieces = setInterval(() => {
       sent += 1000
       socket.write(' '.repeat(1000))
-      if (sent < 40_000) return
+      if (sent < 80_000) return
       clearInterval(pieces)
       socket.write(' '.repeat(1_000_000 - sent))
     }, 20)

@@ -10,7 +10,11 @@ import { until } from '../compute/support.ts'
 const everyMs = 20
 
 let status = 200
-const server = createServer((_request, response) => response.writeHead(status).end())
+let refused = 0
+const server = createServer((_request, response) => {
+  if (status === 503) refused += 1
+  response.writeHead(status).end()
+})
 server.listen(0, '127.0.0.1')
 await once(server, 'listening')
 after(() => {
@@ -23,7 +27,8 @@ test('an outage that nobody asks about ends the soundness all the same', async (
   const health = watchApiHealth(url, everyMs)
   await until('it is sound', () => health.soundForMs() > 10 * everyMs)
   status = 503
-  await sleep(5 * everyMs)
+  // The second look comes once the first is over.
+  await until('it was refused twice', () => refused >= 2)
   status = 200
   const mendedAt = performance.now()
   await until('it is sound again', () => health.soundForMs() > 0)

@@ -6,7 +6,9 @@ async function execute(...statements: { text: string; values?: unknown[] }[]) {
   const client = new pg.Client({ connectionString: connection().databaseUrl })
   await client.connect()
   try {
-    for (const statement of statements) await client.query(statement)
+    let rows: unknown[] = []
+    for (const statement of statements) ({ rows } = await client.query(statement))
+    return rows
   } finally {
     await client.end()
   }
@@ -32,3 +34,8 @@ export const begunEarlier = (jobId: number, hours: number) =>
       where j.id = $1 and a.job_id = j.id and a.number = j.current_attempt`,
     values: [jobId, hours],
   })
+
+/** A checkpoint or a model of the job that is not whole yet. */
+export const isUploading = async (jobId: number) =>
+  (await execute({ text: `select from artifacts where job_id = $1 and committed_at is null`, values: [jobId] }))
+    .length > 0

@@ -22,6 +22,7 @@ class FakeVllm:
         # Set by a test to hold completions until their client leaves; `left` says that it has.
         self.hold = threading.Event()
         self.hold.set()
+        self.held = threading.Event()
         self.left = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
@@ -148,6 +149,7 @@ def _handler(fake: FakeVllm) -> type[BaseHTTPRequestHandler]:
 
         def _await_leaving(self) -> None:
             """A closed connection reads as its end."""
+            fake.held.set()
             self.rfile.read(1)
             fake.left.set()
             self.close_connection = True

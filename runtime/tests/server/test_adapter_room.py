@@ -115,6 +115,7 @@ def test_who_finds_no_place_in_time_is_refused_and_takes_none(run: Callable[...,
         with store.use("a"), pytest.raises(ApiError) as refusal:
             await load(store, tmp_path, "b")
         assert (refusal.value.status, refusal.value.code) == (503, "adapters_busy")
+        store._room_wait_s = 60.0
         for name in ("b", "c"):
             await load(store, tmp_path, name)
             assert engine.holds == store.names() == [name]

@@ -235,7 +235,9 @@ describe('the fault proxy', () => {
     await control.setFaults({})
     assert.equal(await throughProxy('POST', maps, map), 409)
     assert.equal(await throughProxy('GET', `${maps}/kept`), 200)
-    assert.deepEqual(await control.calls(), { 'list configmaps': 1, 'create configmaps': 2, 'get configmaps': 1 })
+    // The worker, when it is deployed, asks through it as well, but for none of these.
+    const ours = Object.entries(await control.calls()).filter(([call]) => call.endsWith(' configmaps'))
+    assert.deepEqual(Object.fromEntries(ours), { 'list configmaps': 1, 'create configmaps': 2, 'get configmaps': 1 })
   })
 })
 

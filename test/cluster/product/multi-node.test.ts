@@ -8,7 +8,7 @@ const jobs = await openJobs({ podsOfJob: 2 })
 const { account, strike } = jobs
 after(() => jobs.end())
 
-const args = { max_steps: 60, save_steps: 1000 }
+const args = { max_steps: 120, save_steps: 1000 }
 const twoNodes = { gpu_config: { nodes: 2 } }
 /** Floats are added in another order, and what that changes grows with the steps. */
 const tolerance = 1e-3

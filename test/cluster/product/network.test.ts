@@ -34,8 +34,10 @@ async function reachedFrom(namespace: string): Promise<string[]> {
   })
   const pods = `/api/v1/namespaces/${namespace}/pods`
   const resources = { requests: { cpu: '10m', memory: '16Mi' }, limits: { cpu: '100m', memory: '16Mi' } }
-  // Policies reach a pod a moment after its address does.
-  const script = ['sleep 3', ...tries, 'wait'].join('\n')
+  // Policies reach a pod a moment after its address does, all of them at once.
+  const { hostname, port } = new URL(targets['API server'])
+  const untilClosed = `while nc -w 1 ${hostname} ${port} -e true 2> /dev/null; do sleep 0.2; done`
+  const script = [untilClosed, ...tries, 'wait'].join('\n')
   const spec = shellPod(script, {}, { resources })
   made.push(`${pods}/who-reaches-whom`)
   await api.post(pods, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'who-reaches-whom' }, spec })

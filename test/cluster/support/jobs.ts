@@ -53,13 +53,15 @@ export async function openJobs({ podsOfJob = 1, of }: { podsOfJob?: number; of?:
   async function strike(t: TestContext, id: number, step: number, fault: (pod: Pod) => Promise<unknown>) {
     await reaches(id, step)
     const before = (await attemptsOf(account, id)).length
+    const trained = await timesTrained(account, id)
     const pod = await runningPod(id)
     const atMs = performance.now()
     await fault(pod)
     const seconds = () => ((performance.now() - atMs) / 1000).toFixed(1)
     await account.until(id, ({ resume_count }) => resume_count >= before, { timeoutMs: 300_000 })
     const requeued = seconds()
-    await account.until(id, ({ status }) => status === 'TRAINING MODEL', { timeoutMs: 300_000 })
+    // A short one may have passed before anybody looks.
+    await until(`job ${id} trains again`, async () => (await timesTrained(account, id)) > trained, 300_000)
     const ended = (await attemptsOf(account, id))[before - 1] ?? assert.fail('the attempt is not listed')
     t.diagnostic(`${ended.cause}: requeued after ${requeued} s, trains again after ${seconds()} s (${ended.message})`)
     return { ...ended, node: pod.spec.nodeName ?? '' }
@@ -108,6 +110,12 @@ export async function openJobs({ podsOfJob = 1, of }: { podsOfJob?: number; of?:
 
 async function attemptsOf(account: Api, id: number) {
   return (await account.get<{ attempts: Attempt[] }>(`/v1/train/jobs/${id}/attempts`)).attempts.toReversed()
+}
+
+async function timesTrained(account: Api, id: number) {
+  type Event = { kind: string; status: string | null }
+  const { events } = await account.get<{ events: Event[] }>(`/v1/train/jobs/${id}/events?limit=1000`)
+  return events.filter(({ kind, status }) => kind === 'status' && status === 'TRAINING MODEL').length
 }
 
 /** Everything in the cluster that belongs to a job. */

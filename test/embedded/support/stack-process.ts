@@ -11,6 +11,8 @@ import { startTimeOf } from '../../../tools/pid-lock.mjs'
 import type { Connection } from '../../../src/embedded/connection.ts'
 
 const cli = join(root, 'src/cli.ts')
+/** More than all servers need to start one after another on a busy machine. */
+const patienceMs = 180_000
 
 export type StackProcess = { process: ChildProcess; output: () => string; exited: Promise<number | null> }
 
@@ -35,7 +37,7 @@ export function readConnection(home: string): Connection | null {
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Connection) : null
 }
 
-export async function whenReady(home: string, stack: StackProcess, timeoutMs = 30_000): Promise<Connection> {
+export async function whenReady(home: string, stack: StackProcess, timeoutMs = patienceMs): Promise<Connection> {
   return eventually(() => {
     if (stack.process.exitCode !== null) throw new Error(`The supervisor ended: ${stack.output()}`)
     return stack.output().includes('Ready in') ? readConnection(home) : null
@@ -44,7 +46,7 @@ export async function whenReady(home: string, stack: StackProcess, timeoutMs = 3
 
 export async function eventually<T>(
   look: () => T | null | undefined | false | Promise<T | null | undefined | false>,
-  timeoutMs = 30_000,
+  timeoutMs = patienceMs,
 ) {
   for (const deadline = performance.now() + timeoutMs; performance.now() < deadline; await sleep(50)) {
     const seen = await look()

@@ -18,13 +18,15 @@ const endless = { ...args, max_steps: 20_000 }
 test(`an API server that is away for ${blackoutMs / 1000} s: jobs in all states stay what they are, and go on`, async (t) => {
   const [waiting, training, cancelled] = await Promise.all([
     jobs.train(args, { gpu_config: { gpus: 1 } }),
-    jobs.train(args),
+    // Still under way when the others have got so far, and over not long after the API server is back.
+    jobs.train({ ...args, max_steps: 600 }),
     jobs.train(endless),
   ])
   await account.until(waiting, ({ status_reason }) => status_reason === 'unschedulable')
   await Promise.all([jobs.reaches(training, 10), jobs.reaches(cancelled, 10)])
   const loading = await jobs.train(endless)
   await account.untilStatus(loading, 'LOADING DATA')
+  assert.equal((await account.job(training)).status, 'TRAINING MODEL')
   await control.stop('control', 'kube-apiserver')
   let submitted = 0
   try {
