@@ -65,10 +65,7 @@ process.exit()
 
 async function runFaults(world: World, hasOwnDisk: boolean) {
   const faults = wantedFaults(hasOwnDisk)
-  const plan = makePlan(
-    seed,
-    faults.map(({ name, shares, count }) => ({ fault: name, shares, count })),
-  )
+  const plan = makePlan(seed, faults)
   const fromMs = Date.now()
   const untilMs = values.full ? Infinity : fromMs + Number(values.seconds) * 1000
   const populating = populate(world, createRandom(seed + 1)).catch((error: unknown) =>

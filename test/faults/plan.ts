@@ -27,7 +27,7 @@ export type Instant = {
   misses: number
 }
 
-type Wanted = { fault: string; shares: Shares; count: number }
+type Wanted = { name: string; shares: Shares; count: number }
 
 /** About as long as a job is in that state. */
 const longestDelayMs: Record<OpenState, number> = {
@@ -42,11 +42,11 @@ const longestDelayMs: Record<OpenState, number> = {
 /** Spread evenly, so that a part of the plan has a bit of everything. */
 export function makePlan(seed: number, wanted: readonly Wanted[]): Instant[] {
   const random = createRandom(seed)
-  const placed = wanted.flatMap(({ fault, shares, count }) =>
+  const placed = wanted.flatMap(({ name, shares, count }) =>
     shuffled(spread(shares, count), random).map((state, index) => ({
       place: (index + random.fraction()) / count,
       instant: {
-        fault,
+        fault: name,
         state,
         delayMs: Math.floor(random.fraction() * longestDelayMs[state]),
         seed: random.below(2 ** 31),

@@ -33,7 +33,10 @@ export async function runSoak(world: World, faults: readonly Fault[], minutes: n
   const populating = populate(world, createRandom(seed + 1))
   const warmFromMs = fromMs + minutes * 60_000 * warmUpShare
   const sampling = sampleAlong(world, sampler, series, warmFrom(warmFromMs))
-  await strikeEachMinute(world, faults, seed, { warmFromMs, untilMs })
+  const kills = faults.filter(({ endsServer }) => endsServer)
+  await killServers(world, kills, seed, warmFromMs)
+  const others = faults.filter((fault) => !kills.includes(fault))
+  await strikeEachMinute(world, others, seed, untilMs)
   world.isClosing = true
   await Promise.all([populating, sampling])
   await sampler.close()
@@ -41,27 +44,21 @@ export async function runSoak(world: World, faults: readonly Fault[], minutes: n
   report(world, series, minutes)
 }
 
-type Run = { warmFromMs: number; untilMs: number }
+const planOf = (faults: readonly Fault[], seed: number, count: number) =>
+  makePlan(
+    seed,
+    faults.map((fault) => ({ ...fault, count })),
+  )
 
-/** Servers are killed at first, one of each kind: of one that ends every half hour nobody sees whether it grows. */
-async function strikeEachMinute(world: World, faults: readonly Fault[], seed: number, { warmFromMs, untilMs }: Run) {
-  const planOf = (these: readonly Fault[], count: number) =>
-    makePlan(
-      seed,
-      these.map(({ name, shares }) => ({ fault: name, shares, count })),
-    )
-  const kills = planOf(
-    faults.filter(({ endsServer }) => endsServer),
-    1,
-  )
-  await strikeAlong(world, faults, kills, () => Date.now() > warmFromMs)
-  for (const { fault } of kills)
-    if (world.strikes.every((strike) => strike.fault !== fault)) violate(world, `soak: ${fault} struck nothing`)
-  const others = planOf(
-    faults.filter(({ endsServer }) => !endsServer),
-    100,
-  )
-  for (const instant of others) {
+/** One of each kind, and none later: of one that ends every half hour nobody sees whether it grows. */
+async function killServers(world: World, kills: readonly Fault[], seed: number, untilMs: number) {
+  await strikeAlong(world, kills, planOf(kills, seed, 1), () => Date.now() > untilMs)
+  for (const { name } of kills)
+    if (world.strikes.every(({ fault }) => fault !== name)) violate(world, `soak: ${name} struck nothing`)
+}
+
+async function strikeEachMinute(world: World, faults: readonly Fault[], seed: number, untilMs: number) {
+  for (const instant of planOf(faults, seed, 100)) {
     const nextMs = Date.now() + faultEveryMs
     if (nextMs > untilMs) break
     await strikeAlong(world, faults, [instant], () => Date.now() > nextMs)
