@@ -7,7 +7,7 @@ import type { Artifact, Attempt, AttemptMode, TrainingJob } from '../src/domain/
 import { verifyFiles } from './artifact-files.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 import { withHeartbeat } from './heartbeat.ts'
-import { isRefusal } from './is-refusal.ts'
+import { isRefusal } from './compute-error.ts'
 import { prepareRows } from './prepare-rows.ts'
 
 type Settings = FineTuneDependencies['settings']

@@ -1,7 +1,7 @@
 // What a fine-tune does to the world. Each may run twice: names come from ids, moves are compare-and-set.
 import { ApplicationFailure } from '@temporalio/activity'
 import type { Compute } from '../src/compute/compute.ts'
-import type { DatasetChecker } from '../src/datasets/dataset-checker.ts'
+import type { DatasetChecker } from '../src/datasets/dataset-validator.ts'
 import type { AttemptLimits } from '../src/domain/attempt-limits.ts'
 import { ServiceError } from '../src/domain/service-error.ts'
 import type { Database } from '../src/repositories/database.ts'

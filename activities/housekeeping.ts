@@ -3,7 +3,7 @@ import { heartbeat } from '@temporalio/activity'
 import type { Compute } from '../src/compute/compute.ts'
 import type { Retention } from '../src/domain/retention.ts'
 import type { Database } from '../src/repositories/database.ts'
-import type { WorkflowRuns } from '../src/services/workflow-runs.ts'
+import type { WorkflowRuns } from '../src/temporal/runs.ts'
 import type { Storage } from '../src/storage/storage.ts'
 import { withHeartbeat } from './heartbeat.ts'
 

@@ -14,7 +14,7 @@ import { storageKeys } from '../src/domain/storage-keys.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { Storage } from '../src/storage/storage.ts'
 import { withHeartbeat } from './heartbeat.ts'
-import { partialCompletions, type Completions } from './streamed-text.ts'
+import { partialCompletions, type Completions } from './partial-completions.ts'
 
 type Asker = Pick<InferenceBatch, 'accountId' | 'apiKeyId'>
 type Infer = {

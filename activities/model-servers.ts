@@ -11,7 +11,7 @@ import { modelServerToken } from '../src/domain/model-server-token.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { Notifications } from '../src/repositories/notifications.ts'
 import { withHeartbeat } from './heartbeat.ts'
-import { isRefusal } from './is-refusal.ts'
+import { isRefusal } from './compute-error.ts'
 import { describeEnd } from './model-server-end.ts'
 
 type Repository = 'find' | 'openGeneration' | 'setState' | 'noteWait' | 'removeReplicas' | 'touch'

@@ -7,7 +7,7 @@ import { inferenceBatchWorkflowId } from '../src/domain/inference-batch.ts'
 import type { JobEnding } from '../src/domain/training-job.ts'
 import type { Log } from '../src/log.ts'
 import type { Repositories } from '../src/repositories/database.ts'
-import type { WorkflowRun, WorkflowRuns } from '../src/services/workflow-runs.ts'
+import type { WorkflowRun, WorkflowRuns } from '../src/temporal/runs.ts'
 import { withHeartbeat } from './heartbeat.ts'
 import { release, type ReleaseDependencies } from './release.ts'
 

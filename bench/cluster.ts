@@ -2,7 +2,7 @@
 // nothing itself: `npm run bench -- cluster` brings up a cluster with the product (test/cluster/run.ts) and runs this in it.
 import { loadavg } from 'node:os'
 import { measureCancel } from './cluster/cancel.ts'
-import { measureCrowd } from './cluster/crowd.ts'
+import { measureCrowd } from './cluster/pending-load.ts'
 import { measureTax } from './cluster/job-tax.ts'
 import { measureLaunch } from './cluster/launch.ts'
 import { openService, type Service } from './cluster/service.ts'

@@ -42,7 +42,7 @@ async function runJob(): Promise<number> {
 /** The trainer's own process, from its start to its exit. */
 const runByHand = () =>
   Number(
-    execFileSync(toolPath('python'), ['bench/trainer_by_hand.py', rowsFile, JSON.stringify(finetune_args)], {
+    execFileSync(toolPath('python'), ['bench/trainer_baseline.py', rowsFile, JSON.stringify(finetune_args)], {
       encoding: 'utf8',
     }),
   )

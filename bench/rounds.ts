@@ -4,13 +4,13 @@ import { once } from 'node:events'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../tools/paths.mjs'
-import type { PeerUrls } from './peer.ts'
+import type { PeerUrls } from './baseline.ts'
 import { median, quantile } from './stack.ts'
 
 const blocks = 10
 
 export async function startPeer(databaseUrl: string): Promise<{ urls: PeerUrls; stop: () => void }> {
-  const peer = fork(join(root, 'bench/peer.ts'), [databaseUrl])
+  const peer = fork(join(root, 'bench/baseline.ts'), [databaseUrl])
   const [urls] = (await once(peer, 'message')) as [PeerUrls]
   return { urls, stop: () => peer.disconnect() }
 }

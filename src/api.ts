@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import packageJson from '../package.json' with { type: 'json' }
 import { readConfig, type Config } from './config.ts'
-import { createDatasetChecker } from './datasets/dataset-checker.ts'
+import { createDatasetChecker } from './datasets/dataset-validator.ts'
 import { parseApiKey } from './domain/identifiers.ts'
 import { modelServerToken } from './domain/model-server-token.ts'
 import { createPublicApp } from './http/app.ts'
-import { createMetrics } from './http/edge/metrics.ts'
+import { createMetrics } from './http/framework/metrics.ts'
 import { closeGracefully, listen } from './http/server.ts'
 import { createInference } from './inference/inference.ts'
 import { createInternalApp } from './internal-http/app.ts'

@@ -3,7 +3,7 @@ import type { Worker } from '@temporalio/worker'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { collectDefaultMetrics, Gauge, Registry, type Metric } from 'prom-client'
-import { reapedCounter } from './services/reaped-counter.ts'
+import { reapedCounter } from './services/reaper-metrics.ts'
 
 type Watched = Pick<Worker, 'getState' | 'getStatus' | 'options'>
 

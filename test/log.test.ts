@@ -9,7 +9,7 @@ import { nodeBinary, root } from '../tools/paths.mjs'
 const program = (lines: string) => `
 import { execFileSync } from 'node:child_process'
 import { createLog } from '${join(root, 'src/log.ts')}'
-import { createTemporalLog } from '${join(root, 'src/temporal-log.ts')}'
+import { createTemporalLog } from '${join(root, 'src/temporal/log.ts')}'
 const log = createLog('test', 'info')
 const temporal = createTemporalLog(log)
 ${lines}`

@@ -2,7 +2,7 @@
 import { providePythonPackages } from '../../test/cluster/python-packages.ts'
 import { api, openNamespace } from '../../test/cluster/support/cluster.ts'
 import { median } from '../stack.ts'
-import { createPod, jobOf, startStandIn, type TrainingPod } from './by-hand.ts'
+import { createPod, jobOf, startStandIn, type TrainingPod } from './baseline.ts'
 import { followCalls } from './calls.ts'
 import { sayActivities } from './history.ts'
 import { watchPods } from './pods.ts'

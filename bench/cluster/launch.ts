@@ -1,6 +1,6 @@
 // Accepted → pod, against the same Job created by hand: from the answer to the request to the pod in a watch.
 import { median } from '../stack.ts'
-import { createCopy, deleteCopy, jobOf } from './by-hand.ts'
+import { createCopy, deleteCopy, jobOf } from './baseline.ts'
 import { sayActivities } from './history.ts'
 import { trainUnplaced, type Service } from './service.ts'
 import { lagOf, ms, spread, type Measured } from './table.ts'

@@ -1,6 +1,6 @@
 import { UsageError } from './usage-error.ts'
-import { followJob } from './service/job.ts'
-import { serviceCommand } from './service/service-command.ts'
+import { followJob } from './remote/job.ts'
+import { serviceCommand } from './remote/remote-command.ts'
 
 export const cancel = serviceCommand({
   summary: 'Cancels a training job, or all that are open.',

@@ -1,6 +1,6 @@
 import { UsageError } from './usage-error.ts'
-import { serviceCommand } from './service/service-command.ts'
-import { textsFrom } from './service/texts.ts'
+import { serviceCommand } from './remote/remote-command.ts'
+import { textsFrom } from './remote/stdin.ts'
 
 export const complete = serviceCommand({
   summary: 'Completes prompts with a base or tuned model.',

@@ -4,7 +4,7 @@ import { compareModels, showTypedCompletion } from './demo/compare.ts'
 import { withStack } from './demo/running-stack.ts'
 import { submitSample, trainedModel } from './demo/training.ts'
 import { homeUsage, parseHome, parsePort } from './options.ts'
-import { createClient } from './service/client.ts'
+import { createClient } from './remote/client.ts'
 
 export const demo: Command = {
   summary: 'Fine-tunes the default base model on 40 sample rows and compares it with the base.',

@@ -1,5 +1,5 @@
-import { serviceCommand } from './service/service-command.ts'
-import { textsFrom } from './service/texts.ts'
+import { serviceCommand } from './remote/remote-command.ts'
+import { textsFrom } from './remote/stdin.ts'
 
 export const embed = serviceCommand({
   summary: 'Turns texts into vectors, one JSON list a line.',

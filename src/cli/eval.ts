@@ -1,4 +1,4 @@
-import { serviceCommand } from './service/service-command.ts'
+import { serviceCommand } from './remote/remote-command.ts'
 
 type Evaluation = {
   job_id: number

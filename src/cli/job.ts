@@ -1,5 +1,5 @@
-import { describeJob, exitCodeOf, followJob, readJob } from './service/job.ts'
-import { serviceCommand } from './service/service-command.ts'
+import { describeJob, exitCodeOf, followJob, readJob } from './remote/job.ts'
+import { serviceCommand } from './remote/remote-command.ts'
 
 export const job = serviceCommand({
   summary: 'Shows a training job: its state, its progress, why it waits or failed.',

@@ -1,6 +1,6 @@
-import { serviceCommand } from './service/service-command.ts'
-import type { Job } from './service/job.ts'
-import { table } from './service/table.ts'
+import { serviceCommand } from './remote/remote-command.ts'
+import type { Job } from './remote/job.ts'
+import { table } from './remote/table.ts'
 
 type Summary = Pick<Job, 'job_id' | 'status' | 'start_time' | 'dataset_id' | 'model_name'>
 

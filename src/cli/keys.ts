@@ -1,5 +1,5 @@
-import { serviceCommand } from './service/service-command.ts'
-import { table } from './service/table.ts'
+import { serviceCommand } from './remote/remote-command.ts'
+import { table } from './remote/table.ts'
 import { UsageError } from './usage-error.ts'
 
 type Key = {

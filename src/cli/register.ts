@@ -1,7 +1,7 @@
 import type { Command } from './command.ts'
 import { readTemporalConfig } from '../config.ts'
 import { exitCodes } from './command-error.ts'
-import { registerWithTemporal } from './register/temporal.ts'
+import { registerWithTemporal } from '../temporal/register.ts'
 
 export const register: Command = {
   summary: 'Makes the namespace and the search attributes that the worker needs, in Temporal at TEMPORAL_ADDRESS.',

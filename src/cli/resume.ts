@@ -1,5 +1,5 @@
-import { describeJob, exitCodeOf, followJob } from './service/job.ts'
-import { serviceCommand } from './service/service-command.ts'
+import { describeJob, exitCodeOf, followJob } from './remote/job.ts'
+import { serviceCommand } from './remote/remote-command.ts'
 
 export const resume = serviceCommand({
   summary: 'Continues a training job that was cancelled, failed or ended early, from its newest checkpoint.',

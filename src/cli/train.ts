@@ -1,7 +1,7 @@
 import { UsageError } from './usage-error.ts'
-import { describeJob, exitCodeOf, followJob, readJob } from './service/job.ts'
-import { serviceCommand } from './service/service-command.ts'
-import { uploadFile } from './service/upload-file.ts'
+import { describeJob, exitCodeOf, followJob, readJob } from './remote/job.ts'
+import { serviceCommand } from './remote/remote-command.ts'
+import { uploadFile } from './remote/upload-file.ts'
 
 export const train = serviceCommand({
   summary: 'Uploads a file and fine-tunes a model on it.',

@@ -1,5 +1,5 @@
-import { serviceCommand } from './service/service-command.ts'
-import { uploadFile } from './service/upload-file.ts'
+import { serviceCommand } from './remote/remote-command.ts'
+import { uploadFile } from './remote/upload-file.ts'
 
 export const upload = serviceCommand({
   summary: 'Uploads a data set, to train on it later.',

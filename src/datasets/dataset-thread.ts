@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { DatasetReport } from '../domain/dataset-report.ts'
 import { createStorage, type StorageConfig } from '../storage/storage.ts'
-import { checkDataset } from './check-dataset.ts'
+import { checkDataset } from './validate-dataset.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { prepareData, type CheckedData, type DataOfJob } from './prepare-data.ts'
 import type { TokenizerSource } from './token-sample.ts'

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { csvRows } from './csv-rows.ts'
 import { createElementReader, type ElementBytes } from './json-rows.ts'
-import { unpacked, UnpackError } from './unpack.ts'
+import { unpacked, UnpackError } from './decompress.ts'
 
 /** `line` counts from 1. A row that could not be read has a `problem` instead of a value. */
 export type RawRow = { line: number; value: unknown } | { line: number; problem: string }

@@ -1,7 +1,7 @@
 // HOME/connection.json: everything a client needs, there only while the stack is ready.
 import { operatorToken } from '../domain/identifiers.ts'
 import type { ProcessName } from './child.ts'
-import { readJson, remove, writePrivately, type Home } from './home.ts'
+import { readJson, remove, writePrivately, type Home } from './data-directory.ts'
 import type { Secrets } from './secrets.ts'
 import { bucket, type Addresses } from './services.ts'
 

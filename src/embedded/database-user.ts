@@ -2,7 +2,7 @@
 // where those are refused, as nobody.
 import { spawnSync } from 'node:child_process'
 import { dirname } from 'node:path'
-import type { Home } from './home.ts'
+import type { Home } from './data-directory.ts'
 import { StartError } from './start-error.ts'
 
 type Command = { command: string; args: string[] }

@@ -2,7 +2,7 @@
 import { isAlive, type ProcessIdentity } from '../../tools/pid-lock.mjs'
 import { processNames, type Child, type ProcessName } from './child.ts'
 import { endProcess } from './end-process.ts'
-import { readJson, remove, writePrivately, type Home } from './home.ts'
+import { readJson, remove, writePrivately, type Home } from './data-directory.ts'
 
 type Recorded = Partial<Record<ProcessName, ProcessIdentity>>
 

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { readJson, writePrivately, type Home } from './home.ts'
+import { readJson, writePrivately, type Home } from './data-directory.ts'
 import { StartError } from './start-error.ts'
 
 const keptNames = ['internal', 'postgres', 'temporal', 'temporalUi', 'temporalHttp', 'temporalMetrics', 's3'] as const

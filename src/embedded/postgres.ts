@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { toolPath } from '../../tools/paths.mjs'
 import type { ChildSpec } from './child.ts'
-import type { Home } from './home.ts'
+import type { Home } from './data-directory.ts'
 import { chooseDatabaseUser, type DatabaseUser } from './database-user.ts'
 import { StartError } from './start-error.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isAlive, startTimeOf, type ProcessIdentity } from '../../tools/pid-lock.mjs'
 import { sendSignal } from './end-process.ts'
-import type { Home } from './home.ts'
+import type { Home } from './data-directory.ts'
 
 /** For the emergency checkpoint, which needs the api, the object store and the database. */
 const checkpointTimeoutMs = 20_000

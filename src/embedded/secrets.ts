@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readJson, writePrivately, type Home } from './home.ts'
+import { readJson, writePrivately, type Home } from './data-directory.ts'
 
 export type Secrets = {
   databasePassword: string

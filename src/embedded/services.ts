@@ -1,7 +1,7 @@
 // The api and the worker: our own two processes and what they are told.
 import { join } from 'node:path'
 import { root, runtimeDir, toolPath } from '../../tools/paths.mjs'
-import type { Home } from './home.ts'
+import type { Home } from './data-directory.ts'
 import type { Ports } from './ports.ts'
 import type { Secrets } from './secrets.ts'
 

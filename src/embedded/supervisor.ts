@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { lockOwner, releaseLock, takeLock } from '../../tools/pid-lock.mjs'
 import { readConnection, removeConnection } from './connection.ts'
-import { describeHome, prepareHome, type Home } from './home.ts'
+import { describeHome, prepareHome, type Home } from './data-directory.ts'
 import { createStack, type Stack } from './stack.ts'
 import { StartError } from './start-error.ts'
 

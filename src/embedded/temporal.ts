@@ -2,9 +2,9 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { toolPath } from '../../tools/paths.mjs'
-import { answers200 } from './answers.ts'
+import { answers200 } from './http-probe.ts'
 import type { ChildSpec } from './child.ts'
-import type { Home } from './home.ts'
+import type { Home } from './data-directory.ts'
 import type { Ports } from './ports.ts'
 import { StartError } from './start-error.ts'
 

@@ -2,8 +2,8 @@
 import type { Express, Request, Response } from 'express'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { locals } from './edge/exchange.ts'
-import { refuseMethod } from './edge/no-route.ts'
+import { locals } from './framework/request-context.ts'
+import { refuseMethod } from './framework/no-route.ts'
 
 const swaggerUiDir = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')))
 const packaged = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { refuseTunnel, refuseUnreadable } from './unrouted.ts'
+import { refuseTunnel, refuseUnreadable } from './malformed-requests.ts'
 
 const lookAgainMs = 50
 
@@ -16,7 +16,7 @@ export async function listen(
     keepAliveTimeout: 65_000,
     headersTimeout: headersTimeoutMs,
     connectionsCheckingInterval: headersTimeoutMs / 4,
-    // A gigabyte over a slow line may take its time; edge/body-pace.ts says how slow a body may be.
+    // A gigabyte over a slow line may take its time; framework/slow-body-guard.ts says how slow a body may be.
     requestTimeout: 0,
     // Node itself would answer with an empty body.
     requireHostHeader: false,

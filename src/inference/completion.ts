@@ -2,7 +2,7 @@
 import type { OutputType } from '../domain/output-type.ts'
 import { generate, type GenerationInput } from './generation.ts'
 import { promptTooLong } from './input-errors.ts'
-import type { Servers } from './on-server.ts'
+import type { Servers } from './call-with-failover.ts'
 import { mostTextCharacters } from './text-bounds.ts'
 import { completeTyped, type Completions } from './typed-completion.ts'
 

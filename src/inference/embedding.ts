@@ -4,7 +4,7 @@ import { concurrencyFor, runConcurrently, splitIntoChunks } from './chunks.ts'
 import { requestEmbeddings } from './engine-client.ts'
 import { naming } from './input-errors.ts'
 import type { Meter } from './meter.ts'
-import { onServer, type Servers } from './on-server.ts'
+import { onServer, type Servers } from './call-with-failover.ts'
 import { mostTextCharacters } from './text-bounds.ts'
 
 export type EmbeddingInput = {

@@ -2,7 +2,7 @@
 import { text as readText } from 'node:stream/consumers'
 import type { ChatMessage } from '../domain/chat.ts'
 import { EngineLost, EngineRefusal, exchange, type Endpoint } from './engine-exchange.ts'
-import { eventsOf } from './server-events.ts'
+import { eventsOf } from './sse.ts'
 
 export { EngineLost, EngineRefusal, type Endpoint } from './engine-exchange.ts'
 

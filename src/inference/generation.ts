@@ -4,10 +4,10 @@ import type { Adapter } from './adapters.ts'
 import { concurrencyFor, runConcurrently, splitIntoChunks } from './chunks.ts'
 import type { ChatMessage } from '../domain/chat.ts'
 import { requestCompletions, streamCompletion, type Choice } from './engine-client.ts'
-import { createGrowingText } from './growing-text.ts'
+import { createGrowingText } from './stream-assembler.ts'
 import { naming } from './input-errors.ts'
 import type { Meter } from './meter.ts'
-import { onServer, type Servers, type Target } from './on-server.ts'
+import { onServer, type Servers, type Target } from './call-with-failover.ts'
 
 /** Null: the default. `seed` null: another answer each time, where the temperature is not 0. */
 type Sampling = {

@@ -12,7 +12,7 @@
 import { ServiceError } from '../domain/service-error.ts'
 import { createAdapterLoader } from './adapters.ts'
 import { complete, type CompletionInput } from './completion.ts'
-import { whileAnswered } from './deadline.ts'
+import { whileAnswered } from './progress-timeout.ts'
 import { embed, type EmbeddingInput } from './embedding.ts'
 import { createEndpoints, type EndpointDependencies } from './endpoints.ts'
 import { assertWellFormed } from './input-errors.ts'

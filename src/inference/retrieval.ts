@@ -2,7 +2,7 @@
 import { runConcurrently } from './chunks.ts'
 import type { CompletionInput } from './completion.ts'
 import { countTokens } from './engine-client.ts'
-import { onServer, type Servers } from './on-server.ts'
+import { onServer, type Servers } from './call-with-failover.ts'
 import { mostPromptTokens, mostTextCharacters } from './text-bounds.ts'
 import { structureBytes } from './typed-output.ts'
 

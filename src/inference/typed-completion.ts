@@ -5,7 +5,7 @@ import { runConcurrently } from './chunks.ts'
 import { countTokens } from './engine-client.ts'
 import { generate, type GenerationInput, type Row, type RowGroup } from './generation.ts'
 import { answerTooLong } from './input-errors.ts'
-import { onServer, type Servers } from './on-server.ts'
+import { onServer, type Servers } from './call-with-failover.ts'
 import {
   allowedCharacters,
   comfortableBound,

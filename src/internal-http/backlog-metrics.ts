@@ -1,7 +1,7 @@
 // What waits, measured when Prometheus asks. Every api process tells the same: alerts take the maximum.
 import { Gauge } from 'prom-client'
-import type { Metrics } from '../http/edge/metrics.ts'
-import { measureBacklog } from '../services/measure-backlog.ts'
+import type { Metrics } from '../http/framework/metrics.ts'
+import { measureBacklog } from '../services/health/measure-backlog.ts'
 import type { ServiceDependencies } from '../services/context.ts'
 
 const gauges = {

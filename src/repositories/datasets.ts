@@ -1,7 +1,7 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { DatasetReport } from '../domain/dataset-report.ts'
 import type { Connection } from './database.ts'
-import type { RunStatement, Statement } from './statement.ts'
+import type { RunStatement, Statement } from './prepared-sql.ts'
 
 export type DatasetVersion = {
   id: string

@@ -4,7 +4,7 @@ import { fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
 import { openStatuses } from '../domain/training-job-status.ts'
 import type { TrainingJob } from '../domain/training-job.ts'
 import { hiddenDatasets } from './datasets.ts'
-import type { RunStatement } from './statement.ts'
+import type { RunStatement } from './prepared-sql.ts'
 
 type NewTrainingJob = Pick<
   TrainingJob,

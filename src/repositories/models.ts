@@ -1,6 +1,6 @@
 import type { ListedModel, ModelPlace, TunedModel } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
-import type { RunStatement } from './statement.ts'
+import type { RunStatement } from './prepared-sql.ts'
 
 /** After every model. */
 const endOfTime: ModelPlace = { createdMicros: String(Number.MAX_SAFE_INTEGER), name: '' }

@@ -1,5 +1,5 @@
 // What is asked of training jobs at every look of a user.
-import type { Statement } from './statement.ts'
+import type { Statement } from './prepared-sql.ts'
 
 /** A text for each shape, so that each has its own plan: along an index, whatever the number of jobs. */
 export function listJobs({ isAfter, isFiltered }: { isAfter: boolean; isFiltered: boolean }): Statement {

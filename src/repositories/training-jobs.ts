@@ -3,7 +3,7 @@ import { mayMove, openStatuses, type TrainingJobStatus } from '../domain/trainin
 import { ServiceError } from '../domain/service-error.ts'
 import type { PreparedData, TrainingJob, TrainingJobSummary, TrainingSpec } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
-import type { RunStatement } from './statement.ts'
+import type { RunStatement } from './prepared-sql.ts'
 import { findJob, findJobs, listJobs } from './training-job-statements.ts'
 
 export type StatusMove = {

@@ -1,6 +1,6 @@
 import type { TrainingStep } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
-import type { RunStatement, Statement } from './statement.ts'
+import type { RunStatement, Statement } from './prepared-sql.ts'
 
 export const createTrainingStepRepository = (db: Connection, run: RunStatement) => ({
   /** A repeated step overwrites, so that a lost reply or a killed attempt leaves no duplicate. */

@@ -5,7 +5,7 @@ import type { Scope } from '../domain/scopes.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { ApiKeyRecord } from '../repositories/accounts.ts'
 import type { ServiceDependencies } from './context.ts'
-import { createRecentAnswers } from './recent-answers.ts'
+import { createRecentAnswers } from './ttl-cache.ts'
 
 const minuteMs = 60_000
 

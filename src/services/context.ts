@@ -1,5 +1,5 @@
 // What a verb gets: who asks, and what the process is wired to.
-import type { DatasetChecker } from '../datasets/dataset-checker.ts'
+import type { DatasetChecker } from '../datasets/dataset-validator.ts'
 import type { Catalogue } from '../domain/catalogue.ts'
 import type { Log } from '../log.ts'
 import type { Notifications } from '../repositories/notifications.ts'

@@ -1,7 +1,7 @@
 // HTTP to the object store that does not wait for ever: neither for a connection nor on one that has fallen silent.
 import * as http from 'node:http'
 import * as https from 'node:https'
-import { sinceBootMs } from '../since-boot.ts'
+import { sinceBootMs } from '../monotonic-clock.ts'
 
 export type StoreTimeouts = {
   connectMs: number

@@ -7,7 +7,7 @@ import { Agent, createServer, request as send } from 'node:https'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { runLabel } from '../../src/compute/kubernetes/labels.ts'
+import { runLabel } from '../../src/compute/kubernetes/pods/labels.ts'
 import { apiPort, type Cluster } from './settings.ts'
 
 /** Shares are 0 to 1. Left out: all calls pass. */

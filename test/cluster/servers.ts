@@ -2,7 +2,7 @@
 // host's address. Presigned URLs name that address too: it works for pods and for this machine.
 import { rmSync } from 'node:fs'
 import { createChild, type Child, type ChildSpec } from '../../src/embedded/child.ts'
-import { describeHome, prepareHome } from '../../src/embedded/home.ts'
+import { describeHome, prepareHome } from '../../src/embedded/data-directory.ts'
 import { endLeftovers, forgetChildren, recordChildren } from '../../src/embedded/leftovers.ts'
 import { choosePorts } from '../../src/embedded/ports.ts'
 import { preparePostgres } from '../../src/embedded/postgres.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { createDatasetChecker } from '../../src/datasets/dataset-checker.ts'
+import { createDatasetChecker } from '../../src/datasets/dataset-validator.ts'
 
 /** Nobody listens there. */
 const store = { endpoint: 'http://127.0.0.1:1', region: 'here', bucket: 'bucket', accessKey: 'a', secretKey: 's' }

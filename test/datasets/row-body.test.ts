@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRowBody } from '../../src/datasets/row-body.ts'
+import { createRowBody } from '../../src/datasets/streaming-body.ts'
 import { ServiceError } from '../../src/domain/service-error.ts'
 
 /** Takes a body apart in pieces of so many bytes. */

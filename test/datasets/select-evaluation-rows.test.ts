@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fingerprint } from '../../src/datasets/check-rows.ts'
+import { fingerprint } from '../../src/datasets/validate-rows.ts'
 import { createEvaluationSelection } from '../../src/datasets/select-evaluation-rows.ts'
 
 function select(distinct: number, repeats = 1) {

@@ -1,7 +1,7 @@
 // Bytes that rot where the object store keeps them.
 import { closeSync, existsSync, openSync, readdirSync, statSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Home } from '../../src/embedded/home.ts'
+import type { Home } from '../../src/embedded/data-directory.ts'
 import type { Random } from '../inference/support/random.ts'
 
 /** Torn: its second half was never written. @returns false where nothing has been stored yet */

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { describeHome } from '../../src/embedded/home.ts'
+import { describeHome } from '../../src/embedded/data-directory.ts'
 import { nodeBinary } from '../../tools/paths.mjs'
 import { fillDisk, freeDisk, mountDisk, unmountDisk } from './disk.ts'
 

@@ -1,7 +1,7 @@
 // A disk of our own for the data directory: one that can be filled without filling the machine's.
 import { execFileSync } from 'node:child_process'
 import { statfsSync } from 'node:fs'
-import type { Home } from '../../src/embedded/home.ts'
+import type { Home } from '../../src/embedded/data-directory.ts'
 
 const sizeBytes = 8 * 2 ** 30
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test } from 'node:test'
 import type { ServiceError } from '../../src/domain/service-error.ts'
-import { createJsonBodies } from '../../src/http/edge/json-body.ts'
-import { parseObject } from '../../src/http/edge/json-text.ts'
+import { createJsonBodies } from '../../src/http/framework/json-body.ts'
+import { parseObject } from '../../src/http/framework/parse-json.ts'
 
 const bodies = createJsonBodies()
 const parse = (bytes: Buffer) => bodies.parse(bytes, () => new AbortController().signal)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hasLongList, jsonPieces } from '../../src/http/edge/json-pieces.ts'
+import { hasLongList, jsonPieces } from '../../src/http/framework/json-pieces.ts'
 
 const texts = Array.from({ length: 5000 }, (_, index) => ({ output: `"${index}" ü\n`.repeat(20) }))
 const reasons = texts.map(() => 'stop')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ServiceError, type ServiceErrorCode } from '../../src/domain/service-error.ts'
-import { problemOf, refusalOf } from '../../src/http/edge/problem.ts'
+import { problemOf, refusalOf } from '../../src/http/framework/problem.ts'
 
 const plain = { headers: {} }
 

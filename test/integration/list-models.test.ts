@@ -6,7 +6,7 @@ import { makeApiKey, parseApiKey, sha256Hex } from '../../src/domain/identifiers
 import type { ModelPlace, TrainingSpec } from '../../src/domain/training-job.ts'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
 import type { Ctx } from '../../src/services/context.ts'
-import { encodeModelCursor, listModels } from '../../src/services/list-models.ts'
+import { encodeModelCursor, listModels } from '../../src/services/models/list.ts'
 import { connection } from '../support/stack.ts'
 
 suite('the list of tuned models', () => {

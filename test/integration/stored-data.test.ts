@@ -6,7 +6,7 @@ import pg from 'pg'
 import { createLog } from '../../src/log.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { listenToNotifications } from '../../src/repositories/notifications.ts'
-import { embedWaitingRows } from '../../src/services/stored-data/embed-waiting-rows.ts'
+import { embedWaitingRows } from '../../src/loops/row-embedder.ts'
 import { createHasRows } from '../../src/services/stored-data/has-rows.ts'
 import { connection, eventually, openAccount, type Api } from '../support/stack.ts'
 

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { loadYaml } from '@kubernetes/client-node'
-import { parsePodTemplates } from '../../src/compute/kubernetes/pod-template-file.ts'
-import { podTemplate } from '../../src/compute/kubernetes/pod-template.ts'
+import { parsePodTemplates } from '../../src/compute/kubernetes/pods/pod-template-file.ts'
+import { podTemplate } from '../../src/compute/kubernetes/pods/pod-template.ts'
 import { readConfig, readKubernetesConfig, readTemporalConfig } from '../../src/config.ts'
 import { root } from '../../tools/paths.mjs'
 import { isKnownSetting } from './known-settings.ts'
@@ -96,8 +96,8 @@ suite('the guide', () => {
     const ours = [
       'src/internal-http/backlog-metrics.ts',
       'src/worker-health.ts',
-      'src/http/edge/metrics.ts',
-      'src/services/reaped-counter.ts',
+      'src/http/framework/metrics.ts',
+      'src/services/reaper-metrics.ts',
     ]
     const code = ours.map(readText).join('\n')
     const guide = readText('docs/operations.md')

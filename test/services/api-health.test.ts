@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { watchApiHealth } from '../../src/services/api-health.ts'
+import { watchApiHealth } from '../../src/services/health/watch-api.ts'
 import { until } from '../compute/support.ts'
 
 const everyMs = 20

@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import { test } from 'node:test'
 import type { Log } from '../../src/log.ts'
 import type { Repositories } from '../../src/repositories/database.ts'
-import { handOutSlots } from '../../src/services/hand-out-slots.ts'
+import { handOutSlots } from '../../src/loops/slot-scheduler.ts'
 
 /** A worker whose looks at the database are `look`; `freed` is the notification. */
 function start(freed: EventEmitter, look: (count: number) => void) {

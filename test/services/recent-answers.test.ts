@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRecentAnswers } from '../../src/services/recent-answers.ts'
+import { createRecentAnswers } from '../../src/services/ttl-cache.ts'
 
 test('what was forgotten stays so, though an answer from before comes in later', async () => {
   const clock = { nowMs: 0 }

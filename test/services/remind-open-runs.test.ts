@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { remindOpenRuns } from '../../src/services/remind-open-runs.ts'
+import { remindOpenRuns } from '../../src/loops/resignal-workflows.ts'
 
 test('every open run is reminded, however often Temporal does not answer at first', async () => {
   const reminded: string[] = []

@@ -44,7 +44,7 @@ export const breaks: Record<string, Break> = {
   },
   'a message is delivered before it is sent': {
     seed: 42,
-    file: 'src/services/outbox/relay.ts',
+    file: 'src/loops/outbox-relay.ts',
     find: 'await deliver(message)\n      await database.outbox.markDelivered(message.id)',
     replace: 'await database.outbox.markDelivered(message.id)\n      await deliver(message)',
   },

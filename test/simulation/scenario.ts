@@ -1,8 +1,8 @@
 // What users, operators and bad luck do in a schedule. Everything is drawn from its seed.
-import { cancelTrainingJob } from '../../src/services/cancel-training-job.ts'
+import { cancelTrainingJob } from '../../src/services/training-jobs/cancel.ts'
 import type { Ctx, ServiceDependencies } from '../../src/services/context.ts'
-import { resumeTrainingJob } from '../../src/services/resume-training-job.ts'
-import { submitTrainingJob } from '../../src/services/submit-training-job.ts'
+import { resumeTrainingJob } from '../../src/services/training-jobs/resume.ts'
+import { submitTrainingJob } from '../../src/services/training-jobs/submit.ts'
 import { ServiceError } from '../../src/domain/service-error.ts'
 import { fineTuneWorkflowId, sha256 } from '../../src/domain/identifiers.ts'
 import { isTerminal, type TrainingJobStatus } from '../../src/domain/training-job-status.ts'

@@ -1,4 +1,4 @@
-import type { Client } from '../service/client.ts'
+import type { Client } from '../remote/client.ts'
 import type { Row } from './training.ts'
 
 const shownRows = 6

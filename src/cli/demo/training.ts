@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../../tools/paths.mjs'
 import { CommandError } from '../command-error.ts'
-import type { Client } from '../service/client.ts'
-import { followJob } from '../service/job.ts'
+import type { Client } from '../remote/client.ts'
+import { followJob } from '../remote/job.ts'
 
 export type Row = { input: string; output: string }
 

@@ -1,7 +1,7 @@
-import type { KubernetesApi } from './kubernetes-api.ts'
-import type { ClusterView } from './cluster-view.ts'
-import type { QueueSettings } from './job-manifest.ts'
-import type { PodSettings } from './pod-template.ts'
+import type { KubernetesApi } from './api/kubernetes-api.ts'
+import type { ClusterView } from './watch/cluster-cache.ts'
+import type { QueueSettings } from './trainers/job-manifest.ts'
+import type { PodSettings } from './pods/pod-template.ts'
 
 /** What every verb works with. */
 export type Cluster = {

@@ -1,9 +1,9 @@
 import { loadYaml } from '@kubernetes/client-node'
 import type { Compute } from '../compute.ts'
-import { connectToCluster } from './connection.ts'
+import { connectToCluster } from './api/connection.ts'
 import { createKubernetesCompute } from './kubernetes-compute.ts'
 import type { KubernetesComputeOptions } from './kubernetes-compute.ts'
-import { parsePodTemplates } from './pod-template-file.ts'
+import { parsePodTemplates } from './pods/pod-template-file.ts'
 
 /** @param templatesText YAML or JSON. @throws Error when it is not valid, or no cluster is configured */
 export async function openKubernetesCompute({

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { RunSpec } from '../compute.ts'
 import { ComputeError } from '../errors.ts'
 import { programEnvironment } from './environment.ts'
-import type { LocalMachine } from './machine.ts'
+import type { LocalMachine } from './local-options.ts'
 import { discardClaim, prepareClaim, readRecord, readRunFacts, unknownUid } from './run-folder.ts'
 
 const watcherPath = fileURLToPath(new URL('watch_run.py', import.meta.url))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Compute, EndState, RunState } from '../compute.ts'
 import { isEndState } from '../end-state.ts'
-import { oneAtATime } from '../one-at-a-time.ts'
+import { oneAtATime } from '../coalesce.ts'
 
 const checkEveryMs = 1_000
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { named } from '../edge/named-schemas.ts'
+import { named } from '../framework/named-schemas.ts'
 import { finishReason, generationFields, maxTokens, Usage } from './generation.ts'
-import { only, onlyEmpty, remark, unsupported } from './neutral.ts'
+import { only, onlyEmpty, remark, unsupported } from './unsupported-params.ts'
 import { ResponseFormat } from './response-format.ts'
 
 const TextPart = z.object({

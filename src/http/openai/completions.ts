@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { invalidInput } from '../../domain/service-error.ts'
-import { complete } from '../../services/complete.ts'
+import { complete } from '../../services/completions/create.ts'
 import type { Ctx } from '../../services/context.ts'
-import { named } from '../edge/named-schemas.ts'
-import { EventStream } from '../edge/respond.ts'
-import { defineRoute } from '../edge/route.ts'
+import { named } from '../framework/named-schemas.ts'
+import { EventStream } from '../framework/respond.ts'
+import { defineRoute } from '../framework/route.ts'
 import { completionBodyLimitBytes, promptsOf } from '../routes/completion-input.ts'
-import { Prompt } from '../schemas/text.ts'
+import { Prompt } from '../schemas/prompt.ts'
 import { inWords } from './errors.ts'
 import { countTokens, finishReason, generationFields, headOf, maxTokens, samplingOf, Usage } from './generation.ts'
-import { only, unsupported } from './neutral.ts'
+import { only, unsupported } from './unsupported-params.ts'
 
 /** As OpenAI's. */
 const defaultMaxTokens = 16

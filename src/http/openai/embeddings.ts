@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { embed } from '../../services/embed.ts'
-import { named } from '../edge/named-schemas.ts'
-import { defineRoute } from '../edge/route.ts'
+import { embed } from '../../services/embeddings/create.ts'
+import { named } from '../framework/named-schemas.ts'
+import { defineRoute } from '../framework/route.ts'
 import { promptsOf } from '../routes/completion-input.ts'
-import { ModelName, Prompt } from '../schemas/text.ts'
+import { ModelName, Prompt } from '../schemas/prompt.ts'
 import { inWords } from './errors.ts'
 import { countTokens } from './generation.ts'
-import { remark, unsupported } from './neutral.ts'
+import { remark, unsupported } from './unsupported-params.ts'
 
 const EmbeddingRequest = named(
   'OpenAiEmbeddingRequest',

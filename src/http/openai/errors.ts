@@ -1,8 +1,8 @@
 // Refusals in OpenAI's form, in its words where ours differ.
 import { z } from 'zod'
 import { ServiceError, type InputIssue } from '../../domain/service-error.ts'
-import { named } from '../edge/named-schemas.ts'
-import type { ErrorForm, Refusal } from '../edge/problem.ts'
+import { named } from '../framework/named-schemas.ts'
+import type { ErrorForm, Refusal } from '../framework/problem.ts'
 
 const OpenAiError = named(
   'OpenAiError',

@@ -1,8 +1,8 @@
 // What a training job leaves behind while it runs, newest first.
 import { invalidInput } from '../../domain/service-error.ts'
-import { listCheckpoints } from '../../services/list-checkpoints.ts'
-import { listJobEvents } from '../../services/list-job-events.ts'
-import { defineRoute } from '../edge/route.ts'
+import { listCheckpoints } from '../../services/training-jobs/list-checkpoints.ts'
+import { listJobEvents } from '../../services/training-jobs/list-events.ts'
+import { defineRoute } from '../framework/route.ts'
 import { pageOf } from './files.ts'
 import {
   CheckpointListQuery,

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { named } from '../edge/named-schemas.ts'
-import { queryInt, queryText } from '../edge/params.ts'
-import { shortened } from '../edge/problem.ts'
-import { jobNotFound } from '../../services/get-training-job.ts'
-import { ModelName } from '../schemas/text.ts'
-import { onlyEmpty } from './neutral.ts'
+import { named } from '../framework/named-schemas.ts'
+import { queryInt, queryText } from '../framework/params.ts'
+import { shortened } from '../framework/problem.ts'
+import { jobNotFound } from '../../services/training-jobs/get.ts'
+import { ModelName } from '../schemas/prompt.ts'
+import { onlyEmpty } from './unsupported-params.ts'
 
 const orAuto = <T extends z.ZodType>(schema: T, what: string) =>
   z.union([z.literal('auto'), schema], { error: `must be "auto" or ${what}` }).nullish()

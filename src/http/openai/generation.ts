@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Usage as TokenCounts } from '../../inference/engine-client.ts'
 import type { Ctx } from '../../services/context.ts'
-import { ModelName } from '../schemas/text.ts'
-import { only, onlyEmpty, remark } from './neutral.ts'
+import { ModelName } from '../schemas/prompt.ts'
+import { only, onlyEmpty, remark } from './unsupported-params.ts'
 
 const stopText = z.string().min(1).max(1000)
 

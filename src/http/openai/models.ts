@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import type { TunedModel } from '../../domain/training-job.ts'
-import { deleteModel } from '../../services/delete-model.ts'
-import { findTunedModel } from '../../services/find-tuned-model.ts'
-import { listModels } from '../../services/list-models.ts'
-import { named } from '../edge/named-schemas.ts'
-import { pathText } from '../edge/params.ts'
-import { JsonText, listText } from '../edge/respond.ts'
-import { defineRoute } from '../edge/route.ts'
+import { deleteModel } from '../../services/models/delete.ts'
+import { findTunedModel } from '../../services/models/find-tuned.ts'
+import { listModels } from '../../services/models/list.ts'
+import { named } from '../framework/named-schemas.ts'
+import { pathText } from '../framework/params.ts'
+import { JsonText, listText } from '../framework/respond.ts'
+import { defineRoute } from '../framework/route.ts'
 
 const Model = named(
   'OpenAiModel',

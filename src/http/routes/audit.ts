@@ -1,6 +1,6 @@
 import { wireTime } from '../../domain/timestamps.ts'
-import { listAuditEvents } from '../../services/list-audit-events.ts'
-import { defineRoute } from '../edge/route.ts'
+import { listAuditEvents } from '../../services/audit/list.ts'
+import { defineRoute } from '../framework/route.ts'
 import { AuditQuery, AuditTrail } from '../schemas/audit.ts'
 
 const defaultPageSize = 100

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { complete } from '../../services/complete.ts'
+import { complete } from '../../services/completions/create.ts'
 import type { Ctx } from '../../services/context.ts'
-import { defineRoute } from '../edge/route.ts'
+import { defineRoute } from '../framework/route.ts'
 import {
   CompletionAnswer,
   CompletionList,

@@ -1,12 +1,12 @@
 import type { TokenLengths } from '../../domain/dataset-report.ts'
 import { wireTime } from '../../domain/timestamps.ts'
-import { announceRows } from '../../services/announce-rows.ts'
-import { deleteDataset } from '../../services/delete-dataset.ts'
-import { findDataset } from '../../services/find-dataset.ts'
-import { getDatasetReport, type CheckedDataset } from '../../services/get-dataset-report.ts'
-import { requestUpload } from '../../services/request-upload.ts'
-import { storeDataset } from '../../services/store-dataset.ts'
-import { defineRoute } from '../edge/route.ts'
+import { announceRows } from '../../services/datasets/record-row-count.ts'
+import { deleteDataset } from '../../services/datasets/delete.ts'
+import { findDataset } from '../../services/datasets/find.ts'
+import { getDatasetReport, type CheckedDataset } from '../../services/datasets/get-report.ts'
+import { requestUpload } from '../../services/datasets/request-upload.ts'
+import { storeDataset } from '../../services/datasets/store.ts'
+import { defineRoute } from '../framework/route.ts'
 import {
   DataAnswer,
   DataRequest,

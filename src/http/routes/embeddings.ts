@@ -1,5 +1,5 @@
-import { embed } from '../../services/embed.ts'
-import { defineRoute } from '../edge/route.ts'
+import { embed } from '../../services/embeddings/create.ts'
+import { defineRoute } from '../framework/route.ts'
 import { EmbeddingAnswer, EmbeddingRequest } from '../schemas/embeddings.ts'
 
 export const embeddingRoutes = [

@@ -1,11 +1,11 @@
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import type { ListedModel } from '../../domain/training-job.ts'
-import { deleteModel } from '../../services/delete-model.ts'
-import { downloadModel } from '../../services/download-model.ts'
-import { encodeModelCursor, listModels } from '../../services/list-models.ts'
-import { linkToNext } from '../edge/next-page.ts'
-import { JsonText, listText } from '../edge/respond.ts'
-import { defineRoute } from '../edge/route.ts'
+import { deleteModel } from '../../services/models/delete.ts'
+import { downloadModel } from '../../services/models/download.ts'
+import { encodeModelCursor, listModels } from '../../services/models/list.ts'
+import { linkToNext } from '../framework/next-page.ts'
+import { JsonText, listText } from '../framework/respond.ts'
+import { defineRoute } from '../framework/route.ts'
 import { ModelDeleted, ModelDownload, ModelList, ModelListQuery, ModelPath, type Model } from '../schemas/models.ts'
 
 export const modelRoutes = [

@@ -1,5 +1,5 @@
-import { cancelOpenTrainingJobs } from '../../services/cancel-open-training-jobs.ts'
-import { defineRoute } from '../edge/route.ts'
+import { cancelOpenTrainingJobs } from '../../services/training-jobs/cancel-all.ts'
+import { defineRoute } from '../framework/route.ts'
 import { OpenJobsCancelled } from '../schemas/training-job.ts'
 
 export const openTrainingJobRoutes = [

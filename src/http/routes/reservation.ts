@@ -2,8 +2,8 @@
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import { wireTime } from '../../domain/timestamps.ts'
-import { adviseBatchSize } from '../../services/advise-batch-size.ts'
-import { defineRoute } from '../edge/route.ts'
+import { adviseBatchSize } from '../../services/reservations/create.ts'
+import { defineRoute } from '../framework/route.ts'
 import {
   DownloadedModel,
   DownloadedModels,

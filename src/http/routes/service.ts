@@ -1,8 +1,8 @@
 // The routes that say what this service is and whether it works; no key is asked.
-import { checkReadiness } from '../../services/check-readiness.ts'
-import { defineRoute, type Route } from '../edge/route.ts'
-import { openApiDocument } from '../edge/openapi.ts'
-import type { ErrorForm } from '../edge/problem.ts'
+import { checkReadiness } from '../../services/health/check-readiness.ts'
+import { defineRoute, type Route } from '../framework/route.ts'
+import { openApiDocument } from '../framework/openapi.ts'
+import type { ErrorForm } from '../framework/problem.ts'
 import { Health, OpenApiDocument, Version } from '../schemas/service.ts'
 
 const ok = { status: 'ok' as const }

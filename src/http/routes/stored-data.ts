@@ -1,6 +1,6 @@
 import { deleteRows } from '../../services/stored-data/delete-rows.ts'
 import { storeRows } from '../../services/stored-data/store-rows.ts'
-import { defineRoute } from '../edge/route.ts'
+import { defineRoute } from '../framework/route.ts'
 import { DeleteDataAnswer, DeleteDataRequest, StoreDataAnswer, StoreDataRequest } from '../schemas/stored-data.ts'
 
 const mebibyte = 1024 * 1024

@@ -1,5 +1,5 @@
-import { submitTrainingJob } from '../../services/submit-training-job.ts'
-import { defineRoute } from '../edge/route.ts'
+import { submitTrainingJob } from '../../services/training-jobs/submit.ts'
+import { defineRoute } from '../framework/route.ts'
 import { TrainAnswer, TrainRequest } from '../schemas/train.ts'
 
 const mebibyte = 1024 * 1024

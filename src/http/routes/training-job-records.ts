@@ -1,11 +1,11 @@
 // What a training job leaves behind while it runs: its log, its events, its attempts.
 import type { AttemptLedger } from '../../domain/attempt-ledger.ts'
 import { wireTime } from '../../domain/timestamps.ts'
-import { listAttempts, type CountedAttempt } from '../../services/list-attempts.ts'
-import { listJobEvents } from '../../services/list-job-events.ts'
-import { readJobLogs } from '../../services/read-job-logs.ts'
-import { linkToNext } from '../edge/next-page.ts'
-import { defineRoute } from '../edge/route.ts'
+import { listAttempts, type CountedAttempt } from '../../services/training-jobs/list-attempts.ts'
+import { listJobEvents } from '../../services/training-jobs/list-events.ts'
+import { readJobLogs } from '../../services/training-jobs/read-logs.ts'
+import { linkToNext } from '../framework/next-page.ts'
+import { defineRoute } from '../framework/route.ts'
 import { AttemptList, AttemptQuery, EventList, EventQuery, Log, LogQuery } from '../schemas/training-job-records.ts'
 import { JobPath } from '../schemas/training-job.ts'
 

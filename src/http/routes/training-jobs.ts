@@ -1,12 +1,12 @@
 import { wireTime } from '../../domain/timestamps.ts'
 import type { TrainingJobSummary } from '../../domain/training-job.ts'
-import { cancelTrainingJob } from '../../services/cancel-training-job.ts'
-import { getEvaluation } from '../../services/get-evaluation.ts'
-import { getTrainingJob } from '../../services/get-training-job.ts'
-import { encodeJobCursor, listTrainingJobs } from '../../services/list-training-jobs.ts'
-import { resumeTrainingJob } from '../../services/resume-training-job.ts'
-import { linkToNext } from '../edge/next-page.ts'
-import { defineRoute } from '../edge/route.ts'
+import { cancelTrainingJob } from '../../services/training-jobs/cancel.ts'
+import { getEvaluation } from '../../services/training-jobs/get-evaluation.ts'
+import { getTrainingJob } from '../../services/training-jobs/get.ts'
+import { encodeJobCursor, listTrainingJobs } from '../../services/training-jobs/list.ts'
+import { resumeTrainingJob } from '../../services/training-jobs/resume.ts'
+import { linkToNext } from '../framework/next-page.ts'
+import { defineRoute } from '../framework/route.ts'
 import {
   Evaluation,
   Job,

@@ -1,6 +1,6 @@
 import { usageDimensions } from '../../domain/usage.ts'
 import { getUsage } from '../../services/usage/get-usage.ts'
-import { defineRoute } from '../edge/route.ts'
+import { defineRoute } from '../framework/route.ts'
 import { Usage, UsageQuery } from '../schemas/usage.ts'
 
 const defaultPageSize = 100

@@ -17,7 +17,7 @@ import {
   updateWebhook,
 } from '../../services/webhooks/endpoints.ts'
 import { removeSecret, rotateSecret } from '../../services/webhooks/secrets.ts'
-import { defineRoute } from '../edge/route.ts'
+import { defineRoute } from '../framework/route.ts'
 import {
   Delivery,
   DeliveryList,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { named } from '../edge/named-schemas.ts'
-import { queryInt, queryText } from '../edge/params.ts'
+import { named } from '../framework/named-schemas.ts'
+import { queryInt, queryText } from '../framework/params.ts'
 import { Time } from './training-job.ts'
 
 export const AuditQuery = z.object({

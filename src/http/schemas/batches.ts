@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { batchNotFound } from '../../services/batches/get-batch-result.ts'
-import { named } from '../edge/named-schemas.ts'
-import { shortened } from '../edge/problem.ts'
+import { named } from '../framework/named-schemas.ts'
+import { shortened } from '../framework/problem.ts'
 import { Completion } from './completions.ts'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

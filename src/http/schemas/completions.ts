@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { named } from '../edge/named-schemas.ts'
+import { named } from '../framework/named-schemas.ts'
 import { DataId } from './stored-data.ts'
-import { ModelName, Prompt } from './text.ts'
+import { ModelName, Prompt } from './prompt.ts'
 
 const TokenCount = z.int().min(1).max(1_000_000).nullish()
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { named } from '../edge/named-schemas.ts'
-import { ModelName, Prompt } from './text.ts'
+import { named } from '../framework/named-schemas.ts'
+import { ModelName, Prompt } from './prompt.ts'
 
 export const EmbeddingRequest = named('EmbeddingRequest', z.object({ prompt: Prompt, model_name: ModelName.nullish() }))
 

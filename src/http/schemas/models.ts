@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { named } from '../edge/named-schemas.ts'
-import { pathText, queryInt, queryText } from '../edge/params.ts'
+import { named } from '../framework/named-schemas.ts'
+import { pathText, queryInt, queryText } from '../framework/params.ts'
 
 const Model = z.object({
   id: z.string().describe('The model_name of requests'),

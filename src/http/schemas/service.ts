@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { named } from '../edge/named-schemas.ts'
+import { named } from '../framework/named-schemas.ts'
 
 export const Version = named(
   'Version',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { named } from '../edge/named-schemas.ts'
-import { ModelName } from './text.ts'
+import { named } from '../framework/named-schemas.ts'
+import { ModelName } from './prompt.ts'
 
 const mostIdBytes = 256
 

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { FinetuneArgs } from '../../domain/training-args.ts'
 import { trainingJobStatuses } from '../../domain/training-job-status.ts'
-import { named } from '../edge/named-schemas.ts'
+import { named } from '../framework/named-schemas.ts'
 import { DataId } from './stored-data.ts'
-import { ModelName } from './text.ts'
+import { ModelName } from './prompt.ts'
 
 const deepestRow = 32
 

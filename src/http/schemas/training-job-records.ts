@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { attemptPhases } from '../../domain/training-job-status.ts'
-import { named } from '../edge/named-schemas.ts'
-import { queryInt, queryText } from '../edge/params.ts'
+import { named } from '../framework/named-schemas.ts'
+import { queryInt, queryText } from '../framework/params.ts'
 import { Status, Time } from './training-job.ts'
 
 export const LogQuery = z.object({

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { parseStatus, trainingJobStatuses } from '../../domain/training-job-status.ts'
-import { jobNotFound } from '../../services/get-training-job.ts'
-import { shortened } from '../edge/problem.ts'
-import { named } from '../edge/named-schemas.ts'
-import { queryInt, queryText } from '../edge/params.ts'
+import { jobNotFound } from '../../services/training-jobs/get.ts'
+import { shortened } from '../framework/problem.ts'
+import { named } from '../framework/named-schemas.ts'
+import { queryInt, queryText } from '../framework/params.ts'
 
 const largestJobId = 2 ** 31 - 1
 export const Time = z.string().describe('UTC, without a zone: 2026-11-20T10:00:00.123456')

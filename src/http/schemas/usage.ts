@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { usageDimensions, type UsageDimension } from '../../domain/usage.ts'
-import { named } from '../edge/named-schemas.ts'
-import { queryInt, queryText } from '../edge/params.ts'
+import { named } from '../framework/named-schemas.ts'
+import { queryInt, queryText } from '../framework/params.ts'
 
 /** The days around it, too, have four digits of a year that Postgres knows. */
 const isDay = (text: string) =>

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { trainingJobStatuses } from '../../domain/training-job-status.ts'
 import { webhookEventTypes } from '../../domain/webhook.ts'
 import { webhookNotFound } from '../../services/webhooks/endpoints.ts'
-import { named } from '../edge/named-schemas.ts'
-import { queryInt, queryText } from '../edge/params.ts'
-import { shortened } from '../edge/problem.ts'
+import { named } from '../framework/named-schemas.ts'
+import { queryInt, queryText } from '../framework/params.ts'
+import { shortened } from '../framework/problem.ts'
 import { Time } from './training-job.ts'
 
 const longestOverlapSeconds = 30 * 24 * 60 * 60

@@ -1,5 +1,5 @@
 import { wireTime } from '../../domain/timestamps.ts'
-import { defineRoute } from '../../http/edge/route.ts'
+import { defineRoute } from '../../http/framework/route.ts'
 import type { ApiKey } from '../../repositories/api-keys.ts'
 import {
   createApiKey,

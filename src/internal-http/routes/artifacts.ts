@@ -1,5 +1,5 @@
-import { defineRoute } from '../../http/edge/route.ts'
-import { commitArtifact, createArtifact } from '../../services/pods/artifacts.ts'
+import { defineRoute } from '../../http/framework/route.ts'
+import { commitArtifact, createArtifact } from '../../services/attempt-api/artifacts.ts'
 import { ArtifactPath, NewArtifactAnswer, NewArtifactRequest } from '../schemas/artifact.ts'
 import { Done } from '../schemas/attempt.ts'
 

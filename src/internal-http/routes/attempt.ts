@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { defineRoute } from '../../http/edge/route.ts'
-import { claimAttempt } from '../../services/pods/claim-attempt.ts'
-import { recordEvaluation } from '../../services/pods/record-evaluation.ts'
-import { recordFailure } from '../../services/pods/record-failure.ts'
-import { recordNotes } from '../../services/pods/record-notes.ts'
-import { recordSteps } from '../../services/pods/record-steps.ts'
-import { reportPhase } from '../../services/pods/report-phase.ts'
+import { defineRoute } from '../../http/framework/route.ts'
+import { claimAttempt } from '../../services/attempt-api/claim.ts'
+import { recordEvaluation } from '../../services/attempt-api/record-evaluation.ts'
+import { recordFailure } from '../../services/attempt-api/record-failure.ts'
+import { recordNotes } from '../../services/attempt-api/record-notes.ts'
+import { recordSteps } from '../../services/attempt-api/record-steps.ts'
+import { reportPhase } from '../../services/attempt-api/report-phase.ts'
 import {
   ClaimRequest,
   Done,

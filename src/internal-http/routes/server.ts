@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { defineRoute } from '../../http/edge/route.ts'
-import { reportReplicaLeaving, reportServerReady } from '../../services/pods/report-server-ready.ts'
+import { defineRoute } from '../../http/framework/route.ts'
+import { reportReplicaLeaving, reportServerReady } from '../../services/attempt-api/report-server-ready.ts'
 import { Done } from '../schemas/attempt.ts'
 
 const Instance = z.string().regex(/^[A-Za-z0-9._-]{1,128}$/)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { priorities } from '../../domain/priority.ts'
 import { scopes } from '../../domain/scopes.ts'
-import { queryInt, queryText } from '../../http/edge/params.ts'
+import { queryInt, queryText } from '../../http/framework/params.ts'
 
 const defaultPageSize = 100
 /** Ten years: a date that is far away is mistyped. */

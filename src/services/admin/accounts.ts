@@ -2,7 +2,7 @@
 import type { Priority } from '../../domain/priority.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Account } from '../../repositories/accounts.ts'
-import { recordAudit } from '../audit.ts'
+import { recordAudit } from '../audit/record.ts'
 import type { AdminCtx } from '../context.ts'
 
 const accountNotFound = (id: string) => new ServiceError('not_found', `There is no account ${id}.`)

@@ -4,7 +4,7 @@ import type { Scope } from '../../domain/scopes.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import type { ApiKey } from '../../repositories/api-keys.ts'
 import type { Repositories } from '../../repositories/database.ts'
-import { recordAudit } from '../audit.ts'
+import { recordAudit } from '../audit/record.ts'
 import type { AdminCtx } from '../context.ts'
 import { findAccount } from './accounts.ts'
 

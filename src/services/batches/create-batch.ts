@@ -7,11 +7,11 @@ import {
   type ChunkLocation,
 } from '../../domain/inference-batch.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
-import { resolveTarget } from '../complete.ts'
-import { recordAudit } from '../audit.ts'
+import { resolveTarget } from '../completions/create.ts'
+import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
-import { resolveModel } from '../resolve-model.ts'
+import { resolveModel } from '../models/resolve.ts'
 
 export type CreateBatchInput = {
   /** Null, for embeddings only: the catalogue's first embedding model. */

@@ -1,7 +1,7 @@
 import type { BatchCompletionInput } from '../../domain/inference-batch.ts'
-import { complete } from '../complete.ts'
+import { complete } from '../completions/create.ts'
 import type { ModelCtx } from '../context.ts'
-import { embed } from '../embed.ts'
+import { embed } from '../embeddings/create.ts'
 
 type Asker = Pick<ModelCtx, 'accountId' | 'apiKeyId'>
 

@@ -4,7 +4,7 @@ import { formParts, type FormPart } from '../../datasets/form-parts.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
-import { discardRows, openRows, type ReceivedRows } from '../receive-rows.ts'
+import { discardRows, openRows, type ReceivedRows } from '../datasets/ingest-rows.ts'
 
 type ReceivedForm = {
   /** The plain fields, and the name of the file in its own field. */

@@ -1,8 +1,8 @@
 import { invalidInput } from '../../domain/service-error.ts'
-import { recordAudit } from '../audit.ts'
+import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
-import { keepRows, type ReceivedRows } from '../receive-rows.ts'
+import { keepRows, type ReceivedRows } from '../datasets/ingest-rows.ts'
 import { fileIdOf, findFile, type StoredFile } from './find-file.ts'
 
 /**

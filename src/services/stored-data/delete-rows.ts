@@ -1,5 +1,5 @@
 import { collectionName } from '../../domain/stored-data.ts'
-import { recordAudit } from '../audit.ts'
+import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 
 /** From the answer on no query and no new job sees the rows. */

@@ -1,7 +1,7 @@
 import type { Database } from '../../repositories/database.ts'
 import type { Notifications } from '../../repositories/notifications.ts'
 import type { Collection } from '../../repositories/stored-rows.ts'
-import { createRecentAnswers } from '../recent-answers.ts'
+import { createRecentAnswers } from '../ttl-cache.ts'
 
 export type HasRows = (place: Collection) => Promise<boolean>
 

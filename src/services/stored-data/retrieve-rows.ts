@@ -1,6 +1,6 @@
 import type { Collection } from '../../repositories/stored-rows.ts'
 import type { ModelCtx } from '../context.ts'
-import { embed } from '../embed.ts'
+import { embed } from '../embeddings/create.ts'
 
 /** Rows of a prompt, and the least cosine similarity that one must have to it (docs/retrieval.md has the measurements). */
 const mostRows = 3

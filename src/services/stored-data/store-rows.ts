@@ -11,11 +11,11 @@ import {
 } from '../../domain/stored-data.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { NewStoredRow } from '../../repositories/stored-rows.ts'
-import { recordAudit } from '../audit.ts'
+import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
-import type { ReceivedRows } from '../receive-rows.ts'
+import type { ReceivedRows } from '../datasets/ingest-rows.ts'
 
 /** `rows` are those of an array, `data` is a single item. */
 type StoreRowsInput = {

@@ -1,6 +1,6 @@
 import type { Meter } from '../../inference/meter.ts'
 import type { ModelCtx } from '../context.ts'
-import type { ResolvedModel } from '../resolve-model.ts'
+import type { ResolvedModel } from '../models/resolve.ts'
 
 /** Counts the work of one request under its key; `also` hears of it, too. */
 export function createMeter(

@@ -1,7 +1,7 @@
 // The log of what was sent, and sending it again.
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import type { WebhookDelivery } from '../../domain/webhook.ts'
-import { recordAudit } from '../audit.ts'
+import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { findWebhook, webhookNotFound } from './endpoints.ts'
 

@@ -1,7 +1,7 @@
 // Two secrets sign side by side while a receiver is given the new one.
 import { ServiceError } from '../../domain/service-error.ts'
 import { liveSecrets, webhookSecret, type WebhookEndpoint } from '../../domain/webhook.ts'
-import { recordAudit } from '../audit.ts'
+import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { findWebhook, newSecret, webhookNotFound } from './endpoints.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { after, afterEach, describe, test } from 'node:test'
-import { parsePodTemplates } from '../../../src/compute/kubernetes/pod-template-file.ts'
+import { parsePodTemplates } from '../../../src/compute/kubernetes/pods/pod-template-file.ts'
 import { observe, openCompute, shellRun, workerToken } from '../support/compute.ts'
 import { api, control, openNamespace, until, untilReady, type Pod } from '../support/cluster.ts'
 

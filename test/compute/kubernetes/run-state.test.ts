@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RunState } from '../../../src/compute/compute.ts'
-import type { RunFacts } from '../../../src/compute/kubernetes/run-facts.ts'
-import { readRunState } from '../../../src/compute/kubernetes/run-state.ts'
+import type { RunFacts } from '../../../src/compute/kubernetes/trainers/run-snapshot.ts'
+import { readRunState } from '../../../src/compute/kubernetes/trainers/run-state.ts'
 import {
   condition,
   container,

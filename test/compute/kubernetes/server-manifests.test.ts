@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { RunSpec } from '../../../src/compute/compute.ts'
-import { secretManifest } from '../../../src/compute/kubernetes/owned-objects.ts'
-import { parsePodTemplates } from '../../../src/compute/kubernetes/pod-template-file.ts'
+import { secretManifest } from '../../../src/compute/kubernetes/pods/owned-objects.ts'
+import { parsePodTemplates } from '../../../src/compute/kubernetes/pods/pod-template-file.ts'
 import {
   deploymentManifest,
   serverBudget,
   serverService,
   serverTemplate,
-} from '../../../src/compute/kubernetes/server-manifests.ts'
+} from '../../../src/compute/kubernetes/model-servers/manifests.ts'
 
 const spec: RunSpec = {
   name: 'model-server-tiny-g3',

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readOwner } from '../../../src/compute/kubernetes/facts.ts'
-import type { KubernetesObject } from '../../../src/compute/kubernetes/facts.ts'
-import { readReplica } from '../../../src/compute/kubernetes/server-facts.ts'
-import { readServerState } from '../../../src/compute/kubernetes/server-state.ts'
+import { readOwner } from '../../../src/compute/kubernetes/api/observed-objects.ts'
+import type { KubernetesObject } from '../../../src/compute/kubernetes/api/observed-objects.ts'
+import { readReplica } from '../../../src/compute/kubernetes/model-servers/snapshot.ts'
+import { readServerState } from '../../../src/compute/kubernetes/model-servers/state.ts'
 
 const nowMs = Date.parse('2026-11-21T12:00:00Z')
 const limits = { nowMs, imageTimeoutMs: 600_000, nodeLostAfterMs: 10_000 }

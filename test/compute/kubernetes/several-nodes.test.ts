@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { RunSpec, RunState } from '../../../src/compute/compute.ts'
-import type { PodFacts } from '../../../src/compute/kubernetes/facts.ts'
-import { jobManifest } from '../../../src/compute/kubernetes/job-manifest.ts'
-import { parsePodTemplates } from '../../../src/compute/kubernetes/pod-template-file.ts'
-import { podTemplate } from '../../../src/compute/kubernetes/pod-template.ts'
-import type { RunFacts } from '../../../src/compute/kubernetes/run-facts.ts'
-import { readRunState } from '../../../src/compute/kubernetes/run-state.ts'
-import { nodesService } from '../../../src/compute/kubernetes/several-nodes.ts'
+import type { PodFacts } from '../../../src/compute/kubernetes/api/observed-objects.ts'
+import { jobManifest } from '../../../src/compute/kubernetes/trainers/job-manifest.ts'
+import { parsePodTemplates } from '../../../src/compute/kubernetes/pods/pod-template-file.ts'
+import { podTemplate } from '../../../src/compute/kubernetes/pods/pod-template.ts'
+import type { RunFacts } from '../../../src/compute/kubernetes/trainers/run-snapshot.ts'
+import { readRunState } from '../../../src/compute/kubernetes/trainers/run-state.ts'
+import { nodesService } from '../../../src/compute/kubernetes/trainers/multi-node.ts'
 import {
   condition,
   exited,

@@ -1,7 +1,7 @@
 // What belongs to an account and is named in requests: really there, or made up in the same form.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { encodeJobCursor } from '../../../src/services/list-training-jobs.ts'
+import { encodeJobCursor } from '../../../src/services/training-jobs/list.ts'
 import { sampleFile, sampleRows } from '../../support/rows.ts'
 import { connection, type Api } from '../../support/stack.ts'
 

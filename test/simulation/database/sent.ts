@@ -1,6 +1,6 @@
 // What the product sends to its database: a verb of Prisma's, or a statement of its own.
 import type { Connection } from '../../../src/repositories/database.ts'
-import type { RunStatement, Statement } from '../../../src/repositories/statement.ts'
+import type { RunStatement, Statement } from '../../../src/repositories/prepared-sql.ts'
 
 export type Sent =
   | { kind: 'verb'; table: string; verb: string; args: object }

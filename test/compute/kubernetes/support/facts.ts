@@ -4,8 +4,8 @@ import type {
   JobFacts,
   PodFacts,
   WorkloadFacts,
-} from '../../../../src/compute/kubernetes/facts.ts'
-import type { Limits, RunFacts } from '../../../../src/compute/kubernetes/run-facts.ts'
+} from '../../../../src/compute/kubernetes/api/observed-objects.ts'
+import type { Limits, RunFacts } from '../../../../src/compute/kubernetes/trainers/run-snapshot.ts'
 
 export const limits: Limits = { nowMs: 1_000_000, imageTimeoutMs: 600_000, nodeLostAfterMs: 30_000 }
 

@@ -1,9 +1,9 @@
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Compute, RunSpec, RunState } from '../../../../src/compute/compute.ts'
-import { createConnection } from '../../../../src/compute/kubernetes/connection.ts'
+import { createConnection } from '../../../../src/compute/kubernetes/api/connection.ts'
 import { createKubernetesCompute } from '../../../../src/compute/kubernetes/kubernetes-compute.ts'
-import { parsePodTemplates } from '../../../../src/compute/kubernetes/pod-template-file.ts'
+import { parsePodTemplates } from '../../../../src/compute/kubernetes/pods/pod-template-file.ts'
 import { startApiServer } from './small-api-server.ts'
 import type { SmallApiServer } from './small-api-server.ts'
 

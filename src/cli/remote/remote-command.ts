@@ -1,0 +1,121 @@
+// The frame of every command that talks to a running service: where it is, with which key, how failure is said.
+import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
+import { readClientConfig } from '../../config.ts'
+import { readConnection, type Connection } from '../../embedded/connection.ts'
+import { describeHome } from '../../embedded/data-directory.ts'
+import { StartError } from '../../embedded/start-error.ts'
+import { CommandError, exitCodes } from '../command-error.ts'
+import type { Command } from '../command.ts'
+import { parseHome } from '../options.ts'
+import { UsageError } from '../usage-error.ts'
+import { createClient, type Address, type Client } from './client.ts'
+
+const shared = { home: { type: 'string' }, json: { type: 'boolean' } } as const satisfies ParseArgsOptionsConfig
+
+const sharedUsage = (variables: string) => `  --json       print JSON only, for scripts
+  --home DIR   the service of this data directory (default: ${variables}, else .anneal in the repository)
+
+Exit codes: 0 done; 1 refused, or the job did not end as COMPLETED; 2 called wrongly; 3 the service cannot be reached; 130 interrupted.`
+
+type Values<O extends ParseArgsOptionsConfig> = ReturnType<
+  typeof parseArgs<{ options: O & typeof shared; allowPositionals: true }>
+>['values']
+
+type Invocation<O extends ParseArgsOptionsConfig> = {
+  client: Client
+  positionals: string[]
+  values: Values<O>
+  /** JSON when that was asked for, else the text. */
+  print: (value: unknown, text: () => string) => void
+}
+
+export function serviceCommand<O extends ParseArgsOptionsConfig>(definition: {
+  summary: string
+  /** The arguments in one line, then a line per option. */
+  usage: string
+  options: O
+  /** How many arguments besides the options. */
+  takes: { least: number; most: number }
+  /** Speaks to the admin routes of the internal port. */
+  isAdmin?: true
+  /** Resolves with the exit code. */
+  run: (invocation: Invocation<O>) => Promise<number>
+}): Command {
+  const { summary, usage, options, takes, isAdmin = false } = definition
+  const variables = isAdmin ? 'ANNEAL_ADMIN_URL and ANNEAL_ADMIN_TOKEN' : 'ANNEAL_URL and ANNEAL_API_KEY'
+  return {
+    summary,
+    usage: `${usage}\n${sharedUsage(variables)}`,
+    async run(args) {
+      const parsed = parseArgs({ args, options: { ...options, ...shared }, allowPositionals: true })
+      const { positionals } = parsed
+      const values = parsed.values as Values<O>
+      if (positionals.length < takes.least) throw new UsageError('An argument is missing.')
+      if (positionals.length > takes.most)
+        throw new UsageError(`"${positionals[takes.most]}" is one argument too many.`)
+      const { home, json } = parsed.values as { home?: string; json?: boolean }
+      const interruption = new AbortController()
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+        process.on(signal, () => interruption.abort(signal))
+      try {
+        const client = createClient(isAdmin ? findAdmin(home) : findService(home), interruption.signal)
+        const print = (value: unknown, text: () => string) =>
+          console.log(json ? JSON.stringify(value, null, 2) : text())
+        return await definition.run({ client, positionals, values, print })
+      } catch (error) {
+        return exitCodeFor(error, interruption.signal)
+      }
+    },
+  }
+}
+
+/** A key is sent only to the service that it was given for. */
+function findService(home: string | undefined): Address {
+  const { url, apiKey } = clientConfig()
+  if (home === undefined && url !== undefined) {
+    if (apiKey === undefined) throw new UsageError('ANNEAL_URL is set, ANNEAL_API_KEY is not.')
+    return { apiUrl: url.replace(/\/+$/, ''), apiKey }
+  }
+  const connection = runningService(home, 'ANNEAL_URL and ANNEAL_API_KEY')
+  return { apiUrl: connection.apiUrl, apiKey: (home === undefined ? apiKey : undefined) ?? connection.apiKey }
+}
+
+function clientConfig() {
+  try {
+    return readClientConfig()
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function findAdmin(home: string | undefined): Address {
+  const { adminUrl, adminToken } = clientConfig()
+  if (home === undefined && adminUrl !== undefined) {
+    if (adminToken === undefined) throw new UsageError('ANNEAL_ADMIN_URL is set, ANNEAL_ADMIN_TOKEN is not.')
+    return { apiUrl: adminUrl.replace(/\/+$/, ''), apiKey: adminToken }
+  }
+  const { internalUrl, operatorToken } = runningService(home, 'ANNEAL_ADMIN_URL and ANNEAL_ADMIN_TOKEN')
+  return { apiUrl: internalUrl, apiKey: operatorToken }
+}
+
+function runningService(home: string | undefined, variables: string): Connection {
+  const described = describeHome(parseHome(home))
+  const connection = readConnection(described)
+  if (connection) return connection
+  throw new CommandError(
+    `No service runs in ${described.dir} (there is no ${described.connection}). Start one, or set ${variables}.`,
+    exitCodes.unreachable,
+  )
+}
+
+function exitCodeFor(error: unknown, interrupted: AbortSignal): number {
+  if (interrupted.aborted) {
+    console.error('\nInterrupted; what the service was asked for goes on.')
+    return exitCodes.interrupted
+  }
+  if (error instanceof CommandError || error instanceof StartError) {
+    console.error(error.message)
+    return error instanceof CommandError ? error.exitCode : exitCodes.failed
+  }
+  throw error
+}

@@ -1,0 +1,145 @@
+// Our calls of the Kubernetes API, with those of server-api.ts: every verb that the worker's Role needs.
+import type { V1Job, V1PodTemplateSpec, V1Secret, V1Service } from '@kubernetes/client-node'
+import type { Readable } from 'node:stream'
+import type { ApiCaller } from './api-caller.ts'
+import { hasStatus } from './api-error.ts'
+import type { KubernetesObject } from './observed-objects.ts'
+
+export type KubernetesApi = ReturnType<typeof createKubernetesApi>
+
+/** A collection that can be listed and watched. */
+export type Collection = { path: string; labelSelector?: string; fieldSelector?: string }
+
+type List = { metadata: { resourceVersion: string; continue?: string }; items: KubernetesObject[] }
+
+const pageSize = 500
+
+export function createKubernetesApi(caller: ApiCaller, namespace: string) {
+  const jobs = `/apis/batch/v1/namespaces/${namespace}/jobs`
+  const core = `/api/v1/namespaces/${namespace}`
+  const pods = `${core}/pods`
+
+  return {
+    collections: {
+      jobs: (labelSelector: string): Collection => ({ path: jobs, labelSelector }),
+      pods: (labelSelector: string): Collection => ({ path: pods, labelSelector }),
+      /** Refusals to create a Job's pod: the Job itself does not tell. */
+      refusals: (): Collection => ({
+        path: `${core}/events`,
+        fieldSelector: 'involvedObject.kind=Job,reason=FailedCreate',
+      }),
+      workloads: (): Collection => ({ path: `/apis/kueue.x-k8s.io/v1beta2/namespaces/${namespace}/workloads` }),
+    },
+
+    createJob: async (job: V1Job) => (await caller.call({ method: 'POST', path: jobs, body: job })) as KubernetesObject,
+
+    getJob: (name: string, signal?: AbortSignal) => caller.find(`${jobs}/${name}`, signal),
+
+    /** Its pods go first. */
+    deleteJob: (name: string, uid: string, signal?: AbortSignal) =>
+      caller.remove(`${jobs}/${name}`, { propagationPolicy: 'Foreground', preconditions: { uid } }, signal),
+
+    /** Would the cluster take such a pod? Nothing is created. */
+    tryPod: async ({ metadata, spec }: V1PodTemplateSpec): Promise<void> => {
+      const { labels, annotations } = metadata ?? {}
+      const body = {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { generateName: 'anneal-check-', labels, annotations },
+        spec,
+      }
+      await caller.call({ method: 'POST', path: pods, query: { dryRun: 'All' }, body })
+    },
+
+    /** The grace can be shortened, not prolonged. Zero would forget the pod instead of ending it. */
+    deletePod: (name: string, uid: string, graceMs: number, signal?: AbortSignal) => {
+      const gracePeriodSeconds = Math.max(1, Math.ceil(graceMs / 1000))
+      return caller.remove(`${pods}/${name}`, { gracePeriodSeconds, preconditions: { uid } }, signal)
+    },
+
+    /** For a pod whose node does not answer: says that it has failed, then forgets it. Its processes may live on. */
+    declarePodDead: async (name: string, uid: string, signal?: AbortSignal): Promise<void> => {
+      const message = 'Its node does not answer. It can write nothing any more.'
+      try {
+        await caller.call({
+          method: 'PATCH',
+          path: `${pods}/${name}/status`,
+          patchType: 'application/merge-patch+json',
+          body: { metadata: { uid }, status: { phase: 'Failed', reason: 'NodeLost', message } },
+          signal,
+        })
+      } catch (error) {
+        if (!hasStatus(error, 404, 409)) throw error
+      }
+      await caller.remove(`${pods}/${name}`, { gracePeriodSeconds: 0, preconditions: { uid } }, signal)
+    },
+
+    /** Makes it so, whatever was there: an earlier run of the name may have left its own. */
+    putSecret: async (secret: V1Secret): Promise<void> => {
+      try {
+        await caller.call({ method: 'POST', path: `${core}/secrets`, body: secret })
+      } catch (error) {
+        if (!hasStatus(error, 409)) throw error
+        await caller.call({
+          method: 'PATCH',
+          path: `${core}/secrets/${secret.metadata?.name}`,
+          patchType: 'application/merge-patch+json',
+          body: secret,
+        })
+      }
+    },
+
+    /** One that is there is left: its owner, whose name is never used twice, is the same. */
+    createService: async (service: V1Service): Promise<void> => {
+      try {
+        await caller.call({ method: 'POST', path: `${core}/services`, body: service })
+      } catch (error) {
+        if (!hasStatus(error, 409)) throw error
+      }
+    },
+
+    deleteSecret: (name: string, signal?: AbortSignal) => caller.remove(`${core}/secrets/${name}`, {}, signal),
+
+    /** Null when there is no such pod, or no such container yet. */
+    openLog: async (
+      name: string,
+      options: { container: string; follow?: boolean; /** From before its last start. */ previous?: boolean },
+      signal: AbortSignal,
+    ): Promise<Readable | null> => {
+      const { container, follow, previous } = options
+      const query = { container, follow: follow ? 'true' : undefined, previous: previous ? 'true' : undefined }
+      try {
+        return await caller.stream({ method: 'GET', path: `${pods}/${name}/log`, query, signal })
+      } catch (error) {
+        if (hasStatus(error, 400, 404)) return null
+        throw error
+      }
+    },
+
+    /** Of each object only what is read of it is kept: of thousands, a page at a time is in memory. */
+    list: async <T>(collection: Collection, read: (raw: KubernetesObject) => T, signal?: AbortSignal) => {
+      const { path, labelSelector, fieldSelector } = collection
+      const items: T[] = []
+      for (let next: string | undefined; ;) {
+        const query = { labelSelector, fieldSelector, limit: pageSize, continue: next }
+        const page = (await caller.call({ method: 'GET', path, query, signal })) as List
+        items.push(...page.items.map(read))
+        next = page.metadata.continue
+        if (!next) return { items, version: page.metadata.resourceVersion }
+      }
+    },
+
+    /** Resolves when the server takes up the watch, to its events: a line of JSON each. */
+    watch: (
+      { path, labelSelector, fieldSelector }: Collection,
+      { version, forSeconds }: { version: string; forSeconds: number },
+      signal: AbortSignal,
+    ): Promise<Readable> => {
+      const query = { watch: 1, allowWatchBookmarks: 'true', resourceVersion: version, timeoutSeconds: forSeconds }
+      return caller.stream({ method: 'GET', path, query: { ...query, labelSelector, fieldSelector }, signal })
+    },
+
+    clockAheadMs: caller.clockAheadMs,
+    close: caller.close,
+  }
+}

@@ -1,0 +1,43 @@
+// The calls for model servers, besides those of kubernetes-api.ts.
+import type { V1Deployment, V1PodDisruptionBudget, V1Service } from '@kubernetes/client-node'
+import type { ApiCaller } from '../api/api-caller.ts'
+import { hasStatus } from '../api/api-error.ts'
+import type { KubernetesObject } from '../api/observed-objects.ts'
+import type { Collection } from '../api/kubernetes-api.ts'
+
+export type ServerApi = ReturnType<typeof createServerApi>
+
+export function createServerApi(caller: ApiCaller, namespace: string) {
+  const deployments = `/apis/apps/v1/namespaces/${namespace}/deployments`
+  const core = `/api/v1/namespaces/${namespace}`
+  const owned = {
+    Service: `${core}/services`,
+    PodDisruptionBudget: `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets`,
+  }
+
+  return {
+    deployments: (labelSelector: string): Collection => ({ path: deployments, labelSelector }),
+
+    createDeployment: async (body: V1Deployment) =>
+      (await caller.call({ method: 'POST', path: deployments, body })) as KubernetesObject,
+
+    getDeployment: (name: string, signal?: AbortSignal) => caller.find(`${deployments}/${name}`, signal),
+
+    /** Its pods go first, with their own grace. */
+    deleteDeployment: (name: string, uid: string, signal?: AbortSignal) =>
+      caller.remove(`${deployments}/${name}`, { propagationPolicy: 'Foreground', preconditions: { uid } }, signal),
+
+    /** One that is there is of the same launch: no other has its name. */
+    async createOwned(body: V1Service | V1PodDisruptionBudget): Promise<void> {
+      try {
+        await caller.call({ method: 'POST', path: owned[body.kind as keyof typeof owned], body })
+      } catch (error) {
+        if (!hasStatus(error, 409)) throw error
+      }
+    },
+
+    async deleteOwned(name: string, signal?: AbortSignal): Promise<void> {
+      for (const path of Object.values(owned)) await caller.remove(`${path}/${name}`, {}, signal)
+    },
+  }
+}

@@ -1,0 +1,130 @@
+// The verbs of Compute for model servers. The front of server-*.ts: launch is in a file of its own; manifests, facts
+// and state are pure functions.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type {
+  EndState,
+  LogRange,
+  LogSlice,
+  RunRef,
+  RunState,
+  RunSummary,
+  TerminateOptions,
+  Terminated,
+} from '../../compute.ts'
+import { isEndState } from '../../end-state.ts'
+import type { AdmissionCheck } from '../pods/admission-check.ts'
+import type { Cluster } from '../cluster.ts'
+import { readOwner } from '../api/observed-objects.ts'
+import { readLabels, selectorOfProgram, selectorOfRun } from '../pods/labels.ts'
+import { limitsOf, orUnreachable } from '../trainers/read-snapshot.ts'
+import { collectLog } from '../pods/log-collector.ts'
+import { failed } from '../trainers/failure-reason.ts'
+import { isSilent } from '../trainers/run-snapshot.ts'
+import type { ServerApi } from './api.ts'
+import { readReplica } from './snapshot.ts'
+import type { ServerFacts } from './snapshot.ts'
+import { readServerState } from './state.ts'
+import type { ServerView } from './model-server-cache.ts'
+import { watchState } from '../watch/watch-loop.ts'
+import type { WatchOptions } from '../watch/watch-loop.ts'
+
+export type Servers = { cluster: Cluster; api: ServerApi; view: ServerView; checkAdmission: AdmissionCheck }
+
+const firstLookMs = 250
+const slowestLookMs = 5_000
+const logPatienceMs = 30_000
+
+async function readLiveServer({ cluster, api }: Servers, run: RunRef, signal?: AbortSignal): Promise<ServerFacts> {
+  const selector = selectorOfRun(run.name)
+  const [deployment = null] = (await cluster.api.list(api.deployments(selector), readOwner, signal)).items
+  // Another run has the name; this one's pods went before it could take it.
+  if (deployment && run.uid !== undefined && deployment.uid !== run.uid) return { deployment: null, replicas: [] }
+  const { items } = await cluster.api.list(cluster.api.collections.pods(selector), readReplica, signal)
+  return { deployment, replicas: items }
+}
+
+export function probeServer(servers: Servers, run: RunRef, signal?: AbortSignal): Promise<RunState> {
+  const read = async () => readServerState(await readLiveServer(servers, run, signal), limitsOf(servers.cluster))
+  return orUnreachable(read, signal)
+}
+
+export function watchServer(servers: Servers, run: RunRef, options: WatchOptions): Promise<EndState> {
+  const { cluster, view } = servers
+  const believe = () => {
+    const facts = view.facts(run.name)
+    if (!facts.deployment || (run.uid !== undefined && facts.deployment.uid !== run.uid)) return null
+    return readServerState(facts, limitsOf(cluster))
+  }
+  // An end that the view shows may be a view that lags.
+  const isProven = (state: RunState) => !isEndState(state)
+  const ask = () => probeServer(servers, run, options.signal)
+  return watchState({ name: run.name, view, believe, isProven, ask }, options)
+}
+
+/** Of one replica: the one that crashed last, from before its last start, else the newest. */
+export async function readServerLog(servers: Servers, run: RunRef, range?: LogRange): Promise<LogSlice | null> {
+  const { deployment, replicas } = await readLiveServer(servers, run)
+  const [chosen] = replicas.toSorted(
+    (a, b) => (b.lastEnd?.atMs ?? 0) - (a.lastEnd?.atMs ?? 0) || b.createdAtMs - a.createdAtMs,
+  )
+  if (!deployment && !chosen) return null
+  const nothing = { text: '', nextOffsetBytes: 0, sizeBytes: 0 }
+  if (!chosen) return nothing
+  const { container } = chosen
+  const state = chosen.containers.find(({ name }) => name === container)?.state.is
+  // A container that waits for its next start has no log of its own yet.
+  const previous = chosen.lastEnd !== null && state !== 'terminated'
+  const patience = AbortSignal.timeout(logPatienceMs)
+  const log = await servers.cluster.api.openLog(chosen.name, { container, previous }, patience)
+  if (!log) return nothing
+  const { done, read } = collectLog(log, range)
+  await done
+  return read()
+}
+
+/** Resolves once the API server confirms that nothing of it is left. */
+export async function terminateServer(
+  servers: Servers,
+  run: RunRef,
+  { graceMs, signal }: Pick<TerminateOptions, 'graceMs' | 'signal'>,
+): Promise<Terminated> {
+  const { cluster, api } = servers
+  const before = await readLiveServer(servers, run, signal)
+  if (!before.deployment && before.replicas.length === 0) return { end: { state: 'gone' }, logTail: null }
+  const state = readServerState(before, limitsOf(cluster))
+  const uid = before.deployment?.uid ?? run.uid ?? ''
+  if (before.deployment) await api.deleteDeployment(before.deployment.name, uid, signal)
+  await api.deleteOwned(run.name, signal)
+  await cluster.api.deleteSecret(run.name, signal)
+  for (let waitMs = firstLookMs; ; waitMs = Math.min(waitMs * 1.5, slowestLookMs)) {
+    const { deployment, replicas } = await readLiveServer(servers, { name: run.name, uid }, signal)
+    if (!deployment && replicas.length === 0) break
+    for (const pod of replicas) {
+      // Left behind by a Deployment that was deleted without them.
+      if (!deployment && pod.deleteByMs === null) await cluster.api.deletePod(pod.name, pod.uid, graceMs, signal)
+      // It can only answer those who hold its dead token.
+      else if (isSilent(pod, limitsOf(cluster))) await cluster.api.declarePodDead(pod.name, pod.uid, signal)
+    }
+    await sleep(waitMs, undefined, signal && { signal })
+  }
+  const stopped = failed(uid, null, null, 'killed', 'The server was stopped.')
+  return { end: isEndState(state) ? state : stopped, logTail: null }
+}
+
+/** Read from the API server, not from memory: what is not here is not there. */
+export async function listServers({ cluster, api }: Servers, labels: Record<string, string>): Promise<RunSummary[]> {
+  const selector = selectorOfProgram('model-server', labels)
+  const deployments = await cluster.api.list(api.deployments(selector), readOwner)
+  const pods = await cluster.api.list(cluster.api.collections.pods(selector), readReplica)
+  const replicasOf = Map.groupBy(pods.items, ({ runName }) => runName)
+  return deployments.items.map((deployment) => {
+    const facts = { deployment, replicas: replicasOf.get(deployment.runName) ?? [] }
+    return {
+      name: deployment.runName,
+      uid: deployment.uid,
+      labels: readLabels(deployment.labels),
+      createdAt: new Date(deployment.createdAtMs),
+      state: readServerState(facts, limitsOf(cluster)),
+    }
+  })
+}

@@ -1,0 +1,77 @@
+// vLLM beside our agent, which is the only one that reaches it: it listens on the pod's loopback.
+import type { RunSpec } from '../../compute.ts'
+import { ComputeError } from '../../errors.ts'
+import { hardening, modelsDir, variables, workDir, writableMounts } from '../pods/container-fields.ts'
+import type { JsonObject } from '../pods/merge-template.ts'
+
+type ServerSpec = {
+  name: string
+  engine: string
+  source: { hub?: string; revision?: string; path?: string }
+  context_length: number
+  max_batch: number
+  max_adapters: number
+}
+
+const port = 8001
+/** The most adapters in one batch, and their largest rank: what a template may say otherwise, as all of this. */
+const adapters = { inBatch: 8, rank: 64 }
+const agentResources: RunSpec['resources'] = { cpuCount: 0.5, memoryBytes: 1024 ** 3, gpuCount: 0 }
+
+/** The processors and the GPUs of a vLLM are its own; the program beside it only passes requests on. */
+export function resourcesOfProgram(spec: RunSpec): RunSpec['resources'] {
+  return serverOf(spec).engine === 'vllm' ? agentResources : spec.resources
+}
+
+/** The engine that a server wants, if it is not the program's own. @throws ComputeError invalid */
+export function vllmFields(spec: RunSpec, resources: JsonObject): JsonObject {
+  const server = serverOf(spec)
+  if (server.engine !== 'vllm') return {}
+  return {
+    spec: {
+      containers: [container(server as ServerSpec, resources)],
+      // Its processes speak to each other through this.
+      volumes: [{ name: 'shared-memory', emptyDir: { medium: 'Memory' } }],
+    },
+  }
+}
+
+const serverOf = ({ env }: RunSpec) => JSON.parse(env['ANNEAL_SERVER_SPEC'] ?? '{}') as Partial<ServerSpec>
+
+function container(server: ServerSpec, resources: JsonObject): JsonObject {
+  return {
+    name: 'vllm',
+    command: ['vllm', 'serve'],
+    args: [...modelArguments(server), ...engineArguments(server)],
+    env: variables({
+      HOME: workDir,
+      HF_HOME: `${workDir}/huggingface`,
+      VLLM_ALLOW_RUNTIME_LORA_UPDATING: 'True',
+      VLLM_NO_USAGE_STATS: '1',
+    }),
+    resources,
+    securityContext: hardening,
+    volumeMounts: [...writableMounts, { name: 'shared-memory', mountPath: '/dev/shm' }],
+  }
+}
+
+function modelArguments({ name, source }: ServerSpec): string[] {
+  if (source.hub) return [source.hub, ...(source.revision ? ['--revision', source.revision] : [])]
+  if (source.path) return [source.path.startsWith('/') ? source.path : `${modelsDir}/${source.path}`]
+  throw new ComputeError('invalid', `${name} cannot be served by vLLM: its weights come from a package.`)
+}
+
+function engineArguments({ name, context_length, max_batch, max_adapters }: ServerSpec): string[] {
+  return Object.entries({
+    host: '127.0.0.1',
+    port,
+    'served-model-name': name,
+    'max-model-len': context_length,
+    'max-num-seqs': max_batch,
+    'max-loras': Math.min(adapters.inBatch, max_adapters),
+    'max-cpu-loras': max_adapters,
+    'max-lora-rank': adapters.rank,
+  })
+    .flatMap(([key, value]) => [`--${key}`, String(value)])
+    .concat('--enable-lora')
+}

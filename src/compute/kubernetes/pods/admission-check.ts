@@ -1,0 +1,49 @@
+// A Job whose pods the cluster will never admit is accepted, and then nothing happens. So a pod like them is tried first.
+import type { V1PodTemplateSpec } from '@kubernetes/client-node'
+import { canonicalJson, sha256Hex } from '../../../domain/identifiers.ts'
+import { ComputeError } from '../../errors.ts'
+import { hasStatus } from '../api/api-error.ts'
+import type { KubernetesApi } from '../api/kubernetes-api.ts'
+
+const trustedForMs = 10 * 60_000
+const remembered = 200
+
+export type AdmissionCheck = ReturnType<typeof createAdmissionCheck>
+
+/** @returns a check that throws ComputeError `invalid` with the API server's sentence */
+export function createAdmissionCheck(api: Pick<KubernetesApi, 'tryPod'>, now: () => number = () => performance.now()) {
+  const admittedAt = new Map<string, number>()
+  return async (template: V1PodTemplateSpec): Promise<void> => {
+    const key = shapeOf(template)
+    if (now() - (admittedAt.get(key) ?? -Infinity) < trustedForMs) return
+    try {
+      await api.tryPod(template)
+    } catch (error) {
+      judge(error)
+    }
+    admittedAt.delete(key)
+    admittedAt.set(key, now())
+    const oldest = admittedAt.keys().next().value
+    if (admittedAt.size > remembered && oldest !== undefined) admittedAt.delete(oldest)
+  }
+}
+
+function judge(error: unknown): void {
+  if (!hasStatus(error, 400, 403, 422)) throw error
+  const { message } = error
+  // It has to wait, not to change.
+  if (message.includes('exceeded quota')) return
+  // Ours or the namespace's set-up, which may still be under way.
+  if (/cannot create resource|error looking up service account|is being terminated/.test(message))
+    throw new ComputeError('unavailable', message, { cause: error })
+  const sentence = message.replaceAll(/pods? "anneal-check-[a-z0-9]*"/g, 'its pod')
+  throw new ComputeError('invalid', `The cluster refuses such a pod: ${sentence}`, { cause: error })
+}
+
+/** Pods that differ only in names, labels and values of variables are admitted alike. */
+function shapeOf({ metadata, spec }: V1PodTemplateSpec): string {
+  const shape = structuredClone({ annotations: Object.keys(metadata?.annotations ?? {}), spec })
+  for (const container of shape.spec?.containers ?? [])
+    container.env = container.env?.map(({ name }) => ({ name })) ?? []
+  return sha256Hex(canonicalJson(shape))
+}

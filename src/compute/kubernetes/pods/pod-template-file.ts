@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import type { RunProgram } from '../../compute.ts'
+import type { JsonObject } from './merge-template.ts'
+
+const PartialTemplate = z
+  .strictObject({
+    metadata: z
+      .strictObject({
+        labels: z.record(z.string(), z.string()).optional(),
+        annotations: z.record(z.string(), z.string()).optional(),
+      })
+      .optional(),
+    spec: z.record(z.string(), z.unknown()).optional(),
+  })
+  .transform((template) => template as JsonObject)
+
+const Templates = z.strictObject({ trainer: PartialTemplate.optional(), 'model-server': PartialTemplate.optional() })
+
+const PodTemplateFile = z.strictObject({
+  trainer: PartialTemplate,
+  'model-server': PartialTemplate,
+  models: z.record(z.string(), Templates).default({}),
+})
+
+/** What the platform team says of the pods of each program, and of those for certain models. */
+export type PodTemplates = z.infer<typeof PodTemplateFile>
+
+/** @throws Error naming each wrong field */
+export function parsePodTemplates(json: unknown): PodTemplates {
+  const parsed = PodTemplateFile.safeParse(json)
+  if (!parsed.success) throw new Error(`The pod templates are not valid:\n${z.prettifyError(parsed.error)}`)
+  return parsed.data
+}
+
+/** The layers for one pod, the stronger ones later. */
+export function layersFor(templates: PodTemplates, program: RunProgram, model: string | undefined): JsonObject[] {
+  const special = model === undefined ? undefined : templates.models[model]?.[program]
+  return [templates[program], ...(special ? [special] : [])]
+}

@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EndState } from '../../compute.ts'
+import { isEndState } from '../../end-state.ts'
+import type { Cluster } from '../cluster.ts'
+import type { PodFacts } from '../api/observed-objects.ts'
+import { limitsOf } from './read-snapshot.ts'
+import { failed } from './failure-reason.ts'
+import type { RunFacts } from './run-snapshot.ts'
+import { readRunState } from './run-state.ts'
+
+export type LastState = {
+  see: (pod: PodFacts) => void
+  /** Resolves when the shared view shows nothing of the run any more, or when the time is over. */
+  untilLikelyGone(atMostMs: number, signal?: AbortSignal): Promise<void>
+  /** The cluster itself has given up the node. */
+  isOfLostNode(): boolean
+  read(options: { nodeWasLost: boolean }): Promise<EndState>
+  dismiss(): void
+}
+
+/** How long the shared view may lag behind what the API server has confirmed. */
+const viewLagMs = 1_000
+
+/** Catches how a run ends that is being removed: it shows for a moment only, before the objects go. */
+export function catchLastState(cluster: Cluster, runName: string, before: RunFacts): LastState {
+  const pods = new Map(before.pods.map((pod) => [pod.uid, pod]))
+  const first = readRunState(before, limitsOf(cluster))
+  let wake: (() => void) | null = null
+  let hasChanged = false
+
+  function onChange(): void {
+    hasChanged = true
+    wake?.()
+  }
+  function see(pod: PodFacts): void {
+    if (!before.job || pod.ownerUid === before.job.uid) pods.set(pod.uid, pod)
+  }
+  const dismiss = cluster.view.subscribe(runName, { onChange, onPod: see })
+
+  async function untilChange(atMostMs: number, signal?: AbortSignal): Promise<void> {
+    if (!hasChanged) {
+      const over = new AbortController()
+      const changed = new Promise<void>((resolve) => (wake = resolve))
+      const timeout = sleep(Math.max(0, atMostMs), undefined, {
+        signal: signal ? AbortSignal.any([signal, over.signal]) : over.signal,
+      })
+      timeout.catch(() => undefined)
+      await Promise.race([changed, timeout]).finally(() => over.abort())
+    }
+    wake = null
+    hasChanged = false
+  }
+
+  const podsInView = () => cluster.view.facts(runName).pods.some(({ uid }) => pods.has(uid))
+
+  /** Without the passing of time: what is silent now has been asked to go. */
+  function seen() {
+    const hasEnded = ({ phase }: PodFacts) => phase === 'Succeeded' || phase === 'Failed'
+    const inView = new Set(cluster.view.facts(runName).pods.map(({ uid }) => uid))
+    const all = [...pods.values()]
+    const isGone = (pod: PodFacts) => all.length > 1 && !hasEnded(pod) && !inView.has(pod.uid)
+    const facts = { ...before, pods: all.filter((pod) => !isGone(pod)), gonePods: all.filter(isGone) }
+    return readRunState(facts, { ...limitsOf(cluster), nowMs: -Infinity })
+  }
+
+  return {
+    see,
+    dismiss,
+    async untilLikelyGone(atMostMs, signal) {
+      const deadlineMs = performance.now() + atMostMs
+      do {
+        await untilChange(deadlineMs - performance.now(), signal)
+        if (cluster.view.isCurrent() && !podsInView() && !cluster.view.facts(runName).job) return
+      } while (performance.now() < deadlineMs)
+    },
+    isOfLostNode() {
+      const state = seen()
+      return state.state === 'failed' && state.reason === 'node_lost'
+    },
+    async read({ nodeWasLost }) {
+      const deadlineMs = performance.now() + viewLagMs
+      while (podsInView() && performance.now() < deadlineMs) await untilChange(deadlineMs - performance.now())
+      const state = seen()
+      if (isEndState(state)) return state
+      if (isEndState(first)) return first
+      const uid = before.job?.uid ?? before.pods[0]?.ownerUid ?? ''
+      return nodeWasLost
+        ? failed(uid, null, null, 'node_lost', 'Its node did not answer any more.')
+        : failed(uid, null, null, 'killed', 'The run was stopped; its exit code is not known.')
+    },
+  }
+}

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LogRange, LogSlice, RunRef } from '../../compute.ts'
+import type { Cluster } from '../cluster.ts'
+import { componentLabel } from '../pods/labels.ts'
+import { readFacts } from './read-snapshot.ts'
+import { collectLog } from '../pods/log-collector.ts'
+import { hasStarted } from './run-snapshot.ts'
+import type { RunFacts } from './run-snapshot.ts'
+
+const patienceMs = 30_000
+/** A node that does not answer does not give its log either. */
+const openingMs = 1_000
+/** How long a followed log may lag behind the end of its pod. */
+const lastLinesMs = 2_000
+
+export async function readRunLogs(cluster: Cluster, run: RunRef, range?: LogRange): Promise<LogSlice | null> {
+  const facts = await readFacts(cluster, run)
+  if (!facts.job && facts.pods.length === 0) return null
+  const log = await openLog(cluster, facts, { follow: false }, AbortSignal.timeout(patienceMs))
+  if (!log) return { text: '', nextOffsetBytes: 0, sizeBytes: 0 }
+  const { done, read } = collectLog(log, range)
+  await done
+  return read()
+}
+
+export type LogTail = {
+  /** It is being read, or cannot be had. */
+  ready: Promise<unknown>
+  end(): Promise<string | null>
+}
+
+/**
+ * Follows the log of what is about to be ended, whose last lines go with it. Never throws: a log must not hold up the
+ * end.
+ */
+export function followLogTail(cluster: Cluster, facts: RunFacts, tailBytes: number): LogTail {
+  if (tailBytes === 0) return { ready: Promise.resolve(), end: () => Promise.resolve(null) }
+  const stopping = new AbortController()
+  const opened = openLog(cluster, facts, { follow: true }, stopping.signal)
+    .then((log) => log && collectLog(log, { offsetBytes: -tailBytes, limitBytes: tailBytes }))
+    .catch(() => null)
+  const ended = opened.then((log) => log?.done).catch(() => undefined)
+  return {
+    ready: Promise.race([opened, sleep(openingMs)]),
+    async end() {
+      const timer = setTimeout(() => stopping.abort(), lastLinesMs)
+      await ended
+      clearTimeout(timer)
+      return (await opened)?.read().text ?? null
+    },
+  }
+}
+
+async function openLog({ api }: Cluster, { job, pods }: RunFacts, query: { follow: boolean }, signal: AbortSignal) {
+  // The first node's speaks for the run.
+  const pod = pods.toSorted((a, b) => a.nodeRank - b.nodeRank || a.createdAtMs - b.createdAtMs)[0]
+  const container = job?.labels[componentLabel] ?? pod?.containers.at(-1)?.name
+  if (!pod || !container || !hasStarted(pod)) return null
+  return api.openLog(pod.name, { container, ...query }, signal)
+}

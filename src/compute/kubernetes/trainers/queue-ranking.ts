@@ -1,0 +1,43 @@
+import { holds } from '../api/observed-objects.ts'
+import type { WorkloadFacts } from '../api/observed-objects.ts'
+
+/** Among our own that wait in the same queue; others' are not ours to see. */
+export type QueuePlace = { position: number; waiting: number }
+
+const keptForMs = 2_000
+
+/** Sorted at most every two seconds, whoever asks. */
+export function createQueueRanking(workloads: ReadonlyMap<string, WorkloadFacts>) {
+  let places: Map<string, QueuePlace> | null = null
+  let rankedAtMs = 0
+  let isStale = false
+  return {
+    forget() {
+      isStale = true
+    },
+    placeOf(jobUid: string): QueuePlace | null {
+      if (!workloads.has(jobUid)) return null
+      if (!places || (isStale && performance.now() - rankedAtMs > keptForMs)) {
+        places = rankWorkloads([...workloads.values()])
+        rankedAtMs = performance.now()
+        isStale = false
+      }
+      return places.get(jobUid) ?? null
+    },
+  }
+}
+
+/** As Kueue takes them: by priority, then by age. */
+export function rankWorkloads(workloads: readonly WorkloadFacts[]): Map<string, QueuePlace> {
+  const queues = Map.groupBy(workloads.filter(isWaiting), ({ queue }) => queue)
+  const places = new Map<string, QueuePlace>()
+  for (const queue of queues.values()) {
+    queue.sort((a, b) => b.priority - a.priority || a.createdAtMs - b.createdAtMs)
+    queue.forEach(({ jobUid }, index) => places.set(jobUid, { position: index + 1, waiting: queue.length }))
+  }
+  return places
+}
+
+function isWaiting({ conditions }: WorkloadFacts): boolean {
+  return !holds(conditions, 'QuotaReserved') && !holds(conditions, 'Finished')
+}

@@ -1,0 +1,142 @@
+// What this worker knows of the cluster: one list-and-watch a kind, shared by all watchers of runs.
+import type { JobFacts, KubernetesObject, PodFacts, RefusalFacts, WorkloadFacts } from '../api/observed-objects.ts'
+import { readJob, readPod, readRefusal, readWorkload } from '../api/observed-objects.ts'
+import { followCollections } from './informers.ts'
+import type { KubernetesApi } from '../api/kubernetes-api.ts'
+import { selectorOfProgram } from '../pods/labels.ts'
+import { createQueueRanking } from '../trainers/queue-ranking.ts'
+import type { RunFacts } from '../trainers/run-snapshot.ts'
+import { createSubscriptions } from './subscriptions.ts'
+
+type RunRecord = { job: JobFacts | null; pods: Map<string, PodFacts>; gonePods: PodFacts[] }
+
+export type ClusterView = ReturnType<typeof createClusterView>
+
+const refusalsKept = 5_000
+/** Of one run: more than it has nodes. */
+const gonePodsKept = 64
+
+export function createClusterView(api: KubernetesApi, options: { watchesQueue: boolean }) {
+  const runs = new Map<string, RunRecord>()
+  const runOfJob = new Map<string, string>()
+  const runOfPod = new Map<string, string>()
+  const refusals = new Map<string, RefusalFacts>()
+  const workloads = new Map<string, WorkloadFacts>()
+  const jobOfWorkload = new Map<string, string>()
+  const ranking = createQueueRanking(workloads)
+  const { of: listenersOf, runNames, subscribe } = createSubscriptions()
+  const ours = selectorOfProgram('trainer')
+  const collections = followCollections(
+    api,
+    [
+      { collection: api.collections.jobs(ours), isNeeded: true, onObject: onJob, onGone: onJobGone },
+      { collection: api.collections.pods(ours), isNeeded: true, onObject: onPod, onGone: onPodGone },
+      // Events are forgotten by the cluster after an hour, by us with their Job.
+      { collection: api.collections.refusals(), isNeeded: false, onObject: onRefusal, onGone: () => undefined },
+      ...(options.watchesQueue
+        ? [{ collection: api.collections.workloads(), isNeeded: false, onObject: onWorkload, onGone: onWorkloadGone }]
+        : []),
+    ],
+    () => runNames().forEach(changed),
+  )
+
+  function recordOf(runName: string): RunRecord {
+    let record = runs.get(runName)
+    if (!record) runs.set(runName, (record = { job: null, pods: new Map(), gonePods: [] }))
+    return record
+  }
+
+  function changed(runName: string | undefined): void {
+    if (runName === undefined) return
+    const record = runs.get(runName)
+    if (record && !record.job && record.pods.size === 0) runs.delete(runName)
+    for (const { onChange } of listenersOf(runName)) onChange()
+  }
+
+  function onJob(raw: KubernetesObject): void {
+    const job = readJob(raw)
+    const record = recordOf(job.runName)
+    if (record.job && record.job.uid !== job.uid) record.gonePods = []
+    record.job = job
+    runOfJob.set(job.uid, job.runName)
+    changed(job.runName)
+  }
+
+  function onJobGone(uid: string): void {
+    const runName = runOfJob.get(uid)
+    runOfJob.delete(uid)
+    refusals.delete(uid)
+    const record = runName === undefined ? undefined : runs.get(runName)
+    if (record?.job?.uid === uid) record.job = null
+    changed(runName)
+  }
+
+  function onPod(raw: KubernetesObject): void {
+    const pod = readPod(raw)
+    recordOf(pod.runName).pods.set(pod.uid, pod)
+    runOfPod.set(pod.uid, pod.runName)
+    for (const listener of listenersOf(pod.runName)) listener.onPod?.(pod)
+    changed(pod.runName)
+  }
+
+  function onPodGone(uid: string, raw: KubernetesObject | null): void {
+    const runName = runOfPod.get(uid)
+    runOfPod.delete(uid)
+    const record = runName === undefined ? undefined : runs.get(runName)
+    const last = raw ? readPod(raw) : (record?.pods.get(uid) ?? null)
+    record?.pods.delete(uid)
+    if (record && last) record.gonePods = [...record.gonePods, last].slice(-gonePodsKept)
+    if (last) for (const listener of listenersOf(last.runName)) listener.onPod?.(last)
+    changed(runName)
+  }
+
+  function onRefusal(raw: KubernetesObject): void {
+    const refusal = readRefusal(raw)
+    const before = refusals.get(refusal.jobUid)
+    if (before && before.atMs > refusal.atMs) return
+    refusals.delete(refusal.jobUid)
+    refusals.set(refusal.jobUid, refusal)
+    const oldest = refusals.keys().next().value
+    if (refusals.size > refusalsKept && oldest !== undefined) refusals.delete(oldest)
+    changed(runOfJob.get(refusal.jobUid))
+  }
+
+  function onWorkload(raw: KubernetesObject): void {
+    const workload = readWorkload(raw)
+    workloads.set(workload.jobUid, workload)
+    jobOfWorkload.set(workload.uid, workload.jobUid)
+    ranking.forget()
+    changed(runOfJob.get(workload.jobUid))
+  }
+
+  function onWorkloadGone(uid: string): void {
+    const jobUid = jobOfWorkload.get(uid) ?? ''
+    jobOfWorkload.delete(uid)
+    // The queue may have made it a new one.
+    if (workloads.get(jobUid)?.uid === uid) workloads.delete(jobUid)
+    ranking.forget()
+  }
+
+  /** What is known of a Job besides itself and its pods. */
+  const aside = (jobUid: string): Pick<RunFacts, 'refusal' | 'workload' | 'place'> => ({
+    refusal: refusals.get(jobUid) ?? null,
+    workload: workloads.get(jobUid) ?? null,
+    place: ranking.placeOf(jobUid),
+  })
+
+  return {
+    ...collections,
+    subscribe,
+    aside,
+    facts(runName: string): RunFacts {
+      const record = runs.get(runName)
+      const job = record?.job ?? null
+      return {
+        job,
+        pods: [...(record?.pods.values() ?? [])],
+        gonePods: record?.gonePods ?? [],
+        ...aside(job?.uid ?? ''),
+      }
+    },
+  }
+}

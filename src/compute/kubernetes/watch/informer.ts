@@ -1,0 +1,141 @@
+// Keeps one collection of the cluster in memory: a list, then a watch from there, and again for as long as it is wanted.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Readable } from 'node:stream'
+import { ApiError, hasStatus } from '../api/api-error.ts'
+import type { KubernetesObject } from '../api/observed-objects.ts'
+import type { Collection, KubernetesApi } from '../api/kubernetes-api.ts'
+
+export type InformerOptions = {
+  api: Pick<KubernetesApi, 'list' | 'watch'>
+  collection: Collection
+  /** Also for objects that did not change. */
+  onObject: (object: KubernetesObject) => void
+  /** With its last state, where that is known. */
+  onGone: (uid: string, object: KubernetesObject | null) => void
+  /** Null: what we hold is the truth again. Else why it may not be. */
+  onTrouble: (message: string | null) => void
+  signal: AbortSignal
+  listAgainAfterMs?: number
+  silenceAllowedMs?: number
+  openingAllowedMs?: number
+}
+
+type WatchEvent = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'; object: KubernetesObject }
+
+const glitchesAllowed = 3
+const firstWaitMs = 200
+const longestWaitMs = 5_000
+
+/** Resolves once `signal` aborts. */
+export async function runInformer(options: InformerOptions): Promise<void> {
+  const { signal, onTrouble } = options
+  const known = new Set<string>()
+  let version: string | null = null
+  let listAgainAtMs = 0
+  let failures = 0
+  while (!signal.aborted) {
+    try {
+      if (version === null || performance.now() >= listAgainAtMs) {
+        version = await list(options, known)
+        listAgainAtMs = performance.now() + spread(options.listAgainAfterMs ?? 300_000)
+      }
+      const stream: Readable = await open(options, version, listAgainAtMs - performance.now())
+      onTrouble(null)
+      failures = 0
+      version = await follow(options, stream, version, known)
+    } catch (error) {
+      if (signal.aborted) return
+      failures++
+      if (isGone(error)) version = null
+      else if (version === null || failures % glitchesAllowed === 0) {
+        onTrouble(messageOf(error))
+        // The way back is the list: a watch that goes on from before would at first show what was.
+        version = null
+      }
+      const waitMs = Math.min(firstWaitMs * 2 ** (failures - 1), longestWaitMs)
+      await sleep(spread(waitMs), undefined, { signal }).catch(() => undefined)
+    }
+  }
+}
+
+async function list({ api, collection, signal, onObject, onGone }: InformerOptions, known: Set<string>) {
+  const { items, version } = await api.list(collection, (object) => object, signal)
+  const present = new Set(items.map(uidOf))
+  for (const uid of [...known].filter((each) => !present.has(each))) {
+    known.delete(uid)
+    onGone(uid, null)
+  }
+  for (const object of items) {
+    known.add(uidOf(object))
+    onObject(object)
+  }
+  return version
+}
+
+/** A server that takes the request and says nothing would leave us with a view that grows old unnoticed. */
+async function open(
+  { api, collection, signal, openingAllowedMs = 15_000 }: InformerOptions,
+  version: string,
+  forMs: number,
+): Promise<Readable> {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(new Error('The watch is not taken up.')), openingAllowedMs)
+  try {
+    const range = { version, forSeconds: Math.max(1, Math.ceil(forMs / 1000)) }
+    return await api.watch(collection, range, AbortSignal.any([signal, late.signal]))
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** @returns from where to go on, once the server ends the watch or the connection breaks */
+async function follow(
+  { onObject, onGone, silenceAllowedMs = 90_000 }: InformerOptions,
+  stream: Readable,
+  from: string,
+  known: Set<string>,
+): Promise<string> {
+  let version = from
+  // A healthy watch has a bookmark a minute.
+  const silence = setTimeout(() => stream.destroy(), silenceAllowedMs)
+  try {
+    for await (const line of linesOf(stream)) {
+      silence.refresh()
+      const { type, object } = JSON.parse(line) as WatchEvent
+      if (type === 'ERROR') throw new ApiError(codeOf(object), JSON.stringify(object), undefined)
+      version = object.metadata?.resourceVersion ?? version
+      if (type === 'BOOKMARK') continue
+      if (type === 'DELETED') {
+        known.delete(uidOf(object))
+        onGone(uidOf(object), object)
+      } else {
+        known.add(uidOf(object))
+        onObject(object)
+      }
+    }
+  } catch (error) {
+    // What was cut goes on from where it was; if it cannot be opened again, that is the trouble.
+    if (error instanceof ApiError) throw error
+  } finally {
+    clearTimeout(silence)
+    stream.destroy()
+  }
+  return version
+}
+
+async function* linesOf(stream: Readable): AsyncGenerator<string> {
+  stream.setEncoding('utf8')
+  let rest = ''
+  for await (const chunk of stream as AsyncIterable<string>) {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) if (line !== '') yield line
+  }
+}
+
+const uidOf = (object: KubernetesObject) => object.metadata?.uid ?? ''
+const codeOf = (object: object) => ('code' in object && typeof object.code === 'number' ? object.code : 500)
+const isGone = (error: unknown) => hasStatus(error, 410) || (error instanceof ApiError && error.reason === 'Expired')
+/** Many workers do not come back in step. */
+const spread = (ms: number) => ms * (0.75 + Math.random() * 0.5)
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

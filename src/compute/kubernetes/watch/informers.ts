@@ -1,0 +1,56 @@
+// What a view of the cluster stands on: a list-and-watch of each of its collections, and whether that is the truth.
+import { runInformer } from './informer.ts'
+import type { InformerOptions } from './informer.ts'
+import type { Collection, KubernetesApi } from '../api/kubernetes-api.ts'
+
+export type Followed = {
+  collection: Collection
+  /** What the view holds is not the truth without it. */
+  isNeeded: boolean
+  onObject: InformerOptions['onObject']
+  onGone: InformerOptions['onGone']
+}
+
+export type FollowedCollections = ReturnType<typeof followCollections>
+
+/** Some states change by time alone: a place in the queue, an image that does not come, a node that does not answer. */
+const lookAgainEveryMs = 5_000
+
+/** @param onAll is called when every run may read otherwise than before */
+export function followCollections(api: KubernetesApi, followed: readonly Followed[], onAll: () => void) {
+  const stopping = new AbortController()
+  const unread = new Set(followed.filter(({ isNeeded }) => isNeeded))
+  const troubles = new Map<Followed, string>()
+  let hasStarted = false
+
+  function follow(each: Followed): void {
+    function onTrouble(message: string | null): void {
+      if (!each.isNeeded || (message === (troubles.get(each) ?? null) && !unread.has(each))) return
+      if (message === null) {
+        troubles.delete(each)
+        unread.delete(each)
+      } else troubles.set(each, message)
+      onAll()
+    }
+    const { collection, onObject, onGone } = each
+    void runInformer({ api, collection, onObject, onGone, onTrouble, signal: stopping.signal })
+  }
+
+  return {
+    /** Starts with the first use. */
+    start(): void {
+      if (hasStarted) return
+      hasStarted = true
+      followed.forEach(follow)
+      const timer = setInterval(onAll, lookAgainEveryMs).unref()
+      stopping.signal.addEventListener('abort', () => clearInterval(timer))
+    },
+    /** What we hold is the truth, as far as is known. */
+    isCurrent: (): boolean => troubles.size === 0 && unread.size === 0,
+    /** The first lists are under way, and tell of all runs at once. */
+    isLoading: (): boolean => troubles.size === 0 && unread.size > 0,
+    /** Why it cannot be known. */
+    trouble: (): string | null => troubles.values().next().value ?? null,
+    stop: (): void => stopping.abort(),
+  }
+}

@@ -1,0 +1,24 @@
+import type { PodFacts } from '../api/observed-objects.ts'
+
+export type RunListener = { onChange: () => void; onPod?: (pod: PodFacts) => void }
+
+/** Who wants to hear of which run. */
+export function createSubscriptions() {
+  const listeners = new Map<string, Set<RunListener>>()
+
+  /** @returns what ends it */
+  function subscribe(runName: string, listener: RunListener): () => void {
+    const set = listeners.get(runName) ?? new Set()
+    listeners.set(runName, set.add(listener))
+    return () => {
+      set.delete(listener)
+      if (set.size === 0 && listeners.get(runName) === set) listeners.delete(runName)
+    }
+  }
+
+  return {
+    subscribe,
+    of: (runName: string): Iterable<RunListener> => listeners.get(runName) ?? [],
+    runNames: (): string[] => [...listeners.keys()],
+  }
+}

@@ -1,0 +1,17 @@
+import type { DatasetReport } from '../domain/dataset-report.ts'
+import type { Storage } from '../storage/storage.ts'
+import { checkRows } from './validate-rows.ts'
+import type { TokenizerSource } from './token-sample.ts'
+
+/** @returns null when there is nothing under this key */
+export async function checkDataset(
+  storage: Storage,
+  key: string,
+  tokenizer: TokenizerSource | null,
+): Promise<DatasetReport | null> {
+  const object = await storage.stat(key)
+  const file = object && (await storage.read(key))
+  if (!file) return null
+  const rows = await checkRows(file as AsyncIterable<Buffer>)
+  return rows.report(object, tokenizer)
+}

@@ -1,0 +1,39 @@
+import type { Repositories } from '../../repositories/database.ts'
+import type { Ctx } from '../context.ts'
+
+/** Who did it, and whose account it was done to. */
+export type AuditOrigin = Pick<Ctx, 'accountId' | 'apiKeyId' | 'origin'>
+
+type AuditAction =
+  | 'account.create'
+  | 'account.delete'
+  | 'account.priority'
+  | 'batch.create'
+  | 'data.announce'
+  | 'data.delete'
+  | 'data.store'
+  | 'data.upload'
+  | 'job.cancel'
+  | 'job.pause'
+  | 'job.resume'
+  | 'job.submit'
+  | 'key.create'
+  | 'key.revoke'
+  | 'key.rotate'
+  | 'model.delete'
+  | 'webhook.create'
+  | 'webhook.delete'
+  | 'webhook.remove_secret'
+  | 'webhook.replay'
+  | 'webhook.rotate'
+  | 'webhook.update'
+
+/** Within the transaction of the write that it records. */
+export async function recordAudit(
+  tx: Pick<Repositories, 'auditEvents'>,
+  { accountId, apiKeyId, origin }: AuditOrigin,
+  action: AuditAction,
+  target: string | number,
+) {
+  await tx.auditEvents.add({ accountId, apiKeyId, action, target: String(target), ...origin })
+}

@@ -1,0 +1,21 @@
+import { isDatasetId } from '../../domain/dataset-id.ts'
+import { ServiceError } from '../../domain/service-error.ts'
+import type { DatasetVersion } from '../../repositories/datasets.ts'
+import type { Ctx } from '../context.ts'
+
+/** The id is not echoed: an answer must not depend on what it is made of. */
+export const noDataset = () => new ServiceError('not_found', 'There is no such data set.')
+
+/** The newest version of a data set. @throws ServiceError not_found, alike for an unknown id and another account's */
+export async function findDataset({
+  ctx,
+  input: { datasetId },
+}: {
+  ctx: Ctx
+  input: { datasetId: string }
+}): Promise<DatasetVersion & { location: string }> {
+  const { database, storage } = ctx.deps
+  const version = isDatasetId(datasetId) ? await database.datasets.newestVersion(ctx.accountId, datasetId) : null
+  if (!version) throw noDataset()
+  return { ...version, location: storage.urlPrefix + version.uploadKey }
+}

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DatasetReport } from '../../domain/dataset-report.ts'
+import { ServiceError } from '../../domain/service-error.ts'
+import type { DatasetVersion } from '../../repositories/datasets.ts'
+import type { Ctx } from '../context.ts'
+import { findDataset } from './find.ts'
+
+/** What a client may wait for; a check of a gigabyte takes longer, and goes on. */
+const waitMs = 25_000
+
+export type CheckedDataset = { version: DatasetVersion & { location: string }; report: DatasetReport | null }
+
+/**
+ * The check of the newest version; made now when these bytes have not been checked yet. Null when nothing is uploaded.
+ * @throws ServiceError not_found, unavailable while the check runs
+ */
+export async function getDatasetReport({
+  ctx,
+  input,
+}: {
+  ctx: Ctx
+  input: { datasetId: string }
+}): Promise<CheckedDataset> {
+  const { database, storage } = ctx.deps
+  const version = await findDataset({ ctx, input })
+  const object = await storage.stat(version.uploadKey)
+  if (!object) return { version, report: null }
+  const known = await database.datasets.report(version.id)
+  if (known?.etag === object.etag) return { version, report: known }
+  await database.datasets.noteSize(version.id, object.sizeBytes)
+  const check = checks.get(version.id) ?? startCheck(ctx, version)
+  const report = await Promise.race([check, sleep(waitMs, 'late' as const, { ref: false })])
+  if (report !== 'late') return { version, report }
+  // A failure after this is seen by whoever asks again.
+  check.catch(() => undefined)
+  throw new ServiceError('unavailable', 'The data set is still being checked: ask again.', { retryAfterSeconds: 5 })
+}
+
+/** Of this process, by version. */
+const checks = new Map<string, Promise<DatasetReport | null>>()
+/** More would only share the same cores. */
+const mostChecks = 2
+
+function startCheck({ deps }: Ctx, { id, uploadKey }: DatasetVersion): Promise<DatasetReport | null> {
+  if (checks.size >= mostChecks)
+    throw new ServiceError('unavailable', 'Other data sets are being checked: ask again.', { retryAfterSeconds: 5 })
+  const check = (async () => {
+    try {
+      const report = await deps.datasets.check(uploadKey)
+      if (report) await deps.database.datasets.saveReport(id, report)
+      return report
+    } finally {
+      checks.delete(id)
+    }
+  })()
+  checks.set(id, check)
+  return check
+}

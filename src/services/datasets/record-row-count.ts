@@ -1,0 +1,16 @@
+import { recordAudit } from '../audit/record.ts'
+import type { Ctx } from '../context.ts'
+import { findDataset } from './find.ts'
+
+/** What a client says it has uploaded; the check counts for itself. @throws ServiceError not_found */
+export async function announceRows({
+  ctx,
+  input: { datasetId, rowCount },
+}: {
+  ctx: Ctx
+  input: { datasetId: string; rowCount: number }
+}) {
+  const { id } = await findDataset({ ctx, input: { datasetId } })
+  await recordAudit(ctx.deps.database, ctx, 'data.announce', datasetId)
+  await ctx.deps.database.datasets.announceRows(id, rowCount)
+}

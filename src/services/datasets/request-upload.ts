@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto'
+import { parseDatasetId } from '../../domain/dataset-id.ts'
+import { isUniqueViolation } from '../../repositories/database.ts'
+import type { DatasetVersion } from '../../repositories/datasets.ts'
+import { storageKeys } from '../../domain/storage-keys.ts'
+import { recordAudit } from '../audit/record.ts'
+import type { Ctx } from '../context.ts'
+import { once, type Idempotency } from '../idempotency.ts'
+import { requireRoomForData } from '../limits/account-quotas.ts'
+
+/**
+ * Where to upload a data set. The same id gives a fresh URL of the same version until a job uses it; then a new version opens.
+ * @throws ServiceError invalid_input for an id outside of the alphabet, quota_exceeded
+ */
+export async function requestUpload({
+  ctx,
+  input,
+  idempotency,
+}: {
+  ctx: Ctx
+  input: { datasetId: string }
+  idempotency: Idempotency
+}) {
+  const id = parseDatasetId(input.datasetId)
+  const { datasetId, uploadKey } = await once<Place>(ctx, idempotency, async (answer) => {
+    await requireRoomForData(ctx)
+    const version = await openDatasetVersion(ctx, id)
+    await recordAudit(ctx.deps.database, ctx, 'data.upload', id)
+    return answer(ctx.deps.database, { datasetId: version.datasetId, uploadKey: version.uploadKey })
+  })
+  return { datasetId, url: await ctx.deps.storage.presignUpload(uploadKey) }
+}
+
+/** What a replay gets; its URL is made anew. */
+type Place = Pick<DatasetVersion, 'datasetId' | 'uploadKey'>
+
+async function openDatasetVersion(ctx: Ctx, datasetId: string): Promise<DatasetVersion> {
+  const { datasets } = ctx.deps.database
+  const newest = await datasets.newestVersion(ctx.accountId, datasetId)
+  // Rows that came inside a request are complete: nobody may write over them.
+  if (newest && !newest.usedAt && newest.uploadKey.startsWith(storageKeys.uploads)) return newest
+  const id = randomUUID()
+  try {
+    return await datasets.createVersion({
+      id,
+      accountId: ctx.accountId,
+      datasetId,
+      version: (newest?.version ?? 0) + 1,
+      uploadKey: storageKeys.upload(ctx.accountId, datasetId, id),
+    })
+  } catch (error) {
+    // Two requests opened the same version at once: the other's is as good.
+    if (isUniqueViolation(error)) return openDatasetVersion(ctx, datasetId)
+    throw error
+  }
+}

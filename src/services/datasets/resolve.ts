@@ -1,0 +1,163 @@
+// Which data set a training request means. Clients name it in one, two or three ways at once.
+import { randomUUID } from 'node:crypto'
+import { parseDatasetId } from '../../domain/dataset-id.ts'
+import { isUuid } from '../../domain/identifiers.ts'
+import { invalidInput } from '../../domain/service-error.ts'
+import { collectionDatasetId, collectionName } from '../../domain/stored-data.ts'
+import type { DatasetVersion, FoundVersion } from '../../repositories/datasets.ts'
+import type { Collection } from '../../repositories/stored-rows.ts'
+import { storageKeys } from '../../domain/storage-keys.ts'
+import type { Ctx } from '../context.ts'
+import { keepRows, type ReceivedRows } from './ingest-rows.ts'
+import { exportRows } from '../stored-data/export-rows.ts'
+
+export type DatasetReference = {
+  uploadFilePath?: string | undefined
+  datasetId?: string | undefined
+  /** Rows that came inside the request; `[]` means none. */
+  rows?: ReceivedRows | undefined
+  isPublic?: boolean | undefined
+  /** Rows kept under it are used, all of them. */
+  storedId?: string | undefined
+  /** Rows kept under the model's name are used where nothing else is named. */
+  modelName: string
+}
+
+/** The version to train on and the key its bytes are under. @throws ServiceError invalid_input */
+export async function resolveDataset(
+  ctx: Ctx,
+  reference: DatasetReference,
+): Promise<{ version: DatasetVersion; dataKey: string }> {
+  const stored = await resolveStored(ctx, reference)
+  if (stored) return stored
+  const named = await findNamed(ctx, reference)
+  if (named) {
+    if (named.wasSeen || (await ctx.deps.storage.stat(named.uploadKey)))
+      return { version: named, dataKey: named.uploadKey }
+    if (!reference.rows)
+      throw nothingUploaded(reference.uploadFilePath === undefined ? 'dataset_id' : 'upload_file_path', named.datasetId)
+  }
+  if (reference.rows) return keepInline(ctx, reference, reference.rows)
+  if (reference.datasetId !== undefined)
+    throw invalidInput(
+      'dataset_id',
+      `There is no data set "${reference.datasetId}": ask POST /v1/data for a place to upload it.`,
+    )
+  throw invalidInput('upload_file_path', 'Name the training data: upload_file_path, dataset_id, data or id.')
+}
+
+export const nothingUploaded = (field: string, datasetId: string) =>
+  invalidInput(
+    field,
+    `Nothing was uploaded to the data set "${datasetId}": PUT the file to its dataset_location first.`,
+  )
+
+/** Inline rows come after the stored ones; `datasetId` names what comes of both. */
+async function resolveStored(ctx: Ctx, reference: DatasetReference) {
+  const { storedId, modelName, uploadFilePath, datasetId, rows, isPublic } = reference
+  const isNamed = [uploadFilePath, datasetId, rows].some((each) => each !== undefined)
+  if (storedId === undefined && isNamed) return null
+  const collection = collectionName(ctx.deps.catalogue, storedId ?? modelName)
+  const place = { accountId: ctx.accountId, collection }
+  if (!(await ctx.deps.database.storedRows.exists(place))) {
+    if (storedId === undefined || isNamed) return null
+    throw invalidInput('id', `Nothing is kept under the id "${storedId}": POST /v1/svc/data stores rows there.`)
+  }
+  if (uploadFilePath !== undefined)
+    throw invalidInput('upload_file_path', 'Train on an uploaded file or on the rows kept under an id, not on both.')
+  const ownId = datasetId === undefined ? collectionDatasetId(ctx.accountId, collection) : parseDatasetId(datasetId)
+  const version = await exportStored(ctx, { place, rows, datasetId: ownId, isPublic: isPublic ?? false })
+  return { version, dataKey: version.uploadKey }
+}
+
+/** Like rows that come inside a request: a version of its own first, so that the sweep finds what a crash leaves. */
+async function exportStored(
+  ctx: Ctx,
+  {
+    place,
+    rows,
+    ...options
+  }: { place: Collection; rows: ReceivedRows | undefined; datasetId: string; isPublic: boolean },
+): Promise<DatasetVersion> {
+  const { database, storage } = ctx.deps
+  const id = randomUUID()
+  const key = storageKeys.inline(ctx.accountId, id, 'rows.jsonl')
+  await database.datasets.createVersion({
+    id,
+    accountId: ctx.accountId,
+    datasetId: id.replaceAll('-', ''),
+    version: 1,
+    uploadKey: key,
+  })
+  const sizeBytes = await exportRows(ctx.deps, { place, more: rows ? await storage.read(rows.key) : null, key })
+  return keepRows(ctx, { versionId: id, key, rowCount: 0, sizeBytes, isKept: false }, options, alone)
+}
+
+async function findNamed(ctx: Ctx, { uploadFilePath, datasetId }: DatasetReference): Promise<FoundVersion | null> {
+  const { datasets } = ctx.deps.database
+  if (datasetId !== undefined) parseDatasetId(datasetId)
+  if (uploadFilePath === undefined)
+    return datasetId === undefined ? null : datasets.newestVersion(ctx.accountId, datasetId)
+  const version = await findByLocation(ctx, uploadFilePath)
+  if (!version)
+    throw invalidInput(
+      'upload_file_path',
+      'upload_file_path must be the dataset_location of one of your data sets, or its id.',
+    )
+  if (datasetId !== undefined && version.datasetId !== datasetId)
+    throw invalidInput('dataset_id', `dataset_id "${datasetId}" and upload_file_path name different data sets.`)
+  return version
+}
+
+/** Which upload a request means, told from its location alone; whether there is such a one is not known yet. */
+export function placeOf(ctx: Ctx, { uploadFilePath, storedId, rows }: DatasetReference): Place | null {
+  return uploadFilePath === undefined || storedId !== undefined || rows ? null : placeAt(ctx, uploadFilePath)
+}
+
+type Place = Pick<DatasetVersion, 'id' | 'uploadKey'>
+
+function placeAt({ deps: { storage } }: Ctx, location: string): Place | null {
+  const prefixes = [storage.urlPrefix, `s3://${storage.bucket}/`, `/${storage.bucket}/`, `${storage.bucket}/`, '/']
+  const path = location.split('?')[0] ?? ''
+  const prefix = prefixes.find((each) => path.startsWith(each)) ?? ''
+  const uploadKey = decodePath(path.slice(prefix.length))
+  const id = versionIdOf(uploadKey)
+  return id !== undefined && isUuid(id) ? { id, uploadKey } : null
+}
+
+/** Accepts the presigned URL (its query does not matter), `s3://`, the object's path, or the bare data set id. */
+async function findByLocation(ctx: Ctx, location: string): Promise<FoundVersion | null> {
+  const { datasets } = ctx.deps.database
+  const place = placeAt(ctx, location)
+  if (!place) return /^[\w.-]+$/.test(location) ? datasets.newestVersion(ctx.accountId, location) : null
+  const version = await datasets.findVersion(ctx.accountId, place.id)
+  return version?.uploadKey === place.uploadKey ? version : null
+}
+
+/** The job follows in a transaction of its own: a data set without one does no harm. */
+const alone = (_tx: unknown, version: DatasetVersion) => Promise.resolve(version)
+
+async function keepInline(ctx: Ctx, { datasetId, isPublic }: DatasetReference, rows: ReceivedRows) {
+  const version = await keepRows(
+    ctx,
+    rows,
+    {
+      datasetId: datasetId === undefined ? undefined : parseDatasetId(datasetId),
+      isPublic: isPublic ?? false,
+    },
+    alone,
+  )
+  return { version, dataKey: version.uploadKey }
+}
+
+/** Of an upload by URL, or of rows that came inside a request. */
+const versionIdOf = (key: string) =>
+  /^uploads\/[^/]+\/[^/]+\/([^/]+)$/.exec(key)?.[1] ?? /^inline\/[^/]+\/([^/]+)\/rows\.jsonl$/.exec(key)?.[1]
+
+function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return ''
+  }
+}

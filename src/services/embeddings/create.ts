@@ -1,0 +1,26 @@
+import type { OnUsage } from '../../inference/engine-client.ts'
+import type { ModelCtx } from '../context.ts'
+import { resolveModel } from '../models/resolve.ts'
+import { createMeter } from '../usage/meter.ts'
+
+/**
+ * One normalised vector a text, in order. `modelName` null: the catalogue's first embedding model.
+ * @throws ServiceError model_not_found, invalid_input naming a text by its position, unavailable
+ */
+export async function embed({
+  ctx,
+  input: { modelName, texts },
+  signal,
+  onUsage,
+}: {
+  ctx: ModelCtx
+  input: { modelName: string | null; texts: string[] }
+  signal: AbortSignal
+  onUsage?: OnUsage | undefined
+}): Promise<number[][]> {
+  const model = await resolveModel(ctx, modelName ?? ctx.deps.catalogue.defaultEmbeddingModel.name)
+  const meter = createMeter(ctx, model, onUsage)
+  const vectors = await ctx.deps.inference.embed({ ...model, texts, signal, meter })
+  meter.countPrompts(texts.length)
+  return vectors
+}

@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ServiceError } from '../../domain/service-error.ts'
+import type { ServiceDependencies } from '../context.ts'
+
+const timeoutMs = 2000
+
+/**
+ * Ready means that commands are accepted: the database and the object store answer. Temporal may be away, the outbox waits for it.
+ * @throws ServiceError unavailable naming what does not answer
+ */
+export async function checkReadiness({ deps }: { deps: Pick<ServiceDependencies, 'database' | 'storage'> }) {
+  await Promise.all([answers('The database', deps.database.check()), answers('The object store', deps.storage.check())])
+}
+
+async function answers(name: string, check: Promise<void>) {
+  const late = sleep(timeoutMs, undefined, { ref: false }).then(() => Promise.reject(new Error('timeout')))
+  await Promise.race([check, late]).catch(() => {
+    throw new ServiceError('unavailable', `${name} does not answer.`, { retryAfterSeconds: 1 })
+  })
+}

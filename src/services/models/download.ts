@@ -1,0 +1,10 @@
+import type { Ctx } from '../context.ts'
+import { findTunedModel } from './find-tuned.ts'
+
+/** Short-lived links to the adapter and its manifest. @throws ServiceError model_not_found, invalid_input */
+export async function downloadModel({ ctx, input: { name } }: { ctx: Ctx; input: { name: string } }) {
+  const { storage } = ctx.deps
+  const { baseModel, files } = await findTunedModel(ctx, name)
+  const links = files.map(async ({ key, ...file }) => ({ ...file, url: await storage.presignDownload(key) }))
+  return { name, baseModel, files: await Promise.all(links), expiresInSeconds: storage.podUrlSeconds }
+}

@@ -1,0 +1,43 @@
+import type { CatalogueEntry } from '../../domain/catalogue.ts'
+import { ServiceError } from '../../domain/service-error.ts'
+import type { TunedModel } from '../../domain/training-job.ts'
+import type { ModelCtx } from '../context.ts'
+
+export type ResolvedModel = {
+  baseModel: CatalogueEntry
+  /** Null for a base model itself. `files` makes fresh URLs each time. */
+  adapter: {
+    name: string
+    files: () => Promise<{ name: string; url: string; sizeBytes: number; sha256: string }[]>
+  } | null
+}
+
+/**
+ * A base model by its name or alias, or a tuned model of the account.
+ * @throws ServiceError model_not_found
+ */
+export async function resolveModel(ctx: ModelCtx, name: string): Promise<ResolvedModel> {
+  const { catalogue, database } = ctx.deps
+  const entry = catalogue.find(name)
+  if (entry) return { baseModel: entry, adapter: null }
+  const tuned = await database.models.find(ctx.accountId, name)
+  const baseModel = tuned && catalogue.find(tuned.baseModel)
+  if (tuned && baseModel) return { baseModel, adapter: { name, files: () => presignFiles(ctx, tuned) } }
+  throw new ServiceError(
+    'model_not_found',
+    tuned
+      ? `The model "${name}" is tuned from ${tuned.baseModel}, which this service does not serve any more.`
+      : `There is no model "${name}": GET /v1/models lists those that there are.`,
+  )
+}
+
+function presignFiles({ deps: { storage } }: ModelCtx, { files }: TunedModel) {
+  return Promise.all(
+    files.map(async ({ name, key, sizeBytes, sha256 }) => ({
+      name,
+      url: await storage.presignPodGet(key),
+      sizeBytes,
+      sha256,
+    })),
+  )
+}

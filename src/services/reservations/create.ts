@@ -1,0 +1,29 @@
+import { randomInt } from 'node:crypto'
+import type { Ctx } from '../context.ts'
+import { resolveModel } from '../models/resolve.ts'
+
+const lastsMs = 60 * 60 * 1000
+/** Above any batch size: a client that is told to send more than it may waits for ever. */
+const leastCapacity = 10_000
+
+/**
+ * How clients of old pace themselves. Advice: nothing is booked, nothing is stored.
+ * @throws ServiceError model_not_found
+ */
+export async function adviseBatchSize({
+  ctx,
+  input: { modelName, capacity },
+}: {
+  ctx: Ctx
+  input: { modelName: string | null; capacity: number }
+}) {
+  const { baseModel } = await resolveModel(ctx, modelName ?? ctx.deps.catalogue.defaultCompletionModel.name)
+  const startsAt = new Date()
+  return {
+    id: randomInt(1, 2 ** 31),
+    capacity: Math.max(capacity, leastCapacity),
+    batchSize: baseModel.maxBatch,
+    startsAt,
+    endsAt: new Date(startsAt.getTime() + lastsMs),
+  }
+}

@@ -1,0 +1,48 @@
+import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
+import { invalidInput, ServiceError } from '../../domain/service-error.ts'
+import { isTerminal } from '../../domain/training-job-status.ts'
+import type { TrainingJob } from '../../domain/training-job.ts'
+import type { Repositories } from '../../repositories/database.ts'
+import { recordAudit, type AuditOrigin } from '../audit/record.ts'
+import type { Ctx } from '../context.ts'
+import { jobNotFound } from './get.ts'
+
+/**
+ * Accepts the intent; the job reads CANCELLED once everything of it is released. A repeat changes nothing. A pause is a
+ * cancel with the intent to resume; a cancel ends that intent, too.
+ * @throws ServiceError not_found, invalid_input for a job that ended otherwise, conflict for a pause of a cancelled one
+ */
+export async function cancelTrainingJob({
+  ctx,
+  input: { jobId, isPause = false },
+}: {
+  ctx: Ctx
+  input: { jobId: number; isPause?: boolean }
+}): Promise<void> {
+  await ctx.deps.database.transaction(async (tx) => {
+    const job = await tx.trainingJobs.lock(ctx.accountId, jobId)
+    if (!job) throw jobNotFound(jobId)
+    if (job.status !== 'CANCELLED' && isTerminal(job.status))
+      throw invalidInput('job_id', `Job ${jobId} is ${job.status} and can no longer be cancelled.`)
+    if (job.status !== 'CANCELLED' && !job.cancelRequestedAt)
+      return void (await requestCancel(tx, ctx, job, { isPause }))
+    if (isPause && !job.pauseRequestedAt)
+      throw new ServiceError('conflict', `Job ${jobId} is cancelled and can no longer be paused.`)
+    if (!isPause && job.pauseRequestedAt) await tx.trainingJobs.forgetPause(jobId)
+  })
+}
+
+/** Of a job whose row the transaction holds. @returns false when that was accepted before */
+export async function requestCancel(
+  tx: Repositories,
+  by: AuditOrigin,
+  { id: jobId, generation }: Pick<TrainingJob, 'id' | 'generation'>,
+  { isPause = false }: { isPause?: boolean } = {},
+): Promise<boolean> {
+  const message = `${isPause ? 'Pause' : 'Cancel'} accepted; releasing what runs.`
+  if (!(await tx.trainingJobs.requestCancel(jobId, message, { isPause }))) return false
+  await tx.jobEvents.add(jobId, { kind: 'command', reason: isPause ? 'pause' : 'cancel', actor: `key:${by.apiKeyId}` })
+  await tx.outbox.add({ workflowId: fineTuneWorkflowId(jobId), kind: 'cancel', generation, payload: { jobId } })
+  await recordAudit(tx, by, isPause ? 'job.pause' : 'job.cancel', jobId)
+  return true
+}

@@ -1,0 +1,30 @@
+import { ServiceError } from '../../domain/service-error.ts'
+import type { TrainingJob, TrainingStep } from '../../domain/training-job.ts'
+import type { Ctx } from '../context.ts'
+
+/** The same for an unknown id and for one of another account. */
+export const jobNotFound = (jobId: number | string) =>
+  new ServiceError('not_found', `There is no training job ${jobId}.`)
+
+/** @throws ServiceError not_found */
+export async function findTrainingJob(ctx: Ctx, jobId: number): Promise<TrainingJob> {
+  const job = await ctx.deps.database.trainingJobs.find(ctx.accountId, jobId)
+  if (!job) throw jobNotFound(jobId)
+  return job
+}
+
+/** Whole, newest first. */
+export const findTrainingJobs = (ctx: Ctx, jobIds: readonly number[]): Promise<TrainingJob[]> =>
+  ctx.deps.database.trainingJobs.findMany(ctx.accountId, jobIds)
+
+/** @throws ServiceError not_found */
+export async function getTrainingJob({
+  ctx,
+  input: { jobId },
+}: {
+  ctx: Ctx
+  input: { jobId: number }
+}): Promise<{ job: TrainingJob; history: TrainingStep[] }> {
+  const job = await findTrainingJob(ctx, jobId)
+  return { job, history: await ctx.deps.database.trainingSteps.list(jobId) }
+}

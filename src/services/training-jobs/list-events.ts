@@ -1,0 +1,23 @@
+import { invalidInput } from '../../domain/service-error.ts'
+import type { JobEvent } from '../../domain/training-job.ts'
+import type { Ctx } from '../context.ts'
+import { findTrainingJob } from './get.ts'
+
+/** Oldest first, unless asked otherwise. @throws ServiceError not_found, invalid_input */
+export async function listJobEvents({
+  ctx,
+  input: { jobId, after, limit, isNewestFirst = false },
+}: {
+  ctx: Ctx
+  input: { jobId: number; after?: string | undefined; limit: number; isNewestFirst?: boolean }
+}): Promise<{ events: JobEvent[]; next: string | null }> {
+  await findTrainingJob(ctx, jobId)
+  if (after !== undefined && !/^\d{1,18}$/.test(after))
+    throw invalidInput('after', 'after must be a cursor that an earlier page gave.')
+  const events = await ctx.deps.database.jobEvents.list(jobId, {
+    after: after === undefined ? null : BigInt(after),
+    limit,
+    isNewestFirst,
+  })
+  return { events, next: events.length === limit ? (events.at(-1)?.id ?? null) : null }
+}

@@ -1,0 +1,57 @@
+import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
+import { ServiceError } from '../../domain/service-error.ts'
+import { isResumable } from '../../domain/training-job-status.ts'
+import type { TrainingJob } from '../../domain/training-job.ts'
+import { recordAudit } from '../audit/record.ts'
+import type { Ctx } from '../context.ts'
+import { jobNotFound } from './get.ts'
+import { once, type Idempotency } from '../idempotency.ts'
+import { requireRoomForJob } from '../limits/account-quotas.ts'
+
+export type ResumedTrainingJob = { jobId: number; status: 'QUEUED' }
+
+/**
+ * Puts an ended job back into the queue; it continues from its newest verified checkpoint. Counts, from this moment on.
+ * @throws ServiceError not_found, conflict when it runs, is complete, or has no resumes left
+ */
+export async function resumeTrainingJob({
+  ctx,
+  input: { jobId },
+  idempotency,
+}: {
+  ctx: Ctx
+  input: { jobId: number }
+  idempotency: Idempotency
+}): Promise<ResumedTrainingJob> {
+  return once<ResumedTrainingJob>(ctx, idempotency, (answer) =>
+    ctx.deps.database.transaction(async (tx) => {
+      const job = await tx.trainingJobs.lock(ctx.accountId, jobId)
+      if (!job) throw jobNotFound(jobId)
+      refuseUnlessResumable(job)
+      await requireRoomForJob(ctx, tx)
+      const { generation } = await tx.trainingJobs.resume(jobId, 'Resumed; waiting for its turn.')
+      const actor = `key:${ctx.apiKeyId}`
+      await tx.jobEvents.add(
+        jobId,
+        { kind: 'command', reason: 'resume', actor },
+        { kind: 'status', status: 'QUEUED', reason: 'resumed', actor },
+      )
+      await tx.outbox.add({ workflowId: fineTuneWorkflowId(jobId), kind: 'start', generation, payload: { jobId } })
+      await recordAudit(tx, ctx, 'job.resume', jobId)
+      return answer(tx, { jobId, status: 'QUEUED' })
+    }),
+  )
+}
+
+function refuseUnlessResumable({ id, status, resumeCount, resumeLimit, cancelRequestedAt }: TrainingJob) {
+  if (status === 'COMPLETED') throw new ServiceError('conflict', `Job ${id} is complete: there is nothing to resume.`)
+  if (!isResumable(status))
+    throw new ServiceError(
+      'conflict',
+      cancelRequestedAt
+        ? `Job ${id} is being cancelled: resume it once it reads CANCELLED.`
+        : `Job ${id} is ${status}: it runs already.`,
+    )
+  if (resumeCount >= resumeLimit)
+    throw new ServiceError('conflict', `Job ${id} has used all of its ${resumeLimit} resumes.`)
+}

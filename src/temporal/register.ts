@@ -1,0 +1,88 @@
+// What the embedded stack's Temporal is started with, made in a Temporal that was there before.
+import { Connection, isGrpcServiceError } from '@temporalio/client'
+import { searchAttributes } from '../../workflows/contract.ts'
+import type { TemporalConfig } from '../config.ts'
+import { exitCodes } from '../cli/command-error.ts'
+
+/** Of the protocol (google.golang.org/grpc/codes, temporal.api.enums.v1.IndexedValueType). */
+const grpcCodes = { alreadyExists: 6, notFound: 5 }
+const valueTypes = { KEYWORD: 2, INT: 3 }
+
+const retentionSeconds = 30 * 24 * 60 * 60
+/** A namespace that was just made is known to every part of the server only after a while. */
+const patienceMs = 30_000
+const againMs = 500
+
+export async function registerWithTemporal({ address, namespace, connectionOptions }: TemporalConfig): Promise<{
+  exitCode: number
+  message: string
+}> {
+  let connection: Connection
+  try {
+    connection = await Connection.connect({ ...connectionOptions, connectTimeout: '10s' })
+  } catch {
+    return { exitCode: exitCodes.unreachable, message: `Temporal does not answer at ${address}.` }
+  }
+  try {
+    const isNew = await ensureNamespace(connection, namespace)
+    const added = await untilKnown(() => ensureSearchAttributes(connection, namespace))
+    const what = [...(isNew ? ['the namespace'] : []), ...added]
+    return {
+      exitCode: exitCodes.done,
+      message: what.length === 0 ? `All is there in ${namespace}.` : `Made in ${namespace}: ${what.join(', ')}.`,
+    }
+  } catch (error) {
+    const reason = isGrpcServiceError(error) ? error.details : String(error)
+    return { exitCode: exitCodes.failed, message: `Temporal at ${address} refuses: ${reason}` }
+  } finally {
+    await connection.close()
+  }
+}
+
+/** @returns whether it is new */
+async function ensureNamespace({ workflowService }: Connection, namespace: string): Promise<boolean> {
+  try {
+    await workflowService.describeNamespace({ namespace })
+    return false
+  } catch (error) {
+    if (!hasCode(error, grpcCodes.notFound)) throw error
+  }
+  try {
+    const workflowExecutionRetentionPeriod = { seconds: retentionSeconds as never }
+    await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod })
+    return true
+  } catch (error) {
+    if (hasCode(error, grpcCodes.alreadyExists)) return false
+    throw error
+  }
+}
+
+/** @returns the names of those that were missing */
+async function ensureSearchAttributes({ operatorService }: Connection, namespace: string): Promise<string[]> {
+  const { customAttributes } = await operatorService.listSearchAttributes({ namespace })
+  const missing = Object.values(searchAttributes).filter(({ name }) => customAttributes?.[name] === undefined)
+  if (missing.length === 0) return []
+  await operatorService
+    .addSearchAttributes({
+      namespace,
+      searchAttributes: Object.fromEntries(missing.map(({ name, type }) => [name, valueTypes[type]])),
+    })
+    .catch((error: unknown) => {
+      // Somebody else was faster.
+      if (!hasCode(error, grpcCodes.alreadyExists)) throw error
+    })
+  return missing.map(({ name }) => name)
+}
+
+async function untilKnown<T>(act: () => Promise<T>): Promise<T> {
+  for (const deadline = Date.now() + patienceMs; ;) {
+    try {
+      return await act()
+    } catch (error) {
+      if (!hasCode(error, grpcCodes.notFound) || Date.now() > deadline) throw error
+      await new Promise((resolve) => setTimeout(resolve, againMs))
+    }
+  }
+}
+
+const hasCode = (error: unknown, code: number) => isGrpcServiceError(error) && (error.code as number) === code
