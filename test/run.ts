@@ -57,7 +57,7 @@ process.exitCode = codes.find((code) => code !== 0) ?? 0
 async function runLane(lane: Lane): Promise<number> {
   const home = mkdtempSync(join(tmpdir(), 'anneal-test-'))
   const environment = { ...process.env, ANNEAL_TEST_HOME: home, ANNEAL_PYTHON: toolPath('python') }
-  const reporters = ['spec', './test/support/file-times.ts'].flatMap((reporter) => [
+  const reporters = ['spec', './test/support/slowest-files.ts'].flatMap((reporter) => [
     `--test-reporter=${reporter}`,
     '--test-reporter-destination=stdout',
   ])

@@ -118,7 +118,7 @@ async function runTests(chosen: string[]): Promise<number> {
 }
 
 function runFiles(chosen: string[]): Promise<number> {
-  const reporters = ['spec', './test/support/file-times.ts'].flatMap((reporter) => [
+  const reporters = ['spec', './test/support/slowest-files.ts'].flatMap((reporter) => [
     `--test-reporter=${reporter}`,
     '--test-reporter-destination=stdout',
   ])

@@ -1,5 +1,5 @@
 // The SQL of the repositories of jobs, statement by statement, over rows in memory. Each double belongs to one text: a
-// statement that was changed has none until its double was looked at. test/integration/simulated-database.test.ts runs
+// statement that was changed has none until its double was looked at. test/simulation/simulated-database.db.test.ts runs
 // both on the same inputs.
 import { createHash } from 'node:crypto'
 import { fail } from '../kernel.ts'

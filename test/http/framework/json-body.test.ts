@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { test } from 'node:test'
+import type { ServiceError } from '../../../src/domain/service-error.ts'
+import { createJsonBodies } from '../../../src/http/framework/json-body.ts'
+import { parseObject } from '../../../src/http/framework/parse-json.ts'
+
+const bodies = createJsonBodies()
+const parse = (bytes: Buffer) => bodies.parse(bytes, () => new AbortController().signal)
+const filling = 'x'.repeat(1_200_000)
+const prompts = Array.from({ length: 6001 }, (_, index) => `${index} "ü" [\\{,\ud800 ${'text '.repeat(40)}`)
+const body = (value: unknown) => Buffer.from(JSON.stringify(value))
+const asText = (value: unknown) => JSON.parse(JSON.stringify(value)) as unknown
+
+test('a large body is what JSON.parse makes of it, whatever is in its fields', async () => {
+  const values = [
+    { prompt: prompts, stop: ['a'], none: null, nothing: [], deep: { list: prompts.slice(0, 10) }, n: -0.5 },
+    { messages: prompts.map((content) => ({ role: 'user', content: [{ text: content }] })), stream: false },
+    { numbers: Array.from({ length: 100_000 }, (_, index) => index / 7), lists: [[1], [], [[null]]] },
+    { text: filling, list: [filling, 1, filling] },
+    JSON.parse(`{"__proto__":[1,2],"constructor":{"a":1},"filling":"${filling}"}`),
+  ]
+  const parsed = await Promise.all(values.map((value) => parse(body(value))))
+  for (const [index, value] of values.entries()) {
+    assert.deepEqual(parsed[index], asText(value))
+    assert.deepEqual(Object.keys(parsed[index] ?? {}), Object.keys(value as object))
+  }
+})
+
+test('what is wrong with a large body is said as of a small one', async () => {
+  const wrong = [`[${'1,'.repeat(400_000)}"${filling}"]`, `"${filling}"`, `{"a":"${filling}"`, `{"a":"${filling}",}`]
+  const notUtf8 = Buffer.concat([Buffer.from('{"a":"'), Buffer.alloc(1_200_000, 0xff)])
+  for (const bytes of [...wrong.map((text) => Buffer.from(text)), notUtf8]) {
+    const { message } = (await parse(bytes).catch((error: unknown) => error as Error)) as Error
+    assert.throws(() => parseObject(bytes), { message })
+  }
+})
+
+test('a body that is nested too deeply is refused wherever it is, and the next one read', async () => {
+  for (const depth of [101, 1000, 3000, 10_000, 1_000_000]) {
+    const deep = '['.repeat(depth) + ']'.repeat(depth)
+    for (const text of [`{"a":${deep},"b":"${filling}"}`, `{"b":"${filling}","a":{"b":${deep}}}`])
+      await assert.rejects(parse(Buffer.from(text)), {
+        code: 'invalid_input',
+        message: 'The body is nested too deeply.',
+      })
+  }
+  assert.deepEqual(await parse(body({ prompt: prompts })), asText({ prompt: prompts }))
+})
+
+test('a body of a great many values is refused before they are built', async () => {
+  for (const value of ['1,', '{},', '[],'])
+    await assert.rejects(parse(Buffer.from(`{"z":[${value.repeat(600_000)}1]}`)), {
+      message: /more than 500000 values/,
+    })
+})
+
+test('who leaves while others are parsed gives up its place, and harms nobody', async () => {
+  const leaving = new AbortController()
+  const others = Promise.all([1, 2, 3].map(() => parse(body({ prompt: prompts }))))
+  const left = [1, 2].map(() => bodies.parse(body({ prompt: prompts }), () => leaving.signal))
+  leaving.abort(new Error('gone'))
+  for (const each of left) await assert.rejects(each, { message: 'gone' })
+  for (const each of await others) assert.deepEqual(each, asText({ prompt: prompts }))
+})
+
+test('more large bodies at once than memory is for are told to come again', async () => {
+  const large = Buffer.concat([Buffer.from('{"a":"'), Buffer.alloc(60 << 20, 0x78), Buffer.from('"}')])
+  const all = await Promise.allSettled(Array.from({ length: 10 }, () => parse(large)))
+  const refused = all.flatMap((each) => (each.status === 'rejected' ? [each.reason as ServiceError] : []))
+  assert.deepEqual(
+    refused.map(({ code, retryAfterSeconds }) => [code, retryAfterSeconds]),
+    [
+      ['unavailable', 2],
+      ['unavailable', 2],
+    ],
+  )
+})
+
+test('others get their turns while a large body is parsed', async () => {
+  let isParsed = false
+  const parsing = parse(body({ prompt: prompts })).finally(() => (isParsed = true))
+  let turns = 0
+  for (; !isParsed; turns++) await nextTurn()
+  await parsing
+  assert.ok(turns > 8, `${turns} turns`)
+})

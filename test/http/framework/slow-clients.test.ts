@@ -1,0 +1,112 @@
+// Clients that hold a connection and send next to nothing; and those that are slow and alive.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { RequestListener } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import { after, test } from 'node:test'
+import { ServiceError } from '../../../src/domain/service-error.ts'
+import type { BodyPace } from '../../../src/http/framework/slow-body-guard.ts'
+import { openBody, readBody } from '../../../src/http/framework/request-body.ts'
+import { closeGracefully, listen } from '../../../src/http/server.ts'
+import { startPublic } from '../support.ts'
+
+const quick: BodyPace = { silenceMs: 300, graceMs: 1200, leastBytesPerSecond: 1000 }
+const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n'
+
+async function start(app: RequestListener, headersTimeoutMs?: number) {
+  const options = { host: '127.0.0.1', port: 0, ...(headersTimeoutMs === undefined ? {} : { headersTimeoutMs }) }
+  const server = await listen(app, options)
+  after(() => closeGracefully([server], 0))
+  return (server.address() as AddressInfo).port
+}
+
+function talk(port: number) {
+  const socket = connect(port, '127.0.0.1')
+  let answer = ''
+  socket.setEncoding('latin1').on('data', (chunk: string) => (answer += chunk))
+  socket.on('error', () => undefined)
+  return { socket, answered: once(socket, 'close').then(() => answer) }
+}
+
+const ways = {
+  'read whole': (request) => readBody(request, 2_000_000, quick),
+  'read as it arrives': async (request) => {
+    let sizeBytes = 0
+    for await (const chunk of await openBody(request, 2_000_000, quick)) sizeBytes += chunk.length
+    return { length: sizeBytes }
+  },
+} satisfies Record<string, (request: Parameters<typeof readBody>[0]) => Promise<{ length: number }>>
+
+for (const [name, read] of Object.entries(ways)) {
+  const app: RequestListener = (request, response) =>
+    void read(request)
+      .then(({ length }) => String(length))
+      .catch((error: unknown) => (error instanceof ServiceError ? error.code : 'unexpected'))
+      .then((text) => response.setHeader('connection', 'close').end(text))
+
+  test(`a body, ${name}, ends when its client falls silent`, async () => {
+    const { socket, answered } = talk(await start(app))
+    socket.write(`${head}{`)
+    assert.match(await answered, /request_timeout$/)
+  })
+
+  test(`a body, ${name}, ends when it only trickles`, async () => {
+    const { socket, answered } = talk(await start(app))
+    socket.write(head)
+    const trickle = setInterval(() => socket.write(' '), 20)
+    assert.match(await answered, /request_timeout$/)
+    clearInterval(trickle)
+  })
+
+  test(`a body, ${name}, may take its time while it moves`, async () => {
+    const { socket, answered } = talk(await start(app))
+    socket.write(head)
+    let sent = 0
+    // For longer than the grace, in small pieces with pauses.
+    const pieces = setInterval(() => {
+      sent += 1000
+      socket.write(' '.repeat(1000))
+      if (sent < 80_000) return
+      clearInterval(pieces)
+      socket.write(' '.repeat(1_000_000 - sent))
+    }, 20)
+    assert.match(await answered, /1000000$/)
+  })
+}
+
+test('time that we take ourselves is not counted', async () => {
+  const port = await start((request, response) => {
+    const read = async () => {
+      let sizeBytes = 0
+      for await (const chunk of await openBody(request, 2_000_000, quick)) {
+        if (sizeBytes === 0) await new Promise((resolve) => setTimeout(resolve, quick.graceMs * 2))
+        sizeBytes += chunk.length
+      }
+      return String(sizeBytes)
+    }
+    void read().then((text) => response.setHeader('connection', 'close').end(text))
+  })
+  const { socket, answered } = talk(port)
+  socket.write(head + ' '.repeat(1_000_000))
+  assert.match(await answered, /1000000$/)
+})
+
+test('headers that do not come are 408', async () => {
+  const port = await start(() => undefined, 200)
+  for (const sent of ['', 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ']) {
+    const { socket, answered } = talk(port)
+    socket.write(sent)
+    const answer = await answered
+    assert.match(answer, /^HTTP\/1\.1 408 /)
+    assert.equal(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))).status, 408)
+  }
+})
+
+test('a body behind a GET is read off before the answer', async () => {
+  const { port } = await startPublic()
+  const { socket, answered } = talk(port)
+  const rest = ' '.repeat(500_000)
+  socket.write(`GET /v1/version HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n${rest}`)
+  socket.write(`${rest}GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+  assert.equal((await answered).match(/HTTP\/1\.1 200 /g)?.length, 2)
+})

@@ -1,0 +1,275 @@
+// A route an entry, by its operation id: how it is asked rightly, how wrongly, and by which names it could reach another account.
+import { connection } from '../../support/stack.ts'
+import { formOf, type Names } from './names.ts'
+
+export type Sent = { params?: Record<string, string | number>; query?: string; body?: unknown }
+/** Why a case cannot be. */
+type Reason = string
+
+export type Entry = {
+  /** The first must succeed for the owner of the names; a stranger gets for each what he gets for names that nobody has. */
+  about: readonly ((names: Names) => Sent)[]
+  /** Where no request names anything: `lists` when the answer must show nothing of another account. */
+  foreign?: 'lists' | { notApplicable: Reason }
+  invalid: { sent: (names: Names) => Sent; status: 400 | 404 } | { notApplicable: Reason }
+}
+
+const base = connection().baseModel
+const takesNothing = { notApplicable: 'takes nothing' }
+const namesNothing = { notApplicable: 'names nothing' }
+const bad = (sent: Sent): Entry['invalid'] => ({ sent: () => sent, status: 400 })
+const noId = (params: NonNullable<Sent['params']>): Entry['invalid'] => ({ sent: () => ({ params }), status: 404 })
+
+const complete = {
+  about: [
+    ({ modelName }) => ({ body: { model_name: modelName, prompt: 'Who?', max_tokens: 2 } }),
+    ({ storedId }) => ({ body: { model_name: base, id: storedId, prompt: 'When do you open?', max_tokens: 2 } }),
+    ({ storedId }) => ({ body: { model_name: storedId, prompt: 'When do you open?', max_tokens: 2 } }),
+  ],
+  invalid: bad({ body: { model_name: base, prompt: 7 } }),
+} satisfies Entry
+
+const embed = {
+  about: [({ modelName }) => ({ body: { model_name: modelName, prompt: 'a cat' } })],
+  invalid: bad({ body: { prompt: [7] } }),
+} satisfies Entry
+
+const batchResult = (name: 'completionBatchId' | 'streamId' | 'embeddingBatchId'): Entry => ({
+  about: [(names) => ({ params: { id: names[name] } })],
+  invalid: noId({ id: 'x' }),
+})
+
+const job = (query?: string): Entry => ({
+  about: [({ jobId }) => ({ params: { job_id: jobId } })],
+  invalid:
+    query === undefined
+      ? noId({ job_id: '007' })
+      : { sent: ({ jobId }) => ({ params: { job_id: jobId }, query }), status: 400 },
+})
+
+const datasetInBody = (more: object = {}): Entry => ({
+  about: [({ datasetId }) => ({ body: { dataset_id: datasetId, ...more } })],
+  invalid: bad({ body: { dataset_id: 7 } }),
+})
+
+const nobodysId = '00000000-0000-4000-8000-000000000000'
+
+const webhook = (right: Sent = {}, wrong?: Sent): Entry => {
+  const params = ({ webhookId }: Names) => ({ webhook_id: webhookId })
+  return {
+    about: [(names) => ({ ...right, params: params(names) })],
+    invalid: wrong
+      ? { sent: (names) => ({ ...wrong, params: params(names) }), status: 400 }
+      : noId({ webhook_id: 'x' }),
+  }
+}
+
+const open: Entry = { about: [() => ({})], foreign: { notApplicable: 'shows no account' }, invalid: takesNothing }
+
+const openAiJob = (name: 'jobId' | 'cancelledJobId' | 'pausedJobId', query?: string): Entry => ({
+  about: [(names) => ({ params: { fine_tuning_job_id: `ftjob-${names[name]}` } })],
+  invalid:
+    query === undefined
+      ? noId({ fine_tuning_job_id: '7' })
+      : { sent: ({ jobId }) => ({ params: { fine_tuning_job_id: `ftjob-${jobId}` }, query }), status: 400 },
+})
+
+const openAiFile = (name: 'fileId' | 'spareFileId'): Entry => ({
+  about: [(names) => ({ params: { file_id: names[name] } })],
+  invalid: noId({ file_id: 'x'.repeat(65) }),
+})
+
+const openAi: Record<string, Entry> = {
+  openai_list_models: { about: [() => ({})], foreign: 'lists', invalid: takesNothing },
+  openai_get_model: {
+    about: [({ modelName }) => ({ params: { model: modelName } })],
+    invalid: noId({ model: 'x'.repeat(257) }),
+  },
+  openai_chat_completions: {
+    about: [
+      ({ modelName }) => ({
+        body: { model: modelName, messages: [{ role: 'user', content: 'Who?' }], max_tokens: 2 },
+      }),
+    ],
+    invalid: bad({ body: { model: base, messages: [{ role: 'user', content: 'Who?' }], n: 2 } }),
+  },
+  openai_completions: {
+    about: [
+      ({ modelName }) => ({ body: { model: modelName, prompt: 'Who?', max_tokens: 2 } }),
+      ({ storedId }) => ({ body: { model: storedId, prompt: 'When do you open?', max_tokens: 2 } }),
+    ],
+    invalid: bad({ body: { model: base, prompt: 'Who?', echo: true } }),
+  },
+  openai_embeddings: {
+    about: [({ modelName }) => ({ body: { model: modelName, input: 'a cat' } })],
+    invalid: bad({ body: { model: base, input: [7] } }),
+  },
+  openai_create_file: {
+    about: [() => ({ body: formOf('fine-tune') })],
+    foreign: namesNothing,
+    invalid: bad({ body: formOf('vision') }),
+  },
+  openai_list_files: {
+    about: [() => ({}), ({ fileId }) => ({ query: `after=${fileId}` })],
+    foreign: 'lists',
+    invalid: bad({ query: 'order=up' }),
+  },
+  openai_get_file: openAiFile('fileId'),
+  openai_get_file_content: openAiFile('fileId'),
+  openai_create_fine_tuning_job: {
+    about: [
+      ({ fileId }) => ({ body: { model: base, training_file: fileId } }),
+      ({ fileId, modelName }) => ({ body: { model: modelName, training_file: fileId } }),
+    ],
+    invalid: bad({ body: { model: base, training_file: 7 } }),
+  },
+  openai_list_fine_tuning_jobs: {
+    about: [() => ({}), ({ jobId }) => ({ query: `after=ftjob-${jobId}` })],
+    foreign: 'lists',
+    invalid: bad({ query: 'limit=101' }),
+  },
+  openai_get_fine_tuning_job: openAiJob('jobId'),
+  openai_list_fine_tuning_events: openAiJob('jobId', 'after=x'),
+  openai_list_fine_tuning_checkpoints: openAiJob('jobId', 'after=x'),
+  openai_pause_fine_tuning_job: openAiJob('pausedJobId'),
+  openai_resume_fine_tuning_job: openAiJob('pausedJobId'),
+  openai_cancel_fine_tuning_job: openAiJob('cancelledJobId'),
+  openai_delete_file: openAiFile('spareFileId'),
+  openai_delete_model: {
+    about: [({ spareModelName }) => ({ params: { model: spareModelName } })],
+    invalid: bad({ params: { model: base } }),
+  },
+}
+
+/** In the order in which they are asked: what takes something away comes last. */
+export const entries: Record<string, Entry> = {
+  healthz: open,
+  readyz: open,
+  version: open,
+  openapi: open,
+
+  completions: complete,
+  completions_v2: complete,
+  streaming_completions_v1: complete,
+  batch_completions: complete,
+  batch_completions_result: batchResult('completionBatchId'),
+  streaming_completions: complete,
+  streaming_completions_result: batchResult('streamId'),
+  embedding: embed,
+  batch_embeddings: embed,
+  batch_embeddings_result: batchResult('embeddingBatchId'),
+  reservation: {
+    about: [({ modelName }) => ({ body: { model_name: modelName, capacity: 1 } })],
+    invalid: bad({ body: { capacity: -1 } }),
+  },
+
+  data: datasetInBody(),
+  existing_data: datasetInBody(),
+  num_datapoints: datasetInBody({ num_datapoints: 40 }),
+  local_data: datasetInBody({ upload_base_path: 's3', data: [{ input: 'a', output: 'b' }] }),
+  get_dataset: {
+    about: [({ datasetId }) => ({ params: { dataset_id: datasetId } })],
+    invalid: noId({ dataset_id: '..%2Fx' }),
+  },
+  get_upload_base_path: { about: [() => ({})], foreign: namesNothing, invalid: takesNothing },
+  store_data: {
+    about: [({ storedId }) => ({ body: { id: storedId, data: [{ note: { text: 'We close at six.' } }] } })],
+    invalid: bad({ body: { id: 'x', data: [{ note: 'no fields' }] } }),
+  },
+
+  train: {
+    about: [
+      ({ datasetId }) => ({ body: { model_name: base, dataset_id: datasetId } }),
+      ({ location }) => ({ body: { model_name: base, upload_file_path: location } }),
+      ({ datasetId }) => ({ body: { model_name: base, upload_file_path: datasetId } }),
+      ({ storedId }) => ({ body: { model_name: base, id: storedId } }),
+      ({ modelName }) => ({ body: { model_name: modelName, data: [{ input: 'a', output: 'b' }] } }),
+    ],
+    invalid: bad({ body: { model_name: base, finetune_args: { max_steps: 0 }, data: [{ input: 'a', output: 'b' }] } }),
+  },
+  list_training_jobs: {
+    about: [() => ({}), ({ cursor }) => ({ query: `after=${cursor}&limit=10` })],
+    foreign: 'lists',
+    invalid: bad({ query: 'limit=0' }),
+  },
+  get_training_job: job(),
+  get_evaluation: job(),
+  get_training_job_log: job('limit=0'),
+  list_training_job_events: job('after=x'),
+  list_attempts: job('after=0'),
+  cancel_training_job: {
+    about: [({ cancelledJobId }) => ({ params: { job_id: cancelledJobId } })],
+    invalid: bad({ params: { job_id: 1 }, body: [] }),
+  },
+  resume_training_job: {
+    about: [({ cancelledJobId }) => ({ params: { job_id: cancelledJobId } })],
+    invalid: bad({ params: { job_id: 1 }, body: 'x' }),
+  },
+
+  models: {
+    about: [() => ({}), () => ({ query: 'limit=1' })],
+    foreign: 'lists',
+    invalid: bad({ query: 'after=none' }),
+  },
+  download_model: {
+    about: [({ modelName }) => ({ params: { name: modelName } })],
+    invalid: bad({ params: { name: base } }),
+  },
+  downloaded_models: { about: [() => ({})], foreign: 'lists', invalid: takesNothing },
+  find_downloaded_model: {
+    about: [() => ({ body: { hf_model_name: base } }), ({ modelName }) => ({ body: { hf_model_name: modelName } })],
+    invalid: bad({ body: { hf_model_name: '' } }),
+  },
+  get_usage: {
+    about: [() => ({})],
+    // Its dates and counts may read like the numbers of jobs; test/e2e/usage.deep.test.ts sees that nothing of others shows.
+    foreign: { notApplicable: 'names nothing' },
+    invalid: bad({ query: 'from=2026-02-30' }),
+  },
+  create_webhook: {
+    about: [() => ({ body: { url: 'https://example.com/hooks' } })],
+    foreign: namesNothing,
+    invalid: bad({ body: { url: 'ftp://example.com/' } }),
+  },
+  list_webhooks: { about: [() => ({})], foreign: 'lists', invalid: takesNothing },
+  get_webhook: webhook(),
+  update_webhook: webhook({ body: { description: 'ours' } }, { body: { event_types: ['job.done'] } }),
+  remove_webhook_secret: {
+    about: [
+      ({ webhookId, webhookSecretId }) => ({ params: { webhook_id: webhookId, secret_id: webhookSecretId } }),
+      ({ webhookSecretId }) => ({ params: { webhook_id: nobodysId, secret_id: webhookSecretId } }),
+    ],
+    invalid: noId({ webhook_id: 'x', secret_id: 'x' }),
+  },
+  // After it: while there are two secrets, there is no third.
+  rotate_webhook_secret: webhook({ body: { overlap_seconds: 0 } }, { body: { overlap_seconds: -1 } }),
+  list_webhook_deliveries: webhook({}, { query: 'after=x' }),
+  replay_webhook_delivery: {
+    about: [
+      ({ webhookId, deliveryId }) => ({ params: { webhook_id: webhookId, delivery_id: deliveryId } }),
+      ({ deliveryId }) => ({ params: { webhook_id: nobodysId, delivery_id: deliveryId } }),
+    ],
+    invalid: noId({ webhook_id: 'x', delivery_id: 'x' }),
+  },
+  list_audit_events: { about: [() => ({})], foreign: 'lists', invalid: bad({ query: 'limit=1001' }) },
+
+  ...openAi,
+
+  cancel_open_training_jobs: { about: [() => ({})], foreign: namesNothing, invalid: bad({ body: [] }) },
+  delete_data: {
+    about: [({ storedId }) => ({ body: { id: storedId } })],
+    invalid: bad({ body: { id: '' } }),
+  },
+  delete_webhook: {
+    about: [({ spareWebhookId }) => ({ params: { webhook_id: spareWebhookId } })],
+    invalid: noId({ webhook_id: 'x' }),
+  },
+  delete_dataset: {
+    about: [({ spareDatasetId }) => ({ params: { dataset_id: spareDatasetId } })],
+    invalid: noId({ dataset_id: '..%2Fx' }),
+  },
+  delete_model: {
+    about: [({ modelName }) => ({ params: { name: modelName } })],
+    invalid: bad({ params: { name: base } }),
+  },
+}

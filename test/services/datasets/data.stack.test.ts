@@ -1,0 +1,301 @@
+// Data sets on the real stores: in by URL and by request, checked, found, deleted, swept.
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { request } from 'node:http'
+import { after, suite, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { connectDatabase } from '../../../src/repositories/database.ts'
+import { sweepOrphans } from '../../../src/loops/sweep-orphaned-objects.ts'
+import { sweepUploads } from '../../../src/loops/sweep-abandoned-uploads.ts'
+import { createStorage } from '../../../src/storage/storage.ts'
+import { sampleRows } from '../../support/rows.ts'
+import { connection, eventually, openAccount } from '../../support/stack.ts'
+
+type Located = { dataset_id: string; dataset_location: string; upload_base_path?: string }
+type Report = {
+  state: string
+  version: number
+  rows: number
+  bytes: number
+  bad_rows: number
+  errors: { line: number; field: string; reason: string }[]
+  duplicates: number
+  empty_outputs: number
+  announced_rows: number | null
+  input_length: Record<'p50' | 'p90' | 'p99' | 'max', number>
+  token_length: { tokenizer: string; sampled_rows: number; input: { p50: number; max: number } } | null
+}
+type Problem = { detail: string; code: string }
+
+suite('data', async () => {
+  const api = await openAccount()
+  const other = await openAccount()
+  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
+  after(() => database.close())
+  const { endpoint, bucket, accessKey, secretKey } = connection().s3
+  const storage = createStorage({ endpoint, region: 'us-east-1', bucket, accessKey, secretKey })
+  const report = (id: string) => api.get<Report>(`/v1/data/${id}`)
+  const keyOf = (location: string) => location.slice(storage.urlPrefix.length).split('?')[0] ?? ''
+  const rows = (count: number, text = 'x') =>
+    Array.from({ length: count }, (_, row) => ({ input: `question ${row} ${text}`, output: `answer ${row}` }))
+
+  test('rows sent in one request become a data set that can be found, checked and trained on', async () => {
+    const stored = await api.post<Located>('/v1/local-data', {
+      upload_base_path: 's3',
+      data: [...sampleRows, sampleRows[0]],
+      is_public: false,
+    })
+    assert.match(stored.dataset_id, /^[0-9a-f]{32}$/)
+    const found = await api.post<Located>('/v1/existing-data', {
+      dataset_id: stored.dataset_id,
+      upload_base_path: 's3',
+    })
+    assert.deepEqual(found, { ...stored, upload_base_path: 's3' })
+    await api.post('/v1/data/num-datapoints', { dataset_id: stored.dataset_id, num_datapoints: 41 })
+    const checked = await report(stored.dataset_id)
+    assert.deepEqual(
+      [checked.state, checked.rows, checked.duplicates, checked.bad_rows, checked.announced_rows],
+      ['valid', 41, 1, 0, 41],
+    )
+    const longest = Math.max(...sampleRows.map(({ input }) => input.length))
+    assert.equal(checked.input_length.max, longest)
+    assert.deepEqual(
+      [checked.token_length?.tokenizer, checked.token_length?.sampled_rows],
+      [connection().baseModel, 41],
+    )
+    assert.ok((checked.token_length?.input.max ?? 0) > 1 && (checked.token_length?.input.max ?? 0) < longest)
+    const id = await api.train({
+      dataset_id: stored.dataset_id,
+      upload_file_path: stored.dataset_location,
+      finetune_args: { max_steps: 1 },
+    })
+    await api.post(`/v1/train/jobs/${id}/cancel`)
+  })
+
+  test('many parts make one object, and a new version when the id is used again', async () => {
+    const datasetId = `large-${randomUUID()}`
+    const data = rows(20_000, 'x'.repeat(1000))
+    await api.post<Located>('/v1/local-data', { upload_base_path: 's3', dataset_id: datasetId, data })
+    const first = await report(datasetId)
+    assert.deepEqual([first.rows, first.version, first.bad_rows, first.duplicates], [20_000, 1, 0, 0])
+    assert.ok(first.bytes > 20_000_000)
+    await api.post<Located>('/v1/local-data', { dataset_id: datasetId, data: data.slice(0, 3) })
+    const second = await report(datasetId)
+    assert.deepEqual([second.rows, second.version], [3, 2])
+  })
+
+  test('rows to evaluate on are streamed like the others, wherever they stand in the body', async () => {
+    const evalRows = rows(5000, 'e'.repeat(1000))
+    const data = rows(20)
+    const train = { model_name: connection().baseModel, finetune_args: { max_steps: 1 } }
+    for (const body of [
+      { eval_data: evalRows, ...train, data },
+      { data, ...train, eval_data: evalRows },
+    ]) {
+      const before = await leftovers()
+      const { job_id } = await api.post<{ job_id: string }>('/v1/train', body)
+      const job = await database.trainingJobs.get(Number(job_id))
+      const key = job.spec.evaluationKey ?? ''
+      assert.notEqual(key, job.spec.dataKey)
+      assert.ok(((await storage.stat(key))?.sizeBytes ?? 0) > 5_000_000)
+      await eventually(async () => (await database.trainingJobs.get(job.id)).preparedData !== null)
+      const { preparedData } = await database.trainingJobs.get(job.id)
+      assert.deepEqual(
+        [preparedData?.train.rowCount, preparedData?.evaluation.rowCount, preparedData?.evaluation.split],
+        [20, 5000, 'held_out'],
+      )
+      assert.equal(await leftovers(), before)
+      await api.post(`/v1/train/jobs/${job_id}/cancel`)
+    }
+    const before = await leftovers()
+    assert.equal(
+      await statusOf('/v1/train', JSON.stringify({ ...train, data, eval_data: evalRows, model_name: 'none' })),
+      404,
+    )
+    assert.equal(await statusOf('/v1/train', JSON.stringify({ ...train, data, eval_data: [...evalRows, 5] })), 400)
+    await eventually(async () => (await leftovers()) === before)
+  })
+
+  test('a body that breaks off, or ends badly, leaves neither object, parts nor row', async () => {
+    const datasetId = `broken-${randomUUID()}`
+    const before = await leftovers()
+    const text = JSON.stringify({ dataset_id: datasetId, data: rows(12_000, 'y'.repeat(1000)) })
+    await breakOff('/v1/local-data', text.slice(0, -50_000))
+    for (const end of ['{"input":', '{"input": 1} 7]}', '5]}']) {
+      assert.equal(await statusOf('/v1/local-data', `${text.slice(0, -2)},${end}`), 400)
+    }
+    await eventually(async () => (await leftovers()) === before)
+    assert.equal((await api.request('GET', `/v1/data/${datasetId}`)).status, 404)
+  })
+
+  test('what is no data set is refused in a sentence', async () => {
+    for (const [body, detail] of [
+      [{ data: [] }, /at least one row/],
+      [{}, /at least one row/],
+      [{ data: [{ input: 'a' }, 5] }, /data\[1\] must be an object/],
+      [{ data: [{ input: 'a', output: 'b' }], dataset_id: '../x' }, /dataset_id must be/],
+      [{ data: 'x' }, /data must be a list/],
+    ] as const) {
+      const { status, body: problem } = await api.request<Problem>('POST', '/v1/local-data', body)
+      assert.equal(status, 400)
+      assert.match(problem.detail, detail)
+    }
+  })
+
+  test('the check names every bad row up to a hundred, with line, field and reason', async () => {
+    const lines = rows(400).map((row, index) =>
+      index % 3 === 1 ? '{"input":"a"}' : index === 6 ? 'no json' : JSON.stringify(row),
+    )
+    await api.upload('checked', lines.join('\r\n'))
+    const checked = await report('checked')
+    assert.deepEqual([checked.state, checked.rows, checked.bad_rows, checked.errors.length], ['invalid', 400, 134, 100])
+    assert.deepEqual(checked.errors.slice(0, 3), [
+      { line: 2, field: 'output', reason: 'is missing' },
+      { line: 5, field: 'output', reason: 'is missing' },
+      { line: 7, field: 'row', reason: 'is not valid JSON' },
+    ])
+    // Other bytes under the same URL are checked again.
+    await api.upload('checked', gzipSync('input,output\n"a\nb",c\n"d",""\n'))
+    const again = await report('checked')
+    assert.deepEqual([again.rows, again.bad_rows, again.empty_outputs], [2, 1, 1])
+    assert.deepEqual(again.errors, [{ line: 4, field: 'output', reason: 'is empty' }])
+  })
+
+  test('a job that fails for its data leaves all of the bad rows in the report', async () => {
+    const file = Array.from({ length: 30 }, () => '{"output":"b"}').join('\n')
+    const id = await api.train({ upload_file_path: await api.upload('bad', file) })
+    const job = await api.until(id, ({ status }) => status === 'FAILED')
+    assert.match(job.status_message ?? '', /30 of 30 rows are bad: line 1: input: is missing; .*and 25 more/)
+    assert.equal((await report('bad')).errors.length, 30)
+  })
+
+  test('a bomb is not unpacked', async () => {
+    const bomb = gzipSync(Buffer.alloc(300 * 1024 * 1024, 0x20))
+    await api.upload('bomb', bomb)
+    const { errors } = await report('bomb')
+    assert.match(errors[0]?.reason ?? '', /unpacks to more than 200 times|white space/)
+  })
+
+  test('one Idempotency-Key is one data set, and another body under it is refused', async () => {
+    const headers = { 'idempotency-key': randomUUID() }
+    const body = { data: rows(50) }
+    const send = (sent: unknown) => api.request<Located>('POST', '/v1/local-data', sent, headers)
+    const answers = await Promise.all([send(body), send(body), send(body)])
+    assert.equal(new Set(answers.map(({ status, body: { dataset_id } }) => `${status} ${dataset_id}`)).size, 1)
+    assert.equal(answers[0]?.status, 200)
+    assert.equal((await send({ data: rows(51) })).status, 422)
+    const place = { 'idempotency-key': randomUUID() }
+    const first = await api.request<Located>('POST', '/v1/data', { dataset_id: 'once' }, place)
+    const second = await api.request<Located>('POST', '/v1/data', { dataset_id: 'once' }, place)
+    assert.equal(keyOf(first.body.dataset_location).split('?')[0], keyOf(second.body.dataset_location).split('?')[0])
+    assert.equal((await api.request('POST', '/v1/data', { dataset_id: 'twice' }, place)).status, 422)
+  })
+
+  test("another account's data sets are as missing ones, for every request", async () => {
+    const { dataset_id, dataset_location } = await api.post<Located>('/v1/local-data', { data: rows(3) })
+    for (const [method, path, body] of [
+      ['GET', `/v1/data/${dataset_id}`],
+      ['DELETE', `/v1/data/${dataset_id}`],
+      ['POST', '/v1/existing-data', { dataset_id }],
+      ['POST', '/v1/data/num-datapoints', { dataset_id, num_datapoints: 1 }],
+    ] as const) {
+      const theirs = await other.request<Problem>(method, path, body)
+      const missing = await other.request<Problem>(
+        method,
+        path.replace(dataset_id, 'missing'),
+        body && { ...body, dataset_id: 'missing' },
+      )
+      assert.deepEqual([theirs.status, theirs.body.detail], [404, missing.body.detail])
+    }
+    const model_name = connection().baseModel
+    for (const upload_file_path of [dataset_location, keyOf(dataset_location)])
+      assert.equal((await other.request('POST', '/v1/train', { model_name, upload_file_path })).status, 400)
+    for (const id of ['%00', 'deleted:x', '..', `deleted:${randomUUID()}`])
+      assert.equal((await api.request('GET', `/v1/data/${id}`)).status, 404)
+  })
+
+  test('a deleted data set is gone with its objects, while its job keeps its own copy', async () => {
+    const { dataset_id, dataset_location } = await api.post<Located>('/v1/local-data', { data: sampleRows })
+    const id = await api.train({ dataset_id, finetune_args: { max_steps: 1 } })
+    await eventually(async () => (await api.request('DELETE', `/v1/data/${dataset_id}`)).status === 200)
+    assert.equal(await storage.stat(keyOf(dataset_location)), null)
+    assert.equal((await api.request('GET', `/v1/data/${dataset_id}`)).status, 404)
+    assert.equal((await api.request('DELETE', `/v1/data/${dataset_id}`)).status, 404)
+    assert.equal(
+      (await api.request('POST', '/v1/train', { model_name: connection().baseModel, dataset_id })).status,
+      400,
+    )
+    await api.untilStatus(id, 'COMPLETED')
+    assert.equal((await api.job(id)).dataset_id, dataset_id)
+  })
+
+  test('abandoned uploads are swept, what is used or known stays', async () => {
+    await api.upload('abandoned', 'x')
+    const { dataset_id } = await api.post<Located>('/v1/local-data', { data: rows(2) })
+    await api.upload('looked-at', '{"input":"a","output":"b"}')
+    await report('looked-at')
+    await sweepUploads({ database, storage }, { olderThanMs: 0 })
+    assert.equal((await api.request('GET', '/v1/data/abandoned')).status, 404)
+    assert.equal((await report(dataset_id)).rows, 2)
+    assert.equal((await report('looked-at')).rows, 1)
+    assert.deepEqual(await sweepUploads({ database, storage }, { olderThanMs: 0 }), { uploads: 0, partialUploads: 0 })
+  })
+
+  test('what is written by a URL whose data set is gone is swept, everything that has a row stays', async () => {
+    const location = await api.upload('outlived', 'x')
+    await api.request('DELETE', '/v1/data/outlived')
+    assert.equal((await fetch(location, { method: 'PUT', body: 'late' })).status, 200)
+    const late = [keyOf(location), `inline/${randomUUID()}/${randomUUID()}/rows.jsonl`, 'jobs/999999999/logs/1.log']
+    for (const key of late.slice(1)) await storage.write(key, Buffer.from('late'))
+    const { dataset_location } = await api.post<Located>('/v1/local-data', { data: rows(2) })
+    const known = [keyOf(await api.upload('kept', '{"input":"a","output":"b"}')), keyOf(dataset_location)]
+    assert.equal(await sweepOrphans({ database, storage }), 0)
+    await sweepOrphans({ database, storage }, { olderThanMs: 0 })
+    for (const key of late) assert.equal(await storage.stat(key), null, key)
+    for (const key of known) assert.ok(await storage.stat(key), key)
+  })
+
+  test('a stream that fails is no object', async () => {
+    const key = `inline/test/${randomUUID()}/rows.jsonl`
+    async function* broken() {
+      for (let part = 0; part < 40; part++) yield randomBytes(1024 * 1024)
+      throw new Error('the source fails')
+    }
+    await assert.rejects(storage.writeStream(key, broken()), /the source fails/)
+    assert.equal(await storage.stat(key), null)
+    assert.equal(await storage.abortStaleUploads(0), 0)
+  })
+
+  /** Versions without a size are those that are being received, or were left behind. */
+  async function leftovers() {
+    return (await database.datasets.abandoned(new Date(Date.now() + 60_000), 1000)).length
+  }
+
+  /** Bytes as they are. */
+  async function statusOf(path: string, text: string): Promise<number> {
+    const response = await fetch(connection().apiUrl + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${api.apiKey}`, 'content-type': 'application/json' },
+      body: text,
+    })
+    await response.text()
+    return response.status
+  }
+
+  /** Sends a part of what was declared and hangs up. */
+  function breakOff(path: string, text: string) {
+    const url = new URL(connection().apiUrl + path)
+    return new Promise<void>((resolve) => {
+      const outgoing = request(url, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${api.apiKey}`,
+          'content-type': 'application/json',
+          'content-length': String(text.length + 1000),
+        },
+      })
+      outgoing.on('error', () => resolve())
+      outgoing.write(text, () => outgoing.destroy())
+    })
+  }
+})

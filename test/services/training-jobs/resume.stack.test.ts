@@ -1,0 +1,29 @@
+// Resumes that race for what is left of the limit.
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { withResumes } from '../../support/database.ts'
+import { openAccount } from '../../support/stack.ts'
+
+suite('the limit of resumes', async () => {
+  const api = await openAccount()
+
+  test('of resumes that are sent at once at the limit one is accepted', async () => {
+    // Each run of it fails within a moment: a resume that comes late finds an ended job, and only the limit in its way.
+    const id = await api.train({ upload_file_path: await api.upload('broken', 'not a data set') })
+    await api.until(id, ({ status }) => status === 'FAILED')
+    await withResumes(id, 1)
+    const resume = () => api.request<{ detail?: string }>('POST', `/v1/train/jobs/${id}/resume`)
+    const answers = await Promise.all(Array.from({ length: 20 }, resume))
+    const count = (wanted: number) => answers.filter(({ status }) => status === wanted).length
+    assert.deepEqual([count(200), count(409)], [1, 19])
+
+    const failed = await api.until(id, ({ status }) => status === 'FAILED')
+    assert.deepEqual([failed.resume_count, failed.resume_limit], [1, 1])
+    const last = await resume()
+    assert.deepEqual([last.status, last.body.detail], [409, `Job ${id} has used all of its 1 resumes.`])
+    const { events } = await api.get<{ events: { kind: string; reason: string | null }[] }>(
+      `/v1/train/jobs/${id}/events`,
+    )
+    assert.equal(events.filter(({ kind, reason }) => kind === 'command' && reason === 'resume').length, 1)
+  })
+})
