@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { processId } from '../src/embedded/connection.ts'
 import { modelServerRunName } from '../src/domain/identifiers.ts'
 import { parseOutputType } from '../src/domain/output-type.ts'
 import { allowedCharacters, comfortableBound, mostPromptTokens } from '../src/inference/text-bounds.ts'
@@ -29,7 +30,7 @@ const ask = (prompt: string | string[]) =>
   call<Answer[]>('POST', '/v1/completions', { model_name, prompt, output_type, max_tokens })
 await ask('warm')
 
-const api = watchProcess(connection.processes.api)
+const api = watchProcess(processId(connection, 'api'))
 
 /** One call with everything that can be seen of it from outside. */
 async function measure(some: string[]) {

@@ -2,6 +2,7 @@
 import { appendFileSync, createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { processId } from '../src/embedded/connection.ts'
 import { createDatasetClient, megabyte, pieces, type DatasetClient } from './dataset-client.ts'
 import { median, startStack } from './stack.ts'
 
@@ -23,7 +24,7 @@ async function withStack(measure: (api: Api) => Promise<void>) {
   try {
     const client = createDatasetClient(connection)
     await client.ingest(megabyte)
-    await measure({ client, processId: connection.processes.api })
+    await measure({ client, processId: processId(connection, 'api') })
   } finally {
     await stop()
   }

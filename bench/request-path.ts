@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { processId } from '../src/embedded/connection.ts'
 import { modelServerRunName } from '../src/domain/identifiers.ts'
 import { modelServerToken } from '../src/domain/model-server-token.ts'
 import { root } from '../tools/paths.mjs'
@@ -100,7 +101,7 @@ const body = {
   output_type: { colour: ['red', 'white'], price: 'int' },
 }
 const bodyMegabytes = Buffer.byteLength(JSON.stringify(body)) / 1024 / 1024
-const api = watchProcess(connection.processes.api)
+const api = watchProcess(processId(connection, 'api'))
 const calls = []
 for (let round = 0; round < 5; round++)
   calls.push(await api.during(() => call<object[]>('POST', '/v1/completions', body)))

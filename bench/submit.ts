@@ -1,5 +1,6 @@
 // Submit latency, one after the other, against what it cannot be faster than: one commit, and one empty route.
 import pg from 'pg'
+import { processId } from '../src/embedded/connection.ts'
 import { fetchJson, inTurn, sayRatio, startPeer } from './rounds.ts'
 import { createClient, startStack } from './stack.ts'
 
@@ -11,7 +12,7 @@ const stack = await startStack()
 const { connection } = stack
 const call = createClient(connection)
 // The jobs themselves are not what is measured.
-process.kill(connection.processes.worker, 'SIGSTOP')
+process.kill(processId(connection, 'worker'), 'SIGSTOP')
 const database = new pg.Client({ connectionString: connection.databaseUrl })
 await database.connect()
 await database.query('create table bench_commits (id serial primary key, body text)')
@@ -58,5 +59,5 @@ sayRatio('first job on an upload (looks into the object store)', more, (medians)
 
 peer.stop()
 await database.end()
-process.kill(connection.processes.worker, 'SIGCONT')
+process.kill(processId(connection, 'worker'), 'SIGCONT')
 await stack.stop()

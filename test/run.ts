@@ -1,43 +1,34 @@
-// `npm test`: everything a fresh checkout can prove, in lanes side by side, since suites mostly wait for jobs. A lane whose
-// suites need a stack has one of its own, and runs them one after another; each suite makes its own account.
-import { spawn, type ChildProcess } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+// `npm test`: unit, then db, then the lanes that need servers or Python side by side. The first red lane of the cheap ones
+// ends the run; the dear ones all say what they have to say. Each suite makes its own account.
+import type { ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { root, toolPath } from '../tools/paths.mjs'
+import { invocationDir, root, toolPath } from '../tools/paths.mjs'
+import { laneNames, laneOf, type Lane, type LaneName } from './lanes.ts'
+import { spawnNode, stackEnvironment, startArguments, startPostgres, stopArguments } from './support/services.ts'
 
-const usage = `npm test [-- [--only TEXT] [--no-python]] [FILE ...]
-  FILE        test files; default: all of test/
-  --only TEXT files whose path contains TEXT
-  --no-python leave out the suite of runtime/`
+const usage = `npm test [-- [--lane LANE,...] [--only TEXT] [--attach FILE] [--watch] [FILE ...]]
+  FILE          test files; default: all of test/ but the deep and the cluster's
+  --lane LANE   ${laneNames.join(', ')}; default: all but deep
+  --only TEXT   files whose path contains TEXT
+  --attach FILE the connection.json of a running stack (npm run dev), which is used instead of new ones
+  --watch       unit lane only: run again what a saved file affects, until Ctrl-C
+
+npm run test:unit and npm run test:db run one lane; npm run test:deep -- --list shows what else there is.`
 
 const { values, positionals } = parseArgs({
-  options: { only: { type: 'string' }, 'no-python': { type: 'boolean' }, help: { type: 'boolean' } },
+  options: {
+    lane: { type: 'string' },
+    only: { type: 'string' },
+    attach: { type: 'string' },
+    watch: { type: 'boolean' },
+    help: { type: 'boolean' },
+  },
   allowPositionals: true,
 })
-if (values.help) {
-  console.log(usage)
-  process.exit(0)
-}
-
-type Lane = { name: string; needsStack: boolean; files: string[]; python: boolean }
-
-/** The cluster's suites need root and a cluster: `npm run test:cluster`. */
-const own = () => globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/cluster/**'] }).toSorted()
-const files = (positionals.length > 0 ? positionals : own()).filter(
-  (file) => values.only === undefined || file.includes(values.only),
-)
-const isWhole = positionals.length === 0 && values.only === undefined
-const laneOf = (file: string) =>
-  file.includes('test/e2e/') ? 'jobs' : /test\/(integration|clients)\//.test(file) ? 'contract' : 'rest'
-const lanes = ['jobs', 'contract', 'rest']
-  .map((name): Lane => {
-    const python = name === 'contract' && isWhole && !values['no-python']
-    return { name, needsStack: name !== 'rest', files: files.filter((file) => laneOf(file) === name), python }
-  })
-  .filter((lane) => lane.files.length > 0)
 
 // Hundreds of Node processes start; what one has compiled the next does not: half of the start's processor time.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, '.cache/node-compile')
@@ -50,59 +41,101 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     for (const child of running) child.kill(signal)
   })
 
-const codes = await Promise.all(lanes.map(runLane))
-process.exitCode = codes.find((code) => code !== 0) ?? 0
+const attachedHome = values.attach === undefined ? null : dirname(resolve(invocationDir, values.attach))
+const times: string[] = []
+
+if (values.help) console.log(usage)
+else process.exitCode = values.watch ? await watch() : await main()
+
+async function main(): Promise<number> {
+  const lanes = chosenLanes()
+  if (lanes.length === 0) {
+    console.error('No test file is chosen. npm test -- --help says how to choose.')
+    return 2
+  }
+  const [cheap, dear] = [lanes.filter(isCheap), lanes.filter((lane) => !isCheap(lane))]
+  let failed = 0
+  for (const lane of cheap) if (!failed && !interrupted) failed = await runLane(lane)
+  if (!failed && !interrupted) failed = await runDear(dear)
+  for (const line of times) console.log(line)
+  return failed || (interrupted ? 130 : 0)
+}
+
+function isCheap({ name }: Lane): boolean {
+  return name === 'unit' || name === 'db'
+}
+
+/** Lanes that share one stack take turns. */
+async function runDear(lanes: Lane[]): Promise<number> {
+  if (attachedHome === null) return firstFailure(await Promise.all(lanes.map(runLane)))
+  const codes: number[] = []
+  for (const lane of lanes) codes.push(await runLane(lane))
+  return firstFailure(codes)
+}
+
+function firstFailure(codes: number[]): number {
+  return codes.find((code) => code !== 0) ?? 0
+}
+
+function chosenLanes(): Lane[] {
+  const chosen = positionals.length > 0 ? positionals : null
+  // A file that is named runs, whichever lane it belongs to.
+  const names = values.lane?.split(',') ?? laneNames.filter((name) => name !== 'deep' || chosen !== null)
+  return names
+    .map((name) => {
+      if (!laneNames.includes(name as LaneName)) throw new Error(`There is no lane "${name}". ${usage}`)
+      const lane = laneOf(name as LaneName, chosen)
+      if (values.only === undefined) return lane
+      return { ...lane, commands: [], files: lane.files.filter((file) => file.includes(values.only ?? '')) }
+    })
+    .filter(({ files, commands }) => files.length + commands.length > 0)
+}
 
 /** A failure in one part does not hide what the others would say. */
 async function runLane(lane: Lane): Promise<number> {
-  const home = mkdtempSync(join(tmpdir(), 'anneal-test-'))
-  const environment = { ...process.env, ANNEAL_TEST_HOME: home, ANNEAL_PYTHON: toolPath('python') }
+  const startedAt = performance.now()
+  const home = attachedHome ?? mkdtempSync(join(tmpdir(), 'anneal-test-'))
+  let stop = () => Promise.resolve()
+  let failed = 0
+  try {
+    stop = await startServices(lane, home)
+    const environment = {
+      ...process.env,
+      ANNEAL_TEST_HOME: home,
+      ...(lane.name === 'unit' ? {} : { ANNEAL_PYTHON: toolPath('python') }),
+    }
+    for (const part of [...lane.commands, testArguments(lane)])
+      if (!interrupted && part.length > 0) failed = (await runNode(lane, part, environment)) || failed
+    return failed
+  } finally {
+    await stop()
+    if (attachedHome === null) rmSync(home, { recursive: true, force: true })
+    const seconds = (performance.now() - startedAt) / 1000
+    times.push(`lane ${lane.name.padEnd(8)} ${failed ? 'red  ' : 'green'} ${seconds.toFixed(1).padStart(7)} s`)
+  }
+}
+
+function testArguments({ files, concurrency }: Lane): string[] {
+  if (files.length === 0) return []
   const reporters = ['spec', './test/support/slowest-files.ts'].flatMap((reporter) => [
     `--test-reporter=${reporter}`,
     '--test-reporter-destination=stdout',
   ])
-  const parts = [
-    ...(lane.python ? [['tools/python.mjs', 'test']] : []),
-    ['--test', '--test-concurrency=1', '--test-timeout=600000', ...reporters, ...lane.files],
-  ]
-  let failed = 0
-  try {
-    if (lane.needsStack) await startStack(lane, home)
-    for (const part of parts) if (!interrupted) failed = (await runNode(lane, part, environment)) || failed
-    return failed
-  } finally {
-    if (lane.needsStack) await runNode(lane, ['src/cli.ts', 'stop', '--home', home], environment)
-    rmSync(home, { recursive: true, force: true })
-  }
+  return ['--test', `--test-concurrency=${concurrency}`, '--test-timeout=600000', ...reporters, ...files]
 }
 
-/** One slot, so that a second job waits; room for two tuned models; limits on attempts that a test can reach. */
-function startStack(lane: Lane, home: string): Promise<void> {
-  // Suites send hundreds of wrong keys a minute from one address.
-  const environment = {
-    ...process.env,
-    ANNEAL_SLOTS: '1',
-    ANNEAL_CATALOGUE: writeCatalogue(home),
-    ANNEAL_STALL_MINUTES: '1',
-    ANNEAL_MAX_JOB_HOURS: '24',
-    ANNEAL_FAILED_AUTHENTICATIONS_PER_MINUTE: '100000',
-    // Receivers of webhooks are servers of the tests.
-    ANNEAL_WEBHOOKS_ALLOW_HTTP: '1',
-    ANNEAL_WEBHOOKS_PRIVATE_NETWORKS: '127.0.0.0/8',
-  }
-  return new Promise((resolve, reject) => {
-    const stack = start(lane, ['src/cli.ts', 'start', '--home', home, '--port', '0'], environment, (line) => {
+/** @returns how to end them */
+async function startServices(lane: Lane, home: string): Promise<() => Promise<void>> {
+  if (attachedHome !== null || lane.needs === 'nothing' || lane.files.length === 0) return () => Promise.resolve()
+  if (lane.needs === 'postgres') return startPostgres(home)
+  const environment = stackEnvironment(home)
+  await new Promise<void>((resolve, reject) => {
+    const stack = start(lane, startArguments(home), environment, (line) => {
       if (line.includes('Ready in')) resolve()
     })
     stack.once('exit', (code) => reject(new Error(`the embedded stack ended with ${code}`)))
   })
-}
-
-function writeCatalogue(home: string): string {
-  const { models } = JSON.parse(readFileSync(join(root, 'models.json'), 'utf8')) as { models: object[] }
-  const path = join(home, 'models.json')
-  writeFileSync(path, JSON.stringify({ models: models.map((model) => ({ ...model, maxAdapters: 2 })) }))
-  return path
+  return async () => void (await runNode(lane, stopArguments(home), environment))
 }
 
 function runNode(lane: Lane, args: string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -117,14 +150,21 @@ function runNode(lane: Lane, args: string[], environment: NodeJS.ProcessEnv): Pr
   })
 }
 
-/** Its lines are ours, with the lane's name where there are several. */
+/** Prints the program's lines with the lane's name before them. */
 function start({ name }: Lane, args: string[], env: NodeJS.ProcessEnv, onLine: (line: string) => void = () => {}) {
-  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
-  const lineStart = lanes.length > 1 ? `${name.padEnd(8)} │ ` : ''
+  const child = spawnNode(args, env)
   for (const input of [child.stdout, child.stderr])
-    createInterface({ input }).on('line', (line) => {
-      console.log(lineStart + line)
-      onLine(line)
-    })
+    if (input)
+      createInterface({ input }).on('line', (line) => {
+        console.log(`${name.padEnd(8)} │ ${line}`)
+        onLine(line)
+      })
   return child
+}
+
+/** Node follows what each test file imports, and runs the files again that a saved file concerns. */
+async function watch(): Promise<number> {
+  const { files } = laneOf('unit', positionals.length > 0 ? positionals : null)
+  const args = ['--test', '--watch', '--test-concurrency=2', '--test-reporter=dot', ...files]
+  return runNode({ ...laneOf('unit', []), name: 'watch' }, args, process.env)
 }

@@ -39,8 +39,8 @@ const readyTimeoutMs = 90_000
 /** At start; with the back-off, after about 25 s: a Postgres that was killed needs some of it. */
 const mostEndsAtStart = 7
 
-/** @param onPid called on each start with the new process, before anything else can happen */
-export function createChild(spec: ChildSpec, say: (text: string) => void, onPid: () => void): Child {
+/** @param onChange called whenever the process has started or ended, before anything else can happen */
+export function createChild(spec: ChildSpec, say: (text: string) => void, onChange: () => void): Child {
   let stopped = false
   let endCount = 0
   let backoffMs = firstBackoffMs
@@ -65,12 +65,13 @@ export function createChild(spec: ChildSpec, say: (text: string) => void, onPid:
     running.once('exit', (code, signal) => ended(signal ?? `exit ${code}`, startedAt))
     if (running.pid === undefined) return
     child.identity = identify(running.pid)
-    onPid()
+    onChange()
   }
 
   function ended(reason: string, startedAt: number) {
     child.identity = null
     if (stopped) return
+    onChange()
     endCount++
     if (performance.now() - startedAt > stableAfterMs) backoffMs = firstBackoffMs
     say(`${spec.name} ended (${reason}); starting it again in ${backoffMs / 1000} s. Log: ${spec.logPath}`)

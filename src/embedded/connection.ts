@@ -16,7 +16,8 @@ export type Connection = {
   temporalUiUrl: string
   databaseUrl: string
   s3: { endpoint: string; bucket: string; accessKey: string; secretKey: string }
-  processes: Record<ProcessName, number>
+  /** Pids. A process that is being restarted is left out: a script that signals pid 0 would end its own group. */
+  processes: Partial<Record<ProcessName, number>>
 }
 
 export function writeConnection(
@@ -46,6 +47,13 @@ export function writeConnection(
 
 export function readConnection(home: Home): Connection | null {
   return readJson<Connection>(home.connection)
+}
+
+/** @throws Error while the process is being restarted */
+export function processId({ processes }: Pick<Connection, 'processes'>, name: ProcessName): number {
+  const pid = processes[name]
+  if (pid === undefined) throw new Error(`${name} is being restarted`)
+  return pid
 }
 
 export function removeConnection(home: Home): void {

@@ -38,7 +38,10 @@ export function createStack({ home, port, say }: StackOptions): Stack {
     await startServices(secrets, ports, addresses)
     const baseModel = readBaseModel()
     publish = () => {
-      const pids = processNames.map((name) => [name, children.get(name)?.identity?.pid ?? 0])
+      const pids = processNames.flatMap((name) => {
+        const pid = children.get(name)?.identity?.pid
+        return pid === undefined ? [] : [[name, pid]]
+      })
       writeConnection(home, addresses, secrets, baseModel, Object.fromEntries(pids))
     }
     publish()
@@ -90,7 +93,7 @@ export function createStack({ home, port, say }: StackOptions): Stack {
     if (interruption.signal.aborted) throw new StartError('The start was interrupted.')
     const logPath = home.log(spec.name)
     rotateLog(logPath)
-    const child = createChild({ ...spec, logPath }, say, onPid)
+    const child = createChild({ ...spec, logPath }, say, onProcesses)
     children.set(spec.name, child)
     const startedAt = performance.now()
     child.start()
@@ -98,7 +101,7 @@ export function createStack({ home, port, say }: StackOptions): Stack {
     say(`${spec.name.padEnd(9)} ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
   }
 
-  function onPid() {
+  function onProcesses() {
     try {
       recordChildren(home, [...children.values()])
       publish()

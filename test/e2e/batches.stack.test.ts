@@ -1,6 +1,7 @@
 // Durable batches over HTTP, with the real engine: in order, complete, once, whatever is killed meanwhile.
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
+import { processId } from '../../src/embedded/connection.ts'
 import { sampleRows } from '../support/rows.ts'
 import { livingServers } from '../support/processes.ts'
 import { connection, eventually, openAccount, type Api } from '../support/stack.ts'
@@ -36,7 +37,7 @@ suite('batches', () => {
     return looks
   }
 
-  const kill = (name: 'worker' | 'api') => process.kill(connection().processes[name] ?? assert.fail(), 'SIGKILL')
+  const kill = (name: 'worker' | 'api') => process.kill(processId(connection(), name), 'SIGKILL')
 
   test('500 prompts are answered in order, through kill -9 of worker, api and model server', async () => {
     const body = { prompt: prompts, max_tokens: 96 }

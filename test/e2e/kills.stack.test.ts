@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { processId } from '../../src/embedded/connection.ts'
 import { tunedModelName } from '../../src/domain/identifiers.ts'
 import type { Artifact } from '../../src/domain/training-job.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
@@ -41,7 +42,7 @@ suite('kill -9', async () => {
       }
     })()
     for (const name of ['api', 'worker', 'temporal', 'postgres'] as const) {
-      const pid = connection().processes[name]
+      const pid = processId(connection(), name)
       process.kill(pid, 'SIGKILL')
       await eventually(() => {
         const now = connection().processes[name]
@@ -122,7 +123,7 @@ suite('kill -9', async () => {
   })
 
   test('a submit and a cancel are accepted while Temporal is down, and happen once it is back', async () => {
-    const temporal = connection().processes.temporal
+    const temporal = processId(connection(), 'temporal')
     process.kill(temporal, 'SIGSTOP')
     const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 60 } })
     assert.equal((await api.job(id)).status, 'CREATED')

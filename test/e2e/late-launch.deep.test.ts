@@ -7,6 +7,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, suite, test } from 'node:test'
+import { processId } from '../../src/embedded/connection.ts'
 import { attemptRunName } from '../../src/domain/identifiers.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { root } from '../../tools/paths.mjs'
@@ -80,7 +81,9 @@ suite('a launch that goes on after its release', async () => {
 
 /** A second one like that of the stack, which stops itself in the middle of its first launch of a trainer. */
 function startWorker() {
-  const own = readFileSync(`/proc/${connection().processes.worker}/environ`, 'utf8').split('\0').filter(Boolean)
+  const own = readFileSync(`/proc/${processId(connection(), 'worker')}/environ`, 'utf8')
+    .split('\0')
+    .filter(Boolean)
   const env = Object.fromEntries(
     own.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
   )

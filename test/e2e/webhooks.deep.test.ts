@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import pg from 'pg'
+import { processId } from '../../src/embedded/connection.ts'
 import { sampleRows } from '../support/rows.ts'
 import { connection, eventually, openAccount } from '../support/stack.ts'
 import { isSignedBy, startReceiver } from '../support/webhook-receiver.ts'
@@ -39,7 +40,7 @@ suite('the webhooks of a job', async () => {
     const client = new pg.Client({ connectionString: connection().databaseUrl })
     await client.connect()
     after(() => client.end())
-    const { worker } = connection().processes
+    const worker = processId(connection(), 'worker')
     const receiver = await startReceiver(async () => {
       if (connection().processes.worker === worker) process.kill(worker, 'SIGKILL')
       return 200

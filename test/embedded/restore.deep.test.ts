@@ -3,6 +3,7 @@
 import { Client, Connection as TemporalConnection } from '@temporalio/client'
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { processId } from '../../src/embedded/connection.ts'
 import { stopStack } from '../../src/embedded/stop.ts'
 import { createStorage } from '../../src/storage/storage.ts'
 import { sampleRows } from '../support/rows.ts'
@@ -55,7 +56,7 @@ describe('stores that are restored', () => {
   const untilStatus = (id: number, wanted: string) => api.until(id, ({ status }) => status === wanted, patience)
   const isAt = (step: number) => (job: Job) => job.history.includes(`"step":${step}`)
   const untilStep = (id: number, step: number) => api.until(id, isAt(step), patience)
-  const snapshot = (store: Store) => takeSnapshot(home.dir, store, connection().processes[store])
+  const snapshot = (store: Store) => takeSnapshot(home.dir, store, processId(connection(), store))
 
   /** Jobs in every stage at each of the three instants, and what comes after the last. */
   async function live([first, second, third]: Order) {

@@ -7,6 +7,7 @@ import { mkdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { processId } from '../../src/embedded/connection.ts'
 import { stopStack } from '../../src/embedded/stop.ts'
 import { identify } from '../../tools/pid-lock.mjs'
 import {
@@ -81,12 +82,14 @@ describe('the supervisor', () => {
   for (const name of ['api', 'worker', 's3', 'temporal', 'postgres'] as const) {
     test(`starts ${name} again after kill -9, under a pid that connection.json then has`, async () => {
       const before = connection()
-      process.kill(before.processes[name], 'SIGKILL')
+      const killed = processId(before, name)
+      process.kill(killed, 'SIGKILL')
       const now = await eventually(() => {
         const found = connection()
-        return found.processes[name] !== before.processes[name] && isRunning(found.processes[name]) && found
+        const pid = found.processes[name]
+        return pid !== undefined && pid !== killed && isRunning(pid) && found
       })
-      assert.ok(!isRunning(before.processes[name]))
+      assert.ok(!isRunning(killed))
       assert.deepEqual({ ...now, processes: null }, { ...before, processes: null })
       await eventually(() => answers(`${now.apiUrl}/readyz`))
     })

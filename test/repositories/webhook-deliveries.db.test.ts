@@ -3,25 +3,19 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { anAccount, openJob } from '../support/job-rows.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { connection } from '../support/stack.ts'
-import { openWebhookAccount } from '../support/webhooks.ts'
 
 suite('the rows of webhooks', async () => {
-  const { client, job, close } = await openWebhookAccount()
   const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
-  after(async () => {
-    await database.close()
-    await close()
-  })
+  after(() => database.close())
 
   const sandbox = createSandbox(database)
 
   async function endpointWithEvents(tx: Repositories, count: number): Promise<string> {
-    const { rows } = await client.query<{ account_id: string }>('select account_id from training_jobs where id = $1', [
-      job(),
-    ])
-    const [{ account_id: accountId } = assert.fail('no account')] = rows
+    const accountId = await anAccount(tx)
+    const job = await openJob(tx, accountId)
     const id = randomUUID()
     await tx.webhooks.create({
       id,
@@ -32,7 +26,7 @@ suite('the rows of webhooks', async () => {
       secrets: [],
     })
     for (let at = 0; at < count; at++)
-      await tx.jobEvents.add(job(), { kind: 'status', status: 'QUEUED', actor: 'test' })
+      await tx.jobEvents.add(job.id, { kind: 'status', status: 'QUEUED', actor: 'test' })
     return id
   }
 

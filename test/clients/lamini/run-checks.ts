@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { suite, test } from 'node:test'
 import { root } from '../../../tools/paths.mjs'
 import { clientEnv } from '../../../tools/setup/client-env.mjs'
-import { connection } from '../../support/stack.ts'
+import { connection, openAccount } from '../../support/stack.ts'
 
 /** Some of these clients wait for ever. */
 const clientTimeoutMs = 570_000
@@ -43,4 +44,14 @@ export async function runChecks({
   for await (const line of createInterface(client.stdout)) results.push(JSON.parse(line))
   assert.ok(results.length > 0, chatter)
   return results
+}
+
+/** A suite with a test for each check of the script. */
+export function expectChecks(version: string, script: string) {
+  suite(`lamini ${version}`, async () => {
+    const { apiKey } = await openAccount()
+    const results = await runChecks({ version, script, apiKey })
+    for (const { check, error } of results) test(check, () => void (error !== null && assert.fail(error)))
+    test('ran all its checks', () => assert.ok(results.length >= 6))
+  })
 }

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
+import { processId } from '../../../src/embedded/connection.ts'
 import { parseCatalogue } from '../../../src/domain/catalogue.ts'
 import { parseApiKey, sha256 } from '../../../src/domain/identifiers.ts'
 import { connectDatabase } from '../../../src/repositories/database.ts'
@@ -17,18 +18,19 @@ import { sampleRows } from '../../support/rows.ts'
 import { connection, openAccount } from '../../support/stack.ts'
 
 suite('submit', async () => {
-  const { databaseUrl, s3, baseModel, processes } = connection()
+  const { databaseUrl, s3, baseModel } = connection()
+  const worker = processId(connection(), 'worker')
   const database = connectDatabase(databaseUrl, { poolSize: 12 })
   const storage = createStorage({ ...s3, region: 'us-east-1' })
   const sql = new pg.Client({ connectionString: databaseUrl })
   const catalogue = parseCatalogue(JSON.parse(readFileSync('models.json', 'utf8')))
   // Jobs that end meanwhile would make room.
   before(async () => {
-    process.kill(processes.worker, 'SIGSTOP')
+    process.kill(worker, 'SIGSTOP')
     await sql.connect()
   })
   after(async () => {
-    process.kill(processes.worker, 'SIGCONT')
+    process.kill(worker, 'SIGCONT')
     await Promise.all([database.close(), sql.end()])
   })
 

@@ -1,0 +1,82 @@
+// `npm run test:deep`: what a landing does not run whole. Whoever changes what a suite covers runs it.
+import { spawnSync } from 'node:child_process'
+import { parseArgs } from 'node:util'
+import { root } from '../tools/paths.mjs'
+
+type Suite = { what: string; when: string; args: string[]; env?: Record<string, string> }
+
+const lane = (text: string) => ['test/run.ts', '--lane', 'deep', '--only', text]
+
+const suites: Record<string, Suite> = {
+  simulation: {
+    what: '5,000 seeded schedules of crashes, lost answers and outages, and every planted bug',
+    when: 'after a change of workflows/, activities/, src/loops, src/temporal or a guarded write of src/repositories',
+    args: lane('simulation/simulation'),
+  },
+  jobs: {
+    what: 'reaper, retention, limits of an attempt, late launches, adapters, usage and webhooks of real jobs',
+    when: 'after a change of the workflow, the reaper, retention or the trainer',
+    args: lane('test/e2e/'),
+  },
+  clients: {
+    what: 'older lamini SDKs, generated clients, published curl commands, the commands of the API guide, random requests',
+    when: 'after a change of a route, a schema or the API guide',
+    args: lane('test/clients/'),
+  },
+  restore: {
+    what: 'backup, loss and restore of each store while jobs run',
+    when: 'after a change of the reaper, of storage keys or of the stack that npm start runs; before a release',
+    args: lane('embedded/restore'),
+  },
+  'typed-output': {
+    what: '21,000 typed answers of models with random weights (npm test asks for 420)',
+    when: 'after a change of typed output or of the decoding in runtime/',
+    args: ['test/run.ts', '--lane', 'programs', '--only', 'typed-output-generations'],
+    env: { ANNEAL_TYPED_GENERATIONS: '21000' },
+  },
+  faults: {
+    what: 'the real stack under seeded faults for ten minutes, with a new seed',
+    when: 'after a change of anything that recovers',
+    args: ['test/faults/cli.ts'],
+  },
+  cluster: {
+    what: 'all suites on a real Kubernetes cluster, from nothing to nothing left',
+    when: 'after a change of src/compute/kubernetes, k8s/ or the Dockerfile',
+    args: ['test/cluster/run.ts'],
+  },
+}
+
+const usage = `npm run test:deep [-- --list | SUITE ...]
+  --list   what each suite is for and when to run it
+  SUITE    ${Object.keys(suites).join(', ')}; default: all`
+
+const { values, positionals } = parseArgs({
+  options: { list: { type: 'boolean' }, help: { type: 'boolean' } },
+  allowPositionals: true,
+})
+const unknown = positionals.find((name) => !(name in suites))
+
+if (values.help) console.log(usage)
+else if (values.list)
+  for (const [name, { what, when }] of Object.entries(suites)) console.log(`${name}\n  ${what}\n  ${when}`)
+else if (unknown !== undefined) {
+  console.error(`There is no suite "${unknown}".\n${usage}`)
+  process.exitCode = 2
+} else process.exitCode = runSuites(positionals.length > 0 ? positionals : Object.keys(suites))
+
+/** One after the other: each may use the whole machine. A failure does not keep the others from running. */
+function runSuites(names: string[]): number {
+  const results = names.map((name) => {
+    const { args = [], env } = suites[name] ?? {}
+    const startedAt = performance.now()
+    const { status } = spawnSync(process.execPath, args, {
+      cwd: root,
+      env: { ...process.env, ...env },
+      stdio: 'inherit',
+    })
+    return { name, status: status ?? 1, seconds: (performance.now() - startedAt) / 1000 }
+  })
+  for (const { name, status, seconds } of results)
+    console.log(`${name.padEnd(13)} ${status === 0 ? 'green' : 'red  '} ${seconds.toFixed(1).padStart(8)} s`)
+  return results.some(({ status }) => status !== 0) ? 1 : 0
+}

@@ -1,0 +1,49 @@
+// The lanes of `npm test`, cheapest first. A test file's name says what it needs, and so which lane runs it.
+import { globSync } from 'node:fs'
+import { root } from '../tools/paths.mjs'
+
+export type Lane = {
+  name: string
+  what: string
+  needs: 'nothing' | 'postgres' | 'stack'
+  files: string[]
+  /** Test files that run side by side. Files which share a stack run one after the other. */
+  concurrency: number
+  /** Commands of this lane besides its test files. */
+  commands: string[][]
+}
+
+// The cluster's suites need root and a cluster: `npm run test:cluster`.
+const all = globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/cluster/**'] }).toSorted()
+
+/** `test/a/b.db.test.ts` → `db`; `test/a/b.test.ts` → `unit`. */
+const kindOf = (file: string) => /\.(\w+)\.test\.ts$/.exec(file)?.[1] ?? 'unit'
+const isJob = (file: string) => file.startsWith('test/e2e/')
+
+export const laneNames = ['unit', 'db', 'jobs', 'api', 'programs', 'deep'] as const
+export type LaneName = (typeof laneNames)[number]
+
+/** The lane's files among the chosen ones; all of them when none was chosen. */
+export function laneOf(name: LaneName, chosen: string[] | null): Lane {
+  const files = (chosen ?? all).filter((file) => belongs[name](file, kindOf(file)))
+  const commands = name === 'programs' && chosen === null ? [['tools/python.mjs', 'test']] : []
+  return { name, files, commands, ...needs[name] }
+}
+
+const belongs: Record<LaneName, (file: string, kind: string) => boolean> = {
+  unit: (_, kind) => kind === 'unit',
+  db: (_, kind) => kind === 'db',
+  jobs: (file, kind) => kind === 'stack' && isJob(file),
+  api: (file, kind) => kind === 'stack' && !isJob(file),
+  programs: (_, kind) => kind === 'programs',
+  deep: (_, kind) => kind === 'deep',
+}
+
+const needs: Record<LaneName, Pick<Lane, 'what' | 'needs' | 'concurrency'>> = {
+  unit: { what: 'neither a server nor Python', needs: 'nothing', concurrency: 2 },
+  db: { what: 'Postgres only', needs: 'postgres', concurrency: 2 },
+  jobs: { what: 'whole jobs on a stack of its own', needs: 'stack', concurrency: 1 },
+  api: { what: 'the HTTP API, the command line and SDKs, on a stack of its own', needs: 'stack', concurrency: 1 },
+  programs: { what: 'real programs without a stack, and the suite of runtime/', needs: 'nothing', concurrency: 1 },
+  deep: { what: 'what npm run test:deep runs', needs: 'stack', concurrency: 1 },
+}
