@@ -1,5 +1,5 @@
 // From the bearer key of a request to the caller: the key, its scope, its limits.
-import { isIPv6 } from 'node:net'
+import ipaddr from 'ipaddr.js'
 import type { ApiKeyRecord } from '../../repositories/accounts.ts'
 import { createAuthenticate, requireScope } from '../../services/authenticate.ts'
 import type { Ctx, ServiceDependencies } from '../../services/context.ts'
@@ -39,16 +39,10 @@ const requireRouteScope = (key: ApiKeyRecord, { route }: Call) => route.scope &&
 
 const isRefusal = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'invalid_token'
 
-/** An IPv6 host has 2^64 addresses to choose from, so it is known by its network. */
-function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped !== undefined) return mapped
-  if (!isIPv6(address)) return address
-  const [head = '', tail] = (address.split('%')[0] ?? '').split('::')
-  const groups = (text: string) => (text === '' ? [] : text.split(':'))
-  const before = groups(head)
-  const after = tail === undefined ? [] : groups(tail)
-  const zeros = Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0')
-  const network = [...before, ...zeros, ...after].slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16))
-  return `${network.join(':')}::/64`
+/** A client can use any of the 2^64 addresses of its IPv6 network, so count the network. */
+function networkOf(text: string): string {
+  if (!ipaddr.isValid(text)) return text
+  const address = ipaddr.process(text)
+  if (address.kind() === 'ipv4') return address.toString()
+  return `${ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/64`).toString()}/64`
 }

@@ -1,6 +1,6 @@
-// A file inside a form goes to the object store while it arrives, and belongs to a data set once somebody keeps it.
-import { createHash } from 'node:crypto'
-import { formParts, type FormPart } from '../../datasets/form-parts.ts'
+// Uploads the file of a form to the object store while it arrives. The file belongs to no data set until a service keeps it.
+import { createHash, type Hash } from 'node:crypto'
+import { readForm } from '../../datasets/read-form.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
@@ -10,7 +10,7 @@ type ReceivedForm = {
   /** The plain fields, and the name of the file in its own field. */
   fields: Record<string, string>
   file: ReceivedRows | null
-  /** Of what the form says, whatever its boundary is. */
+  /** Hash of the fields and the file, the same for every boundary. */
   sha256: Uint8Array
 }
 
@@ -22,11 +22,9 @@ type FormInput = {
   signal: () => AbortSignal
 }
 
-const mostFieldBytes = 16 * 1024
-const mostFields = 32
-const longestName = 100
+const maxNameLength = 100
 
-/** Receives a form with one file for `use`, and removes the file again unless it keeps it. @throws ServiceError */
+/** Receives a form with one file, calls `use`, and removes the file unless `use` has kept it. @throws ServiceError */
 export async function withForm<T>(input: FormInput, use: (form: ReceivedForm) => Promise<T> | T): Promise<T> {
   const form: ReceivedForm = { fields: {}, file: null, sha256: new Uint8Array() }
   try {
@@ -38,46 +36,30 @@ export async function withForm<T>(input: FormInput, use: (form: ReceivedForm) =>
 }
 
 async function receive({ ctx, body, boundary, idempotencyKey, signal }: FormInput, form: ReceivedForm) {
-  const hash = createHash('sha256')
-  const names = new Set<string>()
-  for await (const part of formParts(body, boundary)) {
-    const name = part.name.slice(0, longestName)
-    if (names.has(name) || names.size === mostFields) throw invalidInput(name, `${name} must be given only once.`)
-    names.add(name)
-    hash.update(JSON.stringify([name, part.fileName]))
-    const content = hashed(part, hash)
-    if (part.fileName === null) {
-      setField(form, name, await readField(name, content))
-      continue
-    }
-    if (form.file) throw invalidInput(name, 'The form must hold one file only.')
+  const fileHash = createHash('sha256')
+  let uploaded: [name: string, fileName: string][] = []
+  const fields = await readForm(body, boundary, async ({ name, fileName, content }) => {
     await requireRoomForData(ctx, idempotencyKey)
     form.file = await openRows(ctx)
-    form.file.sizeBytes = await ctx.deps.storage.writeStream(form.file.key, content, signal())
-    setField(form, name, part.fileName)
-  }
-  form.sha256 = hash.digest()
+    form.file.sizeBytes = await ctx.deps.storage.writeStream(form.file.key, hashed(content, fileHash), signal())
+    uploaded = [[name, fileName]]
+  })
+  for (const [name, value] of [...fields, ...uploaded]) setField(form, name.slice(0, maxNameLength), value)
+  form.sha256 = createHash('sha256')
+    .update(JSON.stringify([fields, uploaded]))
+    .update(fileHash.digest())
+    .digest()
 }
 
-/** Whatever the name: __proto__ becomes a field as well, to be refused. */
+/** Defines even `__proto__` as a plain field, so that the schema refuses it. */
 function setField({ fields }: ReceivedForm, name: string, value: string) {
+  if (Object.hasOwn(fields, name)) throw invalidInput(name, `${name} must be given only once.`)
   Object.defineProperty(fields, name, { value, enumerable: true, configurable: true, writable: true })
 }
 
-async function* hashed({ content }: FormPart, hash: ReturnType<typeof createHash>) {
+async function* hashed(content: AsyncIterable<Buffer>, hash: Hash) {
   for await (const piece of content) {
     hash.update(piece)
     yield piece
   }
-}
-
-async function readField(name: string, content: AsyncIterable<Buffer>): Promise<string> {
-  const pieces: Buffer[] = []
-  let sizeBytes = 0
-  for await (const piece of content) {
-    sizeBytes += piece.length
-    if (sizeBytes > mostFieldBytes) throw invalidInput(name, `${name} is too long.`)
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces).toString()
 }
