@@ -112,3 +112,23 @@ test('not ready is 503 naming what is away, while health stays good', async () =
   assert.ok(headers['retry-after'])
   assert.equal((await edge.call('GET', '/healthz')).status, 200)
 })
+
+test('data_type describes fields in texts; any other value is 400 naming the field', async () => {
+  const edge = await startPublic()
+  for (const [value, path] of [
+    [{ fact: { text: 3 } }, 'data_type.fact.text'],
+    [{ fact: { text: ['a'] } }, 'data_type.fact.text'],
+    [{ fact: { text: {} } }, 'data_type.fact.text'],
+    [{ fact: { text: null } }, 'data_type.fact.text'],
+    [{ fact: 'text' }, 'data_type.fact'],
+    ['fact', 'data_type'],
+  ] as const) {
+    const json = { id: 'facts', data: { fact: { text: 'We open at nine.' } }, data_type: value }
+    const received = await edge.call('POST', '/v1/svc/data', { json })
+    assert.equal(received.status, 400)
+    assert.deepEqual(
+      received.json.errors.map((each: { path: string }) => each.path),
+      [path],
+    )
+  }
+})

@@ -24,8 +24,8 @@ const Items = z
   })
 
 const DataType = z
-  .record(z.string(), z.record(z.string(), z.unknown()))
-  .describe('The objects and fields of the items, each with what it means')
+  .record(z.string(), z.record(z.string(), z.string()))
+  .describe('The objects and fields of the items, each field with a text that says what it means')
 
 export const StoreDataRequest = named(
   'StoreDataRequest',
