@@ -7,7 +7,7 @@ import type { Artifact, Attempt, AttemptMode, TrainingJob } from '../src/domain/
 import { verifyFiles } from './artifact-files.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 import { withHeartbeat } from './heartbeat.ts'
-import { isRefusal } from './compute-error.ts'
+import { isInvalidSpec } from './compute-error.ts'
 import { prepareRows } from './prepare-rows.ts'
 
 type Settings = FineTuneDependencies['settings']
@@ -136,7 +136,7 @@ async function launch(deps: FineTuneDependencies, position: AttemptPosition) {
   const spec = { ...runSpec(settings, job, attempt), priority }
   const { uid } = await compute.launch(spec).catch(async (error: unknown) => {
     // It is tried again, since what refuses it may be changed; until then the job says why it waits.
-    if (isRefusal(error))
+    if (isInvalidSpec(error))
       await database.trainingJobs.explain(job.id, job.generation, 'QUEUED', 'launch_refused', error.message)
     throw error
   })

@@ -6,7 +6,7 @@ import type { ModelServerEnd } from '../src/domain/model-server.ts'
 const logTailBytes = 4096
 const logTailLines = 8
 
-export async function describeEnd(compute: Compute, run: RunRef, end: EndState): Promise<ModelServerEnd> {
+export async function describeModelServerEnd(compute: Compute, run: RunRef, end: EndState): Promise<ModelServerEnd> {
   const log = await compute.readLogs(run, { offsetBytes: -logTailBytes })
   const tail = (log?.text ?? '').trimEnd().split('\n').slice(-logTailLines)
   const { cause, message } = causeOfEnd(end)

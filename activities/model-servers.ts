@@ -11,8 +11,8 @@ import { modelServerToken } from '../src/domain/model-server-token.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { Notifications } from '../src/repositories/notifications.ts'
 import { withHeartbeat } from './heartbeat.ts'
-import { isRefusal } from './compute-error.ts'
-import { describeEnd } from './model-server-end.ts'
+import { isInvalidSpec } from './compute-error.ts'
+import { describeModelServerEnd } from './model-server-end.ts'
 
 type Repository = 'find' | 'openGeneration' | 'setState' | 'noteWait' | 'removeReplicas' | 'touch'
 
@@ -90,7 +90,7 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
           },
         )
         if (reached === 'ready') return null
-        if (reached !== 'late') return describeEnd(compute, refOf({ baseModel, generation, uid }), reached)
+        if (reached !== 'late') return describeModelServerEnd(compute, refOf({ baseModel, generation, uid }), reached)
         const minutes = Math.round(timeoutMs / 60_000)
         const why = (await modelServers.find(baseModel))?.message?.split('\n', 1)[0]
         return { cause: 'not_ready', message: `It was not ready within ${minutes} minutes.${why ? ` ${why}` : ''}` }
@@ -106,7 +106,9 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
             await sleep(idleInMs, undefined, { signal })
           }
         })
-        return reached === 'idle' ? null : describeEnd(compute, refOf({ baseModel, generation, uid }), reached)
+        return reached === 'idle'
+          ? null
+          : describeModelServerEnd(compute, refOf({ baseModel, generation, uid }), reached)
       }),
 
     /** Says why it is away, until the next start or for good. */
@@ -192,7 +194,7 @@ const listRuns = (compute: Compute, baseModel: string): Promise<RunSummary[]> =>
 
 /** A cluster that will never take such a pod: the workflow gives up and says why. */
 function refusedForGood(error: unknown): never {
-  throw isRefusal(error) ? ApplicationFailure.nonRetryable(error.message, 'refused') : error
+  throw isInvalidSpec(error) ? ApplicationFailure.nonRetryable(error.message, 'refused') : error
 }
 
 const generationOf = ({ labels }: RunSummary) => Number(labels['generation'] ?? 0)

@@ -1,7 +1,7 @@
 // The end of an attempt: every process of it confirmed gone, its token dead, its outcome written down.
 import type { AttemptOutcome } from '../src/domain/attempt-outcome.ts'
 import type { Attempt } from '../src/domain/training-job.ts'
-import { describeEnd } from './attempt-end.ts'
+import { describeAttemptEnd } from './attempt-cause.ts'
 import { keepLog, logLimitBytes } from './attempt-log.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 import { withHeartbeat } from './heartbeat.ts'
@@ -46,7 +46,7 @@ export async function release(deps: ReleaseDependencies, attempt: Attempt, signa
         ...(signal && { signal }),
       },
     )
-    await database.attempts.release(position, describeEnd(end, await database.attempts.get(position)))
+    await database.attempts.release(position, describeAttemptEnd(end, await database.attempts.get(position)))
     if (logTail !== null) await keepLog(deps, attempt, logTail)
   }
   return database.attempts.get(position)

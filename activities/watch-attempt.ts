@@ -5,15 +5,15 @@ import type { EndState, RunState } from '../src/compute/compute.ts'
 import { policyOf, type StopCause } from '../src/domain/attempt-cause.ts'
 import { dueStop } from '../src/domain/attempt-limits.ts'
 import type { Attempt } from '../src/domain/training-job.ts'
-import { describeEnd } from './attempt-end.ts'
+import { describeAttemptEnd } from './attempt-cause.ts'
 import { copyLog } from './attempt-log.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
 const lastCopyTimeoutMs = 10_000
-const longestLookIntervalMs = 15_000
+const maxCheckIntervalMs = 15_000
 /** Of a program that could not report, until it tries again: retry.py. */
-const longestPauseMs = 10_000
+const maxPauseMs = 10_000
 
 export const createWatchActivity = (deps: FineTuneDependencies) => ({
   /**
@@ -59,7 +59,7 @@ async function untilEnded(deps: FineTuneDependencies, watched: Watched): Promise
   let explaining = Promise.resolve()
   const onState = (state: RunState) => {
     if (state.state !== 'unreachable') watched.isWaiting = state.state === 'pending'
-    const why = whyQueued(state)
+    const why = queuedReason(state)
     if (!why) return
     explaining = explaining
       .then(() => database.trainingJobs.explain(jobId, generation, 'QUEUED', why.reason, why.message))
@@ -74,11 +74,11 @@ async function untilEnded(deps: FineTuneDependencies, watched: Watched): Promise
 async function writeDown({ database }: FineTuneDependencies, { jobId, number }: Attempt, end: EndState) {
   if (end.state === 'gone') return
   const position = { jobId, number }
-  await database.attempts.recordEnd(position, describeEnd(end, await database.attempts.get(position)))
+  await database.attempts.recordEnd(position, describeAttemptEnd(end, await database.attempts.get(position)))
 }
 
 /** What a waiting job says while its program has not yet claimed the attempt. */
-function whyQueued(state: RunState): { reason: string; message: string } | null {
+function queuedReason(state: RunState): { reason: string; message: string } | null {
   if (state.state === 'pending') return state
   if (state.state === 'running') return { reason: 'starting', message: 'Its program starts.' }
   return null
@@ -87,7 +87,7 @@ function whyQueued(state: RunState): { reason: string; message: string } | null 
 async function untilDue(deps: FineTuneDependencies, watched: Watched): Promise<void> {
   const { attempt, signal } = watched
   const { stallMs, timeSliceMs } = deps.settings.limits
-  const everyMs = Math.min(longestLookIntervalMs, stallMs / 3, timeSliceMs / 3)
+  const everyMs = Math.min(maxCheckIntervalMs, stallMs / 3, timeSliceMs / 3)
   for (;;) {
     await sleep(everyMs, undefined, { signal })
     // What cannot be asked is not known: the attempt goes on.
@@ -110,7 +110,7 @@ async function lookAt(
   const { phase, silentForMs, ...look } = await database.attempts.lookAt(position)
   if (phase === null || silentForMs === null) return null
   // While the API or a store is away, no sign of progress can arrive.
-  const heardForMs = Math.min(silentForMs, health.soundForMs() - longestPauseMs)
+  const heardForMs = Math.min(silentForMs, health.soundForMs() - maxPauseMs)
   const due = dueStop({ ...look, phase, silentForMs: heardForMs }, settings.limits)
   return due === 'time_slice' && !(await database.attempts.othersWait(position)) ? null : due
 }

@@ -1,5 +1,5 @@
 /** A call during the work makes it run once more afterwards. */
-export function oneAtATime(work: () => Promise<void>, onError: (error: unknown) => void): () => void {
+export function coalesce(work: () => Promise<void>, onError: (error: unknown) => void): () => void {
   let running = false
   let wanted = false
   async function run(): Promise<void> {

@@ -1,12 +1,12 @@
 import type { KubernetesApi } from './api/kubernetes-api.ts'
-import type { ClusterView } from './watch/cluster-cache.ts'
+import type { TrainerCache } from './trainers/trainer-cache.ts'
 import type { QueueSettings } from './trainers/job-manifest.ts'
 import type { PodSettings } from './pods/pod-template.ts'
 
 /** What every verb works with. */
 export type Cluster = {
   api: KubernetesApi
-  view: ClusterView
+  cache: TrainerCache
   pods: PodSettings
   queue: QueueSettings | null
   imageTimeoutMs: number

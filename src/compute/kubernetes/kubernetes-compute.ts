@@ -9,23 +9,29 @@ import { createAdmissionCheck } from './pods/admission-check.ts'
 import { createApiCaller } from './api/api-caller.ts'
 import type { CallRecord } from './api/api-caller.ts'
 import { ApiError } from './api/api-error.ts'
-import { createClusterView } from './watch/cluster-cache.ts'
+import { createTrainerCache } from './trainers/trainer-cache.ts'
 import type { Cluster } from './cluster.ts'
 import type { Connection } from './api/connection.ts'
 import { listRuns, removeEndedJobs } from './trainers/list-runs.ts'
 import type { QueueSettings } from './trainers/job-manifest.ts'
 import { createKubernetesApi } from './api/kubernetes-api.ts'
-import { createLaunchBar } from './trainers/launch-tombstones.ts'
+import { createLaunchTombstones } from './trainers/launch-tombstones.ts'
 import { launchJob } from './trainers/launch.ts'
 import { readLiveState } from './trainers/read-snapshot.ts'
 import { readRunLogs } from './trainers/logs.ts'
 import type { PodTemplates } from './pods/pod-template-file.ts'
 import { createRateLimiter } from './api/rate-limiter.ts'
-import { createServerApi } from './model-servers/api.ts'
-import { launchServer } from './model-servers/launch.ts'
-import { listServers, probeServer, readServerLog, terminateServer, watchServer } from './model-servers/runs.ts'
+import { createDeploymentsApi } from './model-servers/deployments-api.ts'
+import { launchModelServer } from './model-servers/launch.ts'
+import {
+  listModelServers,
+  probeModelServer,
+  readModelServerLog,
+  terminateModelServer,
+  watchModelServer,
+} from './model-servers/runs.ts'
 import type { Servers } from './model-servers/runs.ts'
-import { createServerView } from './model-servers/model-server-cache.ts'
+import { createModelServerCache } from './model-servers/model-server-cache.ts'
 import { terminateJob } from './trainers/terminate.ts'
 import { watchRun } from './trainers/watch.ts'
 
@@ -49,38 +55,38 @@ export function createKubernetesCompute(options: KubernetesComputeOptions): Comp
   const { connection, onCall, queue, imageTimeoutMs, nodeLostAfterMs } = options
   const caller = createApiCaller({ connection, limiter, ...(onCall && { onCall }) })
   const api = createKubernetesApi(caller, options.namespace)
-  const view = createClusterView(api, { watchesQueue: queue !== null })
+  const cache = createTrainerCache(api, { watchesQueue: queue !== null })
   const pods = { templates: options.templates, gpuResource: options.gpuResource }
-  const cluster: Cluster = { api, view, pods, queue, imageTimeoutMs, nodeLostAfterMs }
+  const cluster: Cluster = { api, cache, pods, queue, imageTimeoutMs, nodeLostAfterMs }
   const checkAdmission = createAdmissionCheck(api)
-  const bar = createLaunchBar()
-  const serverApi = createServerApi(caller, options.namespace)
-  const servers: Servers = { cluster, api: serverApi, view: createServerView(api, serverApi), checkAdmission }
+  const tombstones = createLaunchTombstones()
+  const serverApi = createDeploymentsApi(caller, options.namespace)
+  const servers: Servers = { cluster, api: serverApi, cache: createModelServerCache(api, serverApi), checkAdmission }
   const terminate: Compute['terminate'] = (run, terminateOptions) => terminateJob(cluster, run, terminateOptions)
 
   return {
     launch: (spec) =>
       checked(spec, () =>
         spec.program === 'model-server'
-          ? launchServer(servers, spec)
-          : bar.launch(
+          ? launchModelServer(servers, spec)
+          : tombstones.launch(
               spec.name,
               () => launchJob(cluster, checkAdmission, spec),
               (uid) => terminate({ name: spec.name, uid }, { graceMs: 0 }),
             ),
       ),
-    probe: (run) => checked(run, () => (isServer(run) ? probeServer(servers, run) : readLiveState(cluster, run))),
+    probe: (run) => checked(run, () => (isServer(run) ? probeModelServer(servers, run) : readLiveState(cluster, run))),
     watch: (run, watchOptions) =>
       checked(run, () =>
-        isServer(run) ? watchServer(servers, run, watchOptions) : watchRun(cluster, run, watchOptions),
+        isServer(run) ? watchModelServer(servers, run, watchOptions) : watchRun(cluster, run, watchOptions),
       ),
     readLogs: (run, range) =>
-      checked(run, () => (isServer(run) ? readServerLog(servers, run, range) : readRunLogs(cluster, run, range))),
+      checked(run, () => (isServer(run) ? readModelServerLog(servers, run, range) : readRunLogs(cluster, run, range))),
     terminate: (run, terminateOptions) =>
       checked(run, () =>
         isServer(run)
-          ? terminateServer(servers, run, terminateOptions)
-          : bar.terminate(run, () => terminate(run, terminateOptions)),
+          ? terminateModelServer(servers, run, terminateOptions)
+          : tombstones.terminate(run, () => terminate(run, terminateOptions)),
       ),
     list: (filter = {}) => reached(() => listAll(filter)),
     removeEndedRuns: (removeOptions) => reached(() => removeEndedJobs(cluster, removeOptions)),
@@ -88,15 +94,15 @@ export function createKubernetesCompute(options: KubernetesComputeOptions): Comp
     // Each passes through the API server.
     logReadIntervalMs: 30_000,
     close() {
-      view.stop()
-      servers.view.stop()
+      cache.stop()
+      servers.cache.stop()
       api.close()
     },
   }
 
   async function listAll({ program, labels = {} }: RunFilter): Promise<RunSummary[]> {
     const trainers = program === 'model-server' ? [] : await listRuns(cluster, labels)
-    return program === 'trainer' ? trainers : [...trainers, ...(await listServers(servers, labels))]
+    return program === 'trainer' ? trainers : [...trainers, ...(await listModelServers(servers, labels))]
   }
 }
 

@@ -5,15 +5,15 @@ import { fileURLToPath } from 'node:url'
 import type { RunSpec } from '../compute.ts'
 import { ComputeError } from '../errors.ts'
 import { programEnvironment } from './environment.ts'
-import type { LocalMachine } from './local-options.ts'
-import { discardClaim, prepareClaim, readRecord, readRunFacts, unknownUid } from './run-folder.ts'
+import type { LocalOptions } from './local-options.ts'
+import { discardClaim, prepareClaim, readRecord, readRunSnapshot, unknownUid } from './run-folder.ts'
 
 const watcherPath = fileURLToPath(new URL('watch_run.py', import.meta.url))
 const watcherStartTimeoutMs = 30_000
 
-export async function launchRun(machine: LocalMachine, spec: RunSpec): Promise<{ uid: string; adopted: boolean }> {
+export async function launchRun(machine: LocalOptions, spec: RunSpec): Promise<{ uid: string; adopted: boolean }> {
   const folder = join(machine.runsDir, spec.name)
-  const existing = await readRunFacts(machine.runsDir, spec.name)
+  const existing = await readRunSnapshot(machine.runsDir, spec.name)
   if (existing) return { uid: existing.uid, adopted: true }
 
   const uid = randomUUID()
@@ -26,7 +26,7 @@ export async function launchRun(machine: LocalMachine, spec: RunSpec): Promise<{
       claim,
       folder,
       String(machine.logLimitBytes),
-      String(machine.leftoverGraceMs),
+      String(machine.orphanGraceMs),
       ...machine.programs[program],
     ]
     const outcome = await startWatcher(machine.python, command, programEnvironment(spec, { ...machine, workDir }))

@@ -18,12 +18,12 @@ import { isEndState } from '../end-state.ts'
 import { ComputeError } from '../errors.ts'
 import { assertRunName, isRunName } from '../run-name.ts'
 import { launchRun } from './launch.ts'
-import { createLeftoverEnder } from './orphan-processes.ts'
+import { createOrphanEnder } from './orphan-processes.ts'
 import { readLogSlice } from './logs.ts'
-import type { LocalMachine } from './local-options.ts'
+import type { LocalOptions } from './local-options.ts'
 import { removeEnded } from './remove-ended.ts'
-import { isAnotherRun, readRecord, readRunFacts, unknownUid } from './run-folder.ts'
-import type { RunFacts } from './run-folder.ts'
+import { isAnotherRun, readRecord, readRunSnapshot, unknownUid } from './run-folder.ts'
+import type { RunSnapshot } from './run-folder.ts'
 import { readRunState } from './run-state.ts'
 import { terminateRun } from './terminate.ts'
 import { createRunWatcher } from './watch.ts'
@@ -40,12 +40,12 @@ export type LocalComputeOptions = {
   slots?: number
   programs?: Record<RunProgram, readonly string[]>
   logLimitBytes?: number
-  leftoverGraceMs?: number
+  orphanGraceMs?: number
 }
 
 /** Runs as detached processes of this machine, each with a folder HOME/runs/<name>, found again by any later worker. */
 export function createLocalCompute(options: LocalComputeOptions): Compute {
-  const machine = describeMachine(options)
+  const machine = resolveOptions(options)
   const { runsDir } = machine
   const slots = options.slots ?? Math.max(1, Math.floor(availableParallelism() / 4))
   mkdirSync(runsDir, { recursive: true, mode: 0o700 })
@@ -55,8 +55,8 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
     launch: (spec) => checked(spec.name, () => reach(() => launchRun(machine, spec))),
     probe: (run) => checked(run.name, () => look(runsDir, run)),
     watch: (run, watchOptions) => {
-      const endLeftovers = createLeftoverEnder(machine.leftoverGraceMs)
-      return checked(run.name, () => watcher.watch(run.name, () => look(runsDir, run, endLeftovers), watchOptions))
+      const endOrphans = createOrphanEnder(machine.orphanGraceMs)
+      return checked(run.name, () => watcher.watch(run.name, () => look(runsDir, run, endOrphans), watchOptions))
     },
     readLogs: (run, range) => checked(run.name, () => reach(() => readRunLogs(runsDir, run, range))),
     terminate: (run, terminateOptions) => checked(run.name, () => reach(() => endRun(runsDir, run, terminateOptions))),
@@ -68,7 +68,7 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
   }
 }
 
-function describeMachine(options: LocalComputeOptions): LocalMachine {
+function resolveOptions(options: LocalComputeOptions): LocalOptions {
   const { python } = options
   return {
     runsDir: join(resolve(options.home), 'runs'),
@@ -81,33 +81,33 @@ function describeMachine(options: LocalComputeOptions): LocalMachine {
       'model-server': [python, '-m', 'anneal_runtime.server'],
     },
     logLimitBytes: options.logLimitBytes ?? 64 * 1024 * 1024,
-    leftoverGraceMs: options.leftoverGraceMs ?? 5_000,
+    orphanGraceMs: options.orphanGraceMs ?? 5_000,
   }
 }
 
-async function look(runsDir: string, run: RunRef, onFacts?: (facts: RunFacts) => void): Promise<RunState> {
+async function look(runsDir: string, run: RunRef, onSnapshot?: (snapshot: RunSnapshot) => void): Promise<RunState> {
   try {
-    const facts = await readRunFacts(runsDir, run.name)
-    if (!facts || isAnotherRun(facts, run)) return { state: 'gone' }
-    onFacts?.(facts)
-    return readRunState(facts)
+    const snapshot = await readRunSnapshot(runsDir, run.name)
+    if (!snapshot || isAnotherRun(snapshot, run)) return { state: 'gone' }
+    onSnapshot?.(snapshot)
+    return readRunState(snapshot)
   } catch (error) {
     return { state: 'unreachable', message: messageOf(error) }
   }
 }
 
 async function readRunLogs(runsDir: string, run: RunRef, range?: LogRange): Promise<LogSlice | null> {
-  const facts = await readRunFacts(runsDir, run.name)
-  if (!facts || isAnotherRun(facts, run)) return null
+  const snapshot = await readRunSnapshot(runsDir, run.name)
+  if (!snapshot || isAnotherRun(snapshot, run)) return null
   const slice = await readLogSlice(join(runsDir, run.name, 'log'), range)
   return slice ?? { text: '', nextOffsetBytes: 0, sizeBytes: 0 }
 }
 
 async function endRun(runsDir: string, run: RunRef, options: TerminateOptions): Promise<Terminated> {
   await terminateRun(runsDir, run, options)
-  const facts = await readRunFacts(runsDir, run.name)
-  if (!facts || isAnotherRun(facts, run)) return { end: { state: 'gone' }, logTail: null }
-  const end = readRunState(facts)
+  const snapshot = await readRunSnapshot(runsDir, run.name)
+  if (!snapshot || isAnotherRun(snapshot, run)) return { end: { state: 'gone' }, logTail: null }
+  const end = readRunState(snapshot)
   if (!isEndState(end)) throw new ComputeError('unavailable', `${run.name} is ${end.state} after it was ended.`)
   const { logTailBytes } = options
   const log = logTailBytes

@@ -1,7 +1,7 @@
 import type { RunProgram } from '../compute.ts'
 
 /** What every verb of the local compute needs to know. */
-export type LocalMachine = {
+export type LocalOptions = {
   runsDir: string
   python: string
   pythonPath: string
@@ -10,5 +10,5 @@ export type LocalMachine = {
   programs: Record<RunProgram, readonly string[]>
   logLimitBytes: number
   /** What a program leaves running after its own end gets this long to leave before SIGKILL. */
-  leftoverGraceMs: number
+  orphanGraceMs: number
 }

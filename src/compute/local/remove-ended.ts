@@ -1,6 +1,6 @@
 import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { claimPrefix, readRunFacts, removedPrefix, removeFolder } from './run-folder.ts'
+import { claimPrefix, readRunSnapshot, removedPrefix, removeFolder } from './run-folder.ts'
 
 export async function removeEnded(runsDir: string, options: { endedForMs: number }): Promise<string[]> {
   const endedBeforeMs = Date.now() - options.endedForMs
@@ -19,10 +19,10 @@ export async function removeEnded(runsDir: string, options: { endedForMs: number
 }
 
 async function endedBefore(runsDir: string, name: string, endedBeforeMs: number): Promise<boolean> {
-  const facts = await readRunFacts(runsDir, name)
-  if (!facts || facts.groupAlive || facts.watcherAlive) return false
+  const snapshot = await readRunSnapshot(runsDir, name)
+  if (!snapshot || snapshot.groupAlive || snapshot.watcherAlive) return false
   // Nobody recorded when it ended: its time starts now.
-  if (!facts.exit && !facts.terminated) await writeFile(join(runsDir, name, 'lost'), '', { flag: 'a' })
+  if (!snapshot.exit && !snapshot.terminated) await writeFile(join(runsDir, name, 'lost'), '', { flag: 'a' })
   return (await touchedAtMs(join(runsDir, name))) < endedBeforeMs
 }
 

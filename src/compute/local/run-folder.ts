@@ -18,7 +18,7 @@ type RunRecord = {
   createdAt: string
 }
 
-export type RunFacts = {
+export type RunSnapshot = {
   uid: string
   leader: ProcessIdentity | null
   watcher: ProcessIdentity | null
@@ -36,7 +36,7 @@ export const claimPrefix = '.new-'
 export const removedPrefix = '.removed-'
 
 /** Null when there is no such folder; throws when that cannot be known. */
-export async function readRunFacts(runsDir: string, name: string): Promise<RunFacts | null> {
+export async function readRunSnapshot(runsDir: string, name: string): Promise<RunSnapshot | null> {
   const folder = join(runsDir, name)
   if (!(await isRunFolder(runsDir, folder))) return null
   const record = await readRecord(folder)
@@ -61,8 +61,8 @@ export async function readRunFacts(runsDir: string, name: string): Promise<RunFa
   }
 }
 
-export function isAnotherRun(facts: RunFacts, run: RunRef): boolean {
-  return run.uid !== undefined && facts.uid !== unknownUid && facts.uid !== run.uid
+export function isAnotherRun(snapshot: RunSnapshot, run: RunRef): boolean {
+  return run.uid !== undefined && snapshot.uid !== unknownUid && snapshot.uid !== run.uid
 }
 
 /** The folder-to-be; move it with claimName or let a watcher do so, then discardClaim. */

@@ -1,18 +1,18 @@
 import type { FailureReason, RunState } from '../compute.ts'
-import type { RunFacts } from './run-folder.ts'
+import type { RunSnapshot } from './run-folder.ts'
 
 /** What a run's folder and processes, read in that order of trust, say about it. */
-export function readRunState(facts: RunFacts): RunState {
-  if (facts.groupAlive) return { state: 'running', uid: facts.uid }
-  if (facts.exit) return readExit(facts.uid, facts.exit, facts.terminated)
+export function readRunState(snapshot: RunSnapshot): RunState {
+  if (snapshot.groupAlive) return { state: 'running', uid: snapshot.uid }
+  if (snapshot.exit) return readExit(snapshot.uid, snapshot.exit, snapshot.terminated)
   // Its end is just being written down.
-  if (facts.watcherAlive) return { state: 'running', uid: facts.uid }
-  if (facts.terminated)
-    return failed(facts.uid, null, null, 'killed', 'The run was stopped and its exit code is unknown.')
-  return failed(facts.uid, null, null, 'lost', 'Every process of the run is gone and nobody saw how it ended.')
+  if (snapshot.watcherAlive) return { state: 'running', uid: snapshot.uid }
+  if (snapshot.terminated)
+    return failed(snapshot.uid, null, null, 'killed', 'The run was stopped and its exit code is unknown.')
+  return failed(snapshot.uid, null, null, 'lost', 'Every process of the run is gone and nobody saw how it ended.')
 }
 
-function readExit(uid: string, exit: NonNullable<RunFacts['exit']>, terminated: boolean): RunState {
+function readExit(uid: string, exit: NonNullable<RunSnapshot['exit']>, terminated: boolean): RunState {
   if (exit.signal) return failed(uid, exit.code, exit.signal, 'killed', `The program was ended by ${exit.signal}.`)
   if (exit.code === 0) return { state: 'succeeded', uid }
   const message = `The program ended with exit code ${exit.code}.`

@@ -11,40 +11,41 @@ import {
   discardClaim,
   isAnotherRun,
   prepareClaim,
-  readRunFacts,
+  readRunSnapshot,
   readText,
   withdrawClaims,
 } from './run-folder.ts'
-import type { RunFacts } from './run-folder.ts'
+import type { RunSnapshot } from './run-folder.ts'
 
 const firstCheckMs = 20
-const slowestCheckMs = 200
+const maxCheckMs = 200
 /** A watcher that has not recorded the end by then is stuck and goes too. */
 const watcherGraceMs = 5_000
 
 export async function terminateRun(runsDir: string, run: RunRef, options: TerminateOptions): Promise<void> {
-  const facts = (await readRunFacts(runsDir, run.name)) ?? (run.uid ? null : await forbidLaunch(runsDir, run.name))
-  if (!facts || isAnotherRun(facts, run)) return
+  const snapshot =
+    (await readRunSnapshot(runsDir, run.name)) ?? (run.uid ? null : await forbidLaunch(runsDir, run.name))
+  if (!snapshot || isAnotherRun(snapshot, run)) return
   const folder = join(runsDir, run.name)
-  if (isOver(facts)) return removeWorkDir(folder)
+  if (isOver(snapshot)) return removeWorkDir(folder)
 
-  const askedAtMs = await markTerminated(folder, facts)
+  const askedAtMs = await markTerminated(folder, snapshot)
   // Only the program is asked: it may need its own children to save a checkpoint.
-  if (facts.leader) sendSignal(facts.leader, 'SIGTERM', { group: !facts.leaderAlive })
-  if (facts.leader) await endGroup(facts.leader, askedAtMs + options.graceMs, options.signal)
-  if (facts.watcher) await endWatcher(facts.watcher, options.signal)
+  if (snapshot.leader) sendSignal(snapshot.leader, 'SIGTERM', { group: !snapshot.leaderAlive })
+  if (snapshot.leader) await endGroup(snapshot.leader, askedAtMs + options.graceMs, options.signal)
+  if (snapshot.watcher) await endWatcher(snapshot.watcher, options.signal)
   await removeWorkDir(folder)
 }
 
 /** A launch that is still under way starts nothing any more. Null when there is no run to end. */
-async function forbidLaunch(runsDir: string, name: string): Promise<RunFacts | null> {
+async function forbidLaunch(runsDir: string, name: string): Promise<RunSnapshot | null> {
   try {
     if (await takeName(runsDir, name)) return null
   } catch (error) {
     throwUnlessFull(error as NodeJS.ErrnoException)
     await withdrawClaims(runsDir, name)
   }
-  return readRunFacts(runsDir, name)
+  return readRunSnapshot(runsDir, name)
 }
 
 /** So that any launch finds a run that has already ended. False when the name is taken. */
@@ -60,10 +61,10 @@ async function takeName(runsDir: string, name: string): Promise<boolean> {
 }
 
 /** When the run was first asked to end, by whichever call and process: a repeat must not prolong the grace. */
-async function markTerminated(folder: string, facts: RunFacts): Promise<number> {
+async function markTerminated(folder: string, snapshot: RunSnapshot): Promise<number> {
   const path = join(folder, 'terminated')
   const now = sinceBootMs()
-  const before = facts.terminated ? Number(await readText(path)) : 0
+  const before = snapshot.terminated ? Number(await readText(path)) : 0
   if (before > 0 && before <= now) return before
   await writeFile(path, String(now)).catch(throwUnlessFull)
   return now
@@ -75,7 +76,7 @@ function throwUnlessFull(error: NodeJS.ErrnoException): void {
 }
 
 async function endGroup(leader: ProcessIdentity, deadlineMs: number, signal?: AbortSignal): Promise<void> {
-  for (let waitMs = firstCheckMs; isGroupAlive(leader); waitMs = Math.min(waitMs * 1.5, slowestCheckMs)) {
+  for (let waitMs = firstCheckMs; isGroupAlive(leader); waitMs = Math.min(waitMs * 1.5, maxCheckMs)) {
     if (sinceBootMs() >= deadlineMs) sendSignal(leader, 'SIGKILL', { group: true })
     await delay(waitMs, undefined, { ...(signal && { signal }) })
   }
@@ -89,8 +90,8 @@ async function endWatcher(watcher: ProcessIdentity, signal?: AbortSignal): Promi
   }
 }
 
-function isOver(facts: RunFacts): boolean {
-  return !facts.groupAlive && !facts.watcherAlive
+function isOver(snapshot: RunSnapshot): boolean {
+  return !snapshot.groupAlive && !snapshot.watcherAlive
 }
 
 /** The watcher's work, done for one that died before. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Compute, EndState, RunState } from '../compute.ts'
 import { isEndState } from '../end-state.ts'
-import { oneAtATime } from '../coalesce.ts'
+import { coalesce } from '../coalesce.ts'
 
 const checkEveryMs = 1_000
 
@@ -39,7 +39,7 @@ export function createRunWatcher(runsDir: string): RunWatcher {
     signal.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<EndState>()
     let last: RunState | undefined
-    const check = oneAtATime(async () => {
+    const check = coalesce(async () => {
       const state = await look()
       if (signal.aborted || !checks.has(check)) return
       if (!isDeepStrictEqual(state, last)) onState?.((last = state))

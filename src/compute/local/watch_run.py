@@ -1,6 +1,6 @@
 """Starts one program and records its end. It outlives the worker: own session, child of init.
 
-usage: python -I -S watch_run.py CLAIM_DIR RUN_DIR LOG_LIMIT_BYTES LEFTOVER_GRACE_MS PROGRAM [ARGUMENT...]
+usage: python -I -S watch_run.py CLAIM_DIR RUN_DIR LOG_LIMIT_BYTES ORPHAN_GRACE_MS PROGRAM [ARGUMENT...]
 
 Renaming CLAIM_DIR to RUN_DIR is the exclusive claim of the run's name: a folder that is seen is whole, with the pid of
 a program that waits for the word to start. Prints "started" or "taken". The environment is the program's.
@@ -18,7 +18,7 @@ CHECK_SECONDS = 2.0
 
 
 def main() -> None:
-    claim, run, log_limit_bytes, leftover_grace_ms, *program = sys.argv[1:]
+    claim, run, log_limit_bytes, orphan_grace_ms, *program = sys.argv[1:]
     if os.fork():
         os._exit(0)
     os.setsid()
@@ -37,7 +37,7 @@ def main() -> None:
     os.write(go, b"!")
     os.close(go)
     report("started")
-    watch(pid, run, int(log_limit_bytes), int(leftover_grace_ms) / 1000)
+    watch(pid, run, int(log_limit_bytes), int(orphan_grace_ms) / 1000)
 
 
 def fork_program(claim: str, run: str, program: list[str]) -> tuple[int, int]:
@@ -95,7 +95,7 @@ def report(outcome: str) -> None:
         os.dup2(null, stream)
 
 
-def watch(pid: int, run: str, log_limit_bytes: int, leftover_grace_seconds: float) -> None:
+def watch(pid: int, run: str, log_limit_bytes: int, orphan_grace_seconds: float) -> None:
     # WNOWAIT leaves a zombie, so that the pid, and the group's id with it, cannot be reused before the group is gone.
     how = os.WEXITED | os.WNOWAIT
     while not (ended := os.waitid(os.P_PID, pid, how | os.WNOHANG)):
@@ -106,7 +106,7 @@ def watch(pid: int, run: str, log_limit_bytes: int, leftover_grace_seconds: floa
     else:
         end = {"signal": signal_name(ended.si_status), "exit": str(128 + ended.si_status)}
     recorded = record(run, end)
-    deadline = time.monotonic() + leftover_grace_seconds
+    deadline = time.monotonic() + orphan_grace_seconds
     while leftovers(pid):
         if time.monotonic() >= deadline:
             os.killpg(pid, signal.SIGKILL)

@@ -3,12 +3,12 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { createAdmissionCheck } from '../../../src/compute/kubernetes/pods/admission-check.ts'
 import { ApiError } from '../../../src/compute/kubernetes/api/api-error.ts'
-import { createLaunchBar } from '../../../src/compute/kubernetes/trainers/launch-tombstones.ts'
+import { createLaunchTombstones } from '../../../src/compute/kubernetes/trainers/launch-tombstones.ts'
 import { collectLog } from '../../../src/compute/kubernetes/pods/log-collector.ts'
 import { mergeTemplate } from '../../../src/compute/kubernetes/pods/merge-template.ts'
 import { rankWorkloads } from '../../../src/compute/kubernetes/trainers/queue-ranking.ts'
 import { createRateLimiter } from '../../../src/compute/kubernetes/api/rate-limiter.ts'
-import { condition, someWorkload } from './support/facts.ts'
+import { condition, someWorkload } from './support/snapshots.ts'
 
 test('templates are laid over each other item by item', () => {
   const base = {
@@ -125,19 +125,19 @@ test('a pod that the cluster would never admit is refused before it is made, and
 
 test('what was ended before it was launched is not launched by this worker afterwards', async () => {
   let nowMs = 0
-  const bar = createLaunchBar(() => nowMs)
+  const tombstones = createLaunchTombstones(() => nowMs)
   const ended: string[] = []
   const launch = () =>
-    bar.launch(
+    tombstones.launch(
       'ft-1-a1',
       async () => ({ uid: 'u' }),
       async (uid) => ended.push(uid),
     )
   const gone = { end: { state: 'gone' as const }, logTail: null }
-  const underWay = bar.launch(
+  const underWay = tombstones.launch(
     'ft-1-a1',
     async () => {
-      await bar.terminate({ name: 'ft-1-a1' }, async () => gone)
+      await tombstones.terminate({ name: 'ft-1-a1' }, async () => gone)
       return { uid: 'u' }
     },
     async (uid) => ended.push(uid),
@@ -147,6 +147,6 @@ test('what was ended before it was launched is not launched by this worker after
   await assert.rejects(launch(), { code: 'invalid' })
   nowMs = 60 * 60_000
   assert.deepEqual(await launch(), { uid: 'u' })
-  await bar.terminate({ name: 'ft-1-a1', uid: 'u' }, async () => gone)
+  await tombstones.terminate({ name: 'ft-1-a1', uid: 'u' }, async () => gone)
   assert.deepEqual(await launch(), { uid: 'u' })
 })

@@ -26,7 +26,7 @@ async function childPid(home: string, name: string): Promise<number> {
 
 test('a run has not ended while a child of its program lives; the watcher ends such a child', async (t) => {
   const home = testHome(t)
-  const compute = shellCompute(home, { leftoverGraceMs: 700 })
+  const compute = shellCompute(home, { orphanGraceMs: 700 })
   await compute.launch(shellRun('ft-1-a1', leavesChild))
   const end = compute.watch({ name: 'ft-1-a1' }, { signal: patience() })
   const child = await childPid(home, 'ft-1-a1')
@@ -40,7 +40,7 @@ test('a run has not ended while a child of its program lives; the watcher ends s
 
 test('with watcher and program killed, the watching worker ends what they left', async (t) => {
   const home = testHome(t)
-  const compute = shellCompute(home, { leftoverGraceMs: 100 })
+  const compute = shellCompute(home, { orphanGraceMs: 100 })
   await compute.launch(shellRun('ft-1-a1', "(echo child $(exec sh -c 'echo $PPID'); sleep 600) & wait"))
   const child = await childPid(home, 'ft-1-a1')
   process.kill(pidOf(home, 'ft-1-a1', 'watcher'), 'SIGKILL')

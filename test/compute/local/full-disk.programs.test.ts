@@ -61,7 +61,7 @@ test('a run that fills its disk ends when it is asked to, and leaves the room it
 test('one that fills its disk and ends by itself is known by its exit code once nothing of it lives', async (t) => {
   const home = smallDisk(t)
   if (!home) return
-  const compute = shellCompute(home, { leftoverGraceMs: 2_000 })
+  const compute = shellCompute(home, { orphanGraceMs: 2_000 })
   await compute.launch(shellRun(run.name, `${fills}; sleep 600 & echo child $!; exit 3`))
   const end = compute.watch(run, { signal: patience() })
   await untilLogged(home, run.name, 'child ')

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { ComputeError } from '../../errors.ts'
 import { ApiError, hasStatus } from './api-error.ts'
 import type { Connection, HttpExchange } from './connection.ts'
-import type { KubernetesObject } from './observed-objects.ts'
+import type { KubernetesObject } from '../pods/observed-objects.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 
 type ApiCall = {
@@ -36,11 +36,11 @@ export type ApiCaller = {
   close: () => void
 }
 
-const giveUpAfterMs = 10_000
-const triesAllowed = 8
+const maxTotalMs = 10_000
+const maxTries = 8
 const answerTimeoutMs = 10_000
 const firstWaitMs = 100
-const longestWaitMs = 2_000
+const maxWaitMs = 2_000
 
 export function createApiCaller(options: {
   connection: Connection
@@ -82,7 +82,7 @@ export function createApiCaller(options: {
         request.signal?.throwIfAborted()
         if (isRefusal(error)) throw error
         const waitMs = waitBefore(error, tries)
-        if (tries >= triesAllowed || performance.now() - startedMs + waitMs > giveUpAfterMs) throw unavailable(error)
+        if (tries >= maxTries || performance.now() - startedMs + waitMs > maxTotalMs) throw unavailable(error)
         await sleep(waitMs, undefined, request.signal && { signal: request.signal })
       }
     }
@@ -125,7 +125,7 @@ function isRefusal(error: unknown): boolean {
 
 function waitBefore(error: unknown, tries: number): number {
   const asked = error instanceof ApiError ? error.retryAfterMs : null
-  const ownMs = Math.min(firstWaitMs * 2 ** (tries - 1), longestWaitMs)
+  const ownMs = Math.min(firstWaitMs * 2 ** (tries - 1), maxWaitMs)
   return Math.max(asked ?? 0, ownMs / 2) + (Math.random() * ownMs) / 2
 }
 

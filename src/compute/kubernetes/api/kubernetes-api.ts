@@ -3,7 +3,7 @@ import type { V1Job, V1PodTemplateSpec, V1Secret, V1Service } from '@kubernetes/
 import type { Readable } from 'node:stream'
 import type { ApiCaller } from './api-caller.ts'
 import { hasStatus } from './api-error.ts'
-import type { KubernetesObject } from './observed-objects.ts'
+import type { KubernetesObject } from '../pods/observed-objects.ts'
 
 export type KubernetesApi = ReturnType<typeof createKubernetesApi>
 

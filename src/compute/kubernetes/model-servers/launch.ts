@@ -1,36 +1,42 @@
 import type { RunSpec } from '../../compute.ts'
 import { ComputeError } from '../../errors.ts'
 import { hasStatus } from '../api/api-error.ts'
-import { readOwner } from '../api/observed-objects.ts'
-import type { OwnerFacts } from '../api/observed-objects.ts'
+import { readOwner } from '../pods/observed-objects.ts'
+import type { ObservedOwner } from '../pods/observed-objects.ts'
 import { isOurs } from '../pods/labels.ts'
 import { refusedAsInvalid } from '../trainers/launch.ts'
 import { secretManifest } from '../pods/owned-objects.ts'
-import type { ServerApi } from './api.ts'
-import { deploymentManifest, deploymentName, serverBudget, serverService, serverTemplate } from './manifests.ts'
+import type { DeploymentsApi } from './deployments-api.ts'
+import {
+  deploymentManifest,
+  deploymentName,
+  modelServerBudget,
+  modelServerService,
+  modelServerTemplate,
+} from './manifests.ts'
 import type { Servers } from './runs.ts'
 
 /**
  * The Deployment, then what it owns, whose absence only makes its pods wait: what is cut off here is finished by a
  * repeat, and all of it goes with the Deployment.
  */
-export async function launchServer(servers: Servers, spec: RunSpec): Promise<{ uid: string; adopted: boolean }> {
+export async function launchModelServer(servers: Servers, spec: RunSpec): Promise<{ uid: string; adopted: boolean }> {
   const { cluster, api } = servers
-  const template = serverTemplate(spec, cluster.pods)
+  const template = modelServerTemplate(spec, cluster.pods)
   await refusedAsInvalid(() => servers.checkAdmission(template))
   const { deployment, adopted } = await refusedAsInvalid(() => createOrAdopt(api, spec, template))
   const owner = { kind: 'Deployment', name: deployment.name, uid: deployment.uid } as const
   await cluster.api.putSecret(secretManifest(spec, owner))
-  await api.createOwned(serverService(spec, owner))
-  await api.createOwned(serverBudget(spec, owner))
+  await api.createOwned(modelServerService(spec, owner))
+  await api.createOwned(modelServerBudget(spec, owner))
   return { uid: deployment.uid, adopted }
 }
 
 async function createOrAdopt(
-  api: ServerApi,
+  api: DeploymentsApi,
   spec: RunSpec,
-  template: ReturnType<typeof serverTemplate>,
-): Promise<{ deployment: OwnerFacts; adopted: boolean }> {
+  template: ReturnType<typeof modelServerTemplate>,
+): Promise<{ deployment: ObservedOwner; adopted: boolean }> {
   try {
     const created = await api.createDeployment(deploymentManifest(spec, template))
     return { deployment: readOwner(created), adopted: false }

@@ -21,7 +21,7 @@ const silentNodeSeconds = 30
 const health = { httpGet: { path: '/health', port: modelServerPort } }
 
 /** What the platform team says goes over our probes and tolerations too. */
-export function serverTemplate(spec: RunSpec, { templates, gpuResource }: PodSettings): V1PodTemplateSpec {
+export function modelServerTemplate(spec: RunSpec, { templates, gpuResource }: PodSettings): V1PodTemplateSpec {
   const defaults = mergeTemplate(defaultFields(spec), vllmFields(spec, resourceFields(spec.resources, gpuResource)))
   const layered = { ...templates, 'model-server': mergeTemplate(defaults, templates['model-server']) }
   const program = { ...spec, resources: resourcesOfProgram(spec) }
@@ -88,7 +88,7 @@ export function deploymentManifest(spec: RunSpec, template: V1PodTemplateSpec): 
 }
 
 /** Headless: callers choose their replica, by what each has under way. */
-export function serverService(spec: RunSpec, owner: Owner): V1Service {
+export function modelServerService(spec: RunSpec, owner: Owner): V1Service {
   return {
     apiVersion: 'v1',
     kind: 'Service',
@@ -102,7 +102,7 @@ export function serverService(spec: RunSpec, owner: Owner): V1Service {
 }
 
 /** Also of a single replica: a drain must be able to end, and another one is made at once. */
-export function serverBudget(spec: RunSpec, owner: Owner): V1PodDisruptionBudget {
+export function modelServerBudget(spec: RunSpec, owner: Owner): V1PodDisruptionBudget {
   return {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',

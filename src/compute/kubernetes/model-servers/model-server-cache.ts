@@ -1,23 +1,23 @@
 // What this worker knows of model servers: a list-and-watch of their Deployments and one of their pods, for all watchers.
-import { readOwner } from '../api/observed-objects.ts'
-import type { KubernetesObject, OwnerFacts } from '../api/observed-objects.ts'
-import { followCollections } from '../watch/informers.ts'
-import type { Followed } from '../watch/informers.ts'
+import { readOwner } from '../pods/observed-objects.ts'
+import type { KubernetesObject, ObservedOwner } from '../pods/observed-objects.ts'
+import { createInformers } from '../watch/informers.ts'
+import type { InformedCollection } from '../watch/informers.ts'
 import type { Collection, KubernetesApi } from '../api/kubernetes-api.ts'
 import { selectorOfProgram } from '../pods/labels.ts'
-import type { ServerApi } from './api.ts'
+import type { DeploymentsApi } from './deployments-api.ts'
 import { readReplica } from './snapshot.ts'
-import type { ReplicaFacts, ServerFacts } from './snapshot.ts'
+import type { ObservedReplica, ModelServerSnapshot } from './snapshot.ts'
 import { createSubscriptions } from '../watch/subscriptions.ts'
 
-export type ServerView = ReturnType<typeof createServerView>
+export type ModelServerCache = ReturnType<typeof createModelServerCache>
 
-export function createServerView(api: KubernetesApi, serverApi: ServerApi) {
-  const deployments = new Map<string, OwnerFacts>()
-  const replicas = new Map<string, ReplicaFacts>()
+export function createModelServerCache(api: KubernetesApi, serverApi: DeploymentsApi) {
+  const deployments = new Map<string, ObservedOwner>()
+  const replicas = new Map<string, ObservedReplica>()
   const { of: listenersOf, runNames, subscribe } = createSubscriptions()
   const ours = selectorOfProgram('model-server')
-  const collections = followCollections(
+  const collections = createInformers(
     api,
     [
       following(serverApi.deployments(ours), deployments, readOwner),
@@ -34,19 +34,19 @@ export function createServerView(api: KubernetesApi, serverApi: ServerApi) {
     collection: Collection,
     known: Map<string, T>,
     read: (raw: KubernetesObject) => T,
-  ): Followed {
+  ): InformedCollection {
     return {
       collection,
       isNeeded: true,
       onObject(raw) {
-        const facts = read(raw)
-        known.set(facts.uid, facts)
-        tell(facts.runName)
+        const snapshot = read(raw)
+        known.set(snapshot.uid, snapshot)
+        tell(snapshot.runName)
       },
       onGone(uid) {
-        const facts = known.get(uid)
+        const snapshot = known.get(uid)
         known.delete(uid)
-        if (facts) tell(facts.runName)
+        if (snapshot) tell(snapshot.runName)
       },
     }
   }
@@ -54,7 +54,7 @@ export function createServerView(api: KubernetesApi, serverApi: ServerApi) {
   return {
     ...collections,
     subscribe,
-    facts: (runName: string): ServerFacts => ({
+    snapshot: (runName: string): ModelServerSnapshot => ({
       deployment: [...deployments.values()].find((each) => each.runName === runName) ?? null,
       replicas: [...replicas.values()].filter((each) => each.runName === runName),
     }),

@@ -1,4 +1,4 @@
-// The verbs of Compute for model servers. The front of server-*.ts: launch is in a file of its own; manifests, facts
+// The verbs of Compute for model servers. The front of server-*.ts: launch is in a file of its own; manifests, snapshot
 // and state are pure functions.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type {
@@ -14,27 +14,31 @@ import type {
 import { isEndState } from '../../end-state.ts'
 import type { AdmissionCheck } from '../pods/admission-check.ts'
 import type { Cluster } from '../cluster.ts'
-import { readOwner } from '../api/observed-objects.ts'
+import { readOwner } from '../pods/observed-objects.ts'
 import { readLabels, selectorOfProgram, selectorOfRun } from '../pods/labels.ts'
 import { limitsOf, orUnreachable } from '../trainers/read-snapshot.ts'
 import { collectLog } from '../pods/log-collector.ts'
 import { failed } from '../trainers/failure-reason.ts'
 import { isSilent } from '../trainers/run-snapshot.ts'
-import type { ServerApi } from './api.ts'
+import type { DeploymentsApi } from './deployments-api.ts'
 import { readReplica } from './snapshot.ts'
-import type { ServerFacts } from './snapshot.ts'
-import { readServerState } from './state.ts'
-import type { ServerView } from './model-server-cache.ts'
+import type { ModelServerSnapshot } from './snapshot.ts'
+import { readModelServerState } from './state.ts'
+import type { ModelServerCache } from './model-server-cache.ts'
 import { watchState } from '../watch/watch-loop.ts'
 import type { WatchOptions } from '../watch/watch-loop.ts'
 
-export type Servers = { cluster: Cluster; api: ServerApi; view: ServerView; checkAdmission: AdmissionCheck }
+export type Servers = { cluster: Cluster; api: DeploymentsApi; cache: ModelServerCache; checkAdmission: AdmissionCheck }
 
-const firstLookMs = 250
-const slowestLookMs = 5_000
+const firstCheckMs = 250
+const maxCheckMs = 5_000
 const logPatienceMs = 30_000
 
-async function readLiveServer({ cluster, api }: Servers, run: RunRef, signal?: AbortSignal): Promise<ServerFacts> {
+async function readLiveSnapshot(
+  { cluster, api }: Servers,
+  run: RunRef,
+  signal?: AbortSignal,
+): Promise<ModelServerSnapshot> {
   const selector = selectorOfRun(run.name)
   const [deployment = null] = (await cluster.api.list(api.deployments(selector), readOwner, signal)).items
   // Another run has the name; this one's pods went before it could take it.
@@ -43,27 +47,27 @@ async function readLiveServer({ cluster, api }: Servers, run: RunRef, signal?: A
   return { deployment, replicas: items }
 }
 
-export function probeServer(servers: Servers, run: RunRef, signal?: AbortSignal): Promise<RunState> {
-  const read = async () => readServerState(await readLiveServer(servers, run, signal), limitsOf(servers.cluster))
+export function probeModelServer(servers: Servers, run: RunRef, signal?: AbortSignal): Promise<RunState> {
+  const read = async () => readModelServerState(await readLiveSnapshot(servers, run, signal), limitsOf(servers.cluster))
   return orUnreachable(read, signal)
 }
 
-export function watchServer(servers: Servers, run: RunRef, options: WatchOptions): Promise<EndState> {
-  const { cluster, view } = servers
+export function watchModelServer(servers: Servers, run: RunRef, options: WatchOptions): Promise<EndState> {
+  const { cluster, cache } = servers
   const believe = () => {
-    const facts = view.facts(run.name)
-    if (!facts.deployment || (run.uid !== undefined && facts.deployment.uid !== run.uid)) return null
-    return readServerState(facts, limitsOf(cluster))
+    const snapshot = cache.snapshot(run.name)
+    if (!snapshot.deployment || (run.uid !== undefined && snapshot.deployment.uid !== run.uid)) return null
+    return readModelServerState(snapshot, limitsOf(cluster))
   }
-  // An end that the view shows may be a view that lags.
+  // An end that the cache shows may be a cache that lags.
   const isProven = (state: RunState) => !isEndState(state)
-  const ask = () => probeServer(servers, run, options.signal)
-  return watchState({ name: run.name, view, believe, isProven, ask }, options)
+  const ask = () => probeModelServer(servers, run, options.signal)
+  return watchState({ name: run.name, cache, believe, isProven, ask }, options)
 }
 
 /** Of one replica: the one that crashed last, from before its last start, else the newest. */
-export async function readServerLog(servers: Servers, run: RunRef, range?: LogRange): Promise<LogSlice | null> {
-  const { deployment, replicas } = await readLiveServer(servers, run)
+export async function readModelServerLog(servers: Servers, run: RunRef, range?: LogRange): Promise<LogSlice | null> {
+  const { deployment, replicas } = await readLiveSnapshot(servers, run)
   const [chosen] = replicas.toSorted(
     (a, b) => (b.lastEnd?.atMs ?? 0) - (a.lastEnd?.atMs ?? 0) || b.createdAtMs - a.createdAtMs,
   )
@@ -83,21 +87,21 @@ export async function readServerLog(servers: Servers, run: RunRef, range?: LogRa
 }
 
 /** Resolves once the API server confirms that nothing of it is left. */
-export async function terminateServer(
+export async function terminateModelServer(
   servers: Servers,
   run: RunRef,
   { graceMs, signal }: Pick<TerminateOptions, 'graceMs' | 'signal'>,
 ): Promise<Terminated> {
   const { cluster, api } = servers
-  const before = await readLiveServer(servers, run, signal)
+  const before = await readLiveSnapshot(servers, run, signal)
   if (!before.deployment && before.replicas.length === 0) return { end: { state: 'gone' }, logTail: null }
-  const state = readServerState(before, limitsOf(cluster))
+  const state = readModelServerState(before, limitsOf(cluster))
   const uid = before.deployment?.uid ?? run.uid ?? ''
   if (before.deployment) await api.deleteDeployment(before.deployment.name, uid, signal)
   await api.deleteOwned(run.name, signal)
   await cluster.api.deleteSecret(run.name, signal)
-  for (let waitMs = firstLookMs; ; waitMs = Math.min(waitMs * 1.5, slowestLookMs)) {
-    const { deployment, replicas } = await readLiveServer(servers, { name: run.name, uid }, signal)
+  for (let waitMs = firstCheckMs; ; waitMs = Math.min(waitMs * 1.5, maxCheckMs)) {
+    const { deployment, replicas } = await readLiveSnapshot(servers, { name: run.name, uid }, signal)
     if (!deployment && replicas.length === 0) break
     for (const pod of replicas) {
       // Left behind by a Deployment that was deleted without them.
@@ -112,19 +116,22 @@ export async function terminateServer(
 }
 
 /** Read from the API server, not from memory: what is not here is not there. */
-export async function listServers({ cluster, api }: Servers, labels: Record<string, string>): Promise<RunSummary[]> {
+export async function listModelServers(
+  { cluster, api }: Servers,
+  labels: Record<string, string>,
+): Promise<RunSummary[]> {
   const selector = selectorOfProgram('model-server', labels)
   const deployments = await cluster.api.list(api.deployments(selector), readOwner)
   const pods = await cluster.api.list(cluster.api.collections.pods(selector), readReplica)
   const replicasOf = Map.groupBy(pods.items, ({ runName }) => runName)
   return deployments.items.map((deployment) => {
-    const facts = { deployment, replicas: replicasOf.get(deployment.runName) ?? [] }
+    const snapshot = { deployment, replicas: replicasOf.get(deployment.runName) ?? [] }
     return {
       name: deployment.runName,
       uid: deployment.uid,
       labels: readLabels(deployment.labels),
       createdAt: new Date(deployment.createdAtMs),
-      state: readServerState(facts, limitsOf(cluster)),
+      state: readModelServerState(snapshot, limitsOf(cluster)),
     }
   })
 }

@@ -1,12 +1,12 @@
 // What we keep of a model server's objects.
-import { readPod } from '../api/observed-objects.ts'
-import type { KubernetesObject, OwnerFacts, PodFacts } from '../api/observed-objects.ts'
+import { readPod } from '../pods/observed-objects.ts'
+import type { KubernetesObject, ObservedOwner, ObservedPod } from '../pods/observed-objects.ts'
 import { componentLabel } from '../pods/labels.ts'
 
 export type ContainerEnd = { exitCode: number; signal: number; reason: string; message: string; atMs: number }
 
 /** A pod, and what its containers have been through: they are started again in place. */
-export type ReplicaFacts = PodFacts & {
+export type ObservedReplica = ObservedPod & {
   /** All of them. */
   isRunning: boolean
   /** The program's, or the engine's beside it while that one is down: what follows is about this one. */
@@ -16,7 +16,7 @@ export type ReplicaFacts = PodFacts & {
   lastEnd: ContainerEnd | null
 }
 
-export type ServerFacts = { deployment: OwnerFacts | null; replicas: ReplicaFacts[] }
+export type ModelServerSnapshot = { deployment: ObservedOwner | null; replicas: ObservedReplica[] }
 
 type RawEnd = { exitCode: number; signal?: number; reason?: string; message?: string; finishedAt?: string }
 type RawStatus = {
@@ -26,7 +26,7 @@ type RawStatus = {
   lastState?: { terminated?: RawEnd }
 }
 
-export function readReplica(raw: KubernetesObject): ReplicaFacts {
+export function readReplica(raw: KubernetesObject): ObservedReplica {
   const statuses = (raw.status?.containerStatuses ?? []) as RawStatus[]
   const component = raw.metadata?.labels?.[componentLabel] ?? ''
   const main = statuses.find(({ name }) => name === component)

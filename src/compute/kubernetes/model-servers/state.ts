@@ -2,18 +2,18 @@
 // cannot live is for us to see: the run has then failed, and the workflow decides what follows.
 import type { RunState } from '../../compute.ts'
 import { causeOfExit } from '../../../domain/attempt-cause.ts'
-import { holds } from '../api/observed-objects.ts'
+import { holds } from '../pods/observed-objects.ts'
 import { failed, readExit } from '../trainers/failure-reason.ts'
 import type { Limits } from '../trainers/run-snapshot.ts'
-import { readWaits } from '../trainers/pending-reason.ts'
-import type { ContainerEnd, ReplicaFacts, ServerFacts } from './snapshot.ts'
+import { readPending } from '../trainers/pending-reason.ts'
+import type { ContainerEnd, ObservedReplica, ModelServerSnapshot } from './snapshot.ts'
 
 /** The first crash and the second are the cluster's to mend, at once and after ten seconds. */
-const restartsAllowed = 2
+const maxRestarts = 2
 /** It would end the same way again. */
 const lastingCauses = ['model_unavailable', 'unsupported_runtime', 'fenced']
 
-export function readServerState({ deployment, replicas }: ServerFacts, limits: Limits): RunState {
+export function readModelServerState({ deployment, replicas }: ModelServerSnapshot, limits: Limits): RunState {
   const living = replicas.filter(({ phase }) => phase !== 'Failed' && phase !== 'Succeeded')
   if (!deployment) return living.length > 0 ? { state: 'running', uid: '' } : { state: 'gone' }
   const { uid } = deployment
@@ -29,10 +29,10 @@ export function readServerState({ deployment, replicas }: ServerFacts, limits: L
   return readStart({ deployment, replicas: wanted }, limits)
 }
 
-function hopelessEnd({ restarts, lastEnd }: ReplicaFacts): ContainerEnd | null {
+function hopelessEnd({ restarts, lastEnd }: ObservedReplica): ContainerEnd | null {
   if (lastEnd === null) return null
   const isLasting = lastingCauses.includes(causeOfExit(lastEnd.exitCode))
-  return isLasting || restarts >= restartsAllowed ? lastEnd : null
+  return isLasting || restarts >= maxRestarts ? lastEnd : null
 }
 
 function readCrash(uid: string, { exitCode, reason }: ContainerEnd): RunState {
@@ -41,9 +41,9 @@ function readCrash(uid: string, { exitCode, reason }: ContainerEnd): RunState {
   return readExit(uid, exitCode)
 }
 
-function readStart({ deployment, replicas }: ServerFacts, limits: Limits): RunState {
+function readStart({ deployment, replicas }: ModelServerSnapshot, limits: Limits): RunState {
   const refusal = deployment && holds(deployment.conditions, 'ReplicaFailure')
-  const facts = {
+  const snapshot = {
     job: null,
     pods: replicas,
     gonePods: [],
@@ -53,6 +53,6 @@ function readStart({ deployment, replicas }: ServerFacts, limits: Limits): RunSt
   }
   // Those that are placed tell more than those that wait for room.
   const [first] = replicas.toSorted((a, b) => (b.startedAtMs ?? 0) - (a.startedAtMs ?? 0))
-  const state = readWaits(facts, first ? [first] : [], limits)
+  const state = readPending(snapshot, first ? [first] : [], limits)
   return state.state === 'failed' ? { ...state, uid: deployment?.uid ?? '' } : state
 }

@@ -2,26 +2,26 @@
 import { constants } from 'node:os'
 import { causeOfExit } from '../../../domain/attempt-cause.ts'
 import type { EndState, FailureReason } from '../../compute.ts'
-import { holds } from '../api/observed-objects.ts'
-import type { Condition, JobFacts, PodFacts } from '../api/observed-objects.ts'
+import { holds } from '../pods/observed-objects.ts'
+import type { Condition, ObservedJob, ObservedPod } from '../pods/observed-objects.ts'
 import { hasGone, isSilent, mainContainer, preemptionOf } from './run-snapshot.ts'
-import type { Limits, RunFacts } from './run-snapshot.ts'
+import type { Limits, RunSnapshot } from './run-snapshot.ts'
 
 const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]))
 
 /** Null while it has not ended. */
-export function readPodEnd(pod: PodFacts, facts: RunFacts, limits: Limits): EndState | null {
-  const uid = facts.job?.uid ?? pod.ownerUid
+export function readPodEnd(pod: ObservedPod, snapshot: RunSnapshot, limits: Limits): EndState | null {
+  const uid = snapshot.job?.uid ?? pod.ownerUid
   if (pod.phase === 'Succeeded') return { state: 'succeeded', uid }
-  if (pod.phase === 'Failed') return readFailedPod(uid, pod, facts)
+  if (pod.phase === 'Failed') return readFailedPod(uid, pod, snapshot)
   if (!isSilent(pod, limits)) return null
-  if (hasGone(facts, pod)) return null
+  if (hasGone(snapshot, pod)) return null
   const seconds = Math.round(limits.nodeLostAfterMs / 1000)
   return failed(uid, null, null, 'node_lost', `Its node has not answered for ${seconds} s beyond its grace period.`)
 }
 
-function readFailedPod(uid: string, pod: PodFacts, facts: RunFacts): EndState {
-  const state = mainContainer(facts, pod)?.state
+function readFailedPod(uid: string, pod: ObservedPod, snapshot: RunSnapshot): EndState {
+  const state = mainContainer(snapshot, pod)?.state
   const exit = state?.is === 'terminated' ? state : null
   const disruption = holds(pod.conditions, 'DisruptionTarget')
   const because = (reason: FailureReason, message: string) => {
@@ -33,12 +33,12 @@ function readFailedPod(uid: string, pod: PodFacts, facts: RunFacts): EndState {
   if (exit && exit.exitCode > 0 && exit.exitCode < 128) return readExit(uid, exit.exitCode)
   if (pod.reason === 'NodeLost' || disruption?.reason === 'DeletionByPodGC')
     return because('node_lost', pod.message || disruption?.message || 'Its node is gone.')
-  if (pod.reason === 'DeadlineExceeded' || isPastDeadline(facts.job))
+  if (pod.reason === 'DeadlineExceeded' || isPastDeadline(snapshot.job))
     return because('deadline', 'It took longer than it may.')
   if (disruption?.reason === 'PreemptionByScheduler' || pod.reason === 'Preempting')
     return because('preempted', 'A pod of higher priority took its place.')
-  const preemption = preemptionOf(facts)
-  if (preemption || facts.job?.isSuspended) return because('preempted', preemption ?? 'The run was suspended.')
+  const preemption = preemptionOf(snapshot)
+  if (preemption || snapshot.job?.isSuspended) return because('preempted', preemption ?? 'The run was suspended.')
   if (disruption || pod.reason) return because('evicted', evictionMessage(pod, disruption))
   if (exit?.reason === 'StartError' || exit?.reason === 'ContainerCannotRun')
     return failed(uid, null, null, 'killed', `Its container could not be started: ${exit.message}`)
@@ -47,7 +47,7 @@ function readFailedPod(uid: string, pod: PodFacts, facts: RunFacts): EndState {
 }
 
 /** What the Job says when no pod is left to ask. */
-export function readJobEnd({ uid, conditions }: JobFacts): EndState | null {
+export function readJobEnd({ uid, conditions }: ObservedJob): EndState | null {
   if (holds(conditions, 'Complete')) return { state: 'succeeded', uid }
   const failure = holds(conditions, 'Failed')
   if (!failure) return null
@@ -60,15 +60,16 @@ export function readJobEnd({ uid, conditions }: JobFacts): EndState | null {
 }
 
 /** Of several pods' ends the one that the others followed from: they lost a peer, or were ended because of it. */
-export function causeFirst(ends: { pod: PodFacts; end: EndState | null }[]): EndState | null {
+export function firstFailure(ends: { pod: ObservedPod; end: EndState | null }[]): EndState | null {
   const failures = ends.filter(({ end }) => end?.state === 'failed')
   const first = failures.toSorted(
-    (a, b) => consequence(a.end) - consequence(b.end) || (a.pod.endedAtMs ?? Infinity) - (b.pod.endedAtMs ?? Infinity),
+    (a, b) =>
+      consequenceRank(a.end) - consequenceRank(b.end) || (a.pod.endedAtMs ?? Infinity) - (b.pod.endedAtMs ?? Infinity),
   )[0]
   return first?.end ?? null
 }
 
-function consequence(end: EndState | null): number {
+function consequenceRank(end: EndState | null): number {
   if (end?.state !== 'failed') return 0
   if (end.reason === 'exited' && causeOfExit(end.exitCode) === 'peer_lost') return 2
   return end.reason === 'killed' ? 1 : 0
@@ -95,11 +96,11 @@ function signalOf(exit: { exitCode: number; signal: number } | null): string | n
   return signalNames.get(exit.signal || exit.exitCode - 128) ?? null
 }
 
-function isPastDeadline(job: JobFacts | null): boolean {
+function isPastDeadline(job: ObservedJob | null): boolean {
   return job !== null && job.conditions.some((each) => each.status === 'True' && each.reason === 'DeadlineExceeded')
 }
 
-function evictionMessage(pod: PodFacts, disruption: Condition | undefined): string {
+function evictionMessage(pod: ObservedPod, disruption: Condition | undefined): string {
   const detail = pod.message || disruption?.message || pod.reason
   return `The cluster took it off its node: ${detail}`
 }

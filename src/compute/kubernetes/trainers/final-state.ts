@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { EndState } from '../../compute.ts'
 import { isEndState } from '../../end-state.ts'
 import type { Cluster } from '../cluster.ts'
-import type { PodFacts } from '../api/observed-objects.ts'
+import type { ObservedPod } from '../pods/observed-objects.ts'
 import { limitsOf } from './read-snapshot.ts'
 import { failed } from './failure-reason.ts'
-import type { RunFacts } from './run-snapshot.ts'
+import type { RunSnapshot } from './run-snapshot.ts'
 import { readRunState } from './run-state.ts'
 
-export type LastState = {
-  see: (pod: PodFacts) => void
-  /** Resolves when the shared view shows nothing of the run any more, or when the time is over. */
+export type FinalState = {
+  see: (pod: ObservedPod) => void
+  /** Resolves when the shared cache shows nothing of the run any more, or when the time is over. */
   untilLikelyGone(atMostMs: number, signal?: AbortSignal): Promise<void>
   /** The cluster itself has given up the node. */
   isOfLostNode(): boolean
@@ -18,11 +18,11 @@ export type LastState = {
   dismiss(): void
 }
 
-/** How long the shared view may lag behind what the API server has confirmed. */
+/** How long the shared cache may lag behind what the API server has confirmed. */
 const viewLagMs = 1_000
 
 /** Catches how a run ends that is being removed: it shows for a moment only, before the objects go. */
-export function catchLastState(cluster: Cluster, runName: string, before: RunFacts): LastState {
+export function captureFinalState(cluster: Cluster, runName: string, before: RunSnapshot): FinalState {
   const pods = new Map(before.pods.map((pod) => [pod.uid, pod]))
   const first = readRunState(before, limitsOf(cluster))
   let wake: (() => void) | null = null
@@ -32,10 +32,10 @@ export function catchLastState(cluster: Cluster, runName: string, before: RunFac
     hasChanged = true
     wake?.()
   }
-  function see(pod: PodFacts): void {
+  function see(pod: ObservedPod): void {
     if (!before.job || pod.ownerUid === before.job.uid) pods.set(pod.uid, pod)
   }
-  const dismiss = cluster.view.subscribe(runName, { onChange, onPod: see })
+  const dismiss = cluster.cache.subscribe(runName, { onChange, onPod: see })
 
   async function untilChange(atMostMs: number, signal?: AbortSignal): Promise<void> {
     if (!hasChanged) {
@@ -51,16 +51,16 @@ export function catchLastState(cluster: Cluster, runName: string, before: RunFac
     hasChanged = false
   }
 
-  const podsInView = () => cluster.view.facts(runName).pods.some(({ uid }) => pods.has(uid))
+  const podsInView = () => cluster.cache.snapshot(runName).pods.some(({ uid }) => pods.has(uid))
 
   /** Without the passing of time: what is silent now has been asked to go. */
   function seen() {
-    const hasEnded = ({ phase }: PodFacts) => phase === 'Succeeded' || phase === 'Failed'
-    const inView = new Set(cluster.view.facts(runName).pods.map(({ uid }) => uid))
+    const hasEnded = ({ phase }: ObservedPod) => phase === 'Succeeded' || phase === 'Failed'
+    const inView = new Set(cluster.cache.snapshot(runName).pods.map(({ uid }) => uid))
     const all = [...pods.values()]
-    const isGone = (pod: PodFacts) => all.length > 1 && !hasEnded(pod) && !inView.has(pod.uid)
-    const facts = { ...before, pods: all.filter((pod) => !isGone(pod)), gonePods: all.filter(isGone) }
-    return readRunState(facts, { ...limitsOf(cluster), nowMs: -Infinity })
+    const isGone = (pod: ObservedPod) => all.length > 1 && !hasEnded(pod) && !inView.has(pod.uid)
+    const snapshot = { ...before, pods: all.filter((pod) => !isGone(pod)), gonePods: all.filter(isGone) }
+    return readRunState(snapshot, { ...limitsOf(cluster), nowMs: -Infinity })
   }
 
   return {
@@ -70,7 +70,7 @@ export function catchLastState(cluster: Cluster, runName: string, before: RunFac
       const deadlineMs = performance.now() + atMostMs
       do {
         await untilChange(deadlineMs - performance.now(), signal)
-        if (cluster.view.isCurrent() && !podsInView() && !cluster.view.facts(runName).job) return
+        if (cluster.cache.isCurrent() && !podsInView() && !cluster.cache.snapshot(runName).job) return
       } while (performance.now() < deadlineMs)
     },
     isOfLostNode() {

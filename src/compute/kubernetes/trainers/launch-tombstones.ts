@@ -1,20 +1,20 @@
 import type { RunRef, Terminated } from '../../compute.ts'
 import { ComputeError } from '../../errors.ts'
 
-const barredForMs = 10 * 60_000
+const keptForMs = 10 * 60_000
 
 /**
  * What was ended before it was launched is not launched afterwards by this worker. The launch of another worker that is
  * under way may be: its program is refused at its claim, and the reaper removes it.
  */
-export function createLaunchBar(now: () => number = () => performance.now()) {
-  const barredUntil = new Map<string, number>()
+export function createLaunchTombstones(now: () => number = () => performance.now()) {
+  const keptUntil = new Map<string, number>()
 
   function forgetOld(): void {
     // In the order of their times.
-    for (const [name, untilMs] of barredUntil) {
+    for (const [name, untilMs] of keptUntil) {
       if (untilMs > now()) return
-      barredUntil.delete(name)
+      keptUntil.delete(name)
     }
   }
 
@@ -25,9 +25,9 @@ export function createLaunchBar(now: () => number = () => performance.now()) {
       end: (uid: string) => Promise<unknown>,
     ): Promise<T> {
       forgetOld()
-      if (barredUntil.has(name)) throw tooLate(name)
+      if (keptUntil.has(name)) throw tooLate(name)
       const launched = await launch()
-      if (!barredUntil.has(name)) return launched
+      if (!keptUntil.has(name)) return launched
       await end(launched.uid)
       throw tooLate(name)
     },
@@ -36,8 +36,8 @@ export function createLaunchBar(now: () => number = () => performance.now()) {
       if (run.uid !== undefined) return terminate()
       forgetOld()
       // From before we look: a launch may be under way.
-      barredUntil.delete(run.name)
-      barredUntil.set(run.name, now() + barredForMs)
+      keptUntil.delete(run.name)
+      keptUntil.set(run.name, now() + keptForMs)
       return terminate()
     },
   }

@@ -3,8 +3,8 @@ import { ComputeError } from '../../errors.ts'
 import type { AdmissionCheck } from '../pods/admission-check.ts'
 import { ApiError, hasStatus } from '../api/api-error.ts'
 import type { Cluster } from '../cluster.ts'
-import { holds, readJob } from '../api/observed-objects.ts'
-import type { JobFacts } from '../api/observed-objects.ts'
+import { holds, readJob } from '../pods/observed-objects.ts'
+import type { ObservedJob } from '../pods/observed-objects.ts'
 import { jobManifest } from './job-manifest.ts'
 import { isOurs } from '../pods/labels.ts'
 import { secretManifest } from '../pods/owned-objects.ts'
@@ -37,7 +37,7 @@ async function createOrAdopt(
   { api, queue }: Cluster,
   spec: RunSpec,
   template: Template,
-): Promise<{ job: JobFacts; adopted: boolean }> {
+): Promise<{ job: ObservedJob; adopted: boolean }> {
   try {
     const created = await api.createJob(jobManifest(spec, template, queue))
     return { job: readJob(created), adopted: false }
@@ -51,7 +51,7 @@ async function createOrAdopt(
   }
 }
 
-function mayStart({ conditions, isBeingDeleted }: JobFacts): boolean {
+function mayStart({ conditions, isBeingDeleted }: ObservedJob): boolean {
   return !isBeingDeleted && !holds(conditions, 'Complete') && !holds(conditions, 'Failed')
 }
 

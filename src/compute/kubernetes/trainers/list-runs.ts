@@ -1,26 +1,26 @@
 import type { RunSummary } from '../../compute.ts'
 import type { Cluster } from '../cluster.ts'
-import { holds, readJob, readPod } from '../api/observed-objects.ts'
-import type { JobFacts } from '../api/observed-objects.ts'
+import { holds, readJob, readPod } from '../pods/observed-objects.ts'
+import type { ObservedJob } from '../pods/observed-objects.ts'
 import { readLabels, selectorOfProgram } from '../pods/labels.ts'
 import { limitsOf } from './read-snapshot.ts'
 import { readRunState } from './run-state.ts'
 
 /** Read from the API server, not from memory: what is not here is not there. */
 export async function listRuns(cluster: Cluster, labels: Record<string, string>): Promise<RunSummary[]> {
-  const { api, view } = cluster
+  const { api, cache } = cluster
   const selector = selectorOfProgram('trainer', labels)
   const jobs = await api.list(api.collections.jobs(selector), readJob)
   const pods = await api.list(api.collections.pods(selector), readPod)
   const podsOf = Map.groupBy(pods.items, ({ ownerUid }) => ownerUid)
   return jobs.items.map((job) => {
-    const facts = {
+    const snapshot = {
       job,
       pods: podsOf.get(job.uid) ?? [],
-      gonePods: view.facts(job.runName).gonePods,
-      ...view.aside(job.uid),
+      gonePods: cache.snapshot(job.runName).gonePods,
+      ...cache.aside(job.uid),
     }
-    const state = readRunState(facts, limitsOf(cluster))
+    const state = readRunState(snapshot, limitsOf(cluster))
     return {
       name: job.runName,
       uid: job.uid,
@@ -40,7 +40,7 @@ export async function removeEndedJobs({ api }: Cluster, { endedForMs }: { endedF
   return removed
 }
 
-function endedAtMs({ conditions, createdAtMs }: JobFacts): number | null {
+function endedAtMs({ conditions, createdAtMs }: ObservedJob): number | null {
   const end = holds(conditions, 'Complete') ?? holds(conditions, 'Failed')
   return end ? (end.atMs ?? createdAtMs) : null
 }

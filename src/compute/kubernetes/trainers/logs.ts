@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogRange, LogSlice, RunRef } from '../../compute.ts'
 import type { Cluster } from '../cluster.ts'
 import { componentLabel } from '../pods/labels.ts'
-import { readFacts } from './read-snapshot.ts'
+import { readSnapshot } from './read-snapshot.ts'
 import { collectLog } from '../pods/log-collector.ts'
 import { hasStarted } from './run-snapshot.ts'
-import type { RunFacts } from './run-snapshot.ts'
+import type { RunSnapshot } from './run-snapshot.ts'
 
 const patienceMs = 30_000
 /** A node that does not answer does not give its log either. */
@@ -14,9 +14,9 @@ const openingMs = 1_000
 const lastLinesMs = 2_000
 
 export async function readRunLogs(cluster: Cluster, run: RunRef, range?: LogRange): Promise<LogSlice | null> {
-  const facts = await readFacts(cluster, run)
-  if (!facts.job && facts.pods.length === 0) return null
-  const log = await openLog(cluster, facts, { follow: false }, AbortSignal.timeout(patienceMs))
+  const snapshot = await readSnapshot(cluster, run)
+  if (!snapshot.job && snapshot.pods.length === 0) return null
+  const log = await openLog(cluster, snapshot, { follow: false }, AbortSignal.timeout(patienceMs))
   if (!log) return { text: '', nextOffsetBytes: 0, sizeBytes: 0 }
   const { done, read } = collectLog(log, range)
   await done
@@ -33,10 +33,10 @@ export type LogTail = {
  * Follows the log of what is about to be ended, whose last lines go with it. Never throws: a log must not hold up the
  * end.
  */
-export function followLogTail(cluster: Cluster, facts: RunFacts, tailBytes: number): LogTail {
+export function followLogTail(cluster: Cluster, snapshot: RunSnapshot, tailBytes: number): LogTail {
   if (tailBytes === 0) return { ready: Promise.resolve(), end: () => Promise.resolve(null) }
   const stopping = new AbortController()
-  const opened = openLog(cluster, facts, { follow: true }, stopping.signal)
+  const opened = openLog(cluster, snapshot, { follow: true }, stopping.signal)
     .then((log) => log && collectLog(log, { offsetBytes: -tailBytes, limitBytes: tailBytes }))
     .catch(() => null)
   const ended = opened.then((log) => log?.done).catch(() => undefined)
@@ -51,7 +51,7 @@ export function followLogTail(cluster: Cluster, facts: RunFacts, tailBytes: numb
   }
 }
 
-async function openLog({ api }: Cluster, { job, pods }: RunFacts, query: { follow: boolean }, signal: AbortSignal) {
+async function openLog({ api }: Cluster, { job, pods }: RunSnapshot, query: { follow: boolean }, signal: AbortSignal) {
   // The first node's speaks for the run.
   const pod = pods.toSorted((a, b) => a.nodeRank - b.nodeRank || a.createdAtMs - b.createdAtMs)[0]
   const container = job?.labels[componentLabel] ?? pod?.containers.at(-1)?.name

@@ -1,9 +1,9 @@
 // Why a run does not run yet.
 import type { PendingReason } from '../../../domain/pending-reason.ts'
 import type { RunState } from '../../compute.ts'
-import type { PodFacts } from '../api/observed-objects.ts'
+import type { ObservedPod } from '../pods/observed-objects.ts'
 import { failed } from './failure-reason.ts'
-import type { Limits, RunFacts } from './run-snapshot.ts'
+import type { Limits, RunSnapshot } from './run-snapshot.ts'
 
 const imageTroubles = [
   'ErrImagePull',
@@ -15,17 +15,17 @@ const imageTroubles = [
 ]
 const resourceNames: Record<string, string> = { cpu: 'CPU', memory: 'memory', 'ephemeral-storage': 'disk space' }
 /** Beyond this a place is a number that changes without end. */
-const placesTold = 20
+const maxPlace = 20
 
 /** Of pods that wait, the first that waits for more than its start; without any, a pod is not there yet. */
-export function readWaits(facts: RunFacts, pods: PodFacts[], limits: Limits): RunState {
-  const states = pods.map((pod) => readWait(facts, pod, limits))
+export function readPending(snapshot: RunSnapshot, pods: ObservedPod[], limits: Limits): RunState {
+  const states = pods.map((pod) => readPodPending(snapshot, pod, limits))
   const telling = states.find((state) => state.state !== 'pending' || state.reason !== 'starting')
-  return telling ?? states[0] ?? readNoPod(facts)
+  return telling ?? states[0] ?? readNoPod(snapshot)
 }
 
-function readWait(facts: RunFacts, pod: PodFacts, limits: Limits): RunState {
-  const uid = facts.job?.uid ?? ''
+function readPodPending(snapshot: RunSnapshot, pod: ObservedPod, limits: Limits): RunState {
+  const uid = snapshot.job?.uid ?? ''
   const image = readImageTrouble(pod)
   if (image) {
     const waitedMs = limits.nowMs - (pod.startedAtMs ?? pod.createdAtMs)
@@ -43,7 +43,7 @@ function readWait(facts: RunFacts, pod: PodFacts, limits: Limits): RunState {
   return pending('starting', message)
 }
 
-function readNoPod({ job, workload, place, refusal }: RunFacts): RunState {
+function readNoPod({ job, workload, place, refusal }: RunSnapshot): RunState {
   if (job?.isSuspended) {
     if (!workload) return pending('waiting_for_quota', "Waiting for the cluster's queue.")
     const held = workload.conditions.find(({ type, status }) => type === 'QuotaReserved' && status === 'False')
@@ -66,7 +66,7 @@ function readUnplaced(reason: string, message: string): RunState {
   return pending('unschedulable', `No node ${names ? `has enough ${names} free` : 'may take it'}: ${detail}`)
 }
 
-function readImageTrouble(pod: PodFacts): { message: string; isFinal: boolean } | null {
+function readImageTrouble(pod: ObservedPod): { message: string; isFinal: boolean } | null {
   for (const { state } of pod.containers) {
     if (state.is !== 'waiting') continue
     if (state.reason === 'InvalidImageName') return { message: state.message || state.reason, isFinal: true }
@@ -76,9 +76,9 @@ function readImageTrouble(pod: PodFacts): { message: string; isFinal: boolean } 
 }
 
 function placeText({ position, waiting }: { position: number; waiting: number }): string {
-  return position > placesTold
-    ? `, more than ${placesTold} before it`
-    : `, ${position === 1 ? 'first' : `number ${position}`} of ${waiting > placesTold ? `more than ${placesTold}` : waiting}`
+  return position > maxPlace
+    ? `, more than ${maxPlace} before it`
+    : `, ${position === 1 ? 'first' : `number ${position}`} of ${waiting > maxPlace ? `more than ${maxPlace}` : waiting}`
 }
 
 /** `pods "x" is forbidden: exceeded quota: small, requested: cpu=1, used: cpu=1, limited: cpu=1` */

@@ -1,5 +1,5 @@
-import { holds } from '../api/observed-objects.ts'
-import type { WorkloadFacts } from '../api/observed-objects.ts'
+import { holds } from '../pods/observed-objects.ts'
+import type { ObservedWorkload } from '../pods/observed-objects.ts'
 
 /** Among our own that wait in the same queue; others' are not ours to see. */
 export type QueuePlace = { position: number; waiting: number }
@@ -7,7 +7,7 @@ export type QueuePlace = { position: number; waiting: number }
 const keptForMs = 2_000
 
 /** Sorted at most every two seconds, whoever asks. */
-export function createQueueRanking(workloads: ReadonlyMap<string, WorkloadFacts>) {
+export function createQueueRanking(workloads: ReadonlyMap<string, ObservedWorkload>) {
   let places: Map<string, QueuePlace> | null = null
   let rankedAtMs = 0
   let isStale = false
@@ -28,7 +28,7 @@ export function createQueueRanking(workloads: ReadonlyMap<string, WorkloadFacts>
 }
 
 /** As Kueue takes them: by priority, then by age. */
-export function rankWorkloads(workloads: readonly WorkloadFacts[]): Map<string, QueuePlace> {
+export function rankWorkloads(workloads: readonly ObservedWorkload[]): Map<string, QueuePlace> {
   const queues = Map.groupBy(workloads.filter(isWaiting), ({ queue }) => queue)
   const places = new Map<string, QueuePlace>()
   for (const queue of queues.values()) {
@@ -38,6 +38,6 @@ export function rankWorkloads(workloads: readonly WorkloadFacts[]): Map<string, 
   return places
 }
 
-function isWaiting({ conditions }: WorkloadFacts): boolean {
+function isWaiting({ conditions }: ObservedWorkload): boolean {
   return !holds(conditions, 'QuotaReserved') && !holds(conditions, 'Finished')
 }

@@ -1,29 +1,29 @@
-// What the cluster's objects say about a run. Pure: the same facts give the same state.
+// What the cluster's objects say about a run. Pure: the same snapshot give the same state.
 import type { EndState, RunState } from '../../compute.ts'
-import type { PodFacts } from '../api/observed-objects.ts'
-import { causeFirst, failed, readJobEnd, readPodEnd } from './failure-reason.ts'
+import type { ObservedPod } from '../pods/observed-objects.ts'
+import { firstFailure, failed, readJobEnd, readPodEnd } from './failure-reason.ts'
 import { hasGone, hasStarted, preemptionOf } from './run-snapshot.ts'
-import type { Limits, RunFacts } from './run-snapshot.ts'
-import { readWaits } from './pending-reason.ts'
+import type { Limits, RunSnapshot } from './run-snapshot.ts'
+import { readPending } from './pending-reason.ts'
 
-export function readRunState(facts: RunFacts, limits: Limits): RunState {
-  const { job } = facts
-  const pods = podsOfRun(facts)
-  if (!job) return readOrphan(facts, pods, limits)
+export function readRunState(snapshot: RunSnapshot, limits: Limits): RunState {
+  const { job } = snapshot
+  const pods = podsOfRun(snapshot)
+  if (!job) return readOrphan(snapshot, pods, limits)
   const { uid, podCount } = job
-  const end = readEnd(facts, pods, podCount, limits) ?? readJobEnd(job)
+  const end = readEnd(snapshot, pods, podCount, limits) ?? readJobEnd(job)
   if (end) return end
   // Taken off its nodes to make room. The cluster's queue would start it again; a claim can be made but once.
-  if (job.isSuspended && pods.length > 0 && pods.every((pod) => hasGone(facts, pod)))
-    return failed(uid, null, null, 'preempted', preemptionOf(facts) ?? 'The run was suspended.')
-  const waiting = pods.filter((pod) => !hasGone(facts, pod) && !hasStarted(pod))
+  if (job.isSuspended && pods.length > 0 && pods.every((pod) => hasGone(snapshot, pod)))
+    return failed(uid, null, null, 'preempted', preemptionOf(snapshot) ?? 'The run was suspended.')
+  const waiting = pods.filter((pod) => !hasGone(snapshot, pod) && !hasStarted(pod))
   if (pods.length >= podCount && waiting.length === 0) return { state: 'running', uid }
-  return readWaits(facts, waiting, limits)
+  return readPending(snapshot, waiting, limits)
 }
 
 /** Of each node the first that did something: a queue may start a Job once more, but those pods' claim is refused. */
-function podsOfRun({ job, pods, gonePods }: RunFacts): PodFacts[] {
-  const isOwn = (pod: PodFacts) => !job || pod.ownerUid === job.uid
+function podsOfRun({ job, pods, gonePods }: RunSnapshot): ObservedPod[] {
+  const isOwn = (pod: ObservedPod) => !job || pod.ownerUid === job.uid
   const present = pods.filter(isOwn).toSorted((a, b) => a.createdAtMs - b.createdAtMs)
   const byNode = Map.groupBy(
     [...gonePods.filter((pod) => isOwn(pod) && hasStarted(pod)), ...present],
@@ -33,19 +33,19 @@ function podsOfRun({ job, pods, gonePods }: RunFacts): PodFacts[] {
 }
 
 /** Null before all of its pods have ended: one that ends because of another may still be saving. Not so on a lost node. */
-function readEnd(facts: RunFacts, pods: PodFacts[], podCount: number, limits: Limits): EndState | null {
-  const ends = pods.map((pod) => ({ pod, end: readPodEnd(pod, facts, limits) }))
+function readEnd(snapshot: RunSnapshot, pods: ObservedPod[], podCount: number, limits: Limits): EndState | null {
+  const ends = pods.map((pod) => ({ pod, end: readPodEnd(pod, snapshot, limits) }))
   const lost = ends.find(({ end }) => end?.state === 'failed' && end.reason === 'node_lost')
   if (lost) return lost.end
-  if (!ends.every(({ pod, end }) => end !== null || hasGone(facts, pod))) return null
+  if (!ends.every(({ pod, end }) => end !== null || hasGone(snapshot, pod))) return null
   const succeeded = ends.filter(({ end }) => end?.state === 'succeeded')
   if (succeeded.length >= podCount) return succeeded[0]?.end ?? null
-  return causeFirst(ends)
+  return firstFailure(ends)
 }
 
 /** Its Job was deleted without its pods. It is not over before they are. */
-function readOrphan(facts: RunFacts, pods: PodFacts[], limits: Limits): RunState {
-  const [first] = pods.filter((pod) => !hasGone(facts, pod))
+function readOrphan(snapshot: RunSnapshot, pods: ObservedPod[], limits: Limits): RunState {
+  const [first] = pods.filter((pod) => !hasGone(snapshot, pod))
   if (!first) return { state: 'gone' }
-  return readEnd(facts, pods, pods.length, limits) ?? { state: 'running', uid: first.ownerUid }
+  return readEnd(snapshot, pods, pods.length, limits) ?? { state: 'running', uid: first.ownerUid }
 }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Readable } from 'node:stream'
 import { ApiError, hasStatus } from '../api/api-error.ts'
-import type { KubernetesObject } from '../api/observed-objects.ts'
+import type { KubernetesObject } from '../pods/observed-objects.ts'
 import type { Collection, KubernetesApi } from '../api/kubernetes-api.ts'
 
 export type InformerOptions = {
@@ -15,16 +15,16 @@ export type InformerOptions = {
   /** Null: what we hold is the truth again. Else why it may not be. */
   onTrouble: (message: string | null) => void
   signal: AbortSignal
-  listAgainAfterMs?: number
-  silenceAllowedMs?: number
-  openingAllowedMs?: number
+  relistAfterMs?: number
+  maxSilenceMs?: number
+  maxOpeningMs?: number
 }
 
 type WatchEvent = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'; object: KubernetesObject }
 
-const glitchesAllowed = 3
+const maxGlitches = 3
 const firstWaitMs = 200
-const longestWaitMs = 5_000
+const maxWaitMs = 5_000
 
 /** Resolves once `signal` aborts. */
 export async function runInformer(options: InformerOptions): Promise<void> {
@@ -37,7 +37,7 @@ export async function runInformer(options: InformerOptions): Promise<void> {
     try {
       if (version === null || performance.now() >= listAgainAtMs) {
         version = await list(options, known)
-        listAgainAtMs = performance.now() + spread(options.listAgainAfterMs ?? 300_000)
+        listAgainAtMs = performance.now() + spread(options.relistAfterMs ?? 300_000)
       }
       const stream: Readable = await open(options, version, listAgainAtMs - performance.now())
       onTrouble(null)
@@ -47,12 +47,12 @@ export async function runInformer(options: InformerOptions): Promise<void> {
       if (signal.aborted) return
       failures++
       if (isGone(error)) version = null
-      else if (version === null || failures % glitchesAllowed === 0) {
+      else if (version === null || failures % maxGlitches === 0) {
         onTrouble(messageOf(error))
         // The way back is the list: a watch that goes on from before would at first show what was.
         version = null
       }
-      const waitMs = Math.min(firstWaitMs * 2 ** (failures - 1), longestWaitMs)
+      const waitMs = Math.min(firstWaitMs * 2 ** (failures - 1), maxWaitMs)
       await sleep(spread(waitMs), undefined, { signal }).catch(() => undefined)
     }
   }
@@ -74,12 +74,12 @@ async function list({ api, collection, signal, onObject, onGone }: InformerOptio
 
 /** A server that takes the request and says nothing would leave us with a view that grows old unnoticed. */
 async function open(
-  { api, collection, signal, openingAllowedMs = 15_000 }: InformerOptions,
+  { api, collection, signal, maxOpeningMs = 15_000 }: InformerOptions,
   version: string,
   forMs: number,
 ): Promise<Readable> {
   const late = new AbortController()
-  const timer = setTimeout(() => late.abort(new Error('The watch is not taken up.')), openingAllowedMs)
+  const timer = setTimeout(() => late.abort(new Error('The watch is not taken up.')), maxOpeningMs)
   try {
     const range = { version, forSeconds: Math.max(1, Math.ceil(forMs / 1000)) }
     return await api.watch(collection, range, AbortSignal.any([signal, late.signal]))
@@ -90,14 +90,14 @@ async function open(
 
 /** @returns from where to go on, once the server ends the watch or the connection breaks */
 async function follow(
-  { onObject, onGone, silenceAllowedMs = 90_000 }: InformerOptions,
+  { onObject, onGone, maxSilenceMs = 90_000 }: InformerOptions,
   stream: Readable,
   from: string,
   known: Set<string>,
 ): Promise<string> {
   let version = from
   // A healthy watch has a bookmark a minute.
-  const silence = setTimeout(() => stream.destroy(), silenceAllowedMs)
+  const silence = setTimeout(() => stream.destroy(), maxSilenceMs)
   try {
     for await (const line of linesOf(stream)) {
       silence.refresh()

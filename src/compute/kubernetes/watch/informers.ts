@@ -3,7 +3,7 @@ import { runInformer } from './informer.ts'
 import type { InformerOptions } from './informer.ts'
 import type { Collection, KubernetesApi } from '../api/kubernetes-api.ts'
 
-export type Followed = {
+export type InformedCollection = {
   collection: Collection
   /** What the view holds is not the truth without it. */
   isNeeded: boolean
@@ -11,19 +11,19 @@ export type Followed = {
   onGone: InformerOptions['onGone']
 }
 
-export type FollowedCollections = ReturnType<typeof followCollections>
+export type Informers = ReturnType<typeof createInformers>
 
 /** Some states change by time alone: a place in the queue, an image that does not come, a node that does not answer. */
-const lookAgainEveryMs = 5_000
+const recheckIntervalMs = 5_000
 
 /** @param onAll is called when every run may read otherwise than before */
-export function followCollections(api: KubernetesApi, followed: readonly Followed[], onAll: () => void) {
+export function createInformers(api: KubernetesApi, followed: readonly InformedCollection[], onAll: () => void) {
   const stopping = new AbortController()
   const unread = new Set(followed.filter(({ isNeeded }) => isNeeded))
-  const troubles = new Map<Followed, string>()
+  const troubles = new Map<InformedCollection, string>()
   let hasStarted = false
 
-  function follow(each: Followed): void {
+  function follow(each: InformedCollection): void {
     function onTrouble(message: string | null): void {
       if (!each.isNeeded || (message === (troubles.get(each) ?? null) && !unread.has(each))) return
       if (message === null) {
@@ -42,7 +42,7 @@ export function followCollections(api: KubernetesApi, followed: readonly Followe
       if (hasStarted) return
       hasStarted = true
       followed.forEach(follow)
-      const timer = setInterval(onAll, lookAgainEveryMs).unref()
+      const timer = setInterval(onAll, recheckIntervalMs).unref()
       stopping.signal.addEventListener('abort', () => clearInterval(timer))
     },
     /** What we hold is the truth, as far as is known. */

@@ -1,6 +1,6 @@
-import type { PodFacts } from '../api/observed-objects.ts'
+import type { ObservedPod } from '../pods/observed-objects.ts'
 
-export type RunListener = { onChange: () => void; onPod?: (pod: PodFacts) => void }
+export type RunListener = { onChange: () => void; onPod?: (pod: ObservedPod) => void }
 
 /** Who wants to hear of which run. */
 export function createSubscriptions() {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RunSpec } from '../../../src/compute/compute.ts'
-import { jobManifest } from '../../../src/compute/kubernetes/trainers/job-manifest.ts'
-import { readLabels, runLabels, selectorOfProgram } from '../../../src/compute/kubernetes/pods/labels.ts'
-import { secretManifest } from '../../../src/compute/kubernetes/pods/owned-objects.ts'
-import { parsePodTemplates } from '../../../src/compute/kubernetes/pods/pod-template-file.ts'
-import { podTemplate } from '../../../src/compute/kubernetes/pods/pod-template.ts'
+import type { RunSpec } from '../../../../src/compute/compute.ts'
+import { jobManifest } from '../../../../src/compute/kubernetes/trainers/job-manifest.ts'
+import { readLabels, runLabels, selectorOfProgram } from '../../../../src/compute/kubernetes/pods/labels.ts'
+import { secretManifest } from '../../../../src/compute/kubernetes/pods/owned-objects.ts'
+import { parsePodTemplates } from '../../../../src/compute/kubernetes/pods/pod-template-file.ts'
+import { podTemplate } from '../../../../src/compute/kubernetes/pods/pod-template.ts'
 
 const spec: RunSpec = {
   name: 'ft-7-a2',

@@ -1,15 +1,15 @@
 import type {
   Condition,
-  ContainerFacts,
-  JobFacts,
-  PodFacts,
-  WorkloadFacts,
-} from '../../../../src/compute/kubernetes/api/observed-objects.ts'
-import type { Limits, RunFacts } from '../../../../src/compute/kubernetes/trainers/run-snapshot.ts'
+  ObservedContainer,
+  ObservedJob,
+  ObservedPod,
+  ObservedWorkload,
+} from '../../../../src/compute/kubernetes/pods/observed-objects.ts'
+import type { Limits, RunSnapshot } from '../../../../src/compute/kubernetes/trainers/run-snapshot.ts'
 
 export const limits: Limits = { nowMs: 1_000_000, imageTimeoutMs: 600_000, nodeLostAfterMs: 30_000 }
 
-export function someJob(more: Partial<JobFacts> = {}): JobFacts {
+export function someJob(more: Partial<ObservedJob> = {}): ObservedJob {
   return {
     name: 'ft-1-a1',
     uid: 'job-uid',
@@ -24,7 +24,7 @@ export function someJob(more: Partial<JobFacts> = {}): JobFacts {
   }
 }
 
-export function somePod(more: Partial<PodFacts> = {}): PodFacts {
+export function somePod(more: Partial<ObservedPod> = {}): ObservedPod {
   return {
     name: 'ft-1-a1-x7x7x',
     uid: 'pod-uid',
@@ -44,7 +44,7 @@ export function somePod(more: Partial<PodFacts> = {}): PodFacts {
   }
 }
 
-export function someFacts(more: Partial<RunFacts> = {}): RunFacts {
+export function someSnapshot(more: Partial<RunSnapshot> = {}): RunSnapshot {
   return { job: someJob(), pods: [], gonePods: [], refusal: null, workload: null, place: null, ...more }
 }
 
@@ -52,20 +52,20 @@ export function condition(type: string, reason = '', message = '', status = 'Tru
   return { type, status, reason, message, atMs: 950_000 }
 }
 
-export function container(state: ContainerFacts['state'], name = 'trainer'): ContainerFacts {
+export function container(state: ObservedContainer['state'], name = 'trainer'): ObservedContainer {
   return { name, state }
 }
 
 export const running = container({ is: 'running' })
 
-export function exited(exitCode: number, reason = 'Error', message = ''): ContainerFacts {
+export function exited(exitCode: number, reason = 'Error', message = ''): ObservedContainer {
   return container({ is: 'terminated', exitCode, signal: 0, reason, message })
 }
 
-export function waitingFor(reason: string, message = ''): ContainerFacts {
+export function waitingFor(reason: string, message = ''): ObservedContainer {
   return container({ is: 'waiting', reason, message })
 }
 
-export function someWorkload(more: Partial<WorkloadFacts> = {}): WorkloadFacts {
+export function someWorkload(more: Partial<ObservedWorkload> = {}): ObservedWorkload {
   return { uid: 'w', jobUid: 'job-uid', queue: 'gpus', priority: 0, createdAtMs: 0, conditions: [], ...more }
 }

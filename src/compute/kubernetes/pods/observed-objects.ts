@@ -1,10 +1,10 @@
 // What we keep of the cluster's objects: a worker remembers thousands of them.
-import { nodeRankAnnotation, runLabel } from '../pods/labels.ts'
+import { nodeRankAnnotation, runLabel } from './labels.ts'
 
 export type Condition = { type: string; status: string; reason: string; message: string; atMs: number | null }
 
 /** What keeps the pods of a run: a Job, or a model server's Deployment. */
-export type OwnerFacts = {
+export type ObservedOwner = {
   name: string
   uid: string
   runName: string
@@ -14,9 +14,9 @@ export type OwnerFacts = {
   conditions: Condition[]
 }
 
-export type JobFacts = OwnerFacts & { isSuspended: boolean; /** One a node. */ podCount: number }
+export type ObservedJob = ObservedOwner & { isSuspended: boolean; /** One a node. */ podCount: number }
 
-export type PodFacts = {
+export type ObservedPod = {
   name: string
   uid: string
   runName: string
@@ -35,10 +35,10 @@ export type PodFacts = {
   reason: string
   message: string
   conditions: Condition[]
-  containers: ContainerFacts[]
+  containers: ObservedContainer[]
 }
 
-export type ContainerFacts = {
+export type ObservedContainer = {
   name: string
   state:
     | { is: 'waiting'; reason: string; message: string }
@@ -47,10 +47,10 @@ export type ContainerFacts = {
 }
 
 /** Why a Job's pod could not be created, by the newest event that says so. */
-export type RefusalFacts = { jobUid: string; message: string; atMs: number }
+export type PodRefusal = { jobUid: string; message: string; atMs: number }
 
-/** Kueue's view of a Job. */
-export type WorkloadFacts = {
+/** Kueue's record of a Job. */
+export type ObservedWorkload = {
   uid: string
   jobUid: string
   queue: string
@@ -98,7 +98,7 @@ type RawContainer = {
 /** An object as the API sends it. */
 export type KubernetesObject = Raw
 
-export function readOwner(raw: Raw): OwnerFacts {
+export function readOwner(raw: Raw): ObservedOwner {
   const { name = '', uid = '', labels = {} } = raw.metadata ?? {}
   return {
     name,
@@ -111,11 +111,11 @@ export function readOwner(raw: Raw): OwnerFacts {
   }
 }
 
-export function readJob(raw: Raw): JobFacts {
+export function readJob(raw: Raw): ObservedJob {
   return { ...readOwner(raw), isSuspended: raw.spec?.suspend === true, podCount: raw.spec?.completions ?? 1 }
 }
 
-export function readPod(raw: Raw): PodFacts {
+export function readPod(raw: Raw): ObservedPod {
   const { name = '', uid = '', labels = {}, annotations = {}, ownerReferences = [] } = raw.metadata ?? {}
   const {
     phase = 'Pending',
@@ -142,12 +142,12 @@ export function readPod(raw: Raw): PodFacts {
   }
 }
 
-export function readRefusal(raw: Raw): RefusalFacts {
+export function readRefusal(raw: Raw): PodRefusal {
   const atMs = timeOf(raw.lastTimestamp) ?? timeOf(raw.eventTime) ?? timeOf(raw.metadata?.creationTimestamp) ?? 0
   return { jobUid: raw.involvedObject?.uid ?? '', message: raw.message ?? '', atMs }
 }
 
-export function readWorkload(raw: Raw): WorkloadFacts {
+export function readWorkload(raw: Raw): ObservedWorkload {
   const { uid = '', ownerReferences = [] } = raw.metadata ?? {}
   return {
     uid,
@@ -178,7 +178,7 @@ function readConditions(raw: Raw): Condition[] {
   }))
 }
 
-function readContainer({ name, state = {} }: RawContainer): ContainerFacts {
+function readContainer({ name, state = {} }: RawContainer): ObservedContainer {
   if (state.terminated) {
     const { exitCode, signal = 0, reason = '', message = '' } = state.terminated
     return { name, state: { is: 'terminated', exitCode, signal, reason, message } }

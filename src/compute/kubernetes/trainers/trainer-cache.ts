@@ -1,32 +1,38 @@
 // What this worker knows of the cluster: one list-and-watch a kind, shared by all watchers of runs.
-import type { JobFacts, KubernetesObject, PodFacts, RefusalFacts, WorkloadFacts } from '../api/observed-objects.ts'
-import { readJob, readPod, readRefusal, readWorkload } from '../api/observed-objects.ts'
-import { followCollections } from './informers.ts'
+import type {
+  ObservedJob,
+  KubernetesObject,
+  ObservedPod,
+  PodRefusal,
+  ObservedWorkload,
+} from '../pods/observed-objects.ts'
+import { readJob, readPod, readRefusal, readWorkload } from '../pods/observed-objects.ts'
+import { createInformers } from '../watch/informers.ts'
 import type { KubernetesApi } from '../api/kubernetes-api.ts'
 import { selectorOfProgram } from '../pods/labels.ts'
-import { createQueueRanking } from '../trainers/queue-ranking.ts'
-import type { RunFacts } from '../trainers/run-snapshot.ts'
-import { createSubscriptions } from './subscriptions.ts'
+import { createQueueRanking } from './queue-ranking.ts'
+import type { RunSnapshot } from './run-snapshot.ts'
+import { createSubscriptions } from '../watch/subscriptions.ts'
 
-type RunRecord = { job: JobFacts | null; pods: Map<string, PodFacts>; gonePods: PodFacts[] }
+type RunRecord = { job: ObservedJob | null; pods: Map<string, ObservedPod>; gonePods: ObservedPod[] }
 
-export type ClusterView = ReturnType<typeof createClusterView>
+export type TrainerCache = ReturnType<typeof createTrainerCache>
 
-const refusalsKept = 5_000
+const maxRefusals = 5_000
 /** Of one run: more than it has nodes. */
-const gonePodsKept = 64
+const maxGonePods = 64
 
-export function createClusterView(api: KubernetesApi, options: { watchesQueue: boolean }) {
+export function createTrainerCache(api: KubernetesApi, options: { watchesQueue: boolean }) {
   const runs = new Map<string, RunRecord>()
   const runOfJob = new Map<string, string>()
   const runOfPod = new Map<string, string>()
-  const refusals = new Map<string, RefusalFacts>()
-  const workloads = new Map<string, WorkloadFacts>()
+  const refusals = new Map<string, PodRefusal>()
+  const workloads = new Map<string, ObservedWorkload>()
   const jobOfWorkload = new Map<string, string>()
   const ranking = createQueueRanking(workloads)
   const { of: listenersOf, runNames, subscribe } = createSubscriptions()
   const ours = selectorOfProgram('trainer')
-  const collections = followCollections(
+  const collections = createInformers(
     api,
     [
       { collection: api.collections.jobs(ours), isNeeded: true, onObject: onJob, onGone: onJobGone },
@@ -85,7 +91,7 @@ export function createClusterView(api: KubernetesApi, options: { watchesQueue: b
     const record = runName === undefined ? undefined : runs.get(runName)
     const last = raw ? readPod(raw) : (record?.pods.get(uid) ?? null)
     record?.pods.delete(uid)
-    if (record && last) record.gonePods = [...record.gonePods, last].slice(-gonePodsKept)
+    if (record && last) record.gonePods = [...record.gonePods, last].slice(-maxGonePods)
     if (last) for (const listener of listenersOf(last.runName)) listener.onPod?.(last)
     changed(runName)
   }
@@ -97,7 +103,7 @@ export function createClusterView(api: KubernetesApi, options: { watchesQueue: b
     refusals.delete(refusal.jobUid)
     refusals.set(refusal.jobUid, refusal)
     const oldest = refusals.keys().next().value
-    if (refusals.size > refusalsKept && oldest !== undefined) refusals.delete(oldest)
+    if (refusals.size > maxRefusals && oldest !== undefined) refusals.delete(oldest)
     changed(runOfJob.get(refusal.jobUid))
   }
 
@@ -118,7 +124,7 @@ export function createClusterView(api: KubernetesApi, options: { watchesQueue: b
   }
 
   /** What is known of a Job besides itself and its pods. */
-  const aside = (jobUid: string): Pick<RunFacts, 'refusal' | 'workload' | 'place'> => ({
+  const aside = (jobUid: string): Pick<RunSnapshot, 'refusal' | 'workload' | 'place'> => ({
     refusal: refusals.get(jobUid) ?? null,
     workload: workloads.get(jobUid) ?? null,
     place: ranking.placeOf(jobUid),
@@ -128,7 +134,7 @@ export function createClusterView(api: KubernetesApi, options: { watchesQueue: b
     ...collections,
     subscribe,
     aside,
-    facts(runName: string): RunFacts {
+    snapshot(runName: string): RunSnapshot {
       const record = runs.get(runName)
       const job = record?.job ?? null
       return {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { wholeCharacters } from '../../src/compute/log-slice.ts'
-import { parseStat } from '../../src/compute/local/processes.ts'
-import type { RunFacts } from '../../src/compute/local/run-folder.ts'
-import { readRunState } from '../../src/compute/local/run-state.ts'
-import { isRunName } from '../../src/compute/run-name.ts'
+import { wholeCharacters } from '../../../src/compute/log-slice.ts'
+import { parseStat } from '../../../src/compute/local/processes.ts'
+import type { RunSnapshot } from '../../../src/compute/local/run-folder.ts'
+import { readRunState } from '../../../src/compute/local/run-state.ts'
+import { isRunName } from '../../../src/compute/run-name.ts'
 
 const process = { pid: 4242, started: 'boot 1' }
-const ended: RunFacts = {
+const ended: RunSnapshot = {
   uid: 'u',
   leader: process,
   watcher: process,
@@ -29,8 +29,8 @@ test('a run whose watcher is about to record the end is not lost', () => {
 
 test('exit code and signal tell how a run ended', () => {
   assert.deepEqual(readRunState({ ...ended, exit: { code: 0, signal: null } }), { state: 'succeeded', uid: 'u' })
-  const outcome = (facts: Partial<RunFacts>) => {
-    const state = readRunState({ ...ended, ...facts })
+  const outcome = (snapshot: Partial<RunSnapshot>) => {
+    const state = readRunState({ ...ended, ...snapshot })
     assert(state.state === 'failed')
     return [state.exitCode, state.signal, state.reason]
   }

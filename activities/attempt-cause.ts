@@ -6,7 +6,7 @@ import type { Attempt } from '../src/domain/training-job.ts'
 export type AttemptEnd = { cause: AttemptCause; exitCode: number | null; message: string }
 
 /** What was written down before stands, unless the program finished all the same. */
-export function describeEnd(
+export function describeAttemptEnd(
   end: EndState,
   { cause, message, exitCode, reportedCause, claimedAt }: Attempt,
 ): AttemptEnd {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readOwner } from '../../../src/compute/kubernetes/api/observed-objects.ts'
-import type { KubernetesObject } from '../../../src/compute/kubernetes/api/observed-objects.ts'
-import { readReplica } from '../../../src/compute/kubernetes/model-servers/snapshot.ts'
-import { readServerState } from '../../../src/compute/kubernetes/model-servers/state.ts'
+import { readOwner } from '../../../../src/compute/kubernetes/pods/observed-objects.ts'
+import type { KubernetesObject } from '../../../../src/compute/kubernetes/pods/observed-objects.ts'
+import { readReplica } from '../../../../src/compute/kubernetes/model-servers/snapshot.ts'
+import { readModelServerState } from '../../../../src/compute/kubernetes/model-servers/state.ts'
 
 const nowMs = Date.parse('2026-11-21T12:00:00Z')
 const limits = { nowMs, imageTimeoutMs: 600_000, nodeLostAfterMs: 10_000 }
@@ -28,7 +28,7 @@ const container = (state: object, restartCount = 0, lastState: object = {}) => (
 })
 
 const stateOf = (raw: KubernetesObject | null, ...pods: KubernetesObject[]) =>
-  readServerState({ deployment: raw && readOwner(raw), replicas: pods.map(readReplica) }, limits)
+  readModelServerState({ deployment: raw && readOwner(raw), replicas: pods.map(readReplica) }, limits)
 
 describe('the state of a model server', () => {
   it('is running while one replica runs, and names those that do', () => {

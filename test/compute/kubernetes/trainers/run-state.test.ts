@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RunState } from '../../../src/compute/compute.ts'
-import type { RunFacts } from '../../../src/compute/kubernetes/trainers/run-snapshot.ts'
-import { readRunState } from '../../../src/compute/kubernetes/trainers/run-state.ts'
+import type { RunState } from '../../../../src/compute/compute.ts'
+import type { RunSnapshot } from '../../../../src/compute/kubernetes/trainers/run-snapshot.ts'
+import { readRunState } from '../../../../src/compute/kubernetes/trainers/run-state.ts'
 import {
   condition,
   container,
   exited,
   limits,
   running,
-  someFacts,
+  someSnapshot,
   someJob,
   somePod,
   someWorkload,
   waitingFor,
-} from './support/facts.ts'
+} from '../support/snapshots.ts'
 
 /** `failed/<reason>/<exit code>/<signal>`, `pending/<reason>` or the bare state. */
 function brief(state: RunState): string {
@@ -30,7 +30,7 @@ const failedJob = (reason: string, message = '') => ({
 })
 const placed = [condition('PodScheduled')]
 
-const cases: [string, Partial<RunFacts>, string][] = [
+const cases: [string, Partial<RunSnapshot>, string][] = [
   ['no Job and no pod', { job: null }, 'gone'],
   ['no Job, but a pod of it', { job: null, ...pod({ phase: 'Running' }) }, 'running'],
   ['no Job, and its pod has failed', { job: null, ...failedPod({ containers: [exited(3)] }) }, 'failed/exited/3/'],
@@ -162,13 +162,13 @@ const cases: [string, Partial<RunFacts>, string][] = [
   ['a pod of another Job of the name', pod({ ownerUid: 'other', phase: 'Failed' }), 'pending/starting'],
 ]
 
-for (const [what, facts, expected] of cases)
-  test(what, () => assert.equal(brief(readRunState(someFacts(facts), limits)), expected))
+for (const [what, snapshot, expected] of cases)
+  test(what, () => assert.equal(brief(readRunState(someSnapshot(snapshot), limits)), expected))
 
 const unplaced = (message: string) =>
   pod({ conditions: [condition('PodScheduled', 'Unschedulable', message, 'False')] })
 
-const sentences: [Partial<RunFacts>, string][] = [
+const sentences: [Partial<RunSnapshot>, string][] = [
   [
     unplaced('0/1 nodes are available: 1 Insufficient nvidia.com/gpu. preemption: 0/1 nodes are available.'),
     'No node has enough nvidia.com/gpu free: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.',
@@ -226,8 +226,8 @@ const sentences: [Partial<RunFacts>, string][] = [
   ],
 ]
 
-for (const [facts, sentence] of sentences)
+for (const [snapshot, sentence] of sentences)
   test(`says: ${sentence}`, () => {
-    const state = readRunState(someFacts(facts), limits)
+    const state = readRunState(someSnapshot(snapshot), limits)
     assert.equal('message' in state && state.message, sentence)
   })

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { RunSpec } from '../../../src/compute/compute.ts'
-import { secretManifest } from '../../../src/compute/kubernetes/pods/owned-objects.ts'
-import { parsePodTemplates } from '../../../src/compute/kubernetes/pods/pod-template-file.ts'
+import type { RunSpec } from '../../../../src/compute/compute.ts'
+import { secretManifest } from '../../../../src/compute/kubernetes/pods/owned-objects.ts'
+import { parsePodTemplates } from '../../../../src/compute/kubernetes/pods/pod-template-file.ts'
 import {
   deploymentManifest,
-  serverBudget,
-  serverService,
-  serverTemplate,
-} from '../../../src/compute/kubernetes/model-servers/manifests.ts'
+  modelServerBudget,
+  modelServerService,
+  modelServerTemplate,
+} from '../../../../src/compute/kubernetes/model-servers/manifests.ts'
 
 const spec: RunSpec = {
   name: 'model-server-tiny-g3',
@@ -39,7 +39,7 @@ const templates = parsePodTemplates({
     },
   },
 })
-const template = serverTemplate(spec, { templates, gpuResource: 'nvidia.com/gpu' })
+const template = modelServerTemplate(spec, { templates, gpuResource: 'nvidia.com/gpu' })
 const owner = { kind: 'Deployment', name: 'model-server-tiny', uid: 'uid-1' } as const
 const [container] = template.spec?.containers ?? []
 const labels = {
@@ -77,7 +77,7 @@ describe('the manifests of a model server', () => {
     assert.deepEqual(secret.metadata?.ownerReferences, [
       { apiVersion: 'apps/v1', kind: 'Deployment', name: 'model-server-tiny', uid: 'uid-1', controller: true },
     ])
-    const others = [deploymentManifest(spec, template), serverService(spec, owner), serverBudget(spec, owner)]
+    const others = [deploymentManifest(spec, template), modelServerService(spec, owner), modelServerBudget(spec, owner)]
     assert.doesNotMatch(JSON.stringify(others), /a secret/)
   })
 
@@ -110,13 +110,13 @@ describe('the manifests of a model server', () => {
   })
 
   it('have a headless Service, and a budget that lets a drain take one replica at a time', () => {
-    const service = serverService(spec, owner).spec
+    const service = modelServerService(spec, owner).spec
     assert.deepEqual(service, {
       clusterIP: 'None',
       selector: labels,
       ports: [{ name: 'http', port: 8000, targetPort: 'http' }],
     })
-    assert.deepEqual(serverBudget(spec, owner).spec, {
+    assert.deepEqual(modelServerBudget(spec, owner).spec, {
       maxUnavailable: 1,
       unhealthyPodEvictionPolicy: 'AlwaysAllow',
       selector: { matchLabels: labels },
@@ -140,7 +140,8 @@ describe('the pods of a vLLM', () => {
   })
   const vllmSpec = (source: object) => ({ ...spec, env: { ANNEAL_SERVER_SPEC: JSON.stringify({ ...server, source }) } })
   const podOf = (source: object) =>
-    serverTemplate(vllmSpec(source), { templates: withEngine, gpuResource: 'nvidia.com/gpu' }).spec?.containers ?? []
+    modelServerTemplate(vllmSpec(source), { templates: withEngine, gpuResource: 'nvidia.com/gpu' }).spec?.containers ??
+    []
   const valueOf = (args: string[] = [], name: string) => args[args.indexOf(name) + 1]
 
   it('are our agent on the port, and the engine on the loopback with the GPU', () => {

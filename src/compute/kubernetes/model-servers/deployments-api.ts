@@ -2,12 +2,12 @@
 import type { V1Deployment, V1PodDisruptionBudget, V1Service } from '@kubernetes/client-node'
 import type { ApiCaller } from '../api/api-caller.ts'
 import { hasStatus } from '../api/api-error.ts'
-import type { KubernetesObject } from '../api/observed-objects.ts'
+import type { KubernetesObject } from '../pods/observed-objects.ts'
 import type { Collection } from '../api/kubernetes-api.ts'
 
-export type ServerApi = ReturnType<typeof createServerApi>
+export type DeploymentsApi = ReturnType<typeof createDeploymentsApi>
 
-export function createServerApi(caller: ApiCaller, namespace: string) {
+export function createDeploymentsApi(caller: ApiCaller, namespace: string) {
   const deployments = `/apis/apps/v1/namespaces/${namespace}/deployments`
   const core = `/api/v1/namespaces/${namespace}`
   const owned = {

@@ -1,27 +1,27 @@
 // A run on several nodes: what is made of it, and what its pods, read together, say.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import type { RunSpec, RunState } from '../../../src/compute/compute.ts'
-import type { PodFacts } from '../../../src/compute/kubernetes/api/observed-objects.ts'
-import { jobManifest } from '../../../src/compute/kubernetes/trainers/job-manifest.ts'
-import { parsePodTemplates } from '../../../src/compute/kubernetes/pods/pod-template-file.ts'
-import { podTemplate } from '../../../src/compute/kubernetes/pods/pod-template.ts'
-import type { RunFacts } from '../../../src/compute/kubernetes/trainers/run-snapshot.ts'
-import { readRunState } from '../../../src/compute/kubernetes/trainers/run-state.ts'
-import { nodesService } from '../../../src/compute/kubernetes/trainers/multi-node.ts'
+import type { RunSpec, RunState } from '../../../../src/compute/compute.ts'
+import type { ObservedPod } from '../../../../src/compute/kubernetes/pods/observed-objects.ts'
+import { jobManifest } from '../../../../src/compute/kubernetes/trainers/job-manifest.ts'
+import { parsePodTemplates } from '../../../../src/compute/kubernetes/pods/pod-template-file.ts'
+import { podTemplate } from '../../../../src/compute/kubernetes/pods/pod-template.ts'
+import type { RunSnapshot } from '../../../../src/compute/kubernetes/trainers/run-snapshot.ts'
+import { readRunState } from '../../../../src/compute/kubernetes/trainers/run-state.ts'
+import { nodesService } from '../../../../src/compute/kubernetes/trainers/multi-node.ts'
 import {
   condition,
   exited,
   limits,
   running,
-  someFacts,
+  someSnapshot,
   someJob,
   somePod,
   someWorkload,
   waitingFor,
-} from './support/facts.ts'
-import { podStatus } from './support/small-api-server.ts'
-import { observe, someRun, startSmallCluster, until } from './support/small-cluster.ts'
+} from '../support/snapshots.ts'
+import { podStatus } from '../support/small-api-server.ts'
+import { observe, someRun, startSmallCluster, until } from '../support/small-cluster.ts'
 
 const onNodes = (nodeCount: number): RunSpec =>
   someRun('ft-7-a2', { resources: { cpuCount: 1, gpuCount: 8, nodeCount } })
@@ -76,9 +76,9 @@ test('one node, however it is said, has nothing of this', () => {
   }
 })
 
-const node = (nodeRank: number, more: Partial<PodFacts> = {}) =>
+const node = (nodeRank: number, more: Partial<ObservedPod> = {}) =>
   somePod({ uid: `pod-${nodeRank}`, nodeRank, phase: 'Running', containers: [running], ...more })
-const ended = (nodeRank: number, exitCode: number, endedAtMs = 950_000, more: Partial<PodFacts> = {}) =>
+const ended = (nodeRank: number, exitCode: number, endedAtMs = 950_000, more: Partial<ObservedPod> = {}) =>
   node(nodeRank, {
     phase: exitCode === 0 ? 'Succeeded' : 'Failed',
     containers: [exited(exitCode)],
@@ -104,7 +104,7 @@ function brief(state: RunState): string {
 suite('two nodes', () => {
   const drained = [condition('DisruptionTarget', 'EvictionByEvictionAPI', 'Drained.')]
   const suspended = someJob({ podCount: 2, isSuspended: true })
-  const cases: [string, Partial<RunFacts>, string][] = [
+  const cases: [string, Partial<RunSnapshot>, string][] = [
     ['no pod yet', {}, 'pending/starting'],
     ['one pod is not made yet', { pods: [node(0)] }, 'pending/starting'],
     [
@@ -151,10 +151,10 @@ suite('two nodes', () => {
     ['their Job is gone, one runs on', { job: null, pods: [ended(0, 75), node(1)] }, 'running'],
     ['their Job is gone, both have ended', { job: null, pods: [ended(0, 75), ended(1, 70)] }, 'failed/exited/70'],
   ]
-  for (const [what, facts, expected] of cases)
+  for (const [what, snapshot, expected] of cases)
     test(what, () => {
       const job = someJob({ podCount: 2 })
-      assert.equal(brief(readRunState(someFacts({ job, ...facts }), limits)), expected)
+      assert.equal(brief(readRunState(someSnapshot({ job, ...snapshot }), limits)), expected)
     })
 })
 

@@ -1,9 +1,9 @@
 // A model server's launch or end by a worker that was held up, beside the next launch by another one.
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { RunSpec } from '../../../src/compute/compute.ts'
-import type { SmallApiServer } from './support/small-api-server.ts'
-import { computeOn, someRun, startSmallCluster } from './support/small-cluster.ts'
+import type { RunSpec } from '../../../../src/compute/compute.ts'
+import type { SmallApiServer } from '../support/small-api-server.ts'
+import { computeOn, someRun, startSmallCluster } from '../support/small-cluster.ts'
 
 const server = 'model-server-tiny'
 const launchOf = (generation: number): RunSpec =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { runInformer } from '../../../src/compute/kubernetes/watch/informer.ts'
+import { runInformer } from '../../../../src/compute/kubernetes/watch/informer.ts'
 
 test('a watch that nobody takes up is trouble, and is opened again after a new list', async () => {
   const stopping = new AbortController()
@@ -30,7 +30,7 @@ test('a watch that nobody takes up is trouble, and is opened again after a new l
       if (message === null) stopping.abort()
     },
     signal: stopping.signal,
-    openingAllowedMs: 5,
+    maxOpeningMs: 5,
   })
   assert.deepEqual(troubles, ['The watch is not taken up.', null])
   assert.equal(lists, 2)

@@ -1,7 +1,7 @@
 // From how a run ended to why its attempt did.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeEnd } from '../../activities/attempt-end.ts'
+import { describeAttemptEnd } from '../../activities/attempt-cause.ts'
 import type { EndState, FailureReason } from '../../src/compute/compute.ts'
 import type { Attempt } from '../../src/domain/training-job.ts'
 
@@ -19,7 +19,7 @@ const failed = (reason: FailureReason, exitCode: number | null): EndState => ({
 test('the exit code tells the cause of a program that ended by itself or by a signal', () => {
   const codes = [65, 69, 70, 71, 77, 78, 143, 137, 1]
   assert.deepEqual(
-    codes.map((code) => describeEnd(failed('exited', code), attempt()).cause),
+    codes.map((code) => describeAttemptEnd(failed('exited', code), attempt()).cause),
     [
       'data_error',
       'model_unavailable',
@@ -33,8 +33,8 @@ test('the exit code tells the cause of a program that ended by itself or by a si
     ],
   )
   // SIGTERM: never the fault of the job's own program.
-  assert.equal(describeEnd(failed('killed', 143), attempt()).cause, 'killed')
-  assert.equal(describeEnd(failed('killed', null), attempt()).cause, 'killed')
+  assert.equal(describeAttemptEnd(failed('killed', 143), attempt()).cause, 'killed')
+  assert.equal(describeAttemptEnd(failed('killed', null), attempt()).cause, 'killed')
 })
 
 test('what a cluster knows better than an exit code is kept apart', () => {
@@ -47,7 +47,7 @@ test('what a cluster knows better than an exit code is kept apart', () => {
     'image_unavailable',
     'lost',
   ] as const)
-    assert.deepEqual(describeEnd(failed(reason, 137), attempt()), {
+    assert.deepEqual(describeAttemptEnd(failed(reason, 137), attempt()), {
       cause: reason,
       exitCode: 137,
       message: 'As the cluster says.',
@@ -55,19 +55,19 @@ test('what a cluster knows better than an exit code is kept apart', () => {
 })
 
 test('a run that is gone was lost, or never began', () => {
-  assert.equal(describeEnd({ state: 'gone' }, attempt()).cause, 'lost')
-  assert.equal(describeEnd({ state: 'gone' }, attempt({ claimedAt: null })).cause, 'control_plane')
+  assert.equal(describeAttemptEnd({ state: 'gone' }, attempt()).cause, 'lost')
+  assert.equal(describeAttemptEnd({ state: 'gone' }, attempt({ claimedAt: null })).cause, 'control_plane')
 })
 
 test('what was written down before stands, unless the program finished all the same', () => {
   const stalled = attempt({ cause: 'stalled', message: 'Silent.' })
   const ended = { cause: 'stalled', exitCode: 137, message: 'Silent.' }
-  assert.deepEqual(describeEnd(failed('killed', 137), stalled), ended)
-  assert.equal(describeEnd({ state: 'gone' }, attempt({ cause: 'data_error', exitCode: 65 })).exitCode, 65)
-  assert.equal(describeEnd({ state: 'succeeded', uid: 'u' }, stalled).cause, 'finished')
+  assert.deepEqual(describeAttemptEnd(failed('killed', 137), stalled), ended)
+  assert.equal(describeAttemptEnd({ state: 'gone' }, attempt({ cause: 'data_error', exitCode: 65 })).exitCode, 65)
+  assert.equal(describeAttemptEnd({ state: 'succeeded', uid: 'u' }, stalled).cause, 'finished')
 })
 
 test("the program's own sentence comes before the cluster's", () => {
   const reported = attempt({ reportedCause: 'code_error', message: 'The loss is not a number.' })
-  assert.equal(describeEnd(failed('exited', 70), reported).message, 'The loss is not a number.')
+  assert.equal(describeAttemptEnd(failed('exited', 70), reported).message, 'The loss is not a number.')
 })
