@@ -2,10 +2,10 @@
 import type { Express } from 'express'
 import type { ServiceDependencies } from '../services/context.ts'
 import { mountDocs } from './docs-page.ts'
-import { createEdge } from './framework/framework.ts'
+import { createHttpApp } from './framework/create-app.ts'
 import { createKeyCaller } from './framework/key-caller.ts'
 import type { Metrics } from './framework/metrics.ts'
-import { openAiErrorForm } from './openai/errors.ts'
+import { openAiErrorFormat } from './openai/errors.ts'
 import { openAiRoutes } from './openai/routes.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { batchRoutes } from './routes/batches.ts'
@@ -13,7 +13,6 @@ import { completionRoutes } from './routes/completions.ts'
 import { dataRoutes } from './routes/data.ts'
 import { embeddingRoutes } from './routes/embeddings.ts'
 import { modelRoutes } from './routes/models.ts'
-import { openTrainingJobRoutes } from './routes/open-training-jobs.ts'
 import { reservationRoutes } from './routes/reservation.ts'
 import { healthRoutes, selfDescription } from './routes/service.ts'
 import { storedDataRoutes } from './routes/stored-data.ts'
@@ -40,7 +39,6 @@ export function createPublicApp({ deps, serviceName, version, metrics, trustedPr
     ...dataRoutes,
     ...storedDataRoutes,
     ...trainRoutes,
-    ...openTrainingJobRoutes,
     ...trainingJobRoutes,
     ...trainingJobRecordRoutes,
     ...modelRoutes,
@@ -50,10 +48,10 @@ export function createPublicApp({ deps, serviceName, version, metrics, trustedPr
     ...auditRoutes,
     ...healthRoutes,
   ]
-  const errorForms = [openAiErrorForm]
-  return createEdge({
+  const errorFormats = [openAiErrorFormat]
+  return createHttpApp({
     edge: 'public',
-    routes: [...routes, ...selfDescription(routes, { version, serviceName, errorForms })],
+    routes: [...routes, ...selfDescription(routes, { version, serviceName, errorFormats })],
     authenticators: {
       none: () => deps,
       key: createKeyCaller(deps),
@@ -61,7 +59,7 @@ export function createPublicApp({ deps, serviceName, version, metrics, trustedPr
     serviceName,
     mountMore: mountDocs,
     trustedProxies,
-    errorForms,
+    errorFormats,
     log: deps.log,
     metrics,
   })

@@ -3,7 +3,7 @@ import type { Express, Request, Response } from 'express'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { locals } from './framework/request-context.ts'
-import { refuseMethod } from './framework/no-route.ts'
+import { methodNotAllowed } from './framework/no-route.ts'
 
 const swaggerUiDir = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')))
 const packaged = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
@@ -49,7 +49,7 @@ export function mountDocs(app: Express) {
     parts[`/docs/${file}`] = (response) => response.sendFile(file, { root: swaggerUiDir, cacheControl: false })
   for (const [path, send] of Object.entries(parts)) {
     app.get(path, serve(send))
-    app.all(path, refuseMethod('/docs', 'GET, HEAD'))
+    app.all(path, methodNotAllowed('/docs', 'GET, HEAD'))
   }
 }
 

@@ -30,7 +30,7 @@ export async function listen(
   try {
     await once(server, 'listening')
   } catch (error) {
-    throw new Error(whyNot(error, host, port), { cause: error })
+    throw new Error(listenFailureReason(error, host, port), { cause: error })
   }
   return server
 }
@@ -51,7 +51,7 @@ export async function closeGracefully(servers: readonly Server[], timeoutMs: num
   }
 }
 
-function whyNot(error: unknown, host: string, port: number): string {
+function listenFailureReason(error: unknown, host: string, port: number): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE') return `Port ${port} is in use: stop what listens there, or choose another port.`
   if (code === 'EACCES') return `Port ${port} may not be opened by this user: choose one above 1023.`

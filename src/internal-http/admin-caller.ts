@@ -1,6 +1,6 @@
 // Who may use the admin routes: the operator, by a token made from ANNEAL_SECRET, for all accounts; a key with the scope admin, for its own.
 import { operatorToken, sameHash, sha256 } from '../domain/identifiers.ts'
-import type { Call } from '../http/framework/framework.ts'
+import type { Call } from '../http/framework/create-app.ts'
 import { createKeyCaller } from '../http/framework/key-caller.ts'
 import { requireScope } from '../services/authenticate.ts'
 import type { AdminCtx, ServiceDependencies } from '../services/context.ts'

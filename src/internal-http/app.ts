@@ -2,7 +2,7 @@
 import type { Express, Request } from 'express'
 import { sha256 } from '../domain/identifiers.ts'
 import { ServiceError } from '../domain/service-error.ts'
-import { createEdge } from '../http/framework/framework.ts'
+import { createHttpApp } from '../http/framework/create-app.ts'
 import type { Metrics } from '../http/framework/metrics.ts'
 import { healthRoutes } from '../http/routes/service.ts'
 import type { PodCtx, ServiceDependencies } from '../services/context.ts'
@@ -18,7 +18,7 @@ const apiVersion = '1'
 
 export function createInternalApp({ deps, metrics }: { deps: ServiceDependencies; metrics: Metrics }): Express {
   const measureBacklog = addBacklogMetrics(metrics, deps)
-  return createEdge({
+  return createHttpApp({
     edge: 'internal',
     routes: [...attemptRoutes, ...artifactRoutes, ...serverRoutes, ...accountRoutes, ...apiKeyRoutes, ...healthRoutes],
     authenticators: { none: () => deps, pod: ({ request }) => podOf(deps, request), admin: createAdminCaller(deps) },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { test } from 'node:test'
-import { refusalOf } from '../../src/http/framework/problem.ts'
+import { describeError } from '../../src/http/framework/problem.ts'
 import { startSmallStore } from './support/small-store.ts'
 
 const busy =
@@ -22,7 +22,7 @@ test('a store that has no time is an outage: callers are told to come again', as
   calls.push(store.writeStream('k', pieces()))
   for (const call of await Promise.allSettled(calls)) {
     assert.equal(call.status, 'rejected')
-    const { status, headers } = refusalOf(call.reason, { headers: {} })
+    const { status, headers } = describeError(call.reason, { headers: {} })
     assert.equal(status, 503)
     assert.ok(Number(headers['Retry-After']) > 0)
   }

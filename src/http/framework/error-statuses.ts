@@ -16,18 +16,18 @@ const meanings = {
   503: 'Busy: a model is starting or does not answer, or a part of the service is away; Retry-After says when to come again',
   594: 'There is no such model (instead of 404, for clients that send Lamini-Version)',
 }
-export type RefusalStatus = keyof typeof meanings
+export type ErrorStatus = keyof typeof meanings
 
-export function refusalsOf(route: Route): [RefusalStatus, string][] {
-  const statuses = new Set<RefusalStatus>([500, 503])
-  const add = (when: boolean, ...more: RefusalStatus[]) => when && more.forEach((status) => statuses.add(status))
+export function errorStatusesOf(route: Route): [ErrorStatus, string][] {
+  const statuses = new Set<ErrorStatus>([500, 503])
+  const add = (when: boolean, ...more: ErrorStatus[]) => when && more.forEach((status) => statuses.add(status))
   add(route.access === 'key', 401, 429)
   add(route.method !== 'get' || route.query !== undefined, 400)
   add(route.method !== 'get', 408, 413, 415)
   add(route.params !== undefined, 404)
   add(namesModel(route), 404, 594)
   add(route.idempotent === true, 422)
-  add(true, ...(route.refuses ?? []))
+  add(true, ...(route.errorStatuses ?? []))
   return [...statuses].toSorted((a, b) => a - b).map((status) => [status, meanings[status]])
 }
 

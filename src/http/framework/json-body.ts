@@ -8,22 +8,22 @@ import type { LargeBody, PieceOfList } from './json-thread.ts'
 /** A smaller one is parsed in some milliseconds. */
 const largeBytes = 1024 * 1024
 /** A second body need not wait for a first one of 64 MB. */
-const threadsAtMost = 2
+const maxThreads = 2
 /** The text of the largest body and what it is parsed to, both of two bytes a character, twice over. */
 const heapLimitMegabytes = 512
 /** Of bodies that wait for their turn or are being parsed. */
-const mostHeldBytes = 512 * 1024 * 1024
+const maxHeldBytes = 512 * 1024 * 1024
 const retryAfterSeconds = 2
 
 export type JsonBodies = ReturnType<typeof createJsonBodies>
 
 export function createJsonBodies() {
   const module = new URL('./json-thread.ts', import.meta.url)
-  const threads = createThreads(module, { atMost: threadsAtMost, heapLimitMegabytes })
+  const threads = createThreads(module, { atMost: maxThreads, heapLimitMegabytes })
   let heldBytes = 0
 
   async function parseLarge(bytes: Buffer, signal: AbortSignal): Promise<object> {
-    if (heldBytes + bytes.length > mostHeldBytes) throw tooManyAtOnce()
+    if (heldBytes + bytes.length > maxHeldBytes) throw tooManyAtOnce()
     heldBytes += bytes.length
     try {
       const body = await threads.use((ask) => receive(ask, bytes), signal)

@@ -11,9 +11,9 @@ export type PieceOfList = { field: string; items: unknown[] }
 /** About a millisecond of the event loop. */
 const pieceBytes = 128 * 1024
 /** Texts make a body large; what else is in one is handed over at once. */
-const mostValues = 500_000
+const maxValues = 500_000
 /** Deeper ones cannot be handed over; nothing that is asked for is half as deep. */
-const deepest = 100
+const maxDepth = 100
 
 let left: PieceOfList[] = []
 
@@ -58,10 +58,10 @@ function unfit(bytes: Buffer): string | null {
     if (byte === quote) at = stringEnd(bytes, at + 1)
     else if (byte === bracket || byte === brace) {
       values++
-      if (++depth > deepest) return 'The body is nested too deeply.'
+      if (++depth > maxDepth) return 'The body is nested too deeply.'
     } else if (byte === endBracket || byte === endBrace) depth--
-    else if (byte === comma && ++values > mostValues)
-      return `The body holds more than ${mostValues} values: send it in several requests.`
+    else if (byte === comma && ++values > maxValues)
+      return `The body holds more than ${maxValues} values: send it in several requests.`
   }
   return null
 }

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import type { ApiKeyRecord } from '../../repositories/accounts.ts'
 import { createAuthenticate, requireScope } from '../../services/authenticate.ts'
 import type { Ctx, ServiceDependencies } from '../../services/context.ts'
-import type { Call } from './framework.ts'
+import type { Call } from './create-app.ts'
 
 /**
  * `requireMore` may refuse a key that is valid. Such a key is never refused because of the address it comes from:

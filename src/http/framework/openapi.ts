@@ -1,8 +1,8 @@
 // The OpenAPI 3.1 document, derived from the route definitions and their schemas.
 import { z } from 'zod'
 import { apiSchemas } from './named-schemas.ts'
-import { errorFormFor, type ErrorForm } from './problem.ts'
-import { refusalsOf } from './error-statuses.ts'
+import { errorFormatFor, type ErrorFormat } from './problem.ts'
+import { errorStatusesOf } from './error-statuses.ts'
 import { pathsOf, type Route } from './route.ts'
 
 type Json = Record<string, unknown>
@@ -15,15 +15,18 @@ export function openApiDocument(
     title,
     version,
     serviceName,
-    errorForms,
-  }: { title: string; version: string; serviceName: string; errorForms?: readonly ErrorForm[] },
+    errorFormats,
+  }: { title: string; version: string; serviceName: string; errorFormats?: readonly ErrorFormat[] },
 ) {
   const paths: Record<string, Json> = {}
   for (const route of routes)
     for (const [index, path] of pathsOf(route, serviceName).entries()) {
       const operationId = index === 0 ? route.name : `${route.name}_alias_${index}`
       const entry = (paths[path.replaceAll(/:(\w+)/g, '{$1}')] ??= {})
-      entry[route.method] = operation(route, operationId, { isAlias: index > 0, error: errorFormFor(path, errorForms) })
+      entry[route.method] = operation(route, operationId, {
+        isAlias: index > 0,
+        error: errorFormatFor(path, errorFormats),
+      })
     }
   return {
     openapi: '3.1.0',
@@ -46,7 +49,7 @@ export function openApiDocument(
 function operation(
   route: Route,
   operationId: string,
-  { isAlias, error }: { isAlias: boolean; error: ErrorForm },
+  { isAlias, error }: { isAlias: boolean; error: ErrorFormat },
 ): Json {
   const parameters = [...parametersOf(route.params, 'path'), ...parametersOf(route.query, 'query')]
   if (route.idempotent)
@@ -68,7 +71,7 @@ function operation(
     responses: {
       200: { description: 'Done', content: { ...content('application/json', route.response), ...moreContent(route) } },
       ...Object.fromEntries(
-        refusalsOf(route).map(([status, description]) => [
+        errorStatusesOf(route).map(([status, description]) => [
           status,
           { description, content: content(error.contentType.split(';')[0] ?? '', error.schema) },
         ]),

@@ -2,10 +2,10 @@
 import { z } from 'zod'
 
 /** A part of a path that is looked up as it is; no store holds a NUL. */
-export const pathText = (mostCharacters: number) =>
+export const pathText = (maxCharacters: number) =>
   z
     .string()
-    .max(mostCharacters)
+    .max(maxCharacters)
     .refine((text) => !text.includes('\0'))
 
 /** A query parameter; a repeated one arrives as a list. */

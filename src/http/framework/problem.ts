@@ -47,20 +47,21 @@ const legacyModelNotFound = 594
 
 const defaultRetryAfterSeconds = 5
 
-const longestShown = 100
+const maxShownCharacters = 100
 
 /** What a caller sent, for a sentence to be read. */
-export const shortened = (text: string) => (text.length > longestShown ? `${text.slice(0, longestShown)}…` : text)
+export const shortened = (text: string) =>
+  text.length > maxShownCharacters ? `${text.slice(0, maxShownCharacters)}…` : text
 
 /** A refusal that only HTTP knows. */
-export class HttpRefusal extends Error {
+export class HttpError extends Error {
   readonly status: number
   readonly code: string
   readonly headers: Readonly<Record<string, string>>
 
   constructor(status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message)
-    this.name = 'HttpRefusal'
+    this.name = 'HttpError'
     this.status = status
     this.code = code
     this.headers = headers
@@ -68,7 +69,7 @@ export class HttpRefusal extends Error {
 }
 
 /** How refusals are written for paths that begin so. */
-export type ErrorForm = {
+export type ErrorFormat = {
   pathPrefix: string
   contentType: string
   schema: z.ZodType
@@ -85,9 +86,9 @@ export type Refusal = {
   isOurs: boolean
 }
 
-export function refusalOf(error: unknown, request: Pick<IncomingMessage, 'headers'>): Refusal {
+export function describeError(error: unknown, request: Pick<IncomingMessage, 'headers'>): Refusal {
   if (error instanceof ServiceError) return ofService(error, request)
-  if (error instanceof HttpRefusal)
+  if (error instanceof HttpError)
     return {
       status: error.status,
       code: error.code,
@@ -125,15 +126,15 @@ function ofService(error: ServiceError, request: Pick<IncomingMessage, 'headers'
   }
 }
 
-const problemForm: ErrorForm = {
+const problemFormat: ErrorFormat = {
   pathPrefix: '/',
   contentType: 'application/problem+json',
   schema: Problem,
   bodyOf: problemOf,
 }
 
-export const errorFormFor = (path: string, forms: readonly ErrorForm[] = []) =>
-  forms.find(({ pathPrefix }) => path.startsWith(pathPrefix)) ?? problemForm
+export const errorFormatFor = (path: string, forms: readonly ErrorFormat[] = []) =>
+  forms.find(({ pathPrefix }) => path.startsWith(pathPrefix)) ?? problemFormat
 
 export function problemOf({ status, code, detail, issues }: Refusal, at: { path: string; requestId: string }): Problem {
   return {

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { MIMEType } from 'node:util'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
-import { arrivedTooSlowly, bodyPace, watchPace, type BodyPace } from './slow-body-guard.ts'
+import { bodyTimedOut, slowBodyLimits, guardSlowBody, type SlowBodyLimits } from './slow-body-guard.ts'
 
 const mebibyte = 1024 * 1024
 /** A body this small is not worth a stream. */
@@ -11,7 +11,7 @@ const wholeBytes = 64 * 1024
 const nothing = Buffer.alloc(0)
 
 /** @throws ServiceError payload_too_large, unsupported_media_type, request_timeout */
-export async function readBody(request: IncomingMessage, limitBytes: number, pace = bodyPace): Promise<Buffer> {
+export async function readBody(request: IncomingMessage, limitBytes: number, pace = slowBodyLimits): Promise<Buffer> {
   const declaredBytes = Number(request.headers['content-length'] ?? 0)
   if (declaredBytes === 0 && request.headers['transfer-encoding'] === undefined) return nothing
   if (declaredBytes > 0) requireJson(request)
@@ -25,7 +25,7 @@ export async function readBody(request: IncomingMessage, limitBytes: number, pac
 export async function openBody(
   request: IncomingMessage,
   limitBytes: number,
-  pace = bodyPace,
+  pace = slowBodyLimits,
   requireType: (request: IncomingMessage) => void = requireJson,
 ): Promise<AsyncIterable<Buffer> | Iterable<Buffer>> {
   const declaredBytes = Number(request.headers['content-length'] ?? 0)
@@ -36,12 +36,12 @@ export async function openBody(
 }
 
 /** Not the request's own iterator: that one could not be left while it waits. */
-async function* arriving(request: IncomingMessage, limitBytes: number, pace: BodyPace): AsyncGenerator<Buffer> {
+async function* arriving(request: IncomingMessage, limitBytes: number, pace: SlowBodyLimits): AsyncGenerator<Buffer> {
   let sizeBytes = 0
   let isLate = false
   let wake = () => {}
   const onChange = () => wake()
-  const watch = watchPace(pace, () => {
+  const watch = guardSlowBody(pace, () => {
     isLate = true
     wake()
   })
@@ -57,7 +57,7 @@ async function* arriving(request: IncomingMessage, limitBytes: number, pace: Bod
         yield chunk
         continue
       }
-      if (isLate) throw arrivedTooSlowly()
+      if (isLate) throw bodyTimedOut()
       if (request.destroyed) throw cutOff()
       watch.waits()
       await new Promise<void>((resolve) => (wake = resolve))
@@ -68,7 +68,7 @@ async function* arriving(request: IncomingMessage, limitBytes: number, pace: Bod
   }
 }
 
-function collect(request: IncomingMessage, limitBytes: number, pace: BodyPace): Promise<Buffer> {
+function collect(request: IncomingMessage, limitBytes: number, pace: SlowBodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let sizeBytes = 0
@@ -93,7 +93,7 @@ function collect(request: IncomingMessage, limitBytes: number, pace: BodyPace): 
       resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))
     }
     const onGone = () => refuse(cutOff())
-    const watch = watchPace(pace, () => refuse(arrivedTooSlowly()))
+    const watch = guardSlowBody(pace, () => refuse(bodyTimedOut()))
     watch.waits()
     request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)
   })

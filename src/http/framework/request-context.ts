@@ -6,23 +6,23 @@ import { performance } from 'node:perf_hooks'
 import type { Log } from '../../log.ts'
 import { drain, linger } from './drain.ts'
 import type { Metrics } from './metrics.ts'
-import { errorFormFor, refusalOf, type ErrorForm } from './problem.ts'
+import { errorFormatFor, describeError, type ErrorFormat } from './problem.ts'
 import { eventText, isEventStream, startJson } from './respond.ts'
 import { securityHeaders } from './security-headers.ts'
 
-export type ExchangeOptions = {
+export type RequestContextOptions = {
   edge: 'public' | 'internal'
   log: Log
   metrics: Metrics
   /** Other forms of refusals than RFC 9457's. */
-  errorForms?: readonly ErrorForm[]
+  errorFormats?: readonly ErrorFormat[]
 }
 
 type Locals = { requestId: string; route: string; isAnswered?: boolean }
 
 export const locals = (response: Response) => response.locals as Locals
 
-export function beginRequest({ edge, log, metrics }: ExchangeOptions) {
+export function openRequestContext({ edge, log, metrics }: RequestContextOptions) {
   const headers = securityHeaders()
   return (request: Request, response: Response, next: () => void) => {
     const startedAt = performance.now()
@@ -48,15 +48,15 @@ export async function sendProblem(
   error: unknown,
   request: Request,
   response: Response,
-  { log, errorForms }: ExchangeOptions,
+  { log, errorFormats }: RequestContextOptions,
 ) {
   const { requestId, route } = locals(response)
-  const refusal = refusalOf(error, request)
+  const refusal = describeError(error, request)
   // Someone who left aborts his own work; that is no failure.
   const level = refusal.status === 503 ? 'warn' : 'error'
   if (refusal.isOurs && !response.destroyed)
     log[level]({ err: error, requestId, route, status: refusal.status }, 'request failed')
-  const form = errorFormFor(request.path, errorForms)
+  const form = errorFormatFor(request.path, errorFormats)
   const text = JSON.stringify(form.bodyOf(refusal, { path: request.path, requestId }))
   if (isEventStream(response) && !response.destroyed) return void response.end(eventText(text))
   // Half an answer is out: only a cut tells the client.

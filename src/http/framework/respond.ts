@@ -99,14 +99,14 @@ export function startJson(
  * later ones cut the connection, so that no client takes half a list for the whole.
  */
 export async function streamJsonArray(response: ServerResponse, pages: AsyncIterable<unknown>) {
-  const clientGone = gone(response)
+  const gone = clientGone(response)
   let opening = '['
   for await (const page of pages) {
     if (opening === '[') startStream(response)
     const items = (page as unknown[]).map((item) => JSON.stringify(item)).join(',')
     const isFlushed = response.write(`${opening}${items}`)
     opening = ','
-    if (!isFlushed) await once(response, 'drain', { signal: clientGone })
+    if (!isFlushed) await once(response, 'drain', { signal: gone })
     if (response.destroyed) return
   }
   if (opening === '[') startStream(response)
@@ -128,7 +128,7 @@ function startStream(response: ServerResponse) {
 }
 
 /** Aborts when the client has gone before its answer. */
-export function gone(response: ServerResponse): AbortSignal {
+export function clientGone(response: ServerResponse): AbortSignal {
   const controller = new AbortController()
   if (response.destroyed) controller.abort()
   else response.once('close', () => response.writableFinished || controller.abort())

@@ -5,7 +5,7 @@ import type { Scope } from '../../domain/scopes.ts'
 import type { AdminCtx, Ctx, PodCtx, ServiceDependencies } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
 import type { ReceivedRows, RowsOfFields, RowsOptions } from '../../services/datasets/ingest-rows.ts'
-import type { RefusalStatus } from './error-statuses.ts'
+import type { ErrorStatus } from './error-statuses.ts'
 import type { EventStream, FileBytes, JsonText } from './respond.ts'
 
 /** Who may call, and what the handler gets for it. */
@@ -59,7 +59,7 @@ type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B ex
   /** Creates something: honours Idempotency-Key. */
   idempotent?: boolean
   /** Statuses that its definition does not imply. */
-  refuses?: readonly RefusalStatus[]
+  errorStatuses?: readonly ErrorStatus[]
   response: z.ZodType<unknown, R>
   /** What a 200 may be beside that. */
   alsoAnswers?: 'text/event-stream' | 'application/octet-stream'

@@ -2,21 +2,21 @@
 // hold a connection, ends.
 import { ServiceError } from '../../domain/service-error.ts'
 
-export type BodyPace = {
+export type SlowBodyLimits = {
   /** Without a single byte. */
   silenceMs: number
   /** Below this on the whole, once `graceMs` have been spent waiting. */
-  leastBytesPerSecond: number
+  minBytesPerSecond: number
   graceMs: number
 }
 
-export const bodyPace: BodyPace = { silenceMs: 60_000, leastBytesPerSecond: 1000, graceMs: 60_000 }
+export const slowBodyLimits: SlowBodyLimits = { silenceMs: 60_000, minBytesPerSecond: 1000, graceMs: 60_000 }
 
 /**
  * Counts only the time spent waiting for the client, not that of our own stores. Between `waits` and `arrived` it may
  * call `onLate`, once.
  */
-export function watchPace({ silenceMs, leastBytesPerSecond, graceMs }: BodyPace, onLate: () => void) {
+export function guardSlowBody({ silenceMs, minBytesPerSecond, graceMs }: SlowBodyLimits, onLate: () => void) {
   let waitedMs = 0
   let receivedBytes = 0
   let waitsSince: number | null = null
@@ -25,7 +25,7 @@ export function watchPace({ silenceMs, leastBytesPerSecond, graceMs }: BodyPace,
   function look() {
     if (waitsSince === null) return again(silenceMs)
     const sinceMs = performance.now() - waitsSince
-    const allowedMs = graceMs + (receivedBytes / leastBytesPerSecond) * 1000 - waitedMs
+    const allowedMs = graceMs + (receivedBytes / minBytesPerSecond) * 1000 - waitedMs
     const leftMs = Math.min(silenceMs, allowedMs) - sinceMs
     if (leftMs <= 0) onLate()
     else again(leftMs)
@@ -49,5 +49,4 @@ export function watchPace({ silenceMs, leastBytesPerSecond, graceMs }: BodyPace,
   }
 }
 
-export const arrivedTooSlowly = () =>
-  new ServiceError('request_timeout', 'The body of the request did not arrive in time.')
+export const bodyTimedOut = () => new ServiceError('request_timeout', 'The body of the request did not arrive in time.')

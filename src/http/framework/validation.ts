@@ -2,9 +2,9 @@
 import type { z } from 'zod'
 import { ServiceError, type InputIssue } from '../../domain/service-error.ts'
 
-const mostIssues = 100
+const maxIssues = 100
 /** Of a name that only the client knows. */
-const longestPath = 200
+const maxPathCharacters = 200
 
 /**
  * Schemas may carry their own messages, as phrases that follow the field's name: "must be a string".
@@ -13,7 +13,7 @@ const longestPath = 200
 export function validate<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   const parsed = schema.safeParse(value, { error: phraseOf })
   if (parsed.success) return parsed.data
-  throw refuse(onePerField(parsed.error.issues).slice(0, mostIssues))
+  throw refuse(onePerField(parsed.error.issues).slice(0, maxIssues))
 }
 
 /** zod also reports the size of what has the wrong type, and the bounds of safe integers before a field's own. */
@@ -29,8 +29,8 @@ function onePerField(issues: readonly z.core.$ZodIssue[]): InputIssue[] {
 /** What a strict object does not know is named key by key. */
 function fieldsOf(issue: z.core.$ZodIssue): { field: string; message: string }[] {
   if (issue.code !== 'unrecognized_keys') return [{ field: pathText(issue.path), message: issue.message }]
-  return issue.keys.slice(0, mostIssues).map((key) => ({
-    field: pathText([...issue.path, key]).slice(0, longestPath),
+  return issue.keys.slice(0, maxIssues).map((key) => ({
+    field: pathText([...issue.path, key]).slice(0, maxPathCharacters),
     message: 'is not a parameter that is known here',
   }))
 }
@@ -39,7 +39,7 @@ function fieldsOf(issue: z.core.$ZodIssue): { field: string; message: string }[]
  * Refuses text that our stores cannot hold or that is no Unicode at all. Does not recurse: the depth is the client's.
  * @throws ServiceError invalid_input
  */
-export function refuseBadText(value: unknown, { allowsNul }: { allowsNul: boolean }) {
+export function requireStorableText(value: unknown, { allowsNul }: { allowsNul: boolean }) {
   const left: Place[] = [{ value, key: '', within: null }]
   for (let place = left.pop(); place; place = left.pop()) {
     const { value: each } = place

@@ -5,7 +5,7 @@ import { EventStream } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
 import { completionBodyLimitBytes } from '../routes/completion-input.ts'
 import { ChatCompletion, ChatRequest } from './chat-schemas.ts'
-import { inWords } from './errors.ts'
+import { translateErrors } from './errors.ts'
 import { asManyAsFit, countTokens, headOf, samplingOf } from './generation.ts'
 import { outputTypeOf } from './response-format.ts'
 
@@ -20,7 +20,7 @@ export const chatRoutes = [
     body: ChatRequest,
     bodyLimitBytes: completionBodyLimitBytes,
     allowsNul: true,
-    refuses: [404],
+    errorStatuses: [404],
     response: ChatCompletion,
     alsoAnswers: 'text/event-stream',
     async handle({ caller: ctx, body, signal }) {
@@ -36,7 +36,7 @@ export const chatRoutes = [
 
 async function answer(ctx: Ctx, body: ChatRequest, signal: AbortSignal, onText?: (piece: string) => void) {
   const tokens = countTokens()
-  const { outputs, finishReasons } = await inWords({ prompt: 'messages', output_type: 'response_format' }, () =>
+  const { outputs, finishReasons } = await translateErrors({ prompt: 'messages', output_type: 'response_format' }, () =>
     complete({ ctx, input: inputOf(body), signal, onText, onUsage: tokens.onUsage }),
   )
   const output = outputs[0] ?? {}

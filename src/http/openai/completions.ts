@@ -7,7 +7,7 @@ import { EventStream } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
 import { completionBodyLimitBytes, promptsOf } from '../routes/completion-input.ts'
 import { Prompt } from '../schemas/prompt.ts'
-import { inWords } from './errors.ts'
+import { translateErrors } from './errors.ts'
 import { countTokens, finishReason, generationFields, headOf, maxTokens, samplingOf, Usage } from './generation.ts'
 import { only, unsupported } from './unsupported-params.ts'
 
@@ -53,7 +53,7 @@ export const completionRoutes = [
     body: CompletionRequest,
     bodyLimitBytes: completionBodyLimitBytes,
     allowsNul: true,
-    refuses: [404],
+    errorStatuses: [404],
     response: TextCompletion,
     alsoAnswers: 'text/event-stream',
     async handle({ caller: ctx, body, signal }) {
@@ -72,7 +72,7 @@ async function answer(ctx: Ctx, body: CompletionRequest, signal: AbortSignal, on
   const tokens = countTokens()
   const maxTokens = body.max_tokens ?? defaultMaxTokens
   const input = { modelName: body.model, prompts: promptsOf(body), outputType: null, maxTokens, ...samplingOf(body) }
-  const completions = await inWords({}, () => complete({ ctx, input, signal, onText, onUsage: tokens.onUsage }))
+  const completions = await translateErrors({}, () => complete({ ctx, input, signal, onText, onUsage: tokens.onUsage }))
   return { ...completions, usage: tokens.onWire() }
 }
 

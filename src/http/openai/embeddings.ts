@@ -4,7 +4,7 @@ import { named } from '../framework/named-schemas.ts'
 import { defineRoute } from '../framework/route.ts'
 import { promptsOf } from '../routes/completion-input.ts'
 import { ModelName, Prompt } from '../schemas/prompt.ts'
-import { inWords } from './errors.ts'
+import { translateErrors } from './errors.ts'
 import { countTokens } from './generation.ts'
 import { remark, unsupported } from './unsupported-params.ts'
 
@@ -46,11 +46,11 @@ export const embeddingRoutes = [
     body: EmbeddingRequest,
     bodyLimitBytes: 64 * 1024 * 1024,
     allowsNul: true,
-    refuses: [404],
+    errorStatuses: [404],
     response: EmbeddingList,
     async handle({ caller: ctx, body: { model, input, encoding_format: format }, signal }) {
       const tokens = countTokens()
-      const vectors = await inWords({ prompt: 'input' }, () =>
+      const vectors = await translateErrors({ prompt: 'input' }, () =>
         embed({
           ctx,
           input: { modelName: model, texts: promptsOf({ prompt: input }) },

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { ServiceError, type InputIssue } from '../../domain/service-error.ts'
 import { named } from '../framework/named-schemas.ts'
-import type { ErrorForm, Refusal } from '../framework/problem.ts'
+import type { ErrorFormat, Refusal } from '../framework/problem.ts'
 
 const OpenAiError = named(
   'OpenAiError',
@@ -16,7 +16,7 @@ const OpenAiError = named(
   }),
 )
 
-export const openAiErrorForm: ErrorForm = {
+export const openAiErrorFormat: ErrorFormat = {
   pathPrefix: '/openai/',
   contentType: 'application/json; charset=utf-8',
   schema: OpenAiError,
@@ -44,7 +44,7 @@ const codeOf = (code: string) => (code in codes ? (codes[code] ?? null) : code)
 type Words = Readonly<Record<string, string>>
 
 /** Runs a verb of ours; what it refuses speaks of the parameters as the caller called them. */
-export async function inWords<T>(more: Words, run: () => Promise<T>): Promise<T> {
+export async function translateErrors<T>(more: Words, run: () => Promise<T>): Promise<T> {
   const words = { model_name: 'model', ...more }
   try {
     return await run()

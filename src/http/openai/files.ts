@@ -8,7 +8,7 @@ import { named } from '../framework/named-schemas.ts'
 import { queryInt, queryText } from '../framework/params.ts'
 import { FileBytes } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
-import { inWords } from './errors.ts'
+import { translateErrors } from './errors.ts'
 import { seconds } from './generation.ts'
 
 const purposeOnly = 'must be fine-tune: files are for nothing else here'
@@ -68,7 +68,7 @@ const FileListQuery = z.object({
   purpose: queryText().max(64).optional(),
 })
 
-const mostFiles = 10_000
+const maxFiles = 10_000
 const mebibyte = 1024 * 1024
 
 export const fileRoutes = [
@@ -94,9 +94,9 @@ export const fileRoutes = [
     access: 'key',
     scope: 'read',
     query: FileListQuery,
-    refuses: [404],
+    errorStatuses: [404],
     response: FileList,
-    async handle({ caller: ctx, query: { after, limit = mostFiles, order, purpose } }) {
+    async handle({ caller: ctx, query: { after, limit = maxFiles, order, purpose } }) {
       const input = { after, limit, isOldestFirst: order === 'asc' }
       const isOther = purpose !== undefined && purpose !== 'fine-tune'
       const { files, hasMore } = isOther ? { files: [], hasMore: false } : await listFiles({ ctx, input })
@@ -137,11 +137,11 @@ export const fileRoutes = [
     access: 'key',
     scope: 'data',
     params: FilePath,
-    refuses: [409],
+    errorStatuses: [409],
     response: FileDeleted,
     async handle({ caller: ctx, params }) {
       const { datasetId } = await findFile({ ctx, input: { fileId: params.file_id } })
-      await inWords({ dataset_id: 'file_id' }, () => deleteDataset({ ctx, input: { datasetId } }))
+      await translateErrors({ dataset_id: 'file_id' }, () => deleteDataset({ ctx, input: { datasetId } }))
       return { id: datasetId, object: 'file' as const, deleted: true }
     },
   }),

@@ -9,7 +9,7 @@ import { encodeJobCursor, listTrainingJobs } from '../../services/training-jobs/
 import { resumeTrainingJob } from '../../services/training-jobs/resume.ts'
 import { submitTrainingJob } from '../../services/training-jobs/submit.ts'
 import { defineRoute } from '../framework/route.ts'
-import { inWords } from './errors.ts'
+import { translateErrors } from './errors.ts'
 import { pageOf } from './files.ts'
 import {
   FineTuningJob,
@@ -39,12 +39,12 @@ export const fineTuningJobRoutes = [
     scope: 'training',
     body: FineTuningRequest,
     idempotent: true,
-    refuses: [404],
+    errorStatuses: [404],
     response: FineTuningJob,
     async handle({ caller: ctx, body, idempotency }) {
       const { jobId } = await orFirstAnswer(ctx, idempotency, async () => {
         const input = await submissionOf(ctx, body)
-        return inWords({ dataset_id: 'training_file' }, () => submitTrainingJob({ ctx, input, idempotency }))
+        return translateErrors({ dataset_id: 'training_file' }, () => submitTrainingJob({ ctx, input, idempotency }))
       })
       return jobOf(ctx, await findTrainingJob(ctx, jobId))
     },
@@ -93,7 +93,7 @@ export const fineTuningJobRoutes = [
     path: `${path}/:fine_tuning_job_id/pause`,
     summary: 'Save a checkpoint and give back what the job runs on; it is paused once all of that is done',
     scope: 'training',
-    refuses: [409],
+    errorStatuses: [409],
     handle: ({ caller: ctx, params }) => stop(ctx, params.fine_tuning_job_id, { isPause: true }),
   }),
   defineRoute({
@@ -104,7 +104,7 @@ export const fineTuningJobRoutes = [
     summary: 'Continue a paused training job from its newest checkpoint',
     scope: 'training',
     idempotent: true,
-    refuses: [409],
+    errorStatuses: [409],
     async handle({ caller: ctx, params: { fine_tuning_job_id: jobId }, idempotency }) {
       await resumeTrainingJob({ ctx, input: { jobId }, idempotency })
       return jobOf(ctx, await findTrainingJob(ctx, jobId))
@@ -128,7 +128,7 @@ async function submissionOf(ctx: Ctx, body: z.output<typeof FineTuningRequest>) 
 }
 
 async function stop(ctx: Ctx, jobId: number, { isPause }: { isPause: boolean }) {
-  await inWords({ job_id: 'fine_tuning_job_id' }, () => cancelTrainingJob({ ctx, input: { jobId, isPause } }))
+  await translateErrors({ job_id: 'fine_tuning_job_id' }, () => cancelTrainingJob({ ctx, input: { jobId, isPause } }))
   return jobOf(ctx, await findTrainingJob(ctx, jobId))
 }
 

@@ -147,12 +147,12 @@ export const EventListQuery = z.object(page('event', 20))
 export const CheckpointListQuery = z.object(page('checkpoint', 10))
 
 export const jobPrefix = 'ftjob-'
-const largestJobId = 2 ** 31 - 1
+const maxJobId = 2 ** 31 - 1
 
 /** Null for what cannot be one. */
 export function jobIdIn(text: string): number | null {
   const id = /^ftjob-([1-9]\d{0,9})$/.exec(text)?.[1]
-  return id === undefined || Number(id) > largestJobId ? null : Number(id)
+  return id === undefined || Number(id) > maxJobId ? null : Number(id)
 }
 
 /** Anything that is no id is answered like an id that does not exist. */

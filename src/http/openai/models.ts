@@ -63,7 +63,7 @@ export const modelRoutes = [
     access: 'key',
     scope: 'training',
     params: ModelPath,
-    refuses: [409],
+    errorStatuses: [409],
     response: ModelDeleted,
     async handle({ caller: ctx, params }) {
       const { name } = await deleteModel({ ctx, input: { name: params.model } })

@@ -65,7 +65,7 @@ function result(kind: BatchKind, path: string, response: z.ZodType) {
     access: 'key',
     scope: 'inference',
     params: BatchParams,
-    refuses: [409],
+    errorStatuses: [409],
     response,
     async handle({ caller: ctx, params: { id } }) {
       return new JsonText(await getBatchResult({ ctx, input: { kind, batchId: id } }))

@@ -74,7 +74,7 @@ export const dataRoutes = [
     access: 'key',
     scope: 'data',
     body: ExistingDataRequest,
-    refuses: [404],
+    errorStatuses: [404],
     response: ExistingDataAnswer,
     async handle({ caller: ctx, body }) {
       const { datasetId, location } = await findDataset({ ctx, input: { datasetId: body.dataset_id } })
@@ -89,7 +89,7 @@ export const dataRoutes = [
     access: 'key',
     scope: 'data',
     body: DatapointsRequest,
-    refuses: [404],
+    errorStatuses: [404],
     response: DatapointsAnswer,
     async handle({ caller: ctx, body: { dataset_id: datasetId, num_datapoints: rowCount } }) {
       await announceRows({ ctx, input: { datasetId, rowCount } })
@@ -116,7 +116,7 @@ export const dataRoutes = [
     access: 'key',
     scope: 'data',
     params: DatasetParams,
-    refuses: [409],
+    errorStatuses: [409],
     response: DatasetDeleted,
     async handle({ caller: ctx, params: { dataset_id: datasetId } }) {
       const { deleted } = await deleteDataset({ ctx, input: { datasetId } })

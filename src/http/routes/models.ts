@@ -38,7 +38,7 @@ export const modelRoutes = [
     access: 'key',
     scope: 'read',
     params: ModelPath,
-    refuses: [400],
+    errorStatuses: [400],
     response: ModelDownload,
     async handle({ caller: ctx, params }) {
       const { name, baseModel, files, expiresInSeconds } = await downloadModel({ ctx, input: params })
@@ -54,7 +54,7 @@ export const modelRoutes = [
     access: 'key',
     scope: 'training',
     params: ModelPath,
-    refuses: [409],
+    errorStatuses: [409],
     response: ModelDeleted,
     async handle({ caller: ctx, params }) {
       const { name } = await deleteModel({ ctx, input: params })

@@ -2,7 +2,7 @@
 import { checkReadiness } from '../../services/health/check-readiness.ts'
 import { defineRoute, type Route } from '../framework/route.ts'
 import { openApiDocument } from '../framework/openapi.ts'
-import type { ErrorForm } from '../framework/problem.ts'
+import type { ErrorFormat } from '../framework/problem.ts'
 import { Health, OpenApiDocument, Version } from '../schemas/service.ts'
 
 const ok = { status: 'ok' as const }
@@ -34,7 +34,11 @@ export const healthRoutes = [
 /** These two describe all the others, and themselves. */
 export function selfDescription(
   others: readonly Route[],
-  { version, serviceName, errorForms }: { version: string; serviceName: string; errorForms: readonly ErrorForm[] },
+  {
+    version,
+    serviceName,
+    errorFormats,
+  }: { version: string; serviceName: string; errorFormats: readonly ErrorFormat[] },
 ) {
   const self: Route[] = [
     defineRoute({
@@ -61,6 +65,6 @@ export function selfDescription(
     }),
   ]
   const all = [...others, ...self]
-  const document = openApiDocument(all, { title: 'Anneal', version, serviceName, errorForms })
+  const document = openApiDocument(all, { title: 'Anneal', version, serviceName, errorFormats })
   return self
 }

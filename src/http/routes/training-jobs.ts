@@ -1,5 +1,6 @@
 import { wireTime } from '../../domain/timestamps.ts'
 import type { TrainingJobSummary } from '../../domain/training-job.ts'
+import { cancelOpenTrainingJobs } from '../../services/training-jobs/cancel-all.ts'
 import { cancelTrainingJob } from '../../services/training-jobs/cancel.ts'
 import { getEvaluation } from '../../services/training-jobs/get-evaluation.ts'
 import { getTrainingJob } from '../../services/training-jobs/get.ts'
@@ -15,6 +16,7 @@ import {
   JobListQuery,
   JobPath,
   JobResumed,
+  OpenJobsCancelled,
   type JobSummary,
 } from '../schemas/training-job.ts'
 
@@ -36,6 +38,19 @@ export const trainingJobRoutes = [
       if (last && jobs.length === query.limit)
         setHeader('Link', linkToNext('/v1/train/jobs', { ...query, after: encodeJobCursor(last.id) }))
       return jobs.map(summaryOf)
+    },
+  }),
+  defineRoute({
+    name: 'cancel_open_training_jobs',
+    method: 'post',
+    path: '/v1/train/jobs/cancel',
+    summary: 'Cancel all scheduled and running training jobs of the account',
+    access: 'key',
+    scope: 'training',
+    response: OpenJobsCancelled,
+    async handle({ caller: ctx }) {
+      const { cancelled } = await cancelOpenTrainingJobs(ctx)
+      return { message: `cancelled ${cancelled} ${cancelled === 1 ? 'job' : 'jobs'}`, cancelled }
     },
   }),
   defineRoute({
@@ -81,7 +96,7 @@ export const trainingJobRoutes = [
     scope: 'training',
     params: JobPath,
     idempotent: true,
-    refuses: [409],
+    errorStatuses: [409],
     response: JobResumed,
     async handle({ caller: ctx, params, idempotency }) {
       const { jobId, status } = await resumeTrainingJob({ ctx, input: { jobId: params.job_id }, idempotency })
@@ -97,7 +112,7 @@ export const trainingJobRoutes = [
     access: 'key',
     scope: 'read',
     params: JobPath,
-    refuses: [409],
+    errorStatuses: [409],
     response: Evaluation,
     async handle({ caller: ctx, params }) {
       const { job, tunedModelName, baseModelName, rows } = await getEvaluation({ ctx, input: { jobId: params.job_id } })

@@ -47,7 +47,7 @@ export const webhookRoutes = [
     summary: "Send the moves of the account's jobs to an address; the secret that signs them is in this answer only",
     body: NewWebhook,
     idempotent: true,
-    refuses: [409],
+    errorStatuses: [409],
     response: WebhookMade,
     async handle({ caller: ctx, body: { url, description, event_types: types }, idempotency }) {
       const input = { url, description: description ?? '', statuses: statusesOf(types ?? []) }
@@ -115,7 +115,7 @@ export const webhookRoutes = [
     params: WebhookPath,
     body: SecretRotation,
     idempotent: true,
-    refuses: [409],
+    errorStatuses: [409],
     response: WebhookMade,
     async handle({ caller: ctx, params, body, idempotency }) {
       const input = { id: params.webhook_id, overlapSeconds: body.overlap_seconds ?? null }
@@ -129,7 +129,7 @@ export const webhookRoutes = [
     path: `${path}/:webhook_id/secrets/:secret_id`,
     summary: 'Sign no more with one of two secrets',
     params: SecretPath,
-    refuses: [409],
+    errorStatuses: [409],
     response: Webhook,
     async handle({ caller: ctx, params }) {
       return shown(await removeSecret({ ctx, input: { id: params.webhook_id, secretId: params.secret_id } }))
@@ -157,7 +157,7 @@ export const webhookRoutes = [
     path: `${path}/:webhook_id/deliveries/:delivery_id/replay`,
     summary: 'Send an event again, under the same id',
     params: DeliveryPath,
-    refuses: [409],
+    errorStatuses: [409],
     response: Delivery,
     async handle({ caller: ctx, params }) {
       return delivery(await replayDelivery({ ctx, input: { id: params.webhook_id, deliveryId: params.delivery_id } }))

@@ -8,13 +8,13 @@ export const ModelName = z
   .describe('A base model, one of its aliases, or a tuned model')
 
 /** As many as one request may carry. */
-const mostPrompts = 10_000
+const maxPrompts = 10_000
 
 export const Prompt = z
-  .union([z.string(), z.array(z.string()).max(mostPrompts)], {
+  .union([z.string(), z.array(z.string()).max(maxPrompts)], {
     error: ({ input }) =>
-      Array.isArray(input) && input.length > mostPrompts
-        ? `must have at most ${mostPrompts} items in one request`
+      Array.isArray(input) && input.length > maxPrompts
+        ? `must have at most ${maxPrompts} items in one request`
         : 'must be a string or a list of strings',
   })
-  .describe(`One text, or a list of at most ${mostPrompts}`)
+  .describe(`One text, or a list of at most ${maxPrompts}`)

@@ -2,16 +2,16 @@ import { z } from 'zod'
 import { named } from '../framework/named-schemas.ts'
 import { ModelName } from './prompt.ts'
 
-const mostIdBytes = 256
+const maxIdBytes = 256
 
 /** What data is kept under. */
 export const DataId = z
   .string()
   .refine(
-    (id) => id !== '' && Buffer.byteLength(id) <= mostIdBytes && !id.includes('\0'),
-    `must be 1 to ${mostIdBytes} bytes, without NUL characters`,
+    (id) => id !== '' && Buffer.byteLength(id) <= maxIdBytes && !id.includes('\0'),
+    `must be 1 to ${maxIdBytes} bytes, without NUL characters`,
   )
-  .meta({ description: `1 to ${mostIdBytes} bytes`, minLength: 1, maxLength: mostIdBytes })
+  .meta({ description: `1 to ${maxIdBytes} bytes`, minLength: 1, maxLength: maxIdBytes })
 
 /** Read by the service, item for item; null where an array was. */
 const Items = z

@@ -5,10 +5,10 @@ import { named } from '../framework/named-schemas.ts'
 import { DataId } from './stored-data.ts'
 import { ModelName } from './prompt.ts'
 
-const deepestRow = 32
+const maxRowDepth = 32
 
 const Row = z
-  .custom<Record<string, unknown>>(isRow, `must be an object, nested at most ${deepestRow} deep`)
+  .custom<Record<string, unknown>>(isRow, `must be an object, nested at most ${maxRowDepth} deep`)
   .meta({ type: 'object', description: '{"input", "output"}, or one of the other row forms' })
 
 /** Clients of the old platform send zeros for what they leave to it. */
@@ -49,7 +49,7 @@ export const TrainAnswer = named(
 function isRow(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   let level: object[] = [value]
-  for (let depth = 0; depth < deepestRow; depth += 1) {
+  for (let depth = 0; depth < maxRowDepth; depth += 1) {
     level = level.flatMap((each) => Object.values(each).filter((inner) => typeof inner === 'object' && inner !== null))
     if (level.length === 0) return true
   }

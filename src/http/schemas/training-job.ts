@@ -5,7 +5,7 @@ import { shortened } from '../framework/problem.ts'
 import { named } from '../framework/named-schemas.ts'
 import { queryInt, queryText } from '../framework/params.ts'
 
-const largestJobId = 2 ** 31 - 1
+const maxJobId = 2 ** 31 - 1
 export const Time = z.string().describe('UTC, without a zone: 2026-11-20T10:00:00.123456')
 export const Status = z.enum(trainingJobStatuses)
 
@@ -15,10 +15,10 @@ export const JobPath = z.object({
     .string()
     .transform((text) => {
       const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0
-      if (id === 0 || id > largestJobId) throw jobNotFound(shortened(text))
+      if (id === 0 || id > maxJobId) throw jobNotFound(shortened(text))
       return id
     })
-    .meta({ type: 'integer', minimum: 1, maximum: largestJobId }),
+    .meta({ type: 'integer', minimum: 1, maximum: maxJobId }),
 })
 
 export const JobListQuery = z.object({

@@ -7,7 +7,7 @@ import { queryInt, queryText } from '../framework/params.ts'
 import { shortened } from '../framework/problem.ts'
 import { Time } from './training-job.ts'
 
-const longestOverlapSeconds = 30 * 24 * 60 * 60
+const maxOverlapSeconds = 30 * 24 * 60 * 60
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Anything that is no id is answered like an id that does not exist. */
@@ -48,7 +48,7 @@ export const SecretRotation = named(
     overlap_seconds: z
       .int()
       .min(0)
-      .max(longestOverlapSeconds)
+      .max(maxOverlapSeconds)
       .nullish()
       .describe('How long the old secret still signs; until it is removed when absent'),
   }),

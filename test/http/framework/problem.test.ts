@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ServiceError, type ServiceErrorCode } from '../../../src/domain/service-error.ts'
-import { problemOf, refusalOf } from '../../../src/http/framework/problem.ts'
+import { problemOf, describeError } from '../../../src/http/framework/problem.ts'
 
 const plain = { headers: {} }
 
@@ -26,28 +26,28 @@ const expected: Record<ServiceErrorCode, number> = {
 
 for (const [code, status] of Object.entries(expected))
   test(`${code} is ${status}`, () => {
-    const refusal = refusalOf(new ServiceError(code as ServiceErrorCode, 'Why.'), plain)
+    const refusal = describeError(new ServiceError(code as ServiceErrorCode, 'Why.'), plain)
     assert.equal(refusal.status, status)
     assert.deepEqual([refusal.code, refusal.detail, refusal.isOurs], [code, 'Why.', false])
   })
 
 test('a missing model is 594 to an old client, with the same words', () => {
   const error = new ServiceError('model_not_found', 'There is no model "x".')
-  const old = refusalOf(error, { headers: { 'lamini-version': '2.5.0' } })
+  const old = describeError(error, { headers: { 'lamini-version': '2.5.0' } })
   assert.equal(old.status, 594)
-  assert.equal(old.detail, refusalOf(error, plain).detail)
+  assert.equal(old.detail, describeError(error, plain).detail)
   assert.equal(problemOf(old, { path: '/v1/completions', requestId: 'r' }).title, 'Model Not Found')
-  const job = refusalOf(new ServiceError('not_found', 'No job.'), { headers: { 'lamini-version': '2.5.0' } })
+  const job = describeError(new ServiceError('not_found', 'No job.'), { headers: { 'lamini-version': '2.5.0' } })
   assert.equal(job.status, 404)
 })
 
 test('unavailable always says when to come back', () => {
   assert.equal(
-    refusalOf(new ServiceError('unavailable', 'Cold.', { retryAfterSeconds: 9 }), plain).headers['Retry-After'],
+    describeError(new ServiceError('unavailable', 'Cold.', { retryAfterSeconds: 9 }), plain).headers['Retry-After'],
     '9',
   )
   for (const code of ['unavailable', 'rate_limited', 'quota_exceeded'] as const)
-    assert.ok(Number(refusalOf(new ServiceError(code, 'Cold.'), plain).headers['Retry-After']) > 0)
+    assert.ok(Number(describeError(new ServiceError(code, 'Cold.'), plain).headers['Retry-After']) > 0)
 })
 
 const outages = {
@@ -65,7 +65,7 @@ const outages = {
 }
 for (const [name, error] of Object.entries(outages))
   test(`${name} is 503 with Retry-After, and tells nothing`, () => {
-    const refusal = refusalOf(error, plain)
+    const refusal = describeError(error, plain)
     assert.equal(refusal.status, 503)
     assert.ok(refusal.headers['Retry-After'])
     assert.ok(refusal.isOurs)
@@ -74,7 +74,7 @@ for (const [name, error] of Object.entries(outages))
 
 test('anything else is 500 without its words', () => {
   for (const error of [new Error('select secret from keys'), { code: 'P2002' }, 'text', null, undefined]) {
-    const refusal = refusalOf(error, plain)
+    const refusal = describeError(error, plain)
     assert.deepEqual([refusal.status, refusal.code], [500, 'internal_error'])
     assert.doesNotMatch(refusal.detail, /secret/)
   }

@@ -5,12 +5,12 @@ import type { RequestListener } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { ServiceError } from '../../../src/domain/service-error.ts'
-import type { BodyPace } from '../../../src/http/framework/slow-body-guard.ts'
+import type { SlowBodyLimits } from '../../../src/http/framework/slow-body-guard.ts'
 import { openBody, readBody } from '../../../src/http/framework/request-body.ts'
 import { closeGracefully, listen } from '../../../src/http/server.ts'
 import { startPublic } from '../support.ts'
 
-const quick: BodyPace = { silenceMs: 300, graceMs: 1200, leastBytesPerSecond: 1000 }
+const quick: SlowBodyLimits = { silenceMs: 300, graceMs: 1200, minBytesPerSecond: 1000 }
 const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n'
 
 async function start(app: RequestListener, headersTimeoutMs?: number) {

@@ -8,23 +8,23 @@ import type { Ctx } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
 import { withForm } from '../../services/files/receive-file.ts'
 import { withRows, type ReceivedRows, type RowsOfFields } from '../../services/datasets/ingest-rows.ts'
-import { bodyPace } from './slow-body-guard.ts'
+import { slowBodyLimits } from './slow-body-guard.ts'
 import { drain } from './drain.ts'
-import { beginRequest, locals, sendProblem, type ExchangeOptions } from './request-context.ts'
-import { nothingHere, refuseMethod } from './no-route.ts'
+import { openRequestContext, locals, sendProblem, type RequestContextOptions } from './request-context.ts'
+import { routeNotFound, methodNotAllowed } from './no-route.ts'
 import { createJsonBodies, type JsonBodies } from './json-body.ts'
 import { formBoundary, openBody, readBody } from './request-body.ts'
-import { EventStream, FileBytes, gone, JsonText } from './respond.ts'
+import { clientGone, EventStream, FileBytes, JsonText } from './respond.ts'
 import { sendEvents, sendFile, sendJson, sendJsonText, streamJsonArray } from './respond.ts'
 import { pathsOf, type Access, type CallerOf, type Route } from './route.ts'
-import { refuseBadText, validate } from './validation.ts'
+import { requireStorableText, validate } from './validation.ts'
 
 type Authenticators = { [A in Access]?: (call: Call) => Promise<CallerOf[A]> | CallerOf[A] }
 
 /** What an authenticator may look at. */
 export type Call = { route: Route; request: Request; response: Response; origin: Origin }
 
-export type EdgeOptions = ExchangeOptions & {
+export type HttpAppOptions = RequestContextOptions & {
   routes: readonly Route[]
   authenticators: Authenticators
   serviceName: string
@@ -34,15 +34,15 @@ export type EdgeOptions = ExchangeOptions & {
   mountMore?: (app: Express) => void
 }
 
-type Edge = EdgeOptions & { json: JsonBodies }
+type Edge = HttpAppOptions & { json: JsonBodies }
 
 const defaultBodyLimitBytes = 1024 * 1024
 
-export function createEdge(options: EdgeOptions): Express {
+export function createHttpApp(options: HttpAppOptions): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing')
   app.set('trust proxy', options.trustedProxies ?? false)
-  app.use(beginRequest(options))
+  app.use(openRequestContext(options))
   const edge = { ...options, json: createJsonBodies() }
   const methods = new Map<string, Set<string>>()
   for (const route of options.routes) {
@@ -53,20 +53,20 @@ export function createEdge(options: EdgeOptions): Express {
       if (route.method === 'get') allowed.add('HEAD')
     }
   }
-  for (const [path, allowed] of methods) app.all(path, refuseMethod(path, [...allowed].join(', ')))
+  for (const [path, allowed] of methods) app.all(path, methodNotAllowed(path, [...allowed].join(', ')))
   options.mountMore?.(app)
   answerTheRest(app, options)
   return app
 }
 
-function answerTheRest(app: Express, options: EdgeOptions) {
+function answerTheRest(app: Express, options: HttpAppOptions) {
   app.use((request: Request) => {
-    throw nothingHere(request)
+    throw routeNotFound(request)
   })
   // Express knows an error handler by its four parameters.
   app.use((error: unknown, request: Request, response: Response, _next: unknown) => {
     const isBadPath = error instanceof Error && 'status' in error && error.status === 400
-    void sendProblem(isBadPath ? nothingHere(request) : error, request, response, options)
+    void sendProblem(isBadPath ? routeNotFound(request) : error, request, response, options)
   })
 }
 
@@ -113,26 +113,26 @@ async function callRoute(route: Route, { authenticators, json }: Edge, request: 
       idempotency,
       setHeader: (name, value) => response.setHeader(name, value),
       get signal() {
-        return (signal ??= gone(response))
+        return (signal ??= clientGone(response))
       },
     })
   }
-  const parse = (bytes: Buffer) => json.parse(bytes, () => gone(response))
+  const parse = (bytes: Buffer) => json.parse(bytes, () => clientGone(response))
   const idempotencyKey = request.get('idempotency-key')
   if (route.rows) {
     const body = await openBody(request, route.rows.limitBytes)
-    const input = { ctx: caller as Ctx, body, options: route.rows, idempotencyKey, signal: () => gone(response) }
+    const input = { ctx: caller as Ctx, body, options: route.rows, idempotencyKey, signal: () => clientGone(response) }
     return withRows(input, async ({ rest, rows, sha256 }) =>
       handle(await parseBody(route, rest, parse), idempotencyOf(route, request, sha256), { rows }),
     )
   }
   if (route.form) {
     const boundary = formBoundary(request)
-    const body = await openBody(request, route.form.limitBytes, bodyPace, formBoundary)
-    const input = { ctx: caller as Ctx, body, boundary, idempotencyKey, signal: () => gone(response) }
+    const body = await openBody(request, route.form.limitBytes, slowBodyLimits, formBoundary)
+    const input = { ctx: caller as Ctx, body, boundary, idempotencyKey, signal: () => clientGone(response) }
     return withForm(input, ({ fields, file, sha256 }) => {
       const read = route.body && validate(route.body, fields)
-      refuseBadText(read, { allowsNul: false })
+      requireStorableText(read, { allowsNul: false })
       return handle(read, idempotencyOf(route, request, sha256), { file })
     })
   }
@@ -145,7 +145,7 @@ async function callRoute(route: Route, { authenticators, json }: Edge, request: 
 /** What cannot be an id is answered as an address with nothing behind it. */
 function parseParams(schema: z.ZodType, request: Request): unknown {
   const parsed = schema.safeParse(request.params)
-  if (!parsed.success) throw nothingHere(request)
+  if (!parsed.success) throw routeNotFound(request)
   return parsed.data
 }
 
@@ -157,7 +157,7 @@ async function parseBody(route: Route, bytes: Buffer, parse: (bytes: Buffer) => 
   const parsed = await parse(bytes)
   if (!route.body) return undefined
   const body = validate(route.body, parsed)
-  refuseBadText(body, { allowsNul: route.allowsNul ?? false })
+  requireStorableText(body, { allowsNul: route.allowsNul ?? false })
   return body
 }
 
