@@ -22,10 +22,10 @@ const kinds = {
   boolean: 'bool',
 } as const
 
-const mostFields = 64
+const maxFields = 64
 const longestNameCharacters = 64
 /** Of all enums together, as JSON: they become part of a grammar that the engine compiles. */
-const mostEnumCharacters = 32_768
+const maxEnumCharacters = 32_768
 const refusedNames = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
@@ -39,11 +39,11 @@ export function parseOutputType(value: unknown): OutputType | null {
     throw invalidInput('output_type', 'output_type must be an object that maps field names to types.')
   const entries = Object.entries(value)
   if (entries.length === 0) return null
-  if (entries.length > mostFields) throw invalidInput('output_type', `output_type has more than ${mostFields} fields.`)
+  if (entries.length > maxFields) throw invalidInput('output_type', `output_type has more than ${maxFields} fields.`)
   const fields = entries.map(([name, type]) => ({ name: parseName(name), type: parseType(name, type) }))
   const enumCharacters = fields.reduce((sum, { type }) => sum + (type.kind === 'enum' ? jsonLength(type.values) : 0), 0)
-  if (enumCharacters > mostEnumCharacters)
-    throw invalidInput('output_type', `The enums of output_type are longer than ${mostEnumCharacters} characters.`)
+  if (enumCharacters > maxEnumCharacters)
+    throw invalidInput('output_type', `The enums of output_type are longer than ${maxEnumCharacters} characters.`)
   return fields
 }
 

@@ -14,7 +14,7 @@ export type StoredItem = StoredObject[]
 export type ItemFormat = { name: string; fields: string[] }[]
 
 const longestName = 256
-const mostFields = 64
+const maxFields = 64
 const longestItem = 1_000_000
 
 /** Rows of a base model are the same under each of its names. */
@@ -82,7 +82,7 @@ function readObjects(value: unknown, path: string): StoredItem {
 function readFields(value: unknown, path: string): [string, Scalar][] {
   const fields = Object.entries(objectAt(value, path))
   if (fields.length === 0) throw invalidInput(path, `${path} must have at least one field.`)
-  if (fields.length > mostFields) throw invalidInput(path, `${path} must have at most ${mostFields} fields.`)
+  if (fields.length > maxFields) throw invalidInput(path, `${path} must have at most ${maxFields} fields.`)
   return fields.map(([name, each]) => {
     refuseName(name, path)
     if (!isScalar(each)) throw invalidInput(`${path}.${name}`, `${path}.${name} must be a text, a number or a boolean.`)

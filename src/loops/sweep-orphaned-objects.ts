@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allFolders } from '../domain/storage-keys.ts'
 import type { ServiceDependencies } from '../services/context.ts'
-import { unnamedKeys, type OwnedKey } from '../services/find-orphaned-objects.ts'
+import { findOrphanedObjects, type OwnedKey } from '../services/find-orphaned-objects.ts'
 
 type Stores = Pick<ServiceDependencies, 'database' | 'storage'>
 /** `jobId` is of the job that may name it yet; null where none may. */
@@ -31,7 +31,7 @@ export async function sweepOrphans(
 async function removeUnnamed(stores: Stores, keys: readonly string[]): Promise<number> {
   const { database, storage } = stores
   const orphans: Orphan[] = []
-  for (const unnamed of await unnamedKeys(database, keys)) orphans.push(...(await withJob(storage, unnamed)))
+  for (const unnamed of await findOrphanedObjects(database, keys)) orphans.push(...(await withJob(storage, unnamed)))
   const jobs = await database.trainingJobs.dataKeys(orphans.flatMap(({ jobId }) => jobId ?? []))
   const [ofJobs, ofNobody] = [[] as Orphan[], [] as Orphan[]]
   for (const orphan of orphans) (orphan.jobId !== null && jobs.has(orphan.jobId) ? ofJobs : ofNobody).push(orphan)
@@ -54,7 +54,7 @@ async function removeOfEndedJobs({ database, storage }: Stores, orphans: readonl
     // Held: until these are gone nobody resumes a job, whose next run may write under the same keys.
     const ended = await tx.trainingJobs.holdEnded(orphans.flatMap(({ jobId }) => jobId ?? []))
     const keys = orphans.filter(({ jobId }) => ended.has(jobId ?? 0)).map(({ key }) => key)
-    const unnamed = await unnamedKeys(tx, keys)
+    const unnamed = await findOrphanedObjects(tx, keys)
     await storage.remove(unnamed.map(({ key }) => key))
     return unnamed.length
   })

@@ -91,7 +91,7 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
   },
 
   /** What the client said it has uploaded. */
-  async announceRows(id: string, announcedRows: number) {
+  async recordRowCount(id: string, announcedRows: number) {
     await db.datasetVersion.update({ where: { id }, data: { announcedRows } })
   },
 

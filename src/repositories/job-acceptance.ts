@@ -17,8 +17,8 @@ type NewTrainingJob = Pick<
 
 export type AcceptanceRequest = {
   job: NewTrainingJob
-  /** `isThere`: its bytes were just seen. Otherwise it counts only when they were seen before. */
-  version: { id: string; uploadKey: string; datasetId?: string | undefined; isThere: boolean }
+  /** `wasSeen`: its bytes were just seen. Otherwise it counts only when they were seen before. */
+  version: { id: string; uploadKey: string; datasetId?: string | undefined; wasSeen: boolean }
   /** Of rows to evaluate on that came with the request. */
   evaluationVersionId?: string | undefined
   /** `isClaimed`: this request holds the key already. */
@@ -38,9 +38,9 @@ export type Acceptance =
 type Row = { jobId: number | null; datasetId: string | null; hasRoom: boolean; isSeen: boolean }
 
 export const createJobAcceptanceRepository = (run: RunStatement) => ({
-  /** Unless `mostOpen` jobs of the account are open. The key's answer is {jobId, status, datasetId}. */
-  async accept(request: AcceptanceRequest, mostOpen: number): Promise<Acceptance> {
-    const [row] = await run<Row>(acceptJob, valuesOf(request, mostOpen))
+  /** Unless `maxOpen` jobs of the account are open. The key's answer is {jobId, status, datasetId}. */
+  async accept(request: AcceptanceRequest, maxOpen: number): Promise<Acceptance> {
+    const [row] = await run<Row>(acceptJob, valuesOf(request, maxOpen))
     if (!row?.hasRoom) return { outcome: 'no_room' }
     const { jobId, datasetId, isSeen } = row
     if (datasetId === null) return { outcome: 'no_data' }
@@ -49,15 +49,15 @@ export const createJobAcceptanceRepository = (run: RunStatement) => ({
   },
 })
 
-const valuesOf = ({ job, version, evaluationVersionId, idempotency, origin }: AcceptanceRequest, mostOpen: number) => [
+const valuesOf = ({ job, version, evaluationVersionId, idempotency, origin }: AcceptanceRequest, maxOpen: number) => [
   job.accountId,
   job.apiKeyId,
   version.id,
   version.uploadKey,
   version.datasetId ?? null,
-  version.isThere,
+  version.wasSeen,
   openStatuses,
-  mostOpen,
+  maxOpen,
   idempotency?.key ?? null,
   idempotency ? Buffer.from(idempotency.requestHash) : null,
   idempotency?.isClaimed ?? false,

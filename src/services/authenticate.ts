@@ -5,7 +5,7 @@ import type { Scope } from '../domain/scopes.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { ApiKeyRecord } from '../repositories/accounts.ts'
 import type { ServiceDependencies } from './context.ts'
-import { createRecentAnswers } from './ttl-cache.ts'
+import { createTtlCache } from './ttl-cache.ts'
 
 const minuteMs = 60_000
 
@@ -22,7 +22,7 @@ export function createAuthenticate(
   { database, log }: Pick<ServiceDependencies, 'database' | 'log'>,
   now?: () => number,
 ): Authenticate {
-  const keys = createRecentAnswers<ApiKeyRecord | null>(now)
+  const keys = createTtlCache<ApiKeyRecord | null>(now)
 
   function look(id: string): Promise<ApiKeyRecord | null> {
     const record = database.accounts.findLiveApiKey(id)

@@ -7,7 +7,7 @@ export type OwnedKey = { key: string; owner: KeyOwner }
 type Tables = Pick<Repositories, 'datasets' | 'artifacts' | 'trainingJobs' | 'models' | 'inferenceBatches'>
 
 /** Those of these keys that no row names. What is none of ours is left out, and all of a batch that runs: it may name them yet. */
-export async function unnamedKeys(tables: Tables, keys: readonly string[]): Promise<OwnedKey[]> {
+export async function findOrphanedObjects(tables: Tables, keys: readonly string[]): Promise<OwnedKey[]> {
   const owned = keys.flatMap((key) => {
     const owner = ownerOfKey(key)
     return owner ? [{ key, owner }] : []

@@ -4,11 +4,11 @@
 /** Counted from before the question, with time to spare for the request that uses the answer last. */
 const keptForMs = 900
 const askAgainMs = 450
-const mostKept = 10_000
+const maxKept = 10_000
 
 type Asked<T> = { answer: Promise<T>; atMs: number; isAskedAgain: boolean }
 
-export function createRecentAnswers<T>(now = () => performance.now()) {
+export function createTtlCache<T>(now = () => performance.now()) {
   const kept = new Map<string, Asked<T>>()
 
   /** `atMs` is from before the question: the answer may be as old as that. */
@@ -19,7 +19,7 @@ export function createRecentAnswers<T>(now = () => performance.now()) {
     kept.delete(key)
     kept.set(key, asked)
     for (const oldest of kept.keys()) {
-      if (kept.size <= mostKept) break
+      if (kept.size <= maxKept) break
       kept.delete(oldest)
     }
     asked.answer.catch(() => kept.get(key) === asked && kept.delete(key))

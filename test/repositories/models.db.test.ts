@@ -26,7 +26,7 @@ suite('the list of tuned models', () => {
     const accepted = await tx.jobAcceptance.accept(
       {
         job: { ...job, spec: {} as TrainingSpec, specHash: 'h', notes: [] },
-        version: { id, uploadKey: id, isThere: true },
+        version: { id, uploadKey: id, wasSeen: true },
         idempotency: null,
         origin: { requestId: 'none', address: '' },
       },

@@ -19,7 +19,7 @@ export async function openJob(tx: Repositories, accountId: string, spec = {} as 
   const accepted = await tx.jobAcceptance.accept(
     {
       job: { ...job, spec, specHash: 'h', notes: [] },
-      version: { id, uploadKey: id, isThere: true },
+      version: { id, uploadKey: id, wasSeen: true },
       idempotency: null,
       origin: { requestId: 'none', address: '' },
     },

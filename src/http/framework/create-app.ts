@@ -7,7 +7,7 @@ import type { Origin } from '../../services/context.ts'
 import type { Ctx } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
 import { withForm } from '../../services/files/receive-file.ts'
-import { withRows, type ReceivedRows, type RowsOfFields } from '../../services/datasets/ingest-rows.ts'
+import { ingestRows, type ReceivedRows, type RowsOfFields } from '../../services/datasets/ingest-rows.ts'
 import { slowBodyLimits } from './slow-body-guard.ts'
 import { drain } from './drain.ts'
 import { openRequestContext, locals, sendProblem, type RequestContextOptions } from './request-context.ts'
@@ -122,7 +122,7 @@ async function callRoute(route: Route, { authenticators, json }: Edge, request: 
   if (route.rows) {
     const body = await openBody(request, route.rows.limitBytes)
     const input = { ctx: caller as Ctx, body, options: route.rows, idempotencyKey, signal: () => clientGone(response) }
-    return withRows(input, async ({ rest, rows, sha256 }) =>
+    return ingestRows(input, async ({ rest, rows, sha256 }) =>
       handle(await parseBody(route, rest, parse), idempotencyOf(route, request, sha256), { rows }),
     )
   }

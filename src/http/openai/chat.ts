@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../../domain/chat.ts'
-import { complete } from '../../services/completions/create.ts'
+import { createCompletion } from '../../services/completions/create.ts'
 import type { Ctx } from '../../services/context.ts'
 import { EventStream } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
@@ -37,7 +37,7 @@ export const chatRoutes = [
 async function answer(ctx: Ctx, body: ChatRequest, signal: AbortSignal, onText?: (piece: string) => void) {
   const tokens = countTokens()
   const { outputs, finishReasons } = await translateErrors({ prompt: 'messages', output_type: 'response_format' }, () =>
-    complete({ ctx, input: inputOf(body), signal, onText, onUsage: tokens.onUsage }),
+    createCompletion({ ctx, input: inputOf(body), signal, onText, onUsage: tokens.onUsage }),
   )
   const output = outputs[0] ?? {}
   const text = body.response_format?.type === 'json_schema' ? JSON.stringify(output) : String(output['output'])

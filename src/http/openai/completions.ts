@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { invalidInput } from '../../domain/service-error.ts'
-import { complete } from '../../services/completions/create.ts'
+import { createCompletion } from '../../services/completions/create.ts'
 import type { Ctx } from '../../services/context.ts'
 import { named } from '../framework/named-schemas.ts'
 import { EventStream } from '../framework/respond.ts'
@@ -72,7 +72,9 @@ async function answer(ctx: Ctx, body: CompletionRequest, signal: AbortSignal, on
   const tokens = countTokens()
   const maxTokens = body.max_tokens ?? defaultMaxTokens
   const input = { modelName: body.model, prompts: promptsOf(body), outputType: null, maxTokens, ...samplingOf(body) }
-  const completions = await translateErrors({}, () => complete({ ctx, input, signal, onText, onUsage: tokens.onUsage }))
+  const completions = await translateErrors({}, () =>
+    createCompletion({ ctx, input, signal, onText, onUsage: tokens.onUsage }),
+  )
   return { ...completions, usage: tokens.onWire() }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { embed } from '../../services/embeddings/create.ts'
+import { createEmbeddings } from '../../services/embeddings/create.ts'
 import { named } from '../framework/named-schemas.ts'
 import { defineRoute } from '../framework/route.ts'
 import { promptsOf } from '../routes/completion-input.ts'
@@ -51,7 +51,7 @@ export const embeddingRoutes = [
     async handle({ caller: ctx, body: { model, input, encoding_format: format }, signal }) {
       const tokens = countTokens()
       const vectors = await translateErrors({ prompt: 'input' }, () =>
-        embed({
+        createEmbeddings({
           ctx,
           input: { modelName: model, texts: promptsOf({ prompt: input }) },
           signal,

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { complete } from '../../services/completions/create.ts'
+import { createCompletion } from '../../services/completions/create.ts'
 import type { Ctx } from '../../services/context.ts'
 import { defineRoute } from '../framework/route.ts'
 import {
@@ -57,7 +57,11 @@ export const completionRoutes = [
 ]
 
 const answer = (ctx: Ctx, body: CompletionRequest, signal: AbortSignal) =>
-  complete({ ctx, input: { modelName: body.model_name, prompts: promptsOf(body), ...samplingOf(body) }, signal })
+  createCompletion({
+    ctx,
+    input: { modelName: body.model_name, prompts: promptsOf(body), ...samplingOf(body) },
+    signal,
+  })
 
 const asAsked = ({ prompt }: CompletionRequest, outputs: Record<string, unknown>[]) =>
   typeof prompt === 'string' ? (outputs[0] ?? {}) : outputs

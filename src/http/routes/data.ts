@@ -1,10 +1,10 @@
 import type { TokenLengths } from '../../domain/dataset-report.ts'
 import { wireTime } from '../../domain/timestamps.ts'
-import { announceRows } from '../../services/datasets/record-row-count.ts'
+import { recordRowCount } from '../../services/datasets/record-row-count.ts'
 import { deleteDataset } from '../../services/datasets/delete.ts'
 import { findDataset } from '../../services/datasets/find.ts'
 import { getDatasetReport, type CheckedDataset } from '../../services/datasets/get-report.ts'
-import { requestUpload } from '../../services/datasets/request-upload.ts'
+import { requestDatasetUpload } from '../../services/datasets/request-upload.ts'
 import { storeDataset } from '../../services/datasets/store.ts'
 import { defineRoute } from '../framework/route.ts'
 import {
@@ -38,7 +38,7 @@ export const dataRoutes = [
     idempotent: true,
     response: DataAnswer,
     async handle({ caller: ctx, body, idempotency }) {
-      const { datasetId, url } = await requestUpload({ ctx, input: { datasetId: body.dataset_id }, idempotency })
+      const { datasetId, url } = await requestDatasetUpload({ ctx, input: { datasetId: body.dataset_id }, idempotency })
       return { upload_base_path: uploadBasePath, dataset_location: url, dataset_id: datasetId }
     },
   }),
@@ -92,7 +92,7 @@ export const dataRoutes = [
     errorStatuses: [404],
     response: DatapointsAnswer,
     async handle({ caller: ctx, body: { dataset_id: datasetId, num_datapoints: rowCount } }) {
-      await announceRows({ ctx, input: { datasetId, rowCount } })
+      await recordRowCount({ ctx, input: { datasetId, rowCount } })
       return { dataset_id: datasetId, num_datapoints: rowCount }
     },
   }),

@@ -1,4 +1,4 @@
-import { embed } from '../../services/embeddings/create.ts'
+import { createEmbeddings } from '../../services/embeddings/create.ts'
 import { defineRoute } from '../framework/route.ts'
 import { EmbeddingAnswer, EmbeddingRequest } from '../schemas/embeddings.ts'
 
@@ -17,7 +17,7 @@ export const embeddingRoutes = [
     response: EmbeddingAnswer,
     async handle({ caller: ctx, body: { prompt, model_name: modelName }, signal }) {
       const texts = typeof prompt === 'string' ? [prompt] : prompt
-      const vectors = await embed({ ctx, input: { modelName: modelName ?? null, texts }, signal })
+      const vectors = await createEmbeddings({ ctx, input: { modelName: modelName ?? null, texts }, signal })
       return { embedding: typeof prompt === 'string' ? (vectors[0] ?? []) : vectors }
     },
   }),

@@ -2,7 +2,7 @@
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import { wireTime } from '../../domain/timestamps.ts'
-import { adviseBatchSize } from '../../services/reservations/create.ts'
+import { createReservation } from '../../services/reservations/create.ts'
 import { defineRoute } from '../framework/route.ts'
 import {
   DownloadedModel,
@@ -24,7 +24,7 @@ export const reservationRoutes = [
     response: Reservation,
     async handle({ caller: ctx, body }) {
       const input = { modelName: body.model_name ?? null, capacity: body.capacity ?? 0 }
-      const { id, capacity, batchSize, startsAt, endsAt } = await adviseBatchSize({ ctx, input })
+      const { id, capacity, batchSize, startsAt, endsAt } = await createReservation({ ctx, input })
       return {
         reservation_id: id,
         capacity_remaining: capacity,

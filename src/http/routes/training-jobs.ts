@@ -1,6 +1,6 @@
 import { wireTime } from '../../domain/timestamps.ts'
 import type { TrainingJobSummary } from '../../domain/training-job.ts'
-import { cancelOpenTrainingJobs } from '../../services/training-jobs/cancel-all.ts'
+import { cancelAllTrainingJobs } from '../../services/training-jobs/cancel-all.ts'
 import { cancelTrainingJob } from '../../services/training-jobs/cancel.ts'
 import { getEvaluation } from '../../services/training-jobs/get-evaluation.ts'
 import { getTrainingJob } from '../../services/training-jobs/get.ts'
@@ -49,7 +49,7 @@ export const trainingJobRoutes = [
     scope: 'training',
     response: OpenJobsCancelled,
     async handle({ caller: ctx }) {
-      const { cancelled } = await cancelOpenTrainingJobs(ctx)
+      const { cancelled } = await cancelAllTrainingJobs(ctx)
       return { message: `cancelled ${cancelled} ${cancelled === 1 ? 'job' : 'jobs'}`, cancelled }
     },
   }),

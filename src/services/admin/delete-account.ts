@@ -3,7 +3,7 @@ import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import { accountFolders, jobFolder } from '../../domain/storage-keys.ts'
 import { recordAudit } from '../audit/record.ts'
-import { cancelOpenTrainingJobs } from '../training-jobs/cancel-all.ts'
+import { cancelAllTrainingJobs } from '../training-jobs/cancel-all.ts'
 import type { AdminCtx } from '../context.ts'
 import { findAccount, requireOperator } from './accounts.ts'
 
@@ -28,7 +28,7 @@ export async function deleteAccount({ admin, input: { id } }: { admin: AdminCtx;
     return tx.apiKeys.revokeAll(id, new Date())
   })
   if (revoked > 0) await sleep(keysForgottenMs)
-  await cancelOpenTrainingJobs(by)
+  await cancelAllTrainingJobs(by)
   await untilNothingRuns(admin, id)
   let [objects, jobs] = [0, 0]
   for (;;) {

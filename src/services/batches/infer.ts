@@ -1,7 +1,7 @@
 import type { BatchCompletionInput } from '../../domain/inference-batch.ts'
-import { complete } from '../completions/create.ts'
+import { createCompletion } from '../completions/create.ts'
 import type { ModelCtx } from '../context.ts'
-import { embed } from '../embeddings/create.ts'
+import { createEmbeddings } from '../embeddings/create.ts'
 
 type Asker = Pick<ModelCtx, 'accountId' | 'apiKeyId'>
 
@@ -11,10 +11,10 @@ export function createBatchInference(deps: ModelCtx['deps']) {
     complete: (
       { accountId, apiKeyId, ...input }: Asker & BatchCompletionInput & { modelName: string; prompts: string[] },
       signal: AbortSignal,
-    ) => complete({ ctx: { deps, accountId, apiKeyId }, input, signal }),
+    ) => createCompletion({ ctx: { deps, accountId, apiKeyId }, input, signal }),
     embed: (
       { accountId, apiKeyId, ...input }: Asker & { modelName: string | null; texts: string[] },
       signal: AbortSignal,
-    ) => embed({ ctx: { deps, accountId, apiKeyId }, input, signal }),
+    ) => createEmbeddings({ ctx: { deps, accountId, apiKeyId }, input, signal }),
   }
 }

@@ -31,7 +31,7 @@ type CompleteInput = {
  * One answer a prompt, in order: `{output}`, or exactly the asked fields.
  * @throws ServiceError model_not_found, invalid_input naming a prompt by its position, unavailable
  */
-export async function complete({
+export async function createCompletion({
   ctx,
   input: { dataId = null, modelName, prompts: texts, messages = null, outputType, ...sampling },
   signal,

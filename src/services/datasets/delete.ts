@@ -2,7 +2,7 @@ import { isDatasetId } from '../../domain/dataset-id.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
-import { noDataset } from './find.ts'
+import { datasetNotFound } from './find.ts'
 
 /**
  * All versions of a data set, with their objects. Jobs keep the copies they train on.
@@ -15,12 +15,12 @@ export async function deleteDataset({
   ctx: Ctx
   input: { datasetId: string }
 }): Promise<{ deleted: number }> {
-  if (!isDatasetId(datasetId)) throw noDataset()
+  if (!isDatasetId(datasetId)) throw datasetNotFound()
   const { database, storage, log } = ctx.deps
   // Hidden first, with every version held: no job is accepted on bytes that are about to go.
   const versions = await database.transaction(async (tx) => {
     const held = await tx.datasets.holdVersions(ctx.accountId, datasetId)
-    if (held.length === 0) throw noDataset()
+    if (held.length === 0) throw datasetNotFound()
     const jobId = await tx.datasets.unpreparedJob(held.map(({ id }) => id))
     if (jobId !== null)
       throw new ServiceError('conflict', `Job ${jobId} is still reading this data set: try again in a moment.`)

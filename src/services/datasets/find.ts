@@ -4,7 +4,7 @@ import type { DatasetVersion } from '../../repositories/datasets.ts'
 import type { Ctx } from '../context.ts'
 
 /** The id is not echoed: an answer must not depend on what it is made of. */
-export const noDataset = () => new ServiceError('not_found', 'There is no such data set.')
+export const datasetNotFound = () => new ServiceError('not_found', 'There is no such data set.')
 
 /** The newest version of a data set. @throws ServiceError not_found, alike for an unknown id and another account's */
 export async function findDataset({
@@ -16,6 +16,6 @@ export async function findDataset({
 }): Promise<DatasetVersion & { location: string }> {
   const { database, storage } = ctx.deps
   const version = isDatasetId(datasetId) ? await database.datasets.newestVersion(ctx.accountId, datasetId) : null
-  if (!version) throw noDataset()
+  if (!version) throw datasetNotFound()
   return { ...version, location: storage.urlPrefix + version.uploadKey }
 }

@@ -39,10 +39,10 @@ export async function getDatasetReport({
 /** Of this process, by version. */
 const checks = new Map<string, Promise<DatasetReport | null>>()
 /** More would only share the same cores. */
-const mostChecks = 2
+const maxChecks = 2
 
 function startCheck({ deps }: Ctx, { id, uploadKey }: DatasetVersion): Promise<DatasetReport | null> {
-  if (checks.size >= mostChecks)
+  if (checks.size >= maxChecks)
     throw new ServiceError('unavailable', 'Other data sets are being checked: ask again.', { retryAfterSeconds: 5 })
   const check = (async () => {
     try {

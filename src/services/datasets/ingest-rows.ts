@@ -29,7 +29,7 @@ type Received = {
 }
 
 /** Receives rows for `use`, and removes them again unless it keeps them, or accepts a job on them. */
-export async function withRows<T>(
+export async function ingestRows<T>(
   input: Omit<ReceiveInput, 'rows'>,
   use: (received: Received) => Promise<T> | T,
 ): Promise<T> {

@@ -3,7 +3,7 @@ import type { Ctx } from '../context.ts'
 import { findDataset } from './find.ts'
 
 /** What a client says it has uploaded; the check counts for itself. @throws ServiceError not_found */
-export async function announceRows({
+export async function recordRowCount({
   ctx,
   input: { datasetId, rowCount },
 }: {
@@ -12,5 +12,5 @@ export async function announceRows({
 }) {
   const { id } = await findDataset({ ctx, input: { datasetId } })
   await recordAudit(ctx.deps.database, ctx, 'data.announce', datasetId)
-  await ctx.deps.database.datasets.announceRows(id, rowCount)
+  await ctx.deps.database.datasets.recordRowCount(id, rowCount)
 }

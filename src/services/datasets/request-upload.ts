@@ -12,7 +12,7 @@ import { requireRoomForData } from '../limits/account-quotas.ts'
  * Where to upload a data set. The same id gives a fresh URL of the same version until a job uses it; then a new version opens.
  * @throws ServiceError invalid_input for an id outside of the alphabet, quota_exceeded
  */
-export async function requestUpload({
+export async function requestDatasetUpload({
   ctx,
   input,
   idempotency,

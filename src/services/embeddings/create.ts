@@ -7,7 +7,7 @@ import { createMeter } from '../usage/meter.ts'
  * One normalised vector a text, in order. `modelName` null: the catalogue's first embedding model.
  * @throws ServiceError model_not_found, invalid_input naming a text by its position, unavailable
  */
-export async function embed({
+export async function createEmbeddings({
   ctx,
   input: { modelName, texts },
   signal,

@@ -10,7 +10,7 @@ const leastCapacity = 10_000
  * How clients of old pace themselves. Advice: nothing is booked, nothing is stored.
  * @throws ServiceError model_not_found
  */
-export async function adviseBatchSize({
+export async function createReservation({
   ctx,
   input: { modelName, capacity },
 }: {

@@ -1,7 +1,7 @@
 import type { Database } from '../../repositories/database.ts'
 import type { Notifications } from '../../repositories/notifications.ts'
 import type { Collection } from '../../repositories/stored-rows.ts'
-import { createRecentAnswers } from '../ttl-cache.ts'
+import { createTtlCache } from '../ttl-cache.ts'
 
 export type HasRows = (place: Collection) => Promise<boolean>
 
@@ -16,7 +16,7 @@ export function createHasRows(
   }: { database: Pick<Database, 'storedRows'>; notifications: Pick<Notifications, 'on'> },
   now?: () => number,
 ): HasRows {
-  const recent = createRecentAnswers<boolean>(now)
-  notifications.on('stored_rows', recent.forget)
-  return (place) => recent.get(`${place.accountId} ${place.collection}`, () => storedRows.exists(place))
+  const cache = createTtlCache<boolean>(now)
+  notifications.on('stored_rows', cache.forget)
+  return (place) => cache.get(`${place.accountId} ${place.collection}`, () => storedRows.exists(place))
 }

@@ -6,7 +6,7 @@ import type { ServiceDependencies } from '../context.ts'
 const pageSize = 100
 
 /** Accepts the intent for every open job of the account. @returns for how many it had not been accepted before */
-export async function cancelOpenTrainingJobs({
+export async function cancelAllTrainingJobs({
   deps: { database },
   ...by
 }: AuditOrigin & { deps: Pick<ServiceDependencies, 'database'> }): Promise<{ cancelled: number }> {

@@ -4,7 +4,7 @@ import { getTrainingJob } from './get.ts'
 
 type Checkpoint = { artifact: Artifact; step: TrainingStep | undefined; modelName: string | null }
 
-const mostCheckpoints = 1000
+const maxCheckpoints = 1000
 
 /** The published model, then what a resume could start from, newest first. @throws ServiceError not_found */
 export async function listCheckpoints({
@@ -16,7 +16,7 @@ export async function listCheckpoints({
 }): Promise<{ job: TrainingJob; checkpoints: Checkpoint[] }> {
   const { artifacts } = ctx.deps.database
   const { job, history } = await getTrainingJob({ ctx, input })
-  const saved = await artifacts.listUsable(job.id, 'checkpoint', mostCheckpoints)
+  const saved = await artifacts.listUsable(job.id, 'checkpoint', maxCheckpoints)
   const model = job.modelName === null ? null : await artifacts.newestModel(job.id)
   const steps = new Map(history.map((each) => [each.step, each]))
   const checkpoints = [...(model ? [model] : []), ...saved].map((artifact) => {

@@ -53,7 +53,7 @@ async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
 type Resolved = { entry: CatalogueEntry; args: TrainingArgs; notes: TrainingNote[] }
 
 /** An upload that nobody has looked at yet; the look is under way. */
-type Unseen = { version: { id: string; uploadKey: string; datasetId: string }; isThere: Promise<boolean> }
+type Unseen = { version: { id: string; uploadKey: string; datasetId: string }; wasSeen: Promise<boolean> }
 
 /**
  * In one round trip, when the upload is known to be there: a job was accepted on it, or it was checked.
@@ -67,7 +67,7 @@ async function submitOnSeenData(
   if (!place) return null
   const acceptance = await acceptWithinQuota(ctx, {
     job: newJob(ctx, input, resolved, { dataKey: place.uploadKey, evaluationKey: null }),
-    version: { ...place, datasetId: input.datasetId, isThere: false },
+    version: { ...place, datasetId: input.datasetId, wasSeen: false },
     idempotency: idempotency && { ...idempotency, isClaimed: false },
     origin: ctx.origin,
   })
@@ -78,14 +78,14 @@ async function submitOnSeenData(
 }
 
 function look(ctx: Ctx, version: Unseen['version']): Unseen {
-  const isThere = ctx.deps.storage.stat(version.uploadKey).then((object) => object !== null)
+  const wasSeen = ctx.deps.storage.stat(version.uploadKey).then((object) => object !== null)
   // Reported where it is awaited, if it is.
-  isThere.catch(() => undefined)
-  return { version, isThere }
+  wasSeen.catch(() => undefined)
+  return { version, wasSeen }
 }
 
-async function lookedAt({ version, isThere }: Unseen) {
-  if (!(await isThere)) throw nothingUploaded('upload_file_path', version.datasetId)
+async function lookedAt({ version, wasSeen }: Unseen) {
+  if (!(await wasSeen)) throw nothingUploaded('upload_file_path', version.datasetId)
   return { version, dataKey: version.uploadKey }
 }
 
@@ -94,7 +94,7 @@ async function submitOnAnyData({ ctx, input, idempotency }: Submission, resolved
   const { evaluationRows } = input
   const acceptance = await acceptWithinQuota(ctx, {
     job: newJob(ctx, input, resolved, { dataKey, evaluationKey: evaluationRows?.key ?? null }),
-    version: { id: version.id, uploadKey: version.uploadKey, isThere: true },
+    version: { id: version.id, uploadKey: version.uploadKey, wasSeen: true },
     // Used, they are not discarded after the answer.
     evaluationVersionId: evaluationRows?.versionId,
     idempotency: idempotency && { ...idempotency, isClaimed: true },

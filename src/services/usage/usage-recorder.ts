@@ -10,7 +10,7 @@ export type UsageRecorder = ReturnType<typeof createUsageRecorder>
 type Counted = Omit<UsageAmount, 'trainingSeconds'>
 
 const flushEveryMs = 2000
-const mostAtOnce = 1000
+const maxBatchEntries = 1000
 const nothing: Counted = { prompts: 0, promptTokens: 0, completionTokens: 0, engineSeconds: 0, gpuSeconds: 0 }
 
 export function createUsageRecorder({ usage, log }: { usage: Pick<Database['usage'], 'add'>; log: Log }) {
@@ -55,8 +55,8 @@ export function createUsageRecorder({ usage, log }: { usage: Pick<Database['usag
   function cut() {
     const entries = [...counted.values()]
     counted = new Map()
-    for (let start = 0; start < entries.length; start += mostAtOnce)
-      batches.push({ writer, batch: ++batchCount, entries: entries.slice(start, start + mostAtOnce) })
+    for (let start = 0; start < entries.length; start += maxBatchEntries)
+      batches.push({ writer, batch: ++batchCount, entries: entries.slice(start, start + maxBatchEntries) })
   }
 
   return {

@@ -9,7 +9,7 @@ import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { hostOf } from './call.ts'
 
-const mostEndpoints = 20
+const maxEndpoints = 20
 
 export const webhookNotFound = (id: string) => new ServiceError('not_found', `There is no webhook ${id}.`)
 
@@ -45,8 +45,8 @@ export async function createWebhook({
   const { id, secretId } = await once<{ id: string; secretId: string }>(ctx, idempotency, (answer) =>
     deps.database.transaction(async (tx) => {
       await tx.accounts.hold(accountId)
-      if ((await tx.webhooks.list(accountId)).length >= mostEndpoints)
-        throw new ServiceError('conflict', `An account has at most ${mostEndpoints} webhooks: delete one first.`)
+      if ((await tx.webhooks.list(accountId)).length >= maxEndpoints)
+        throw new ServiceError('conflict', `An account has at most ${maxEndpoints} webhooks: delete one first.`)
       const secret = newSecret()
       const webhook = { id: randomUUID(), accountId, url: href, description, statuses, secrets: [secret] }
       await tx.webhooks.create(webhook)

@@ -38,10 +38,10 @@ export const acceptanceDoubles: Doubles = {
       const version = session.get('datasetVersion', String(request.versionId))
       const isMine = version?.['accountId'] === request.accountId && version?.['uploadKey'] === request.uploadKey
       const open = session.all('trainingJob', (row) => row['accountId'] === request.accountId && isOpen(row))
-      const hasRoom = open.length < Number(request.mostOpen)
+      const hasRoom = open.length < Number(request.maxOpen)
       const answer = { jobId: null, datasetId: null, hasRoom, isSeen: null }
       if (!version || !isMine) return [answer]
-      const isSeen = request.isThere === true || version['usedAt'] !== null || version['sizeBytes'] !== null
+      const isSeen = request.wasSeen === true || version['usedAt'] !== null || version['sizeBytes'] !== null
       const seen = { ...answer, datasetId: version['datasetId'], isSeen }
       if (!hasRoom || !isSeen) return [seen]
       const jobId = session.next('trainingJob')
@@ -63,12 +63,12 @@ type Request = ReturnType<typeof requestOf>
 
 /** In the order of the statement's parameters. */
 function requestOf(values: unknown[]) {
-  const [accountId, apiKeyId, versionId, uploadKey, , isThere, , mostOpen, key, requestHash, isClaimed] = values
+  const [accountId, apiKeyId, versionId, uploadKey, , wasSeen, , maxOpen, key, requestHash, isClaimed] = values
   const [baseModel, customModelName, isPublic, spec, specHash, resumeLimit, codes, messages] = values.slice(11)
   const job = { baseModel, customModelName, isPublic, spec: JSON.parse(String(spec)) as unknown, specHash, resumeLimit }
   const notes = (codes as string[]).map((reason, index) => ({ reason, message: (messages as string[])[index] }))
   return {
-    ...{ accountId, apiKeyId, versionId, uploadKey, isThere, mostOpen, key, requestHash, isClaimed },
+    ...{ accountId, apiKeyId, versionId, uploadKey, wasSeen, maxOpen, key, requestHash, isClaimed },
     ...{ job, notes, usedIds: values[21] as string[] },
   }
 }
