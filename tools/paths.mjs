@@ -24,7 +24,7 @@ export function stepKeys() {
     node: digest(file('package-lock.json'), process.platform, process.arch),
     prisma: digest(file('prisma/schema.prisma'), file('package-lock.json')),
     python: digest(file('runtime/requirements.lock'), 'compiled', process.env.ANNEAL_TORCH_BACKEND ?? '', cacheDir),
-    servers: digest(file('tools/go/go.mod'), file('tools/go/go.sum'), cacheDir),
+    s3: digest(file('tools/go/go.mod'), file('tools/go/go.sum'), cacheDir),
   }
 }
 
@@ -44,12 +44,12 @@ export function readRecord() {
 
 /** A program that set-up provides. Throws one sentence when it has not. */
 export function toolPath(name) {
-  const { python, servers } = readRecord()
+  const { python, s3 } = readRecord()
   const path = {
     python: python?.binary,
     postgresBinDir: python?.postgresBinDir,
-    temporal: process.env.ANNEAL_TEMPORAL_BIN ?? servers?.temporal,
-    versitygw: process.env.ANNEAL_VERSITYGW_BIN ?? servers?.versitygw,
+    temporal: process.env.ANNEAL_TEMPORAL_BIN ?? python?.temporal,
+    versitygw: process.env.ANNEAL_VERSITYGW_BIN ?? s3?.versitygw,
   }[name]
   if (!path || !existsSync(path)) throw new Error(`${name} is missing${path ? ` (${path})` : ''}. Run: npm run setup`)
   return path

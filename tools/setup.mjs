@@ -1,19 +1,19 @@
-// Everything a bare clone needs, each step skipped when it is done: npm packages, the Python environment, the servers.
+// Everything a bare clone needs, each step skipped when it is done: npm packages, the Python environment, the S3 server.
 // Runs on the machine's own Node (20 or later) and imports nothing but Node.
-//   node tools/setup.mjs [--only node,python,servers] [--check]     (--check only says what is missing)
+//   node tools/setup.mjs [--only node,python,s3] [--check]     (--check only says what is missing)
 import { parseArgs } from 'node:util'
 import { recordPath, readRecord } from './paths.mjs'
 import { releaseLocks, writeAtomically } from './setup/cache.mjs'
 import { killCommands } from './setup/command.mjs'
 import { nodeIsReady, setUpNode } from './setup/node-packages.mjs'
+import { objectStoreIsReady, setUpObjectStore } from './setup/object-store.mjs'
 import { pythonIsReady, setUpPython } from './setup/python-env.mjs'
 import { diskFull, duration, SetupError } from './setup/report.mjs'
-import { serversAreReady, setUpServers } from './setup/servers.mjs'
 
 const steps = {
   node: { isReady: nodeIsReady, setUp: setUpNode },
   python: { isReady: pythonIsReady, setUp: setUpPython },
-  servers: { isReady: serversAreReady, setUp: setUpServers },
+  s3: { isReady: objectStoreIsReady, setUp: setUpObjectStore },
 }
 
 for (const [signal, code] of Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 })) {

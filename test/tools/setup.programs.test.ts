@@ -42,14 +42,11 @@ test('finds nothing to do, and says nothing, when everything is done', async () 
   assert.deepEqual(await runNode(['tools/setup.mjs', '--check'], env), { code: 0, output: '' })
 })
 
-test('without Go and without a release, it says how to get the servers', async () => {
+test('without Go and without a release, it says how to get the S3 server', async () => {
   const machine = bareMachine()
-  const { code, output } = await machine.setUp('servers')
+  const { code, output } = await machine.setUp('s3')
   assert.equal(code, 1)
-  assert.match(
-    output,
-    /Go is missing\. Install Go 1\.26\.4 or later .* or set ANNEAL_TEMPORAL_BIN and ANNEAL_VERSITYGW_BIN/,
-  )
+  assert.match(output, /Go is missing\. Install Go 1\.26\.4 or later .* or set ANNEAL_VERSITYGW_BIN/)
   assert.doesNotMatch(output, /\n\s+at /)
   assert.deepEqual(
     readdirSync(machine.env.ANNEAL_CACHE_DIR).filter((entry) => !entry.includes('.tmp-')),
@@ -62,7 +59,7 @@ test('with a Go that is too old, it says so', async () => {
   const machine = bareMachine()
   // As Go 1.21 and later do inside a module that asks for a newer one they may not fetch.
   machine.install('go', `case "$PWD" in *tools/go) exit 1;; esac; echo go version go1.22.1 linux/amd64`)
-  const { code, output } = await machine.setUp('servers')
+  const { code, output } = await machine.setUp('s3')
   assert.equal(code, 1)
   assert.match(output, /Go 1\.22\.1 is too old/)
   machine.remove()
@@ -91,25 +88,25 @@ test('a release is taken when its checksum is the listed one, and only then', as
   mkdirSync(target)
   const script = `
     import { fetchRelease } from '${join(root, 'tools/setup/release.mjs')}'
-    await fetchRelease('temporal', '1.8.2', '${target}')`
+    await fetchRelease('1.7.0', '${target}')`
   const env = { ...machine.env, ANNEAL_RELEASE_MIRROR: `http://127.0.0.1:${port}` }
   const fetchIt = () => runNode(['--input-type=module', '-e', script], env)
 
   listed = '0'.repeat(64)
   assert.match((await fetchIt()).output, /is not the file that the release lists/)
-  assert.ok(!existsSync(join(target, 'temporal')))
+  assert.ok(!existsSync(join(target, 'versitygw')))
   listed = sum
   assert.equal((await fetchIt()).code, 0)
-  assert.equal(readFileSync(join(target, 'temporal'), 'utf8'), 'the program')
+  assert.equal(readFileSync(join(target, 'versitygw'), 'utf8'), 'the program')
   mirror.close()
   machine.remove()
 })
 
 function makeArchive(dir: string) {
-  const arch = process.arch === 'x64' ? 'amd64' : process.arch
-  const name = `temporal_cli_1.8.2_${process.platform}_${arch}.tar.gz`
+  const arch = process.arch === 'x64' ? 'x86_64' : process.arch
+  const name = `versitygw_v1.7.0_${process.platform === 'linux' ? 'Linux' : 'Darwin'}_${arch}.tar.gz`
   mkdirSync(join(dir, 'wrapped'))
-  writeFileSync(join(dir, 'wrapped/temporal'), 'the program')
+  writeFileSync(join(dir, 'wrapped/versitygw'), 'the program')
   execFileSync('tar', ['-czf', name, 'wrapped'], { cwd: dir })
   return { archive: readFileSync(join(dir, name)), name }
 }

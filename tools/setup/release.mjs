@@ -1,4 +1,4 @@
-// Downloads a server from its project's release page. Not tried against the real pages (the machine this was written on
+// Downloads versitygw from its project's release page. Not tried against the real pages (the machine this was written on
 // reaches none); tried against a mirror, which ANNEAL_RELEASE_MIRROR names.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -7,26 +7,18 @@ import { join } from 'node:path'
 import { duration, say, SetupError } from './report.mjs'
 
 const host = process.env.ANNEAL_RELEASE_MIRROR ?? 'https://github.com'
-const os = { linux: 'linux', darwin: 'darwin' }[process.platform]
-const arch = { x64: 'amd64', arm64: 'arm64' }[process.arch]
-const releases = {
-  temporal: { repository: 'temporalio/cli', archive: (version) => `temporal_cli_${version}_${os}_${arch}.tar.gz` },
-  versitygw: {
-    repository: 'versity/versitygw',
-    archive: (version) =>
-      `versitygw_v${version}_${os === 'linux' ? 'Linux' : 'Darwin'}_${arch === 'amd64' ? 'x86_64' : arch}.tar.gz`,
-  },
-}
+const name = 'versitygw'
+const os = { linux: 'Linux', darwin: 'Darwin' }[process.platform]
+const arch = { x64: 'x86_64', arm64: 'arm64' }[process.arch]
 
 /** sha256 by archive name. Empty until somebody with a network fills it: then the release's own list is what is believed. */
 const pinnedSums = {}
 
-/** Puts `target/name` in place, or throws when the network does not reach the release. */
-export async function fetchRelease(name, version, target) {
+/** Puts `target/versitygw` in place, or throws when the network does not reach the release. */
+export async function fetchRelease(version, target) {
   if (!os || !arch) throw new Error(`no release for ${process.platform}-${process.arch}`)
-  const { repository, archive } = releases[name]
-  const file = archive(version)
-  const base = `${host}/${repository}/releases/download/v${version}`
+  const file = `${name}_v${version}_${os}_${arch}.tar.gz`
+  const base = `${host}/versity/versitygw/releases/download/v${version}`
   const sums = new TextDecoder().decode(await get(`${base}/checksums.txt`, 6_000))
   const listed = sums
     .split('\n')
@@ -35,14 +27,14 @@ export async function fetchRelease(name, version, target) {
     .split(/\s+/)[0]
   const expected = pinnedSums[file] ?? listed
   if (!expected) throw new Error(`checksums.txt does not name ${file}`)
-  say('servers', `downloading ${file}`)
+  say('s3', `downloading ${file}`)
   const startedAt = performance.now()
   const bytes = await get(`${base}/${file}`, 300_000)
   if (createHash('sha256').update(bytes).digest('hex') !== expected) {
     throw new SetupError(`${base}/${file} is not the file that the release lists (sha256 ${expected}).`)
   }
-  unpack(name, bytes, target)
-  say('servers', `${name} ${version} downloaded and verified in ${duration(performance.now() - startedAt)}`)
+  unpack(bytes, target)
+  say('s3', `${name} ${version} downloaded and verified in ${duration(performance.now() - startedAt)}`)
 }
 
 async function get(url, timeoutMs) {
@@ -51,7 +43,7 @@ async function get(url, timeoutMs) {
   return Buffer.from(await response.arrayBuffer())
 }
 
-function unpack(name, bytes, target) {
+function unpack(bytes, target) {
   const dir = mkdtempSync(join(target, 'archive-'))
   writeFileSync(join(dir, 'archive.tar.gz'), bytes)
   execFileSync('tar', ['-xzf', 'archive.tar.gz'], { cwd: dir })
