@@ -43,7 +43,7 @@ export type RecommendedArgs = Partial<Known>
 /** What the trainer gets: complete, in the field's names. `num_train_epochs`, when set, replaces `max_steps`. */
 export type TrainingArgs = Omit<Known, 'num_train_epochs'> & { num_train_epochs: number | null }
 
-/** The original platform's documented defaults (`contract.md`, Training). */
+/** The defaults that the original platform documented. */
 const documentedDefaults: TrainingArgs = {
   max_steps: 100,
   num_train_epochs: null,
