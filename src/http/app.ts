@@ -1,4 +1,4 @@
-// The public edge: what users and their clients see.
+// The public app: everything that users and their clients call.
 import type { Express } from 'express'
 import type { ServiceDependencies } from '../services/context.ts'
 import { mountDocs } from './docs-page.ts'
@@ -57,7 +57,7 @@ export function createPublicApp({ deps, serviceName, version, metrics, trustedPr
       key: createKeyCaller(deps),
     },
     serviceName,
-    mountMore: mountDocs,
+    mountPages: mountDocs,
     trustedProxies,
     errorFormats,
     log: deps.log,

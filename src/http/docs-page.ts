@@ -1,9 +1,9 @@
-// GET /docs: Swagger UI over /openapi.json, from our own packages. The browser is told to load from here and nowhere else.
+// GET /docs: Swagger UI for /openapi.json, served from our own packages. The browser may load nothing from other hosts.
 import type { Express, Request, Response } from 'express'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { locals } from './framework/request-context.ts'
-import { methodNotAllowed } from './framework/no-route.ts'
+import { methodNotAllowed } from './framework/create-app.ts'
+import { requestContext } from './framework/request-context.ts'
 
 const swaggerUiDir = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')))
 const packaged = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
@@ -11,7 +11,7 @@ const packaged = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
-  // Swagger UI writes style attributes.
+  // Swagger UI sets style attributes.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
@@ -37,7 +37,7 @@ const page = `<!doctype html>
 </html>
 `
 
-/** The default validator is a web site, to which the address of this service would be sent. */
+/** Without `validatorUrl: null`, Swagger UI sends the address of this service to a public validator. */
 const start = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })\n`
 
 export function mountDocs(app: Express) {
@@ -55,7 +55,7 @@ export function mountDocs(app: Express) {
 
 function serve(send: (response: Response) => unknown) {
   return (_request: Request, response: Response) => {
-    locals(response).route = '/docs'
+    requestContext(response).route = '/docs'
     response.setHeader('Content-Security-Policy', contentSecurityPolicy)
     send(response)
   }

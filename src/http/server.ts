@@ -1,28 +1,28 @@
-// Sockets: opening a port with a clear refusal, and closing it without cutting off whoever is being answered.
+// Opens a port, and closes it without cutting requests that are being answered.
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refuseTunnel, refuseUnreadable } from './malformed-requests.ts'
 
-const lookAgainMs = 50
+const pollIntervalMs = 50
 
-/** @throws Error with one sentence for the person who started this */
+/** @throws Error with a message for the operator */
 export async function listen(
   app: RequestListener,
   { host, port, headersTimeoutMs = 20_000 }: { host: string; port: number; headersTimeoutMs?: number },
 ): Promise<Server> {
   const server = createServer({
-    // Longer than the usual 60 s of a proxy in front: it, not we, should be the one to close an idle connection.
+    // Longer than the usual 60 s of a proxy in front, so that the proxy closes idle connections first.
     keepAliveTimeout: 65_000,
     headersTimeout: headersTimeoutMs,
     connectionsCheckingInterval: headersTimeoutMs / 4,
-    // A gigabyte over a slow line may take its time; framework/slow-body-guard.ts says how slow a body may be.
+    // A gigabyte over a slow line takes long; framework/slow-body-guard.ts limits how slow a body may be.
     requestTimeout: 0,
-    // Node itself would answer with an empty body.
+    // Node would refuse a missing Host header with an empty body.
     requireHostHeader: false,
   })
   server.on('request', app)
-  // Expectations other than 100-continue: not worth a refusal.
+  // Answer requests with an Expect header other than 100-continue as if it were absent.
   server.on('checkExpectation', app)
   server.on('clientError', refuseUnreadable)
   server.on('connect', refuseTunnel)
@@ -47,14 +47,16 @@ export async function closeGracefully(servers: readonly Server[], timeoutMs: num
       if (performance.now() < deadline) server.closeIdleConnections()
       else server.closeAllConnections()
     }
-    await Promise.race([closed, sleep(lookAgainMs)])
+    await Promise.race([closed, sleep(pollIntervalMs)])
   }
 }
 
 function listenFailureReason(error: unknown, host: string, port: number): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'EADDRINUSE') return `Port ${port} is in use: stop what listens there, or choose another port.`
-  if (code === 'EACCES') return `Port ${port} may not be opened by this user: choose one above 1023.`
-  if (code === 'EADDRNOTAVAIL') return `${host} is no address of this machine.`
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is in use: stop the program that listens there, or choose another port.`
+  if (code === 'EACCES') return `This user may not open port ${port}: choose a port above 1023.`
+  if (code === 'EADDRNOTAVAIL')
+    return `${host} is not an address of this machine: choose 127.0.0.1, or 0.0.0.0 for all addresses.`
   return `Port ${port} cannot be opened: ${error instanceof Error ? error.message : String(error)}`
 }

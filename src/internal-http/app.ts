@@ -1,4 +1,4 @@
-// The internal edge: training pods, model-server pods, and the operators' metrics. docs/internal-api.md says what it speaks.
+// The internal app: routes for training pods, model-server pods and operators, and /metrics. docs/internal-api.md describes it.
 import type { Express, Request } from 'express'
 import { sha256 } from '../domain/identifiers.ts'
 import { ServiceError } from '../domain/service-error.ts'
@@ -25,7 +25,7 @@ export function createInternalApp({ deps, metrics }: { deps: ServiceDependencies
     serviceName: 'svc',
     log: deps.log,
     metrics,
-    mountMore: (app) =>
+    mountPages: (app) =>
       app.get('/metrics', async (_request, response) => {
         await measureBacklog()
         response.type(metrics.registry.contentType).send(await metrics.registry.metrics())
@@ -33,13 +33,19 @@ export function createInternalApp({ deps, metrics }: { deps: ServiceDependencies
   })
 }
 
-/** The token names the attempt or the server; whether it still may speak is for the service to say, in its transaction. */
+/** The token identifies the attempt or the model server. The service checks in its transaction whether the token is still valid. */
 function podOf(deps: ServiceDependencies, { headers }: Request): PodCtx {
   const version = headers['anneal-internal-api'] ?? apiVersion
   if (version !== apiVersion)
-    throw new ServiceError('unsupported_runtime', `This server speaks version ${apiVersion} of the internal API.`)
+    throw new ServiceError(
+      'unsupported_runtime',
+      `This server supports version ${apiVersion} of the internal API, not ${String(version)}.`,
+    )
   const token = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
   if (token === undefined)
-    throw new ServiceError('invalid_token', 'invalid token: send the token of the pod as a bearer.')
+    throw new ServiceError(
+      'invalid_token',
+      'invalid token: send the token of the pod in the header "Authorization: Bearer ...".',
+    )
   return { deps, tokenHash: sha256(token) }
 }

@@ -1,23 +1,23 @@
-// What to do about a body that nobody will read, so that its sender comes to reading our answer.
+// Handles a body that nobody will read, so that its sender still gets to read our answer.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** What an ordinary client may still be sending when we already know the answer. */
+/** Enough for what an ordinary client is still sending when we already know the answer. */
 const drainLimitBytes = 64 * 1024 * 1024
 const drainTimeoutMs = 30_000
-/** From the answer until the connection is cut. */
+/** Time from the answer until the connection is cut. */
 const lingerMs = 10_000
 
-/** Reads off what is still coming. @returns false when it is too much, or too slow: then `linger` after the answer */
+/** Discards the rest of the body. @returns false when the rest is too long or too slow: then answer and call `linger` */
 export async function drain(request: IncomingMessage): Promise<boolean> {
   if (request.complete) return true
   if (request.destroyed) return false
-  const isOver = await discard(request, { limitBytes: drainLimitBytes, timeoutMs: drainTimeoutMs })
-  return isOver && request.complete
+  const hasEnded = await discard(request, { limitBytes: drainLimitBytes, timeoutMs: drainTimeoutMs })
+  return hasEnded && request.complete
 }
 
 /**
- * After an answer that was written before the body had ended. Closing at once would reset the connection under a client that is
- * still sending, and the answer could be lost with it: so ours is the only half that closes, until the client has closed its own.
+ * Closes the connection after an answer that was written before the body had ended. Closing at once would reset the connection
+ * under a client that is still sending, and the client could lose the answer. So we close our half and wait for the client.
  */
 export async function linger(request: IncomingMessage, response: ServerResponse) {
   request.socket.end()
@@ -31,19 +31,19 @@ function discard(request: IncomingMessage, { limitBytes, timeoutMs }: { limitByt
   if (request.destroyed || request.complete) return Promise.resolve(true)
   return new Promise<boolean>((resolve) => {
     let sizeBytes = 0
-    const finish = (isOver: boolean) => {
+    const finish = (hasEnded: boolean) => {
       clearTimeout(timer)
-      request.off('data', onData).off('end', onOver).off('close', onOver).off('error', onOver)
-      if (!isOver) request.pause()
-      resolve(isOver)
+      request.off('data', onData).off('end', onEnd).off('close', onEnd).off('error', onEnd)
+      if (!hasEnded) request.pause()
+      resolve(hasEnded)
     }
     const onData = (chunk: Buffer) => {
       sizeBytes += chunk.length
       if (sizeBytes > limitBytes) finish(false)
     }
-    const onOver = () => finish(true)
+    const onEnd = () => finish(true)
     const timer = setTimeout(() => finish(false), timeoutMs)
-    request.on('data', onData).on('end', onOver).on('close', onOver).on('error', onOver)
+    request.on('data', onData).on('end', onEnd).on('close', onEnd).on('error', onEnd)
     request.resume()
   })
 }

@@ -1,20 +1,20 @@
-// Which statuses a route can refuse with, and what each means: derived from its definition, for the OpenAPI document.
+// The error statuses of each route and their meanings, derived from its definition for the OpenAPI document.
 import { z } from 'zod'
 import type { Route } from './route.ts'
 
 const meanings = {
-  400: 'A value is wrong; errors names it',
+  400: 'A value is invalid; errors names each field',
   401: 'The key is missing, unknown, expired or revoked, or lacks the scope',
-  404: 'There is no such thing in this account',
-  408: 'The body did not arrive in time',
-  409: 'Its state does not allow this',
-  413: 'The body is too large',
-  415: 'The body is not application/json',
-  422: 'This Idempotency-Key was used for another request',
-  429: 'Too many requests; Retry-After says when to come again',
-  500: 'A bug of ours; request_id names the request in our logs',
-  503: 'Busy: a model is starting or does not answer, or a part of the service is away; Retry-After says when to come again',
-  594: 'There is no such model (instead of 404, for clients that send Lamini-Version)',
+  404: 'The account has no object with this id or name',
+  408: 'The body arrived too slowly',
+  409: 'The state of the object does not allow this',
+  413: 'The body is larger than the limit of the route',
+  415: 'The body has the wrong Content-Type',
+  422: 'The Idempotency-Key was used with another request',
+  429: 'Too many requests, or a quota is used up; retry after the seconds in Retry-After',
+  500: 'An internal error; X-Request-Id identifies the request in the log',
+  503: 'A model is starting or does not answer, or the database or object store is away; retry after the seconds in Retry-After',
+  594: 'The model is unknown (instead of 404, for clients that send Lamini-Version)',
 }
 export type ErrorStatus = keyof typeof meanings
 

@@ -1,17 +1,17 @@
-// Bodies of JSON. A large one is parsed in a thread and comes from there in pieces: 64 MB at once take half a second, in
-// which nobody else would be answered.
+// Parses JSON bodies. A large one is parsed in a thread and handed over in pieces, because parsing 64 MB takes half a second
+// during which this process could answer nobody.
 import { ServiceError, invalidInput } from '../../domain/service-error.ts'
 import { createThreads, neededTooMuchMemory, type Ask } from '../../worker-thread-pool.ts'
 import { parseObject } from './parse-json.ts'
 import type { LargeBody, PieceOfList } from './json-thread.ts'
 
-/** A smaller one is parsed in some milliseconds. */
+/** Bodies up to this size are parsed at once, in a few milliseconds. */
 const largeBytes = 1024 * 1024
-/** A second body need not wait for a first one of 64 MB. */
+/** Two, so that a body need not wait for another of 64 MB. */
 const maxThreads = 2
-/** The text of the largest body and what it is parsed to, both of two bytes a character, twice over. */
+/** Twice the text of the largest body and its parsed value, at two bytes a character. */
 const heapLimitMegabytes = 512
-/** Of bodies that wait for their turn or are being parsed. */
+/** Limit for all bodies that wait or are being parsed. */
 const maxHeldBytes = 512 * 1024 * 1024
 const retryAfterSeconds = 2
 
@@ -23,14 +23,14 @@ export function createJsonBodies() {
   let heldBytes = 0
 
   async function parseLarge(bytes: Buffer, signal: AbortSignal): Promise<object> {
-    if (heldBytes + bytes.length > maxHeldBytes) throw tooManyAtOnce()
+    if (heldBytes + bytes.length > maxHeldBytes) throw tooManyLargeBodies()
     heldBytes += bytes.length
     try {
       const body = await threads.use((ask) => receive(ask, bytes), signal)
       if ('invalid' in body) throw invalidInput('', body.invalid)
       return body.value
     } catch (error) {
-      if (neededTooMuchMemory(error)) throw tooManyValues()
+      if (neededTooMuchMemory(error)) throw tooMuchMemory()
       throw error
     } finally {
       heldBytes -= bytes.length
@@ -39,7 +39,7 @@ export function createJsonBodies() {
 
   return {
     /**
-     * @param signal asked for only when the body is large; with it, its place is given up
+     * @param signal called only for a large body; aborting gives up its place in the queue
      * @throws ServiceError invalid_input, payload_too_large, unavailable; the signal's reason
      */
     async parse(bytes: Buffer, signal: () => AbortSignal): Promise<object> {
@@ -59,10 +59,10 @@ async function receive(ask: Ask, bytes: Buffer): Promise<LargeBody> {
   return body
 }
 
-const tooManyValues = () =>
-  new ServiceError('payload_too_large', 'The body holds more than fits in memory: send it in several requests.')
+const tooMuchMemory = () =>
+  new ServiceError('payload_too_large', 'Parsing the body needs too much memory. Split it into several requests.')
 
-const tooManyAtOnce = () =>
-  new ServiceError('unavailable', 'Too many large bodies are being read at this moment; try again.', {
+const tooManyLargeBodies = () =>
+  new ServiceError('unavailable', 'Too many large requests are being read. Try again in a few seconds.', {
     retryAfterSeconds,
   })

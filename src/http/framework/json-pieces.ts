@@ -1,5 +1,5 @@
-// JSON of long lists, a piece at a time: the vectors of 10,000 texts take more than a second to write, in which nobody else
-// would be answered.
+// Writes JSON with long lists piece by piece: serialising the vectors of 10,000 texts takes more than a second, during which
+// this process could answer nobody.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 const longList = 100
@@ -7,11 +7,11 @@ const pieceCharacters = 256 * 1024
 
 const isLong = (value: unknown): value is unknown[] => Array.isArray(value) && value.length > longList
 
-/** Itself, or in one of its fields. */
+/** True for a long list, or an object with one in a field. */
 export const hasLongList = (value: unknown): value is object =>
   isLong(value) || (typeof value === 'object' && value !== null && Object.values(value).some(isLong))
 
-/** What JSON.stringify says of a value that has a long list. Others get their turn after each piece. */
+/** Yields the text of JSON.stringify(value). Lets other requests run after each piece. */
 export async function* jsonPieces(value: object): AsyncGenerator<string> {
   let piece = ''
   for (const part of isLong(value) ? partsOfList(value) : partsOfFields(value)) {

@@ -1,18 +1,18 @@
-// The inside of a thread that parses large bodies. Long lists in its fields leave a piece at a time, when asked for.
+// Runs in a thread: parses a large body, then hands over the lists in its fields piece by piece, as the main thread asks.
 import { parentPort } from 'node:worker_threads'
 import { ServiceError } from '../../domain/service-error.ts'
 import { parseObject } from './parse-json.ts'
 
-/** An object without the items of its lists, which follow in so many pieces; or what is wrong with it. */
+/** The object with empty lists, whose items follow in `pieces` messages; or the reason why the body is invalid. */
 export type LargeBody = { value: Record<string, unknown>; pieces: number } | { invalid: string }
 
 export type PieceOfList = { field: string; items: unknown[] }
 
-/** About a millisecond of the event loop. */
+/** Receiving a piece takes the main thread about a millisecond. */
 const pieceBytes = 128 * 1024
-/** Texts make a body large; what else is in one is handed over at once. */
+/** Values outside of lists are handed over at once, so their number is bounded; texts make a body large. */
 const maxValues = 500_000
-/** Deeper ones cannot be handed over; nothing that is asked for is half as deep. */
+/** Structured cloning fails on deeper values; no request needs half of it. */
 const maxDepth = 100
 
 let left: PieceOfList[] = []
@@ -23,17 +23,17 @@ parentPort?.on('message', (message: Uint8Array | 'more') =>
 
 function begin({ buffer, byteOffset, byteLength }: Uint8Array): LargeBody {
   const bytes = Buffer.from(buffer, byteOffset, byteLength)
-  const invalid = unfit(bytes)
+  const invalid = invalidReason(bytes)
   if (invalid !== null) return { invalid }
   try {
-    return takeApart(parseObject(bytes), Math.ceil(bytes.length / pieceBytes))
+    return splitLists(parseObject(bytes), Math.ceil(bytes.length / pieceBytes))
   } catch (error) {
     if (error instanceof ServiceError) return { invalid: error.message }
     throw error
   }
 }
 
-function takeApart(body: object, portions: number): LargeBody {
+function splitLists(body: object, portions: number): LargeBody {
   const fields = Object.entries(body) as [string, unknown][]
   left = fields.flatMap(([field, list]) => (Array.isArray(list) ? piecesOf(field, list, portions) : []))
   const value = Object.fromEntries(fields.map(([field, each]) => [field, Array.isArray(each) ? [] : each]))
@@ -50,18 +50,18 @@ const quote = 0x22
 const backslash = 0x5c
 const [comma, bracket, brace, endBracket, endBrace] = Buffer.from(',[{]}') as unknown as number[]
 
-/** Before anything is built of it. Knows strings from the rest, and no more of JSON. */
-function unfit(bytes: Buffer): string | null {
+/** Scans the bytes before anything is parsed. Tells strings from the rest; the parser checks the syntax. */
+function invalidReason(bytes: Buffer): string | null {
   let [depth, values] = [0, 1]
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]
     if (byte === quote) at = stringEnd(bytes, at + 1)
     else if (byte === bracket || byte === brace) {
       values++
-      if (++depth > maxDepth) return 'The body is nested too deeply.'
+      if (++depth > maxDepth) return `The body is nested more than ${maxDepth} levels deep.`
     } else if (byte === endBracket || byte === endBrace) depth--
     else if (byte === comma && ++values > maxValues)
-      return `The body holds more than ${maxValues} values: send it in several requests.`
+      return `The body holds more than ${maxValues} values. Split it into several requests.`
   }
   return null
 }

@@ -1,4 +1,4 @@
-// From the bearer key of a request to the caller: the key, its scope, its limits.
+// Finds the account of a request's bearer key, and checks the key's scope and limits.
 import ipaddr from 'ipaddr.js'
 import type { ApiKeyRecord } from '../../repositories/accounts.ts'
 import { createAuthenticate, requireScope } from '../../services/authenticate.ts'
@@ -6,8 +6,8 @@ import type { Ctx, ServiceDependencies } from '../../services/context.ts'
 import type { Call } from './create-app.ts'
 
 /**
- * `requireMore` may refuse a key that is valid. Such a key is never refused because of the address it comes from:
- * only a failure looks at that.
+ * `requireMore` may refuse a valid key. A valid key is never refused because of its address: only failed authentications
+ * count against an address.
  */
 export function createKeyCaller(
   deps: ServiceDependencies,
@@ -21,13 +21,13 @@ export function createKeyCaller(
     try {
       key = await authenticate(authorization)
     } catch (error) {
-      // A request without any key guesses nothing.
-      if (isRefusal(error) && authorization !== undefined)
+      // A request without a key is no attempt to guess one.
+      if (isInvalidToken(error) && authorization !== undefined)
         await deps.limits.countFailedAuthentication(networkOf(origin.address))
       throw error
     }
     const end = deps.limits.beginRequest(key.id)
-    // Who left while the key was looked up has closed already.
+    // A client may have left while the key was looked up.
     if (response.closed) end()
     else response.once('close', end)
     requireMore(key, call)
@@ -37,7 +37,7 @@ export function createKeyCaller(
 
 const requireRouteScope = (key: ApiKeyRecord, { route }: Call) => route.scope && requireScope(key, route.scope)
 
-const isRefusal = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'invalid_token'
+const isInvalidToken = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'invalid_token'
 
 /** A client can use any of the 2^64 addresses of its IPv6 network, so count the network. */
 function networkOf(text: string): string {

@@ -2,13 +2,13 @@ import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** Of one process. Labels are bounded: a route is its pattern, and unknown methods and paths share one. */
+/** The metrics of one process. Labels are bounded: a route is labelled by its pattern, and all unknown paths share one. */
 export function createMetrics() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const duration = new Histogram({
     name: 'anneal_http_request_duration_seconds',
-    help: 'From the first byte of a request to the last of its answer.',
+    help: 'Seconds from the first byte of a request to the last byte of its answer.',
     labelNames: ['edge', 'method', 'route', 'status'] as const,
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90],
     registers: [registry],

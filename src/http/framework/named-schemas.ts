@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The schemas that get a name in the OpenAPI document. */
+/** Schemas with a name in the OpenAPI document. */
 export const apiSchemas = z.registry<{ id: string }>()
 
 /** Names a schema; by convention the constant and its type have the same name. */

@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document, derived from the route definitions and their schemas.
+// Derives the OpenAPI 3.1 document from the route definitions and their schemas.
 import { z } from 'zod'
 import { apiSchemas } from './named-schemas.ts'
 import { errorFormatFor, type ErrorFormat } from './problem.ts'
@@ -39,7 +39,7 @@ export function openApiDocument(
         key: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key. The role of an operation is the scope that the key must have.',
+          description: 'An API key. The role of an operation names the scope that the key needs.',
         },
       },
     },
@@ -81,9 +81,9 @@ function operation(
 }
 
 const moreContent = ({ alsoAnswers }: Route): Json =>
-  alsoAnswers ? { [alsoAnswers]: { schema: { description: 'As openai.md says' } } } : {}
+  alsoAnswers ? { [alsoAnswers]: { schema: { description: 'See docs/openai.md' } } } : {}
 
-/** The chapters of the document. */
+/** The first pattern that matches a path names its chapter. */
 const tags = [
   ['OpenAI', /^\/openai\//],
   ['Completions', /completion|reservation/],
@@ -99,7 +99,7 @@ const tagOf = (path: string) => tags.find(([, pattern]) => pattern.test(path))?.
 
 function content(type: string, schema: z.ZodType): Json {
   const id = apiSchemas.get(schema)?.id
-  if (id === undefined) throw new Error('every body and answer needs a name: use named()')
+  if (id === undefined) throw new Error('name the schema of every body and answer with named()')
   return { [type]: { schema: { $ref: uri(id) } } }
 }
 
@@ -119,7 +119,7 @@ function componentSchemas(): Json {
     io: 'input',
     uri,
     metadata: z.globalRegistry,
-    // Own checks: their meta says what they take.
+    // Custom checks have no JSON Schema; their meta describes them.
     unrepresentable: 'any',
   })
   return Object.fromEntries(

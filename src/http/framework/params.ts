@@ -1,14 +1,14 @@
-// Pieces of paths and queries, which arrive as text.
+// Schemas for parameters of paths and queries, which arrive as text.
 import { z } from 'zod'
 
-/** A part of a path that is looked up as it is; no store holds a NUL. */
+/** A name in a path. Refuses NUL, which Postgres cannot hold. */
 export const pathText = (maxCharacters: number) =>
   z
     .string()
     .max(maxCharacters)
     .refine((text) => !text.includes('\0'))
 
-/** A query parameter; a repeated one arrives as a list. */
+/** A query parameter. A repeated one arrives as a list and is refused. */
 export const queryText = () =>
   z.string({ error: ({ input }) => (Array.isArray(input) ? 'must be given only once' : undefined) })
 

@@ -8,7 +8,7 @@ export function parseObject(body: Buffer): object {
   try {
     text = decoder.decode(body)
   } catch {
-    throw invalidInput('', 'The body must be JSON in UTF-8; it holds bytes that are not.')
+    throw invalidInput('', 'The body is not valid UTF-8. Send JSON encoded as UTF-8.')
   }
   let value: unknown
   try {

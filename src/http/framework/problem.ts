@@ -1,4 +1,4 @@
-// Every refusal and failure in the form of RFC 9457. The only place that knows which error is which status.
+// Turns every error into an answer as RFC 9457 asks. Only this file maps error codes to HTTP statuses.
 import { STATUS_CODES, type IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import { ServiceError, type InputIssue, type ServiceErrorCode } from '../../domain/service-error.ts'
@@ -11,9 +11,9 @@ export const Problem = named(
     type: z.string(),
     title: z.string(),
     status: z.int(),
-    detail: z.string().describe('One sentence that says what to fix'),
+    detail: z.string().describe('A sentence that says what is wrong'),
     instance: z.string(),
-    code: z.string().describe('A stable word'),
+    code: z.string().describe('A machine-readable error code'),
     request_id: z.string(),
     errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   }),
@@ -39,21 +39,21 @@ const statuses = {
   unavailable: 503,
 } as const satisfies Record<ServiceErrorCode, number>
 
-/** Answered with `Retry-After`. */
-const mayBeRepeated: readonly ServiceErrorCode[] = ['unavailable', 'rate_limited', 'quota_exceeded']
+/** Errors answered with a Retry-After header. */
+const retryable: readonly ServiceErrorCode[] = ['unavailable', 'rate_limited', 'quota_exceeded']
 
-/** Clients of the old SDK know a missing model by this status alone. */
+/** Old SDKs recognise a missing model by this status only. */
 const legacyModelNotFound = 594
 
 const defaultRetryAfterSeconds = 5
 
 const maxShownCharacters = 100
 
-/** What a caller sent, for a sentence to be read. */
+/** Shortens what a caller sent, for use in a message. */
 export const shortened = (text: string) =>
   text.length > maxShownCharacters ? `${text.slice(0, maxShownCharacters)}…` : text
 
-/** A refusal that only HTTP knows. */
+/** An error that exists only in HTTP, such as a method that is not allowed. */
 export class HttpError extends Error {
   readonly status: number
   readonly code: string
@@ -68,26 +68,30 @@ export class HttpError extends Error {
   }
 }
 
-/** How refusals are written for paths that begin so. */
+/** No route has this path. */
+export const routeNotFound = ({ method, path }: { method: string; path: string }) =>
+  new HttpError(404, 'not_found', `There is no route ${method} ${shortened(path)}.`)
+
+/** How errors are written for paths that begin with `pathPrefix`. */
 export type ErrorFormat = {
   pathPrefix: string
   contentType: string
   schema: z.ZodType
-  bodyOf: (refusal: Refusal, at: { path: string; requestId: string }) => object
+  bodyOf: (failure: Failure, at: { path: string; requestId: string }) => object
 }
 
-export type Refusal = {
+export type Failure = {
   status: number
   code: string
   detail: string
   issues: readonly InputIssue[]
   headers: Readonly<Record<string, string>>
-  /** A bug of ours or an outage, to be logged with the error itself. */
+  /** True for a bug or an outage: the error itself is then logged. */
   isOurs: boolean
 }
 
-export function describeError(error: unknown, request: Pick<IncomingMessage, 'headers'>): Refusal {
-  if (error instanceof ServiceError) return ofService(error, request)
+export function describeError(error: unknown, request: Pick<IncomingMessage, 'headers'>): Failure {
+  if (error instanceof ServiceError) return describeServiceError(error, request)
   if (error instanceof HttpError)
     return {
       status: error.status,
@@ -101,20 +105,20 @@ export function describeError(error: unknown, request: Pick<IncomingMessage, 'he
     return {
       status: 503,
       code: 'unavailable',
-      detail: 'A part of the service cannot be reached at the moment; try again soon.',
+      detail: 'The service cannot reach its database or object store. Try again in a few seconds.',
       issues: [],
       headers: { 'Retry-After': String(defaultRetryAfterSeconds) },
       isOurs: true,
     }
-  const detail = 'Something went wrong on our side; the request_id names this request in our logs.'
+  const detail = 'An internal error occurred. The X-Request-Id header identifies this request in the service log.'
   return { status: 500, code: 'internal_error', detail, issues: [], headers: {}, isOurs: true }
 }
 
-function ofService(error: ServiceError, request: Pick<IncomingMessage, 'headers'>): Refusal {
+function describeServiceError(error: ServiceError, request: Pick<IncomingMessage, 'headers'>): Failure {
   const isLegacy = error.code === 'model_not_found' && request.headers['lamini-version'] !== undefined
   const headers: Record<string, string> = {}
   if (error.code === 'invalid_token') headers['WWW-Authenticate'] = 'Bearer'
-  if (mayBeRepeated.includes(error.code))
+  if (retryable.includes(error.code))
     headers['Retry-After'] = String(error.retryAfterSeconds ?? defaultRetryAfterSeconds)
   return {
     status: isLegacy ? legacyModelNotFound : statuses[error.code],
@@ -136,7 +140,7 @@ const problemFormat: ErrorFormat = {
 export const errorFormatFor = (path: string, forms: readonly ErrorFormat[] = []) =>
   forms.find(({ pathPrefix }) => path.startsWith(pathPrefix)) ?? problemFormat
 
-export function problemOf({ status, code, detail, issues }: Refusal, at: { path: string; requestId: string }): Problem {
+export function problemOf({ status, code, detail, issues }: Failure, at: { path: string; requestId: string }): Problem {
   return {
     type: 'about:blank',
     title: STATUS_CODES[status] ?? 'Model Not Found',

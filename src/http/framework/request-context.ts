@@ -1,4 +1,4 @@
-// The frame around every request: its id, its headers, its measurement, and the problem it may end with.
+// What surrounds every request: its id, common headers, metrics, log lines, and the error answer.
 import type { Request, Response } from 'express'
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
@@ -6,34 +6,32 @@ import { performance } from 'node:perf_hooks'
 import type { Log } from '../../log.ts'
 import { drain, linger } from './drain.ts'
 import type { Metrics } from './metrics.ts'
-import { errorFormatFor, describeError, type ErrorFormat } from './problem.ts'
-import { eventText, isEventStream, startJson } from './respond.ts'
-import { securityHeaders } from './security-headers.ts'
+import { describeError, errorFormatFor, type ErrorFormat } from './problem.ts'
+import { eventText, isEventStream, startAnswer } from './respond.ts'
 
 export type RequestContextOptions = {
   edge: 'public' | 'internal'
   log: Log
   metrics: Metrics
-  /** Other forms of refusals than RFC 9457's. */
+  /** Error formats beside RFC 9457, by the beginning of the path. */
   errorFormats?: readonly ErrorFormat[]
 }
 
-type Locals = { requestId: string; route: string; isAnswered?: boolean }
+type RequestContext = { requestId: string; route: string; isAnswered?: boolean }
 
-export const locals = (response: Response) => response.locals as Locals
+export const requestContext = (response: Response) => response.locals as RequestContext
 
 export function openRequestContext({ edge, log, metrics }: RequestContextOptions) {
-  const headers = securityHeaders()
   return (request: Request, response: Response, next: () => void) => {
     const startedAt = performance.now()
     const given = request.headers['x-request-id']
     const requestId = typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
-    response.locals = { requestId, route: 'unmatched' } satisfies Locals
-    response.setHeaders(headers)
+    response.locals = { requestId, route: 'unmatched' } satisfies RequestContext
+    response.setHeader('Cache-Control', 'no-store')
     response.setHeader('X-Request-Id', requestId)
     response.once('close', () => {
-      const { route, isAnswered } = locals(response)
-      // As nginx counts a client that left early.
+      const { route, isAnswered } = requestContext(response)
+      // 499 is nginx's status for a client that left early.
       const status = response.writableFinished || isAnswered ? response.statusCode : 499
       const method = route === 'unmatched' ? 'any' : request.method
       const seconds = (performance.now() - startedAt) / 1000
@@ -50,27 +48,27 @@ export async function sendProblem(
   response: Response,
   { log, errorFormats }: RequestContextOptions,
 ) {
-  const { requestId, route } = locals(response)
-  const refusal = describeError(error, request)
-  // Someone who left aborts his own work; that is no failure.
-  const level = refusal.status === 503 ? 'warn' : 'error'
-  if (refusal.isOurs && !response.destroyed)
-    log[level]({ err: error, requestId, route, status: refusal.status }, 'request failed')
-  const form = errorFormatFor(request.path, errorFormats)
-  const text = JSON.stringify(form.bodyOf(refusal, { path: request.path, requestId }))
+  const { requestId, route } = requestContext(response)
+  const failure = describeError(error, request)
+  const level = failure.status === 503 ? 'warn' : 'error'
+  // A client that left has aborted its own work, which is no failure of ours.
+  if (failure.isOurs && !response.destroyed)
+    log[level]({ err: error, requestId, route, status: failure.status }, 'request failed')
+  const format = errorFormatFor(request.path, errorFormats)
+  const text = JSON.stringify(format.bodyOf(failure, { path: request.path, requestId }))
   if (isEventStream(response) && !response.destroyed) return void response.end(eventText(text))
-  // Half an answer is out: only a cut tells the client.
+  // Half of the answer is sent: only cutting the connection tells the client that it is not whole.
   if (response.headersSent || response.destroyed) return void response.destroy()
-  // Who was too slow already need not be waited for again.
-  const isDrained = refusal.status !== 408 && (await drain(request))
+  // Do not wait again for a client that was too slow.
+  const isDrained = failure.status !== 408 && (await drain(request))
   if (response.destroyed) return
-  for (const [name, value] of Object.entries(refusal.headers)) response.setHeader(name, value)
-  response.statusMessage = STATUS_CODES[refusal.status] ?? 'Model Not Found'
+  for (const [name, value] of Object.entries(failure.headers)) response.setHeader(name, value)
+  response.statusMessage = STATUS_CODES[failure.status] ?? 'Model Not Found'
   const body = Buffer.from(text)
-  startJson(response, refusal.status, body.length, form.contentType)
+  startAnswer(response, failure.status, body.length, format.contentType)
   if (isDrained) return void response.end(body)
   response.setHeader('Connection', 'close')
   response.write(body)
-  locals(response).isAnswered = true
+  requestContext(response).isAnswered = true
   await linger(request, response)
 }

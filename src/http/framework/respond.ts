@@ -1,10 +1,10 @@
-import { once } from 'node:events'
+// The forms of an answer: JSON, streamed JSON, server-sent events and files.
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { hasLongList, jsonPieces } from './json-pieces.ts'
 
-/** JSON that is there as text: sent as it is, in pieces. */
+/** JSON that is already text. */
 export class JsonText {
   readonly pieces: AsyncIterable<string | Buffer>
 
@@ -13,23 +13,6 @@ export class JsonText {
   }
 }
 
-/**
- * The text of {"object":"list","data":[...]}: what is at hand, then page after page.
- * The first page is read before anything is sent: its failure is still an ordinary answer.
- */
-export async function* listText<T>(atHand: object[], pages: AsyncIterable<T[]>, form: (item: T) => object) {
-  const join = (items: object[]) => items.map((item) => JSON.stringify(item)).join(',')
-  let opening = `{"object":"list","data":[${join(atHand)}`
-  let comma = atHand.length > 0 ? ',' : ''
-  for await (const page of pages) {
-    yield opening + comma + join(page.map(form))
-    opening = ''
-    comma = ','
-  }
-  yield `${opening}]}`
-}
-
-/** A file as it was stored. */
 export class FileBytes {
   readonly bytes: AsyncIterable<Buffer>
   readonly sizeBytes: number
@@ -40,12 +23,7 @@ export class FileBytes {
   }
 }
 
-export async function sendFile(response: ServerResponse, { bytes, sizeBytes }: FileBytes) {
-  startJson(response, 200, sizeBytes, 'application/octet-stream')
-  await pipeline(Readable.from(bytes, { objectMode: false }), response)
-}
-
-/** Server-sent events. What fails before the first is an ordinary refusal; later, the refusal is the last of them. */
+/** Server-sent events. A failure before the first event is an ordinary error answer; a later failure becomes the last event. */
 export class EventStream {
   readonly write: (send: (data: object) => void) => Promise<void>
 
@@ -54,20 +32,87 @@ export class EventStream {
   }
 }
 
-export async function sendEvents(response: ServerResponse, { write }: EventStream) {
+/** @param answer a JSON value, or pages (lists of items) that are streamed as one JSON array, or one of the classes above */
+export async function sendAnswer(response: ServerResponse, answer: unknown) {
+  if (answer instanceof EventStream) return sendEvents(response, answer)
+  if (answer instanceof FileBytes) return sendFile(response, answer)
+  if (answer instanceof JsonText) return sendJsonText(response, answer.pieces)
+  if (isAsyncIterable(answer)) return sendJsonText(response, arrayText(answer as AsyncIterable<unknown[]>))
+  if (hasLongList(answer)) return sendJsonText(response, jsonPieces(answer))
+  // One string, because node then writes headers and body in one packet.
+  const body = JSON.stringify(answer)
+  startAnswer(response, 200, Buffer.byteLength(body))
+  response.end(body)
+}
+
+const isAsyncIterable = (answer: unknown): answer is AsyncIterable<unknown> =>
+  typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer
+
+/**
+ * Writes {"object":"list","data":[...]}: first the `known` items, then page after page.
+ * Reads the first page before it yields any text, so that a failure there is still an ordinary error answer.
+ */
+export async function* listText<T>(known: object[], pages: AsyncIterable<T[]>, toWire: (item: T) => object) {
+  let opening = `{"object":"list","data":[${itemsText(known)}`
+  let comma = known.length > 0 ? ',' : ''
+  for await (const page of pages) {
+    yield opening + comma + itemsText(page.map(toWire))
+    opening = ''
+    comma = ','
+  }
+  yield `${opening}]}`
+}
+
+async function* arrayText(pages: AsyncIterable<unknown[]>) {
+  let opening = '['
+  for await (const page of pages) {
+    yield opening + itemsText(page)
+    opening = ','
+  }
+  yield opening === '[' ? '[]' : ']'
+}
+
+const itemsText = (items: unknown[]) => items.map((item) => JSON.stringify(item)).join(',')
+
+export function startAnswer(
+  response: ServerResponse,
+  status: number,
+  sizeBytes: number | null,
+  contentType = 'application/json; charset=utf-8',
+) {
+  response.statusCode = status
+  response.setHeader('Content-Type', contentType)
+  if (sizeBytes !== null) response.setHeader('Content-Length', sizeBytes)
+}
+
+/**
+ * Sends text at the client's pace. A failure before the first piece is an ordinary error answer; a later one cuts the connection,
+ * so that no client takes half an answer for the whole.
+ */
+async function sendJsonText(response: ServerResponse, pieces: AsyncIterable<string | Buffer>) {
+  const rest = pieces[Symbol.asyncIterator]()
+  const first = await rest.next()
+  startAnswer(response, 200, null)
+  if (!first.done) response.write(first.value)
+  await pipeline(Readable.from({ [Symbol.asyncIterator]: () => rest }, { objectMode: true }), response)
+}
+
+async function sendFile(response: ServerResponse, { bytes, sizeBytes }: FileBytes) {
+  startAnswer(response, 200, sizeBytes, 'application/octet-stream')
+  await pipeline(Readable.from(bytes, { objectMode: false }), response)
+}
+
+async function sendEvents(response: ServerResponse, { write }: EventStream) {
   await write((data) => {
     if (response.destroyed) return
-    if (!response.headersSent) startEvents(response)
+    if (!response.headersSent) {
+      startAnswer(response, 200, null, eventStreamType)
+      // Without this header, nginx would hold the events back until the answer ends.
+      response.setHeader('X-Accel-Buffering', 'no')
+    }
     response.write(eventText(JSON.stringify(data)))
   })
   response.end(eventText('[DONE]'))
-}
-
-function startEvents(response: ServerResponse) {
-  response.statusCode = 200
-  response.setHeader('Content-Type', eventStreamType)
-  // A proxy that collects an answer would keep it back until its end.
-  response.setHeader('X-Accel-Buffering', 'no')
 }
 
 const eventStreamType = 'text/event-stream; charset=utf-8'
@@ -75,59 +120,14 @@ export const isEventStream = (response: ServerResponse) =>
   response.headersSent && response.getHeader('content-type') === eventStreamType
 export const eventText = (data: string) => `data: ${data}\n\n`
 
-export async function sendJson(response: ServerResponse, value: unknown) {
-  if (hasLongList(value)) return sendJsonText(response, new JsonText(jsonPieces(value)))
-  // As text: node then writes head and body at once.
-  const body = JSON.stringify(value)
-  startJson(response, 200, Buffer.byteLength(body))
-  response.end(body)
+/** The Link header (RFC 8288) of a list that goes on: the same query with the cursor of the next page. */
+export function linkToNext(path: string, query: Record<string, string | number | undefined>): string {
+  const next = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) next.set(name, String(value))
+  return `<${path}?${next.toString()}>; rel="next"`
 }
 
-export function startJson(
-  response: ServerResponse,
-  status: number,
-  sizeBytes: number,
-  contentType = 'application/json; charset=utf-8',
-) {
-  response.statusCode = status
-  response.setHeader('Content-Type', contentType)
-  response.setHeader('Content-Length', sizeBytes)
-}
-
-/**
- * Pages as one JSON array, at the client's pace. A failure on the first page is still an ordinary error answer;
- * later ones cut the connection, so that no client takes half a list for the whole.
- */
-export async function streamJsonArray(response: ServerResponse, pages: AsyncIterable<unknown>) {
-  const gone = clientGone(response)
-  let opening = '['
-  for await (const page of pages) {
-    if (opening === '[') startStream(response)
-    const items = (page as unknown[]).map((item) => JSON.stringify(item)).join(',')
-    const isFlushed = response.write(`${opening}${items}`)
-    opening = ','
-    if (!isFlushed) await once(response, 'drain', { signal: gone })
-    if (response.destroyed) return
-  }
-  if (opening === '[') startStream(response)
-  response.end(opening === '[' ? '[]' : ']')
-}
-
-/** At the client's pace; as with arrays, a failure after the first piece cuts the connection. */
-export async function sendJsonText(response: ServerResponse, { pieces }: JsonText) {
-  const rest = pieces[Symbol.asyncIterator]()
-  const first = await rest.next()
-  startStream(response)
-  if (!first.done) response.write(first.value)
-  await pipeline(Readable.from({ [Symbol.asyncIterator]: () => rest }, { objectMode: true }), response)
-}
-
-function startStream(response: ServerResponse) {
-  response.statusCode = 200
-  response.setHeader('Content-Type', 'application/json; charset=utf-8')
-}
-
-/** Aborts when the client has gone before its answer. */
+/** Aborts when the client leaves before it has the answer. */
 export function clientGone(response: ServerResponse): AbortSignal {
   const controller = new AbortController()
   if (response.destroyed) controller.abort()

@@ -1,4 +1,4 @@
-// One definition per route: the Express mount, the OpenAPI document and the 405 table are all derived from it.
+// The definition of a route. The Express handlers, the OpenAPI document and the Allow headers are derived from it.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
 import type { Scope } from '../../domain/scopes.ts'
@@ -8,7 +8,7 @@ import type { ReceivedRows, RowsOfFields, RowsOptions } from '../../services/dat
 import type { ErrorStatus } from './error-statuses.ts'
 import type { EventStream, FileBytes, JsonText } from './respond.ts'
 
-/** Who may call, and what the handler gets for it. */
+/** Kinds of callers, and the context that a handler gets for each. */
 export type CallerOf = { key: Ctx; admin: AdminCtx; pod: PodCtx; none: ServiceDependencies }
 export type Access = keyof CallerOf
 
@@ -17,51 +17,51 @@ type RouteRequest<A extends Access, P, Q, B> = {
   params: P
   query: Q
   body: B
-  /** Of the fields that carry them, in a route that takes `rows`. They are gone after the answer unless a service keeps them. */
+  /** The rows of each field named in the route's `rows`. They are removed after the answer unless a service keeps them. */
   rows: RowsOfFields
-  /** In a route that takes a form: its file, gone after the answer unless a service keeps it. */
+  /** The file of a form. It is removed after the answer unless a service keeps it. */
   file: ReceivedRows | null
   headers: IncomingHttpHeaders
   /** Null when the client sent no Idempotency-Key. */
   idempotency: Idempotency
-  /** Aborts when the client has gone before its answer. */
+  /** Aborts when the client leaves before it has the answer. */
   signal: AbortSignal
-  /** Of the answer, beside the usual ones. */
+  /** Sets a header of the answer. */
   setHeader: (name: string, value: string) => void
 }
 
-/** A route for keys names the one scope that a key must have. */
+/** A route for keys names the scope that a key needs. */
 type ScopeOf<A extends Access> = A extends 'key' ? { scope: Scope } : { scope?: never }
 
-/** What a handler may answer: a JSON value, pages of a JSON array to be streamed, JSON that is text already, events, or a file. */
+/** A handler answers a JSON value, pages of a JSON array to be streamed, JSON text, events, or a file. */
 type Answer<R> = R | AsyncIterable<R> | JsonText | EventStream | FileBytes
 
 type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R> = {
-  /** Unique; the operation id of the OpenAPI document. */
+  /** Unique: the operation id of the OpenAPI document. */
   name: string
   method: 'get' | 'post' | 'delete'
-  /** In Express form. `/v1/svc/...` is also served under the configured service name. */
+  /** In Express syntax. `/v1/svc/...` is also served under the configured service name. */
   path: string
   aliases?: readonly string[]
   summary: string
   access: A
   params?: P
   query?: Q
-  /** A route without one takes any JSON object, or nothing. */
+  /** A route without a schema takes any JSON object, or nothing. */
   body?: B
   bodyLimitBytes?: number
-  /** These arrays of the body go to the object store while they arrive; the handler gets `rows`, and null in their place. */
+  /** Arrays of the body that are streamed to the object store. The handler gets them as `rows`, and null in the body. */
   rows?: RowsOptions
-  /** Takes a multipart form with one file; `body` is the schema of its fields, the file's among them as its name. */
+  /** Takes a multipart form with one file. `body` is the schema of its fields; the file's field holds the file name. */
   form?: { limitBytes: number }
-  /** Its strings may hold NUL: they are stored nowhere. */
+  /** Strings of the body may hold NUL, because no store gets them. */
   allowsNul?: boolean
-  /** Creates something: honours Idempotency-Key. */
+  /** Honours the Idempotency-Key header. */
   idempotent?: boolean
-  /** Statuses that its definition does not imply. */
+  /** Error statuses beside those that the definition implies. */
   errorStatuses?: readonly ErrorStatus[]
   response: z.ZodType<unknown, R>
-  /** What a 200 may be beside that. */
+  /** Another media type that a 200 answer may have. */
   alsoAnswers?: 'text/event-stream' | 'application/octet-stream'
   handle(request: RouteRequest<A, z.output<P>, z.output<Q>, z.output<B>>): Promise<Answer<R>> | Answer<R>
 }
@@ -69,8 +69,8 @@ type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B ex
 export type Route = Definition<Access, z.ZodType, z.ZodType, z.ZodType, unknown> & { scope?: Scope }
 
 /**
- * Types the handler by the route's own schemas and then forgets them, so that routes of all shapes fit one list.
- * Safe because the mount calls `handle` only with what these schemas and this access have produced.
+ * Checks the types of the handler against the route's schemas, then erases them, so that all routes fit into one list.
+ * The cast is safe because create-app.ts calls `handle` only with what these schemas and this access have produced.
  */
 export function defineRoute<
   A extends Access,
@@ -82,7 +82,7 @@ export function defineRoute<
   return definition as unknown as Route
 }
 
-/** Every path of a route, in Express form. */
+/** All paths of a route, in Express syntax. */
 export function pathsOf({ path, aliases = [] }: Route, serviceName: string): string[] {
   const paths = [path, ...aliases]
   const named = paths

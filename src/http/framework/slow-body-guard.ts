@@ -1,11 +1,11 @@
-// How slowly a body may arrive. A line that is slow but alive passes; a client that is gone, or sends just enough to
-// hold a connection, ends.
+// Ends requests whose body arrives too slowly. A slow connection that keeps sending passes; a client that is gone, or that
+// sends only enough to hold the connection, does not.
 import { ServiceError } from '../../domain/service-error.ts'
 
 export type SlowBodyLimits = {
-  /** Without a single byte. */
+  /** The longest time without a single byte. */
   silenceMs: number
-  /** Below this on the whole, once `graceMs` have been spent waiting. */
+  /** The least average rate, required once `graceMs` have been spent waiting. */
   minBytesPerSecond: number
   graceMs: number
 }
@@ -13,8 +13,8 @@ export type SlowBodyLimits = {
 export const slowBodyLimits: SlowBodyLimits = { silenceMs: 60_000, minBytesPerSecond: 1000, graceMs: 60_000 }
 
 /**
- * Counts only the time spent waiting for the client, not that of our own stores. Between `waits` and `arrived` it may
- * call `onLate`, once.
+ * Counts only the time spent waiting for the client, not the time that our own stores take.
+ * Calls `onLate` at most once, between `waits` and `arrived`.
  */
 export function guardSlowBody({ silenceMs, minBytesPerSecond, graceMs }: SlowBodyLimits, onLate: () => void) {
   let waitedMs = 0
@@ -22,23 +22,23 @@ export function guardSlowBody({ silenceMs, minBytesPerSecond, graceMs }: SlowBod
   let waitsSince: number | null = null
   let timer: NodeJS.Timeout | undefined
 
-  function look() {
-    if (waitsSince === null) return again(silenceMs)
+  function check() {
+    if (waitsSince === null) return checkAfter(silenceMs)
     const sinceMs = performance.now() - waitsSince
     const allowedMs = graceMs + (receivedBytes / minBytesPerSecond) * 1000 - waitedMs
     const leftMs = Math.min(silenceMs, allowedMs) - sinceMs
     if (leftMs <= 0) onLate()
-    else again(leftMs)
+    else checkAfter(leftMs)
   }
-  // One timer for many chunks: it looks at what has happened meanwhile.
-  function again(afterMs: number) {
-    timer = setTimeout(look, Math.ceil(afterMs))
+  // One timer serves many chunks, because resetting a timer for each of them costs more.
+  function checkAfter(delayMs: number) {
+    timer = setTimeout(check, Math.ceil(delayMs))
   }
 
   return {
     waits() {
       waitsSince = performance.now()
-      if (!timer) look()
+      if (!timer) check()
     },
     arrived(sizeBytes: number) {
       if (waitsSince !== null) waitedMs += performance.now() - waitsSince
@@ -49,4 +49,5 @@ export function guardSlowBody({ silenceMs, minBytesPerSecond, graceMs }: SlowBod
   }
 }
 
-export const bodyTimedOut = () => new ServiceError('request_timeout', 'The body of the request did not arrive in time.')
+export const bodyTimedOut = () =>
+  new ServiceError('request_timeout', 'The body arrived too slowly. Send the request again over a faster connection.')

@@ -1,22 +1,22 @@
-// From zod's issues to sentences that say what to fix.
+// Validates input by zod and turns its issues into sentences that say what to fix.
 import type { z } from 'zod'
 import { ServiceError, type InputIssue } from '../../domain/service-error.ts'
 
 const maxIssues = 100
-/** Of a name that only the client knows. */
+/** Bounds a path that contains names sent by the client. */
 const maxPathCharacters = 200
 
 /**
- * Schemas may carry their own messages, as phrases that follow the field's name: "must be a string".
+ * A schema may have its own message: a phrase that follows the field's name, such as "must be a string".
  * @throws ServiceError invalid_input
  */
 export function validate<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   const parsed = schema.safeParse(value, { error: phraseOf })
   if (parsed.success) return parsed.data
-  throw refuse(onePerField(parsed.error.issues).slice(0, maxIssues))
+  throw invalid(onePerField(parsed.error.issues).slice(0, maxIssues))
 }
 
-/** zod also reports the size of what has the wrong type, and the bounds of safe integers before a field's own. */
+/** Keeps one issue per field: zod also reports sizes of values that have the wrong type, and bounds of safe integers. */
 function onePerField(issues: readonly z.core.$ZodIssue[]): InputIssue[] {
   const byPath = new Map<string, { code: string; issue: InputIssue }>()
   for (const each of issues)
@@ -26,29 +26,29 @@ function onePerField(issues: readonly z.core.$ZodIssue[]): InputIssue[] {
   return [...byPath.values()].map(({ issue }) => issue)
 }
 
-/** What a strict object does not know is named key by key. */
+/** Reports each unknown key of a strict object as a field of its own. */
 function fieldsOf(issue: z.core.$ZodIssue): { field: string; message: string }[] {
   if (issue.code !== 'unrecognized_keys') return [{ field: pathText(issue.path), message: issue.message }]
   return issue.keys.slice(0, maxIssues).map((key) => ({
     field: pathText([...issue.path, key]).slice(0, maxPathCharacters),
-    message: 'is not a parameter that is known here',
+    message: 'is not a known parameter',
   }))
 }
 
 /**
- * Refuses text that our stores cannot hold or that is no Unicode at all. Does not recurse: the depth is the client's.
+ * Refuses text that Postgres cannot hold: NUL, and lone surrogates. Does not recurse, because the client chooses the depth.
  * @throws ServiceError invalid_input
  */
 export function requireStorableText(value: unknown, { allowsNul }: { allowsNul: boolean }) {
   const left: Place[] = [{ value, key: '', within: null }]
   for (let place = left.pop(); place; place = left.pop()) {
     const { value: each } = place
-    if (typeof each === 'string') refuseText(each, place, allowsNul)
+    if (typeof each === 'string') requireStorable(each, place, allowsNul)
     else if (Array.isArray(each))
       for (const [key, inner] of each.entries()) left.push({ value: inner, key, within: place })
     else if (typeof each === 'object' && each !== null)
       for (const [key, inner] of Object.entries(each)) {
-        refuseText(key, place, allowsNul)
+        requireStorable(key, place, allowsNul)
         left.push({ value: inner, key, within: place })
       }
   }
@@ -56,9 +56,9 @@ export function requireStorableText(value: unknown, { allowsNul }: { allowsNul: 
 
 type Place = { value: unknown; key: string | number; within: Place | null }
 
-function refuseText(text: string, place: Place, allowsNul: boolean) {
-  if (!allowsNul && text.includes('\0')) throw refuse([issueAt(pathTo(place), 'must not contain NUL characters')])
-  if (!text.isWellFormed()) throw refuse([issueAt(pathTo(place), 'must be valid Unicode, without lone surrogates')])
+function requireStorable(text: string, place: Place, allowsNul: boolean) {
+  if (!allowsNul && text.includes('\0')) throw invalid([issueAt(pathTo(place), 'must not contain NUL characters')])
+  if (!text.isWellFormed()) throw invalid([issueAt(pathTo(place), 'must be valid Unicode, without lone surrogates')])
 }
 
 function pathTo(place: Place): string {
@@ -67,7 +67,7 @@ function pathTo(place: Place): string {
   return pathText(path.toReversed())
 }
 
-function refuse(issues: InputIssue[]): ServiceError {
+function invalid(issues: InputIssue[]): ServiceError {
   const more = issues.length - 1
   const tail = more === 0 ? '' : ` (${more} more ${more === 1 ? 'problem' : 'problems'} in "errors")`
   return new ServiceError('invalid_input', `${issues[0]?.message ?? 'The request is not valid.'}${tail}`, { issues })
@@ -75,7 +75,7 @@ function refuse(issues: InputIssue[]): ServiceError {
 
 const issueAt = (path: string, phrase: string): InputIssue => ({ path, message: `${path || 'The body'} ${phrase}.` })
 
-/** As in `data[3].input`. */
+/** Writes a path as in `data[3].input`. */
 const pathText = (path: readonly PropertyKey[]) =>
   path.reduce<string>(
     (text, key) => (typeof key === 'number' ? `${text}[${key}]` : text ? `${text}.${String(key)}` : String(key)),

@@ -1,17 +1,17 @@
-// Refusals in OpenAI's form, in its words where ours differ.
+// Errors in OpenAI's format, with OpenAI's names of parameters.
 import { z } from 'zod'
 import { ServiceError, type InputIssue } from '../../domain/service-error.ts'
 import { named } from '../framework/named-schemas.ts'
-import type { ErrorFormat, Refusal } from '../framework/problem.ts'
+import type { ErrorFormat, Failure } from '../framework/problem.ts'
 
 const OpenAiError = named(
   'OpenAiError',
   z.object({
     error: z.object({
-      message: z.string().describe('One sentence that says what to fix'),
+      message: z.string().describe('A sentence that says what is wrong'),
       type: z.string(),
       param: z.string().nullable().describe('The parameter that is wrong'),
-      code: z.string().nullable().describe('A stable word'),
+      code: z.string().nullable().describe('A machine-readable error code'),
     }),
   }),
 )
@@ -31,7 +31,7 @@ function typeOf(status: number, code: string): string {
   return status >= 500 ? 'server_error' : 'invalid_request_error'
 }
 
-const codes: Partial<Record<Refusal['code'], string | null>> = {
+const codes: Partial<Record<Failure['code'], string | null>> = {
   invalid_input: null,
   invalid_token: 'invalid_api_key',
   rate_limited: 'rate_limit_exceeded',
@@ -40,28 +40,29 @@ const codes: Partial<Record<Refusal['code'], string | null>> = {
 
 const codeOf = (code: string) => (code in codes ? (codes[code] ?? null) : code)
 
-/** Our name of a parameter, then OpenAI's. */
-type Words = Readonly<Record<string, string>>
+/** Maps our name of a parameter to OpenAI's. */
+type ParamNames = Readonly<Record<string, string>>
 
-/** Runs a verb of ours; what it refuses speaks of the parameters as the caller called them. */
-export async function translateErrors<T>(more: Words, run: () => Promise<T>): Promise<T> {
-  const words = { model_name: 'model', ...more }
+/** Runs `run` and rewrites its input errors, so that they name the parameters as OpenAI does. */
+export async function translateErrors<T>(more: ParamNames, run: () => Promise<T>): Promise<T> {
+  const names = { model_name: 'model', ...more }
   try {
     return await run()
   } catch (error) {
     if (!(error instanceof ServiceError) || error.issues.length === 0) throw error
     const issues = error.issues.map(({ path, message }): InputIssue => {
-      return { path: pathIn(words, path), message: textIn(words, message) }
+      return { path: pathIn(names, path), message: textIn(names, message) }
     })
-    throw new ServiceError(error.code, textIn(words, error.message), { issues })
+    throw new ServiceError(error.code, textIn(names, error.message), { issues })
   }
 }
 
-const pathIn = (words: Words, path: string) => words[/^[\w.]*\w/.exec(path)?.[0] ?? ''] ?? words[headOf(path)] ?? path
-const headOf = (path: string) => /^\w*/.exec(path)?.[0] ?? ''
+const pathIn = (names: ParamNames, path: string) =>
+  names[/^[\w.]*\w/.exec(path)?.[0] ?? ''] ?? names[/^\w*/.exec(path)?.[0] ?? ''] ?? path
 
-const textIn = (words: Words, text: string) =>
-  Object.entries(words).reduce(
-    (said, [ours, theirs]) => (ours.includes('_') ? said.replaceAll(ours, theirs) : said),
+/** Names without an underscore, such as prompt, are also ordinary words, so they stay. */
+const textIn = (names: ParamNames, text: string) =>
+  Object.entries(names).reduce(
+    (result, [ours, theirs]) => (ours.includes('_') ? result.replaceAll(ours, theirs) : result),
     text,
   )

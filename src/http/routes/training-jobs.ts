@@ -6,7 +6,7 @@ import { getEvaluation } from '../../services/training-jobs/get-evaluation.ts'
 import { getTrainingJob } from '../../services/training-jobs/get.ts'
 import { encodeJobCursor, listTrainingJobs } from '../../services/training-jobs/list.ts'
 import { resumeTrainingJob } from '../../services/training-jobs/resume.ts'
-import { linkToNext } from '../framework/next-page.ts'
+import { linkToNext } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
 import {
   Evaluation,

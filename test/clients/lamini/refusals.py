@@ -136,14 +136,14 @@ def status_429_is_a_rate_limit_error_with_the_detail() -> None:
 
 @check
 def status_500_is_an_api_error_that_shows_nothing_of_the_bug() -> None:
-    refuses("/v1/models", None, APIError, "Something went wrong on our side", url=BROKEN_URL)
+    refuses("/v1/models", None, APIError, "An internal error occurred", url=BROKEN_URL)
     assert "secret table" not in str(raised(lambda: sync_call(f"{BROKEN_URL}/v1/models", None, lamini.api_key, None)))
 
 
 @check
 def status_503_is_an_unavailable_resource_error_with_the_detail() -> None:
     body = {"model_name": "tiny", "dataset_id": "one"}
-    refuses("/v1/train", body, UnavailableResourceError, "try again soon", url=CUT_OFF_URL)
+    refuses("/v1/train", body, UnavailableResourceError, "cannot reach its database or object store", url=CUT_OFF_URL)
 
 
 @check

@@ -36,13 +36,13 @@ test('what is wrong with a large body is said as of a small one', async () => {
   }
 })
 
-test('a body that is nested too deeply is refused wherever it is, and the next one read', async () => {
+test('a body that is nested more than 100 levels deep is refused wherever it is, and the next one read', async () => {
   for (const depth of [101, 1000, 3000, 10_000, 1_000_000]) {
     const deep = '['.repeat(depth) + ']'.repeat(depth)
     for (const text of [`{"a":${deep},"b":"${filling}"}`, `{"b":"${filling}","a":{"b":${deep}}}`])
       await assert.rejects(parse(Buffer.from(text)), {
         code: 'invalid_input',
-        message: 'The body is nested too deeply.',
+        message: 'The body is nested more than 100 levels deep.',
       })
   }
   assert.deepEqual(await parse(body({ prompt: prompts })), asText({ prompt: prompts }))

@@ -32,7 +32,7 @@ const ways = {
   'read whole': (request) => readBody(request, 2_000_000, quick),
   'read as it arrives': async (request) => {
     let sizeBytes = 0
-    for await (const chunk of await openBody(request, 2_000_000, quick)) sizeBytes += chunk.length
+    for await (const chunk of openBody(request, 2_000_000, { limits: quick })) sizeBytes += chunk.length
     return { length: sizeBytes }
   },
 } satisfies Record<string, (request: Parameters<typeof readBody>[0]) => Promise<{ length: number }>>
@@ -78,7 +78,7 @@ test('time that we take ourselves is not counted', async () => {
   const port = await start((request, response) => {
     const read = async () => {
       let sizeBytes = 0
-      for await (const chunk of await openBody(request, 2_000_000, quick)) {
+      for await (const chunk of openBody(request, 2_000_000, { limits: quick })) {
         if (sizeBytes === 0) await new Promise((resolve) => setTimeout(resolve, quick.graceMs * 2))
         sizeBytes += chunk.length
       }
