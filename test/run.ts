@@ -43,6 +43,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 
 const attachedHome = values.attach === undefined ? null : dirname(resolve(invocationDir, values.attach))
 const times: string[] = []
+const totals = { passed: 0, failed: 0, skipped: 0 }
 
 if (values.help) console.log(usage)
 else process.exitCode = values.watch ? await watch() : await main()
@@ -58,6 +59,7 @@ async function main(): Promise<number> {
   for (const lane of cheap) if (!failed && !interrupted) failed = await runLane(lane)
   if (!failed && !interrupted) failed = await runDear(dear)
   for (const line of times) console.log(line)
+  console.log(`tests: ${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
   return failed || (interrupted ? 130 : 0)
 }
 
@@ -157,9 +159,21 @@ function start({ name }: Lane, args: string[], env: NodeJS.ProcessEnv, onLine: (
     if (input)
       createInterface({ input }).on('line', (line) => {
         console.log(`${name.padEnd(8)} │ ${line}`)
+        addToTotals(line)
         onLine(line)
       })
   return child
+}
+
+/** The closing lines of node --test (`ℹ pass 3`) and of pytest (`3 passed, 1 skipped in 2s`). */
+function addToTotals(line: string) {
+  const [, word, count] = /^ℹ (pass|fail|cancelled|skipped) (\d+)$/.exec(line) ?? []
+  if (word === 'pass') totals.passed += Number(count)
+  else if (word === 'skipped') totals.skipped += Number(count)
+  else if (word !== undefined) totals.failed += Number(count)
+  if (!/ in \d+\.\d+s\b/.test(line)) return
+  for (const [, found, kind] of line.matchAll(/(\d+) (passed|failed|errors?|skipped)/g))
+    totals[kind === 'passed' || kind === 'skipped' ? kind : 'failed'] += Number(found)
 }
 
 /** Node follows what each test file imports, and runs the files again that a saved file concerns. */
