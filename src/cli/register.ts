@@ -10,9 +10,9 @@ export const register: Command = {
   A namespace that is there keeps its settings; a new one keeps closed workflows for 30 days. A repeat changes nothing.
   Exit codes: ${exitCodes.done} all is there · ${exitCodes.failed} refused, the reason is printed · ${exitCodes.unreachable} Temporal does not answer`,
   async run() {
-    const outcome = await registerWithTemporal(readTemporalConfig())
-    const print = outcome.exitCode === exitCodes.done ? console.log : console.error
-    print(outcome.message)
-    return outcome.exitCode
+    const { outcome, message } = await registerWithTemporal(readTemporalConfig())
+    const print = outcome === 'done' ? console.log : console.error
+    print(message)
+    return exitCodes[outcome]
   },
 }

@@ -2,7 +2,6 @@
 import { Connection, isGrpcServiceError } from '@temporalio/client'
 import { searchAttributes } from '../../workflows/contract.ts'
 import type { TemporalConfig } from '../config.ts'
-import { exitCodes } from '../cli/command-error.ts'
 
 /** Of the protocol (google.golang.org/grpc/codes, temporal.api.enums.v1.IndexedValueType). */
 const grpcCodes = { alreadyExists: 6, notFound: 5 }
@@ -14,26 +13,26 @@ const patienceMs = 30_000
 const againMs = 500
 
 export async function registerWithTemporal({ address, namespace, connectionOptions }: TemporalConfig): Promise<{
-  exitCode: number
+  outcome: 'done' | 'failed' | 'unreachable'
   message: string
 }> {
   let connection: Connection
   try {
     connection = await Connection.connect({ ...connectionOptions, connectTimeout: '10s' })
   } catch {
-    return { exitCode: exitCodes.unreachable, message: `Temporal does not answer at ${address}.` }
+    return { outcome: 'unreachable', message: `Temporal does not answer at ${address}.` }
   }
   try {
     const isNew = await ensureNamespace(connection, namespace)
     const added = await untilKnown(() => ensureSearchAttributes(connection, namespace))
     const what = [...(isNew ? ['the namespace'] : []), ...added]
     return {
-      exitCode: exitCodes.done,
+      outcome: 'done',
       message: what.length === 0 ? `All is there in ${namespace}.` : `Made in ${namespace}: ${what.join(', ')}.`,
     }
   } catch (error) {
     const reason = isGrpcServiceError(error) ? error.details : String(error)
-    return { exitCode: exitCodes.failed, message: `Temporal at ${address} refuses: ${reason}` }
+    return { outcome: 'failed', message: `Temporal at ${address} refuses: ${reason}` }
   } finally {
     await connection.close()
   }
