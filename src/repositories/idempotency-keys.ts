@@ -4,17 +4,19 @@ import type { Connection } from './database.ts'
 export type IdempotencyRecord = { requestHash: Uint8Array; response: unknown }
 type Key = { accountId: string; key: string }
 
+/** SQL on the row `old` of a key and the row `excluded` of its next request. A request that died is replaced by its repeat only. */
+export const mayBeTakenOver = `old.created_at < now() - interval '24 hours'
+        or (old.response is null and old.claimed_until < now() and old.request_hash = excluded.request_hash)`
+
 export const createIdempotencyRepository = (db: Connection) => ({
   /** Takes the key for one request. @returns null when taken, else the record of who has it */
   async claim(key: Key, requestHash: Uint8Array, claimMs: number): Promise<IdempotencyRecord | null> {
     const hash = Buffer.from(requestHash)
-    // A claim whose request died unanswered may be taken over, by the same request only.
     const taken = await db.$executeRaw`
       insert into idempotency_keys as old (account_id, key, request_hash, claimed_until)
       values (${key.accountId}::uuid, ${key.key}, ${hash}, now() + make_interval(secs => ${claimMs / 1000}))
       on conflict (account_id, key) do update set request_hash = excluded.request_hash, claimed_until = excluded.claimed_until, response = null, created_at = now()
-      where old.created_at < now() - interval '24 hours'
-        or (old.response is null and old.claimed_until < now() and old.request_hash = excluded.request_hash)`
+      where ${Prisma.raw(mayBeTakenOver)}`
     if (taken > 0) return null
     return db.idempotencyKey.findUnique({ where: { accountId_key: key } })
   },

@@ -1,9 +1,10 @@
-// Accepting a job: the row, what announces it, what it came from and what it answers, in one statement. So it is one round
-// trip and one commit, and all of it happens or nothing.
+// Accepts a job in one statement: quota, data set, job, events, outbox message, audit and Idempotency-Key. One statement is
+// one round trip and one transaction.
 import { fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
 import { openStatuses } from '../domain/training-job-status.ts'
 import type { TrainingJob } from '../domain/training-job.ts'
 import { hiddenDatasets } from './datasets.ts'
+import { mayBeTakenOver } from './idempotency-keys.ts'
 import type { RunStatement } from './prepared-sql.ts'
 
 type NewTrainingJob = Pick<
@@ -11,24 +12,23 @@ type NewTrainingJob = Pick<
   'accountId' | 'baseModel' | 'customModelName' | 'isPublic' | 'spec' | 'specHash' | 'resumeLimit'
 > & {
   apiKeyId: string
-  /** Told in the job's events. */
+  /** Become events of the job. */
   notes: readonly { code: string; message: string }[]
 }
 
 export type AcceptanceRequest = {
   job: NewTrainingJob
-  /** `wasSeen`: its bytes were just seen. Otherwise it counts only when they were seen before. */
+  /** `wasSeen`: the caller has just found the bytes. Otherwise the row must say that they were found before. */
   version: { id: string; uploadKey: string; datasetId?: string | undefined; wasSeen: boolean }
-  /** Of rows to evaluate on that came with the request. */
+  /** The version of the evaluation rows, when they came with the request. */
   evaluationVersionId?: string | undefined
-  /** `isClaimed`: this request holds the key already. */
-  idempotency: { key: string; requestHash: Uint8Array; isClaimed: boolean } | null
+  idempotency: { key: string; requestHash: Uint8Array } | null
   origin: { requestId: string; address: string }
 }
 
 /**
- * `no_room`: as many jobs are open as may be. `no_data`: no such version. `unseen`: nobody has seen its bytes yet.
- * `key_taken`: the key is another request's.
+ * `no_room`: the account has as many open jobs as it may have. `no_data`: the account has no such version.
+ * `unseen`: nobody has found the version's bytes yet. `key_taken`: another request holds the Idempotency-Key.
  */
 export type Acceptance =
   | { outcome: 'accepted'; jobId: number; datasetId: string }
@@ -38,7 +38,7 @@ export type Acceptance =
 type Row = { jobId: number | null; datasetId: string | null; hasRoom: boolean; isSeen: boolean }
 
 export const createJobAcceptanceRepository = (run: RunStatement) => ({
-  /** Unless `maxOpen` jobs of the account are open. The key's answer is {jobId, status, datasetId}. */
+  /** Refuses when `maxOpen` jobs of the account are open. Stores {jobId, status, datasetId} as the key's answer. */
   async accept(request: AcceptanceRequest, maxOpen: number): Promise<Acceptance> {
     const [row] = await run<Row>(acceptJob, valuesOf(request, maxOpen))
     if (!row?.hasRoom) return { outcome: 'no_room' }
@@ -60,7 +60,6 @@ const valuesOf = ({ job, version, evaluationVersionId, idempotency, origin }: Ac
   maxOpen,
   idempotency?.key ?? null,
   idempotency ? Buffer.from(idempotency.requestHash) : null,
-  idempotency?.isClaimed ?? false,
   job.baseModel,
   job.customModelName,
   job.isPublic,
@@ -93,29 +92,31 @@ const acceptJob = {
     select $1::uuid, $9::text, $10::bytea,
       jsonb_build_object('jobId', id, 'status', 'CREATED', 'datasetId', dataset_id), now()
     from next where $9 is not null
-    on conflict (account_id, key) do update set response = excluded.response where $11::boolean and old.response is null
+    on conflict (account_id, key) do update
+      set request_hash = excluded.request_hash, response = excluded.response, claimed_until = now(), created_at = now()
+      where ${mayBeTakenOver}
     returning 1),
   job as (
     insert into training_jobs (id, account_id, api_key_id, dataset_version_id, dataset_id, status,
       base_model, custom_model_name, is_public, spec, spec_hash, resume_limit)
     select id, $1::uuid, $2::text, version_id, dataset_id, 'CREATED',
-      $12::text, $13::text, $14::boolean, $15::jsonb, $16::text, $17::int
+      $11::text, $12::text, $13::boolean, $14::jsonb, $15::text, $16::int
     from next where $9 is null or exists (select from claim)
     returning id, dataset_id),
   used as (
     update dataset_versions set used_at = now()
-    where id = any($22::uuid[]) and used_at is null and exists (select from job)),
+    where id = any($21::uuid[]) and used_at is null and exists (select from job)),
   events as (
     insert into job_events (job_id, kind, status, actor, reason, message)
     select id, 'status', 'CREATED', 'key:' || $2, null, null from job
     union all
-    select id, 'note', null, 'api', code, message from job, unnest($18::text[], $19::text[]) as note (code, message)),
+    select id, 'note', null, 'api', code, message from job, unnest($17::text[], $18::text[]) as note (code, message)),
   message as (
     insert into outbox_messages (workflow_id, kind, generation, payload)
     select '${fineTuneWorkflowPrefix}' || id, 'start', 1, jsonb_build_object('jobId', id) from job),
   audit as (
     insert into audit_events (account_id, api_key_id, action, target, request_id, address)
-    select $1::uuid, $2, 'job.submit', id::text, $20::text, $21::text from job)
+    select $1::uuid, $2, 'job.submit', id::text, $19::text, $20::text from job)
   select job.id as "jobId", version.dataset_id as "datasetId", is_free as "hasRoom", is_seen as "isSeen",
     case when job.id is not null then pg_notify('outbox', '')::text end
   from room left join version on true left join job on true`,

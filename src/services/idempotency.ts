@@ -1,4 +1,4 @@
-// One accepted POST per Idempotency-Key: the key is claimed first, and its answer commits with the work.
+// One accepted POST per Idempotency-Key: the key's answer commits with the work.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sameHash } from '../domain/identifiers.ts'
 import { ServiceError } from '../domain/service-error.ts'
@@ -8,7 +8,7 @@ import type { Ctx } from './context.ts'
 
 export type Idempotency = { key: string; requestHash: Uint8Array } | null
 
-/** While it lasts, the request that holds the key is taken to be running. */
+/** A request that claimed its key this long ago without an answer has died. */
 const claimMs = 60_000
 const waitMs = 10_000
 const lookAgainMs = 200
@@ -17,7 +17,7 @@ const lookAgainMs = 200
 export type Answer<T extends object> = (tx: Repositories, response: T) => Promise<T>
 
 /**
- * Runs `work` once per key; a repeat gets the first answer.
+ * Claims the key, runs `work`, and returns its answer; a repeat gets the first answer.
  * @throws ServiceError idempotency_mismatch for another body, unavailable while the first request still runs
  */
 export async function once<T extends object>(
@@ -43,7 +43,7 @@ export async function once<T extends object>(
   }
 }
 
-/** What an accepted request named may be gone when it is repeated: the first answer comes before a refusal. */
+/** Answers a repeat that is refused with the first answer: what the first request named may be gone by now. */
 export async function orFirstAnswer<T extends object>(
   ctx: Ctx,
   idempotency: Idempotency,
@@ -61,7 +61,21 @@ export async function orFirstAnswer<T extends object>(
   }
 }
 
-/** Waits while the first request runs. @returns null when nobody has the key, or it was taken */
+/**
+ * Refuses a request whose key has an answer; `orFirstAnswer` turns the refusal into that answer. For work that stores
+ * something before its answer commits.
+ * @throws ServiceError idempotency_mismatch
+ */
+export async function requireFreeKey(ctx: Ctx, idempotency: Idempotency) {
+  const { key } = idempotency ?? {}
+  if (key !== undefined && (await ctx.deps.database.idempotencyKeys.find({ accountId: ctx.accountId, key })))
+    throw keyIsTaken()
+}
+
+export const keyIsTaken = () =>
+  new ServiceError('idempotency_mismatch', 'This Idempotency-Key was used with another request body.')
+
+/** Waits while the first request runs. @returns null when the key is free, or `look` has claimed it */
 async function firstAnswer<T>(
   requestHash: Uint8Array,
   look: () => Promise<IdempotencyRecord | null>,
@@ -79,12 +93,11 @@ async function firstAnswer<T>(
   }
 }
 
-/** Of a request that was slower than its claim. */
-export const takenOver = () =>
+/** The refusal of a request that took longer than its claim lasted. */
+const takenOver = () =>
   new ServiceError('unavailable', 'Another request with this Idempotency-Key took over.', { retryAfterSeconds: 1 })
 
 function replay<T>(record: IdempotencyRecord, requestHash: Uint8Array): T | null {
-  if (!sameHash(record.requestHash, requestHash))
-    throw new ServiceError('idempotency_mismatch', 'This Idempotency-Key was used with another request body.')
+  if (!sameHash(record.requestHash, requestHash)) throw keyIsTaken()
   return record.response as T | null
 }

@@ -161,24 +161,21 @@ test('eval before there is one is 409', async () => {
 })
 
 test('submit answers a text id, and passes the key of the request with a hash of its route and body', async () => {
-  const claims: { key: { key: string }; hash: string }[] = []
+  const taken: { key: string; hash: string }[] = []
   const edge = await startPublic({
     database: {
       datasets: {
         newestVersion: () => Promise.resolve({ id: 'v', datasetId: 'questions', uploadKey: 'k', wasSeen: false }),
       },
       jobAcceptance: {
-        accept: ({ job: { spec } }: AcceptanceRequest) => {
+        accept: ({ job: { spec }, idempotency }: AcceptanceRequest) => {
           assert.deepEqual([spec.gpus, spec.nodes], [null, 1])
+          assert.ok(idempotency)
+          taken.push({ key: idempotency.key, hash: Buffer.from(idempotency.requestHash).toString('hex') })
           return Promise.resolve({ outcome: 'accepted', jobId: 7, datasetId: 'questions' })
         },
       },
-      idempotencyKeys: {
-        claim: (key: { key: string }, hash: Uint8Array) => {
-          claims.push({ key, hash: Buffer.from(hash).toString('hex') })
-          return Promise.resolve(null)
-        },
-      },
+      idempotencyKeys: { find: () => Promise.resolve(null) },
     },
     storage: { stat: () => Promise.resolve({ sizeBytes: 5 }) },
   })
@@ -196,9 +193,9 @@ test('submit answers a text id, and passes the key of the request with a hash of
     assert.deepEqual([status, answer], [200, { job_id: '7', status: 'CREATED', dataset_id: 'questions' }])
   }
   await edge.call('POST', '/v1/train', { json: { ...json, is_public: true }, headers })
-  assert.equal(claims[0]?.key.key, 'once')
-  assert.equal(claims[0]?.hash, claims[1]?.hash)
-  assert.notEqual(claims[0]?.hash, claims[2]?.hash)
+  assert.equal(taken[0]?.key, 'once')
+  assert.equal(taken[0]?.hash, taken[1]?.hash)
+  assert.notEqual(taken[0]?.hash, taken[2]?.hash)
 })
 
 test('an unknown base model is 404 naming it, 594 to an old client', async () => {

@@ -1,14 +1,12 @@
 // Which data set a training request means. Clients name it in one, two or three ways at once.
-import { randomUUID } from 'node:crypto'
 import { parseDatasetId } from '../../domain/dataset-id.ts'
 import { isUuid } from '../../domain/identifiers.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { collectionDatasetId, collectionName } from '../../domain/stored-data.ts'
 import type { DatasetVersion, FoundVersion } from '../../repositories/datasets.ts'
 import type { Collection } from '../../repositories/stored-rows.ts'
-import { storageKeys } from '../../domain/storage-keys.ts'
 import type { Ctx } from '../context.ts'
-import { keepRows, type ReceivedRows } from './ingest-rows.ts'
+import { keepRows, openRows, type ReceivedRows } from './ingest-rows.ts'
 import { exportRows } from '../stored-data/export-rows.ts'
 
 export type DatasetReference = {
@@ -23,17 +21,13 @@ export type DatasetReference = {
   modelName: string
 }
 
-/** The version to train on and the key its bytes are under. @throws ServiceError invalid_input */
-export async function resolveDataset(
-  ctx: Ctx,
-  reference: DatasetReference,
-): Promise<{ version: DatasetVersion; dataKey: string }> {
+/** Finds the version to train on; rows become a new one. @throws ServiceError invalid_input */
+export async function resolveDataset(ctx: Ctx, reference: DatasetReference): Promise<DatasetVersion> {
   const stored = await resolveStored(ctx, reference)
   if (stored) return stored
   const named = await findNamed(ctx, reference)
   if (named) {
-    if (named.wasSeen || (await ctx.deps.storage.stat(named.uploadKey)))
-      return { version: named, dataKey: named.uploadKey }
+    if (named.wasSeen || (await ctx.deps.storage.stat(named.uploadKey))) return named
     if (!reference.rows)
       throw nothingUploaded(reference.uploadFilePath === undefined ? 'dataset_id' : 'upload_file_path', named.datasetId)
   }
@@ -66,11 +60,9 @@ async function resolveStored(ctx: Ctx, reference: DatasetReference) {
   if (uploadFilePath !== undefined)
     throw invalidInput('upload_file_path', 'Train on an uploaded file or on the rows kept under an id, not on both.')
   const ownId = datasetId === undefined ? collectionDatasetId(ctx.accountId, collection) : parseDatasetId(datasetId)
-  const version = await exportStored(ctx, { place, rows, datasetId: ownId, isPublic: isPublic ?? false })
-  return { version, dataKey: version.uploadKey }
+  return exportStored(ctx, { place, rows, datasetId: ownId, isPublic: isPublic ?? false })
 }
 
-/** Like rows that come inside a request: a version of its own first, so that the sweep finds what a crash leaves. */
 async function exportStored(
   ctx: Ctx,
   {
@@ -79,18 +71,10 @@ async function exportStored(
     ...options
   }: { place: Collection; rows: ReceivedRows | undefined; datasetId: string; isPublic: boolean },
 ): Promise<DatasetVersion> {
-  const { database, storage } = ctx.deps
-  const id = randomUUID()
-  const key = storageKeys.inline(ctx.accountId, id, 'rows.jsonl')
-  await database.datasets.createVersion({
-    id,
-    accountId: ctx.accountId,
-    datasetId: id.replaceAll('-', ''),
-    version: 1,
-    uploadKey: key,
-  })
-  const sizeBytes = await exportRows(ctx.deps, { place, more: rows ? await storage.read(rows.key) : null, key })
-  return keepRows(ctx, { versionId: id, key, rowCount: 0, sizeBytes, isKept: false }, options, alone)
+  const exported = await openRows(ctx)
+  const more = rows ? await ctx.deps.storage.read(rows.key) : null
+  exported.sizeBytes = await exportRows(ctx.deps, { place, more, key: exported.key })
+  return keepRows(ctx, exported, options, alone)
 }
 
 async function findNamed(ctx: Ctx, { uploadFilePath, datasetId }: DatasetReference): Promise<FoundVersion | null> {
@@ -137,17 +121,9 @@ async function findByLocation(ctx: Ctx, location: string): Promise<FoundVersion 
 /** The job follows in a transaction of its own: a data set without one does no harm. */
 const alone = (_tx: unknown, version: DatasetVersion) => Promise.resolve(version)
 
-async function keepInline(ctx: Ctx, { datasetId, isPublic }: DatasetReference, rows: ReceivedRows) {
-  const version = await keepRows(
-    ctx,
-    rows,
-    {
-      datasetId: datasetId === undefined ? undefined : parseDatasetId(datasetId),
-      isPublic: isPublic ?? false,
-    },
-    alone,
-  )
-  return { version, dataKey: version.uploadKey }
+const keepInline = (ctx: Ctx, { datasetId, isPublic }: DatasetReference, rows: ReceivedRows) => {
+  const id = datasetId === undefined ? undefined : parseDatasetId(datasetId)
+  return keepRows(ctx, rows, { datasetId: id, isPublic: isPublic ?? false }, alone)
 }
 
 /** Of an upload by URL, or of rows that came inside a request. */

@@ -9,125 +9,104 @@ import {
   type TrainingNote,
 } from '../../domain/training-args.ts'
 import type { TrainingSpec } from '../../domain/training-job.ts'
-import type { AcceptanceRequest } from '../../repositories/job-acceptance.ts'
+import type { Acceptance, AcceptanceRequest } from '../../repositories/job-acceptance.ts'
 import type { Ctx } from '../context.ts'
-import { once, orFirstAnswer, takenOver, type Idempotency } from '../idempotency.ts'
+import { keyIsTaken, orFirstAnswer, requireFreeKey, type Idempotency } from '../idempotency.ts'
 import { acceptWithinQuota, noRoomForJob } from '../limits/account-quotas.ts'
 import type { ReceivedRows } from '../datasets/ingest-rows.ts'
 import { nothingUploaded, placeOf, resolveDataset, type DatasetReference } from '../datasets/resolve.ts'
 
 export type SubmitTrainingJobInput = DatasetReference & {
   modelName: string
-  /** Rows to evaluate on that came inside the request. */
+  /** Evaluation rows from the request's body. */
   evaluationRows?: ReceivedRows | undefined
   finetuneArgs: FinetuneArgs
   gpuConfig: { gpus?: number | null | undefined; nodes?: number | null | undefined }
   isPublic: boolean
   customModelName: string | null
-  /** Kept with the job, to be told again. */
+  /** Stored with the job and returned with it. */
   metadata?: Record<string, string> | undefined
 }
 
-/** What the submit answers, the first time and on a replay. */
+/** The answer to a submit and to its repeats. */
 export type SubmittedTrainingJob = { jobId: number; status: 'CREATED'; datasetId: string }
 
 type Submission = { ctx: Ctx; input: SubmitTrainingJobInput; idempotency: Idempotency }
 
 /**
  * Accepts a job: one row and its start message, committed together.
- * @throws ServiceError model_not_found, invalid_input, quota_exceeded
+ * @throws ServiceError model_not_found, invalid_input, quota_exceeded, idempotency_mismatch
  */
 export const submitTrainingJob = (submission: Submission): Promise<SubmittedTrainingJob> =>
   orFirstAnswer(submission.ctx, submission.idempotency, () => submit(submission))
 
 async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
-  const { ctx, input, idempotency } = submission
+  const { ctx, input } = submission
   const entry = findBaseModel(ctx, input.modelName)
   checkGpuConfig(ctx, input.gpuConfig)
   const resolved = { entry, ...resolveTrainingArgs(input.finetuneArgs, entry) }
-  const early = await submitOnSeenData(submission, resolved)
-  if (early && 'jobId' in early) return early
-  return once<SubmittedTrainingJob>(ctx, idempotency, () => submitOnAnyData(submission, resolved, early))
+  const upload = await findUpload(submission)
+  const acceptance = await accept(submission, resolved, upload)
+  if (acceptance.outcome !== 'unseen') return answerTo(submission, upload, acceptance)
+  const { datasetId } = acceptance
+  const found = { ...upload, datasetId, wasSeen: true }
+  if (!(await ctx.deps.storage.stat(upload.uploadKey))) throw nothingUploaded('upload_file_path', datasetId)
+  return answerTo(submission, found, await accept(submission, resolved, found))
 }
 
 type Resolved = { entry: CatalogueEntry; args: TrainingArgs; notes: TrainingNote[] }
+type Upload = AcceptanceRequest['version']
 
-/** An upload that nobody has looked at yet; the look is under way. */
-type Unseen = { version: { id: string; uploadKey: string; datasetId: string }; wasSeen: Promise<boolean> }
+/** A location names its upload without a query: the acceptance then looks for the row. */
+async function findUpload({ ctx, input, idempotency }: Submission): Promise<Upload> {
+  const named = placeOf(ctx, input)
+  if (named) return { ...named, datasetId: input.datasetId, wasSeen: false }
+  // Rows in the request become a data set before the job is accepted: a repeat must not make a second one.
+  await requireFreeKey(ctx, idempotency)
+  return { ...(await resolveDataset(ctx, input)), wasSeen: true }
+}
 
-/**
- * In one round trip, when the upload is known to be there: a job was accepted on it, or it was checked.
- * @returns null when the data is none, or another kind
- */
-async function submitOnSeenData(
-  { ctx, input, idempotency }: Submission,
-  resolved: Resolved,
-): Promise<SubmittedTrainingJob | Unseen | null> {
-  const place = input.evaluationRows ? null : placeOf(ctx, input)
-  if (!place) return null
-  const acceptance = await acceptWithinQuota(ctx, {
-    job: newJob(ctx, input, resolved, { dataKey: place.uploadKey, evaluationKey: null }),
-    version: { ...place, datasetId: input.datasetId, wasSeen: false },
-    idempotency: idempotency && { ...idempotency, isClaimed: false },
+const accept = ({ ctx, input, idempotency }: Submission, resolved: Resolved, version: Upload) =>
+  acceptWithinQuota(ctx, {
+    job: newJob(ctx, input, resolved, version),
+    version,
+    evaluationVersionId: input.evaluationRows?.versionId,
+    idempotency,
     origin: ctx.origin,
   })
-  if (acceptance.outcome === 'accepted') return answerOf(acceptance)
-  if (acceptance.outcome === 'unseen') return look(ctx, { ...place, datasetId: acceptance.datasetId })
-  if (acceptance.outcome === 'no_room') throw noRoomForJob(ctx)
-  return null
-}
 
-function look(ctx: Ctx, version: Unseen['version']): Unseen {
-  const wasSeen = ctx.deps.storage.stat(version.uploadKey).then((object) => object !== null)
-  // Reported where it is awaited, if it is.
-  wasSeen.catch(() => undefined)
-  return { version, wasSeen }
-}
-
-async function lookedAt({ version, wasSeen }: Unseen) {
-  if (!(await wasSeen)) throw nothingUploaded('upload_file_path', version.datasetId)
-  return { version, dataKey: version.uploadKey }
-}
-
-async function submitOnAnyData({ ctx, input, idempotency }: Submission, resolved: Resolved, unseen: Unseen | null) {
-  const { version, dataKey } = await (unseen ? lookedAt(unseen) : resolveDataset(ctx, input))
-  const { evaluationRows } = input
-  const acceptance = await acceptWithinQuota(ctx, {
-    job: newJob(ctx, input, resolved, { dataKey, evaluationKey: evaluationRows?.key ?? null }),
-    version: { id: version.id, uploadKey: version.uploadKey, wasSeen: true },
-    // Used, they are not discarded after the answer.
-    evaluationVersionId: evaluationRows?.versionId,
-    idempotency: idempotency && { ...idempotency, isClaimed: true },
-    origin: ctx.origin,
-  })
+async function answerTo(
+  { ctx, input }: Submission,
+  { datasetId = '', wasSeen }: Upload,
+  acceptance: Acceptance,
+): Promise<SubmittedTrainingJob> {
   switch (acceptance.outcome) {
     case 'accepted':
-      return answerOf(acceptance)
+      return { jobId: acceptance.jobId, status: 'CREATED', datasetId: acceptance.datasetId }
     case 'no_room':
       throw noRoomForJob(ctx)
     case 'key_taken':
-      throw takenOver()
+      // The job of the first request has its own copy of these rows.
+      if (input.rows) input.rows.isKept = false
+      throw keyIsTaken()
     case 'no_data':
     case 'unseen':
-      throw invalidInput('dataset_id', `The data set "${version.datasetId}" was deleted meanwhile.`)
+      // Throws the reason why the location names no upload.
+      if (!wasSeen) await resolveDataset(ctx, input)
+      throw invalidInput('dataset_id', `The data set "${datasetId}" was deleted meanwhile.`)
     default:
       return assertNever(acceptance)
   }
 }
 
-const answerOf = ({ jobId, datasetId }: { jobId: number; datasetId: string }): SubmittedTrainingJob => ({
-  jobId,
-  status: 'CREATED',
-  datasetId,
-})
-
 function newJob(
   { accountId, apiKeyId, deps }: Ctx,
-  { gpuConfig, customModelName, isPublic, metadata }: SubmitTrainingJobInput,
+  { gpuConfig, customModelName, isPublic, metadata, evaluationRows }: SubmitTrainingJobInput,
   { entry, args, notes }: Resolved,
-  data: Pick<TrainingSpec, 'dataKey' | 'evaluationKey'>,
+  { uploadKey }: Upload,
 ): AcceptanceRequest['job'] {
   const asked = { gpus: gpuConfig.gpus ?? null, nodes: gpuConfig.nodes ?? 1, ...(metadata && { metadata }) }
+  const data = { dataKey: uploadKey, evaluationKey: evaluationRows?.key ?? null }
   const spec = { baseModel: frozen(entry), args, ...asked, ...data }
   const { resumeLimit } = deps.settings
   const job = { accountId, apiKeyId, baseModel: entry.name, customModelName, isPublic, resumeLimit }
@@ -159,7 +138,7 @@ const frozen = ({ name, source, resources, contextLength, sha256 }: CatalogueEnt
   sha256: sha256 ?? null,
 })
 
-/** Checkpoints of one hash can be resumed by a job of the same one. */
+/** A job resumes only from checkpoints with its own hash. */
 const specHash = ({ baseModel, args, dataKey }: TrainingSpec) =>
   sha256Hex(
     canonicalJson({

@@ -91,19 +91,16 @@ suite('submit', async () => {
   })
 
   test('the first submit on an upload is two statements and one look, with a key or without', async (t) => {
-    for (const [key, extra] of [
-      [undefined, 0],
-      ['submit-key', 1],
-    ] as const) {
+    for (const key of [undefined, 'submit-key']) {
       const { ctx, accountId, submit } = await openSubmitter()
       let looks = 0
       const stat = (key: string) => (looks++, storage.stat(key))
       const queries = t.mock.method(pg.Client.prototype, 'query')
       await submit({}, key, 'body', { ...ctx, deps: { ...ctx.deps, storage: { ...storage, stat } } })
       t.mock.restoreAll()
-      // Beside them, the claim of the key.
-      assert.deepEqual([queries.mock.callCount(), looks], [2 + extra, 1])
-      assert.deepEqual(await written(accountId), { jobs: 1, events: 1, messages: 1, audited: 1, keys: extra })
+      assert.deepEqual([queries.mock.callCount(), looks], [2, 1])
+      const keys = key === undefined ? 0 : 1
+      assert.deepEqual(await written(accountId), { jobs: 1, events: 1, messages: 1, audited: 1, keys })
     }
   })
 
@@ -176,6 +173,21 @@ suite('submit', async () => {
       const each = { jobs: count, events: count, messages: count, audited: count, keys: count }
       assert.deepEqual(await written(accountId), each)
     }
+  })
+
+  test('rows in requests with one key that are sent at once are one data set and one job', async () => {
+    const { api, accountId } = await openSubmitter()
+    const send = () =>
+      api.request('POST', '/v1/train', { model_name: baseModel, data: sampleRows, eval_data: sampleRows }, headers)
+    const headers = { 'idempotency-key': 'submit-rows' }
+    const answers = await Promise.all(Array.from({ length: 5 }, send))
+    for (const { status, body } of answers) assert.deepEqual([status, body], [200, answers[0]?.body])
+    assert.deepEqual((await send()).body, answers[0]?.body)
+    const { rows } = await sql.query('select used_at from dataset_versions where account_id = $1', [accountId])
+    // The upload of every submitter, the rows to train on, and those to evaluate on.
+    assert.equal(rows.length, 3)
+    assert.equal(rows.filter(({ used_at }) => used_at !== null).length, 2)
+    assert.equal((await written(accountId))?.['jobs'], 1)
   })
 
   test('a repeat gets the first answer when what it named is gone', async () => {

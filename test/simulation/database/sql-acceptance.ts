@@ -9,7 +9,7 @@ const day = 24 * 60 * 60_000
 
 export const acceptanceDoubles: Doubles = {
   'claim idempotency key': [
-    '55ca9c2b',
+    'fff0c519',
     async (session, [accountId, key, requestHash, seconds]) => {
       const name = keyOf('idempotencyKey', { accountId, key })
       await session.lock('idempotencyKey', name)
@@ -22,17 +22,17 @@ export const acceptanceDoubles: Doubles = {
     },
   ],
 
-  'find dataset version': [
-    'e6b6c364',
-    async (session, [accountId, id]) => {
-      const row = session.get('datasetVersion', String(id))
-      if (row?.['accountId'] !== accountId) return []
-      return [{ ...row, wasSeen: row?.['usedAt'] !== null || row['sizeBytes'] !== null }]
+  'find idempotency key': [
+    'dd07ec39',
+    (session, [accountId, key]) => {
+      const row = session.get('idempotencyKey', keyOf('idempotencyKey', { accountId, key }))
+      const isLive = row && (row['response'] !== null || Number(row['claimedUntil']) >= session.nowMs)
+      return Promise.resolve(isLive && Number(row['createdAt']) >= session.nowMs - day ? [row] : [])
     },
   ],
 
   'accept job': [
-    '61dbd11a',
+    'ffeb8e44',
     async (session, values) => {
       const request = requestOf(values as unknown[])
       const version = session.get('datasetVersion', String(request.versionId))
@@ -63,27 +63,24 @@ type Request = ReturnType<typeof requestOf>
 
 /** In the order of the statement's parameters. */
 function requestOf(values: unknown[]) {
-  const [accountId, apiKeyId, versionId, uploadKey, , wasSeen, , maxOpen, key, requestHash, isClaimed] = values
-  const [baseModel, customModelName, isPublic, spec, specHash, resumeLimit, codes, messages] = values.slice(11)
+  const [accountId, apiKeyId, versionId, uploadKey, , wasSeen, , maxOpen, key, requestHash] = values
+  const [baseModel, customModelName, isPublic, spec, specHash, resumeLimit, codes, messages] = values.slice(10)
   const job = { baseModel, customModelName, isPublic, spec: JSON.parse(String(spec)) as unknown, specHash, resumeLimit }
   const notes = (codes as string[]).map((reason, index) => ({ reason, message: (messages as string[])[index] }))
   return {
-    ...{ accountId, apiKeyId, versionId, uploadKey, wasSeen, maxOpen, key, requestHash, isClaimed },
-    ...{ job, notes, usedIds: values[21] as string[] },
+    ...{ accountId, apiKeyId, versionId, uploadKey, wasSeen, maxOpen, key, requestHash },
+    ...{ job, notes, usedIds: values[20] as string[] },
   }
 }
 
-async function takeKey(session: Session, { accountId, key, requestHash, isClaimed }: Request, response: Row) {
+async function takeKey(session: Session, { accountId, key, requestHash }: Request, response: Row) {
   if (key === null) return true
   const name = keyOf('idempotencyKey', { accountId, key })
   await session.lock('idempotencyKey', name)
   const old = session.get('idempotencyKey', name)
-  if (old && !(isClaimed === true && old['response'] === null) && !broken.idempotencyKey) return false
+  if (old && !mayTakeOver(old, requestHash as Uint8Array, session.nowMs) && !broken.idempotencyKey) return false
   const now = new Date(session.nowMs)
-  session.put('idempotencyKey', name, {
-    ...(old ?? { accountId, key, requestHash, createdAt: now, claimedUntil: now }),
-    response,
-  })
+  session.put('idempotencyKey', name, { accountId, key, requestHash, createdAt: now, claimedUntil: now, response })
   return true
 }
 
