@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
-import { startPublic } from './support.ts'
+import { liveKey, startPublic } from './support.ts'
 
 const edge = await startPublic()
 const { json: document } = await edge.call('GET', '/openapi.json', { key: null })
@@ -140,12 +140,20 @@ test('names every route of the contract, with its aliases', () => {
   )
 })
 
-test('every operation is really served, and asks for a key as it says', async () => {
+test('every operation is served, and asks for a key with its scope as the document says', async () => {
+  const withoutScope = await startPublic({
+    database: { accounts: { findLiveApiKey: async () => ({ ...(await liveKey()), scopes: [] }) } },
+  })
   for (const { path, method, operation } of operations(document)) {
-    const { status } = await edge.call(method.toUpperCase(), path.replace('{job_id}', '7'), { key: null })
-    if (operation.security.length > 0) assert.equal(status, 401, path)
-    else assert.notEqual(status, 401, path)
-    assert.ok(status !== 404 && status !== 405, `${method} ${path} answers ${status}`)
+    const [verb, name] = [method.toUpperCase(), `${method} ${path}`]
+    const refused = [await edge.call(verb, path, { key: null })]
+    if (operation.security.length > 0) refused.push(await withoutScope.call(verb, path))
+    for (const { status, text } of refused)
+      if (operation.security.length === 0) assert.ok(![401, 404, 405].includes(status), `${name} answers ${status}`)
+      else {
+        assert.equal(status, 401, name)
+        assert.match(text, /invalid token/, name)
+      }
   }
 })
 
@@ -155,8 +163,9 @@ test('another method is 405, and Allow has those of the document', async () => {
       method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()],
     )
     for (const method of ['PUT', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND']) {
-      const { status, headers } = await edge.call(method, path)
+      const { status, headers, text } = await edge.call(method, path)
       assert.equal(status, 405, `${method} ${path}`)
+      assert.match(text, /"code":"method_not_allowed"/)
       assert.deepEqual(String(headers.allow).split(', ').toSorted(), expected.toSorted(), path)
     }
   }

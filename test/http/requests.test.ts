@@ -76,24 +76,6 @@ test('unknown paths and broken escapes are 404', async () => {
     assertProblem(await edge.call('GET', path), { status: 404, code: 'not_found' })
 })
 
-test('another method on a known path is 405 and names those that work', async () => {
-  const table = {
-    '/v1/train': 'POST',
-    '/v1/precise_train': 'POST',
-    '/v1/train/jobs': 'GET, HEAD',
-    '/v1/train/jobs/7': 'GET, HEAD',
-    '/v1/train/jobs/7/cancel': 'POST',
-    '/v1/lamini/train/jobs/7/eval': 'GET, HEAD',
-    '/healthz': 'GET, HEAD',
-  }
-  for (const [path, allow] of Object.entries(table))
-    for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-      const received = await edge.call(method, path)
-      assertProblem(received, { status: 405, code: 'method_not_allowed' })
-      assert.equal(received.headers.allow, allow)
-    }
-})
-
 test('HEAD answers as GET does, without the body', async () => {
   const got = await edge.call('GET', '/v1/train/jobs/7')
   const head = await edge.call('HEAD', '/v1/train/jobs/7')

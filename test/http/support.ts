@@ -19,7 +19,8 @@ export const accountId = '11111111-1111-4111-8111-111111111111'
 export const apiKey = makeApiKey()
 const { id: keyId, secretHash } = parseApiKey(apiKey) ?? { id: '', secretHash: Buffer.alloc(0) }
 
-const fullKey = { scopes, lastUsedAt: new Date() }
+/** The record of `apiKey`, with all scopes. */
+export const liveKey = () => Promise.resolve({ id: keyId, accountId, secretHash, scopes, lastUsedAt: new Date() })
 
 type Stub = Record<string, unknown>
 
@@ -33,7 +34,7 @@ function stubDependencies({
 }: Record<string, Stub> = {}) {
   const repositories: Stub = strict('database', {
     accounts: {
-      findLiveApiKey: (id: string) => Promise.resolve(id === keyId ? { id, accountId, secretHash, ...fullKey } : null),
+      findLiveApiKey: (id: string) => (id === keyId ? liveKey() : Promise.resolve(null)),
       hold: () => Promise.resolve(),
       // Also when the tests run over a full minute.
       noteKeyUse: () => Promise.resolve(),

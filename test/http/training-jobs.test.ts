@@ -198,6 +198,44 @@ test('submit answers a text id, and passes the key of the request with a hash of
   assert.notEqual(taken[0]?.hash, taken[2]?.hash)
 })
 
+const place = { urlPrefix: 'http://store/anneal/', bucket: 'anneal' }
+
+test('a submit without data of its own account is 400 before anything is written', async () => {
+  const edge = await startPublic({
+    database: {
+      datasets: { newestVersion: () => Promise.resolve(null) },
+    },
+    storage: place,
+  })
+  const foreign = ['file:///etc/passwd', 'http://169.254.169.254/latest', 's3://other/x', '../x']
+  for (const body of [
+    ...foreign.map((upload_file_path) => ({ upload_file_path })),
+    { dataset_id: 'unknown' },
+    { data: [] },
+    {},
+    { dataset_id: 'questions', gpu_config: { gpus: 1000 } },
+    { dataset_id: 'questions', gpu_config: { nodes: 2 } },
+  ]) {
+    const { status, json } = await edge.call('POST', '/v1/train', { json: { model_name: 'tiny', ...body } })
+    assert.deepEqual([status, json.code], [400, 'invalid_input'], JSON.stringify(body))
+  }
+})
+
+test('a submit on an upload URL that nothing was uploaded to is 400 and says so', async () => {
+  const edge = await startPublic({
+    database: {
+      jobAcceptance: { accept: () => Promise.resolve({ outcome: 'unseen', jobId: null, datasetId: 'questions' }) },
+    },
+    storage: { ...place, stat: () => Promise.resolve(null) },
+  })
+  const path = `s3://anneal/uploads/${accountId}/questions/22222222-2222-4222-8222-222222222222`
+  const { status, json } = await edge.call('POST', '/v1/train', {
+    json: { model_name: 'tiny', upload_file_path: path },
+  })
+  assert.equal(status, 400)
+  assert.match(json.detail, /Nothing was uploaded/)
+})
+
 test('an unknown base model is 404 naming it, 594 to an old client', async () => {
   const edge = await startPublic()
   const sent = { json: { model_name: 'nope', dataset_id: 'questions' } }
