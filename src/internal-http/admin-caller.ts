@@ -1,4 +1,5 @@
-// Who may use the admin routes: the operator, by a token made from ANNEAL_SECRET, for all accounts; a key with the scope admin, for its own.
+// Callers of the admin routes: the operator, with a token derived from ANNEAL_SECRET, for all accounts; a key with the scope
+// admin, for its own account.
 import { operatorToken, sameHash, sha256 } from '../domain/identifiers.ts'
 import type { Call } from '../http/framework/create-app.ts'
 import { createKeyCaller } from '../http/framework/key-caller.ts'

@@ -1,20 +1,20 @@
 import { z } from 'zod'
 import { named } from '../framework/named-schemas.ts'
 import { finishReason, generationFields, maxTokens, Usage } from './generation.ts'
-import { only, onlyEmpty, remark, unsupported } from './unsupported-params.ts'
+import { only, onlyEmpty, ignoredText, unsupported } from './unsupported-params.ts'
 import { ResponseFormat } from './response-format.ts'
 
 const TextPart = z.object({
-  type: z.literal('text', { error: 'must be "text": nothing else is read' }),
+  type: z.literal('text', { error: 'must be "text": no other type is supported' }),
   text: z.string(),
 })
 
 const Message = z.strictObject({
   role: z.enum(['system', 'developer', 'user', 'assistant']),
   content: z.union([z.string(), z.array(TextPart).min(1).max(1000)], {
-    error: 'must be a text or a list of text parts',
+    error: 'must be a string or a list of text parts',
   }),
-  // As answers of ours come back.
+  // Clients send our answers back, which may hold these fields.
   refusal: unsupported(),
   audio: unsupported(),
   function_call: unsupported(),
@@ -38,14 +38,14 @@ export const ChatRequest = named(
     functions: onlyEmpty.list(),
     function_call: only('none', 'auto'),
     modalities: z
-      .array(z.literal('text', { error: 'is not supported here' }))
+      .array(z.literal('text', { error: 'is not supported' }))
       .max(4)
       .nullish(),
     store: only(false),
     service_tier: only('auto', 'default'),
     metadata: onlyEmpty.map(),
-    safety_identifier: remark(),
-    prompt_cache_key: remark(),
+    safety_identifier: ignoredText(),
+    prompt_cache_key: ignoredText(),
   }),
 )
 export type ChatRequest = z.output<typeof ChatRequest>

@@ -14,7 +14,7 @@ export const chatRoutes = [
     name: 'openai_chat_completions',
     method: 'post',
     path: '/openai/v1/chat/completions',
-    summary: "Answer a conversation, read by the model's own chat template",
+    summary: "Complete a conversation, formatted with the model's own chat template",
     access: 'key',
     scope: 'inference',
     body: ChatRequest,
@@ -51,14 +51,14 @@ async function stream(ctx: Ctx, body: ChatRequest, signal: AbortSignal, send: (d
   const piece = (delta: object, finishReason: string | null = null) =>
     chunk([{ index: 0, delta, logprobs: null, finish_reason: finishReason }])
 
-  let isBegun = false
+  let hasStarted = false
   const onText = (content: string) => {
-    piece(isBegun ? { content } : { role: 'assistant', content })
-    isBegun = true
+    piece(hasStarted ? { content } : { role: 'assistant', content })
+    hasStarted = true
   }
   const { text, finishReason, usage } = await answer(ctx, body, signal, onText)
-  // A typed answer is shown once it is known to hold.
-  if (!isBegun) onText(text)
+  // A typed answer is sent whole, after its validation.
+  if (!hasStarted) onText(text)
   piece({}, finishReason)
   if (wantsUsage) chunk([], usage)
 }

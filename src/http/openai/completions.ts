@@ -11,7 +11,7 @@ import { translateErrors } from './errors.ts'
 import { countTokens, finishReason, generationFields, headOf, maxTokens, samplingOf, Usage } from './generation.ts'
 import { only, unsupported } from './unsupported-params.ts'
 
-/** As OpenAI's. */
+/** OpenAI's default. */
 const defaultMaxTokens = 16
 
 const CompletionRequest = named(

@@ -6,7 +6,7 @@ import { promptsOf } from '../routes/completion-input.ts'
 import { ModelName, Prompt } from '../schemas/prompt.ts'
 import { translateErrors } from './errors.ts'
 import { countTokens } from './generation.ts'
-import { remark, unsupported } from './unsupported-params.ts'
+import { ignoredText, unsupported } from './unsupported-params.ts'
 
 const EmbeddingRequest = named(
   'OpenAiEmbeddingRequest',
@@ -15,7 +15,7 @@ const EmbeddingRequest = named(
     input: Prompt,
     encoding_format: z.enum(['float', 'base64']).nullish().describe('base64: 32-bit floats, little-endian'),
     dimensions: unsupported(),
-    user: remark(),
+    user: ignoredText(),
   }),
 )
 
@@ -40,7 +40,7 @@ export const embeddingRoutes = [
     name: 'openai_embeddings',
     method: 'post',
     path: '/openai/v1/embeddings',
-    summary: 'Turn texts into vectors',
+    summary: 'Embed one text or many',
     access: 'key',
     scope: 'inference',
     body: EmbeddingRequest,

@@ -11,7 +11,7 @@ import { defineRoute } from '../framework/route.ts'
 import { translateErrors } from './errors.ts'
 import { seconds } from './generation.ts'
 
-const purposeOnly = 'must be fine-tune: files are for nothing else here'
+const purposeOnly = 'must be fine-tune: no other purpose is supported'
 
 const FileRequest = named(
   'OpenAiFileRequest',
@@ -30,7 +30,7 @@ const File = named(
     created_at: z.int(),
     filename: z.string(),
     purpose: z.literal('fine-tune'),
-    status: z.literal('processed').describe('Its rows are checked by the job that trains on them'),
+    status: z.literal('processed').describe('Always processed: the job that trains on the file validates its rows'),
   }),
 )
 type File = z.output<typeof File>
@@ -53,18 +53,18 @@ const FileDeleted = named(
   z.object({ id: z.string(), object: z.literal('file'), deleted: z.boolean() }),
 )
 
-/** Any JSON, as the file holds it; the media type is that of bytes. */
+/** The content of the file. Its media type is application/octet-stream. */
 const FileContent = named('OpenAiFileContent', z.unknown().describe('The bytes as they were uploaded'))
 
 const FilePath = z.object({ file_id: z.string().max(64) })
 
 const FileListQuery = z.object({
-  after: queryText().optional().describe('The id of the last file of the page before'),
-  limit: queryInt({ min: 1, max: 10_000 }).optional().describe('10000 when absent'),
+  after: queryText().optional().describe('The id of the last file of the previous page'),
+  limit: queryInt({ min: 1, max: 10_000 }).optional().describe('Default 10000'),
   order: queryText()
     .pipe(z.enum(['asc', 'desc']))
     .optional()
-    .describe('By their creation; desc when absent'),
+    .describe('By creation time; default desc'),
   purpose: queryText().max(64).optional(),
 })
 
@@ -90,7 +90,7 @@ export const fileRoutes = [
     name: 'openai_list_files',
     method: 'get',
     path: '/openai/v1/files',
-    summary: 'The files of the account',
+    summary: 'List the files of the account',
     access: 'key',
     scope: 'read',
     query: FileListQuery,
@@ -107,7 +107,7 @@ export const fileRoutes = [
     name: 'openai_get_file',
     method: 'get',
     path: '/openai/v1/files/:file_id',
-    summary: 'One file',
+    summary: 'Get one file',
     access: 'key',
     scope: 'read',
     params: FilePath,
@@ -118,7 +118,7 @@ export const fileRoutes = [
     name: 'openai_get_file_content',
     method: 'get',
     path: '/openai/v1/files/:file_id/content',
-    summary: 'The bytes of a file',
+    summary: 'Download a file',
     access: 'key',
     scope: 'read',
     params: FilePath,
@@ -157,7 +157,7 @@ const fileOf = ({ datasetId, sizeBytes, createdAt, fileName }: StoredFile): File
   status: 'processed' as const,
 })
 
-/** A page as the SDKs read it: the last id leads to the next. */
+/** A page in OpenAI's format. last_id is the cursor of the next page. */
 export function pageOf<T extends { id: string }>(data: T[], hasMore: boolean) {
   const ends = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null }
   return { object: 'list' as const, data, ...ends, has_more: hasMore }

@@ -53,7 +53,7 @@ export const fineTuningJobRoutes = [
     name: 'openai_list_fine_tuning_jobs',
     method: 'get',
     path,
-    summary: 'The training jobs of the account, newest first',
+    summary: 'List the training jobs of the account, newest first',
     access: 'key',
     scope: 'read',
     query: JobListQuery,
@@ -73,7 +73,7 @@ export const fineTuningJobRoutes = [
     name: 'openai_get_fine_tuning_job',
     method: 'get',
     path: `${path}/:fine_tuning_job_id`,
-    summary: 'One training job',
+    summary: 'Get one training job',
     scope: 'read',
     handle: async ({ caller: ctx, params }) => jobOf(ctx, await findTrainingJob(ctx, params.fine_tuning_job_id)),
   }),
@@ -91,7 +91,7 @@ export const fineTuningJobRoutes = [
     name: 'openai_pause_fine_tuning_job',
     method: 'post',
     path: `${path}/:fine_tuning_job_id/pause`,
-    summary: 'Save a checkpoint and give back what the job runs on; it is paused once all of that is done',
+    summary: 'Pause a training job: it saves a checkpoint and releases its resources',
     scope: 'training',
     errorStatuses: [409],
     handle: ({ caller: ctx, params }) => stop(ctx, params.fine_tuning_job_id, { isPause: true }),
@@ -132,18 +132,21 @@ async function stop(ctx: Ctx, jobId: number, { isPause }: { isPause: boolean }) 
   return jobOf(ctx, await findTrainingJob(ctx, jobId))
 }
 
-/** A parameter that names no file is a wrong value, not a missing page. */
+/** Turns not_found into invalid_input, because the id came in the body and not in the path. */
 async function fileOf(ctx: Ctx, param: string, fileId: string): Promise<StoredFile> {
   try {
     return await findFile({ ctx, input: { fileId } })
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'not_found')
-      throw invalidInput(param, `${param} must be the id of one of your files: POST /openai/v1/files uploads one.`)
+      throw invalidInput(
+        param,
+        `${param} must be the id of one of your files. Upload a file with POST /openai/v1/files.`,
+      )
     throw error
   }
 }
 
-/** A kept file as the rows of a request: the job makes its own copy of them. */
+/** A stored file in place of rows in the request. The job makes its own copy. */
 const rowsOf = ({ id, uploadKey, sizeBytes }: StoredFile) => ({
   versionId: id,
   key: uploadKey,

@@ -1,4 +1,4 @@
-// What a training job leaves behind while it runs, newest first.
+// The events and checkpoints of a training job, newest first.
 import { invalidInput } from '../../domain/service-error.ts'
 import { listCheckpoints } from '../../services/training-jobs/list-checkpoints.ts'
 import { listJobEvents } from '../../services/training-jobs/list-events.ts'
@@ -22,14 +22,14 @@ export const fineTuningRecordRoutes = [
     name: 'openai_list_fine_tuning_events',
     method: 'get',
     path: `${path}/events`,
-    summary: 'What happened to a training job, newest first',
+    summary: 'List the events of a training job, newest first',
     access: 'key',
     scope: 'read',
     params: FineTuningJobPath,
     query: EventListQuery,
     response: FineTuningEventList,
     async handle({ caller: ctx, params: { fine_tuning_job_id: jobId }, query: { after, limit = 20 } }) {
-      const last = after === undefined ? undefined : idIn(after, /^ftevent-(\d{1,18})$/, 'an event')
+      const last = after === undefined ? undefined : requireId(after, /^ftevent-(\d{1,18})$/, 'an event')
       const input = { jobId, after: last, limit: limit + 1, isNewestFirst: true }
       const { events } = await listJobEvents({ ctx, input })
       return pageOf(events.slice(0, limit).map(eventOf), events.length > limit)
@@ -39,7 +39,7 @@ export const fineTuningRecordRoutes = [
     name: 'openai_list_fine_tuning_checkpoints',
     method: 'get',
     path: `${path}/checkpoints`,
-    summary: 'The model of a training job and the checkpoints that a resume could start from, newest first',
+    summary: 'List the model of a training job and the checkpoints that a resume can start from, newest first',
     access: 'key',
     scope: 'read',
     params: FineTuningJobPath,
@@ -56,7 +56,7 @@ export const fineTuningRecordRoutes = [
         step_number: artifact.step,
         metrics: { step: artifact.step, train_loss: step?.loss ?? null },
       }))
-      if (after !== undefined) idIn(after, /^ftckpt-([0-9a-f-]{36})$/, 'a checkpoint')
+      if (after !== undefined) requireId(after, /^ftckpt-([0-9a-f-]{36})$/, 'a checkpoint')
       const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1
       const rest = after !== undefined && from === 0 ? [] : all.slice(from)
       return pageOf(rest.slice(0, limit), rest.length > limit)
@@ -64,7 +64,7 @@ export const fineTuningRecordRoutes = [
   }),
 ]
 
-function idIn(after: string, pattern: RegExp, what: string): string {
+function requireId(after: string, pattern: RegExp, what: string): string {
   const id = pattern.exec(after)?.[1]
   if (id === undefined) throw invalidInput('after', `after must be the id of ${what} of an earlier page.`)
   return id

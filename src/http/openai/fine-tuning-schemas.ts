@@ -17,7 +17,7 @@ const Hyperparameters = z.strictObject({
 
 const FileId = z.string().min(1).max(64)
 
-/** Whatever __proto__ is, it is no key of metadata. */
+/** A key named __proto__ is dropped: z.record does so. */
 const Metadata = z
   .record(z.string().min(1).max(64), z.string().max(512))
   .refine((map) => Object.keys(map).length <= 16, { error: 'must have at most 16 keys' })
@@ -32,7 +32,7 @@ export const FineTuningRequest = named(
     hyperparameters: Hyperparameters.nullish(),
     method: z
       .strictObject({
-        type: z.literal('supervised', { error: 'must be supervised: there is no other method here' }),
+        type: z.literal('supervised', { error: 'must be supervised: no other method is supported' }),
         supervised: z.strictObject({ hyperparameters: Hyperparameters.nullish() }).nullish(),
       })
       .nullish(),
@@ -130,7 +130,7 @@ export const FineTuningCheckpointList = named(
       object: z.literal('fine_tuning.job.checkpoint'),
       created_at: z.int(),
       fine_tuning_job_id: z.string(),
-      fine_tuned_model_checkpoint: z.string().nullable().describe('Null for one that only a resume can use'),
+      fine_tuned_model_checkpoint: z.string().nullable().describe('Null for a checkpoint that only a resume can use'),
       step_number: z.int(),
       metrics: z.object({ step: z.int(), train_loss: z.number().nullable() }),
     }),
@@ -138,8 +138,8 @@ export const FineTuningCheckpointList = named(
 )
 
 const page = (what: string, defaultSize: number) => ({
-  after: queryText().max(64).optional().describe(`The id of the last ${what} of the page before`),
-  limit: queryInt({ min: 1, max: 100 }).optional().describe(`${defaultSize} when absent`),
+  after: queryText().max(64).optional().describe(`The id of the last ${what} of the previous page`),
+  limit: queryInt({ min: 1, max: 100 }).optional().describe(`Default ${defaultSize}`),
 })
 
 export const JobListQuery = z.object(page('job', 20))
@@ -149,13 +149,13 @@ export const CheckpointListQuery = z.object(page('checkpoint', 10))
 export const jobPrefix = 'ftjob-'
 const maxJobId = 2 ** 31 - 1
 
-/** Null for what cannot be one. */
+/** @returns null for text that is no job id */
 export function jobIdIn(text: string): number | null {
   const id = /^ftjob-([1-9]\d{0,9})$/.exec(text)?.[1]
   return id === undefined || Number(id) > maxJobId ? null : Number(id)
 }
 
-/** Anything that is no id is answered like an id that does not exist. */
+/** Text that is no id gets the same 404 as an unknown id. */
 export const FineTuningJobPath = z.object({
   fine_tuning_job_id: z
     .string()

@@ -1,20 +1,20 @@
-// What the two routes that generate have in common.
+// Fields and calculations that the chat and completion routes share.
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Usage as TokenCounts } from '../../inference/engine-client.ts'
 import type { Ctx } from '../../services/context.ts'
 import { ModelName } from '../schemas/prompt.ts'
-import { only, onlyEmpty, remark } from './unsupported-params.ts'
+import { only, onlyEmpty, ignoredText } from './unsupported-params.ts'
 
 const stopText = z.string().min(1).max(1000)
 
 export const generationFields = {
   model: ModelName,
-  temperature: z.number().min(0).max(2).nullish().describe('1 when absent'),
+  temperature: z.number().min(0).max(2).nullish().describe('Default 1'),
   top_p: z.number().min(1e-9).max(1).nullish(),
   seed: z.int().nullish(),
   stop: z
-    .union([stopText, z.array(stopText).max(16)], { error: 'must be a text or a list of at most 16 texts' })
+    .union([stopText, z.array(stopText).max(16)], { error: 'must be a string or a list of at most 16 strings' })
     .nullish(),
   stream: z.boolean().nullish(),
   stream_options: z
@@ -24,11 +24,11 @@ export const generationFields = {
   presence_penalty: only(0),
   frequency_penalty: only(0),
   logit_bias: onlyEmpty.map(),
-  user: remark(),
+  user: ignoredText(),
 }
 
 export const maxTokens = z.int().min(1).max(1_000_000).nullish()
-/** Of what the context leaves. */
+/** The context of the model ends the text before this number is reached. */
 export const asManyAsFit = 1_000_000
 
 export const Usage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() })
@@ -44,7 +44,7 @@ export const samplingOf = ({ temperature, top_p, seed, stop }: Sampling) => ({
   stop: typeof stop === 'string' ? [stop] : (stop ?? []),
 })
 
-/** The head of an answer. An alias is answered with the catalogue's name. */
+/** The first fields of an answer. `model` is the name in the catalogue, also when the request has an alias. */
 export const headOf = (ctx: Ctx, prefix: string, model: string) => ({
   id: `${prefix}-${randomUUID().replaceAll('-', '')}`,
   created: seconds(new Date()),
@@ -53,7 +53,7 @@ export const headOf = (ctx: Ctx, prefix: string, model: string) => ({
 
 export const seconds = (date: Date) => Math.floor(date.getTime() / 1000)
 
-/** Adds up what the engine counted. */
+/** Sums the tokens that the engine counts. */
 export function countTokens() {
   const sum = { promptTokens: 0, completionTokens: 0 }
   return {

@@ -1,4 +1,4 @@
-// A training job in OpenAI's words. docs/openai.md has the same tables for people.
+// Translates a training job into OpenAI's format. docs/openai.md has the same tables.
 import { defaultLearningRate, type FinetuneArgs } from '../../domain/training-args.ts'
 import type { TrainingJobStatus } from '../../domain/training-job-status.ts'
 import type { JobEvent, TrainingJob } from '../../domain/training-job.ts'
@@ -17,13 +17,13 @@ const statuses = {
   'SAVING MODEL': 'running',
   'EVALUATING MODEL': 'running',
   COMPLETED: 'succeeded',
-  // It has a model that can be used.
+  // A partially completed job has a usable model.
   'PARTIALLY COMPLETED': 'succeeded',
   CANCELLED: 'cancelled',
   FAILED: 'failed',
 } as const satisfies Record<TrainingJobStatus, OpenAiStatus>
 
-/** An accepted cancel is the end of a job; a pause can be resumed only once everything is released. */
+/** A cancelled job reads cancelled at once. A paused job reads paused only after its release, when it can be resumed. */
 function statusOf({ status, cancelRequestedAt, pauseRequestedAt }: TrainingJob): OpenAiStatus {
   if (pauseRequestedAt) return status === 'CANCELLED' ? 'paused' : statuses[status]
   return cancelRequestedAt ? 'cancelled' : statuses[status]
@@ -74,7 +74,7 @@ function hyperparametersOf({ deps }: Ctx, { baseModel, spec: { args } }: Trainin
 
 const rounded = (value: number) => Number(value.toPrecision(12))
 
-/** What is "auto" or absent stays with the defaults of the model and of the service. */
+/** "auto" and absent values take the defaults of the model and the service. */
 export function finetuneArgsOf(ctx: Ctx, { model, method, hyperparameters, seed }: FineTuningRequest): FinetuneArgs {
   const asked = method?.supervised?.hyperparameters ?? hyperparameters ?? {}
   const given = <T>(value: T | 'auto' | null | undefined) => (value === 'auto' ? undefined : (value ?? undefined))
@@ -83,7 +83,7 @@ export function finetuneArgsOf(ctx: Ctx, { model, method, hyperparameters, seed 
   const entry = ctx.deps.catalogue.find(model)
   return {
     num_train_epochs: given(asked.n_epochs),
-    // OpenAI's batch is what one step of the optimizer sees.
+    // OpenAI's batch_size is the number of rows per optimizer step.
     ...(batchSize !== undefined && { batch_size: batchSize, gradient_accumulation_steps: 1 }),
     ...(multiplier !== undefined && entry && { learning_rate: Math.min(multiplier * defaultLearningRate(entry), 10) }),
     seed: seed ?? undefined,

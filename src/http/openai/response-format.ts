@@ -1,4 +1,4 @@
-// JSON schemas as typed output. Ours knows one level of named fields; what a schema says beyond that is refused by its path.
+// Translates a JSON schema into our typed output, which has one level of named fields. Anything more is refused by its path.
 import { z } from 'zod'
 import { parseOutputType, type OutputType } from '../../domain/output-type.ts'
 import { invalidInput } from '../../domain/service-error.ts'
@@ -20,7 +20,7 @@ type ResponseFormat = z.output<typeof ResponseFormat>
 
 type Schema = Record<string, unknown>
 
-/** Say nothing about what is valid. */
+/** Keywords that do not restrict the value. */
 const annotations = ['title', 'description', 'default', 'examples', '$schema', '$id', '$comment']
 const ofObject = new Set(['type', 'properties', 'required', 'additionalProperties', ...annotations])
 const ofField = new Set(['type', 'enum', 'const', ...annotations])
@@ -40,7 +40,7 @@ export function outputTypeOf(format: ResponseFormat | null | undefined): OutputT
   requireNames(schema['required'], properties)
   if (!['undefined', 'boolean'].includes(typeof schema['additionalProperties']))
     throw refuse('additionalProperties', 'must be true or false: a schema there is not supported')
-  // Named one by one: an object literal would let the name __proto__ vanish.
+  // Object.fromEntries keeps a field named __proto__.
   return parseOutputType(
     Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, typeOf(field, `properties.${name}`)])),
   )
@@ -53,7 +53,7 @@ function requireNames(required: unknown, properties: Schema) {
     throw refuse('required', 'must be a list of names of the properties')
 }
 
-/** In the words of `output_type`. */
+/** @returns the type in the syntax of `output_type` */
 function typeOf(field: unknown, path: string): string | unknown[] {
   if (!isSchema(field)) throw refuse(path, 'must be a schema')
   requireOnly(field, ofField, `${path}.`)

@@ -1,4 +1,4 @@
-// OpenAI's interface, under /openai/v1: translations into the words of our services, and back. docs/openai.md says what maps to what.
+// OpenAI's API under /openai/v1, translated to our services and back. docs/openai.md has the mapping.
 import { chatRoutes } from './chat.ts'
 import { completionRoutes } from './completions.ts'
 import { embeddingRoutes } from './embeddings.ts'

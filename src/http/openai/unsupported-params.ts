@@ -1,14 +1,14 @@
-// Parameters of OpenAI's that this service does not have: taken where they ask for nothing, refused by name where they would change the answer.
+// OpenAI parameters that this service does not have. Neutral values are accepted; values that would change the answer are refused.
 import { z } from 'zod'
 
-const error = 'is not supported here'
+const error = 'is not supported'
 
 /** Absent, null, or one of these values. */
 export const only = (...values: readonly (string | number | boolean)[]) =>
   z
     .union(
       values.map((value) => z.literal(value)),
-      { error: () => `${error}, but for ${values.map((value) => JSON.stringify(value)).join(' and ')}` },
+      { error: `must be ${values.map((value) => JSON.stringify(value)).join(' or ')}: no other value is supported` },
     )
     .nullish()
 
@@ -23,5 +23,5 @@ export const onlyEmpty = {
       .nullish(),
 }
 
-/** Said about a request, and nothing that changes its answer. */
-export const remark = () => z.string().max(1024).nullish()
+/** Accepted and ignored. */
+export const ignoredText = () => z.string().max(1024).nullish()

@@ -10,7 +10,7 @@ export const auditRoutes = [
     name: 'list_audit_events',
     method: 'get',
     path: '/v1/audit',
-    summary: 'What the keys of the account have written, newest first',
+    summary: 'List the changes made with the keys of the account, newest first',
     access: 'key',
     scope: 'admin',
     query: AuditQuery,

@@ -1,4 +1,4 @@
-// Accepted at once, worked off durably, read by id from any replica.
+// Batches: accepted at once, processed durably, and read by id from any replica.
 import type { z } from 'zod'
 import type { BatchKind } from '../../domain/inference-batch.ts'
 import { createBatch } from '../../services/batches/create-batch.ts'
@@ -11,15 +11,23 @@ import { EmbeddingRequest } from '../schemas/embeddings.ts'
 import { completionBodyLimitBytes as bodyLimitBytes, promptsOf, samplingOf } from './completion-input.ts'
 
 export const batchRoutes = [
-  completionBatch('completions', '/v1/batch_completions', 'Complete a batch of prompts, durably'),
+  completionBatch(
+    'completions',
+    '/v1/batch_completions',
+    'Complete a batch of prompts in the background; survives restarts',
+  ),
   result('completions', '/v1/batch_completions', CompletionBatchResult),
-  completionBatch('streaming', '/v3/streaming_completions', 'Complete prompts; the texts can be read while they grow'),
+  completionBatch(
+    'streaming',
+    '/v3/streaming_completions',
+    'Complete prompts in the background; partial texts can be read meanwhile',
+  ),
   result('streaming', '/v3/streaming_completions', CompletionBatchResult),
   defineRoute({
     name: 'batch_embeddings',
     method: 'post',
     path: '/v1/batch_embeddings',
-    summary: 'Turn a batch of texts into vectors, durably',
+    summary: 'Embed a batch of texts in the background; survives restarts',
     access: 'key',
     scope: 'inference',
     body: EmbeddingRequest,
@@ -61,7 +69,7 @@ function result(kind: BatchKind, path: string, response: z.ZodType) {
     name: `${nameOf(path)}_result`,
     method: 'get',
     path: `${path}/:id/result`,
-    summary: 'What is done of it, in the order of the prompts',
+    summary: 'Get the results so far, in the order of the prompts',
     access: 'key',
     scope: 'inference',
     params: BatchParams,

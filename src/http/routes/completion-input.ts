@@ -1,4 +1,4 @@
-// What the routes of completions have in common: the wire's several words for one thing, read once.
+// Reads the fields that all completion routes share, and merges their synonyms.
 import { canonicalJson } from '../../domain/identifiers.ts'
 import { parseOutputType, type OutputType } from '../../domain/output-type.ts'
 import { invalidInput } from '../../domain/service-error.ts'
@@ -19,12 +19,15 @@ export const samplingOf = (body: CompletionRequest) => ({
   stop: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
 })
 
-/** Clients write it either way, some write both. */
+/** Clients send either name, and some send both. */
 function outputTypeOf({ output_type: one, out_type: other }: CompletionRequest): OutputType | null {
   const [first, second] = [parseOutputType(one), parseOutputType(other)]
   const areBothGiven = (one ?? null) !== null && (other ?? null) !== null
   if (areBothGiven && byName(first) !== byName(second))
-    throw invalidInput('out_type', 'output_type and out_type are two names of one field, and must not differ.')
+    throw invalidInput(
+      'out_type',
+      'output_type and out_type are names of the same field. Send one of them, or the same value in both.',
+    )
   return first ?? second
 }
 

@@ -28,14 +28,14 @@ export const completionRoutes = [
     response: CompletionAnswer,
     async handle({ caller: ctx, body, signal }) {
       const { outputs } = await answer(ctx, body, signal)
-      return asAsked(body, outputs)
+      return oneOrMany(body, outputs)
     },
   }),
   defineRoute({
     ...completionRoute,
     name: 'completions_v2',
     path: '/v2/completions',
-    summary: 'Complete one prompt or many; says why each answer ended',
+    summary: 'Complete one prompt or many, with the finish reason of each',
     response: CompletionList,
     async handle({ caller: ctx, body, signal }) {
       const { outputs, finishReasons } = await answer(ctx, body, signal)
@@ -46,11 +46,11 @@ export const completionRoutes = [
     ...completionRoute,
     name: 'streaming_completions_v1',
     path: '/v1/streaming_completions',
-    summary: 'Complete as /v1/completions does; the old SDK gets the form that it polls for, done at once',
+    summary: 'Like /v1/completions; old SDKs get the finished answer in the format that they poll for',
     response: StreamingCompletionAnswer,
     async handle({ caller: ctx, body, headers, signal }) {
       const { outputs } = await answer(ctx, body, signal)
-      if (!isOldSdk(body, headers)) return asAsked(body, outputs)
+      if (!isOldSdk(body, headers)) return oneOrMany(body, outputs)
       return { server: null, status: outputs.map(() => true), data: outputs }
     },
   }),
@@ -63,12 +63,12 @@ const answer = (ctx: Ctx, body: CompletionRequest, signal: AbortSignal) =>
     signal,
   })
 
-const asAsked = ({ prompt }: CompletionRequest, outputs: Record<string, unknown>[]) =>
+const oneOrMany = ({ prompt }: CompletionRequest, outputs: Record<string, unknown>[]) =>
   typeof prompt === 'string' ? (outputs[0] ?? {}) : outputs
 
-/** Most say their version; the others are known by the fields that they always send, null where there is nothing to say. */
+/** Most old SDKs send Lamini-Version. The others are recognised by fields that they always send, null when unset. */
 function isOldSdk({ output_type, out_type, max_tokens }: CompletionRequest, headers: IncomingHttpHeaders): boolean {
   const type = output_type === undefined ? out_type : output_type
-  const isSpelledOut = type !== undefined && max_tokens !== undefined && (type === null || max_tokens === null)
-  return headers['lamini-version'] !== undefined || isSpelledOut
+  const hasExplicitNulls = type !== undefined && max_tokens !== undefined && (type === null || max_tokens === null)
+  return headers['lamini-version'] !== undefined || hasExplicitNulls
 }

@@ -22,7 +22,7 @@ import {
   UploadBasePath,
 } from '../schemas/data.ts'
 
-/** It must never say `azure`: old clients then send rows inline. */
+/** Never `azure`: old clients would then send rows inline. */
 const uploadBasePath = 's3' as const
 const mebibyte = 1024 * 1024
 
@@ -31,7 +31,7 @@ export const dataRoutes = [
     name: 'data',
     method: 'post',
     path: '/v1/data',
-    summary: 'Ask for a place to upload a data set',
+    summary: 'Get a URL to upload a data set to',
     access: 'key',
     scope: 'data',
     body: DataRequest,
@@ -70,7 +70,7 @@ export const dataRoutes = [
     name: 'existing_data',
     method: 'post',
     path: '/v1/existing-data',
-    summary: 'Where a data set lies',
+    summary: 'Get the location of a data set',
     access: 'key',
     scope: 'data',
     body: ExistingDataRequest,
@@ -85,7 +85,7 @@ export const dataRoutes = [
     name: 'num_datapoints',
     method: 'post',
     path: '/v1/data/num-datapoints',
-    summary: 'Say how many rows were uploaded',
+    summary: 'Record the number of uploaded rows',
     access: 'key',
     scope: 'data',
     body: DatapointsRequest,
@@ -100,7 +100,7 @@ export const dataRoutes = [
     name: 'get_dataset',
     method: 'get',
     path: '/v1/data/:dataset_id',
-    summary: 'The check of a data set: its rows, the bad ones, duplicates, lengths',
+    summary: 'Get the validation report of a data set: rows, bad rows, duplicates, lengths',
     access: 'key',
     scope: 'read',
     params: DatasetParams,
@@ -127,7 +127,7 @@ export const dataRoutes = [
     name: 'get_upload_base_path',
     method: 'get',
     path: '/v1/get-upload-base-path',
-    summary: 'The kind of place that data sets are uploaded to',
+    summary: 'Get the kind of storage that data sets are uploaded to',
     access: 'key',
     scope: 'data',
     response: UploadBasePath,

@@ -8,7 +8,7 @@ export const embeddingRoutes = [
     method: 'post',
     path: '/v1/inference/embedding',
     aliases: ['/v1/embedding'],
-    summary: 'Turn texts into vectors',
+    summary: 'Embed one text or many',
     access: 'key',
     scope: 'inference',
     body: EmbeddingRequest,

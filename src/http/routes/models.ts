@@ -13,7 +13,7 @@ export const modelRoutes = [
     method: 'get',
     path: '/v1/models',
     summary:
-      'The base models, then the tuned models of the account, newest first; with a limit, the Link header names the next page',
+      'List the base models, then the tuned models of the account, newest first. With a limit, the Link header leads to the next page',
     access: 'key',
     scope: 'read',
     query: ModelListQuery,
@@ -33,7 +33,7 @@ export const modelRoutes = [
     name: 'download_model',
     method: 'get',
     path: '/v1/models/:name/download',
-    summary: 'Short-lived links to the files of a tuned model',
+    summary: 'Get short-lived links to the files of a tuned model',
     access: 'key',
     scope: 'read',
     params: ModelPath,

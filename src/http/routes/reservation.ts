@@ -1,4 +1,4 @@
-// What clients of the old platform ask before they send: how much at once, and which models are at hand.
+// Routes that clients of the old platform call before they send prompts: batch sizes, and the available models.
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import { wireTime } from '../../domain/timestamps.ts'
@@ -17,7 +17,7 @@ export const reservationRoutes = [
     name: 'reservation',
     method: 'post',
     path: '/v1/reservation',
-    summary: 'Advice on the size and pace of requests; nothing is booked',
+    summary: 'Get advice on the size and pace of requests; nothing is reserved',
     access: 'key',
     scope: 'inference',
     body: ReservationRequest,
@@ -39,7 +39,7 @@ export const reservationRoutes = [
     method: 'get',
     path: '/v1alpha/downloaded_models/',
     aliases: ['/v1/downloaded_models/'],
-    summary: 'The models of the catalogue, all of them at hand',
+    summary: 'List the models of the catalogue; all are available',
     access: 'key',
     scope: 'read',
     response: DownloadedModels,
@@ -50,7 +50,7 @@ export const reservationRoutes = [
     method: 'post',
     path: '/v1alpha/downloaded_models/',
     aliases: ['/v1/downloaded_models/'],
-    summary: 'One model of the catalogue; others cannot be fetched',
+    summary: 'Get one model of the catalogue; other models cannot be downloaded',
     access: 'key',
     scope: 'read',
     body: DownloadRequest,
@@ -58,7 +58,11 @@ export const reservationRoutes = [
     handle({ caller: { deps }, body: { hf_model_name: name } }) {
       const { entries } = deps.catalogue
       const entry = deps.catalogue.find(name)
-      if (!entry) throw new ServiceError('model_not_found', `The model "${name}" is not in this service's catalogue.`)
+      if (!entry)
+        throw new ServiceError(
+          'model_not_found',
+          `The model "${name}" is not in the catalogue. GET /v1/models lists the models.`,
+        )
       return downloaded(entry, entries.indexOf(entry))
     },
   }),

@@ -1,4 +1,4 @@
-// The routes that say what this service is and whether it works; no key is asked.
+// Routes without a key: health checks, the version, and the OpenAPI document.
 import { checkReadiness } from '../../services/health/check-readiness.ts'
 import { defineRoute, type Route } from '../framework/route.ts'
 import { openApiDocument } from '../framework/openapi.ts'
@@ -12,7 +12,7 @@ export const healthRoutes = [
     name: 'healthz',
     method: 'get',
     path: '/healthz',
-    summary: 'This process answers',
+    summary: 'Check that this process answers',
     access: 'none',
     response: Health,
     handle: () => ok,
@@ -21,7 +21,7 @@ export const healthRoutes = [
     name: 'readyz',
     method: 'get',
     path: '/readyz',
-    summary: 'Requests will be accepted',
+    summary: 'Check that the service can serve requests',
     access: 'none',
     response: Health,
     async handle({ caller: deps }) {
@@ -31,7 +31,7 @@ export const healthRoutes = [
   }),
 ]
 
-/** These two describe all the others, and themselves. */
+/** Two routes that describe all routes, themselves included. */
 export function selfDescription(
   others: readonly Route[],
   {
@@ -45,7 +45,7 @@ export function selfDescription(
       name: 'version',
       method: 'get',
       path: '/v1/version',
-      summary: 'The version of this service and its routes',
+      summary: 'Get the version of this service and its routes',
       access: 'none',
       response: Version,
       handle: () => ({
@@ -58,7 +58,7 @@ export function selfDescription(
       name: 'openapi',
       method: 'get',
       path: '/openapi.json',
-      summary: 'This interface as an OpenAPI document',
+      summary: 'Get this API as an OpenAPI document',
       access: 'none',
       response: OpenApiDocument,
       handle: () => document,

@@ -10,11 +10,11 @@ export const storedDataRoutes = [
     name: 'store_data',
     method: 'post',
     path: '/v1/svc/data',
-    summary: 'Keep rows under an id, for queries and training with that id',
+    summary: 'Store rows under an id, for retrieval and training with that id',
     access: 'key',
     scope: 'data',
     body: StoreDataRequest,
-    // One item comes as it is, an array of them a row at a time.
+    // An array of items is streamed; a single item stays in the body.
     rows: { fields: ['data'], limitBytes: 1024 * mebibyte, restLimitBytes: 8 * mebibyte },
     idempotent: true,
     response: StoreDataAnswer,
@@ -29,7 +29,7 @@ export const storedDataRoutes = [
     name: 'delete_data',
     method: 'post',
     path: '/v1/svc/delete_data',
-    summary: 'Forget the rows kept under an id',
+    summary: 'Delete the rows stored under an id',
     access: 'key',
     scope: 'data',
     body: DeleteDataRequest,

@@ -1,4 +1,4 @@
-// What a training job leaves behind while it runs: its log, its events, its attempts.
+// The records of a training job: its log, its events, its attempts.
 import type { AttemptLedger } from '../../domain/attempt-ledger.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import { listAttempts, type CountedAttempt } from '../../services/training-jobs/list-attempts.ts'
@@ -19,7 +19,7 @@ export const trainingJobRecordRoutes = [
     name: 'get_training_job_log',
     method: 'get',
     path: '/v1/train/jobs/:job_id/logs',
-    summary: 'What the program of an attempt wrote',
+    summary: 'Read the log of an attempt',
     access: 'key',
     scope: 'read',
     params: JobPath,
@@ -35,7 +35,7 @@ export const trainingJobRecordRoutes = [
     name: 'list_training_job_events',
     method: 'get',
     path: '/v1/train/jobs/:job_id/events',
-    summary: 'What happened to a training job, oldest first; the Link header names the next page',
+    summary: 'List the events of a training job, oldest first. The Link header leads to the next page',
     access: 'key',
     scope: 'read',
     params: JobPath,
@@ -53,7 +53,7 @@ export const trainingJobRecordRoutes = [
     method: 'get',
     path: '/v1/train/jobs/:job_id/attempts',
     summary:
-      'The attempts of a training job, newest first, with what each has cost; the Link header names the next page',
+      'List the attempts of a training job with their cost, newest first. The Link header leads to the next page',
     access: 'key',
     scope: 'read',
     params: JobPath,
@@ -70,7 +70,7 @@ export const trainingJobRecordRoutes = [
 
 function attemptOf(attempt: CountedAttempt) {
   const { fromStep, savedStep, gpuCount, ledger } = attempt
-  // What was saved may be ahead of what was reported.
+  // A checkpoint may hold later steps than the reported ones.
   const lastStep = savedStep === null ? attempt.lastStep : Math.max(attempt.lastStep ?? 0, savedStep)
   return {
     attempt: attempt.number,
@@ -89,11 +89,11 @@ function attemptOf(attempt: CountedAttempt) {
     ended_at: timeOrNull(attempt.endedAt),
     gpu_count: gpuCount,
     training_seconds: ledger,
-    gpu_seconds: timesOf(ledger, gpuCount),
+    gpu_seconds: multiplied(ledger, gpuCount),
   }
 }
 
-const timesOf = ({ allocated, productive, lost }: AttemptLedger, count: number): AttemptLedger => ({
+const multiplied = ({ allocated, productive, lost }: AttemptLedger, count: number): AttemptLedger => ({
   allocated: allocated * count,
   productive: productive * count,
   lost: lost * count,

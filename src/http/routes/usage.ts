@@ -10,7 +10,7 @@ export const usageRoutes = [
     name: 'get_usage',
     method: 'get',
     path: '/v1/usage',
-    summary: "What the account's keys have used of which models, day by day",
+    summary: 'Get the usage of the account by day, key and model',
     access: 'key',
     scope: 'read',
     query: UsageQuery,

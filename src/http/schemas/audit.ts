@@ -4,7 +4,7 @@ import { queryInt, queryText } from '../framework/params.ts'
 import { Time } from './training-job.ts'
 
 export const AuditQuery = z.object({
-  after: queryText().optional().describe('`next` of the page before'),
+  after: queryText().optional().describe('`next` of the previous page'),
   limit: queryInt({ min: 1, max: 1000 }).optional(),
 })
 
@@ -15,13 +15,13 @@ export const AuditTrail = named(
       z.object({
         id: z.string(),
         at: Time,
-        key_id: z.string().nullable().describe('The public part of the key, or operator'),
+        key_id: z.string().nullable().describe('The id of the key, or operator'),
         action: z.string(),
         target: z.string().nullable(),
         request_id: z.string().nullable(),
         address: z.string().nullable(),
       }),
     ),
-    next: z.string().nullable().describe('`after` of the next page'),
+    next: z.string().nullable().describe('The `after` of the next page; null on the last'),
   }),
 )

@@ -8,7 +8,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export const BatchAnswer = named('BatchAnswer', z.object({ id: z.string() }))
 
-/** Anything that is no id is answered like an id that does not exist. */
+/** Text that is no id gets the same 404 as an unknown id. */
 export const BatchParams = z.object({
   id: z
     .string()
@@ -16,23 +16,23 @@ export const BatchParams = z.object({
       if (!uuid.test(text)) throw batchNotFound(shortened(text))
       return text
     })
-    .meta({ format: 'uuid', description: 'As the POST answered it' }),
+    .meta({ format: 'uuid', description: 'The id in the answer of the POST' }),
 })
 
-const NothingYet = z.object({}).strict().describe('Nothing is done yet')
+const NotStarted = z.object({}).strict().describe('Nothing is finished yet')
 
 export const CompletionBatchResult = named(
   'CompletionBatchResult',
   z.union([
-    NothingYet,
+    NotStarted,
     z.object({
       outputs: z.array(Completion.nullable()).describe('In the order of the prompts'),
-      finish_reason: z.array(z.string().nullable()).describe('Null: not done yet'),
+      finish_reason: z.array(z.string().nullable()).describe('Null for prompts that are not finished'),
     }),
   ]),
 )
 
 export const EmbeddingBatchResult = named(
   'EmbeddingBatchResult',
-  z.union([NothingYet, z.object({ embedding: z.array(z.array(z.number())) })]),
+  z.union([NotStarted, z.object({ embedding: z.array(z.array(z.number())) })]),
 )

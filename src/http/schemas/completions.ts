@@ -7,12 +7,12 @@ const TokenCount = z.int().min(1).max(1_000_000).nullish()
 
 const stopText = z.string().min(1).max(1000)
 
-/** Read by the domain, which refuses names that a schema library would drop in silence. */
+/** Validated in domain/output-type.ts, which refuses names that zod would silently drop. */
 const OutputType = named(
   'OutputType',
   z.unknown().meta({
     type: ['object', 'null'],
-    description: 'Field names, each with str, int, float, bool or a list of the values that it may have',
+    description: 'Field names, each with str, int, float, bool or a list of the allowed values',
     additionalProperties: { anyOf: [{ type: 'string' }, { type: 'array', items: {} }] },
   }),
 )
@@ -21,7 +21,7 @@ export const CompletionRequest = named(
   'CompletionRequest',
   z.object({
     model_name: ModelName,
-    id: DataId.nullish().describe('Rows stored under it are put before the prompts that they matter to'),
+    id: DataId.nullish().describe('An id of POST /v1/svc/data: its relevant rows are put before each prompt'),
     prompt: Prompt,
     output_type: OutputType.optional(),
     out_type: OutputType.optional(),
@@ -31,7 +31,7 @@ export const CompletionRequest = named(
     top_p: z.number().min(1e-9).max(1).nullish(),
     seed: z.int().nullish(),
     stop: z
-      .union([stopText, z.array(stopText).max(16)], { error: 'must be a text or a list of at most 16 texts' })
+      .union([stopText, z.array(stopText).max(16)], { error: 'must be a string or a list of at most 16 strings' })
       .nullish(),
   }),
 )
@@ -39,7 +39,7 @@ export type CompletionRequest = z.infer<typeof CompletionRequest>
 
 export const Completion = named(
   'Completion',
-  z.record(z.string(), z.unknown()).describe('{"output": text}, or exactly the asked fields'),
+  z.record(z.string(), z.unknown()).describe('{"output": text}, or exactly the fields of output_type'),
 )
 
 export const CompletionAnswer = named('CompletionAnswer', z.union([Completion, z.array(Completion)]))

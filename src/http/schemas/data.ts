@@ -12,7 +12,7 @@ export const DataAnswer = named(
   'DataAnswer',
   z.object({
     upload_base_path: z.literal('s3'),
-    dataset_location: z.url().describe('PUT the file here; two hours'),
+    dataset_location: z.url().describe('Upload the file here with PUT; valid for two hours'),
     dataset_id: z.string(),
   }),
 )
@@ -23,11 +23,8 @@ export const LocalDataRequest = named(
   'LocalDataRequest',
   z.object({
     upload_base_path: z.string().max(256).nullish().describe('Accepted and ignored'),
-    data: z
-      .array(z.object({}))
-      .nullish()
-      .describe('The rows; kept as they come in, a gigabyte at most. Each must be an object'),
-    dataset_id: z.string().nullish().describe('Ours when absent'),
+    data: z.array(z.object({})).nullish().describe('The rows, each an object; a gigabyte at most'),
+    dataset_id: z.string().nullish().describe('A new id when absent'),
     is_public: z.boolean().nullish(),
   }),
 )
@@ -51,16 +48,16 @@ export const DatapointsAnswer = named('DatapointsAnswer', z.object({ dataset_id:
 export const DatasetParams = z.object({ dataset_id: DatasetRef })
 
 const Percentiles = z.object({ p50: z.int(), p90: z.int(), p99: z.int(), max: z.int() })
-const Lengths = Percentiles.describe('Characters, within 1.1 %')
+const Lengths = Percentiles.describe('In characters, with an error of up to 1.1 %')
 
 const TokenLengths = z
   .object({
-    tokenizer: z.string().describe('The base model whose tokenizer counted'),
-    sampled_rows: z.int().describe('Every n-th row: 1,000 at most, without those of more than 200,000 characters'),
+    tokenizer: z.string().describe('The base model whose tokenizer was used'),
+    sampled_rows: z.int().describe('At most 1,000 rows, taken evenly, without rows longer than 200,000 characters'),
     input: Percentiles,
     output: Percentiles,
   })
-  .describe("Tokens, without special ones, of a sample; null where the model's tokenizer is not on the server")
+  .describe("Tokens of a sample, without special tokens; null when the model's tokenizer is not on the server")
 
 export const DatasetReport = named(
   'DatasetReport',
@@ -68,15 +65,17 @@ export const DatasetReport = named(
     dataset_id: z.string(),
     dataset_location: z.url(),
     version: z.int(),
-    state: z.enum(['empty', 'valid', 'invalid']).describe('empty: nothing is uploaded, or there are no rows'),
+    state: z.enum(['empty', 'valid', 'invalid']).describe('empty: nothing was uploaded, or the file has no rows'),
     announced_rows: z.int().nullable(),
     rows: z.int(),
-    bytes: z.int().describe('As uploaded'),
+    bytes: z.int().describe('Size of the upload'),
     bad_rows: z.int(),
     errors: z
       .array(z.object({ line: z.int(), field: z.string(), reason: z.string() }))
       .describe('The first 100 bad rows'),
-    duplicates: z.int().describe('Rows equal to an earlier one, among the first three million different ones'),
+    duplicates: z
+      .int()
+      .describe('Rows equal to an earlier row; only the first three million distinct rows are compared'),
     empty_outputs: z.int(),
     input_length: Lengths,
     output_length: Lengths,

@@ -3,7 +3,7 @@ import { named } from '../framework/named-schemas.ts'
 import { pathText, queryInt, queryText } from '../framework/params.ts'
 
 const Model = z.object({
-  id: z.string().describe('The model_name of requests'),
+  id: z.string().describe('Used as model_name in requests'),
   object: z.literal('model'),
   created: z.int().describe('Seconds since 1970; 0 for the models of the catalogue'),
   owned_by: z.enum(['catalogue', 'account']),
@@ -19,8 +19,8 @@ export const ModelList = named('ModelList', z.object({ object: z.literal('list')
 export const ModelListQuery = z.object({
   limit: queryInt({ min: 1, max: 1000 })
     .optional()
-    .describe('Of tuned models; all of them when absent. The catalogue comes with the first page, uncounted'),
-  after: queryText().optional().describe('The opaque cursor that the Link header of the page before gave'),
+    .describe('Number of tuned models; all when absent. The base models come with the first page and do not count'),
+  after: queryText().optional().describe('The cursor from the Link header of the previous page'),
 })
 
 export const ModelPath = z.object({ name: pathText(256) })
@@ -30,7 +30,7 @@ export const ModelDownload = named(
   z.object({
     model_name: z.string(),
     base_model: z.string(),
-    expires_in: z.int().describe('Seconds that the links work'),
+    expires_in: z.int().describe('Seconds until the links expire'),
     files: z.array(
       z.object({
         name: z.string().describe('anneal.json is the manifest'),

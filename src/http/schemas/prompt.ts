@@ -7,14 +7,13 @@ export const ModelName = z
   .refine((name) => !name.includes('\0'), 'must not contain NUL characters')
   .describe('A base model, one of its aliases, or a tuned model')
 
-/** As many as one request may carry. */
 const maxPrompts = 10_000
 
 export const Prompt = z
   .union([z.string(), z.array(z.string()).max(maxPrompts)], {
     error: ({ input }) =>
       Array.isArray(input) && input.length > maxPrompts
-        ? `must have at most ${maxPrompts} items in one request`
+        ? `must have at most ${maxPrompts} items. Split the list into several requests`
         : 'must be a string or a list of strings',
   })
-  .describe(`One text, or a list of at most ${maxPrompts}`)
+  .describe(`One string, or a list of at most ${maxPrompts}`)

@@ -17,9 +17,9 @@ export const Reservation = named(
   'Reservation',
   z.object({
     reservation_id: z.int(),
-    capacity_remaining: z.int().describe('Prompts that may be sent before asking again'),
-    dynamic_max_batch_size: z.int().min(1).describe('Prompts that make a good request'),
-    start_time: z.string().describe('UTC, now'),
+    capacity_remaining: z.int().describe('Number of prompts to send before the next reservation'),
+    dynamic_max_batch_size: z.int().min(1).describe('The best number of prompts per request'),
+    start_time: z.string().describe('The current time in UTC'),
     end_time: z.string(),
   }),
 )
@@ -32,7 +32,7 @@ export const DownloadRequest = named(
 export const DownloadedModel = named(
   'DownloadedModel',
   z.object({
-    model_id: z.int().describe('Its place in the catalogue'),
+    model_id: z.int().describe('The position in the catalogue, from 1'),
     model_name: z.string(),
     model_type: z.enum(['transformer', 'embedding']),
     user_id: z.null(),

@@ -6,7 +6,7 @@ export const Version = named(
   z.object({
     api: z.array(z.object({ name: z.string(), path: z.string() })),
     server: z.string(),
-    client: z.string().describe('The clients that are known to work'),
+    client: z.string().describe('Versions of the lamini SDK that are tested with this service'),
   }),
 )
 

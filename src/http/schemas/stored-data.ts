@@ -4,7 +4,7 @@ import { ModelName } from './prompt.ts'
 
 const maxIdBytes = 256
 
-/** What data is kept under. */
+/** The id that rows are stored under. */
 export const DataId = z
   .string()
   .refine(
@@ -13,13 +13,13 @@ export const DataId = z
   )
   .meta({ description: `1 to ${maxIdBytes} bytes`, minLength: 1, maxLength: maxIdBytes })
 
-/** Read by the service, item for item; null where an array was. */
+/** Validated by the service, item by item. An array is streamed, and null in the body. */
 const Items = z
   .custom<unknown>((value) => typeof value === 'object', 'must be a list of items, or one item')
   .meta({
     type: ['array', 'object'],
     description:
-      'Items, or one: each with the same one or two named objects of texts, numbers and booleans. Of two, the first is an input and the second its output.',
+      'A list of items, or one item. Every item has the same one or two named objects, whose fields are strings, numbers or booleans. With two objects, the first is the input and the second the output.',
     items: { type: 'object' },
   })
 
@@ -30,8 +30,8 @@ const DataType = z
 export const StoreDataRequest = named(
   'StoreDataRequest',
   z.object({
-    id: DataId.nullish().describe('What to keep the data under'),
-    model_name: ModelName.nullish().describe('Instead of an id: the model whose queries and training use it'),
+    id: DataId.nullish().describe('The id to store the rows under'),
+    model_name: ModelName.nullish().describe('Instead of an id: completions and training of this model use the rows'),
     data: Items,
     data_type: DataType.nullish(),
   }),

@@ -8,10 +8,10 @@ import { ModelName } from './prompt.ts'
 const maxRowDepth = 32
 
 const Row = z
-  .custom<Record<string, unknown>>(isRow, `must be an object, nested at most ${maxRowDepth} deep`)
-  .meta({ type: 'object', description: '{"input", "output"}, or one of the other row forms' })
+  .custom<Record<string, unknown>>(isRow, `must be an object, nested at most ${maxRowDepth} levels deep`)
+  .meta({ type: 'object', description: '{"input", "output"}, or another row format' })
 
-/** Clients of the old platform send zeros for what they leave to it. */
+/** Clients of the old platform send 0 for the default. */
 const Count = z
   .int()
   .min(0)
@@ -27,8 +27,8 @@ export const TrainRequest = named(
     model_name: ModelName,
     upload_file_path: z.string().min(1).max(4096).nullish().describe('A dataset_location, its path, or a data set id'),
     dataset_id: z.string().nullish(),
-    data: z.array(Row).nullish().describe('The rows themselves; kept under dataset_id'),
-    id: DataId.nullish().describe('Rows stored by POST /v1/svc/data: all of them are used'),
+    data: z.array(Row).nullish().describe('The rows themselves, stored under dataset_id'),
+    id: DataId.nullish().describe('An id of POST /v1/svc/data: all of its rows are used'),
     eval_data: z.array(Row).nullish(),
     finetune_args: FinetuneArgs.nullish(),
     gpu_config: GpuConfig.nullish(),
@@ -45,7 +45,7 @@ export const TrainAnswer = named(
   z.object({ job_id: z.string(), status: z.enum(trainingJobStatuses), dataset_id: z.string() }),
 )
 
-/** The depth is bounded here because the rows are written out again by a recursive writer. */
+/** Bounds the depth, because JSON.stringify recurses when the rows are written again. */
 function isRow(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   let level: object[] = [value]

@@ -5,9 +5,9 @@ import { queryInt, queryText } from '../framework/params.ts'
 import { Status, Time } from './training-job.ts'
 
 export const LogQuery = z.object({
-  attempt: queryInt({ min: 1, max: 1_000_000 }).optional().describe('The newest one when absent'),
+  attempt: queryInt({ min: 1, max: 1_000_000 }).optional().describe('The newest attempt when absent'),
   offset: queryInt({ min: 0, max: Number.MAX_SAFE_INTEGER }).optional().describe('In bytes'),
-  limit: queryInt({ min: 16, max: 1_048_576 }).optional().describe('In bytes; 65536 when absent'),
+  limit: queryInt({ min: 16, max: 1_048_576 }).optional().describe('In bytes; default 65536'),
 })
 
 export const Log = named(
@@ -16,15 +16,15 @@ export const Log = named(
     attempt: z.int(),
     text: z.string(),
     next_offset: z.int(),
-    complete: z.boolean().describe('No more will come'),
+    complete: z.boolean().describe('True when nothing more will be added'),
   }),
 )
 
-const PageSize = queryInt({ min: 1, max: 1000 }).optional().describe('100 when absent')
+const PageSize = queryInt({ min: 1, max: 1000 }).optional().describe('Default 100')
 const attemptNumber = () => queryInt({ min: 1, max: 1_000_000 }).optional()
 
 export const EventQuery = z.object({
-  after: queryText().optional().describe('The cursor that the Link header of the page before gave'),
+  after: queryText().optional().describe('The cursor from the Link header of the previous page'),
   limit: PageSize,
 })
 
@@ -43,20 +43,20 @@ export const EventList = named(
         actor: z.string(),
       }),
     ),
-    next: z.string().nullable().describe('`after` of the next page'),
+    next: z.string().nullable().describe('The `after` of the next page; null on the last'),
   }),
 )
 
 export const AttemptQuery = z.object({
-  after: attemptNumber().describe('The cursor that the Link header of the page before gave'),
-  before: attemptNumber().describe('The same, by its older name'),
+  after: attemptNumber().describe('The cursor from the Link header of the previous page'),
+  before: attemptNumber().describe('An older name of `after`'),
   limit: PageSize,
 })
 
 const Seconds = z.object({
-  allocated: z.number().describe('From its claim to its confirmed release, or until now'),
+  allocated: z.number().describe('From the claim of the attempt to its confirmed release, or until now'),
   productive: z.number(),
-  lost: z.number().describe('Its start-up, and work after the last that was saved'),
+  lost: z.number().describe('Start-up, and work after the last checkpoint'),
 })
 
 export const AttemptList = named(
@@ -67,22 +67,25 @@ export const AttemptList = named(
         attempt: z.int(),
         mode: z.enum(['train', 'evaluate']),
         phase: z.enum(attemptPhases).nullable(),
-        cause: z.string().nullable().describe('Why it ended'),
+        cause: z.string().nullable().describe('Why the attempt ended'),
         exit_code: z.int().nullable(),
         message: z.string().nullable(),
-        from_step: z.int().describe('The step of what it began with; 0 from the start'),
-        first_step: z.int().nullable().describe('Null while no step is known'),
+        from_step: z.int().describe('The step of the checkpoint that the attempt started from; 0 without one'),
+        first_step: z.int().nullable().describe('Null until a step is reported'),
         last_step: z.int().nullable(),
-        last_checkpoint_step: z.int().nullable().describe('Of the newest checkpoint, or the model, that it saved'),
+        last_checkpoint_step: z
+          .int()
+          .nullable()
+          .describe('The step of the newest checkpoint or model that the attempt saved'),
         created_at: Time,
-        granted_at: Time.nullable().describe('When it got its slot'),
-        claimed_at: Time.nullable().describe('When its program began'),
-        ended_at: Time.nullable().describe('When everything of it was confirmed gone'),
-        gpu_count: z.int().describe('Of all its nodes; 0 on a CPU'),
+        granted_at: Time.nullable().describe('When the attempt got its slot'),
+        claimed_at: Time.nullable().describe('When the program of the attempt started'),
+        ended_at: Time.nullable().describe('When the release of all its resources was confirmed'),
+        gpu_count: z.int().describe('On all nodes; 0 on a CPU'),
         training_seconds: Seconds,
-        gpu_seconds: Seconds.describe('The same, times its GPUs'),
+        gpu_seconds: Seconds.describe('training_seconds times gpu_count'),
       }),
     ),
-    next: z.int().nullable().describe('`after` of the next page'),
+    next: z.int().nullable().describe('The `after` of the next page; null on the last'),
   }),
 )

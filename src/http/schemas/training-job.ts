@@ -9,7 +9,7 @@ const maxJobId = 2 ** 31 - 1
 export const Time = z.string().describe('UTC, without a zone: 2026-11-20T10:00:00.123456')
 export const Status = z.enum(trainingJobStatuses)
 
-/** Anything that is no id is answered like an id that does not exist. */
+/** Text that is no id gets the same 404 as an unknown id. */
 export const JobPath = z.object({
   job_id: z
     .string()
@@ -22,8 +22,8 @@ export const JobPath = z.object({
 })
 
 export const JobListQuery = z.object({
-  limit: queryInt({ min: 1, max: 1000 }).optional().describe('The whole list when absent'),
-  after: queryText().optional().describe('The opaque cursor that the Link header of the page before gave'),
+  limit: queryInt({ min: 1, max: 1000 }).optional().describe('Number of jobs; all when absent'),
+  after: queryText().optional().describe('The cursor from the Link header of the previous page'),
   status: queryText()
     .transform((text, ctx) => {
       const status = parseStatus(text)
@@ -38,7 +38,7 @@ export const JobSummary = named(
   z.object({
     job_id: z.int(),
     status: Status,
-    start_time: Time.describe('When it was accepted'),
+    start_time: Time.describe('The time of acceptance'),
     model_name: z.string().nullable().describe('Null until the model is saved and verified'),
     custom_model_name: z.string().nullable(),
     resume_count: z.int(),
@@ -58,10 +58,10 @@ export const Job = named(
     history: z
       .string()
       .describe(
-        'JSON text: a list of {loss, learning_rate, epoch, iter_time, flops, remaining_time, step}, steps rising',
+        'JSON text: a list of {loss, learning_rate, epoch, iter_time, flops, remaining_time, step} in the order of steps',
       ),
-    status_reason: z.string().nullable().describe('A stable word'),
-    status_message: z.string().nullable().describe('Why it waits, why it failed, what to do'),
+    status_reason: z.string().nullable().describe('A machine-readable reason'),
+    status_message: z.string().nullable().describe('Why the job waits or failed, and what to do'),
   }),
 )
 
@@ -72,7 +72,7 @@ export const JobCancelled = named(
 
 export const JobResumed = named('TrainingJobResumed', z.object({ status: Status, job_id: z.int() }))
 
-const Split = z.enum(['held_out', 'train']).describe('Rows set aside, or rows that were trained on')
+const Split = z.enum(['held_out', 'train']).describe('held_out: rows that were not trained on; train: rows that were')
 
 export const Evaluation = named(
   'Evaluation',
@@ -93,5 +93,5 @@ export const Evaluation = named(
 
 export const OpenJobsCancelled = named(
   'OpenTrainingJobsCancelled',
-  z.object({ message: z.string(), cancelled: z.int().describe('How many were not being cancelled already') }),
+  z.object({ message: z.string(), cancelled: z.int().describe('Number of jobs that this request cancels') }),
 )

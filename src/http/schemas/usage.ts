@@ -3,7 +3,7 @@ import { usageDimensions, type UsageDimension } from '../../domain/usage.ts'
 import { named } from '../framework/named-schemas.ts'
 import { queryInt, queryText } from '../framework/params.ts'
 
-/** The days around it, too, have four digits of a year that Postgres knows. */
+/** Years 1000 to 8999, so that ranges around the day stay within the dates of Postgres. */
 const isDay = (text: string) =>
   /^[1-8]\d{3}-\d{2}-\d{2}$/.test(text) &&
   !Number.isNaN(Date.parse(text)) &&
@@ -16,16 +16,16 @@ const isDimension = (word: string): word is UsageDimension => (usageDimensions a
 const words = usageDimensions.join(', ')
 
 export const UsageQuery = z.object({
-  from: queryDay().describe('The first day (UTC); when absent, 29 days before `to`'),
-  to: queryDay().describe('The last day, itself included; when absent, today'),
+  from: queryDay().describe('The first day (UTC); default 29 days before `to`'),
+  to: queryDay().describe('The last day (UTC), included; default today'),
   group_by: queryText()
     .transform((text) => text.split(','))
-    .refine((list) => list.every(isDimension), `must be some of ${words}, with commas`)
+    .refine((list) => list.every(isDimension), `must be a comma-separated list of ${words}`)
     .transform((list) => list.filter(isDimension))
     .meta({ type: 'string', pattern: `^(${usageDimensions.join('|')})(,(${usageDimensions.join('|')}))*$` })
     .optional()
-    .describe(`Some of ${words}, with commas; all of them when absent`),
-  after: queryText().optional().describe('`next` of the page before'),
+    .describe(`A comma-separated list of ${words}; all when absent`),
+  after: queryText().optional().describe('`next` of the previous page'),
   limit: queryInt({ min: 1, max: 1000 }).optional(),
 })
 
@@ -40,20 +40,18 @@ export const Usage = named(
     usage: z.array(
       z.object({
         day: Day.optional(),
-        key_id: z
-          .string()
-          .nullable()
-          .optional()
-          .describe('The public part of the key; null: work that no key asked for'),
-        model_name: z.string().optional().describe('A base model, or a tuned one'),
+        key_id: z.string().nullable().optional().describe('The id of the key; null for work without a key'),
+        model_name: z.string().optional().describe('A base model or a tuned model'),
         prompts: count('Prompts completed and texts embedded'),
-        prompt_tokens: count('Read by the engines'),
-        completion_tokens: count('Written by the engines'),
-        engine_seconds: z.number().describe('Of model servers; while one works for several, each has its share'),
-        training_seconds: z.number().describe('Of training attempts'),
-        gpu_seconds: z.number().describe('Both of these, times the GPUs that they had'),
+        prompt_tokens: count('Tokens read by the engines'),
+        completion_tokens: count('Tokens written by the engines'),
+        engine_seconds: z
+          .number()
+          .describe('Time of model servers; time spent on several requests at once is shared between them'),
+        training_seconds: z.number().describe('Time of training attempts'),
+        gpu_seconds: z.number().describe('engine_seconds and training_seconds, each times the number of GPUs'),
       }),
     ),
-    next: z.string().nullable().describe('`after` of the next page'),
+    next: z.string().nullable().describe('The `after` of the next page; null on the last'),
   }),
 )

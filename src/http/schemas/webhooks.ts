@@ -10,7 +10,7 @@ import { Time } from './training-job.ts'
 const maxOverlapSeconds = 30 * 24 * 60 * 60
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Anything that is no id is answered like an id that does not exist. */
+/** Text that is no id gets the same 404 as an unknown id. */
 const Id = z
   .string()
   .transform((text) => {
@@ -23,9 +23,9 @@ export const WebhookPath = z.object({ webhook_id: Id })
 export const SecretPath = z.object({ webhook_id: Id, secret_id: Id })
 export const DeliveryPath = z.object({ webhook_id: Id, delivery_id: Id })
 
-const Url = z.string().max(2048).describe('Where events are sent; https, and not a private address')
+const Url = z.string().max(2048).describe('The https address that events are sent to; not a private address')
 const Description = z.string().max(200)
-const EventTypes = z.array(z.enum(webhookEventTypes)).max(100).describe('Only these; all when empty')
+const EventTypes = z.array(z.enum(webhookEventTypes)).max(100).describe('The event types to send; all when empty')
 
 export const NewWebhook = named(
   'NewWebhook',
@@ -38,7 +38,7 @@ export const WebhookUpdate = named(
     url: Url.nullish(),
     description: Description.nullish(),
     event_types: EventTypes.nullish(),
-    disabled: z.boolean().nullish().describe('False enables it again: what has waited is sent'),
+    disabled: z.boolean().nullish().describe('False enables the webhook again and sends the waiting events'),
   }),
 )
 
@@ -50,7 +50,7 @@ export const SecretRotation = named(
       .min(0)
       .max(maxOverlapSeconds)
       .nullish()
-      .describe('How long the old secret still signs; until it is removed when absent'),
+      .describe('Seconds that the old secret still signs; when absent, until it is removed'),
   }),
 )
 
@@ -63,20 +63,22 @@ export const Webhook = named(
     event_types: z.array(z.enum(webhookEventTypes)).describe('All when empty'),
     secrets: z
       .array(z.object({ id: z.string(), created_at: Time, expires_at: Time.nullable() }))
-      .describe('Those that sign, newest first'),
+      .describe('The secrets that sign, newest first'),
     created_at: Time,
-    last_success_at: Time.nullable().describe('When it last took something'),
+    last_success_at: Time.nullable().describe('When the receiver last accepted an event'),
     disabled_at: Time.nullable(),
     disabled_reason: z
       .enum(['requested', 'failing', 'gone'])
       .nullable()
-      .describe('By the account, because it took nothing for 72 hours, or because it answered 410'),
+      .describe(
+        'requested by the account; failing: no event was accepted for 72 hours; gone: the receiver answered 410',
+      ),
   }),
 )
 
 export const WebhookMade = named(
   'WebhookMade',
-  z.object({ ...Webhook.shape, secret: z.string().describe('Signs what is sent. Shown here, and never again') }),
+  z.object({ ...Webhook.shape, secret: z.string().describe('Signs the events. Shown only in this answer') }),
 )
 
 export const WebhookList = named('WebhookList', z.object({ webhooks: z.array(Webhook) }))
@@ -84,18 +86,18 @@ export const WebhookList = named('WebhookList', z.object({ webhooks: z.array(Web
 export const WebhookDeleted = named('WebhookDeleted', z.object({ id: z.string(), message: z.string() }))
 
 export const DeliveryQuery = z.object({
-  after: queryText().optional().describe('`next` of the page before'),
+  after: queryText().optional().describe('`next` of the previous page'),
   limit: queryInt({ min: 1, max: 1000 }).optional(),
 })
 
 export const Delivery = named(
   'WebhookDelivery',
   z.object({
-    id: z.string().describe('The webhook-id that the receiver sees, the same at each attempt'),
+    id: z.string().describe('The webhook-id header that the receiver gets, the same in every attempt'),
     event: z
       .object({
         type: z.enum(webhookEventTypes),
-        timestamp: z.string().describe('When it happened: 2026-11-20T10:00:00.123Z'),
+        timestamp: z.string().describe('When the event happened: 2026-11-20T10:00:00.123Z'),
         data: z.object({
           job_id: z.int(),
           status: z.enum(trainingJobStatuses),
@@ -104,22 +106,25 @@ export const Delivery = named(
           attempt: z.int().nullable(),
         }),
       })
-      .describe('As it is sent'),
+      .describe('The event as it is sent'),
     state: z.enum(['pending', 'delivered', 'failed']),
-    next_attempt_at: Time.nullable().describe('Null: it has ended, or the webhook is disabled'),
+    next_attempt_at: Time.nullable().describe('Null when the delivery has ended or the webhook is disabled'),
     attempts: z
       .array(
         z.object({
           at: Time,
-          status_code: z.int().nullable().describe('Null when nothing answered'),
-          error: z.string().nullable().describe('A sentence; null when it was taken'),
+          status_code: z.int().nullable().describe('Null without an answer'),
+          error: z.string().nullable().describe('Why the attempt failed; null when the event was accepted'),
         }),
       )
-      .describe('The newest, at most 30, oldest first'),
+      .describe('The newest 30 attempts, oldest first'),
   }),
 )
 
 export const DeliveryList = named(
   'WebhookDeliveryList',
-  z.object({ deliveries: z.array(Delivery), next: z.string().nullable().describe('`after` of the next page') }),
+  z.object({
+    deliveries: z.array(Delivery),
+    next: z.string().nullable().describe('The `after` of the next page; null on the last'),
+  }),
 )

@@ -9,7 +9,7 @@ const ServerReadyRequest = z.object({
   endpoint: z.url({ protocol: /^https?$/ }).max(512),
   engine: z.string().max(64),
   version: z.string().max(64),
-  /** Servers that know of no replicas are the only one. */
+  /** Model servers without replicas send no instance. */
   instance: Instance.default('only'),
 })
 
@@ -20,7 +20,7 @@ export const serverRoutes = [
     name: 'server_ready',
     method: 'post',
     path: '/internal/v1/server/ready',
-    summary: 'A replica of a model server answers at this address',
+    summary: 'Report that a replica of a model server is ready at an address',
     access: 'pod',
     body: ServerReadyRequest,
     response: Done,
@@ -33,7 +33,7 @@ export const serverRoutes = [
     name: 'server_leaving',
     method: 'post',
     path: '/internal/v1/server/leaving',
-    summary: 'A replica of a model server takes no more requests',
+    summary: 'Report that a replica of a model server stops taking requests',
     access: 'pod',
     body: ServerLeavingRequest,
     response: Done,
