@@ -179,6 +179,6 @@ function addToTotals(line: string) {
 /** Node follows what each test file imports, and runs the files again that a saved file concerns. */
 async function watch(): Promise<number> {
   const { files } = laneOf('unit', positionals.length > 0 ? positionals : null)
-  const args = ['--test', '--watch', '--test-concurrency=2', '--test-reporter=dot', ...files]
+  const args = ['--test', '--watch', '--test-concurrency=2', '--test-reporter=./test/support/watch-report.ts', ...files]
   return runNode({ ...laneOf('unit', []), name: 'watch' }, args, process.env)
 }
