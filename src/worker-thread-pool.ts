@@ -1,16 +1,16 @@
-// Threads for work that would hold up everybody else's. One takes a quarter of a second of processor time to start and some
-// tens of megabytes, so they are used again, and are few: who comes while all are busy takes turns.
+// Worker threads for work that would block the event loop. A thread costs a quarter of a second of processor time to start
+// and tens of megabytes, so the pool is small and its threads are reused; callers queue while all are busy.
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
 const keptIdleMs = 30_000
 
-/** One question at a time; the thread answers each with one message. @throws what ended the thread, or the signal's reason */
+/** Sends one question and waits for its one answer. @throws the error that ended the thread, or the signal's reason */
 export type Ask = (question: unknown) => Promise<unknown>
 
 export type ThreadOptions = {
   atMost: number
-  /** Of V8's heap. A thread that needs more ends: `neededTooMuchMemory`. */
+  /** V8 heap limit of a thread. A thread that needs more ends; see `neededTooMuchMemory`. */
   heapLimitMegabytes: number
   workerData?: unknown
 }
@@ -41,7 +41,7 @@ export function createThreads(module: URL, { atMost, heapLimitMegabytes, workerD
 
   function start(): Worker {
     const thread = new Worker(module, { workerData, resourceLimits: { maxOldGenerationSizeMb: heapLimitMegabytes } })
-    // Who waits for its answer hears of it.
+    // `ask()` rejects; this handler only keeps the process alive.
     thread.on('error', () => undefined)
     thread.once('exit', () => forget(thread))
     thread.unref()
@@ -59,7 +59,7 @@ export function createThreads(module: URL, { atMost, heapLimitMegabytes, workerD
 
   return {
     /**
-     * A thread for `work` alone. It is used again unless `work` throws.
+     * Lends a thread to `work` alone. The thread is reused unless `work` throws.
      * @throws as `work`, or the signal's reason
      */
     async use<T>(work: (ask: Ask) => Promise<T>, signal?: AbortSignal): Promise<T> {
@@ -82,7 +82,7 @@ export function createThreads(module: URL, { atMost, heapLimitMegabytes, workerD
   }
 }
 
-/** Of what ended a thread. */
+/** @param error the error that ended a thread */
 export const neededTooMuchMemory = (error: unknown) =>
   error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
 
@@ -94,7 +94,7 @@ async function ask(thread: Worker, question: unknown, signal?: AbortSignal): Pro
       throw why(first)
     })
   const ended = failed('exit', (code) => new Error(`the thread ended with ${String(code)}`))
-  // What the thread could write and we cannot read.
+  // The thread wrote a message that cannot be deserialised here.
   const unreadable = failed('messageerror', (error) => error)
   const answered = once(thread, 'message', stopping).then(([answer]) => answer as unknown)
   thread.postMessage(question)

@@ -16,7 +16,7 @@ export type ChildSpec = {
   args: string[]
   env: NodeJS.ProcessEnv
   logPath: string
-  /** Another user to run as; the supervisor's own when absent. */
+  /** Runs the process as this user; as the supervisor's own when absent. */
   user?: { uid: number; gid: number } | undefined
   answers: () => Promise<boolean>
   pollMs?: number
@@ -36,7 +36,7 @@ const longestBackoffMs = 10_000
 const stableAfterMs = 30_000
 const defaultPollMs = 40
 const readyTimeoutMs = 90_000
-/** At start; with the back-off, after about 25 s: a Postgres that was killed needs some of it. */
+/** With the back-off about 25 s. A Postgres that was killed needs several tries to start. */
 const mostEndsAtStart = 7
 
 /** @param onChange called whenever the process has started or ended, before anything else can happen */
@@ -79,7 +79,7 @@ export function createChild(spec: ChildSpec, say: (text: string) => void, onChan
     backoffMs = Math.min(backoffMs * 2, longestBackoffMs)
   }
 
-  /** A full disk or a missing binary must not end the supervisor: the next try may find it mended. */
+  /** A full disk or a missing binary must not end the supervisor: the next try may succeed. */
   function startOrRetry() {
     try {
       start()

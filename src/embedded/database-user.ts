@@ -1,5 +1,5 @@
-// Postgres refuses to run as root. Root therefore runs it in a user namespace where it is somebody else, with root's files;
-// where those are refused, as nobody.
+// Postgres refuses to run as root. Root therefore runs it as another user of a user namespace, where the files stay root's;
+// where user namespaces are refused, as the user nobody.
 import { spawnSync } from 'node:child_process'
 import { dirname } from 'node:path'
 import type { Home } from './data-directory.ts'
@@ -8,7 +8,7 @@ import { StartError } from './start-error.ts'
 type Command = { command: string; args: string[] }
 
 export type DatabaseUser = {
-  /** The command that runs a program as this user; its pid is the program's own, for unshare is replaced by it. */
+  /** The command that runs a program as this user. unshare replaces itself with the program, so the pid is the program's. */
   wrap: (program: string, args: string[]) => Command
   user?: { uid: number; gid: number }
 }

@@ -6,7 +6,7 @@ const pollMs = 25
 
 /** How each server is asked to end, and how long it may take before SIGKILL. */
 const endings = {
-  // Its activities hand over their state first.
+  // The worker's activities hand over their state first.
   worker: { signal: 'SIGTERM', timeoutMs: 20_000 },
   api: { signal: 'SIGTERM', timeoutMs: 10_000 },
   temporal: { signal: 'SIGTERM', timeoutMs: 8_000 },
@@ -15,7 +15,7 @@ const endings = {
   postgres: { signal: 'SIGINT', timeoutMs: 15_000 },
 } satisfies Record<ProcessName, { signal: NodeJS.Signals; timeoutMs: number }>
 
-/** Resolves when the process is gone, whoever its parent is. */
+/** Resolves when the process is gone, also when it is no child of ours. */
 export async function endProcess(name: ProcessName, identity: ProcessIdentity): Promise<void> {
   const { signal, timeoutMs } = endings[name]
   sendSignal(identity, signal)
@@ -26,7 +26,7 @@ export async function endProcess(name: ProcessName, identity: ProcessIdentity): 
   }
 }
 
-/** To that process only, or to its whole group; that it is gone already is fine. */
+/** Signals the process, or its whole group. A process that is gone already is no error. */
 export function sendSignal(identity: ProcessIdentity, signal: NodeJS.Signals, toGroup = false): void {
   if (!toGroup && !isAlive(identity)) return
   try {

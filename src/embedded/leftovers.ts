@@ -1,4 +1,4 @@
-// HOME/children.json names the servers that were started, so that whoever comes after a killed supervisor can end them.
+// HOME/children.json names the servers that run, so that the next start or stop can end those of a killed supervisor.
 import { isAlive, type ProcessIdentity } from '../../tools/pid-lock.mjs'
 import { processNames, type Child, type ProcessName } from './child.ts'
 import { endProcess } from './end-process.ts'

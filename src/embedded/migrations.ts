@@ -10,7 +10,7 @@ import { root } from '../../tools/paths.mjs'
 import { StartError } from './start-error.ts'
 
 const migrationsDir = join(root, 'prisma/migrations')
-/** Of ours; Prisma's own gives up after ten seconds. */
+/** Our own lock, because Prisma's gives up after ten seconds. */
 const migrationLock = 4_027_101
 const lookAgainMs = 300
 const prisma = join(root, 'node_modules/prisma/build/index.js')
@@ -32,8 +32,8 @@ export async function migrate(databaseUrl: string, signal: AbortSignal): Promise
 }
 
 /**
- * Held by the session: it goes with this process, however that ends. Asked for again and again: a statement that waits
- * for a lock holds a snapshot, and CREATE INDEX CONCURRENTLY would wait for that.
+ * The session holds the lock, so the lock ends with this process. The lock is polled: a statement that waits for a lock
+ * holds a snapshot, and CREATE INDEX CONCURRENTLY would wait for that.
  */
 async function takeTurn(client: Client, signal: AbortSignal): Promise<void> {
   for (;;) {
@@ -53,7 +53,7 @@ async function deploy(databaseUrl: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Prisma writes name and sha256 of each migration that went through; an edited one is left to it to refuse. */
+/** Compares names and sums of the applied migrations, as Prisma recorded them. Prisma itself refuses an edited migration. */
 async function isUpToDate(client: Client): Promise<boolean> {
   const { rows: tables } = await client.query<{ name: string | null }>(
     `SELECT to_regclass('_prisma_migrations') AS name`,

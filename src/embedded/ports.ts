@@ -9,7 +9,7 @@ const keptNames = ['internal', 'postgres', 'temporal', 'temporalUi', 'temporalHt
 type PortName = (typeof keptNames)[number] | 'api'
 export type Ports = Record<PortName, number>
 
-/** Below the range that systems give to outgoing connections, so that none of those sits on a kept port at a restart. */
+/** Below the range of outgoing connections, so that none of them occupies a kept port at a restart. */
 const lowestPort = 20_000
 const highestPort = 32_000
 

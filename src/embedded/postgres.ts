@@ -40,7 +40,7 @@ export async function preparePostgres(
   return { command, args, user: runAs.user, databaseUrl: url(role), answers: () => answers(url('postgres')) }
 }
 
-/** Made under another name first: a start killed in the middle leaves nothing that looks like a database. */
+/** Creates the cluster under a temporary name, so that a start killed halfway leaves no half-made database. */
 async function createCluster(
   home: Home,
   initdb: string,
@@ -69,7 +69,7 @@ async function createCluster(
   renameSync(temporary, home.postgres)
 }
 
-/** Ready means: takes our password, and our database exists. */
+/** True once the server accepts our password. Creates our database if it is missing. */
 async function answers(adminUrl: string): Promise<boolean> {
   const client = new Client({ connectionString: adminUrl, connectionTimeoutMillis: 2_000 })
   client.on('error', () => {})

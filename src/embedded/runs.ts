@@ -11,7 +11,7 @@ const checkpointTimeoutMs = 20_000
 const watcherTimeoutMs = 5_000
 const pollMs = 50
 
-/** Each gets SIGTERM, time for its checkpoint, then SIGKILL to its group. Call it once the worker is gone. */
+/** Sends each run SIGTERM, waits for its checkpoint, then sends SIGKILL to its group. Call this once the worker is gone. */
 export async function endRuns(home: Home, say: (text: string) => void): Promise<void> {
   const names = existsSync(home.runs) ? readdirSync(home.runs).filter((name) => !name.startsWith('.')) : []
   const running = names.filter((name) => processesOf(home, name).some(isPresent))
@@ -22,7 +22,7 @@ export async function endRuns(home: Home, say: (text: string) => void): Promise<
 
 async function endRun(home: Home, name: string) {
   const [program, watcher] = processesOf(home, name)
-  // Only the program is asked: it may need its own children to save a checkpoint.
+  // Signal only the program: it may need its own children to save a checkpoint.
   if (program && isAlive(program)) sendSignal(program, 'SIGTERM')
   if (program) await waitOrKill(program, checkpointTimeoutMs)
   if (watcher) await waitOrKill(watcher, watcherTimeoutMs)
@@ -36,7 +36,7 @@ async function waitOrKill(leader: ProcessIdentity, timeoutMs: number) {
   }
 }
 
-/** The program and the watcher that writes down how it ended: each leads a process group of its own. */
+/** The program, and the watcher that records its end. Each leads a process group of its own. */
 function processesOf(home: Home, name: string): (ProcessIdentity | null)[] {
   return ['pid', 'watcher'].map((file) => {
     const path = join(home.runs, name, file)
@@ -46,11 +46,11 @@ function processesOf(home: Home, name: string): (ProcessIdentity | null)[] {
   })
 }
 
-/** Itself, or what it left behind in its group. */
+/** True while the leader or another process of its group lives. */
 function isPresent(leader: ProcessIdentity | null): boolean {
   if (leader === null) return false
   const startTime = startTimeOf(leader.pid)
-  // A pid is not given away while its group lives: somebody else under it means that the group is gone.
+  // The kernel does not reuse a pid while its group lives: another process under this pid means that the group is gone.
   return startTime === null ? groupMembers(leader).length > 0 : startTime === leader.startTime
 }
 

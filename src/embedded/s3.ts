@@ -18,7 +18,7 @@ export function prepareObjectStore(home: Home, port: number, secrets: Secrets, e
   return {
     command: toolPath('versitygw'),
     args: ['--port', address, '--health', '/health', '--quiet', 'posix', '--sidecar', metadata, objects],
-    // Not as arguments: those every user of the machine may read.
+    // Not as arguments, which every user of the machine can read.
     env: { ...env, ROOT_ACCESS_KEY: secrets.s3AccessKey, ROOT_SECRET_KEY: secrets.s3SecretKey },
     endpoint: `http://${address}`,
     answers: () => answers200(`http://${address}/health`),

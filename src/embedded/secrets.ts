@@ -7,11 +7,11 @@ export type Secrets = {
   s3SecretKey: string
   /** Signs the tokens of attempts and model servers. */
   signingSecret: string
-  /** The first account's key, made known to the api at its start. */
+  /** The first account's key. The api stores its hash at start. */
   apiKey: string
 }
 
-/** Made at the first start and kept: the databases know them. */
+/** Made at the first start and kept, because the databases were created with them. */
 export function loadSecrets(home: Home): Secrets {
   const kept = readJson<Secrets>(home.secrets)
   if (kept) return kept

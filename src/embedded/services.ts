@@ -1,4 +1,4 @@
-// The api and the worker: our own two processes and what they are told.
+// The environment of our own two processes, the api and the worker.
 import { join } from 'node:path'
 import { root, runtimeDir, toolPath } from '../../tools/paths.mjs'
 import type { Home } from './data-directory.ts'
@@ -17,7 +17,6 @@ export type Addresses = {
   s3Endpoint: string
 }
 
-/** What Node runs. */
 export const entryPoints = { api: join(root, 'src/api.ts'), worker: join(root, 'src/worker.ts') }
 
 export const serviceDefaults = {
@@ -27,7 +26,7 @@ export const serviceDefaults = {
   ANNEAL_WARM_MODELS: '1',
   // glibc gives each thread an arena, up to eight a core, and keeps what is free in them: 57 MB more after 190 jobs.
   MALLOC_ARENA_MAX: '2',
-  // Its first value. Unless it is set, it grows with what is freed, up to 64 MiB, and so does what is kept.
+  // glibc's initial value. Left unset, the threshold grows with freed memory up to 64 MiB, and so does the memory kept.
   MALLOC_TRIM_THRESHOLD_: '131072',
   // V8 takes 64 MiB on a large machine and fills them before it collects: a heap of 190 MB instead of 92, for as many requests a second.
   NODE_OPTIONS: '--max-semi-space-size=16',
@@ -38,7 +37,7 @@ export const serviceDefaults = {
   ANNEAL_FAILED_AUTHENTICATIONS_PER_MINUTE: '240',
 }
 
-/** What the person set wins over the defaults, never over what has to fit the other processes. */
+/** The user's variables win over the defaults, but not over addresses and secrets that the other processes share. */
 export function serviceEnvironment(home: Home, ports: Ports, secrets: Secrets, at: Addresses): NodeJS.ProcessEnv {
   return {
     ...serviceDefaults,
@@ -64,7 +63,7 @@ export function serviceEnvironment(home: Home, ports: Ports, secrets: Secrets, a
   }
 }
 
-/** The person's own environment without what npm adds to it. */
+/** The user's environment without npm's additions. */
 export function environment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)))
 }

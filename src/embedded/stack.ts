@@ -1,4 +1,4 @@
-// The servers in the order in which they need each other, and their orderly end.
+// Starts the servers in the order of their dependencies, and ends them in order.
 import { readFileSync } from 'node:fs'
 import { nodeBinary } from '../../tools/paths.mjs'
 import { parseCatalogue } from '../domain/catalogue.ts'
@@ -82,7 +82,7 @@ export function createStack({ home, port, say }: StackOptions): Stack {
     const env = serviceEnvironment(home, ports, secrets, at)
     const isReady = () => answers200(`${at.apiUrl}/readyz`)
     const names = ['api', 'worker'] as const
-    // The api says ready once the worker is there, so both wait for the same answer.
+    // Both are ready when the api says so.
     const starting = names.map((name) =>
       launch({ name, command: nodeBinary, args: [entryPoints[name]], env, answers: isReady, pollMs: 120 }),
     )
@@ -106,7 +106,7 @@ export function createStack({ home, port, say }: StackOptions): Stack {
       recordChildren(home, [...children.values()])
       publish()
     } catch (error) {
-      // A full disk: the server runs all the same, and the next start of one writes it down.
+      // The disk is full. The server runs all the same; the next change of a process writes the file again.
       say(`the new process ids cannot be written: ${(error as Error).message}`)
     }
   }
@@ -122,7 +122,7 @@ export function createStack({ home, port, say }: StackOptions): Stack {
   }
 }
 
-/** Runs need the api, the object store and the database for their last checkpoint; the worker would start new ones. */
+/** Ends the worker first, since it would start new runs. Runs need api, object store and database for their last checkpoint. */
 export async function endStack(
   home: Home,
   say: (text: string) => void,

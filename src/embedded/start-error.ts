@@ -1,2 +1,2 @@
-/** Why the stack cannot start (or stop), in one sentence for the person at the terminal; printed without a stack. */
+/** The reason why the stack cannot start or stop, in one sentence for the terminal. Printed without a stack trace. */
 export class StartError extends Error {}

@@ -1,4 +1,4 @@
-// `npm stop`: asks the supervisor, or cleans up after one that was killed.
+// `npm stop`: asks the supervisor to end, or cleans up after a killed one.
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isAlive, releaseLock, takeLock, type ProcessIdentity } from '../../tools/pid-lock.mjs'
@@ -10,10 +10,10 @@ import { endStack } from './stack.ts'
 import { StartError } from './start-error.ts'
 
 const pollMs = 50
-/** Longer than every server's own time limit together. */
+/** Longer than the time limits of all servers together. */
 const timeoutMs = 120_000
 
-/** Resolves once nothing of the stack runs. True when something did. */
+/** Resolves once the stack has ended. @returns whether anything ran */
 export async function stopStack(dir: string, say: (text: string) => void): Promise<boolean> {
   const home = describeHome(dir)
   if (!existsSync(home.dir)) return false

@@ -47,7 +47,7 @@ async function supervise(home: Home, stack: Stack, interrupted: Promise<NodeJS.S
   return 0
 }
 
-/** False when a supervisor is already ready here, or on a signal. One that is just starting or stopping is waited for. */
+/** Waits for a supervisor that is starting or stopping. @returns false when one is ready here already, or after a signal */
 async function takeOver(home: Home, interrupted: Promise<NodeJS.Signals>): Promise<boolean> {
   for (let waited = 0; ; waited++) {
     const owner = takeLock(home.lock)
@@ -77,7 +77,7 @@ function describe(home: Home) {
 }
 
 function firstSignal(): Promise<NodeJS.Signals> {
-  // The terminal may be gone, with nobody left to read.
+  // The terminal may be gone: a failed write must not end the supervisor.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, resolve)

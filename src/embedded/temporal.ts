@@ -8,7 +8,7 @@ import type { Home } from './data-directory.ts'
 import type { Ports } from './ports.ts'
 import { StartError } from './start-error.ts'
 
-/** What workflows can be found by in the UI; the worker sets them. */
+/** Search attributes for the UI; the workflows set them. */
 const searchAttributes = {
   AnnealAccount: 'Keyword',
   AnnealBaseModel: 'Keyword',
@@ -49,13 +49,13 @@ export function prepareTemporal(home: Home, ports: Ports): Temporal {
     args,
     address: `127.0.0.1:${ports.temporal}`,
     uiUrl,
-    // Through the UI to the front end and its database: all three are up.
+    // The UI asks the front end, which asks its database: an answer means that all three are up.
     answers: () => answers200(`${uiUrl}/api/v1/namespaces/default`),
     keepHistories: () => keepHistories(httpUrl),
   }
 }
 
-/** The development server forgets a workflow a day after its end; people look at last week's jobs. */
+/** The development server forgets a workflow a day after its end. Users look at last week's jobs. */
 async function keepHistories(httpUrl: string): Promise<void> {
   const response = await fetch(`${httpUrl}/api/v1/namespaces/default/update`, {
     method: 'POST',
@@ -64,5 +64,5 @@ async function keepHistories(httpUrl: string): Promise<void> {
     signal: AbortSignal.timeout(5_000),
   })
   if (!response.ok)
-    throw new StartError(`Temporal refuses to keep histories for ${retentionDays} days: ${await response.text()}`)
+    throw new StartError(`Temporal refused to keep histories for ${retentionDays} days: ${await response.text()}`)
 }

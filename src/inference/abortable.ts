@@ -1,4 +1,4 @@
-/** Stops waiting when the signal aborts; the work itself, which others may share, goes on. */
+/** Stops waiting when the signal aborts. The work itself goes on: others may share it. */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
   const { promise: aborted, reject } = Promise.withResolvers<never>()
@@ -11,7 +11,7 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promi
   }
 }
 
-/** `work` gets a signal of its own to abort, which also aborts with the outer one. AbortSignal.any costs ten times as much. */
+/** Runs `work` with a controller of its own, which also aborts with the outer signal. AbortSignal.any costs ten times as much. */
 export async function withAbort<T>(signal: AbortSignal, work: (own: AbortController) => Promise<T>): Promise<T> {
   signal.throwIfAborted()
   const own = new AbortController()

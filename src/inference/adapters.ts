@@ -1,16 +1,16 @@
-// Tuned models are adapters that a server of their base loads on demand: asked for once per replica and adapter.
+// A tuned model is an adapter, which a server of its base model loads on demand. Each replica is asked once per adapter.
 import { ServiceError } from '../domain/service-error.ts'
 import { abortable } from './abortable.ts'
 import { EngineLost, EngineRefusal, putAdapter, type AdapterFile, type Endpoint } from './engine-client.ts'
 
-/** `name` is never used for other bytes; `files` makes fresh URLs each time. */
+/** A `name` never stands for other bytes. `files` signs fresh URLs on each call. */
 export type Adapter = { name: string; files: () => Promise<AdapterFile[]> }
 
 const mostRemembered = 2000
-/** For the server to fetch, check and try it. */
+/** Time for the server to fetch the adapter, check it and try it. */
 const usualLoadTimeoutMs = 300_000
 
-/** @param onUse told of each call's adapter whether it was asked for before */
+/** @param onUse called with each use of an adapter: whether this process had asked for it before */
 export function createAdapterLoader(
   onUse: (baseModel: string, isLoaded: boolean) => void = () => undefined,
   loadTimeoutMs = usualLoadTimeoutMs,
@@ -19,7 +19,7 @@ export function createAdapterLoader(
   const keyOf = (endpoint: Endpoint, name: string) => `${endpoint.url} ${endpoint.generation} ${name}`
 
   return {
-    /** Resolves once the server has the adapter, as far as is known here: it may have dropped it since. */
+    /** Resolves once the server has loaded the adapter. The server may drop the adapter later without a word. */
     async ensure(endpoint: Endpoint, adapter: Adapter, signal: AbortSignal): Promise<void> {
       const key = keyOf(endpoint, adapter.name)
       let load = loads.get(key)
@@ -34,7 +34,7 @@ export function createAdapterLoader(
       await abortable(load, signal)
     },
 
-    /** The server says that it does not have it (any more). */
+    /** Call when the server says that it does not have the adapter: the next use loads it again. */
     forget(endpoint: Endpoint, name: string) {
       loads.delete(keyOf(endpoint, name))
     },
@@ -42,7 +42,7 @@ export function createAdapterLoader(
 }
 
 async function loadAdapter(endpoint: Endpoint, adapter: Adapter, timeoutMs: number): Promise<void> {
-  // Shared by all who wait, so nobody's abort ends it.
+  // All waiting callers share this load, so no single caller's abort may end it.
   const late = AbortSignal.timeout(timeoutMs)
   try {
     await putAdapter(endpoint, adapter.name, await adapter.files(), late)

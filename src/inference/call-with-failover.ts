@@ -1,4 +1,4 @@
-// One call against a ready replica of a model. When one dies the call is made again on another, or waits for its successor.
+// Makes one call on a ready replica of a model. When the replica dies, the call is made again on another, or waits for a new one.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogueEntry } from '../domain/catalogue.ts'
 import { ServiceError } from '../domain/service-error.ts'
@@ -9,7 +9,7 @@ import type { Meter } from './meter.ts'
 import type { Queue } from './queue.ts'
 import type { ReadyReplica, Replicas } from './replicas.ts'
 
-/** Which model answers, a base or an adapter on it, and who counts its work. */
+/** The model that answers (a base, or an adapter on it), and the meter that counts its work. */
 export type Target = { baseModel: CatalogueEntry; adapter: Adapter | null; meter?: Meter | undefined }
 
 export type Servers = {
@@ -19,16 +19,16 @@ export type Servers = {
   adapters: ReturnType<typeof createAdapterLoader>
 }
 
-/** A call that ends servers time and again is given up, for everybody else's sake. */
+/** A call that ends one server after another is given up: it would stop the model for everybody. */
 const mostServersLost = 4
-/** An adapter may be dropped for others between its loading and its use, while many are in demand. */
+/** When many adapters are in demand, a server may drop one between its loading and its use. */
 const mostReloads = 8
 const mostEngineErrors = 2
 const firstPauseMs = 250
 const longestPauseMs = 2000
-/** In batches of the engine: what a replica may have at hand, so that it never waits for us, and the rest waits here. */
+/** Engine batches that a replica holds: enough that it never waits for us. The rest waits here. */
 const batchesAtHand = 8
-/** By which the replica of an adapter may be ahead of the others before they load the adapter, too. */
+/** An adapter's replica may have this much more work than the others before they load the adapter, too. */
 const batchesOfSlack = 2
 
 type Troubles = {
@@ -42,8 +42,8 @@ type Troubles = {
 type Call<T> = (endpoint: Endpoint, model: string, signal: AbortSignal) => Promise<T>
 
 /**
- * @param rows how much work it is
- * @param call gets the model's name as the server knows it
+ * @param rows the call's share of the work, in prompts or texts
+ * @param call receives the model's name as the server knows it
  * @throws ServiceError unavailable; EngineRefusal that another try would meet again; the signal's reason
  */
 export async function onServer<T>(
@@ -54,7 +54,7 @@ export async function onServer<T>(
   call: Call<T>,
 ): Promise<T> {
   const { name: baseModel, maxBatch } = target.baseModel
-  // A cold model is waited for before the turn, so that nobody waits for both.
+  // Wait for a cold model before taking a turn, so that no caller waits for both.
   const { length: count } = await servers.endpoints.ready(baseModel, signal)
   const mostRows = count * batchesAtHand * Math.max(maxBatch, 16)
   return servers.queue.inTurn({ baseModel, rows, mostRows }, signal, () =>
@@ -95,7 +95,7 @@ type Trouble = {
   signal: AbortSignal
 }
 
-/** Returns when the call may be made again; else throws. */
+/** Returns when the call may be made again; throws otherwise. */
 async function recover(
   { endpoints, replicas, adapters }: Servers,
   { adapter }: Target,

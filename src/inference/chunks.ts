@@ -1,13 +1,13 @@
-// A batch in pieces of the engine's size, a few at once, so that the engine always has the next rows at hand and a large
-// batch never asks for all of its answers in one.
+// Splits a batch into chunks of the engine's size and runs a few at once. The engine always has the next rows at hand, and a
+// large batch never waits for all of its answers in one reply.
 import { withAbort } from './abortable.ts'
 
-/** Pieces in flight of one request: enough to keep several replicas busy. */
+/** Chunks of one request that run at once: enough to keep several replicas busy. */
 const leastConcurrency = 4
 export const concurrencyFor = (replicas: number) => Math.max(leastConcurrency, 2 * replicas + 2)
 const mostChunkCharacters = 1 << 20
 
-/** Pieces of at most `size` items and about a million characters. Order is kept. */
+/** Chunks of at most `size` items and about a million characters. Order is kept. */
 export function splitIntoChunks<T>(items: readonly T[], size: number, lengthOf: (item: T) => number): T[][] {
   const chunks: T[][] = []
   let characters = 0
@@ -24,7 +24,7 @@ export function splitIntoChunks<T>(items: readonly T[], size: number, lengthOf: 
   return chunks
 }
 
-/** Runs each, a few at once; the first failure aborts the others and is thrown once they have ended. */
+/** Runs the tasks, a few at once. The first failure aborts the others and is thrown once they have ended. */
 export function runConcurrently<T>(
   items: readonly T[],
   signal: AbortSignal,

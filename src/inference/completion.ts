@@ -1,4 +1,4 @@
-// Prompts in, answers out: exactly as many, in order, or one error.
+// Prompts in, answers out: one answer per prompt in order, or one error.
 import type { OutputType } from '../domain/output-type.ts'
 import { generate, type GenerationInput } from './generation.ts'
 import { promptTooLong } from './input-errors.ts'
@@ -8,13 +8,13 @@ import { completeTyped, type Completions } from './typed-completion.ts'
 
 export type CompletionInput = GenerationInput & {
   prompts: readonly string[]
-  /** Null: text. */
+  /** Null: plain text. */
   outputType: OutputType | null
 }
 
 const defaultMaxTokens = 256
 
-/** Untyped outputs are `{output}`. */
+/** An untyped output is `{output}`. */
 export async function complete(servers: Servers, input: CompletionInput): Promise<Completions> {
   const { outputType, prompts, sampling, baseModel } = input
   const tooLong = prompts.findIndex((prompt) => prompt.length > mostTextCharacters(baseModel.contextLength))

@@ -20,7 +20,7 @@ const chunkSize = 256
 /** @returns a normalised vector of finite numbers for each text, in order */
 export async function embed(servers: Servers, input: EmbeddingInput): Promise<number[][]> {
   const { baseModel, adapter, texts, signal, meter } = input
-  // The engine reads the context's tokens of a text and no more; `toWellFormed` mends a pair that the cut went through.
+  // The engine reads as many tokens as the context holds. `toWellFormed` mends a surrogate pair that the cut may have split.
   const longest = mostTextCharacters(baseModel.contextLength)
   const rows = texts.map((text, index) => ({
     index,

@@ -1,5 +1,5 @@
-// Where a model is served. A warm model costs two queries a second at most, for which no request waits; a cold one is woken
-// through the outbox and waited for. The request path never calls Temporal.
+// Knows where a model is served. A warm model costs at most two queries a second, and no request waits for them. A cold model
+// is woken through the outbox and waited for. The request path never calls Temporal.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { modelServerName } from '../domain/identifiers.ts'
 import { pendingReasons } from '../domain/pending-reason.ts'
@@ -22,13 +22,13 @@ export type EndpointDependencies = {
 }
 
 const freshMs = 1000
-/** A model in use is read anew before that. */
+/** The replicas of a model in use are read again before this time is over. */
 const lookAgainMs = 500
 const rereadMs = 2000
 const touchEveryMs = 5000
-/** A wake may meet a workflow that is just closing; the next one starts another. */
+/** A wake may meet a workflow that is just closing; the next wake starts a new one. */
 const wakeEveryMs = 10_000
-/** After a start that failed for good, callers get its reason at once for this long, before another start is tried. */
+/** After a start failed for good, callers get its reason at once for this long; then another start is tried. */
 const failureKeptMs = 30_000
 const retryAfterStartSeconds = 5
 const retryAfterFailureSeconds = 30
@@ -65,7 +65,7 @@ export function createEndpoints(
     return replicas
   }
 
-  /** What is known holds meanwhile; news of something else is not overwritten. */
+  /** Until the answer comes, the known replicas stay in use. A newer notification is not overwritten. */
   function lookAgain(baseModel: string) {
     const known = fresh.get(baseModel)
     modelServers
@@ -75,7 +75,7 @@ export function createEndpoints(
   }
 
   const warn = (baseModel: string, error: unknown) =>
-    log.warn({ err: error, baseModel }, 'the model server cannot be looked after')
+    log.warn({ err: error, baseModel }, "failed to refresh the model server's endpoint")
 
   async function start(baseModel: string, before: ServedModel | null): Promise<readonly ReadyReplica[]> {
     const failure = failures.get(baseModel)
@@ -94,7 +94,7 @@ export function createEndpoints(
 
   async function wake(baseModel: string) {
     if (!isDue(wokenAtMs, baseModel, wakeEveryMs)) return
-    // Before the message: a server that is being stopped as idle then stays.
+    // Before the message, so that a server which is just being stopped as idle stays.
     await modelServers.touch(baseModel)
     const workflowId = modelServerName(baseModel)
     await outbox.add({ workflowId, kind: 'wake-model-server', generation: 0, payload: { baseModel } })
@@ -114,7 +114,7 @@ export function createEndpoints(
     coldStartTimeoutMs,
 
     /**
-     * The replicas that said they are ready, as of the last second; at least one. Starts and awaits one if there is none.
+     * The replicas that were ready within the last second, at least one. Starts a server and waits for it when there is none.
      * @throws ServiceError unavailable
      */
     async ready(baseModel: string, signal: AbortSignal): Promise<readonly ReadyReplica[]> {
@@ -130,17 +130,17 @@ export function createEndpoints(
       return abortable(lookup, signal)
     },
 
-    /** Of the last look; 1 before the first. */
+    /** Number of replicas at the last refresh; 1 before the first. */
     replicaCount: (baseModel: string) => fresh.get(baseModel)?.replicas.length ?? 1,
 
-    /** What was ready does not answer: look again, and see that somebody restarts it. */
+    /** Call when a ready replica does not answer: refreshes the replicas and makes sure that the server is restarted. */
     async lost(baseModel: string, { pauseMs, signal }: { pauseMs: number; signal: AbortSignal }) {
       fresh.delete(baseModel)
       await wake(baseModel)
       if (pauseMs > 0) await sleep(pauseMs, undefined, { signal })
     },
 
-    /** Keeps the server from counting as idle while the work goes on, and its replicas under watch. */
+    /** While `work` runs, the server does not count as idle and its replicas are watched. */
     async whileUsing<T>(baseModel: string, work: () => Promise<T>): Promise<T> {
       const touch = () =>
         isDue(touchedAtMs, baseModel, touchEveryMs) &&
@@ -160,7 +160,7 @@ export function createEndpoints(
 
 function stillStarting(baseModel: string, server: ServedModel | null): ServiceError {
   const sentence = sentenceOf(server)
-  // Any other reason is the end of the start before.
+  // Any other reason belongs to the previous start.
   const isWait = pendingReasons.some((reason) => reason === server?.reason)
   const why = sentence ? (isWait ? ` ${sentence}` : ` The last start failed: ${sentence}`) : ''
   return new ServiceError('unavailable', `The model ${baseModel} is still starting; try again in a moment.${why}`, {
@@ -168,14 +168,14 @@ function stillStarting(baseModel: string, server: ServedModel | null): ServiceEr
   })
 }
 
-/** What was found when the wait began: a new start is under way. */
+/** The state when the wait began: a new start is under way. */
 const isSameFailure = (server: ModelServer, before: ModelServer | null) =>
   before?.state === 'failed' && before.generation === server.generation
 
-/** The rest of a message is the end of the server's log, for operators only. */
+/** The first sentence only: the rest is the end of the server's log, which is for operators. */
 const sentenceOf = (server: ModelServer | null) => server?.message?.split('\n', 1)[0]
 
-/** At most once in this time, and if so, now. */
+/** True the first time, and then at most once in `everyMs`. */
 function isDue(times: Map<string, number>, key: string, everyMs: number): boolean {
   const now = performance.now()
   if (now - (times.get(key) ?? -Infinity) < everyMs) return false

@@ -8,13 +8,12 @@ export { EngineLost, EngineRefusal, type Endpoint } from './engine-exchange.ts'
 
 export type AdapterFile = { name: string; url: string; sizeBytes: number; sha256: string }
 export type Choice = { index: number; text: string; finishReason: string }
-/** In tokens. */
 export type Usage = { promptTokens: number; completionTokens: number }
 export type OnUsage = (usage: Usage) => void
 
 export type CompletionRequest = {
   model: string
-  /** With `messages`, one text that nobody reads: the model's own template makes the prompt. */
+  /** With `messages` the engine ignores this text: the model's own template makes the prompt. */
   prompts: readonly string[]
   messages: readonly ChatMessage[] | null
   regex: string | null
@@ -25,7 +24,7 @@ export type CompletionRequest = {
   stop: readonly string[]
 }
 
-/** @returns one choice a prompt, in order. All throw EngineLost, EngineRefusal, or the signal's reason. */
+/** @returns one choice per prompt, in order. Every call throws EngineLost, EngineRefusal, or the signal's reason. */
 export async function requestCompletions(
   endpoint: Endpoint,
   request: CompletionRequest,
@@ -37,7 +36,7 @@ export async function requestCompletions(
   return { choices: inOrder.map(readChoice), usage: readUsage(usage) }
 }
 
-/** One answer, its text handed on piece by piece as it is decoded. */
+/** One answer, whose text is passed on piece by piece while it is decoded. */
 export async function streamCompletion(
   endpoint: Endpoint,
   request: CompletionRequest,
@@ -99,7 +98,7 @@ const bodyOf = ({ model, prompts, messages, regex, maxTokens, temperature, topP,
   ...(regex !== null && { structured_outputs: { regex } }),
 })
 
-/** @returns one finite vector a text, in order */
+/** @returns one finite vector per text, in order */
 export async function requestEmbeddings(
   endpoint: Endpoint,
   { model, texts }: { model: string; texts: readonly string[] },
@@ -108,9 +107,9 @@ export async function requestEmbeddings(
   const answer = await send(endpoint, 'POST', '/v1/embeddings', signal, { model, input: texts })
   const { data, usage } = answer as { data: { index: number; embedding: number[] }[]; usage?: WireUsage }
   const vectors = inOrderOf(data, texts.length).map(({ embedding }) => embedding)
-  // JSON has no NaN: one would be null here.
+  // JSON has no NaN: a NaN arrives as null.
   if (!vectors.every((vector) => vector.length > 0 && vector.every(Number.isFinite)))
-    throw new Error(`The engine of ${model} gave a vector with something that is not a number.`)
+    throw new Error(`The engine of ${model} returned a vector with an entry that is not a number.`)
   return { vectors, usage: readUsage(usage) }
 }
 
@@ -134,7 +133,7 @@ function inOrderOf<T extends { index: number }>(items: readonly T[], count: numb
   const inOrder = Array.from<T | undefined>({ length: count })
   for (const item of items) inOrder[item.index] = item
   if (items.length !== count || !inOrder.every((item) => item !== undefined))
-    throw new Error(`The engine gave ${items.length} answers to ${count} inputs.`)
+    throw new Error(`The engine returned ${items.length} answers to ${count} inputs.`)
   return inOrder
 }
 
@@ -147,7 +146,7 @@ async function send(endpoint: Endpoint, method: string, path: string, signal: Ab
 function refuse(endpoint: Endpoint, status: number, text: string): never {
   const { error } = parse(text, status) as { error?: { message?: string; param?: string | null; index?: number } }
   const message = error?.message ?? `status ${status}`
-  // 401: at this address another server answers by now. The others: it is loading, leaving, overrun, or cannot reach the store.
+  // 401: another server has this address now. The other statuses: the server loads, leaves, is overloaded, or cannot reach the store.
   if ([401, 429, 502, 503, 504].includes(status))
     throw new EngineLost(`The model server of ${endpoint.baseModel} answered: ${message}`, false)
   throw new EngineRefusal(status, message, error?.param ?? null, error?.index ?? null)
@@ -157,6 +156,6 @@ function parse(text: string, status: number): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new Error(`The model server answered ${status} with something that is not JSON.`, { cause: error })
+    throw new Error(`The model server answered ${status} with a body that is not JSON.`, { cause: error })
   }
 }

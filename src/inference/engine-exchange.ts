@@ -1,14 +1,14 @@
-// One request to an engine over kept-alive connections, and what may become of it.
-// node:http, because fetch gives up on an answer after five minutes and a long batch may take longer.
+// One request to an engine over a kept-alive connection, and its possible ends.
+// Uses node:http because fetch gives up on an answer after five minutes, and a long batch may take longer.
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 
-/** A replica that is ready, and the key to it. */
+/** A ready replica and its bearer token. */
 export type Endpoint = { baseModel: string; generation: number; instance: string; url: string; token: string }
 
-/** No answer, or none from the server that was meant: another try may reach its successor. */
+/** The intended server did not answer. Another try may reach its successor. */
 export class EngineLost extends Error {
-  /** It had taken the request: if that ends servers again and again, the request may be why. */
+  /** The server had received the request: a request that ends server after server may be the cause. */
   readonly wasReached: boolean
 
   constructor(message: string, wasReached: boolean, options?: ErrorOptions) {
@@ -22,7 +22,7 @@ export class EngineLost extends Error {
 export class EngineRefusal extends Error {
   readonly status: number
   readonly param: string | null
-  /** Position in the request's list of what is refused. */
+  /** Position of the refused item in the request's list. */
   readonly index: number | null
 
   constructor(status: number, message: string, param: string | null, index: number | null) {
@@ -39,14 +39,14 @@ const agents = {
   'https:': { request: httpsRequest, agent: new HttpsAgent({ keepAlive: true, maxFreeSockets: 64 }) },
 }
 
-/** The answer's head has come; reading the rest throws as `exchange` does. */
+/** Resolves with the answer's head; reading its body throws as `exchange` does. */
 export type Incoming = {
   statusCode: number | undefined
   whole: <T>(read: (body: IncomingMessage) => Promise<T>) => Promise<T>
   pieces: () => AsyncIterable<Buffer>
 }
 
-/** A kept connection that the server had just closed is not a lost server: once more, on another one. */
+/** A kept connection that the server has just closed is no lost server: try once more on another connection. */
 export async function exchange(
   endpoint: Endpoint,
   method: string,
@@ -78,7 +78,7 @@ function readable(endpoint: Endpoint, incoming: IncomingMessage, signal: AbortSi
   }
 }
 
-/** @returns null when the kept connection was closed already */
+/** @returns null when the server had closed the kept connection already */
 function exchangeOnce(endpoint: Endpoint, method: string, path: string, signal: AbortSignal, payload: string) {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage | null>()
   const url = new URL(path, endpoint.url)
@@ -89,7 +89,7 @@ function exchangeOnce(endpoint: Endpoint, method: string, path: string, signal: 
     'content-length': Buffer.byteLength(payload),
   }
   const outgoing = request(url, { method, agent, headers, signal }, resolve)
-  // An address that nobody has any more takes the packets and never answers.
+  // An address that no host has any more swallows packets and never answers.
   outgoing.once('socket', (socket) => {
     if (!socket.connecting) return
     const late = setTimeout(() => outgoing.destroy(new ConnectTimeout()), connectTimeoutMs)
@@ -100,7 +100,7 @@ function exchangeOnce(endpoint: Endpoint, method: string, path: string, signal: 
     else if (outgoing.reusedSocket && error.code === 'ECONNRESET') resolve(null)
     else reject(lost(endpoint, error))
   })
-  // As text: node then writes head and body at once.
+  // As text, so that Node writes head and body at once.
   outgoing.end(payload)
   return promise
 }

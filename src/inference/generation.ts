@@ -1,4 +1,4 @@
-// Rows in, choices out: split into chunks of the engine's size, several at once, back in order.
+// Rows in, choices out: splits the rows into chunks of the engine's size, runs several at once and restores the order.
 import type { CatalogueEntry } from '../domain/catalogue.ts'
 import type { Adapter } from './adapters.ts'
 import { concurrencyFor, runConcurrently, splitIntoChunks } from './chunks.ts'
@@ -9,7 +9,7 @@ import { naming } from './input-errors.ts'
 import type { Meter } from './meter.ts'
 import { onServer, type Servers, type Target } from './call-with-failover.ts'
 
-/** Null: the default. `seed` null: another answer each time, where the temperature is not 0. */
+/** Null means the default. Without a seed each call gives another answer, unless the temperature is 0. */
 type Sampling = {
   maxTokens: number | null
   temperature: number | null
@@ -23,18 +23,18 @@ export type GenerationInput = {
   adapter: Adapter | null
   sampling: Sampling
   signal: AbortSignal
-  /** In place of the only prompt, which then only measures it. */
+  /** Replaces the only prompt, which then only serves to measure the length. */
   messages?: readonly ChatMessage[] | null
-  /** Of one prompt: its text while it grows. */
+  /** Called with the text of a single prompt while it grows. */
   onText?: ((piece: string) => void) | undefined
   meter?: Meter | undefined
 }
 
 export type Row = { index: number; prompt: string }
-/** What may go to the engine together: rows of one grammar and one length. */
+/** Rows that may go to the engine together: one grammar, one length. */
 export type RowGroup = { rows: Row[]; regex: string | null; maxTokens: number }
 
-/** @returns the answers at their rows' indexes */
+/** @returns the answers, each at the index of its row */
 export async function generate(
   servers: Servers,
   { baseModel, adapter, sampling, signal, messages = null, onText, meter }: GenerationInput,
@@ -58,7 +58,7 @@ export async function generate(
       temperature: sampling.temperature ?? 0,
       topP: sampling.topP ?? 1,
       seed,
-      // A stop would leave a typed answer open.
+      // A stop word would cut a typed answer short.
       stop: regex === null ? sampling.stop : [],
     }
     const answer = await naming(baseModel, rows, () =>

@@ -1,13 +1,13 @@
 // Answers from models: finds or starts the server of a base model, and speaks to its engine.
 //   endpoints        which replicas are ready; wakes a cold model
-//   queue            how much is accepted, and how much of it is with the engines at once
+//   queue            how much work is accepted, and how much of it the engines get at once
 //   replicas         which replica takes a call
-//   on-server        one call, made again elsewhere when a replica dies under it
-//   deadline         how long a request goes without an answer
+//   call-with-failover  one call, made again elsewhere when its replica dies
+//   progress-timeout how long a request may go without an answer
 //   adapters         tuned models, loaded on demand
 //   completion, typed-completion, embedding     the verbs; generation and chunks below them
 //   retrieval        stored rows before prompts, as many as fit
-//   meter, metrics    who counts the work of a request, and what Prometheus hears
+//   meter, metrics   counts of a request's work, and the numbers for Prometheus
 //   typed-output, text-bounds                   typed answers as a bounded grammar
 import { ServiceError } from '../domain/service-error.ts'
 import { createAdapterLoader } from './adapters.ts'
@@ -26,7 +26,7 @@ import type { Completions } from './typed-completion.ts'
 export type Inference = ReturnType<typeof createInference>
 
 export type InferenceDependencies = EndpointDependencies & {
-  /** Without an answer of its engine a request ends after this, besides what the start of a model may take. */
+  /** A request whose engine gives no answer ends after this time, plus the time that a model's start may take. */
   answerTimeoutMs: number
 }
 
@@ -42,14 +42,14 @@ export function createInference(dependencies: InferenceDependencies) {
   const metrics = createInferenceMetrics(() => queue.measure())
   const servers = { endpoints, replicas, queue, adapters: createAdapterLoader(metrics.countAdapter) }
 
-  /** Within the limits of its model, and as long as its engines answer. */
+  /** Runs a request within the limits of its model, for as long as its engines answer. */
   function accept<T>(
     { baseModel: { name }, signal }: Asked,
     prompts: number,
     work: (signal: AbortSignal, onAnswer: () => void) => Promise<T>,
   ): Promise<T> {
     const late = () => {
-      dependencies.log.warn({ baseModel: name }, 'a request had no answer in time')
+      dependencies.log.warn({ baseModel: name }, 'no answer from the engine in time')
       return unanswered(name, timeoutMs)
     }
     return queue.accept(name, prompts, () =>
@@ -57,7 +57,7 @@ export function createInference(dependencies: InferenceDependencies) {
     )
   }
 
-  /** The process counts, too, whoever else does. */
+  /** The process's own metrics count every request, besides the caller's meter. */
   function metered({ baseModel, meter }: Asked, onAnswer: () => void): Meter {
     return {
       countTokens(tokens) {
@@ -71,7 +71,7 @@ export function createInference(dependencies: InferenceDependencies) {
     }
   }
 
-  /** The first of its texts is timed. */
+  /** Measures the time to the first text. */
   function timed({ baseModel, onText }: Pick<CompletionInput, 'baseModel' | 'onText'>, onAnswer: () => void) {
     const acceptedAt = performance.now()
     let isBegun = false
@@ -113,6 +113,6 @@ export function createInference(dependencies: InferenceDependencies) {
 const unanswered = (baseModel: string, timeoutMs: number) =>
   new ServiceError(
     'unavailable',
-    `The model ${baseModel} has answered nothing of this request for ${timeoutMs / 1000} seconds, so it was ended; try again, with a smaller max_tokens if its answers are long.`,
+    `The model ${baseModel} gave no answer for ${timeoutMs / 1000} seconds, so this request was ended. Try again; if its answers are long, with a smaller max_tokens.`,
     { retryAfterSeconds: retryAfterSilenceSeconds },
   )

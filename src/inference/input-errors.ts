@@ -1,9 +1,9 @@
-// The engine speaks of positions in a chunk; callers know positions in their own list.
+// The engine names positions in a chunk; callers know the positions in their own list.
 import type { CatalogueEntry } from '../domain/catalogue.ts'
 import { invalidInput } from '../domain/service-error.ts'
 import { EngineRefusal } from './engine-client.ts'
 
-/** The parts of a request that a caller wrote, as the engine calls them. */
+/** Fields of an engine request that come from the caller. */
 const callersWords: Record<string, string> = {
   prompt: 'prompt',
   input: 'prompt',
@@ -11,7 +11,7 @@ const callersWords: Record<string, string> = {
   structured_outputs: 'output_type',
 }
 
-/** @throws ServiceError invalid_input for what the engine refuses because of the caller's input; other errors as they are */
+/** @throws ServiceError invalid_input when the engine refuses the caller's input; any other error unchanged */
 export async function naming<T>(
   baseModel: CatalogueEntry,
   rows: readonly { index: number }[],
@@ -33,19 +33,19 @@ export async function naming<T>(
 export const promptTooLong = ({ name, contextLength }: CatalogueEntry, index: number) =>
   invalidInput(
     `prompt[${index}]`,
-    `The prompt at position ${index} is too long: ${name} takes ${contextLength} tokens for a prompt and its answer.`,
+    `The prompt at position ${index} is too long: ${name} has room for ${contextLength} tokens of prompt and answer together. Shorten the prompt.`,
   )
 
 export const answerTooLong = ({ name, contextLength }: CatalogueEntry, index: number) =>
   invalidInput(
     `prompt[${index}]`,
-    `The prompt at position ${index} and an answer of this output_type do not fit together into the ${contextLength} tokens of ${name}.`,
+    `The prompt at position ${index} leaves no room for an answer of this output_type in the ${contextLength} tokens of ${name}. Shorten the prompt.`,
   )
 
 const tooComplex = ({ name }: CatalogueEntry) =>
   `output_type is too complex for ${name}: use fewer fields, or shorter names and lists of values.`
 
-/** @throws ServiceError invalid_input naming the first text with half of a surrogate pair, which no engine can read */
+/** @throws ServiceError invalid_input naming the first text that holds half of a surrogate pair, which no engine can read */
 export function assertWellFormed(texts: readonly string[]) {
   const index = texts.findIndex((text) => !text.isWellFormed())
   if (index >= 0) throw invalidInput(`prompt[${index}]`, `The prompt at position ${index} is not valid Unicode.`)

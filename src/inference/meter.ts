@@ -1,9 +1,9 @@
 import type { Usage } from './engine-client.ts'
 
-/** Told what the engines did for one request, also for one that fails in the end. */
+/** Receives what the engines did for one request, also when the request fails in the end. */
 export type Meter = {
-  /** For each call of an engine that was answered. */
+  /** Called for each engine call that was answered. */
   countTokens: (tokens: Usage) => void
-  /** For each call, however it ended: its share of a replica's time. */
+  /** Called for each engine call, however it ended, with its share of the replica's time. */
   countEngineSeconds: (seconds: number) => void
 }

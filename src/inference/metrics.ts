@@ -2,7 +2,7 @@
 import { Counter, Gauge, Histogram, type Metric } from 'prom-client'
 import type { Usage } from './engine-client.ts'
 
-/** Of this process. @param measureQueue prompts of each model with requests under way */
+/** Metrics of this process. @param measureQueue prompts of each model that has requests under way */
 export function createInferenceMetrics(
   measureQueue: () => Iterable<[model: string, waiting: number, running: number]>,
 ) {

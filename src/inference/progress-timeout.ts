@@ -1,8 +1,8 @@
-// The deadline of a request, which every answer of an engine puts off: a long batch takes its time, and an engine that hangs
-// keeps nobody.
+// The timeout of a request, which each answer of an engine starts anew: a long batch may take its time, and an engine that
+// hangs holds nobody.
 import { withAbort } from './abortable.ts'
 
-/** `work` gets a signal that also aborts, with what `late` makes, when `onAnswer` has not been called for `timeoutMs`. */
+/** Runs `work` with a signal that also aborts, with the error of `late`, when `onAnswer` was not called for `timeoutMs`. */
 export function whileAnswered<T>(
   signal: AbortSignal,
   { timeoutMs, late }: { timeoutMs: number; late: () => Error },

@@ -1,5 +1,5 @@
-// How much of a model's work is accepted, and how much of that is with its engines at once. In this process alone: each
-// api process has a share of its own.
+// Limits how much of a model's work this process accepts, and how much of it the engines get at once. Each api process has
+// limits of its own.
 import { ServiceError } from '../domain/service-error.ts'
 import { abortable } from './abortable.ts'
 
@@ -7,10 +7,10 @@ type Place = { rows: number; start: () => void }
 type Line = { prompts: number; requests: number; running: number; waiting: Set<Place> }
 type Turn = { baseModel: string; rows: number; mostRows: number }
 
-/** Ten of the largest requests, or many small ones. */
+/** Room for ten of the largest requests, or for many small ones. */
 const mostPrompts = 100_000
 const mostRequests = 2000
-/** Calls this small may go beyond what the others may take, by this share. */
+/** A call this small may exceed the limit by this share, so that large requests leave room for it. */
 const smallRows = 4
 const smallShare = 1.25
 const retryAfterSeconds = 5
@@ -21,17 +21,17 @@ export function createQueue(limits = { prompts: mostPrompts, requests: mostReque
   const lines = new Map<string, Line>()
 
   return {
-    /** Rows of each model with requests under way: those that wait for their turn, and those with the engines. */
+    /** Rows of each model that has requests under way: those that wait for a turn, and those at the engines. */
     *measure(): Generator<[baseModel: string, waiting: number, running: number]> {
       for (const [baseModel, { waiting, running }] of lines)
         yield [baseModel, [...waiting].reduce((sum, { rows }) => sum + rows, 0), running]
     },
 
-    /** A whole request; once accepted its calls wait as long as they must. @throws ServiceError unavailable */
+    /** Accepts or refuses a whole request. The calls of an accepted one wait as long as they must. @throws ServiceError unavailable */
     async accept<T>(baseModel: string, prompts: number, work: () => Promise<T>): Promise<T> {
       const line = lines.get(baseModel) ?? { prompts: 0, requests: 0, running: 0, waiting: new Set() }
       const isFull = line.prompts + prompts > limits.prompts || line.requests >= limits.requests
-      // One that is larger than the limit is taken when there is nothing else.
+      // A request above the limit is accepted when the queue is empty.
       if (isFull && line.requests > 0) throw tooMuch(baseModel)
       lines.set(baseModel, line)
       line.prompts += prompts
@@ -45,7 +45,7 @@ export function createQueue(limits = { prompts: mostPrompts, requests: mostReque
       }
     },
 
-    /** One call of an accepted request, when no more than `mostRows` are under way with it. First come, first served. */
+    /** Runs one call of an accepted request once at most `mostRows` rows are under way, its own included. First come, first served. */
     async inTurn<T>(turn: Turn, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
       const line = lines.get(turn.baseModel)
       if (!line) throw new Error(`No request of ${turn.baseModel} has been accepted.`)
@@ -77,7 +77,7 @@ async function takeTurn(line: Line, turn: Turn, signal: AbortSignal) {
   try {
     await abortable(promise, signal)
   } catch (error) {
-    // Called just as it left: the turn goes to the next.
+    // The caller left just now: its turn goes to the next.
     if (!line.waiting.delete(place)) endTurn(line, turn)
     throw error
   }
@@ -95,10 +95,6 @@ const hasRoom = ({ running }: Line, rows: number, mostRows: number) =>
   running === 0 || running + rows <= mostRows * (rows <= smallRows ? smallShare : 1)
 
 const tooMuch = (baseModel: string) =>
-  new ServiceError(
-    'unavailable',
-    `The model ${baseModel} has more to do than it can take now; try again in a moment.`,
-    {
-      retryAfterSeconds,
-    },
-  )
+  new ServiceError('unavailable', `The queue of the model ${baseModel} is full. Try again in a moment.`, {
+    retryAfterSeconds,
+  })

@@ -1,22 +1,22 @@
-// Which replica of a model takes a call: the one with the least work, and for an adapter one that is likely to hold it.
+// Chooses the replica of a model that takes a call: the one with the least work, or for an adapter one that likely holds it.
 import { hash } from 'node:crypto'
 import { withAbort } from './abortable.ts'
 import { EngineLost, type Endpoint } from './engine-client.ts'
 
-/** A replica as its row says. `seenAtMs` changes with each of its reports. */
+/** A replica as its row describes it. `seenAtMs` changes with each report of the replica. */
 export type ReadyReplica = Endpoint & { seenAtMs: number; isReporting: boolean }
 
-/** `secondsPerRow`: how long each of its rows has been worked on since the first, where n at once get an n-th each. */
+/** `secondsPerRow`: working time of each row since the first call; of n rows at once each gets an n-th. */
 type Work = { rows: number; calls: Set<AbortController>; secondsPerRow: number; asOfMs: number }
 
-/** One that was lost is asked again after this, or as soon as it has reported anew. */
+/** A lost replica is tried again after this time, or as soon as it reports. */
 const passedOverMs = 10_000
-/** Calls on a replica that fell silent are made elsewhere after this, besides the 90 s after which it counts as silent. */
+/** Calls on a silent replica are made elsewhere after this time, on top of the 90 s after which it counts as silent. */
 const silentMs = 15_000
 
 export type Replicas = ReturnType<typeof createReplicas>
 
-/** @param now for tests */
+/** @param now replaced in tests */
 export function createReplicas(now: () => number = () => performance.now()) {
   const working = new Map<string, Work>()
   const losses = new Map<string, { seenAtMs: number; atMs: number }>()
@@ -39,8 +39,8 @@ export function createReplicas(now: () => number = () => performance.now()) {
 
   return {
     /**
-     * @param adapter its name, or null for the base
-     * @param slackRows how much more than the idlest a replica may have and still get the calls of its adapters
+     * @param adapter the adapter's name, or null for the base model
+     * @param slackRows an adapter's replica keeps its calls while it has at most this many rows more than the idlest
      */
     choose(replicas: readonly ReadyReplica[], adapter: string | null, slackRows: number): ReadyReplica {
       const usable = replicas.filter((replica) => !isPassedOver(replica))
@@ -51,15 +51,15 @@ export function createReplicas(now: () => number = () => performance.now()) {
       return ordered.find((replica) => rowsOn(replica) <= most) as ReadyReplica
     },
 
-    /** It did not answer, or not now. @returns whether another one might */
+    /** Call when the replica did not answer. @returns whether another replica might */
     lose(replica: ReadyReplica, replicas: readonly ReadyReplica[]): boolean {
       losses.set(keyOf(replica), { seenAtMs: replica.seenAtMs, atMs: now() })
       return replicas.some((other) => !isPassedOver(other))
     },
 
     /**
-     * The signal that `work` gets also aborts, with EngineLost, when the replica is given up as silent.
-     * @param onSeconds told this work's share of the replica's time
+     * Runs `work` with a signal that also aborts, with EngineLost, when the replica is given up as silent.
+     * @param onSeconds called with this work's share of the replica's time
      */
     use<T>(
       replica: Endpoint,
@@ -88,7 +88,7 @@ export function createReplicas(now: () => number = () => performance.now()) {
       })
     },
 
-    /** To be told the rows time and again: a node that is gone leaves its connections hanging for many minutes. */
+    /** Call with every refresh: the connections to a lost node would hang for many minutes. */
     giveUpSilent(baseModel: string, replicas: readonly ReadyReplica[]) {
       const reporting = new Set(replicas.filter(({ isReporting }) => isReporting).map(keyOf))
       for (const [key, { calls }] of working) {
@@ -109,14 +109,14 @@ export function createReplicas(now: () => number = () => performance.now()) {
 
 const keyOf = ({ baseModel, generation, instance, url }: Endpoint) => `${baseModel} ${generation} ${instance} ${url}`
 
-/** Rendezvous hashing: a replica that comes or goes moves only its own share of the adapters. */
+/** Rendezvous hashing: a new or lost replica moves only its own share of the adapters. */
 function inHashOrder(replicas: readonly ReadyReplica[], adapter: string): ReadyReplica[] {
   if (replicas.length === 1) return [...replicas]
   const scored = replicas.map((replica) => ({ replica, score: hash('sha1', `${adapter} ${replica.instance}`) }))
   return scored.toSorted((a, b) => (a.score < b.score ? -1 : 1)).map(({ replica }) => replica)
 }
 
-/** From another one each time, so that replicas with equal work take turns. */
+/** Starts at another replica each time, so that replicas with equal work take turns. */
 function shuffle(replicas: readonly ReadyReplica[]): ReadyReplica[] {
   const start = Math.floor(Math.random() * replicas.length)
   return [...replicas.slice(start), ...replicas.slice(0, start)]

@@ -1,4 +1,4 @@
-// Stored rows before a prompt, in the layout of docs/retrieval.md: the nearest ones, as many as leave room for the answer.
+// Puts the nearest stored rows before a prompt, in the layout of docs/retrieval.md, as many as leave room for the answer.
 import { runConcurrently } from './chunks.ts'
 import type { CompletionInput } from './completion.ts'
 import { countTokens } from './engine-client.ts'
@@ -6,12 +6,12 @@ import { onServer, type Servers } from './call-with-failover.ts'
 import { mostPromptTokens, mostTextCharacters } from './text-bounds.ts'
 import { structureBytes } from './typed-output.ts'
 
-/** For each prompt its rows, nearest first; null: none for any. */
+/** The rows of each prompt, nearest first. Null: no prompt has rows. */
 export type RetrievedRows = { rows?: readonly (readonly string[])[] | null }
 
 const usualAnswerTokens = 256
 
-/** Rows come before an answer of the usual length, and never before one that the prompt alone has room for. */
+/** Puts rows before each prompt as long as an answer of the asked or the usual length still fits. A prompt without room gets none. */
 export async function withRows(
   servers: Servers,
   input: CompletionInput,
@@ -34,13 +34,13 @@ export async function withRows(
   return { ...input, prompts }
 }
 
-/** Tokens that a prompt may have. */
+/** The most tokens that a prompt may have. */
 function promptRoom({ baseModel: { contextLength }, outputType, sampling }: CompletionInput): number {
   const text = Math.min(sampling.maxTokens ?? usualAnswerTokens, Math.floor(contextLength / 2))
   return contextLength - text - (outputType ? structureBytes(outputType) : 0)
 }
 
-/** The farthest rows go first where not all fit. */
+/** Drops the farthest rows where not all fit. */
 async function putBefore(
   prompt: string,
   rows: readonly string[],

@@ -1,6 +1,6 @@
 // Server-sent events as OpenAI's engines write them: one line of JSON each, and [DONE] after the last.
 
-/** The data of each event. @throws SyntaxError for one that is no JSON */
+/** Yields the data of each event. @throws SyntaxError when an event is not JSON */
 export async function* eventsOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<unknown> {
   const decoder = new TextDecoder()
   let waiting = ''

@@ -1,8 +1,8 @@
-// A text that is handed on while it grows. When the replica that writes it dies, the next one writes it again from its
-// beginning, and what was handed on already is not handed on twice.
+// Passes a text on while it grows. When its replica dies, another one writes the text again from the beginning, and no part
+// is passed on twice.
 import { ServiceError } from '../domain/service-error.ts'
 
-/** @returns for each try what takes its pieces; it throws when the new text is another one (a temperature without a seed) */
+/** @returns a sink for the pieces of each try; it throws when the new text differs (a temperature without a seed) */
 export function createGrowingText(onText: (piece: string) => void): () => (piece: string) => void {
   let shown = ''
   return () => {
@@ -19,6 +19,6 @@ export function createGrowingText(onText: (piece: string) => void): () => (piece
 }
 
 const brokenOff = () =>
-  new ServiceError('unavailable', 'The model server was lost in the middle of the answer; ask again.', {
+  new ServiceError('unavailable', 'The model server was lost in the middle of the answer. Send the request again.', {
     retryAfterSeconds: 1,
   })

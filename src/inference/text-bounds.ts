@@ -1,30 +1,30 @@
-// How long the values of a typed answer may get, so that it is always closed before the tokens run out.
+// Bounds the lengths of a typed answer's values, so that the answer always closes before its tokens run out.
 import type { OutputType } from '../domain/output-type.ts'
 import { characterBytes, mostDigits, stringFieldCount, structureBytes, type Limits } from './typed-output.ts'
 
-/** `isCertain`: the longest possible answer fits. Else it may run out of tokens, and is then asked for again, shorter. */
+/** `isCertain`: the longest possible answer fits. Otherwise an answer may run out of tokens and is asked for again, shorter. */
 export type Bound = Limits & { maxTokens: number; isCertain: boolean }
 
 type Room = { contextLength: number; promptTokens: number }
 
-/** What a token usually holds. */
+/** Characters that a token usually holds. */
 const charactersPerToken = 4
 const defaultTextTokens = 256
-/** In all strings of an answer: each position is a few states of the engine's grammar, and it has room for 50,000. */
+/** Limit over all strings of an answer: each position takes a few states of the engine's grammar, which has room for 50,000. */
 const mostCharacters = 4096
-/** With fewer it is worth to count the prompt's tokens exactly. */
+/** Below this it pays to count the prompt's tokens exactly. */
 const comfortableCharacters = 64
 const fewCharacters = 8
 const hopefulDigits = 8
 
-// No tokenizer has longer tokens. What is too long by this measure need not keep an engine busy with counting, for minutes.
+// No tokenizer has longer tokens. A text that is too long by this measure is refused without minutes of counting in the engine.
 const longestTokenCharacters = 256
 export const mostTextCharacters = (contextLength: number) => contextLength * longestTokenCharacters
 
-/** An upper bound: a token has at least a byte, and some models begin with one or two of their own. */
+/** An upper bound: a token has at least one byte, and some models put one or two tokens first. */
 export const mostPromptTokens = (prompt: string) => Buffer.byteLength(prompt) + 2
 
-/** Characters of each string that `max_tokens` allows; the context may allow fewer. */
+/** Characters per string that `max_tokens` allows. The context may allow fewer. */
 export function allowedCharacters(fields: OutputType, maxTokens: number | null): number {
   const strings = stringFieldCount(fields)
   if (strings === 0) return 0
@@ -32,36 +32,36 @@ export function allowedCharacters(fields: OutputType, maxTokens: number | null):
   return Math.max(1, Math.min(Math.floor(tokens * charactersPerToken), Math.floor(mostCharacters / strings)))
 }
 
-/** @returns null when knowing the prompt's tokens more exactly might allow longer strings */
+/** @returns null when an exact count of the prompt's tokens might allow longer strings */
 export function comfortableBound(fields: OutputType, allowed: number, room: Room): Bound | null {
   const bound = certainBound(fields, allowed, room)
   return bound && bound.characters >= Math.min(allowed, comfortableCharacters) ? bound : null
 }
 
-/** The best that is possible. @returns null when no answer can fit */
+/** The longest bounds that fit. @returns null when no answer can fit */
 export function tightBound(fields: OutputType, allowed: number, room: Room): Bound | null {
   const bound = certainBound(fields, allowed, room)
   return bound && bound.characters >= Math.min(allowed, fewCharacters) ? bound : hopefulBound(fields, allowed, room)
 }
 
-/** The same answer again, with values half as long. */
+/** Bounds for another try, with values half as long. */
 export const shorter = (bound: Bound): Bound =>
   bound.isCertain ? bound : { ...bound, characters: half(bound.characters), digits: half(bound.digits) }
 
 function certainBound(fields: OutputType, allowed: number, { contextLength, promptTokens }: Room): Bound | null {
   const strings = stringFieldCount(fields)
-  // One token more, to end with.
+  // One more token for the end.
   const structureTokens = structureBytes(fields) + 1
   const left = contextLength - promptTokens - structureTokens
   if (left < 0 || left < strings * characterBytes) return null
   const possible = strings === 0 ? 0 : Math.floor(left / (strings * characterBytes))
-  // Few different bounds, so that few grammars are compiled.
+  // Rounded, so that few different grammars are compiled.
   const characters = possible >= allowed ? allowed : powerOfTwoUpTo(possible)
   const maxTokens = structureTokens + strings * characterBytes * characters
   return { characters, digits: mostDigits, maxTokens, isCertain: true }
 }
 
-/** Models rarely spell byte by byte: reckon with four bytes of structure, or one character of text, a token. */
+/** Models rarely spell byte by byte: assume four bytes of structure, or one character of text, per token. */
 function hopefulBound(fields: OutputType, allowed: number, { contextLength, promptTokens }: Room): Bound | null {
   const strings = stringFieldCount(fields)
   const maxTokens = contextLength - promptTokens

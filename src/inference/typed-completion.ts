@@ -1,5 +1,5 @@
-// Typed answers: each prompt gets the longest strings that are sure to be closed within the context, prompts of one
-// bound share a grammar, and every answer is checked again before it leaves.
+// Typed answers. Each prompt gets the longest strings that surely close within the context, prompts of one bound share a
+// grammar, and every answer is validated again before it is returned.
 import type { OutputType } from '../domain/output-type.ts'
 import { runConcurrently } from './chunks.ts'
 import { countTokens } from './engine-client.ts'
@@ -16,13 +16,13 @@ import {
 } from './text-bounds.ts'
 import { createAnswerParser, typedOutputRegex, type OutputValue } from './typed-output.ts'
 
-/** In the prompts' order. */
+/** @returns the answers in the prompts' order */
 export type Completions = { outputs: Record<string, OutputValue>[]; finishReasons: string[] }
 
 type TypedInput = GenerationInput & { prompts: readonly string[]; outputType: OutputType }
 type BoundedRow = Row & { bound: Bound }
 
-/** An answer that does not hold is asked for again: with another seed, and shorter where its room was uncertain. */
+/** An invalid answer is asked for again: with another seed, and shorter where its room was uncertain. */
 const mostRounds = 3
 
 export async function completeTyped(servers: Servers, input: TypedInput): Promise<Completions> {
@@ -33,7 +33,7 @@ export async function completeTyped(servers: Servers, input: TypedInput): Promis
   for (let round = 0; rows.length > 0; round++) {
     if (round === mostRounds) throw unfinished(input, rows)
     const seed = sampling.seed === null ? null : sampling.seed + round
-    // A text that may still be asked for again is not shown while it grows.
+    // A text that may yet be asked for again is not streamed.
     const choices = await generate(servers, { ...input, onText: undefined }, groupRows(outputType, rows), seed)
     const failed = rows.filter(({ index }) => {
       const output = parse(choices[index]?.text ?? '')
@@ -52,7 +52,7 @@ async function boundRows(servers: Servers, input: TypedInput): Promise<BoundedRo
   const rows: BoundedRow[] = []
   const tight: Row[] = []
   for (const [index, prompt] of prompts.entries()) {
-    // What a template adds is not known here.
+    // The length that a chat template adds is not known here.
     const promptTokens = messages ? contextLength : mostPromptTokens(prompt)
     const bound = comfortableBound(outputType, allowed, { contextLength, promptTokens })
     if (bound) rows.push({ index, prompt, bound })
@@ -74,7 +74,7 @@ function groupRows(outputType: OutputType, rows: readonly BoundedRow[]): RowGrou
   const byBound = Map.groupBy(rows, ({ bound }) => `${bound.characters} ${bound.digits} ${bound.isCertain}`)
   return [...byBound.values()].map((group) => {
     const bounds = group.map(({ bound }) => bound)
-    // Of uncertain ones each has its own room; the engine cuts to it.
+    // Each uncertain prompt has its own room, to which the engine cuts.
     const maxTokens = Math.max(...bounds.map((bound) => bound.maxTokens))
     const rows = group.map(({ index, prompt }) => ({ index, prompt }))
     return { rows, regex: typedOutputRegex(outputType, bounds[0] as Bound), maxTokens }
@@ -85,5 +85,7 @@ function unfinished({ baseModel }: TypedInput, rows: readonly BoundedRow[]): Err
   const hopeless = rows.find(({ bound }) => !bound.isCertain)
   if (hopeless) return answerTooLong(baseModel, hopeless.index)
   const indexes = rows.slice(0, 5).map(({ index }) => index)
-  return new Error(`${baseModel.name} gave answers that its grammar forbids, to the prompts at ${indexes.join(', ')}.`)
+  return new Error(
+    `${baseModel.name} returned answers that its grammar forbids for the prompts at ${indexes.join(', ')}.`,
+  )
 }

@@ -1,9 +1,9 @@
-// Typed output as one bounded regex that the engine decodes under, and the check of each answer afterwards.
-// Only plain constructs, so that llguidance, xgrammar and outlines read it alike. Bounded, because a model at liberty
-// to go on with digits or characters does so until its tokens run out.
+// Typed output is one bounded regex, which constrains the engine's decoding, and a check of each answer afterwards. The regex
+// uses only plain constructs, so that llguidance, xgrammar and outlines read it alike. It is bounded because a model that may
+// go on with digits or characters does so until its tokens run out.
 import type { EnumValue, FieldType, OutputType } from '../domain/output-type.ts'
 
-/** JSON text that stays as it is when the value is serialised: `3.0` is a float to clients that tell 3 from 3.0. */
+/** JSON text that is kept as written when the value is serialised: clients that tell 3 from 3.0 see a float in `3.0`. */
 type RawJson = { readonly rawJSON: string }
 export type OutputValue = string | number | boolean | RawJson
 
@@ -11,13 +11,13 @@ export type OutputValue = string | number | boolean | RawJson
 const character = String.raw`([^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u00(0[1-9a-f]|1[0-9a-f]))`
 /** The longest `character` in UTF-8: a six-byte escape. Byte-level tokens may be as short as one byte. */
 export const characterBytes = 6
-/** What a double holds for certain. */
+/** Digits that a double always holds. */
 export const mostDigits = 15
 const longestInteger = 17
 const longestFloat = 36
 
 /**
- * `characters`: the most of each string, an escape counts as one. `digits`: of a number, before and after its point;
+ * `characters`: the most per string; an escape counts as one. `digits`: the most of a number, before and after its point;
  * with `mostDigits` integers go to ±(2^53 - 1) and floats may have an exponent.
  */
 export type Limits = { characters: number; digits: number }
@@ -26,16 +26,16 @@ export function typedOutputRegex(fields: OutputType, { characters, digits }: Lim
   return regexOf(fields, `{0,${characters}}`, digits)
 }
 
-/** Bytes of the longest answer, without the characters of its strings: an upper bound of its tokens too. */
+/** Bytes of the longest answer without the characters of its strings, which is also an upper bound of its tokens. */
 export function structureBytes(fields: OutputType): number {
   return fields.reduce((sum, { name, type }) => sum + byteLength(JSON.stringify(name)) + 2 + valueBytes(type), 2)
 }
 
 export const stringFieldCount = (fields: OutputType) => fields.filter(({ type }) => type.kind === 'str').length
 
-/** Checks answers of one type. @returns a function that gives the answer as an object, or null when it is not of that type */
+/** @returns a parser of answers of this type, which returns null for any other answer */
 export function createAnswerParser(fields: OutputType): (text: string) => Record<string, OutputValue> | null {
-  // Sees what JSON.parse hides: keys twice, other orders, blanks.
+  // Catches what JSON.parse hides: repeated keys, another order, blanks.
   const shape = new RegExp(`^${regexOf(fields, '*', mostDigits)}$`, 'u')
   return (text) => {
     if (!text.isWellFormed() || !shape.test(text)) return null
@@ -44,7 +44,7 @@ export function createAnswerParser(fields: OutputType): (text: string) => Record
     const answer: Record<string, OutputValue> = {}
     for (const { name, type } of fields) {
       if (!Object.hasOwn(parsed, name) || !isOfType(parsed[name], type)) return null
-      // defineProperty has no setter to trip over, whatever the name.
+      // defineProperty calls no setter, whatever the name.
       Object.defineProperty(answer, name, { value: outputValue(parsed[name], type), ...ordinary })
     }
     return answer
@@ -116,7 +116,7 @@ function wholeFloat(value: number): OutputValue {
   return text.includes('e') ? value : rawJson(`${text}.0`)
 }
 
-// Of ES2026 and in Node 24; TypeScript's library does not know it yet.
+// Part of ES2026 and of Node 24, but not yet of TypeScript's library.
 const rawJson = (JSON as unknown as { rawJSON: (this: void, text: string) => RawJson }).rawJSON
 
 function parseObject(text: string): Record<string, unknown> | null {
@@ -127,7 +127,7 @@ function parseObject(text: string): Record<string, unknown> | null {
   }
 }
 
-/** 1 to `digits`, as alternatives: fewer digits, or the same first ones and then a smaller one. */
+/** Numbers from 1 to `digits` as alternatives: fewer digits, or equal first digits and then a smaller one. */
 function wholeNumbersUpTo(digits: string): string {
   const shorter = `[1-9][0-9]{0,${digits.length - 2}}`
   const sameLength = digits.split('').flatMap((digit, at) => {

@@ -1,4 +1,4 @@
-// The only code that talks to the object store.
+// The only code that speaks to the object store.
 import { Client, CopyDestinationOptions, CopySourceOptions, S3Error } from 'minio'
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
@@ -8,7 +8,7 @@ import { uploadStream } from './upload-stream.ts'
 
 export type StorageConfig = {
   endpoint: string
-  /** Where users reach the store, when that is elsewhere: their URLs name it. */
+  /** The address in users' URLs, when users reach the store at another one. */
   publicEndpoint?: string | undefined
   region: string
   bucket: string
@@ -16,15 +16,15 @@ export type StorageConfig = {
   secretKey: string
 }
 
-/** Two hours to upload a data set; a pod's URL lives 15 minutes. */
+/** Lifetimes of signed URLs: two hours to upload a data set, 15 minutes for a pod. */
 const uploadUrlSeconds = 2 * 60 * 60
 const podUrlSeconds = 15 * 60
-/** As many as S3 takes. */
+/** The most keys that S3 deletes in one request. */
 const objectsPerRequest = 1000
 
-/** Old by the store's own clock. */
+/** Age by the store's own clock. */
 type StoredObject = { key: string; ageMs: number }
-/** Names in lower case. */
+/** Names are lower case. */
 type Metadata = Record<string, string>
 type IncompleteUpload = { key: string; uploadId: string; initiated: Date }
 
@@ -34,13 +34,13 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
   const { bucket, region, endpoint, publicEndpoint = endpoint } = config
   const transport = createStoreTransport({ useSSL: isSecure(endpoint), timeouts })
   const client = createClient(config, endpoint, { transport })
-  // It signs, and sends nothing.
+  // This client only signs and sends nothing.
   const publicClient = createClient(config, publicEndpoint)
   const presign = (by: Client, method: 'GET' | 'PUT', key: string, seconds: number) =>
     by.presignedUrl(method, bucket, key, seconds, {}, transport.now())
 
   return {
-    /** Of the users' URLs: what stands before a key. */
+    /** The part of users' URLs before a key. */
     urlPrefix: `${new URL(publicEndpoint).origin}/${bucket}/`,
     bucket,
     podUrlSeconds,
@@ -48,7 +48,7 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
     async ensureBucket() {
       if (await client.bucketExists(bucket)) return
       await client.makeBucket(bucket, region).catch((error: unknown) => {
-        // Another replica was faster.
+        // Another replica created the bucket first.
         if (!hasCode(error, 'BucketAlreadyOwnedByYou')) throw error
       })
     },
@@ -58,13 +58,13 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       await client.bucketExists(bucket)
     },
 
-    /** The content type is not signed: old clients send their own. */
+    /** Leaves the content type unsigned: old clients send their own. */
     presignUpload: (key: string) => presign(publicClient, 'PUT', key, uploadUrlSeconds),
     presignDownload: (key: string) => presign(publicClient, 'GET', key, podUrlSeconds),
     presignPodPut: (key: string) => presign(client, 'PUT', key, podUrlSeconds),
     presignPodGet: (key: string) => presign(client, 'GET', key, podUrlSeconds),
 
-    /** Null when it does not exist; another `etag` is another content. */
+    /** Null when the object does not exist. Another `etag` means other content. */
     async stat(key: string): Promise<{ sizeBytes: number; etag: string } | null> {
       try {
         const { size, etag } = await client.statObject(bucket, key)
@@ -75,7 +75,7 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       }
     },
 
-    /** What it was given when it was copied; nothing when it does not exist. */
+    /** The metadata that the object got when it was copied; empty when it does not exist. */
     async metadata(key: string): Promise<Metadata> {
       try {
         return (await client.statObject(bucket, key)).metaData as Metadata
@@ -85,7 +85,7 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       }
     },
 
-    /** @returns null when it does not exist */
+    /** @returns null when the object does not exist */
     async read(key: string): Promise<Readable | null> {
       try {
         return await client.getObject(bucket, key)
@@ -95,7 +95,7 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       }
     },
 
-    /** At most `limit` bytes from `offset` on; empty when there is nothing. */
+    /** At most `limit` bytes from `offset` on; empty beyond the end. */
     async readRange(
       key: string,
       { offset, limit }: { offset: number; limit: number },
@@ -107,7 +107,7 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
         const body = await client.getPartialObject(bucket, key, offset, Math.min(limit, sizeBytes - offset))
         return { bytes: await buffer(body), sizeBytes }
       } catch (error) {
-        // A log that is still written is replaced at any moment, by a shorter one too.
+        // A log that is still growing may be replaced at any moment, even by a shorter one.
         if (isMissing(error) || hasCode(error, 'InvalidRange')) return nothing
         throw error
       }
@@ -118,11 +118,11 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       else await uploadStream({ client, transport, bucket, key }, body as AsyncIterable<Buffer>)
     },
 
-    /** Whole or not at all, in constant memory, whatever its length. @returns its size */
+    /** Writes the object whole or not at all, in constant memory. @returns its size in bytes */
     writeStream: (key: string, chunks: AsyncIterable<Buffer>, signal?: AbortSignal): Promise<number> =>
       uploadStream({ client, transport, bucket, key, signal }, chunks),
 
-    /** Uploads in parts that nobody will finish any more. @returns how many there were */
+    /** Aborts multipart uploads that nobody will finish. @returns how many there were */
     async abortStaleUploads(olderThanMs: number): Promise<number> {
       let count = 0
       const before = Date.now() - olderThanMs
@@ -134,7 +134,7 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       return count
     },
 
-    /** Server-side. What does not exist is not copied. With metadata, the copy has these alone. */
+    /** Copies on the server; a missing object is not copied. With `metadata`, the copy has only these. */
     async copy(from: string, to: string, metadata?: Metadata) {
       const replaced = metadata ? { UserMetadata: metadata, MetadataDirective: 'REPLACE' as const } : {}
       try {
@@ -147,7 +147,7 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       }
     },
 
-    /** Reads the whole object, in constant memory. @returns null when it does not exist */
+    /** Hashes the whole object in constant memory. @returns null when the object does not exist */
     async sha256(key: string): Promise<{ sha256: string; sizeBytes: number } | null> {
       const body = await this.read(key)
       if (!body) return null
@@ -163,16 +163,17 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
     async remove(keys: string[]) {
       if (keys.length === 0) return
       for (const answer of await client.removeObjects(bucket, keys))
-        if (answer && 'Error' in answer && answer.Error) throw new Error(`not removed: ${JSON.stringify(answer.Error)}`)
+        if (answer && 'Error' in answer && answer.Error)
+          throw new Error(`the object store refused to remove an object: ${JSON.stringify(answer.Error)}`)
     },
 
-    /** Everything under a prefix, a page in memory at a time. */
+    /** All objects under a prefix, one page in memory at a time. */
     async *pages(prefix: string): AsyncGenerator<StoredObject[]> {
       type Listed = { name?: string; lastModified?: Date }
       let page: StoredObject[] = []
       for await (const { name, lastModified } of client.listObjectsV2(bucket, prefix, true) as AsyncIterable<Listed>) {
         const now = transport.now().getTime()
-        // It tells its time to the second.
+        // The store gives times in whole seconds.
         const ageMs = Math.max(0, now - (lastModified?.getTime() ?? now))
         if (name !== undefined) page.push({ key: name, ageMs })
         if (page.length < objectsPerRequest) continue
@@ -182,7 +183,7 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       yield page
     },
 
-    /** Everything under a prefix, which ends with a slash. @returns how many objects there were */
+    /** Removes all objects under a prefix, which must end with a slash. @returns how many there were */
     async removeFolder(prefix: string): Promise<number> {
       if (!/^[^/]+\/.*\/$/.test(prefix)) throw new Error(`not a folder: ${prefix}`)
       let count = 0
@@ -209,7 +210,7 @@ function createClient(
     port: Number(url.port || (useSSL ? 443 : 80)),
     useSSL,
     ...more,
-    // Without it every signature would first ask the store for the bucket's region.
+    // Without a region every signature would first ask the store for the bucket's region.
     region,
     accessKey,
     secretKey,

@@ -1,4 +1,4 @@
-// HTTP to the object store that does not wait for ever: neither for a connection nor on one that has fallen silent.
+// HTTP to the object store with limits on connecting and on silence.
 import * as http from 'node:http'
 import * as https from 'node:https'
 import { sinceBootMs } from '../monotonic-clock.ts'
@@ -6,17 +6,17 @@ import { sinceBootMs } from '../monotonic-clock.ts'
 export type StoreTimeouts = {
   connectMs: number
   silenceMs: number
-  /** Of copies and of uploads that are put together: the store works before it answers. */
+  /** For copies and for completing uploads: the store works before it answers. */
   workMs: number
 }
 
 export const storeTimeouts: StoreTimeouts = { connectMs: 5000, silenceMs: 30_000, workMs: 5 * 60_000 }
 
-/** Of a store, or of a proxy before it: the client library asks once more. */
+/** Statuses of a busy store or proxy, after which the client library asks once more. */
 const busyStatuses = [408, 429, 499, 500, 502, 503, 504, 520]
 
 export type StoreTransport = Pick<typeof http, 'request'> & {
-  /** At the store, as of its last answer: our own clock may be set meanwhile. */
+  /** The store's time at its last answer: our own clock may be set meanwhile. */
   now(): Date
 }
 
@@ -51,11 +51,11 @@ function limit(outgoing: http.ClientRequest, { connectMs, silenceMs, workMs }: S
   let response: http.IncomingMessage | undefined
   outgoing.once('response', (incoming) => {
     response = incoming
-    // The client library asks again and leaves this unread: its connection would never be free.
+    // The client library asks again and leaves this body unread, which would keep its connection busy for ever.
     if (busyStatuses.includes(incoming.statusCode ?? 0)) incoming.resume()
   })
   outgoing.setTimeout(quietMs, () => {
-    // What has arrived waits for its reader: then the silence is ours.
+    // Data has arrived and waits for its reader: the store is not silent.
     if (response && response.readableLength > 0) outgoing.socket?.setTimeout(quietMs)
     else if (response) response.destroy(late('has fallen silent'))
     else outgoing.destroy(late('has fallen silent'))

@@ -1,5 +1,5 @@
-// A stream of unknown length becomes an object: whole or not at all, in constant memory.
-// minio's own would hold parts of 528 MB, go on with whatever upload of that key it finds, and hang when its source fails.
+// Uploads a stream of unknown length whole or not at all, in constant memory. minio's own method would hold parts of 528 MB,
+// continue any unfinished upload of the same key, and hang when its source fails.
 import type { Client } from 'minio'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StoreTransport } from './store-transport.ts'
 
-/** At most 10,000 parts: objects of up to 80 GB. Two are in memory: one is sent while the next fills. */
+/** S3 takes 10,000 parts, so objects reach 80 GB. Two parts are in memory: one is sent while the next fills. */
 const partBytes = 8 * 1024 * 1024
 const partUrlSeconds = 15 * 60
 const partTimeoutMs = 2 * 60_000
@@ -23,7 +23,7 @@ type Target = {
 }
 type Part = { part: number; etag: string }
 
-/** @returns the size. When it throws, or is aborted, neither an object nor parts of one are left. */
+/** @returns the size in bytes. When it throws or is aborted, neither an object nor parts are left. */
 export async function uploadStream(target: Target, chunks: AsyncIterable<Buffer>): Promise<number> {
   const { client, transport, bucket, key, signal } = target
   let uploadId: string | undefined
@@ -42,7 +42,7 @@ export async function uploadStream(target: Target, chunks: AsyncIterable<Buffer>
       }
       uploadId ??= await client.initiateNewMultipartUpload(bucket, key, {})
       sending = sendPart(target, { uploadId, part: parts.length + 1, bytes: block.bytes, parts })
-      // Awaited with the next block, or at the end.
+      // Awaited with the next block or at the end.
       sending.catch(() => undefined)
     }
     await sending
@@ -51,7 +51,7 @@ export async function uploadStream(target: Target, chunks: AsyncIterable<Buffer>
   } catch (error) {
     await sending.catch(() => undefined)
     if (uploadId !== undefined) await client.abortMultipartUpload(bucket, key, uploadId).catch(() => undefined)
-    // Its last answer may have been lost after it was done.
+    // The store may have completed the upload although its answer was lost.
     await client.removeObject(bucket, key).catch(() => undefined)
     throw error
   }
@@ -67,7 +67,7 @@ async function sendPart(
   parts[part - 1] = { part, etag }
 }
 
-/** Signed URLs leave the bytes unhashed: hashing them here would hold up the event loop. */
+/** Signed URLs need no hash of the bytes; hashing here would hold up the event loop. */
 async function put(
   transport: StoreTransport,
   url: string,
@@ -86,10 +86,10 @@ async function put(
   }
 }
 
-/** Not by `fetch`, which would copy the bytes first. @returns the part's ETag */
+/** Uses node:http because `fetch` would copy the bytes first. @returns the part's ETag */
 async function putOnce(transport: StoreTransport, url: string, bytes: Buffer, signal: AbortSignal): Promise<string> {
   const outgoing = transport.request(url, { method: 'PUT', headers: { 'content-length': bytes.length }, signal })
-  // Also after the answer, when nobody waits for it any more.
+  // The socket may fail after the answer, when nobody waits for it any more.
   outgoing.on('error', () => undefined)
   outgoing.end(bytes)
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
@@ -99,7 +99,7 @@ async function putOnce(transport: StoreTransport, url: string, bytes: Buffer, si
   throw new Error(`the object store answered ${statusCode}: ${answer.slice(0, 200)}`)
 }
 
-/** Full blocks and, at the end, the rest; of nothing, one empty block. Two buffers take turns. */
+/** Yields full blocks and then the rest; an empty source gives one empty block. Two buffers take turns. */
 async function* inBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<{ bytes: Buffer; isLast: boolean }> {
   const spare: Buffer[] = []
   let block: Buffer = Buffer.allocUnsafe(64 * 1024)
@@ -111,7 +111,7 @@ async function* inBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<{ bytes:
       if (filled === partBytes) {
         yield { bytes: block, isLast: false }
         blockCount++
-        // The one before has been sent by now.
+        // The previous block has been sent by now.
         spare.push(block)
         block = spare.length > 1 ? (spare.shift() ?? block) : Buffer.allocUnsafe(partBytes)
         filled = 0
