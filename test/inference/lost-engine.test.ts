@@ -171,7 +171,7 @@ describe('an engine that hangs', () => {
     serve(servers, engine.endpoint)
     await assert.rejects(ask(servers, ['hello'], { coldStartTimeoutMs: 0, answerTimeoutMs: 50 }), {
       code: 'unavailable',
-      message: /answered nothing .* try again/,
+      message: /gave no answer .* Try again/,
     })
     await left.promise
     assert.equal(engine.requests.length, 1, 'it is not asked the same again')

@@ -82,7 +82,7 @@ describe('the queue of a model', () => {
 
   it('refuses requests beyond its bound, of this model alone, saying when to come back', async () => {
     const queue = createQueue({ prompts: 100, requests: 2 })
-    const over = { code: 'unavailable', retryAfterSeconds: 5, message: /more to do than it can take/ }
+    const over = { code: 'unavailable', retryAfterSeconds: 5, message: /queue of the model .* is full/ }
     await queue.accept('tiny', 60, async () => {
       await assert.rejects(
         queue.accept('tiny', 60, async () => 0),
