@@ -1,7 +1,7 @@
 // What a fine-tune does to the world. Each may run twice: names come from ids, moves are compare-and-set.
 import { ApplicationFailure } from '@temporalio/activity'
 import type { Compute } from '../src/compute/compute.ts'
-import type { DatasetChecker } from '../src/datasets/dataset-validator.ts'
+import type { DatasetValidator } from '../src/datasets/dataset-validator.ts'
 import type { AttemptLimits } from '../src/domain/attempt-limits.ts'
 import { ServiceError } from '../src/domain/service-error.ts'
 import type { Database } from '../src/repositories/database.ts'
@@ -16,7 +16,7 @@ export type FineTuneDependencies = {
   database: Database
   storage: Storage
   compute: Compute
-  datasets: Pick<DatasetChecker, 'prepare'>
+  datasets: Pick<DatasetValidator, 'prepare'>
   /** How long the internal API has answered, and with it the database and the object store. */
   health: { soundForMs(): number }
   settings: {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import packageJson from '../package.json' with { type: 'json' }
 import { readConfig, type Config } from './config.ts'
-import { createDatasetChecker } from './datasets/dataset-validator.ts'
+import { createDatasetValidator } from './datasets/dataset-validator.ts'
 import { parseApiKey } from './domain/identifiers.ts'
 import { modelServerToken } from './domain/model-server-token.ts'
 import { createPublicApp } from './http/app.ts'
@@ -70,7 +70,7 @@ function connect(config: Config): ServiceDependencies & { usage: UsageRecorder }
     database,
     notifications,
     storage: createStorage(config.s3),
-    datasets: createDatasetChecker(config.s3, config.tokenizer),
+    datasets: createDatasetValidator(config.s3, config.tokenizer),
     inference: createInference({
       modelServers,
       outbox,

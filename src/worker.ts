@@ -15,7 +15,7 @@ import {
   type Config,
   type TemporalConfig,
 } from './config.ts'
-import { createDatasetChecker } from './datasets/dataset-validator.ts'
+import { createDatasetValidator } from './datasets/dataset-validator.ts'
 import { modelServerToken } from './domain/model-server-token.ts'
 import { createInference } from './inference/inference.ts'
 import { createLog } from './log.ts'
@@ -78,7 +78,7 @@ const activities = createActivities({
   notifications,
   storage,
   compute,
-  datasets: createDatasetChecker(config.s3, config.tokenizer),
+  datasets: createDatasetValidator(config.s3, config.tokenizer),
   health: watchApiHealth(config.internalUrl),
   runs,
   log,

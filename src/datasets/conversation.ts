@@ -1,8 +1,8 @@
-// A row of messages, as OpenAI's fine-tuning takes it: every answer of the assistant is learned, after all that was said before it.
+// A row of messages in OpenAI's fine-tuning format. Every assistant message is trained on, with the messages before it as input.
 import { chatRoles, plainChat, type ChatMessage, type ChatRole } from '../domain/chat.ts'
 import type { ChatAnswer, DatasetRow, RowProblem } from './dataset-row.ts'
 
-/** What a message may hold beside role and content, as long as it says nothing. */
+/** Fields that a message may have beside role and content, as long as they are empty. */
 const emptyFields = ['name', 'refusal', 'audio', 'tool_calls', 'function_call', 'tool_call_id']
 
 export function readConversation(row: Record<string, unknown>): DatasetRow | RowProblem {
@@ -20,7 +20,7 @@ export function readConversation(row: Record<string, unknown>): DatasetRow | Row
     messages.push(message)
   }
   const last = answers.at(-1)
-  if (!last) return { field: 'messages', reason: 'has no answer of the assistant to learn' }
+  if (!last) return { field: 'messages', reason: 'has no assistant message to train on' }
   return { input: plainChat(last.messages), output: last.output, answers }
 }
 
@@ -28,19 +28,19 @@ function readMessage(value: unknown, at: string): { message: ChatMessage; isLear
   if (typeof value !== 'object' || value === null) return { field: at, reason: 'is not a message' }
   const { role: word, content, weight = 1, ...more } = value as Record<string, unknown>
   const role = word === 'developer' ? 'system' : chatRoles.find((each) => each === word)
-  if (!role) return { field: `${at}.role`, reason: 'is none of system, developer, user and assistant' }
+  if (!role) return { field: `${at}.role`, reason: 'is not system, developer, user or assistant' }
   const other = emptyFields.find((field) => field in more && !isEmpty(more[field]))
   if (other !== undefined) return { field: `${at}.${other}`, reason: 'is not supported' }
   const text = textOf(content)
-  if (text === null) return { field: `${at}.content`, reason: 'is not a text' }
-  if (text.includes('\0')) return { field: `${at}.content`, reason: 'holds a NUL character' }
+  if (text === null) return { field: `${at}.content`, reason: 'is not a string' }
+  if (text.includes('\0')) return { field: `${at}.content`, reason: 'contains a NUL character' }
   if (weight !== 0 && weight !== 1) return { field: `${at}.weight`, reason: 'is neither 0 nor 1' }
   const isLearned = role === 'assistant' && weight === 1
   if (isLearned && text === '') return { field: `${at}.content`, reason: 'is empty' }
   return { message: { role: role satisfies ChatRole, content: text }, isLearned }
 }
 
-/** A text, or the text parts of one. */
+/** @returns the content, with text parts joined; null for any other content */
 function textOf(content: unknown): string | null {
   if (typeof content === 'string') return content
   if (!Array.isArray(content) || content.length === 0) return null

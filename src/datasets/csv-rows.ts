@@ -1,4 +1,4 @@
-// The rows of a CSV file with a header line; fields may hold quoted line ends.
+// Reads the rows of a CSV file with a header line. Quoted fields may contain line ends.
 import { parse as parseCsv } from 'csv-parse'
 import { pipeline } from 'node:stream/promises'
 import type { RawRow } from './read-dataset.ts'

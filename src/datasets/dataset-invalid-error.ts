@@ -1,6 +1,6 @@
 import type { DatasetReport } from '../domain/dataset-report.ts'
 
-/** The data cannot be trained on; the message names the first bad rows. */
+/** Thrown for data that cannot be trained on. The message names the first bad rows. */
 export class DatasetInvalidError extends Error {
   override name = 'DatasetInvalidError'
   readonly report: DatasetReport | undefined
@@ -13,8 +13,8 @@ export class DatasetInvalidError extends Error {
 
 const badRowsInMessage = 5
 
-/** Why this cannot be trained on, or null when it can. */
-export function describeReport(name: string, { rowCount, badRowCount, badRows }: DatasetReport): string | null {
+/** @returns why the data cannot be trained on, or null when it can */
+export function invalidDataReason(name: string, { rowCount, badRowCount, badRows }: DatasetReport): string | null {
   if (rowCount === 0) return `The ${name} has no rows.`
   if (badRowCount === 0) return null
   const listed = badRows

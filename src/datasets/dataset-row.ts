@@ -1,15 +1,15 @@
-// One row of a data set: what it may look like, and what the trainer gets of it.
+// The formats that a row of a data set may have, and what the trainer gets from each.
 import type { ChatMessage } from '../domain/chat.ts'
 import { readConversation } from './conversation.ts'
 
-/** One answer of a conversation, and what was said before it. */
+/** One assistant message to train on, and the messages before it. */
 export type ChatAnswer = { messages: ChatMessage[]; output: string }
 
-/** Of a conversation: its plain text up to the last answer, that answer, and `answers`, all those that are learned. */
+/** For a conversation, `input` is the plain text before the last answer, `output` that answer, and `answers` all answers to train on. */
 export type DatasetRow = { input: string; output: string; answers?: ChatAnswer[] }
 export type RowProblem = { field: string; reason: string }
 
-/** Field pairs that clients send, in the order in which they are looked for. */
+/** The first pair with a field in the row decides its format. */
 const pairs = [
   ['input', 'output'],
   ['prompt', 'completion'],
@@ -17,7 +17,7 @@ const pairs = [
   ['user', 'assistant'],
 ] as const
 
-/** A row of one of the known shapes becomes input and output; a `text` row trains on all of its text. */
+/** Turns a row of any format into input and output. A `text` row trains on its whole text. */
 export function readDatasetRow(value: unknown): DatasetRow | RowProblem {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { field: 'row', reason: 'is not an object such as {"input": "...", "output": "..."}' }
@@ -46,7 +46,7 @@ function readText(
   if (typeof value !== 'string')
     return { field, reason: `is ${Array.isArray(value) ? 'an array' : `a ${typeof value}`}, not a string` }
   if (value === '' && !mayBeEmpty) return { field, reason: 'is empty' }
-  if (value.includes('\0')) return { field, reason: 'holds a NUL character' }
+  if (value.includes('\0')) return { field, reason: 'contains a NUL character' }
   return then(value)
 }
 

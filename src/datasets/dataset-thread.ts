@@ -1,8 +1,8 @@
-// The inside of a thread that checks data sets: it reads and writes the object store itself, so no row passes the event loop.
+// Runs in a thread: validates data sets. Reads and writes the object store itself, so that no row passes the main event loop.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { DatasetReport } from '../domain/dataset-report.ts'
 import { createStorage, type StorageConfig } from '../storage/storage.ts'
-import { checkDataset } from './validate-dataset.ts'
+import { validateDataset } from './validate-dataset.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { prepareData, type CheckedData, type DataOfJob } from './prepare-data.ts'
 import type { TokenizerSource } from './token-sample.ts'
@@ -27,7 +27,7 @@ async function answer(task: DatasetTask): Promise<TaskAnswer> {
     const result =
       task.kind === 'prepare'
         ? await prepareData(storage, task, tokenizer)
-        : await checkDataset(storage, task.key, tokenizer)
+        : await validateDataset(storage, task.key, tokenizer)
     return { result }
   } catch (error) {
     if (error instanceof DatasetInvalidError) return { invalid: { message: error.message, report: error.report } }

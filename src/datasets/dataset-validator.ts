@@ -1,4 +1,4 @@
-// Data sets are checked in threads: a file of a gigabyte takes its core, not the event loop.
+// Validates data sets in threads, because a gigabyte of rows would block the event loop.
 import type { DatasetReport } from '../domain/dataset-report.ts'
 import type { StorageConfig } from '../storage/storage.ts'
 import { createThreads, neededTooMuchMemory } from '../worker-thread-pool.ts'
@@ -7,16 +7,16 @@ import type { DatasetSettings, DatasetTask, TaskAnswer } from './dataset-thread.
 import type { CheckedData, DataOfJob } from './prepare-data.ts'
 import type { TokenizerSource } from './token-sample.ts'
 
-const threadsAtMost = 4
-/** One row of the largest size takes a fifth of it. */
+const maxThreads = 4
+/** Five times the memory that the largest row takes. */
 const heapLimitMegabytes = 1024
 
-export type DatasetChecker = ReturnType<typeof createDatasetChecker>
+export type DatasetValidator = ReturnType<typeof createDatasetValidator>
 
-export function createDatasetChecker(config: StorageConfig, tokenizer: TokenizerSource | null) {
+export function createDatasetValidator(config: StorageConfig, tokenizer: TokenizerSource | null) {
   const workerData: DatasetSettings = { config, tokenizer }
   const module = new URL('./dataset-thread.ts', import.meta.url)
-  const threads = createThreads(module, { atMost: threadsAtMost, heapLimitMegabytes, workerData })
+  const threads = createThreads(module, { atMost: maxThreads, heapLimitMegabytes, workerData })
 
   async function inThread(task: DatasetTask, signal?: AbortSignal) {
     try {
@@ -26,7 +26,9 @@ export function createDatasetChecker(config: StorageConfig, tokenizer: Tokenizer
       return answer.result
     } catch (error) {
       if (neededTooMuchMemory(error))
-        throw new DatasetInvalidError('The data set cannot be used: a row of it needs too much memory.')
+        throw new DatasetInvalidError(
+          'The data set cannot be used: one of its rows needs too much memory. Split the row into smaller ones.',
+        )
       throw error
     }
   }
@@ -35,7 +37,7 @@ export function createDatasetChecker(config: StorageConfig, tokenizer: Tokenizer
     /** @throws DatasetInvalidError */
     prepare: (data: DataOfJob, signal?: AbortSignal) =>
       inThread({ kind: 'prepare', ...data }, signal) as Promise<CheckedData>,
-    /** @returns null when there is nothing under this key */
+    /** @returns null when no object has this key */
     check: (key: string, signal?: AbortSignal) =>
       inThread({ kind: 'check', key }, signal) as Promise<DatasetReport | null>,
   }

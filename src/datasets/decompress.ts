@@ -1,19 +1,19 @@
-// Gzip, recognised by its first bytes and bounded: a small file must not become an endless one.
+// Decompresses gzip, which is recognised by its first bytes. Bounds the result, so that a small file cannot become endless.
 import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 
-/** The file cannot be unpacked, or not within bounds; the message follows "the file". */
-export class UnpackError extends Error {
-  override name = 'UnpackError'
+/** Thrown for a file that is no valid gzip or exceeds a bound. The message is a phrase that follows "the file". */
+export class DecompressError extends Error {
+  override name = 'DecompressError'
 }
 
 const unpackedLimitBytes = 8 * 1024 ** 3
-/** Text packs 3 to 20 times; bombs 1,000 times. Short files may repeat themselves as they like. */
-const highestRatio = 200
+/** Text compresses by a factor of 3 to 20, a bomb by 1,000. Small files may have any ratio. */
+const maxRatio = 200
 const ratioCountsFromBytes = 256 * 1024 * 1024
 
-/** @throws UnpackError */
-export async function* unpacked(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/** @throws DecompressError */
+export async function* decompressed(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const bytes = file[Symbol.asyncIterator]()
   let start: Buffer = Buffer.alloc(0)
   for (let next = await bytes.next(); !next.done; next = await bytes.next()) {
@@ -38,13 +38,13 @@ export async function* unpacked(file: AsyncIterable<Buffer>): AsyncGenerator<Buf
     for await (const chunk of gunzip(whole())) {
       unpackedBytes += chunk.length
       if (unpackedBytes > unpackedLimitBytes)
-        throw new UnpackError(`unpacks to more than ${unpackedLimitBytes / 1024 ** 3} GB`)
-      if (unpackedBytes > ratioCountsFromBytes && unpackedBytes > packedBytes * highestRatio)
-        throw new UnpackError(`unpacks to more than ${highestRatio} times its size`)
+        throw new DecompressError(`unpacks to more than ${unpackedLimitBytes / 1024 ** 3} GB`)
+      if (unpackedBytes > ratioCountsFromBytes && unpackedBytes > packedBytes * maxRatio)
+        throw new DecompressError(`unpacks to more than ${maxRatio} times its compressed size`)
       yield chunk
     }
   } catch (error) {
-    throw isZlibError(error) ? new UnpackError('is not valid gzip') : error
+    throw isZlibError(error) ? new DecompressError('is not valid gzip') : error
   }
 }
 

@@ -1,12 +1,12 @@
-// The quick way through a body: rows of texts and numbers one after another, most of them found without looking at every byte.
+// Splits flat rows (objects of strings and numbers) fast, without looking at every byte.
 import { parseRun } from './validate-row.ts'
 
 const [comma, closeBrace, newline, space] = [0x2c, 0x7d, 0x0a, 0x20]
 
 /**
- * From an offset between two elements to the last comma that seems to end one. What parses as a list of flat objects has as many
- * ends; if that many braces are followed by a comma, these are the ends. They become line ends, and line ends spaces.
- * @returns the number of rows and the offset behind them, or null when it takes a closer look
+ * Parses the bytes from `from` (between two elements) to the last comma after a brace. If they are flat objects, and as many
+ * braces are followed by a comma, then these commas separate the rows. Overwrites them by line ends, and line ends by spaces.
+ * @returns the number of rows and the offset behind them, or null when the slow scanner has to do it
  */
 export function takeFlatRows(chunk: Buffer, from: number): { count: number; end: number } | null {
   const last = lastSeparator(chunk, from)
@@ -16,7 +16,7 @@ export function takeFlatRows(chunk: Buffer, from: number): { count: number; end:
   if (!rows?.every(isFlat)) return null
   const ends = separators(run)
   if (ends.length + 1 !== rows.length) return null
-  // Within strings JSON has none.
+  // JSON strings contain no raw line ends.
   for (let at = run.indexOf(newline); at !== -1; at = run.indexOf(newline, at + 1)) run[at] = space
   for (const end of ends) run[end] = newline
   chunk[last] = newline

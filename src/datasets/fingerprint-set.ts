@@ -1,9 +1,9 @@
-const mostSlots = 2 ** 22
-const fullest = 0.75
+const maxSlots = 2 ** 22
+const maxFill = 0.75
 const digits = 13
 
-/** A set of fingerprints by their first 52 bits, eight bytes each: 32 MB at most. Once full it takes no new ones. */
-export function createPrintSet() {
+/** A set of fingerprints, kept by their first 52 bits in at most 32 MB. A full set reports every unknown fingerprint as new. */
+export function createFingerprintSet() {
   let slots = new Float64Array(2 ** 10)
   let size = 0
 
@@ -21,16 +21,16 @@ export function createPrintSet() {
   }
 
   return {
-    /** @returns false for one that is in it */
-    add(print: string): boolean {
+    /** @returns false for a fingerprint that the set has */
+    add(fingerprint: string): boolean {
       // Zero marks a free slot.
-      const value = Number.parseInt(print.slice(0, digits), 16) + 1
+      const value = Number.parseInt(fingerprint.slice(0, digits), 16) + 1
       const slot = slotOf(value)
       if (slots[slot] === value) return false
-      if (size >= mostSlots * fullest) return true
+      if (size >= maxSlots * maxFill) return true
       slots[slot] = value
       size++
-      if (size > slots.length * fullest && slots.length < mostSlots) grow()
+      if (size > slots.length * maxFill && slots.length < maxSlots) grow()
       return true
     },
   }

@@ -1,12 +1,11 @@
-// A request body without its rows. Knows just enough of JSON to find a key of the outermost object.
+// Collects a request body without its rows. Parses only enough JSON to find the keys of the outermost object.
 import { ServiceError } from '../domain/service-error.ts'
 
 const quote = 0x22
 const backslash = 0x5c
 const [comma, colon, bracket, brace, endBracket, endBrace] = Buffer.from(',:[{]}') as unknown as number[]
 
-/** Everything but the rows. */
-export function createBodyRest(fields: readonly string[], limitBytes: number) {
+export function createJsonEnvelope(fields: readonly string[], limitBytes: number) {
   const rowsAt: { piece: number; field: string }[] = []
   const pieces: Buffer[] = []
   let sizeBytes = 0
@@ -22,13 +21,13 @@ export function createBodyRest(fields: readonly string[], limitBytes: number) {
     if (sizeBytes > limitBytes)
       throw new ServiceError(
         'payload_too_large',
-        `Beside ${fields.join(' and ')}, the body may have ${limitBytes / 1024 / 1024} MB.`,
+        `The fields beside ${fields.join(' and ')} must not be larger than ${limitBytes / 1024 / 1024} MB together.`,
       )
-    // A copy: the chunk's memory would be held for a few bytes of it.
+    // Copy the bytes, so that they do not hold the memory of the whole chunk.
     if (bytes.length > 0) pieces.push(Buffer.from(bytes))
   }
 
-  /** @returns the field whose array opens here */
+  /** @returns the field whose array of rows opens at this byte */
   function outside(byte: number | undefined): string | undefined {
     if (byte === quote) {
       inString = true
@@ -48,7 +47,7 @@ export function createBodyRest(fields: readonly string[], limitBytes: number) {
   }
 
   return {
-    /** @returns the offset behind the bracket that opens the rows, or null when it is not in this chunk */
+    /** @returns the offset behind the bracket that opens the rows, or null when the chunk does not have it */
     push(chunk: Buffer, start: number): { field: string; offset: number } | null {
       for (let at = start; at < chunk.length; at++) {
         const byte = chunk[at]
@@ -70,7 +69,7 @@ export function createBodyRest(fields: readonly string[], limitBytes: number) {
       take(chunk.subarray(start))
       return null
     },
-    /** @param textOf what stands in the place of a field's rows */
+    /** @param textOf the text that replaces the rows of a field */
     end(textOf: (field: string) => string): Buffer {
       const whole = [...pieces]
       for (const { piece, field } of rowsAt.toReversed()) whole.splice(piece, 0, Buffer.from(textOf(field)))
@@ -79,7 +78,7 @@ export function createBodyRest(fields: readonly string[], limitBytes: number) {
   }
 }
 
-/** Keys may be written with escapes. */
+/** Decodes a key, which may contain escapes. */
 function fieldOf(key: number[]): string | undefined {
   try {
     return JSON.parse(`"${Buffer.from(key).toString('utf8')}"`) as string

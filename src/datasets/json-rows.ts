@@ -1,4 +1,4 @@
-// Finds the elements of a JSON array that arrives in pieces, byte by byte, without building anything.
+// Finds the elements of a JSON array that arrives in chunks, without parsing them.
 
 const quote = 0x22
 const backslash = 0x5c
@@ -6,7 +6,7 @@ const newline = 0x0a
 const comma = 0x2c
 const space = 0x20
 
-// What a byte does outside of strings.
+// Meanings of bytes outside of strings.
 const plain = 0
 const opens = 1
 const closes = 2
@@ -20,24 +20,24 @@ meaning[comma] = separates
 meaning[newline] = endsLine
 meaning[quote] = quotes
 
-/** Where elements end: the offset of each comma, or of the closing bracket, and the line that each element begins at. */
+/** The offsets where elements end (a comma or the closing bracket), and the line where each element begins. */
 export type ElementEnds = { offsets: number[]; lines: number[] }
 
-/** Begins right after the opening bracket. */
+/** Starts right after the opening bracket. */
 export function createArrayScanner(firstLine = 1) {
   const state = { line: firstLine, elementLine: firstLine, depth: 1, deepest: 1, inString: false, escaped: false }
 
   return {
     line: () => state.line,
-    /** 1 is the array itself. */
+    /** The greatest depth so far; the array itself is 1. */
     deepest: () => state.deepest,
 
     /**
-     * Adds the ends in this chunk, `most` of them, and turns line ends between strings into spaces: an element then is a line.
-     * @returns the offset behind the closing bracket, or -1 when it is not in it
+     * Adds up to `max` ends in this chunk. Overwrites line ends outside of strings by spaces, so that an element is one line.
+     * @returns the offset behind the closing bracket, or -1 when the chunk does not have it
      */
-    push(chunk: Buffer, start: number, found: ElementEnds, most = Number.POSITIVE_INFINITY): number {
-      // Locals: this loop sees every byte outside of strings.
+    push(chunk: Buffer, start: number, found: ElementEnds, max = Number.POSITIVE_INFINITY): number {
+      // Locals are faster in a loop over every byte.
       let { line, elementLine, depth, deepest, inString, escaped } = state
       const { length } = chunk
       const { offsets, lines } = found
@@ -68,7 +68,7 @@ export function createArrayScanner(firstLine = 1) {
           offsets.push(at)
           lines.push(elementLine)
           elementLine = line
-          if (offsets.length >= most) break
+          if (offsets.length >= max) break
         }
       }
       if (closedAt !== -1) {
@@ -81,20 +81,20 @@ export function createArrayScanner(firstLine = 1) {
   }
 }
 
-/** The text of one element, surrounded by whatever white space there was, and the line it begins at. */
+/** The text of one element with the white space around it, and the line where it begins. */
 export type ElementBytes = { line: number; bytes: Buffer }
 
-/** The elements one by one, for those that need each by itself. */
+/** Yields the elements one by one. */
 export function createElementReader(firstLine = 1) {
   const scanner = createArrayScanner(firstLine)
   let waiting: Buffer[] = []
   let waitingBytes = 0
   return {
     line: scanner.line,
-    /** Of the element that is not complete yet. */
+    /** Size of the element that is not complete yet. */
     waitingBytes: () => waitingBytes,
 
-    /** As the scanner's; adds the elements completed in this chunk. */
+    /** Adds the elements completed in this chunk. @returns the offset behind the closing bracket, or -1 */
     push(chunk: Buffer, start: number, found: ElementBytes[]): number {
       const ends: ElementEnds = { offsets: [], lines: [] }
       const end = scanner.push(chunk, start, ends)
@@ -109,7 +109,7 @@ export function createElementReader(firstLine = 1) {
         waitingBytes = 0
         from = offset + 1
       }
-      // A copy: the chunk's memory would be held for a few bytes of it.
+      // Copy the rest, so that a few bytes do not hold the memory of the whole chunk.
       if (end === -1 && from < chunk.length) {
         waiting.push(Buffer.from(chunk.subarray(from)))
         waitingBytes += chunk.length - from
@@ -119,17 +119,17 @@ export function createElementReader(firstLine = 1) {
   }
 }
 
-/** Short strings are looked through here: calling out costs more than they do. */
-const lookedThroughBytes = 24
+/** Short strings are searched by this loop, because a call of indexOf costs more. */
+const searchedBytes = 24
 
 const cut = -1
 const cutAfterBackslash = -2
 
-/** Where the string ends that `start` is inside of, or how the chunk cuts it. */
+/** @returns the offset of the quote that ends the string around `start`, or how the chunk cuts the string */
 function stringEnd(chunk: Buffer, start: number, wasEscaped: boolean): number {
   let escaped = wasEscaped
   let at = start
-  for (const end = Math.min(chunk.length, start + lookedThroughBytes); at < end; at++) {
+  for (const end = Math.min(chunk.length, start + searchedBytes); at < end; at++) {
     const byte = chunk[at]
     if (escaped) escaped = false
     else if (byte === backslash) escaped = true
@@ -143,7 +143,7 @@ function stringEnd(chunk: Buffer, start: number, wasEscaped: boolean): number {
     }
     const end = chunk.indexOf(quote, at)
     const to = end === -1 ? chunk.length : end
-    // Whether the quote counts depends on the number of backslashes right before it.
+    // An odd number of backslashes before the quote escapes it.
     let from = to
     while (from > at && chunk[from - 1] === backslash) from--
     escaped = (to - from) % 2 === 1

@@ -1,8 +1,8 @@
 import type { LengthPercentiles } from '../domain/dataset-report.ts'
 
-/** Up to here every length is counted for itself. */
+/** Shorter lengths have a bucket each. */
 const exactBelow = 1024
-/** Above, steps of 1.1 %, up to the longest string there can be. */
+/** Buckets of longer lengths grow by 1.1 %, up to the longest possible string. */
 const stepsPerDoubling = 64
 const doublings = 20
 

@@ -1,25 +1,26 @@
-// From uploaded bytes to the checked rows of one job: pinned, validated whole, split, written where no issued URL can write.
+// Turns an upload into the data of one job: copies it, validates every row, sets evaluation rows aside, and writes the rows to
+// keys that no issued URL can write.
 import { randomUUID } from 'node:crypto'
 import type { DatasetReport } from '../domain/dataset-report.ts'
 import { storageKeys } from '../domain/storage-keys.ts'
 import type { DataSplit, PreparedData, TrainingSpec } from '../domain/training-job.ts'
 import type { Storage } from '../storage/storage.ts'
-import { checkRows, fingerprint } from './validate-rows.ts'
-import { DatasetInvalidError, describeReport } from './dataset-invalid-error.ts'
+import { validateRows, fingerprint } from './validate-rows.ts'
+import { DatasetInvalidError, invalidDataReason } from './dataset-invalid-error.ts'
 import { isProblem, readDatasetRow, type DatasetRow } from './dataset-row.ts'
 import { readDataset } from './read-dataset.ts'
 import { createEvaluationSelection } from './select-evaluation-rows.ts'
 import type { TokenizerSource } from './token-sample.ts'
 import { openRowWriter } from './write-rows.ts'
 
-/** Training rows evaluated on when there are too few to set any aside. */
+/** Number of training rows to evaluate on when there are too few rows to set any aside. */
 const evaluatedTrainingRows = 10
 
 export type DataOfJob = { jobId: number; spec: Pick<TrainingSpec, 'dataKey' | 'evaluationKey'> }
 export type CheckedData = { prepared: PreparedData; report: DatasetReport }
 
 /**
- * May run twice: each run writes under keys of its own.
+ * May run twice: each call writes under its own keys.
  * @throws DatasetInvalidError
  */
 export async function prepareData(
@@ -33,7 +34,7 @@ export async function prepareData(
   if (!uploaded) throw new DatasetInvalidError('The uploaded data set no longer exists: upload it again.')
   const pinned = key('source')
   try {
-    // The owner's URL may still write to the upload: from here on only the copy counts.
+    // The owner's URL can still write to the upload, so only the copy is used from here on.
     await storage.copy(spec.dataKey, pinned)
     const selection = createEvaluationSelection()
     const report = await check(storage, pinned, 'training data', (_row, print) => selection.add(print), {
@@ -85,21 +86,21 @@ async function check(
   use?: (row: DatasetRow, print: string) => void,
   of?: { etag: string; sizeBytes: number; tokenizer: TokenizerSource | null },
 ): Promise<DatasetReport> {
-  const rows = await checkRows(await open(storage, key, name), use)
+  const rows = await validateRows(await open(storage, key, name), use)
   const { etag, sizeBytes, tokenizer } = of ?? { etag: '', sizeBytes: 0, tokenizer: null }
   const report = rows.report({ etag, sizeBytes }, tokenizer)
-  const problem = describeReport(name, report)
-  // What is wrong with the evaluation rows is not about the data set.
+  const problem = invalidDataReason(name, report)
+  // The report of the evaluation rows is not the report of the data set.
   if (problem !== null) throw new DatasetInvalidError(problem, of ? report : undefined)
   return report
 }
 
-/** Of a file whose rows are known to be good. */
+/** Reads a file whose rows were validated before. */
 async function eachRow(storage: Storage, key: string, use: (row: DatasetRow) => Promise<void> | undefined) {
   for await (const batch of readDataset(await open(storage, key, 'data')))
     for (const raw of batch) {
       const row = 'problem' in raw ? null : readDatasetRow(raw.value)
-      if (!row || isProblem(row)) throw new Error('a checked row is bad: its file has changed')
+      if (!row || isProblem(row)) throw new Error('a validated row is bad: its file has changed')
       const waiting = use(row)
       if (waiting) await waiting
     }

@@ -2,25 +2,25 @@
 import { isUtf8 } from 'node:buffer'
 import { csvRows } from './csv-rows.ts'
 import { createElementReader, type ElementBytes } from './json-rows.ts'
-import { unpacked, UnpackError } from './decompress.ts'
+import { decompressed, DecompressError } from './decompress.ts'
 
 /** `line` counts from 1. A row that could not be read has a `problem` instead of a value. */
 export type RawRow = { line: number; value: unknown } | { line: number; problem: string }
 
-/** A row beyond this is refused: it would have to fit into memory whole. */
+/** Longer rows are refused, because a row has to fit into memory. */
 const rowLimitBytes = 16 * 1024 * 1024
 const rowTooLong = `is longer than ${rowLimitBytes / 1024 / 1024} MB`
 const newline = 0x0a
 const byteOrderMark = Buffer.from('\uFEFF')
 
-/** Constant memory: the rows of a piece of the file at a time. Rejects when the stream itself fails; unreadable rows are problems. */
+/** Yields batches of rows, in constant memory. Rejects only when the stream fails; an unreadable row is yielded as a problem. */
 export async function* readDataset(file: AsyncIterable<Buffer>): AsyncGenerator<RawRow[]> {
-  const bytes = unpacked(file)[Symbol.asyncIterator]()
+  const bytes = decompressed(file)[Symbol.asyncIterator]()
   let line = 1
   try {
     const start = await readStart(bytes)
     const whole = prepend(start, bytes)
-    const sign = String.fromCharCode(start.find(isSign) ?? 0)
+    const sign = String.fromCharCode(start.find(isVisible) ?? 0)
     const rows = sign === '[' ? arrayRows(whole) : sign === '{' ? lineRows(whole) : csvRows(whole, rowLimitBytes)
     if (sign === '\0') return
     for await (const batch of rows) {
@@ -28,21 +28,26 @@ export async function* readDataset(file: AsyncIterable<Buffer>): AsyncGenerator<
       yield batch
     }
   } catch (error) {
-    if (!(error instanceof UnpackError)) throw error
+    if (!(error instanceof DecompressError)) throw error
     yield [{ line, problem: error.message }]
   }
 }
 
-/** Up to the first sign that is no white space, without a byte order mark. */
+/** Reads up to the first byte that is not white space. @returns the bytes without a byte order mark */
 async function readStart(bytes: AsyncIterator<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = []
   let sizeBytes = 0
   for (let next = await bytes.next(); !next.done; next = await bytes.next()) {
     chunks.push(next.value)
     sizeBytes += next.value.length
-    if (sizeBytes > rowLimitBytes) throw new UnpackError('begins with nothing but white space')
-    // The mark itself is no sign; it may come in pieces.
-    if (next.value.some(isSign) && withoutMark(Buffer.concat(chunks)).some(isSign) && sizeBytes >= byteOrderMark.length)
+    if (sizeBytes > rowLimitBytes)
+      throw new DecompressError(`begins with more than ${rowLimitBytes / 1024 / 1024} MB of white space`)
+    // A byte order mark does not count, and may arrive in pieces.
+    if (
+      next.value.some(isVisible) &&
+      withoutMark(Buffer.concat(chunks)).some(isVisible) &&
+      sizeBytes >= byteOrderMark.length
+    )
       break
   }
   return withoutMark(Buffer.concat(chunks))
@@ -51,7 +56,7 @@ async function readStart(bytes: AsyncIterator<Buffer>): Promise<Buffer> {
 const withoutMark = (start: Buffer) =>
   start.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? start.subarray(byteOrderMark.length) : start
 
-const isSign = (byte: number) => byte > 0x20
+const isVisible = (byte: number) => byte > 0x20
 
 async function* lineRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<RawRow[]> {
   let line = 1
@@ -78,10 +83,10 @@ async function* lineRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<RawRow[]>
   yield rows
 }
 
-/** Blank lines are none. @returns the line after these */
+/** Skips blank lines. @returns the number of the next line */
 function readLines(block: Buffer, firstLine: number, rows: RawRow[]): number {
   let line = firstLine
-  // Whole blocks are decoded at once; only one with a flaw is looked at line by line.
+  // A whole block is decoded at once; a block that is not UTF-8 is read line by line to find the bad lines.
   if (!isUtf8(block))
     for (let from = 0; from <= block.length; line++) {
       const end = block.indexOf(newline, from)
@@ -111,14 +116,14 @@ function parseRow(text: string, line: number): RawRow {
   }
 }
 
-/** A row per element of the outermost array. */
+/** Yields a row per element of the outermost array. */
 async function* arrayRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<RawRow[]> {
   let reader: ReturnType<typeof createElementReader> | null = null
   let isClosed = false
   for await (const chunk of bytes) {
     if (isClosed) {
       if (chunk.some((byte) => byte > 0x20))
-        yield [{ line: reader?.line() ?? 1, problem: 'comes after the JSON array' }]
+        yield [{ line: reader?.line() ?? 1, problem: 'is text after the end of the JSON array' }]
       return
     }
     const from = reader ? 0 : chunk.indexOf('[') + 1

@@ -1,12 +1,12 @@
-// Which rows are set aside to evaluate on: a pure function of the data set's content, in constant memory.
+// Selects the rows to set aside for evaluation. The choice depends only on the data set's content and needs constant memory.
 
-const smallestSplit = 200
+const minDistinctRows = 200
 const share = 0.05
-const most = 100
-/** From this many distinct rows on, the share is above `most` anyway: no need to count further. */
-const distinctCounted = most / share
+const maxRows = 100
+/** With this many distinct rows the share reaches `maxRows`, so counting stops. */
+const distinctCounted = maxRows / share
 
-/** Collects rows; at the end names the fingerprints to set aside: none below 200 distinct rows, else 5 % of them, 100 at most. */
+/** Selects no rows below 200 distinct ones, otherwise 5 % of them, up to 100. */
 export function createEvaluationSelection() {
   const distinct = new Set<string>()
   let smallest: string[] = []
@@ -14,13 +14,13 @@ export function createEvaluationSelection() {
     add(print: string) {
       if (distinct.size < distinctCounted) distinct.add(print)
       const largest = smallest.at(-1)
-      if (smallest.length === most && largest !== undefined && print >= largest) return
+      if (smallest.length === maxRows && largest !== undefined && print >= largest) return
       if (smallest.includes(print)) return
-      smallest = [...smallest, print].toSorted().slice(0, most)
+      smallest = [...smallest, print].toSorted().slice(0, maxRows)
     },
     selected(): Set<string> {
-      if (distinct.size < smallestSplit) return new Set()
-      return new Set(smallest.slice(0, Math.min(most, Math.floor(distinct.size * share))))
+      if (distinct.size < minDistinctRows) return new Set()
+      return new Set(smallest.slice(0, Math.min(maxRows, Math.floor(distinct.size * share))))
     },
   }
 }

@@ -1,23 +1,23 @@
-// A request body that carries rows: `{"data": [...], ...}`, taken apart while it arrives. Rows leave as JSON Lines, the rest stays.
+// Splits a request body with rows, `{"data": [...], ...}`, while it arrives: into rows as JSON Lines, and the rest as JSON.
 import { invalidInput } from '../domain/service-error.ts'
-import { createBodyRest } from './json-envelope.ts'
+import { createJsonEnvelope } from './json-envelope.ts'
 import { takeFlatRows } from './fast-row-splitter.ts'
 import { createArrayScanner, type ElementEnds } from './json-rows.ts'
-import { checkRun, deepestRow, isBlank, rowTooLarge } from './validate-row.ts'
+import { validateRun, maxRowDepth, isBlank, rowTooLarge } from './validate-row.ts'
 
 const newline = 0x0a
 const endBracket = 0x5d
 
 const rowLimitBytes = 16 * 1024 * 1024
-/** Pieces in a row that the quick way was of no use for. */
-const mostUnfit = 3
+/** After this many chunks in succession that the fast splitter could not split, it is no longer tried. */
+const maxUnfit = 3
 
-/** Whole lines of the rows in one field. */
+/** Whole rows of one field, a row a line. */
 export type Lines = { field: string; bytes: Buffer }
 
-/** Takes a body apart whose `fields` are arrays of rows. Every method throws ServiceError invalid_input or payload_too_large. */
-export function createRowBody({ fields, restLimitBytes }: { fields: readonly string[]; restLimitBytes: number }) {
-  const rest = createBodyRest(fields, restLimitBytes)
+/** Splits a body whose `fields` are arrays of rows. Every method throws ServiceError invalid_input or payload_too_large. */
+export function splitStreamingBody({ fields, restLimitBytes }: { fields: readonly string[]; restLimitBytes: number }) {
+  const envelope = createJsonEnvelope(fields, restLimitBytes)
   const seen = new Map<string, RowArray>()
   let open: RowArray | null = null
 
@@ -25,15 +25,15 @@ export function createRowBody({ fields, restLimitBytes }: { fields: readonly str
     rowCount: (field: string) => seen.get(field)?.rowCount() ?? 0,
     hasRows: (field: string) => seen.has(field),
 
-    /** @returns the rows completed by this piece of the body, made of its bytes, which it writes over */
+    /** Overwrites `chunk`. @returns the rows that this chunk completes, as parts of it */
     push(chunk: Buffer): Lines[] {
       const found: Lines[] = []
       for (let at = 0; at < chunk.length;) {
         if (!open) {
-          const opened = rest.push(chunk, at)
+          const opened = envelope.push(chunk, at)
           if (!opened) break
           at = opened.offset
-          if (seen.has(opened.field)) throw invalidInput(opened.field, `${opened.field} is given twice.`)
+          if (seen.has(opened.field)) throw invalidInput(opened.field, `${opened.field} must be given only once.`)
           open = createRowArray(opened.field)
           seen.set(opened.field, open)
         }
@@ -45,17 +45,17 @@ export function createRowBody({ fields, restLimitBytes }: { fields: readonly str
       return found
     },
 
-    /** @returns the body without its rows: each field is null, or an empty array when it was one */
+    /** @returns the body with null in place of each array of rows; an empty array stays */
     end(): Buffer {
       if (open) throw invalidInput('', `The body is not valid JSON: it ends within ${open.field}.`)
-      return rest.end((field) => (seen.get(field)?.rowCount() === 0 ? '[]' : 'null'))
+      return envelope.end((field) => (seen.get(field)?.rowCount() === 0 ? '[]' : 'null'))
     },
   }
 }
 
 type RowArray = ReturnType<typeof createRowArray>
 
-/** The array in one field. Its rows leave as the bytes that came, a row a line. */
+/** Splits the array of one field. The bytes of a row stay as they came. */
 function createRowArray(field: string) {
   const scanner = createArrayScanner()
   let waiting: Buffer[] = []
@@ -64,16 +64,19 @@ function createRowArray(field: string) {
   let unfit = 0
 
   function add(run: Buffer, ends: number[], isClosed: boolean): boolean {
-    // White space between the brackets is no element; between commas it is a mistake.
+    // Only white space between the brackets means an empty array; between commas it is an error.
     if (isClosed && rowCount + ends.length === 1 && isBlank(run)) return false
     const first = rowCount
-    // The array itself is one level, the row another.
-    checkRun(run, ends, { isDeep: scanner.deepest() > deepestRow + 1, pathOf: (index) => `${field}[${first + index}]` })
+    // The scanner also counts the array itself as a level.
+    validateRun(run, ends, {
+      isDeep: scanner.deepest() > maxRowDepth + 1,
+      pathOf: (index) => `${field}[${first + index}]`,
+    })
     rowCount += ends.length
     return true
   }
 
-  /** The element that earlier pieces began. */
+  /** Completes the element that earlier chunks began. */
   function finishWaiting(chunk: Buffer, from: number, to: number, isClosed: boolean, found: Lines[]) {
     const bytes = Buffer.concat([...waiting, chunk.subarray(from, to + 1)])
     waiting = []
@@ -96,9 +99,9 @@ function createRowArray(field: string) {
     found.push({ field, bytes: chunk.subarray(from, to + 1) })
   }
 
-  /** @returns the offset behind them */
+  /** Tries the fast splitter. @returns the offset behind the rows that it found */
   function takeFlat(chunk: Buffer, from: number, found: Lines[]): number {
-    const flat = unfit < mostUnfit ? takeFlatRows(chunk, from) : null
+    const flat = unfit < maxUnfit ? takeFlatRows(chunk, from) : null
     if (!flat) {
       unfit++
       return from
@@ -109,10 +112,10 @@ function createRowArray(field: string) {
     return flat.end
   }
 
-  /** Takes `most` elements, the first of which earlier pieces may have begun. @returns the offset behind the last */
-  function scan(chunk: Buffer, start: number, most: number, found: Lines[]): { at: number; isClosed: boolean } {
+  /** Takes up to `max` elements. Earlier chunks may have begun the first. @returns the offset behind the last */
+  function scan(chunk: Buffer, start: number, max: number, found: Lines[]): { at: number; isClosed: boolean } {
     const ends: ElementEnds = { offsets: [], lines: [] }
-    const end = scanner.push(chunk, start, ends, most)
+    const end = scanner.push(chunk, start, ends, max)
     const isClosed = end !== -1
     if (isClosed && chunk[end - 1] !== endBracket)
       throw invalidInput(field, `${field} is not valid JSON: it ends with "}".`)
@@ -139,14 +142,14 @@ function createRowArray(field: string) {
         if (isClosed) return at
         from = at
       }
-      // Only from between two elements on.
+      // The fast splitter needs to start between two elements.
       if (waitingBytes === 0) {
         from = takeFlat(chunk, from, found)
         const { at, isClosed } = scan(chunk, from, Number.POSITIVE_INFINITY, found)
         if (isClosed) return at
         from = at
       }
-      // A copy: the chunk's memory would be held for a few bytes of it.
+      // Copy the rest, so that a few bytes do not hold the memory of the whole chunk.
       if (from < chunk.length) waiting.push(Buffer.from(chunk.subarray(from)))
       waitingBytes += chunk.length - from
       if (waitingBytes > rowLimitBytes) throw rowTooLarge(`${field}[${rowCount}]`, rowLimitBytes)

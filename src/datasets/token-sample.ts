@@ -1,4 +1,4 @@
-// How long rows are in tokens: of every n-th row, counted by the tokenizer that the default base model is trained with.
+// Measures the length of rows in tokens on a sample, with the tokenizer of the default base model.
 import { Tokenizer } from '@huggingface/tokenizers'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,16 +6,16 @@ import type { TokenLengths } from '../domain/dataset-report.ts'
 import type { DatasetRow } from './dataset-row.ts'
 import { createLengthHistogram } from './length-histogram.ts'
 
-/** A model's folder, with its tokenizer.json. */
+/** The folder of a model, with its tokenizer.json. */
 export type TokenizerSource = { name: string; folder: string }
 
-const mostRows = 1000
-/** About half a second of counting, which a job waits for. */
-const mostCharacters = 500_000
-/** Longer ones would take longer than all the others together. */
-const longestRow = 200_000
+const maxRows = 1000
+/** Counting this much takes half a second, which a job waits for. */
+const maxCharacters = 500_000
+/** A longer row would take longer than all others together. */
+const maxRowCharacters = 200_000
 
-/** Keeps every n-th row; n doubles whenever the sample is full, so it is spread over the whole file. */
+/** Keeps every n-th row. n doubles whenever the sample is full, so the sample covers the whole file. */
 export function createTokenSample() {
   let rows: DatasetRow[] = []
   let characters = 0
@@ -30,14 +30,14 @@ export function createTokenSample() {
 
   return {
     add(row: DatasetRow) {
-      if (sizeOf(row) > longestRow) return
+      if (sizeOf(row) > maxRowCharacters) return
       if (seen++ % stride !== 0) return
       rows.push(row)
       characters += sizeOf(row)
-      if (rows.length > mostRows || characters > mostCharacters) thin()
+      if (rows.length > maxRows || characters > maxCharacters) thin()
     },
 
-    /** Null without a tokenizer on this machine, and without rows. */
+    /** @returns null when this machine has no tokenizer, or the sample no rows */
     measure(source: TokenizerSource | null): TokenLengths | null {
       const tokenizer = source && rows.length > 0 ? loadTokenizer(source) : null
       if (!source || !tokenizer) return null
@@ -61,7 +61,7 @@ const sizeOf = ({ input, output }: DatasetRow) => input.length + output.length
 
 type TokenCounter = { encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] } }
 
-/** One of 150,000 tokens takes a second to build. A thread that is idle ends, and this with it. */
+/** Kept because building a tokenizer of 150,000 tokens takes a second. Freed when the idle thread ends. */
 let built: { path: string; changedMs: number; tokenizer: TokenCounter } | null = null
 
 function loadTokenizer({ folder }: TokenizerSource): TokenCounter | null {

@@ -1,10 +1,10 @@
 import type { DatasetReport } from '../domain/dataset-report.ts'
 import type { Storage } from '../storage/storage.ts'
-import { checkRows } from './validate-rows.ts'
+import { validateRows } from './validate-rows.ts'
 import type { TokenizerSource } from './token-sample.ts'
 
-/** @returns null when there is nothing under this key */
-export async function checkDataset(
+/** @returns null when no object has this key */
+export async function validateDataset(
   storage: Storage,
   key: string,
   tokenizer: TokenizerSource | null,
@@ -12,6 +12,6 @@ export async function checkDataset(
   const object = await storage.stat(key)
   const file = object && (await storage.read(key))
   if (!file) return null
-  const rows = await checkRows(file as AsyncIterable<Buffer>)
+  const rows = await validateRows(file as AsyncIterable<Buffer>)
   return rows.report(object, tokenizer)
 }

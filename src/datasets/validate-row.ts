@@ -1,18 +1,19 @@
-// Elements of a JSON array that must be objects which our stores can hold.
+// Validates elements of a JSON array: each must be an object that our stores can hold.
 import { isUtf8 } from 'node:buffer'
 import { invalidInput, ServiceError } from '../domain/service-error.ts'
 
-export const deepestRow = 32
+export const maxRowDepth = 32
 
-/** Names the element with this number, among those of one call. */
+/** @returns the path of an element, by its number in one call, such as data[3] */
 export type PathOf = (index: number) => string
 
 /**
- * `run` is the text of whole elements with the commas between them, `ends` are the offsets of those commas and of its end.
- * One parse for all; only where something is wrong, or might be, they are looked at one by one.
+ * Parses all elements at once. Only when something is, or might be, wrong are they parsed one by one, to name the bad one.
+ * @param run the text of whole elements with the commas between them
+ * @param ends the offsets of those commas and of the end of `run`
  * @throws ServiceError invalid_input
  */
-export function checkRun(
+export function validateRun(
   run: Buffer,
   ends: readonly number[],
   { isDeep, pathOf }: { isDeep: boolean; pathOf: PathOf },
@@ -20,18 +21,18 @@ export function checkRun(
   if (!isDeep && areRows(run, ends.length)) return
   let from = 0
   for (const [index, end] of ends.entries()) {
-    checkRow(run.subarray(from, end), pathOf(index))
+    validateRow(run.subarray(from, end), pathOf(index))
     from = end + 1
   }
 }
 
 const areRows = (run: Buffer, count: number) => parseRun(run)?.length === count
 
-/** @returns objects that our stores can hold, or null when that is not certain of one of them */
+/** @returns the objects, or null when one of them is invalid or might be */
 export function parseRun(run: Buffer): object[] | null {
   if (!isUtf8(run)) return null
   const text = `[${run.toString('utf8')}]`
-  // Only an escape can bring in what our stores cannot hold.
+  // NUL and lone surrogates, which our stores cannot hold, can only come from an escape.
   if (text.includes('\\u') && /\\u(0000|d[89a-f])/i.test(text)) return null
   try {
     const rows = JSON.parse(text) as unknown[]
@@ -41,8 +42,8 @@ export function parseRun(run: Buffer): object[] | null {
   }
 }
 
-function checkRow(bytes: Buffer, path: string) {
-  if (!isUtf8(bytes)) throw invalidInput(path, 'The body must be JSON in UTF-8; it holds bytes that are not.')
+function validateRow(bytes: Buffer, path: string) {
+  if (!isUtf8(bytes)) throw invalidInput(path, `${path} is not valid UTF-8. Send JSON encoded as UTF-8.`)
   const text = bytes.toString('utf8')
   let row: unknown
   try {
@@ -52,12 +53,12 @@ function checkRow(bytes: Buffer, path: string) {
     throw invalidInput(path, `${path} is not valid JSON: ${reason}.`)
   }
   if (!isObject(row) || isDeeper(row))
-    throw invalidInput(path, `${path} must be an object, nested at most ${deepestRow} deep.`)
+    throw invalidInput(path, `${path} must be an object, nested at most ${maxRowDepth} levels deep.`)
   if (text.includes('\\u')) refuseBadText(row, path)
 }
 
 function refuseBadText(row: object, path: string) {
-  // Written out, NUL and lone surrogates stay escaped; an escaped backslash before such a word is text.
+  // JSON.stringify escapes NUL and lone surrogates. Escaped backslashes are removed first, because they may precede such letters.
   const escapes = JSON.stringify(row).replaceAll('\\\\', '')
   if (escapes.includes('\\u0000')) throw invalidInput(path, `${path} must not contain NUL characters.`)
   if (/\\ud[89a-f]/.test(escapes)) throw invalidInput(path, `${path} must be valid Unicode, without lone surrogates.`)
@@ -65,10 +66,10 @@ function refuseBadText(row: object, path: string) {
 
 const isObject = (row: unknown): row is object => typeof row === 'object' && row !== null && !Array.isArray(row)
 
-/** Does not recurse: the depth is the client's. */
+/** Does not recurse, because the client chooses the depth. */
 function isDeeper(row: object): boolean {
   let level: object[] = [row]
-  for (let depth = 0; depth < deepestRow && level.length > 0; depth++)
+  for (let depth = 0; depth < maxRowDepth && level.length > 0; depth++)
     level = level.flatMap((each) => Object.values(each).filter((inner) => typeof inner === 'object' && inner !== null))
   return level.length > 0
 }

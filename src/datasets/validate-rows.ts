@@ -1,26 +1,25 @@
-// The check of a data set: every row is read, counted and measured, in constant memory.
+// Validates a data set: reads, counts and measures every row, in constant memory.
 import { hash } from 'node:crypto'
 import type { BadRow, DatasetReport } from '../domain/dataset-report.ts'
 import { isProblem, readDatasetRow, type DatasetRow } from './dataset-row.ts'
 import { createLengthHistogram } from './length-histogram.ts'
-import { createPrintSet } from './fingerprint-set.ts'
+import { createFingerprintSet } from './fingerprint-set.ts'
 import { readDataset, type RawRow } from './read-dataset.ts'
 import { createTokenSample, type TokenizerSource } from './token-sample.ts'
 
-const badRowsListed = 100
+const maxListedBadRows = 100
 
 /** Equal rows have equal fingerprints: 128 bits in hex. */
 export const fingerprint = ({ input, output }: DatasetRow) =>
   hash('sha256', `${input.length}:${input}${output}`, 'hex').slice(0, 32)
 
-export type RowCheck = ReturnType<typeof createRowCheck>
+export type RowValidation = ReturnType<typeof createRowValidation>
 
-/** Counts what it is given; `use` gets the rows as long as all of them were good. */
-function createRowCheck() {
+function createRowValidation() {
   const badRows: BadRow[] = []
   const inputLength = createLengthHistogram()
   const outputLength = createLengthHistogram()
-  const prints = createPrintSet()
+  const prints = createFingerprintSet()
   const tokens = createTokenSample()
   let rowCount = 0
   let badRowCount = 0
@@ -38,7 +37,7 @@ function createRowCheck() {
       if (isProblem(row)) {
         badRowCount++
         if (row.reason === 'is empty') emptyOutputCount++
-        if (badRows.length < badRowsListed) badRows.push({ line: raw.line, ...row })
+        if (badRows.length < maxListedBadRows) badRows.push({ line: raw.line, ...row })
         return null
       }
       const print = fingerprint(row)
@@ -65,12 +64,12 @@ function createRowCheck() {
   }
 }
 
-/** Reads the file once. Once a row is bad nothing will be trained on it, but the rest is still checked, to report all at once. */
-export async function checkRows(
+/** Reads the file once and reports all bad rows. `use` gets the rows before the first bad one, as nothing is trained on a bad file. */
+export async function validateRows(
   file: AsyncIterable<Buffer>,
   use?: (row: DatasetRow, print: string) => void,
-): Promise<RowCheck> {
-  const check = createRowCheck()
+): Promise<RowValidation> {
+  const check = createRowValidation()
   for await (const batch of readDataset(file))
     for (const raw of batch) {
       const good = check.add(raw)

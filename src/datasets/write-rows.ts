@@ -7,11 +7,11 @@ import type { DatasetRow } from './dataset-row.ts'
 
 const batchCharacters = 128 * 1024
 
-/** A conversation has a line for each answer that is learned. */
+/** A conversation has a line for each answer to train on. */
 const linesOf = ({ input, output, answers }: DatasetRow) =>
   answers?.map(({ messages, output }) => ({ input: plainChat(messages), output, messages })) ?? [{ input, output }]
 
-/** JSON Lines to an object, hashed on the way. Nothing of it is there before `close` has ended. */
+/** Writes rows as JSON Lines to an object and hashes them. The object exists only after `close`. */
 export function openRowWriter(storage: Storage, key: string) {
   const stream = new PassThrough({ highWaterMark: 1 << 20 })
   const hash = createHash('sha256')
@@ -19,7 +19,7 @@ export function openRowWriter(storage: Storage, key: string) {
   let sizeBytes = 0
   let rowCount = 0
   const written = storage.writeStream(key, stream)
-  // Reported by `close`; a failure must not count as unhandled before.
+  // `close` reports a failure; until then it must not count as unhandled.
   written.catch(() => stream.destroy())
 
   async function flush() {
@@ -33,7 +33,7 @@ export function openRowWriter(storage: Storage, key: string) {
 
   return {
     rowCount: () => rowCount,
-    /** @returns something to wait for, when the store is behind */
+    /** @returns a promise to wait for when the store is slower than the caller */
     write(row: DatasetRow): Promise<void> | undefined {
       for (const line of linesOf(row)) {
         batch += `${JSON.stringify(line)}\n`

@@ -1,5 +1,5 @@
 // What a verb gets: who asks, and what the process is wired to.
-import type { DatasetChecker } from '../datasets/dataset-validator.ts'
+import type { DatasetValidator } from '../datasets/dataset-validator.ts'
 import type { Catalogue } from '../domain/catalogue.ts'
 import type { Log } from '../log.ts'
 import type { Notifications } from '../repositories/notifications.ts'
@@ -27,7 +27,7 @@ export type ServiceDependencies = {
   database: Database
   notifications: Notifications
   storage: Storage
-  datasets: Pick<DatasetChecker, 'check'>
+  datasets: Pick<DatasetValidator, 'check'>
   inference: Inference
   hasRows: HasRows
   usage: Pick<UsageRecorder, 'add'>

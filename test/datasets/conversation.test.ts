@@ -34,20 +34,16 @@ test('an answer of weight 0 is only read', () => {
 const bad: [object, string, string][] = [
   [{ messages: 'x' }, 'messages', 'is not a list of messages'],
   [{ messages: [] }, 'messages', 'is not a list of messages'],
-  [{ messages: [user('a')] }, 'messages', 'has no answer of the assistant to learn'],
-  [{ messages: [assistant('alone')] }, 'messages', 'has no answer of the assistant to learn'],
+  [{ messages: [user('a')] }, 'messages', 'has no assistant message to train on'],
+  [{ messages: [assistant('alone')] }, 'messages', 'has no assistant message to train on'],
   [{ messages: [user('a'), 7] }, 'messages[1]', 'is not a message'],
-  [{ messages: [user(7)] }, 'messages[0].content', 'is not a text'],
-  [{ messages: [user([{ type: 'image_url' }])] }, 'messages[0].content', 'is not a text'],
-  [{ messages: [user('a\0')] }, 'messages[0].content', 'holds a NUL character'],
+  [{ messages: [user(7)] }, 'messages[0].content', 'is not a string'],
+  [{ messages: [user([{ type: 'image_url' }])] }, 'messages[0].content', 'is not a string'],
+  [{ messages: [user('a\0')] }, 'messages[0].content', 'contains a NUL character'],
   [{ messages: [user('a'), assistant('')] }, 'messages[1].content', 'is empty'],
   [{ messages: [user('a'), assistant('b', { weight: 2 })] }, 'messages[1].weight', 'is neither 0 nor 1'],
   [{ messages: [user('a'), assistant('b', { tool_calls: [{}] })] }, 'messages[1].tool_calls', 'is not supported'],
-  [
-    { messages: [{ role: 'tool', content: 'x' }] },
-    'messages[0].role',
-    'is none of system, developer, user and assistant',
-  ],
+  [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].role', 'is not system, developer, user or assistant'],
   [{ messages: [user('a'), assistant('b')], tools: [{}] }, 'tools', 'is not supported'],
 ]
 for (const [row, field, reason] of bad)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { createDatasetChecker } from '../../src/datasets/dataset-validator.ts'
+import { createDatasetValidator } from '../../src/datasets/dataset-validator.ts'
 
 /** Nobody listens there. */
 const store = { endpoint: 'http://127.0.0.1:1', region: 'here', bucket: 'bucket', accessKey: 'a', secretKey: 's' }
@@ -10,7 +10,7 @@ process.on('worker', count)
 after(() => process.off('worker', count))
 
 test('checks that come at once take turns in four threads, which serve the next ones too; one that is given up ends alone', async () => {
-  const checker = createDatasetChecker(store, null)
+  const checker = createDatasetValidator(store, null)
   const reason = new Error('nobody wants to know')
   const giveUp = new AbortController()
   const refused = (check: Promise<unknown>) => assert.rejects(check, /ECONNREFUSED/)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRowBody } from '../../src/datasets/streaming-body.ts'
+import { splitStreamingBody } from '../../src/datasets/streaming-body.ts'
 import { ServiceError } from '../../src/domain/service-error.ts'
 
 /** Takes a body apart in pieces of so many bytes. */
 function take(body: string | Buffer, pieceBytes: number, restLimitBytes = 1 << 20) {
   const bytes = Buffer.from(body)
-  const rowBody = createRowBody({ fields: ['data', 'eval_data'], restLimitBytes })
+  const rowBody = splitStreamingBody({ fields: ['data', 'eval_data'], restLimitBytes })
   const texts: Record<string, string> = { data: '', eval_data: '' }
   for (let at = 0; at < bytes.length; at += pieceBytes)
     for (const { field, bytes: lines } of rowBody.push(Buffer.from(bytes.subarray(at, at + pieceBytes))))
@@ -62,7 +62,7 @@ test('two fields of rows are told apart, in any order and with anything between 
         assert.deepEqual([lines, evalLines], [linesOf(rows), linesOf(more)])
         assert.deepEqual(JSON.parse(rest), { a: [1], data: null, eval_data: null })
       }
-  assert.throws(() => take('{"eval_data":[],"data":[],"eval_data":[]}', 5), /eval_data is given twice/)
+  assert.throws(() => take('{"eval_data":[],"data":[],"eval_data":[]}', 5), /eval_data must be given only once/)
 })
 
 test('only the field of the outermost object carries rows', () => {
@@ -96,7 +96,7 @@ test('what is no row is refused by its place', () => {
     ['{"data":[{"a":1} {"b":2}]}', /data\[0\] is not valid JSON/],
     ['{"data":[{"a":1}}', /ends with "}"/],
     ['{"data":[{"a":1}', /ends within data/],
-    ['{"data":[{"a":1}],"data":[{"a":1}]}', /given twice/],
+    ['{"data":[{"a":1}],"data":[{"a":1}]}', /given only once/],
     ['{"data":[{"a":"\\u0000"}]}', /data\[0\] must not contain NUL/],
     ['{"data":[{"a":"\\uD800"}]}', /lone surrogates/],
     [`{"data":[{"a":${'['.repeat(40)}${']'.repeat(40)}}]}`, /nested at most 32/],
@@ -117,7 +117,7 @@ test('an escaped backslash before u0000 is text like any other, and so is a pair
 })
 
 test('the rest is bounded', () => {
-  assert.throws(() => take(`{"a":"${'x'.repeat(100)}","data":[]}`, 7, 64), /Beside data and eval_data/)
+  assert.throws(() => take(`{"a":"${'x'.repeat(100)}","data":[]}`, 7, 64), /beside data and eval_data/)
 })
 
 test('rows of any shape come out as they went in, wherever the pieces are cut', () => {

@@ -1,6 +1,6 @@
 // Bodies that carry rows: the rows go to the object store while they arrive, and belong to a data set once somebody keeps them.
 import { createHash, randomUUID } from 'node:crypto'
-import { createRowBody, type Lines } from '../../datasets/streaming-body.ts'
+import { splitStreamingBody, type Lines } from '../../datasets/streaming-body.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import { isUniqueViolation, type Repositories } from '../../repositories/database.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
@@ -63,7 +63,7 @@ type ReceiveInput = {
  */
 async function receiveRows({ ctx, body, options, idempotencyKey, signal, rows }: ReceiveInput): Promise<Received> {
   const hash = idempotencyKey === undefined ? null : createHash('sha256')
-  const rowBody = createRowBody(options)
+  const rowBody = splitStreamingBody(options)
   const lines = readLines(body, rowBody, hash)
   let next = await lines.next()
   if (!next.done) await requireRoomForData(ctx, idempotencyKey)
@@ -131,7 +131,7 @@ export async function discardRows(ctx: Ctx, { versionId, key }: ReceivedRows) {
 
 async function* readLines(
   body: ReceiveInput['body'],
-  rowBody: ReturnType<typeof createRowBody>,
+  rowBody: ReturnType<typeof splitStreamingBody>,
   hash: ReturnType<typeof createHash> | null,
 ): AsyncGenerator<Lines> {
   for await (const chunk of body) {
