@@ -24,6 +24,9 @@ test('every test that proves a guarantee exists', () => {
   assert.deepEqual(missing, [], 'name the test that took its place in docs/reliability.md')
 })
 
-/** As the declaration of a test, not somewhere in a text. */
-const names = (path: string, name: string) =>
-  path.endsWith('.py') ? read(path).includes(`def ${name}(`) : read(path).includes(`test('${name}'`)
+/** As a declaration, not somewhere in a text. */
+function names(path: string, name: string): boolean {
+  if (path.endsWith('.py')) return read(path).includes(`def ${name}(`)
+  const [suite, test] = name.includes(' › ') ? name.split(' › ') : [null, name]
+  return read(path).includes(`test('${test}'`) && (suite === null || read(path).includes(`('${suite}'`))
+}

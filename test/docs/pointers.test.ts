@@ -1,7 +1,7 @@
 // Every pointer in a document or a comment leads somewhere: links, anchors, paths, file names and npm scripts.
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
-import { basename, dirname, join, normalize } from 'node:path'
+import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
 import { root } from '../../tools/paths.mjs'
 
@@ -11,7 +11,6 @@ const find = (pattern: string) => globSync(pattern, { cwd: root, exclude: ignore
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
 const files = [...find('*'), ...find(`${folders}/**`)].filter((path) => statSync(join(root, path)).isFile())
-const names = new Set(files.map((path) => basename(path)))
 const documents = files.filter((path) => path.endsWith('.md'))
 const sources = files.filter((path) => /\.(ts|mts|mjs|py|yaml|yml|sh|prisma)$|Dockerfile$|^\.ci\//.test(path))
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
@@ -31,10 +30,10 @@ test('a path in a document or a comment exists', () => {
   assert.deepEqual([...inDocuments, ...inComments].filter(isMissingPath).map(show), [])
 })
 
-test('a file that is named without its folder exists', () => {
-  const inDocuments = documents.flatMap((file) => matches(file, read(file), /`([\w.-]+\.(?:ts|mjs|py|md|yaml))`/g))
+test('a file that is named by the end of its path exists', () => {
+  const inDocuments = documents.flatMap((file) => matches(file, read(file), /`([\w./-]+\.(?:ts|mjs|py|md|yaml))`/g))
   const inComments = sources.flatMap((file) => matches(file, comments(file), /(?:^|[\s`(])([\w-]+\.md)\b/g))
-  const missing = [...inDocuments, ...inComments].filter(({ target }) => !names.has(target) && !isPlaceholder(target))
+  const missing = [...inDocuments, ...inComments].filter(({ target }) => !isPlaceholder(target) && !isEndOfPath(target))
   assert.deepEqual(missing.map(show), [])
 })
 
@@ -69,6 +68,11 @@ function isMissingPath({ target, file }: Pointer): boolean {
   if (/[*{]/.test(target)) return find(target).length === 0
   const paths = [target, `${target}.ts`, join(dirname(file), target)]
   return !paths.some((path) => existsSync(join(root, path)))
+}
+
+function isEndOfPath(target: string): boolean {
+  const end = `/${target.replace(/^(\.\.?\/)+/, '')}`
+  return files.some((path) => `/${path}`.endsWith(end))
 }
 
 function isBrokenLink({ file, target }: Pointer): boolean {
