@@ -1,22 +1,22 @@
-// Why an attempt ended, and what follows from it: one table. docs/reliability.md shows it to users and operators.
+// Causes of an attempt's end and what follows each, as one table. docs/reliability.md shows it to users and operators.
 
-/** What follows an attempt that ended so before its model was saved. */
+/** What follows an attempt that ended with a cause before its model was saved. */
 type Policy = {
-  /** The way users read it, where nothing more exact is known. */
+  /** Users read it when no more exact message is known. */
   sentence: string
 } & (
   | {
       again: false
-      /** How a job with a usable checkpoint ends instead of failing. */
+      /** The reason with which a job that has a usable checkpoint completes partially; null fails the job. */
       publishesAs: 'deadline' | null
     }
   | {
       again: true
-      /** Whether `resume_count` is raised. */
+      /** Whether a relaunch raises `resume_count`. */
       counts: boolean
-      /** Waits longer with each end in a row that brought no new checkpoint. */
+      /** Whether the wait grows with each end in a row without a new checkpoint. */
       backsOff: boolean
-      /** Whose ends in a row, without a new checkpoint, stop the job: `any` after ten, those of the `same` cause after two. */
+      /** Ends in a row without a new checkpoint that fail the job: ten of `any` cause, or two of the `same` cause. */
       stopsAfter: 'any' | 'same'
     }
 )
@@ -26,49 +26,49 @@ const free = { again: true, counts: false, backsOff: true, stopsAfter: 'any' } a
 const fault = { again: true, counts: true, backsOff: true, stopsAfter: 'same' } as const
 const final = { again: false, publishesAs: null } as const
 
-/** Changing an answer for a cause that exists needs `patched`: the workflow asks this table. */
+/** The workflow reads this table: a changed policy of an existing cause needs `patched`. */
 const attemptPolicies = {
-  finished: { ...fault, sentence: 'Finished.' },
+  finished: { ...fault, sentence: 'The program finished.' },
 
-  killed: { ...interruption, sentence: 'The program was ended by a signal.' },
-  lost: { ...interruption, sentence: 'Nothing of it is left, and nobody saw it end.' },
-  preempted: { ...interruption, sentence: 'Work of a higher priority took its place.' },
-  evicted: { ...interruption, sentence: 'Its node ran short of something and moved it away.' },
-  node_lost: { ...interruption, sentence: 'The node it ran on no longer answers.' },
-  peer_lost: { ...interruption, sentence: 'Another of the processes that train together was lost.' },
-  time_slice: { ...interruption, backsOff: false, sentence: 'Its time slice ended while others waited.' },
+  killed: { ...interruption, sentence: 'A signal ended the program.' },
+  lost: { ...interruption, sentence: 'The process vanished without an exit code.' },
+  preempted: { ...interruption, sentence: 'Work with a higher priority preempted it.' },
+  evicted: { ...interruption, sentence: 'The node ran short of memory, disk or process ids and evicted it.' },
+  node_lost: { ...interruption, sentence: 'The node that it ran on stopped responding.' },
+  peer_lost: { ...interruption, sentence: 'Another process of the same training run was lost.' },
+  time_slice: { ...interruption, backsOff: false, sentence: 'Its time slice ended while other jobs waited.' },
 
-  fenced: { ...free, sentence: 'It was refused: another launch had taken its place.' },
-  control_plane: { ...free, sentence: 'The cluster removed it before its program ran.' },
+  fenced: { ...free, sentence: 'The service refused its writes: a newer launch has replaced it.' },
+  control_plane: { ...free, sentence: 'The cluster removed it before its program started.' },
 
-  out_of_memory: { ...fault, sentence: 'It ran out of memory.' },
-  code_error: { ...fault, sentence: 'The program ended with an error.' },
-  stalled: { ...fault, sentence: 'It made no progress and was ended.' },
+  out_of_memory: { ...fault, sentence: 'The program ran out of memory. Set a smaller batch_size or max_length.' },
+  code_error: { ...fault, sentence: 'The program ended with an error. The job\'s logs show it.' },
+  stalled: { ...fault, sentence: 'The program reported no progress for too long and was stopped.' },
 
-  data_error: { ...final, sentence: 'The data cannot be trained on.' },
+  data_error: { ...final, sentence: 'The trainer cannot read the training data.' },
   model_unavailable: { ...final, sentence: 'The base model cannot be found or loaded.' },
-  image_unavailable: { ...final, sentence: 'The image of the program cannot be fetched.' },
-  unsupported_runtime: { ...final, sentence: 'The program is of another version than this service.' },
-  deadline: { again: false, publishesAs: 'deadline', sentence: 'The time that the job may run is used up.' },
+  image_unavailable: { ...final, sentence: 'The container image cannot be pulled.' },
+  unsupported_runtime: { ...final, sentence: 'The version of the program does not match the version of this service.' },
+  deadline: { again: false, publishesAs: 'deadline', sentence: 'The job has reached its maximum run time.' },
 } as const satisfies Record<string, Policy>
 
-/** Each is also the `status_reason` that users read. */
+/** Also the `status_reason` that users read. */
 export type AttemptCause = keyof typeof attemptPolicies
 
 export const attemptCauses = Object.keys(attemptPolicies) as AttemptCause[]
 
 export const policyOf = (cause: AttemptCause): Policy => attemptPolicies[cause]
 
-/** Ended by something outside of it: no judgement of its program. */
+/** Whether something outside the program ended it. */
 export function isInterruption(cause: AttemptCause): boolean {
   const policy = policyOf(cause)
   return policy.again && policy.stopsAfter === 'any'
 }
 
-/** Why a worker itself ends an attempt that runs. */
+/** The causes for which a worker ends a running attempt. */
 export type StopCause = Extract<AttemptCause, 'time_slice' | 'stalled' | 'deadline'>
 
-/** Exit codes of the trainer; `docs/internal-api.md` has the table. */
+/** `docs/internal-api.md` lists the trainer's exit codes. */
 export function causeOfExit(exitCode: number | null): AttemptCause {
   switch (exitCode) {
     case 0:

@@ -1,4 +1,4 @@
-// What an attempt cost and what of that lasts. docs/reliability.md has the definition for users.
+// Time that an attempt used, and how much of it was productive. docs/reliability.md defines both for users.
 import type { Attempt, TrainingSpec } from './training-job.ts'
 
 /** In seconds. `productive` and `lost` add up to `allocated`. */
@@ -7,8 +7,8 @@ export type AttemptLedger = { allocated: number; productive: number; lost: numbe
 type Counted = Pick<Attempt, 'claimedAt' | 'workingAt' | 'savedAt' | 'endedAt' | 'cause'>
 
 /**
- * Lost are the start-up and what came after the last work that was saved. What runs has lost nothing but its start-up so far.
- * @param repeatedFrom the moment from which on a later attempt did its work again
+ * The start-up and the work after the last save are lost. A running attempt has lost its start-up only.
+ * @param repeatedFrom from then on, a later attempt did the same work again
  */
 export function ledgerOf(
   { claimedAt, workingAt, savedAt, endedAt, cause }: Counted,
@@ -25,6 +25,6 @@ export function ledgerOf(
   return { allocated, productive, lost: allocated - productive }
 }
 
-/** Of all nodes together. The SQL of a release counts alike. */
+/** GPUs of all nodes together. The SQL that releases an attempt uses the same formula. */
 export const gpuCountOf = ({ gpus, nodes, baseModel }: Pick<TrainingSpec, 'gpus' | 'nodes' | 'baseModel'>): number =>
   nodes * (gpus ?? baseModel.resources.gpuCount)

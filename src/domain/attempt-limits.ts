@@ -1,38 +1,38 @@
-// When a worker itself ends an attempt that runs. Pure.
+// Limits at which a worker ends a running attempt.
 import type { StopCause } from './attempt-cause.ts'
 import type { AttemptPhase } from './training-job-status.ts'
 
 export type AttemptLimits = {
-  /** How long an attempt may train while others wait for its place. */
+  /** Time that an attempt may train while other jobs wait for its slot. */
   timeSliceMs: number
-  /** The least silence that counts as a stall. */
+  /** Shortest silence that counts as a stall. */
   stallMs: number
-  /** How long one job may run, from its acceptance or resume on, without the time it waits; null: for ever. */
+  /** Run time of one generation of a job, without its waits; null means no limit. */
   maxJobMs: number | null
 }
 
 export type RunningAttempt = {
   phase: AttemptPhase
-  /** Since its claim. */
+  /** Since the attempt's claim. */
   ranForMs: number
-  /** All attempts of this generation together. */
+  /** Run time of all attempts of this generation. */
   jobRanForMs: number
-  /** Since its newest sign of progress. */
+  /** Since the newest claim, phase or step. */
   silentForMs: number
-  /** Of the newest reported steps of the job; null before the first. */
+  /** Median of the job's newest steps; null before the first. */
   medianStepMs: number | null
 }
 
-/** Five reports of ten steps. */
+/** The trainer reports every ten steps: five missing reports. */
 const silentStepsAllowed = 50
-/** Loading, saving and evaluating report nothing while they last; nor do the first steps, which may have to compile. */
+/** Loading, saving, evaluating and the first steps, which may compile, send no reports. */
 const quietPhaseFactor = 8
 
-/** @returns null when it goes on; a time slice is due only if others wait */
+/** @returns null while no limit is reached; the caller acts on `time_slice` only when others wait */
 export function dueStop(attempt: RunningAttempt, limits: AttemptLimits): StopCause | null {
   if (limits.maxJobMs !== null && attempt.jobRanForMs >= limits.maxJobMs) return 'deadline'
   if (attempt.silentForMs >= silenceAllowedMs(attempt, limits)) return 'stalled'
-  // Only training has a checkpoint to go on from.
+  // Only the training phase can continue from a checkpoint.
   if (attempt.phase === 'TRAINING MODEL' && attempt.ranForMs >= limits.timeSliceMs) return 'time_slice'
   return null
 }

@@ -1,17 +1,17 @@
-// What follows the end of an attempt. Pure: the workflow calls it, so a change of its answers needs `patched`.
+// Decides what follows the end of an attempt. The workflow calls it: a changed decision needs `patched`.
 import { isInterruption, policyOf, type AttemptCause } from './attempt-cause.ts'
 
 export type AttemptOutcome = {
   cause: AttemptCause
-  /** One sentence: what happened and, if known, what to do. */
+  /** What happened and, if known, what to do next. */
   message: string
   mode: 'train' | 'evaluate'
-  /** This attempt, or an earlier one, committed the model. */
+  /** This attempt or an earlier one committed the model. */
   modelSaved: boolean
   evaluated: boolean
-  /** A checkpoint beyond the one it started from was committed. */
+  /** The attempt committed a checkpoint beyond the one it started from. */
   newCheckpoint: boolean
-  /** Any checkpoint of the job can be resumed from. */
+  /** The job has a checkpoint to resume from. */
   hasCheckpoint: boolean
 }
 
@@ -28,15 +28,15 @@ export type Decision =
   | { next: 'relaunch'; mode: 'evaluate'; counts: false; backOffMs: number }
   | { next: 'fail'; reason: AttemptCause | 'resume_limit_reached'; message: string }
 
-/** Ten in a row without a new checkpoint: something is wrong that waiting does not cure. */
+/** Attempts in a row without a new checkpoint: waiting does not cure what is wrong. */
 const fruitlessAttemptsAllowed = 10
 const sameFaultsAllowed = 2
 const evaluationAttemptsAllowed = 3
 
 /**
- * What follows the newest outcome.
- * @param outcomes every outcome of this run of the workflow, oldest first; not empty
- * @param budget resumes still allowed by `resume_limit`
+ * Decides what follows the newest outcome.
+ * @param outcomes every outcome of this workflow run, oldest first; at least one
+ * @param budget resumes that `resume_limit` still allows
  */
 export function decideNext(outcomes: readonly AttemptOutcome[], budget: Budget): Decision {
   const outcome = outcomes.at(-1)
@@ -49,13 +49,13 @@ function afterSavedModel(outcomes: readonly AttemptOutcome[], outcome: AttemptOu
   const tries = outcomes.filter((each) => each.modelSaved)
   const failures = tries.filter(({ cause }) => !isInterruption(cause))
   if (outcome.cause === 'deadline')
-    return { next: 'complete_partially', reason: 'deadline', message: `The model is saved. ${outcome.message}` }
+    return { next: 'complete_partially', reason: 'deadline', message: `The model is saved, but its evaluation is not complete. ${outcome.message}` }
   if (failures.length < evaluationAttemptsAllowed && tries.length < fruitlessAttemptsAllowed)
     return { next: 'relaunch', mode: 'evaluate', counts: false, backOffMs: backOffMs(tries.length) }
   return {
     next: 'complete_partially',
     reason: 'evaluation_failed',
-    message: `The model is saved, but its evaluation failed ${tries.length} times: ${outcome.message}`,
+    message: `The model is saved, but its evaluation failed ${tries.length} times. The last one: ${outcome.message}`,
   }
 }
 
@@ -78,29 +78,29 @@ function byPolicy(outcomes: readonly AttemptOutcome[], outcome: AttemptOutcome, 
     return { next: 'relaunch', mode: 'train', counts: policy.counts, backOffMs: wait }
   const ending = {
     reason: 'resume_limit_reached',
-    message: `The resume limit is reached; the last attempt ended with: ${message}`,
+    message: `The job has used all of its resumes. Its last attempt: ${message}`,
   } as const
   return hasCheckpoint ? { next: 'complete_partially', ...ending } : { next: 'fail', ...ending }
 }
 
-/** Exit 0 without a model breaks the trainer's contract: the bug that it is. */
+/** A trainer that exits with 0 must have saved a model; one that has not is a bug. */
 function diagnose({ cause, message }: AttemptOutcome): { cause: AttemptCause; message: string } {
   return cause === 'finished'
-    ? { cause: 'code_error', message: 'The trainer ended without saving a model.' }
+    ? { cause: 'code_error', message: 'The trainer ended without saving a model. The job\'s logs show its last steps.' }
     : { cause, message }
 }
 
-/** Attempts in a row, the newest included, that brought no new checkpoint. */
+/** Newest attempts in a row that brought no new checkpoint. */
 function fruitless(outcomes: readonly AttemptOutcome[]): number {
   return outcomes.length - 1 - outcomes.findLastIndex((each) => each.newCheckpoint)
 }
 
-/** The same, of one cause. */
+/** Newest attempts in a row that ended with this cause and brought no new checkpoint. */
 function sameInARow(outcomes: readonly AttemptOutcome[], cause: AttemptCause): number {
   return outcomes.length - 1 - outcomes.findLastIndex((each) => each.newCheckpoint || each.cause !== cause)
 }
 
-/** None for the first interruption after progress, then 2 s doubling to 5 minutes. */
+/** No wait after the first failure, then 2 s, doubling up to 5 minutes. */
 function backOffMs(failures: number): number {
   return failures <= 1 ? 0 : Math.min(2000 * 2 ** (failures - 2), 300_000)
 }

@@ -1,6 +1,6 @@
 import type { BatchKind, ChunkResults } from './inference-batch.ts'
 
-/** The answer of a batch as pieces of JSON text; `chunk` is asked in order, twice where there are finish reasons. */
+/** Yields a batch's result as pieces of JSON text. Calls `chunk` in order, and twice when there are finish reasons. */
 export async function* batchResultText(
   kind: BatchKind,
   chunk: (index: number) => Promise<ChunkResults | null>,

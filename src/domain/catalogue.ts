@@ -1,4 +1,4 @@
-// The models that this installation serves: `models.json`, checked at start.
+// The models that this installation serves, read from `models.json` and checked at start.
 import { z } from 'zod'
 import { FinetuneArgs, type RecommendedArgs } from './training-args.ts'
 
@@ -17,28 +17,28 @@ const Entry = z.strictObject({
     .max(128),
   aliases: z.array(z.string().min(1)).default([]),
   task: z.enum(['completion', 'embedding']),
-  /** `vllm` wants Kubernetes and a container `vllm` in the pod templates. */
+  /** `vllm` needs Kubernetes and a container `vllm` in the pod templates. */
   engine: z.enum(['transformers', 'embedder', 'vllm']),
   source: Source,
-  /** Of model.safetensors; the trainer and the server refuse other weights. */
+  /** SHA-256 of model.safetensors; the trainer and the model server refuse other weights. */
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
   contextLength: z.int().min(16),
   maxBatch: z.int().min(1).default(64),
-  /** Tuned models that a server holds at once; others are loaded in their place when asked for. */
+  /** Tuned models that a model server keeps loaded; it unloads one to load another. */
   maxAdapters: z.int().min(1).default(32),
   resources: z
     .strictObject({
       cpuCount: z.number().positive().default(1),
       memoryGiB: z.number().positive().default(4),
       gpuCount: z.int().min(0).default(0),
-      /** Servers of this model, each with the resources above. */
+      /** Model servers of this model, each with the resources above. */
       replicas: z.int().min(1).max(1000).default(1),
     })
     .prefault({}),
-  /** Used where a request is silent. */
+  /** Used for arguments that a request leaves out. */
   recommendedArgs: FinetuneArgs.default({}),
 })
 
@@ -48,7 +48,7 @@ export type CatalogueEntry = Omit<z.infer<typeof Entry>, 'recommendedArgs'> & { 
 
 export type Catalogue = {
   entries: readonly CatalogueEntry[]
-  /** By name or alias. */
+  /** Finds a model by its name or an alias. */
   find(name: string): CatalogueEntry | undefined
   /** The first model of each task is the default. */
   defaultCompletionModel: CatalogueEntry
@@ -64,12 +64,12 @@ export function parseCatalogue(json: unknown): Catalogue {
   const slugs = new Set<string>()
   for (const entry of entries) {
     for (const name of [entry.name, ...entry.aliases]) {
-      if (byName.has(name)) throw new Error(`The model catalogue names ${name} twice.`)
+      if (byName.has(name)) throw new Error(`The model catalogue names ${name} twice: every name and alias must be unique.`)
       byName.set(name, entry)
     }
     const slug = modelSlug(entry.name)
     if (slugs.has(slug))
-      throw new Error(`The model catalogue has two names that differ only in case or signs: ${entry.name}.`)
+      throw new Error(`The model catalogue has two names that differ only in case or punctuation: ${entry.name}. Rename one.`)
     slugs.add(slug)
   }
   const firstOf = (task: CatalogueEntry['task']) => {
@@ -85,7 +85,7 @@ export function parseCatalogue(json: unknown): Catalogue {
   }
 }
 
-/** A model's name as part of a workflow id, a run name and a Kubernetes name. */
+/** A model's name in the form that workflow ids, run names and Kubernetes names allow. */
 export const modelSlug = (name: string) =>
   name
     .toLowerCase()

@@ -1,8 +1,8 @@
-// What a check of a data set found.
+// The result of validating a data set.
 
 export type LengthPercentiles = { p50: number; p90: number; p99: number; max: number }
 
-/** Of a sample of the rows, in tokens of the named model. */
+/** Token counts of a sample of the rows, by the named model's tokenizer. */
 export type TokenLengths = {
   tokenizer: string
   sampledRows: number
@@ -13,22 +13,22 @@ export type TokenLengths = {
 export type BadRow = { line: number; field: string; reason: string }
 
 export type DatasetReport = {
-  /** Of the checked bytes, as the object store names their content. */
+  /** The object store's ETag of the checked bytes. */
   etag: string
-  /** As uploaded. */
+  /** Size of the upload. */
   sizeBytes: number
   rowCount: number
   badRowCount: number
-  /** The first 100. */
+  /** The first 100 bad rows. */
   badRows: BadRow[]
-  /** Rows equal to an earlier one; counted among the first three million different rows. */
+  /** Rows equal to an earlier row; counted among the first three million different rows. */
   duplicateCount: number
-  /** Rows whose output is missing text: bad when it is "", allowed when it is white space. */
+  /** Rows whose output has no text: "" makes a row bad, white space does not. */
   emptyOutputCount: number
-  /** In characters, within 1.1 %. */
+  /** Characters, within 1.1 %. */
   inputLength: LengthPercentiles
   outputLength: LengthPercentiles
-  /** Null where the model's tokenizer is not on this machine; absent in reports made before there was one. */
-  tokenLength?: TokenLengths | null
+  /** Null when the model's tokenizer is not on this machine. */
+  tokenLength: TokenLengths | null
   checkedAt: string
 }

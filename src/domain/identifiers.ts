@@ -1,4 +1,4 @@
-// Names that are made from ids, so that doing a thing twice names it the same.
+// Names derived from ids, so that a repeated step uses the same name, and hashes.
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { modelSlug } from './catalogue.ts'
 
@@ -10,7 +10,7 @@ export const modelServerName = (baseModel: string) => `${modelServerPrefix}${mod
 
 const dnsLabelLength = 63
 
-/** Of one launch: never used again, so what acts on it late finds no later one. A DNS label however long the model's name. */
+/** The run name of one launch. It is never reused, so a late delete cannot hit a newer launch. Always a valid DNS label. */
 export function modelServerRunName(baseModel: string, generation: number): string {
   const suffix = `-g${generation}`
   const room = dnsLabelLength - suffix.length
@@ -18,7 +18,7 @@ export function modelServerRunName(baseModel: string, generation: number): strin
   return (name.length <= room ? name : `${name.slice(0, room - 9)}-${sha256Hex(name).slice(0, 8)}`) + suffix
 }
 
-/** As text of a regular expression, without a group that captures. */
+/** Source of a regular expression, without capturing groups. */
 export const uuidPattern = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 const wholeUuid = new RegExp(`^${uuidPattern}$`)
 export const isUuid = (text: string) => wholeUuid.test(text)
@@ -26,7 +26,7 @@ export const isUuid = (text: string) => wholeUuid.test(text)
 export const sha256 = (data: string | Uint8Array) => hash('sha256', data, 'buffer')
 export const sha256Hex = (data: string | Uint8Array) => hash('sha256', data, 'hex')
 
-/** JSON with sorted keys: equal values give equal text, and so equal hashes. */
+/** JSON with sorted keys, so that equal values have equal text and equal hashes. */
 export const canonicalJson = (value: unknown): string => JSON.stringify(sorted(value)) ?? 'null'
 
 function sorted(value: unknown): unknown {
@@ -38,18 +38,18 @@ function sorted(value: unknown): unknown {
   return copy
 }
 
-/** Never reused: the job, and every byte of the model. */
+/** A hash over the job and every byte of the model, so it is never reused. */
 export const tunedModelName = (jobId: number, files: readonly { name: string; sha256: string }[]) =>
   sha256Hex(canonicalJson({ jobId, files: files.map(({ name, sha256 }) => ({ name, sha256 })) }))
 
 /**
- * The bearer token of an attempt or a model server. Derived, not stored: a launch that is tried again hands out the same one,
+ * The bearer token of an attempt or a model server. It is derived, not stored: a retried launch hands out the same token,
  * and a leaked database holds only its hash.
  */
 export const podToken = (secret: string, subject: string) =>
   createHmac('sha256', secret).update(subject).digest('base64url')
 
-/** What the operator sends to the admin routes: whoever has the secret can make it. */
+/** The operator's bearer token for the admin routes. Everyone who knows the secret can derive it. */
 export const operatorToken = (secret: string) => podToken(secret, 'operator')
 
 const apiKeyPattern = /^ank_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/
@@ -59,7 +59,7 @@ export function makeApiKey() {
   return `ank_${id}_${randomBytes(32).toString('base64url')}`
 }
 
-/** A key's public id and the hash of its secret, which has 256 random bits and so needs no slow hash. */
+/** A key's public id and its secret's hash. A secret of 256 random bits needs no slow hash. */
 export function parseApiKey(text: string): { id: string; secretHash: Buffer } | undefined {
   const match = apiKeyPattern.exec(text)
   return match?.[1] && match[2] ? { id: match[1], secretHash: sha256(match[2]) } : undefined

@@ -1,11 +1,11 @@
-// Durable batches: prompts or texts that are accepted at once, worked off in chunks, and read by their id.
+// Durable batches: a request stores its prompts or texts, workers process them in chunks, and a client reads the result by id.
 import type { OutputType } from './output-type.ts'
 
-/** `streaming` shows its texts while they grow. */
+/** A `streaming` batch shows partial texts. */
 export type BatchKind = 'completions' | 'embeddings' | 'streaming'
 export type BatchState = 'running' | 'done' | 'failed'
 
-/** What is asked of each item; null is the default of a single request. */
+/** Options of every item; null means the default of a single request. */
 export type BatchCompletionInput = {
   dataId: string | null
   outputType: OutputType | null
@@ -16,7 +16,7 @@ export type BatchCompletionInput = {
   stop: string[]
 }
 
-/** Where a chunk's items lie in the object of all items, as a JSON array. */
+/** A byte range of the object with all items; each chunk is a JSON array. */
 export type ChunkLocation = { offset: number; sizeBytes: number }
 
 export type BatchRequest = { chunkSize: number; chunks: ChunkLocation[]; input: BatchCompletionInput | null }
@@ -24,7 +24,7 @@ export type BatchRequest = { chunkSize: number; chunks: ChunkLocation[]; input: 
 export type InferenceBatch = {
   id: string
   accountId: string
-  /** Who asked; null for those of the release before. */
+  /** Usage is counted for this key. */
   apiKeyId: string | null
   kind: BatchKind
   modelName: string
@@ -32,21 +32,21 @@ export type InferenceBatch = {
   promptsKey: string
   itemCount: number
   state: BatchState
-  /** Of a failed one: a sentence for its owner. */
+  /** Tells the owner why a batch failed; null otherwise. */
   message: string | null
   resultKey: string | null
 }
 
 /**
- * The results of one chunk as pieces of JSON text, without brackets: as the engine wrote them, numbers and order included.
- * `step` rises while a streaming chunk grows; a final one never changes again.
+ * The results of one chunk as JSON text without brackets, with the engine's own spelling of numbers.
+ * `step` rises while a streaming chunk grows; a final chunk never changes again.
  */
 export type ChunkResults = { values: string; finishReasons: string; step: number; isFinal: boolean }
 
-/** One activity's work: long enough to keep an engine busy, short enough to lose. */
+/** Items of one activity: enough to keep an engine busy, few enough to repeat after a crash. */
 export const chunkSize = 128
 
-/** From its start on; what is not done by then fails, also when its turn never came. */
+/** A batch that is not done this long after its start fails. */
 export const batchAgeLimitMs = 24 * 60 * 60 * 1000
 
 export const inferenceBatchWorkflowPrefix = 'inference-batch-'

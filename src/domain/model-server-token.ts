@@ -1,5 +1,5 @@
 import { modelServerName, podToken } from './identifiers.ts'
 
-/** The bearer token of one launch: it reports with it, and its callers show it. */
+/** The bearer token of one launch. The model server sends it with its reports; its callers send it with requests. */
 export const modelServerToken = (secret: string, baseModel: string, generation: number) =>
   podToken(secret, `${modelServerName(baseModel)}:${generation}`)

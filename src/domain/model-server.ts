@@ -1,26 +1,26 @@
-// When a model server that ended is started again. Pure: the workflow calls it, so a change of its answers needs `patched`.
+// Decides whether an ended model server starts again. The workflow calls it: a changed decision needs `patched`.
 import type { AttemptCause } from './attempt-cause.ts'
 
-/** Why a server ended: as for a trainer, or that it never became ready, or that the cluster will not have it. */
+/** `not_ready`: it never became ready. `refused`: the cluster does not accept its pod. The rest is as for a trainer. */
 type ModelServerCause = AttemptCause | 'not_ready' | 'refused'
 
 export type ModelServerEnd = {
   cause: ModelServerCause
-  /** One sentence for callers; operators find the end of the log in further lines. */
+  /** The first line is for callers; further lines hold the end of the log for operators. */
   message: string
 }
 
-/** A server that lasted this long was started well: what ended it is not held against the next start. */
+/** A server that was ready this long does not count as a failed start. */
 const goodRunMs = 60_000
 const failuresAllowed = 5
-/** Trying again at once meets the same. */
+/** A restart does not cure these. */
 const lastingCauses: readonly ModelServerCause[] = ['model_unavailable', 'unsupported_runtime']
 
 type Restart = { next: 'restart'; failures: number; backOffMs: number } | { next: 'give_up' }
 
 /**
- * @param failures ends in a row, before this one, of servers that did not last
- * @param readyForMs 0 when it never was
+ * @param failures failed starts in a row before this end
+ * @param readyForMs 0 when the server was never ready
  */
 export function decideRestart({
   end,

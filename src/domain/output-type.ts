@@ -1,4 +1,4 @@
-// What a typed completion shall answer: named fields in the asked order. Read from the wire's words here, once.
+// Parses `output_type`, the named fields that a typed completion answers, in their order.
 import { invalidInput } from './service-error.ts'
 
 export type EnumValue = string | number | boolean
@@ -8,7 +8,7 @@ export type FieldType =
 
 export type OutputField = { name: string; type: FieldType }
 
-/** At least one field, each name once. */
+/** At least one field; names are unique. */
 export type OutputType = readonly OutputField[]
 
 const kinds = {
@@ -24,14 +24,14 @@ const kinds = {
 
 const maxFields = 64
 const longestNameCharacters = 64
-/** Of all enums together, as JSON: they become part of a grammar that the engine compiles. */
+/** JSON length of all enums together: the engine compiles them into a grammar. */
 const maxEnumCharacters = 32_768
 const refusedNames = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
- * `{"name": "str", "color": ["red", "white"]}` as fields.
+ * Parses an object such as `{"name": "str", "color": ["red", "white"]}`.
  * @returns null for null and `{}`: an untyped completion
- * @throws ServiceError invalid_input, its path naming the field
+ * @throws ServiceError invalid_input with the path of the field
  */
 export function parseOutputType(value: unknown): OutputType | null {
   if (value === null || value === undefined) return null
@@ -39,19 +39,19 @@ export function parseOutputType(value: unknown): OutputType | null {
     throw invalidInput('output_type', 'output_type must be an object that maps field names to types.')
   const entries = Object.entries(value)
   if (entries.length === 0) return null
-  if (entries.length > maxFields) throw invalidInput('output_type', `output_type has more than ${maxFields} fields.`)
+  if (entries.length > maxFields) throw invalidInput('output_type', `output_type may have at most ${maxFields} fields.`)
   const fields = entries.map(([name, type]) => ({ name: parseName(name), type: parseType(name, type) }))
   const enumCharacters = fields.reduce((sum, { type }) => sum + (type.kind === 'enum' ? jsonLength(type.values) : 0), 0)
   if (enumCharacters > maxEnumCharacters)
-    throw invalidInput('output_type', `The enums of output_type are longer than ${maxEnumCharacters} characters.`)
+    throw invalidInput('output_type', `The enums of output_type may have at most ${maxEnumCharacters} characters of JSON together.`)
   return fields
 }
 
 function parseName(name: string): string {
   const length = Array.from(name).length
   if (length < 1 || length > longestNameCharacters)
-    throw invalidField(name, `Field names of output_type have 1 to ${longestNameCharacters} characters.`)
-  if (refusedNames.has(name)) throw invalidField(name, `${name} cannot be a field of output_type.`)
+    throw invalidField(name, `A field name of output_type must have 1 to ${longestNameCharacters} characters.`)
+  if (refusedNames.has(name)) throw invalidField(name, `output_type cannot have a field named ${name}: choose another name.`)
   if (!name.isWellFormed()) throw invalidField(name, 'Field names of output_type must be valid Unicode.')
   return name
 }
@@ -62,13 +62,13 @@ function parseType(name: string, type: unknown): FieldType {
   if (!Object.hasOwn(kinds, word))
     throw invalidField(
       name,
-      `The type of ${shown(name)} must be str, int, float or bool, or a list of the values that it may have.`,
+      `The type of ${shown(name)} must be "str", "int", "float", "bool" or a list of the allowed values.`,
     )
   return { kind: kinds[word as keyof typeof kinds] }
 }
 
 function parseEnum(name: string, values: unknown[]): EnumValue[] {
-  if (values.length === 0) throw invalidField(name, `The list of values of ${shown(name)} is empty.`)
+  if (values.length === 0) throw invalidField(name, `The list of values of ${shown(name)} must hold at least one value.`)
   for (const value of values) {
     const isPlain =
       typeof value === 'boolean' ||

@@ -1,14 +1,14 @@
-/** Why a run does not run yet. Local runs never wait. */
+/** Why a launched run has not started. Local runs never wait. */
 export const pendingReasons = [
-  /** Placed; its containers are being made. */
+  /** It has a node, which is creating its containers. */
   'starting',
-  /** No node has room; the message names the resource. */
+  /** No node has room; the message names the missing resource. */
   'unschedulable',
-  /** Waits for an image that cannot be pulled; becomes the failure of that name after a configured time. */
+  /** An image cannot be pulled. Fails with the cause of this name after a configured time. */
   'image_unavailable',
-  /** The namespace's quota refuses its pods. Waits for ever. */
+  /** The namespace's quota refuses its pods. There is no time limit. */
   'quota_exceeded',
-  /** The cluster's queue holds it back. Waits for ever. */
+  /** The cluster's queue has not admitted it. There is no time limit. */
   'waiting_for_quota',
 ] as const
 

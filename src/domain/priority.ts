@@ -1,4 +1,4 @@
-/** Of an account's jobs in the queue of a cluster, the lowest first. */
+/** Priorities of an account's jobs in a cluster's queue, lowest first. */
 export const priorities = ['low', 'normal', 'high'] as const
 
 export type Priority = (typeof priorities)[number]

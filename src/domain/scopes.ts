@@ -1,3 +1,3 @@
-/** What a key may do; a key without any can do nothing. `admin` holds for the account's keys, not for other accounts. */
+/** Permissions of an API key. `admin` manages the keys of its own account only. */
 export const scopes = ['inference', 'training', 'data', 'read', 'admin'] as const
 export type Scope = (typeof scopes)[number]

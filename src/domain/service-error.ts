@@ -1,4 +1,4 @@
-// What a service refuses to do, and why. Mapped once per edge to a status; `message` is one sentence that the caller may read.
+// Refusals of the services. Each edge maps the code to a status; callers read `message`.
 
 export type InputIssue = { path: string; message: string }
 
@@ -23,7 +23,7 @@ export type ServiceErrorCode =
 export class ServiceError extends Error {
   readonly code: ServiceErrorCode
   readonly issues: InputIssue[]
-  /** Seconds after which a repeat may succeed; with `unavailable`, `rate_limited` and `quota_exceeded`. */
+  /** A repeat may succeed after this time. Set for `unavailable`, `rate_limited` and `quota_exceeded`. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(

@@ -1,40 +1,40 @@
-// Where things lie in the object store. A key that an issued URL can write never holds trusted bytes.
+// Keys in the object store. Bytes under a key that a presigned URL can write are never trusted.
 import { uuidPattern } from './identifiers.ts'
 
 export const storageKeys = {
-  /** Before every upload by URL. */
+  /** Prefix of every upload by URL. */
   uploads: 'uploads/',
   /** Written by the owner's presigned URL. */
   upload: (accountId: string, datasetId: string, versionId: string) => `uploads/${accountId}/${datasetId}/${versionId}`,
-  /** Rows that came inside a request. */
+  /** Rows from a request's body. */
   inline: (accountId: string, versionId: string, name: string) => `inline/${accountId}/${versionId}/${name}`,
-  /** `unique` keeps two tries of one activity apart. */
+  /** `unique` separates the tries of one activity. */
   prepared: (jobId: number, unique: string, name: string) => `jobs/${jobId}/data/${unique}/${name}`,
   /** Written by a pod's presigned URL. */
   artifact: (jobId: number, artifactId: string, name: string) => `jobs/${jobId}/artifacts/${artifactId}/${name}`,
   model: (accountId: string, modelName: string, name: string) => `models/${accountId}/${modelName}/${name}`,
-  /** `name` is of one try where two may write at once. */
+  /** `name` must differ between tries that may write at once. */
   batch: (accountId: string, batchId: string, name: string) => `batches/${accountId}/${batchId}/${name}`,
   log: (jobId: number, attempt: number) => `jobs/${jobId}/logs/${attempt}.log`,
 }
 
-/** Where all that belongs to one job lies. */
+/** Prefix of everything that belongs to a job. */
 export const jobFolder = (jobId: number) => `jobs/${jobId}/`
 
-/** Where all that belongs to an account lies, beside its jobs' folders. */
+/** Prefixes of everything that belongs to an account, except its jobs' folders. */
 export const accountFolders = (accountId: string) =>
   ['uploads', 'inline', 'models', 'batches'].map((kind) => `${kind}/${accountId}/`)
 
-/** Everything of ours. */
+/** Prefixes of every key that this service writes. */
 export const allFolders = ['uploads/', 'inline/', 'jobs/', 'models/', 'batches/']
 
-/** The row that has to name an object, or to be there, for it to count. */
+/** The row that an object belongs to. Without it, the object is an orphan. */
 export type KeyOwner =
   | { kind: 'version'; id: string }
   | { kind: 'artifact'; id: string }
-  /** Checked rows: named by their job. */
+  /** Checked rows, named by their job. */
   | { kind: 'data'; jobId: number }
-  /** A log: there as long as its job. */
+  /** A log, kept as long as its job. */
   | { kind: 'job'; jobId: number }
   | { kind: 'model'; name: string }
   | { kind: 'batch'; id: string }
@@ -49,7 +49,7 @@ const owners: [pattern: RegExp, owner: (id: string) => KeyOwner][] = [
   [RegExp(`^batches/[^/]+/(${uuidPattern})/`), (id) => ({ kind: 'batch', id })],
 ]
 
-/** @returns null for a key that is none of ours */
+/** @returns null for a key that this service does not write */
 export function ownerOfKey(key: string): KeyOwner | null {
   for (const [pattern, owner] of owners) {
     const id = pattern.exec(key)?.[1]

@@ -1,38 +1,38 @@
-// Rows kept under an id (`POST /v1/svc/data`): what one may look like, and how it reads as text.
+// Rows stored under an id (`POST /v1/svc/data`): their allowed form and their text.
 import type { Catalogue } from './catalogue.ts'
 import { sha256 } from './identifiers.ts'
 import { invalidInput } from './service-error.ts'
 
 type Scalar = string | number | boolean
 
-/** In the order in which the client named them; the first of two is the input. */
+/** Fields in the client's order. */
 export type StoredObject = { name: string; fields: [name: string, value: Scalar][] }
-/** One object is text, two are an input and an output. */
+/** One object is a text; two are an input and an output. */
 export type StoredItem = StoredObject[]
 
-/** What every item looks like: object names in order, each with its field names, sorted. */
+/** The form of every item: object names in order, each with its sorted field names. */
 export type ItemFormat = { name: string; fields: string[] }[]
 
 const longestName = 256
 const maxFields = 64
 const longestItem = 1_000_000
 
-/** Rows of a base model are the same under each of its names. */
+/** A base model's aliases share one collection. */
 export const collectionName = (catalogue: Catalogue, idOrModel: string) => catalogue.find(idOrModel)?.name ?? idOrModel
 
-/** The data set id of a collection: always the same. */
+/** The id of the data set that holds a collection's exported rows. */
 export const collectionDatasetId = (accountId: string, collection: string) =>
   sha256(`${accountId}\n${collection}`).toString('hex').slice(0, 32)
 
-/** Equal for equal rows, whatever the order of their fields. */
+/** Does not depend on the order of fields. */
 export const itemHash = (item: StoredItem) =>
   sha256(JSON.stringify(item.map(({ name, fields }) => [name, fields.toSorted(([a], [b]) => (a < b ? -1 : 1))])))
 
-/** One field is its value alone; several are named. */
+/** The value of a single field, or `name: value` pairs. */
 const objectText = ({ fields }: StoredObject) =>
   fields.length === 1 ? String(fields[0]?.[1]) : fields.map(([name, value]) => `${name}: ${value}`).join(', ')
 
-/** What is embedded, searched and put before prompts. */
+/** The text that is embedded, searched and put before prompts. */
 export const itemText = (item: StoredItem) => item.map(objectText).join(' ')
 
 /** A row of a training data set. */
@@ -41,7 +41,7 @@ export function trainingRow([first, second]: StoredItem): { input: string; outpu
   return second ? { input: text, output: objectText(second) } : { text }
 }
 
-/** The format that all items must have is that of the first. @throws ServiceError invalid_input */
+/** Reads the format that all items must have from the first item. @throws ServiceError invalid_input */
 export function readFormat(first: unknown, dataType: unknown): ItemFormat {
   const format = formatOf(readObjects(first, 'data[0]'))
   if (dataType === null || dataType === undefined) return format
@@ -54,12 +54,12 @@ export function readFormat(first: unknown, dataType: unknown): ItemFormat {
   return format
 }
 
-/** @param path of the item in the request, such as `data[3]`. @throws ServiceError invalid_input */
+/** @param path the item's place in the request, such as `data[3]`. @throws ServiceError invalid_input */
 export function readItem(value: unknown, path: string, format: ItemFormat): StoredItem {
   const item = readObjects(value, path)
   if (!isSameFormat(formatOf(item), format))
     throw invalidInput(path, `${path} must have the same objects and fields as the first item of data.`)
-  // Which object is the input is said once, by the first item.
+  // The first item decides which object is the input.
   return format.flatMap(({ name }) => item.find((each) => each.name === name) ?? [])
 }
 
@@ -75,14 +75,14 @@ function readObjects(value: unknown, path: string): StoredItem {
     (sum, { fields }) => sum + fields.reduce((inner, [name, each]) => inner + name.length + String(each).length, 0),
     0,
   )
-  if (size > longestItem) throw invalidInput(path, `${path} is longer than ${longestItem} characters.`)
+  if (size > longestItem) throw invalidInput(path, `${path} may have at most ${longestItem} characters.`)
   return item
 }
 
 function readFields(value: unknown, path: string): [string, Scalar][] {
   const fields = Object.entries(objectAt(value, path))
   if (fields.length === 0) throw invalidInput(path, `${path} must have at least one field.`)
-  if (fields.length > maxFields) throw invalidInput(path, `${path} must have at most ${maxFields} fields.`)
+  if (fields.length > maxFields) throw invalidInput(path, `${path} may have at most ${maxFields} fields.`)
   return fields.map(([name, each]) => {
     refuseName(name, path)
     if (!isScalar(each)) throw invalidInput(`${path}.${name}`, `${path}.${name} must be a text, a number or a boolean.`)
@@ -101,7 +101,7 @@ function objectAt(value: unknown, path: string): object {
 
 function refuseName(name: string, path: string) {
   if (name.length < 1 || name.length > longestName)
-    throw invalidInput(path, `${path} has a name that is not 1 to ${longestName} characters long.`)
+    throw invalidInput(path, `Every name in ${path} must have 1 to ${longestName} characters.`)
 }
 
 const isScalar = (value: unknown): value is Scalar =>

@@ -1,2 +1,2 @@
-/** The wire's form of a time: UTC, no zone, always six fraction digits, as in `2026-11-20T10:00:00.123456`. */
+/** The API's form of a time: UTC without a zone and with six fraction digits, as in `2026-11-20T10:00:00.123456`. */
 export const wireTime = (date: Date) => `${date.toISOString().slice(0, -1)}000`

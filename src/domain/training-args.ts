@@ -1,10 +1,10 @@
-// The arguments of a fine-tune: what a request may say, what the catalogue recommends, what the trainer gets.
+// Arguments of a fine-tune: those of the request, those that the catalogue recommends, and the complete set for the trainer.
 import { z } from 'zod'
 
 const positive = z.number().positive()
 const count = (most: number) => z.int().min(1).max(most)
 
-/** Known keys of `finetune_args`; unknown ones are ignored because real scripts send many. Null is the same as absent. */
+/** Known keys of `finetune_args`. Unknown keys are ignored because existing scripts send many. Null means absent. */
 const knownArgs = {
   max_steps: count(10_000_000),
   num_train_epochs: positive.max(100_000),
@@ -40,10 +40,10 @@ export type FinetuneArgs = z.infer<typeof FinetuneArgs>
 type Known = { [K in keyof typeof knownArgs]: z.infer<(typeof knownArgs)[K]> }
 export type RecommendedArgs = Partial<Known>
 
-/** What the trainer gets: complete, in the field's names. `num_train_epochs`, when set, replaces `max_steps`. */
+/** The complete arguments for the trainer. `num_train_epochs`, when set, replaces `max_steps`. */
 export type TrainingArgs = Omit<Known, 'num_train_epochs'> & { num_train_epochs: number | null }
 
-/** The defaults that the original platform documented. */
+/** Defaults that the original platform documents. */
 const documentedDefaults: TrainingArgs = {
   max_steps: 100,
   num_train_epochs: null,
@@ -64,15 +64,15 @@ const documentedDefaults: TrainingArgs = {
   target_modules: 'all-linear',
 }
 
-/** What trains at when nobody says otherwise. */
+/** The learning rate of a request that names none. */
 export const defaultLearningRate = ({ recommendedArgs }: { recommendedArgs: RecommendedArgs }) =>
   recommendedArgs.learning_rate ?? documentedDefaults.learning_rate
 
 export type TrainingNote = { code: string; message: string }
 
 /**
- * Request over catalogue over documented defaults. `lora_alpha` follows `r_value` unless given: the alpha of 1 that the old
- * platform documents, taken literally, learns nothing.
+ * Takes each argument from the request, else the catalogue, else the documented defaults. `lora_alpha` defaults to
+ * `r_value`: the original platform documents 1, which learns nothing when applied literally.
  */
 export function resolveTrainingArgs(
   requested: FinetuneArgs,
@@ -82,7 +82,7 @@ export function resolveTrainingArgs(
   const args: TrainingArgs = { ...documentedDefaults, ...entry.recommendedArgs, ...given }
   if (given.lora_alpha === undefined && (given.r_value !== undefined || entry.recommendedArgs.lora_alpha === undefined))
     args.lora_alpha = args.r_value
-  // A number of steps that the caller asked for is not overruled by recommended epochs.
+  // The caller's max_steps takes precedence over the catalogue's epochs.
   if (given.max_steps !== undefined && given.num_train_epochs === undefined) args.num_train_epochs = null
   const notes: TrainingNote[] = []
   if (args.max_length > entry.contextLength) {

@@ -1,4 +1,4 @@
-// The states of a training job and the moves between them. Everything that asks "may it?" asks here.
+// The states of a training job and the allowed moves between them.
 
 export const trainingJobStatuses = [
   'CREATED',
@@ -14,7 +14,7 @@ export const trainingJobStatuses = [
 ] as const
 export type TrainingJobStatus = (typeof trainingJobStatuses)[number]
 
-/** Allowed moves. A job that goes back to QUEUED was interrupted or resumed. */
+/** A job goes back to QUEUED when it was interrupted or resumed. */
 const transitions = {
   CREATED: ['QUEUED', 'CANCELLED', 'FAILED'],
   QUEUED: ['LOADING DATA', 'CANCELLED', 'FAILED', 'PARTIALLY COMPLETED'],
@@ -28,7 +28,7 @@ const transitions = {
   FAILED: ['QUEUED'],
 } as const satisfies Record<TrainingJobStatus, readonly TrainingJobStatus[]>
 
-/** The walk of an attempt, in order. */
+/** The phases of an attempt, in order. */
 export const attemptPhases = ['LOADING DATA', 'TRAINING MODEL', 'SAVING MODEL', 'EVALUATING MODEL'] as const
 export type AttemptPhase = (typeof attemptPhases)[number]
 
@@ -45,14 +45,14 @@ export function mayMove(from: TrainingJobStatus, to: TrainingJobStatus): boolean
   return next.includes(to)
 }
 
-/** The statuses to pass through from `from` to the phase `to`, both sides of the walk included only at the end; empty when `to` lies behind. */
+/** The phases after `from` up to and including `to`; empty when `to` is not ahead. */
 export function phasesBetween(from: TrainingJobStatus, to: AttemptPhase): AttemptPhase[] {
   const start = from === 'QUEUED' ? -1 : attemptPhases.findIndex((phase) => phase === from)
   if (start === -1 && from !== 'QUEUED') return []
   return attemptPhases.slice(start + 1, attemptPhases.indexOf(to) + 1)
 }
 
-/** The status enumeration of the specification spells it with one L; we emit two and accept both. */
+/** Accepts CANCELED too, the spelling of the original platform's specification. */
 export function parseStatus(text: string): TrainingJobStatus | undefined {
   const spelled = text === 'CANCELED' ? 'CANCELLED' : text
   return trainingJobStatuses.find((status) => status === spelled)

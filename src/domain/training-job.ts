@@ -1,20 +1,20 @@
-// What a training job is made of.
+// Types of training jobs, their attempts, artifacts and events.
 import type { AttemptCause } from './attempt-cause.ts'
 import type { CatalogueEntry } from './catalogue.ts'
 import type { TrainingArgs } from './training-args.ts'
 import type { AttemptPhase, TrainingJobStatus } from './training-job-status.ts'
 
-/** Frozen at acceptance. */
+/** Frozen when the job is accepted. */
 export type TrainingSpec = {
   baseModel: Pick<CatalogueEntry, 'name' | 'source' | 'resources' | 'contextLength'> & { sha256: string | null }
   args: TrainingArgs
   gpus: number | null
   nodes: number
-  /** Where the rows are; the job's own copy is made from it when the job is prepared. */
+  /** Key of the rows. The job's preparation copies them. */
   dataKey: string
-  /** Rows given to evaluate on, instead of set-aside ones. */
+  /** Key of the caller's evaluation rows; null evaluates on rows that the preparation sets aside. */
   evaluationKey: string | null
-  /** What the caller wants to be told again. */
+  /** Stored with the job and returned with it. */
   metadata?: Record<string, string>
 }
 
@@ -22,7 +22,7 @@ export type DataSplit = 'held_out' | 'train'
 
 export type DataFile = { key: string; sizeBytes: number; sha256: string; rowCount: number }
 
-/** The checked rows of a job, under keys that no issued URL can write. */
+/** The checked rows of a job, under keys that no presigned URL can write. */
 export type PreparedData = { train: DataFile; evaluation: DataFile & { split: DataSplit } }
 
 export type TrainingJob = {
@@ -44,20 +44,20 @@ export type TrainingJob = {
   resumeCount: number
   resumeLimit: number
   cancelRequestedAt: Date | null
-  /** The accepted cancel was a pause: nothing differs but what it is called. */
+  /** Set when the accepted cancel is a pause. A pause differs from a cancel in its name only. */
   pauseRequestedAt: Date | null
   modelName: string | null
   createdAt: Date
   finishedAt: Date | null
 }
 
-/** A line of the list. */
+/** One job in the list. */
 export type TrainingJobSummary = Pick<
   TrainingJob,
   'id' | 'status' | 'createdAt' | 'modelName' | 'customModelName' | 'resumeCount' | 'datasetId' | 'resumeLimit'
 >
 
-/** How a job ends; the workflow closes as Completed, Canceled or Failed accordingly. */
+/** How a job ends. The workflow closes as Completed, Canceled or Failed accordingly. */
 export type JobEnding = {
   status: 'COMPLETED' | 'PARTIALLY COMPLETED' | 'CANCELLED' | 'FAILED'
   reason: string | null
@@ -81,10 +81,10 @@ export type Attempt = {
   phase: AttemptPhase | null
   fromArtifactId: string | null
   fromStep: number
-  /** When the artifact that it starts from was saved. */
+  /** When the artifact that the attempt starts from was saved. */
   fromAt: Date | null
   lastStep: number | null
-  /** Of the newest checkpoint, or the model, that it committed. */
+  /** Step of the newest checkpoint or model that the attempt committed. */
   savedStep: number | null
   savedAt: Date | null
   reportedCause: string | null
@@ -94,16 +94,16 @@ export type Attempt = {
   createdAt: Date
   grantedAt: Date | null
   claimedAt: Date | null
-  /** Its first phase beyond LOADING DATA. */
+  /** When the first phase after LOADING DATA began. */
   workingAt: Date | null
-  /** Its newest sign of progress: claim, phase or step. */
+  /** Time of the newest claim, phase or step. */
   heardAt: Date | null
   endedAt: Date | null
   fencedAt: Date | null
   releasedAt: Date | null
 }
 
-/** Seconds for times, own-step loss per target token, cumulative floating-point operations. */
+/** `loss` is per target token of this step; times are in seconds; `flops` is cumulative. */
 export type TrainingStep = {
   step: number
   loss: number
@@ -139,7 +139,7 @@ export type TunedModel = {
   createdAt: Date
 }
 
-/** Where a model stands in the list: microseconds since 1970, then its name. */
+/** A model's position in the list: microseconds since 1970, then its name. */
 export type ModelPlace = { createdMicros: string; name: string }
 
 export type ListedModel = Pick<TunedModel, 'jobId' | 'baseModel' | 'createdAt'> & ModelPlace

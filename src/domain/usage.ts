@@ -1,18 +1,18 @@
-// What is counted of the work on models, and under which names.
+// The amounts of work on models that are counted, and by what.
 
-/** `apiKeyId` null: work that no key asked for. `day`: UTC, as in `2026-11-20`. `model`: a base, or a tuned model. */
+/** `apiKeyId` is null for the service's own work. `day` is in UTC, as in `2026-11-20`. `model` is a base or tuned model. */
 export type UsageKey = { accountId: string; apiKeyId: string | null; model: string; day: string }
 
 export type UsageAmount = {
-  /** Answered: prompts that were completed, texts that were embedded. */
+  /** Completed prompts and embedded texts. */
   prompts: number
   promptTokens: number
   completionTokens: number
-  /** Of a replica: while it works for several at once, each has its share of the rows. */
+  /** Seconds of replicas. Requests that share a replica split its time by their rows. */
   engineSeconds: number
-  /** Of training attempts, from their program's start to its end. */
+  /** Run time of training programs. */
   trainingSeconds: number
-  /** Both of these, times the GPUs that they had. */
+  /** Engine and training seconds, each times its number of GPUs. */
   gpuSeconds: number
 }
 

@@ -1,4 +1,4 @@
-// What an account's own servers are told of its jobs, in the form of Standard Webhooks (standardwebhooks.com).
+// Webhooks about jobs, in the form of Standard Webhooks (standardwebhooks.com).
 import { createHmac } from 'node:crypto'
 import { trainingJobStatuses, type TrainingJobStatus } from './training-job-status.ts'
 
@@ -21,10 +21,10 @@ export const eventTypeOf = (status: TrainingJobStatus): WebhookEventType => even
 export const statusesOf = (types: readonly WebhookEventType[]): TrainingJobStatus[] =>
   trainingJobStatuses.filter((status) => types.includes(eventTypes[status]))
 
-/** Its bytes are derived from `id`. Times as in JSON. */
+/** The secret's bytes are derived from `id`. Times are ISO 8601 texts. */
 export type WebhookSecret = { id: string; createdAt: string; expiresAt: string | null }
 
-/** `requested`: by the account. `failing`: nothing was taken for as long as a delivery is tried. `gone`: it answered 410. */
+/** `requested`: by the account. `failing`: no delivery succeeded within the retry window. `gone`: it answered 410. */
 export type DisabledReason = 'requested' | 'failing' | 'gone'
 
 export type WebhookEndpoint = {
@@ -32,7 +32,7 @@ export type WebhookEndpoint = {
   accountId: string
   url: string
   description: string
-  /** Moves to these are told; to all when empty. */
+  /** Sends events of these statuses; of all when empty. */
   statuses: TrainingJobStatus[]
   /** Newest first. */
   secrets: WebhookSecret[]
@@ -42,13 +42,13 @@ export type WebhookEndpoint = {
   disabledReason: DisabledReason | null
 }
 
-/** `error` is a sentence, null when it was taken. `statusCode` is null when nothing answered. */
+/** `error` is null after a success. `statusCode` is null when no server answered. */
 export type DeliveryAttempt = { at: string; statusCode: number | null; error: string | null }
 
 export type WebhookDelivery = {
-  /** The same at each attempt. */
+  /** Does not change between tries. */
   id: string
-  /** Its place in the list. */
+  /** Position in the list. */
   sequence: string
   jobId: number
   status: TrainingJobStatus
@@ -57,27 +57,27 @@ export type WebhookDelivery = {
   attempt: number | null
   createdAt: Date
   state: 'pending' | 'delivered' | 'failed'
-  /** Null: it has ended, or its endpoint is disabled. */
+  /** Null when the delivery has ended or its endpoint is disabled. */
   dueAt: Date | null
   tryCount: number
-  /** The newest, oldest first. */
+  /** The newest tries, oldest first. */
   attempts: DeliveryAttempt[]
 }
 
-/** How long a delivery is tried, from its event or its replay on. The column's default says the same. */
+/** A delivery is retried this long after its event or replay. The column's default is the same. */
 export const retryWindowMs = 72 * 3_600_000
 
 const firstDelayMs = 5000
-/** Also when a receiver asks for more. */
+/** Caps a receiver's Retry-After, too. */
 export const longestDelayMs = 8 * 3_600_000
 
-/** Until the next try after so many in a row: 5 s, 15 s, 45 s and so on to 8 h, up to a tenth longer. */
+/** Wait after `tryCount` failed tries: 5 s, 15 s, 45 s and so on up to 8 h, plus up to a tenth. */
 export const retryDelayMs = (tryCount: number) =>
   Math.min(firstDelayMs * 3 ** (tryCount - 1), longestDelayMs) * (1 + Math.random() / 10)
 
 type Event = Pick<WebhookDelivery, 'jobId' | 'status' | 'statusReason' | 'modelName' | 'attempt' | 'createdAt'>
 
-/** Made anew at each attempt, to the same bytes. */
+/** Every try builds the same bytes. */
 export const webhookPayload = ({ jobId, status, statusReason, modelName, attempt, createdAt }: Event) => ({
   type: eventTypeOf(status),
   timestamp: createdAt.toISOString(),
@@ -86,14 +86,14 @@ export const webhookPayload = ({ jobId, status, statusReason, modelName, attempt
 
 const secretPrefix = 'whsec_'
 
-/** Derived, not stored: a leaked database signs nothing. */
+/** The secret is derived, not stored: a leaked database cannot sign. */
 export const webhookSecret = (serviceSecret: string, id: string) =>
   secretPrefix + createHmac('sha256', serviceSecret).update(`webhook-secret ${id}`).digest('base64')
 
 export const liveSecrets = (secrets: readonly WebhookSecret[]) =>
   secrets.filter(({ expiresAt }) => expiresAt === null || Date.parse(expiresAt) > Date.now())
 
-/** A signature for each secret. */
+/** Signs the body once per secret. */
 export function webhookHeaders(secrets: readonly string[], { id, at, body }: { id: string; at: Date; body: string }) {
   const timestamp = String(Math.floor(at.getTime() / 1000))
   const sign = (secret: string) => {
