@@ -42,7 +42,7 @@ const attemptPolicies = {
   control_plane: { ...free, sentence: 'The cluster removed it before its program started.' },
 
   out_of_memory: { ...fault, sentence: 'The program ran out of memory. Set a smaller batch_size or max_length.' },
-  code_error: { ...fault, sentence: 'The program ended with an error. The job\'s logs show it.' },
+  code_error: { ...fault, sentence: "The program ended with an error. The job's logs show it." },
   stalled: { ...fault, sentence: 'The program reported no progress for too long and was stopped.' },
 
   data_error: { ...final, sentence: 'The trainer cannot read the training data.' },

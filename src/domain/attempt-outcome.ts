@@ -49,7 +49,11 @@ function afterSavedModel(outcomes: readonly AttemptOutcome[], outcome: AttemptOu
   const tries = outcomes.filter((each) => each.modelSaved)
   const failures = tries.filter(({ cause }) => !isInterruption(cause))
   if (outcome.cause === 'deadline')
-    return { next: 'complete_partially', reason: 'deadline', message: `The model is saved, but its evaluation is not complete. ${outcome.message}` }
+    return {
+      next: 'complete_partially',
+      reason: 'deadline',
+      message: `The model is saved, but its evaluation is not complete. ${outcome.message}`,
+    }
   if (failures.length < evaluationAttemptsAllowed && tries.length < fruitlessAttemptsAllowed)
     return { next: 'relaunch', mode: 'evaluate', counts: false, backOffMs: backOffMs(tries.length) }
   return {
@@ -86,7 +90,7 @@ function byPolicy(outcomes: readonly AttemptOutcome[], outcome: AttemptOutcome, 
 /** A trainer that exits with 0 must have saved a model; one that has not is a bug. */
 function diagnose({ cause, message }: AttemptOutcome): { cause: AttemptCause; message: string } {
   return cause === 'finished'
-    ? { cause: 'code_error', message: 'The trainer ended without saving a model. The job\'s logs show its last steps.' }
+    ? { cause: 'code_error', message: "The trainer ended without saving a model. The job's logs show its last steps." }
     : { cause, message }
 }
 

@@ -64,12 +64,15 @@ export function parseCatalogue(json: unknown): Catalogue {
   const slugs = new Set<string>()
   for (const entry of entries) {
     for (const name of [entry.name, ...entry.aliases]) {
-      if (byName.has(name)) throw new Error(`The model catalogue names ${name} twice: every name and alias must be unique.`)
+      if (byName.has(name))
+        throw new Error(`The model catalogue names ${name} twice: every name and alias must be unique.`)
       byName.set(name, entry)
     }
     const slug = modelSlug(entry.name)
     if (slugs.has(slug))
-      throw new Error(`The model catalogue has two names that differ only in case or punctuation: ${entry.name}. Rename one.`)
+      throw new Error(
+        `The model catalogue has two names that differ only in case or punctuation: ${entry.name}. Rename one.`,
+      )
     slugs.add(slug)
   }
   const firstOf = (task: CatalogueEntry['task']) => {

@@ -10,7 +10,7 @@ export const modelServerName = (baseModel: string) => `${modelServerPrefix}${mod
 
 const dnsLabelLength = 63
 
-/** The run name of one launch. It is never reused, so a late delete cannot hit a newer launch. Always a valid DNS label. */
+/** The run name of one launch, a DNS label. It is never reused, so a late delete cannot hit a newer launch. */
 export function modelServerRunName(baseModel: string, generation: number): string {
   const suffix = `-g${generation}`
   const room = dnsLabelLength - suffix.length
@@ -43,8 +43,8 @@ export const tunedModelName = (jobId: number, files: readonly { name: string; sh
   sha256Hex(canonicalJson({ jobId, files: files.map(({ name, sha256 }) => ({ name, sha256 })) }))
 
 /**
- * The bearer token of an attempt or a model server. It is derived, not stored: a retried launch hands out the same token,
- * and a leaked database holds only its hash.
+ * The bearer token of an attempt or a model server. It is derived, not stored: a retried launch gets the same token, and
+ * a leaked database holds only its hash.
  */
 export const podToken = (secret: string, subject: string) =>
   createHmac('sha256', secret).update(subject).digest('base64url')

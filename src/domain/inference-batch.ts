@@ -1,4 +1,4 @@
-// Durable batches: a request stores its prompts or texts, workers process them in chunks, and a client reads the result by id.
+// Durable batches: a request stores prompts or texts, workers process them in chunks, clients read the result by id.
 import type { OutputType } from './output-type.ts'
 
 /** A `streaming` batch shows partial texts. */

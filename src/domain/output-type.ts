@@ -43,7 +43,10 @@ export function parseOutputType(value: unknown): OutputType | null {
   const fields = entries.map(([name, type]) => ({ name: parseName(name), type: parseType(name, type) }))
   const enumCharacters = fields.reduce((sum, { type }) => sum + (type.kind === 'enum' ? jsonLength(type.values) : 0), 0)
   if (enumCharacters > maxEnumCharacters)
-    throw invalidInput('output_type', `The enums of output_type may have at most ${maxEnumCharacters} characters of JSON together.`)
+    throw invalidInput(
+      'output_type',
+      `The enums of output_type may have at most ${maxEnumCharacters} characters of JSON together.`,
+    )
   return fields
 }
 
@@ -51,7 +54,8 @@ function parseName(name: string): string {
   const length = Array.from(name).length
   if (length < 1 || length > longestNameCharacters)
     throw invalidField(name, `A field name of output_type must have 1 to ${longestNameCharacters} characters.`)
-  if (refusedNames.has(name)) throw invalidField(name, `output_type cannot have a field named ${name}: choose another name.`)
+  if (refusedNames.has(name))
+    throw invalidField(name, `output_type cannot have a field named ${name}: choose another name.`)
   if (!name.isWellFormed()) throw invalidField(name, 'Field names of output_type must be valid Unicode.')
   return name
 }
@@ -68,7 +72,8 @@ function parseType(name: string, type: unknown): FieldType {
 }
 
 function parseEnum(name: string, values: unknown[]): EnumValue[] {
-  if (values.length === 0) throw invalidField(name, `The list of values of ${shown(name)} must hold at least one value.`)
+  if (values.length === 0)
+    throw invalidField(name, `The list of values of ${shown(name)} must hold at least one value.`)
   for (const value of values) {
     const isPlain =
       typeof value === 'boolean' ||

@@ -1,4 +1,4 @@
-// Arguments of a fine-tune: those of the request, those that the catalogue recommends, and the complete set for the trainer.
+// Arguments of a fine-tune: from the request, from the catalogue, and the complete set for the trainer.
 import { z } from 'zod'
 
 const positive = z.number().positive()

@@ -1,6 +1,6 @@
 // The amounts of work on models that are counted, and by what.
 
-/** `apiKeyId` is null for the service's own work. `day` is in UTC, as in `2026-11-20`. `model` is a base or tuned model. */
+/** `apiKeyId` is null for the service's own work. `day` is in UTC, as in `2026-11-20`. `model` may be tuned. */
 export type UsageKey = { accountId: string; apiKeyId: string | null; model: string; day: string }
 
 export type UsageAmount = {

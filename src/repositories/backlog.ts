@@ -31,7 +31,7 @@ export const createBacklogRepository = (db: Connection) => ({
         from (
           select a.granted_at, coalesce(a.fenced_at, j.cancel_requested_at, j.finished_at) as ends_at
           from attempts a join training_jobs j on j.id = a.job_id where a.released_at is null) as unreleased) as attempts`
-    if (!row) throw new Error('the backlog cannot be measured')
+    if (!row) throw new Error('the backlog query returned no row')
     return row
   },
 })

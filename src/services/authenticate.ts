@@ -1,5 +1,5 @@
-// Who a bearer key stands for. What is known of a key is never older than a second, so that a revoked one is refused within
-// a second everywhere.
+// Authenticates bearer keys. Cached records are at most a second old, so every api process refuses a revoked key within a
+// second.
 import { parseApiKey, sameHash } from '../domain/identifiers.ts'
 import type { Scope } from '../domain/scopes.ts'
 import { ServiceError } from '../domain/service-error.ts'
@@ -15,8 +15,8 @@ const refused = () =>
   new ServiceError('invalid_token', 'invalid token: send a valid API key as "Authorization: Bearer <key>".')
 
 /**
- * The returned function throws ServiceError invalid_token, the same for a missing, malformed, unknown, expired or revoked key.
- * Whether nothing is known of a key is remembered as well: a flood of one wrong key costs two look-ups a second.
+ * The returned function throws the same ServiceError invalid_token for a missing, malformed, unknown, expired or revoked
+ * key. Unknown keys are cached too: a flood of one wrong key costs two queries a second.
  */
 export function createAuthenticate(
   { database, log }: Pick<ServiceDependencies, 'database' | 'log'>,
@@ -33,13 +33,13 @@ export function createAuthenticate(
     return record
   }
 
-  /** To the minute, which is one write a minute and key. */
+  /** Stores the use to the minute: one write per minute and key. */
   function noteUse({ id, lastUsedAt }: ApiKeyRecord) {
     const minute = new Date(Math.floor(Date.now() / minuteMs) * minuteMs)
     if (lastUsedAt && lastUsedAt >= minute) return
     database.accounts
       .noteKeyUse(id, minute)
-      .catch((error: unknown) => log.warn({ err: error }, 'the use of a key is not noted'))
+      .catch((error: unknown) => log.warn({ err: error }, 'failed to store the use of a key'))
   }
 
   return async (authorization) => {
@@ -52,7 +52,7 @@ export function createAuthenticate(
   }
 }
 
-/** Never 403: old clients know a refused key by 401 alone. @throws ServiceError invalid_token */
+/** Old clients recognise a refused key by 401 only, so this is not a 403. @throws ServiceError invalid_token */
 export function requireScope({ scopes }: Pick<ApiKeyRecord, 'scopes'>, scope: Scope) {
   if (!scopes.includes(scope))
     throw new ServiceError('invalid_token', `invalid token: this needs a key with the scope "${scope}".`)

@@ -1,4 +1,4 @@
-// What a verb gets: who asks, and what the process is wired to.
+// The context of a service call: its caller and its dependencies.
 import type { DatasetValidator } from '../datasets/dataset-validator.ts'
 import type { Catalogue } from '../domain/catalogue.ts'
 import type { Log } from '../log.ts'
@@ -16,10 +16,10 @@ type ServiceSettings = {
   resumeLimit: number
   maxGpus: number
   maxNodes: number
-  /** Of one account. */
+  /** Limit of one account. */
   maxOpenJobs: number
   maxStoredBytes: number
-  /** Which servers of users may be called. */
+  /** Rules for calls to users' webhook servers. */
   webhooks: CallRules
 }
 
@@ -37,25 +37,25 @@ export type ServiceDependencies = {
   log: Log
 }
 
-/** Where a request came from, for the audit trail. */
+/** The origin of a request, for the audit trail. */
 export type Origin = { requestId: string; address: string }
 
-/** A request of a user: every read and write is scoped to `accountId`. */
+/** A user's request. Every read and write is limited to `accountId`. */
 export type Ctx = { deps: ServiceDependencies; accountId: string; apiKeyId: string; origin: Origin }
 
 /**
- * A request to the admin routes. `accountId` null: the operator, who may act on every account; otherwise a key with the
- * scope admin, which may act on its own.
+ * A request to the admin routes. `accountId` is null for the operator, who may act on every account. A key with the scope
+ * admin may act on its own account.
  */
 export type AdminCtx = { deps: ServiceDependencies; accountId: string | null; apiKeyId: string; origin: Origin }
 
-/** What asking a model takes: all of it is at hand in a worker as well, where no request is. */
+/** The context of a call to a model. Workers have one too, without a request. */
 export type ModelCtx = {
   deps: Pick<ServiceDependencies, 'database' | 'storage' | 'inference' | 'hasRows' | 'catalogue' | 'usage'>
   accountId: string
-  /** Null: nobody's; it is counted all the same. */
+  /** Null when the service itself asks; usage is counted all the same. */
   apiKeyId: string | null
 }
 
-/** A request of a pod; `tokenHash` names its attempt or its model server. */
+/** A pod's request. `tokenHash` identifies its attempt or model server. */
 export type PodCtx = { deps: ServiceDependencies; tokenHash: Uint8Array }

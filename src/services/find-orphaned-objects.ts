@@ -1,4 +1,4 @@
-// Which objects count: those that a row names, or whose row is there where it is made before its first object.
+// Finds objects that no row names.
 import { ownerOfKey, type KeyOwner } from '../domain/storage-keys.ts'
 import type { Repositories } from '../repositories/database.ts'
 
@@ -6,7 +6,7 @@ export type OwnedKey = { key: string; owner: KeyOwner }
 
 type Tables = Pick<Repositories, 'datasets' | 'artifacts' | 'trainingJobs' | 'models' | 'inferenceBatches'>
 
-/** Those of these keys that no row names. What is none of ours is left out, and all of a batch that runs: it may name them yet. */
+/** Leaves out unknown keys, and the keys of running batches, whose rows may name them later. */
 export async function findOrphanedObjects(tables: Tables, keys: readonly string[]): Promise<OwnedKey[]> {
   const owned = keys.flatMap((key) => {
     const owner = ownerOfKey(key)

@@ -1,6 +1,6 @@
 import { Counter } from 'prom-client'
 
-/** Of this worker. Anything but zero deserves a look: something ended without its workflow. */
+/** Counts what this worker reaped. Above zero, something ended without its workflow and should be investigated. */
 export const reapedCounter = new Counter({
   name: 'anneal_reaped_total',
   help: 'What the reaper released: runs and attempts that nothing took care of, jobs whose workflow was ended.',

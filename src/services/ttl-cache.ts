@@ -1,7 +1,7 @@
-// What requests ask the database again and again. No answer is older than a second when it is used; one in use is asked for
-// again before that, so that the requests do not wait for it.
+// Caches answers of the database for less than a second. An answer in use is refreshed before it expires, so that requests
+// do not wait for it.
 
-/** Counted from before the question, with time to spare for the request that uses the answer last. */
+/** Counted from before the query. Leaves 0.1 s to the last request that uses an answer. */
 const keptForMs = 900
 const askAgainMs = 450
 const maxKept = 10_000
@@ -11,11 +11,11 @@ type Asked<T> = { answer: Promise<T>; atMs: number; isAskedAgain: boolean }
 export function createTtlCache<T>(now = () => performance.now()) {
   const kept = new Map<string, Asked<T>>()
 
-  /** `atMs` is from before the question: the answer may be as old as that. */
+  /** `atMs` is taken before the query, because the answer may be that old. */
   const begin = (ask: () => Promise<T>): Asked<T> => ({ atMs: now(), answer: ask(), isAskedAgain: false })
 
   function keep(key: string, asked: Asked<T>): Asked<T> {
-    // Deleted first: a map keeps its order, so the oldest entries stay in front.
+    // A new insertion moves the key to the end: the oldest entries stay in front.
     kept.delete(key)
     kept.set(key, asked)
     for (const oldest of kept.keys()) {
@@ -34,7 +34,7 @@ export function createTtlCache<T>(now = () => performance.now()) {
       if (ageMs >= askAgainMs && !known.isAskedAgain) {
         known.isAskedAgain = true
         const next = begin(ask)
-        // Until it answers, and if it fails, what is known holds for its time. What was forgotten meanwhile stays so.
+        // The old answer stays in use until the new one arrives. A `forget` meanwhile drops both.
         next.answer.then(
           () => kept.get(key) === known && keep(key, next),
           () => undefined,
@@ -43,7 +43,7 @@ export function createTtlCache<T>(now = () => performance.now()) {
       return known.answer
     },
 
-    /** Something has changed. */
+    /** Drops every answer after a change. */
     forget: () => kept.clear(),
   }
 }

@@ -73,7 +73,7 @@ suite('the command line', async () => {
     const repeated = await anneal(['cancel', id])
     assert.deepEqual(
       [repeated.exitCode, repeated.stderr.trim()],
-      [1, `Job ${id} is COMPLETED and can no longer be cancelled.`],
+      [1, `Job ${id} is COMPLETED and cannot be cancelled.`],
     )
   })
 

@@ -1,4 +1,4 @@
-// Accounts are the operator's: a key with the scope admin sees its own.
+// The operator manages all accounts; a key with the scope admin sees its own account only.
 import type { Priority } from '../../domain/priority.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Account } from '../../repositories/accounts.ts'
@@ -10,10 +10,10 @@ const accountNotFound = (id: string) => new ServiceError('not_found', `There is 
 /** @throws ServiceError invalid_token */
 export function requireOperator({ accountId }: AdminCtx) {
   if (accountId !== null)
-    throw new ServiceError('invalid_token', 'invalid token: only the operator may do this, not the key of an account.')
+    throw new ServiceError('invalid_token', 'invalid token: this needs the operator token, not the key of an account.')
 }
 
-/** @throws ServiceError not_found, the same for an account of others and for none */
+/** @throws ServiceError not_found, for another account's id too */
 export async function findAccount({ deps, accountId }: AdminCtx, id: string): Promise<Account> {
   const account = accountId === null || accountId === id ? await deps.database.accounts.find(id) : null
   if (!account) throw accountNotFound(id)
@@ -36,7 +36,7 @@ export async function createAccount({
   })
 }
 
-/** Counts for attempts that are launched from now on. @throws ServiceError invalid_token, not_found */
+/** Applies to later launches. @throws ServiceError invalid_token, not_found */
 export async function setAccountPriority({
   admin,
   input: { id, priority },
@@ -52,7 +52,7 @@ export async function setAccountPriority({
   })
 }
 
-/** Newest first. @throws ServiceError not_found for a cursor that is no account */
+/** Lists accounts, newest first. @throws ServiceError not_found for an unknown cursor */
 export async function listAccounts({
   admin,
   input: { after, limit },

@@ -1,4 +1,4 @@
-// A key is shown once, when it is made; what is kept is its hash. Each change is one transaction with its audit event.
+// Manages API keys. A key is shown once; only its hash is stored. Every change commits with its audit event.
 import { makeApiKey, parseApiKey } from '../../domain/identifiers.ts'
 import type { Scope } from '../../domain/scopes.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
@@ -23,10 +23,11 @@ export async function createApiKey({
   input: { accountId: string | null; name: string; scopes: Scope[]; expiresAt: Date | null }
 }): Promise<MadeApiKey> {
   const owner = accountId ?? admin.accountId
-  if (owner === null) throw invalidInput('account_id', 'account_id is required: name the account of the key.')
+  if (owner === null)
+    throw invalidInput('account_id', 'account_id is required: send the id of the account that gets the key.')
   await findAccount(admin, owner)
   if (input.expiresAt && input.expiresAt <= (await admin.deps.database.now()))
-    throw invalidInput('expires_at', 'expires_at must lie in the future.')
+    throw invalidInput('expires_at', 'expires_at must be in the future.')
   return admin.deps.database.transaction(async (tx) => {
     const made = await make(tx, { ...input, accountId: owner })
     await recordAudit(tx, { ...admin, accountId: owner }, 'key.create', made.apiKey.id)
@@ -34,7 +35,7 @@ export async function createApiKey({
   })
 }
 
-/** Newest first; of one account, or of all. @throws ServiceError not_found */
+/** Lists the keys of one account or of all, newest first. @throws ServiceError not_found */
 export async function listApiKeys({
   admin,
   input: { accountId, after, limit },
@@ -48,7 +49,7 @@ export async function listApiKeys({
   return { apiKeys, next: apiKeys.length === limit ? (apiKeys.at(-1)?.id ?? null) : null }
 }
 
-/** Refused from then on, within a second by every api process. A repeat changes nothing. @throws ServiceError not_found */
+/** Every api process refuses the key within a second. A repeat changes nothing. @throws ServiceError not_found */
 export async function revokeApiKey({
   admin,
   input: { id },
@@ -66,7 +67,7 @@ export async function revokeApiKey({
 }
 
 /**
- * A new key that may do the same, for as long; the old one holds for the overlap.
+ * Creates a key with the same scopes and expiry. The old key stays valid for the overlap.
  * @throws ServiceError not_found, conflict for a key that is revoked or expired
  */
 export async function rotateApiKey({
@@ -81,7 +82,7 @@ export async function rotateApiKey({
     const old = await tx.apiKeys.lock(admin.accountId, id)
     if (!old) throw keyNotFound(id)
     if (old.revokedAt || (old.expiresAt && old.expiresAt.getTime() <= now))
-      throw new ServiceError('conflict', `Key ${id} is revoked or expired: create a new one.`)
+      throw new ServiceError('conflict', `Key ${id} is revoked or expired. Create a new key.`)
     const { accountId, name, scopes, expiresAt } = old
     const made = await make(tx, { accountId, name, scopes, expiresAt })
     const oldExpiresAt = new Date(
@@ -96,6 +97,6 @@ export async function rotateApiKey({
 async function make(tx: Repositories, key: NewKey): Promise<MadeApiKey> {
   const secret = makeApiKey()
   const parsed = parseApiKey(secret)
-  if (!parsed) throw new Error('a key that was just made is not of the form of a key')
+  if (!parsed) throw new Error('makeApiKey made a key that parseApiKey does not read')
   return { secret, apiKey: await tx.apiKeys.create({ ...parsed, ...key }) }
 }

@@ -7,15 +7,15 @@ import { cancelAllTrainingJobs } from '../training-jobs/cancel-all.ts'
 import type { AdminCtx } from '../context.ts'
 import { findAccount, requireOperator } from './accounts.ts'
 
-/** As long as any api process may still take a revoked key, and a request that it has let in may take to write. */
+/** Covers the time in which an api process may accept a revoked key, and the run time of such a request. */
 const keysForgottenMs = 2000
 const jobsReleasedMs = 30_000
 const lookAgainMs = 250
 const jobsPerPage = 100
 
 /**
- * Revokes the keys, cancels what runs, and then removes every object and every row but the audit trail.
- * A request that ended midway can be made again, and goes on.
+ * Revokes the keys, cancels the jobs, then removes every object and every row except the audit trail. A repeat continues
+ * a request that was interrupted.
  * @throws ServiceError invalid_token, not_found; unavailable while jobs are still being released
  */
 export async function deleteAccount({ admin, input: { id } }: { admin: AdminCtx; input: { id: string } }) {
@@ -46,7 +46,7 @@ async function untilNothingRuns({ deps: { database } }: AdminCtx, id: string) {
   for (const deadline = performance.now() + jobsReleasedMs; ; await sleep(lookAgainMs)) {
     if (!(await database.accountData.isBusy(id))) return
     if (performance.now() >= deadline)
-      throw new ServiceError('unavailable', 'Jobs of this account are still being released: ask again.', {
+      throw new ServiceError('unavailable', 'Jobs of this account are still being released. Repeat the request.', {
         retryAfterSeconds: 5,
       })
   }

@@ -1,4 +1,4 @@
-// Checkpoints and saved models: the pod uploads by URL, then commits the manifest. Until then the bytes are nothing.
+// Checkpoints and saved models. A pod uploads the files by URL, then commits their manifest; only then they count.
 import { randomUUID } from 'node:crypto'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { ArtifactKind } from '../../domain/training-job.ts'
@@ -12,7 +12,7 @@ export type NewArtifact = {
   files: { name: string; sizeBytes: number; sha256: string }[]
 }
 
-/** Where to upload; each call makes a new artifact. @throws ServiceError attempt_fenced */
+/** Creates an artifact and returns its upload URLs. @throws ServiceError attempt_fenced */
 export async function createArtifact({
   pod,
   input: { kind, step, files },
@@ -32,7 +32,7 @@ export async function createArtifact({
 }
 
 /**
- * Makes the manifest count, once every object is there with its size. Hashes are a worker's business: they cost time that grows with the bytes.
+ * Commits the manifest once every object has its declared size. A worker verifies the hashes later.
  * @throws ServiceError attempt_fenced, not_found, artifact_incomplete
  */
 export async function commitArtifact({
@@ -53,7 +53,7 @@ export async function commitArtifact({
         `${name} has ${stored?.sizeBytes ?? 0} of ${sizeBytes} bytes: upload it again.`,
       )
   }
-  // Fenced again: the looks at the store took time.
+  // The attempt may have been fenced while the store was read.
   await fencedWrite(pod, async (tx, { jobId, number, savedStep }) => {
     if (!(await tx.artifacts.commit(artifactId))) return
     const { step, createdAt: savedAt } = artifact

@@ -1,11 +1,11 @@
-// A training pod's first act: the fenced claim of its attempt. The answer is all that it will ever know.
+// A training pod claims its attempt first. The answer holds everything that the pod needs to know.
 import { ServiceError } from '../../domain/service-error.ts'
 import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
 import type { Artifact, Attempt, DataFile, TrainingJob } from '../../domain/training-job.ts'
 import type { PodCtx } from '../context.ts'
 import { fenced } from './fenced-write.ts'
 
-/** Trainers of another minor version speak another protocol. */
+/** Trainers of another minor version use another protocol. */
 const supportedRuntime = /^0\.1\.\d+/
 
 export type ClaimInput = { claimId: string; runtimeVersion: string; hostname: string; device: string }
@@ -13,7 +13,10 @@ export type ClaimInput = { claimId: string; runtimeVersion: string; hostname: st
 /** @throws ServiceError attempt_fenced, invalid_token, unsupported_runtime */
 export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimInput }) {
   if (!supportedRuntime.test(input.runtimeVersion))
-    throw new ServiceError('unsupported_runtime', `This server works with runtime 0.1.x, not ${input.runtimeVersion}.`)
+    throw new ServiceError(
+      'unsupported_runtime',
+      `This service needs a runtime of version 0.1.x, not ${input.runtimeVersion}. Build the image from this release.`,
+    )
   const { attempt, job } = await claim(pod, input)
   const { database } = pod.deps
   const checkpoint =

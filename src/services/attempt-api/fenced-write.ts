@@ -1,10 +1,11 @@
-// Every write of a training pod: in one transaction with the proof that its attempt is the newest and not fenced.
+// Every write of a training pod runs in a transaction that proves that its attempt is the newest and not fenced.
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Attempt } from '../../domain/training-job.ts'
 import type { Repositories } from '../../repositories/database.ts'
 import type { PodCtx } from '../context.ts'
 
-export const fenced = () => new ServiceError('attempt_fenced', 'This attempt has been released or superseded.')
+export const fenced = () =>
+  new ServiceError('attempt_fenced', 'This attempt was released, or a newer one has replaced it.')
 
 /** @throws ServiceError attempt_fenced, invalid_token */
 export async function fencedWrite<T>(

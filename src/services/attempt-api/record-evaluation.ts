@@ -5,7 +5,10 @@ import { fencedWrite } from './fenced-write.ts'
 
 export type EvaluationInput = { split: DataSplit; results: Omit<EvaluationRow, 'split'>[] }
 
-/** Belongs to the newest committed model of the job; a repeat replaces. @throws ServiceError attempt_fenced, conflict without a model */
+/**
+ * Stores the evaluation of the job's newest committed model; a repeat replaces it.
+ * @throws ServiceError attempt_fenced, conflict without a model
+ */
 export async function recordEvaluation({
   pod,
   input: { split, results },
@@ -15,7 +18,8 @@ export async function recordEvaluation({
 }): Promise<void> {
   await fencedWrite(pod, async (tx, { jobId }) => {
     const [model] = await tx.artifacts.listUsable(jobId, 'model', 1)
-    if (!model) throw new ServiceError('conflict', 'An evaluation needs a committed model.')
+    if (!model)
+      throw new ServiceError('conflict', 'This job has no committed model to evaluate. Commit the model first.')
     await tx.artifacts.replaceEvaluation(
       model.id,
       results.map((row) => ({ ...row, split })),

@@ -1,7 +1,7 @@
 import type { PodCtx } from '../context.ts'
 import { fencedWrite } from './fenced-write.ts'
 
-/** The pod's own sentence on why it is about to exit; the exit code decides, this explains. @throws ServiceError attempt_fenced */
+/** Stores the pod's reason for exiting. The exit code decides the cause. @throws ServiceError attempt_fenced */
 export async function recordFailure({
   pod,
   input: { cause, message },

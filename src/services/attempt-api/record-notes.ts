@@ -2,7 +2,7 @@ import type { TrainingNote } from '../../domain/training-args.ts'
 import type { PodCtx } from '../context.ts'
 import { fencedWrite } from './fenced-write.ts'
 
-/** What could not be honoured, for the job's events. @throws ServiceError attempt_fenced */
+/** Adds the trainer's notes, such as a shortened max_length, to the job's events. @throws ServiceError attempt_fenced */
 export async function recordNotes({
   pod,
   input: { notes },

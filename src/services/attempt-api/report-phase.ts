@@ -3,7 +3,7 @@ import { attemptPhases, type AttemptPhase } from '../../domain/training-job-stat
 import type { PodCtx } from '../context.ts'
 import { fencedWrite } from './fenced-write.ts'
 
-/** Forward only; a repeat is ignored. The workflow hears of it through the outbox. @throws ServiceError attempt_fenced */
+/** Moves the phase forward and tells the workflow by the outbox. A repeat does nothing. @throws ServiceError attempt_fenced */
 export async function reportPhase({
   pod,
   input: { phase },

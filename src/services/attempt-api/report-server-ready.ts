@@ -2,12 +2,12 @@ import { ServiceError } from '../../domain/service-error.ts'
 import type { ReadyReport } from '../../repositories/model-servers.ts'
 import type { PodCtx } from '../context.ts'
 
-/** @throws ServiceError server_fenced when another launch has taken its place or it was told to stop */
+/** @throws ServiceError server_fenced when the launch was replaced or released */
 export async function reportServerReady({ pod, input }: { pod: PodCtx; input: ReadyReport }): Promise<void> {
   if (!(await pod.deps.database.modelServers.reportReady(pod.tokenHash, input))) throw fenced()
 }
 
-/** A replica that ends, or has ended, gets no further requests. @throws ServiceError server_fenced */
+/** Removes a replica that is ending from those that get requests. @throws ServiceError server_fenced */
 export async function reportReplicaLeaving({
   pod,
   input: { instance },
@@ -18,4 +18,5 @@ export async function reportReplicaLeaving({
   if (!(await pod.deps.database.modelServers.removeReplica(pod.tokenHash, instance))) throw fenced()
 }
 
-const fenced = () => new ServiceError('server_fenced', 'This model server has been released or superseded.')
+const fenced = () =>
+  new ServiceError('server_fenced', 'This model server was released, or a newer launch has replaced it.')

@@ -2,7 +2,7 @@ import { invalidInput } from '../../domain/service-error.ts'
 import type { AuditEvent } from '../../repositories/audit-events.ts'
 import type { Ctx } from '../context.ts'
 
-/** Newest first. @throws ServiceError invalid_input */
+/** Lists audit events, newest first. @throws ServiceError invalid_input */
 export async function listAuditEvents({
   ctx: { deps, accountId },
   input: { after, limit },
@@ -11,7 +11,7 @@ export async function listAuditEvents({
   input: { after?: string | undefined; limit: number }
 }): Promise<{ events: AuditEvent[]; next: string | null }> {
   if (after !== undefined && !/^\d{1,18}$/.test(after))
-    throw invalidInput('after', 'after must be a cursor that an earlier page gave.')
+    throw invalidInput('after', 'after must be the cursor of an earlier page.')
   const before = after === undefined ? null : BigInt(after)
   const events = await deps.database.auditEvents.list(accountId, { before, limit })
   return { events, next: events.length === limit ? (events.at(-1)?.id ?? null) : null }

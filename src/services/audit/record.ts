@@ -1,7 +1,7 @@
 import type { Repositories } from '../../repositories/database.ts'
 import type { Ctx } from '../context.ts'
 
-/** Who did it, and whose account it was done to. */
+/** The caller, and the account that the action concerns. */
 export type AuditOrigin = Pick<Ctx, 'accountId' | 'apiKeyId' | 'origin'>
 
 type AuditAction =
@@ -28,7 +28,7 @@ type AuditAction =
   | 'webhook.rotate'
   | 'webhook.update'
 
-/** Within the transaction of the write that it records. */
+/** Call it in the transaction of the recorded write. */
 export async function recordAudit(
   tx: Pick<Repositories, 'auditEvents'>,
   { accountId, apiKeyId, origin }: AuditOrigin,

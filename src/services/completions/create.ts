@@ -9,15 +9,15 @@ import { retrieveRows } from '../stored-data/retrieve-rows.ts'
 import { createMeter } from '../usage/meter.ts'
 
 /**
- * Null is the default: at most 256 tokens of text, temperature 0 (the likeliest answer, the same each time), top_p 1.
- * For typed answers `maxTokens` bounds their texts, and `stop` is not used: either would leave them open.
+ * Null means the default: 256 tokens, temperature 0 (always the likeliest answer) and top_p 1. For typed answers
+ * `maxTokens` limits their texts only and `stop` is ignored, so that every answer is complete.
  */
 type CompleteInput = {
-  /** Rows kept under it are put before the prompts that they matter to. Null: those kept under the model's name. */
+  /** Rows stored under this id are put before related prompts. Null uses the rows stored under the model's name. */
   dataId?: string | null
   modelName: string
   prompts: string[]
-  /** A conversation, in place of prompts: read by the model's own template, and without stored rows. */
+  /** A conversation in place of prompts. It uses the model's chat template and no stored rows. */
   messages?: ChatMessage[] | null
   outputType: OutputType | null
   maxTokens: number | null
@@ -28,8 +28,8 @@ type CompleteInput = {
 }
 
 /**
- * One answer a prompt, in order: `{output}`, or exactly the asked fields.
- * @throws ServiceError model_not_found, invalid_input naming a prompt by its position, unavailable
+ * Returns one answer per prompt, in order: `{output}`, or exactly the fields of `outputType`.
+ * @throws ServiceError model_not_found, invalid_input with the position of the prompt, unavailable
  */
 export async function createCompletion({
   ctx,
@@ -41,7 +41,7 @@ export async function createCompletion({
   ctx: ModelCtx
   input: CompleteInput
   signal: AbortSignal
-  /** Of one untyped prompt: its text while it grows. */
+  /** Receives the growing text; for a single untyped prompt only. */
   onText?: ((piece: string) => void) | undefined
   onUsage?: OnUsage | undefined
 }): Promise<{ outputs: Record<string, unknown>[]; finishReasons: string[] }> {
@@ -56,14 +56,14 @@ export async function createCompletion({
 }
 
 /**
- * The model, and where rows for it are kept, if there are any.
- * @throws ServiceError model_not_found, invalid_input for a model that does not complete
+ * Finds the model and its collection of stored rows, if any.
+ * @throws ServiceError model_not_found, invalid_input for an embedding model
  */
 export async function resolveTarget(ctx: ModelCtx, dataId: string | null, modelName: string) {
   const { catalogue, database, hasRows } = ctx.deps
   const place = { accountId: ctx.accountId, collection: collectionName(catalogue, dataId ?? modelName) }
   const model = resolveModel(ctx, modelName).catch(async (error: unknown) => {
-    // The id of stored data in place of a model: the data is what is asked.
+    // Clients also send the id of stored data in place of a model.
     const isData = dataId === null && error instanceof ServiceError && error.code === 'model_not_found'
     if (isData && (await database.storedRows.exists(place)))
       return { baseModel: catalogue.defaultCompletionModel, adapter: null }
@@ -71,6 +71,6 @@ export async function resolveTarget(ctx: ModelCtx, dataId: string | null, modelN
   })
   const [{ baseModel, adapter }, isStored] = await Promise.all([model, hasRows(place)])
   if (baseModel.task !== 'completion')
-    throw invalidInput('model_name', `"${modelName}" is an embedding model and does not complete prompts.`)
+    throw invalidInput('model_name', `"${modelName}" is an embedding model and cannot complete prompts.`)
   return { baseModel, adapter, place: isStored ? place : null }
 }

@@ -5,8 +5,8 @@ import type { Ctx } from '../context.ts'
 import { datasetNotFound } from './find.ts'
 
 /**
- * All versions of a data set, with their objects. Jobs keep the copies they train on.
- * @throws ServiceError not_found, conflict while a job has not made its copy yet
+ * Deletes all versions of a data set with their objects. Jobs keep their own copies.
+ * @throws ServiceError not_found, conflict while a job still copies the data
  */
 export async function deleteDataset({
   ctx,
@@ -17,13 +17,13 @@ export async function deleteDataset({
 }): Promise<{ deleted: number }> {
   if (!isDatasetId(datasetId)) throw datasetNotFound()
   const { database, storage, log } = ctx.deps
-  // Hidden first, with every version held: no job is accepted on bytes that are about to go.
+  // The locked and hidden versions accept no new jobs while their bytes are removed.
   const versions = await database.transaction(async (tx) => {
     const held = await tx.datasets.holdVersions(ctx.accountId, datasetId)
     if (held.length === 0) throw datasetNotFound()
     const jobId = await tx.datasets.unpreparedJob(held.map(({ id }) => id))
     if (jobId !== null)
-      throw new ServiceError('conflict', `Job ${jobId} is still reading this data set: try again in a moment.`)
+      throw new ServiceError('conflict', `Job ${jobId} is still reading this data set. Try again in a moment.`)
     for (const { id } of held) await tx.datasets.hide(id)
     await recordAudit(tx, ctx, 'data.delete', datasetId)
     return held
@@ -32,8 +32,8 @@ export async function deleteDataset({
     await storage.remove(versions.map(({ uploadKey }) => uploadKey))
     for (const { id } of versions) await database.datasets.removeUnused(id)
   } catch (error) {
-    // Nobody can reach them any more.
-    log.warn({ err: error, datasetId }, 'the objects of a deleted data set are left to the sweep')
+    // The data set is hidden already, so the sweep may remove its objects later.
+    log.warn({ err: error, datasetId }, 'failed to remove the objects of a deleted data set')
   }
   return { deleted: versions.length }
 }

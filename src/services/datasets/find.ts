@@ -3,10 +3,10 @@ import { ServiceError } from '../../domain/service-error.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
 import type { Ctx } from '../context.ts'
 
-/** The id is not echoed: an answer must not depend on what it is made of. */
+/** Does not repeat the id, which may hold any characters. */
 export const datasetNotFound = () => new ServiceError('not_found', 'There is no such data set.')
 
-/** The newest version of a data set. @throws ServiceError not_found, alike for an unknown id and another account's */
+/** Finds the newest version of the account's data set. @throws ServiceError not_found */
 export async function findDataset({
   ctx,
   input: { datasetId },

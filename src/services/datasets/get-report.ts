@@ -5,13 +5,13 @@ import type { DatasetVersion } from '../../repositories/datasets.ts'
 import type { Ctx } from '../context.ts'
 import { findDataset } from './find.ts'
 
-/** What a client may wait for; a check of a gigabyte takes longer, and goes on. */
+/** A request waits this long. A longer check continues, and a later request reads its report. */
 const waitMs = 25_000
 
 export type CheckedDataset = { version: DatasetVersion & { location: string }; report: DatasetReport | null }
 
 /**
- * The check of the newest version; made now when these bytes have not been checked yet. Null when nothing is uploaded.
+ * Returns the report of the newest version and checks its bytes first if necessary. Null when nothing is uploaded.
  * @throws ServiceError not_found, unavailable while the check runs
  */
 export async function getDatasetReport({
@@ -31,19 +31,23 @@ export async function getDatasetReport({
   const check = checks.get(version.id) ?? startCheck(ctx, version)
   const report = await Promise.race([check, sleep(waitMs, 'late' as const, { ref: false })])
   if (report !== 'late') return { version, report }
-  // A failure after this is seen by whoever asks again.
+  // The next request reports a later failure.
   check.catch(() => undefined)
-  throw new ServiceError('unavailable', 'The data set is still being checked: ask again.', { retryAfterSeconds: 5 })
+  throw new ServiceError('unavailable', 'The data set is still being checked. Ask again in a few seconds.', {
+    retryAfterSeconds: 5,
+  })
 }
 
-/** Of this process, by version. */
+/** Running checks of this process, by version. */
 const checks = new Map<string, Promise<DatasetReport | null>>()
-/** More would only share the same cores. */
+/** More checks would only share the same cores. */
 const maxChecks = 2
 
 function startCheck({ deps }: Ctx, { id, uploadKey }: DatasetVersion): Promise<DatasetReport | null> {
   if (checks.size >= maxChecks)
-    throw new ServiceError('unavailable', 'Other data sets are being checked: ask again.', { retryAfterSeconds: 5 })
+    throw new ServiceError('unavailable', 'Too many data sets are being checked. Ask again in a few seconds.', {
+      retryAfterSeconds: 5,
+    })
   const check = (async () => {
     try {
       const report = await deps.datasets.check(uploadKey)

@@ -1,4 +1,4 @@
-// Bodies that carry rows: the rows go to the object store while they arrive, and belong to a data set once somebody keeps them.
+// Streams the rows of a request body to the object store. They belong to no data set until a service keeps them.
 import { createHash, randomUUID } from 'node:crypto'
 import { splitStreamingBody, type Lines } from '../../datasets/streaming-body.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
@@ -7,28 +7,28 @@ import type { DatasetVersion } from '../../repositories/datasets.ts'
 import type { Ctx } from '../context.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
 
-/** Rows in the object store that no data set has yet. */
+/** Rows in the object store; `isKept` once they belong to a data set. */
 export type ReceivedRows = { versionId: string; key: string; rowCount: number; sizeBytes: number; isKept: boolean }
 
-/** By field; absent when the field is absent or null, or has no rows. */
+/** Rows by field. A field that is absent, null or empty has no entry. */
 export type RowsOfFields = { readonly [field: string]: ReceivedRows | undefined }
 
 export type RowsOptions = {
   fields: readonly string[]
   limitBytes: number
-  /** Of everything beside the rows. */
+  /** Limit of the body without its rows. */
   restLimitBytes: number
 }
 
 type Received = {
-  /** The body, its rows replaced by null. */
+  /** The body with null in place of its rows. */
   rest: Buffer
   rows: RowsOfFields
-  /** Of the body; empty unless asked for. */
+  /** Hash of the body; empty without an Idempotency-Key. */
   sha256: Uint8Array
 }
 
-/** Receives rows for `use`, and removes them again unless it keeps them, or accepts a job on them. */
+/** Receives rows, calls `use`, and removes the rows that were neither kept nor used by a job. */
 export async function ingestRows<T>(
   input: Omit<ReceiveInput, 'rows'>,
   use: (received: Received) => Promise<T> | T,
@@ -49,16 +49,16 @@ type ReceiveInput = {
   ctx: Ctx
   body: AsyncIterable<Buffer> | Iterable<Buffer>
   options: RowsOptions
-  /** Only then the body is hashed, which takes its time. */
+  /** The body is hashed only when there is a key. */
   idempotencyKey: string | undefined
-  /** Asked for only when there are rows. */
+  /** Called only when there are rows. */
   signal: () => AbortSignal
-  /** Where they are noted, also when it fails. */
+  /** Filled with the received rows, also when receiving fails. */
   rows: Record<string, ReceivedRows>
 }
 
 /**
- * Reads the whole body, in constant memory; the rows of each field become an object of their own.
+ * Reads the whole body in constant memory and stores the rows of each field as one object.
  * @throws ServiceError invalid_input, payload_too_large, request_timeout, quota_exceeded
  */
 async function receiveRows({ ctx, body, options, idempotencyKey, signal, rows }: ReceiveInput): Promise<Received> {
@@ -68,7 +68,7 @@ async function receiveRows({ ctx, body, options, idempotencyKey, signal, rows }:
   let next = await lines.next()
   if (!next.done) await requireRoomForData(ctx, idempotencyKey)
 
-  /** The lines of one field, up to the first of another. */
+  /** Yields lines until the first line of another field. */
   async function* linesOf(field: string) {
     for (; !next.done && next.value.field === field; next = await lines.next()) yield next.value.bytes
   }
@@ -82,7 +82,7 @@ async function receiveRows({ ctx, body, options, idempotencyKey, signal, rows }:
   return { rest: rowBody.end(), rows, sha256: hash?.digest() ?? new Uint8Array() }
 }
 
-/** Their version is a row first, so that the sweep finds what a crash leaves. */
+/** Creates the version's row before its object, so that the sweep finds an object that a crash leaves behind. */
 export async function openRows(ctx: Ctx): Promise<ReceivedRows> {
   const versionId = randomUUID()
   const key = storageKeys.inline(ctx.accountId, versionId, 'rows.jsonl')
@@ -97,7 +97,7 @@ export async function openRows(ctx: Ctx): Promise<ReceivedRows> {
   return { versionId, key, rowCount: 0, sizeBytes: 0, isKept: false }
 }
 
-/** Makes the rows the newest version of a data set, of one of its own when no id is given; `finish` commits with it. */
+/** Makes the rows the newest version of a data set, or of a new one without an id. `finish` runs in the transaction. */
 export async function keepRows<T>(
   ctx: Ctx,
   rows: ReceivedRows,
@@ -113,19 +113,19 @@ export async function keepRows<T>(
       rows.isKept = true
       return kept
     } catch (error) {
-      // Another request opened the same version of the data set at once.
+      // Another request has created the same version number: take the next one.
       if (!isUniqueViolation(error)) throw error
     }
   }
 }
 
-/** Best effort: what stays is swept after a day. Rows that a job was accepted on stay. */
+/** Removes rows that no job uses. The sweep removes them a day later if this fails. */
 export async function discardRows(ctx: Ctx, { versionId, key }: ReceivedRows) {
   const { database, storage, log } = ctx.deps
   try {
     if (await database.datasets.removeUnused(versionId)) await storage.remove([key])
   } catch (error) {
-    log.warn({ err: error, versionId }, 'received rows are left to the sweep')
+    log.warn({ err: error, versionId }, 'failed to discard received rows')
   }
 }
 
@@ -138,6 +138,6 @@ async function* readLines(
     hash?.update(chunk)
     yield* rowBody.push(chunk)
   }
-  // Before the object is complete: a body that breaks off must leave none.
+  // Throws for an incomplete body before its object is complete.
   rowBody.end()
 }

@@ -2,7 +2,7 @@ import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { findDataset } from './find.ts'
 
-/** What a client says it has uploaded; the check counts for itself. @throws ServiceError not_found */
+/** Stores the row count that a client announces. The check counts for itself. @throws ServiceError not_found */
 export async function recordRowCount({
   ctx,
   input: { datasetId, rowCount },

@@ -9,8 +9,8 @@ import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
 
 /**
- * Where to upload a data set. The same id gives a fresh URL of the same version until a job uses it; then a new version opens.
- * @throws ServiceError invalid_input for an id outside of the alphabet, quota_exceeded
+ * Returns a presigned URL for an upload. A data set keeps its version until a job uses it; then a new version begins.
+ * @throws ServiceError invalid_input for a malformed id, quota_exceeded
  */
 export async function requestDatasetUpload({
   ctx,
@@ -31,13 +31,13 @@ export async function requestDatasetUpload({
   return { datasetId, url: await ctx.deps.storage.presignUpload(uploadKey) }
 }
 
-/** What a replay gets; its URL is made anew. */
+/** The stored answer. Every replay presigns a new URL. */
 type Place = Pick<DatasetVersion, 'datasetId' | 'uploadKey'>
 
 async function openDatasetVersion(ctx: Ctx, datasetId: string): Promise<DatasetVersion> {
   const { datasets } = ctx.deps.database
   const newest = await datasets.newestVersion(ctx.accountId, datasetId)
-  // Rows that came inside a request are complete: nobody may write over them.
+  // No URL may overwrite rows that came in a request.
   if (newest && !newest.usedAt && newest.uploadKey.startsWith(storageKeys.uploads)) return newest
   const id = randomUUID()
   try {
@@ -49,7 +49,7 @@ async function openDatasetVersion(ctx: Ctx, datasetId: string): Promise<DatasetV
       uploadKey: storageKeys.upload(ctx.accountId, datasetId, id),
     })
   } catch (error) {
-    // Two requests opened the same version at once: the other's is as good.
+    // Another request has created the same version: use that one.
     if (isUniqueViolation(error)) return openDatasetVersion(ctx, datasetId)
     throw error
   }

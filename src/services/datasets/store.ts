@@ -6,7 +6,7 @@ import { once, type Idempotency } from '../idempotency.ts'
 import { keepRows, type ReceivedRows } from './ingest-rows.ts'
 
 /**
- * Rows that came in one request become a data set, or the newest version of the one that is named.
+ * Makes the rows of a request a new data set, or the newest version of the named one.
  * @throws ServiceError invalid_input
  */
 export async function storeDataset({

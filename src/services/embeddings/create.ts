@@ -4,8 +4,8 @@ import { resolveModel } from '../models/resolve.ts'
 import { createMeter } from '../usage/meter.ts'
 
 /**
- * One normalised vector a text, in order. `modelName` null: the catalogue's first embedding model.
- * @throws ServiceError model_not_found, invalid_input naming a text by its position, unavailable
+ * Returns one normalised vector per text, in order. `modelName` null means the catalogue's first embedding model.
+ * @throws ServiceError model_not_found, invalid_input with the position of the text, unavailable
  */
 export async function createEmbeddings({
   ctx,

@@ -4,10 +4,10 @@ import type { Ctx } from '../context.ts'
 
 export type StoredFile = DatasetFile
 
-/** Also the id of the data set that the file is. */
+/** The file's id without its prefix is its data set's id. */
 export const fileIdOf = (versionId: string) => `file-${versionId.replaceAll('-', '')}`
 
-/** Alike for an unknown id and another account's. @throws ServiceError not_found */
+/** Finds a file of the account. @throws ServiceError not_found */
 export async function findFile({
   ctx,
   input: { fileId },

@@ -1,7 +1,7 @@
 import type { Ctx } from '../context.ts'
 import { findFile, type StoredFile } from './find-file.ts'
 
-/** @throws ServiceError not_found for an `after` that is no file of the account */
+/** @throws ServiceError not_found when `after` is not a file of the account */
 export async function listFiles({
   ctx,
   input: { after, limit, isOldestFirst },

@@ -2,7 +2,7 @@ import { ServiceError } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
 import { findFile } from './find-file.ts'
 
-/** The bytes as they came. @throws ServiceError not_found */
+/** Reads the file's original bytes. @throws ServiceError not_found */
 export async function readFile({
   ctx,
   input,

@@ -6,7 +6,7 @@ import { keepRows, type ReceivedRows } from '../datasets/ingest-rows.ts'
 import { fileIdOf, findFile, type StoredFile } from './find-file.ts'
 
 /**
- * A file becomes a data set of its own: complete, and never written again.
+ * Makes an uploaded file a data set that never changes.
  * @throws ServiceError invalid_input
  */
 export async function storeFile({
@@ -18,7 +18,7 @@ export async function storeFile({
   input: { file: ReceivedRows | null; fileName: string }
   idempotency: Idempotency
 }): Promise<StoredFile> {
-  if (!file || file.sizeBytes === 0) throw invalidInput('file', 'file must be a file that is not empty.')
+  if (!file || file.sizeBytes === 0) throw invalidInput('file', 'file must be a file with at least one byte.')
   const { fileId } = await once<{ fileId: string }>(ctx, idempotency, (answer) =>
     keepRows(ctx, file, { datasetId: fileIdOf(file.versionId), isPublic: false, fileName }, async (tx, version) => {
       await recordAudit(tx, ctx, 'data.upload', version.datasetId)

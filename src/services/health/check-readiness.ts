@@ -5,8 +5,8 @@ import type { ServiceDependencies } from '../context.ts'
 const timeoutMs = 2000
 
 /**
- * Ready means that commands are accepted: the database and the object store answer. Temporal may be away, the outbox waits for it.
- * @throws ServiceError unavailable naming what does not answer
+ * Ready means that commands are accepted: the database and the object store answer. Without Temporal the outbox waits.
+ * @throws ServiceError unavailable with the name of what does not answer
  */
 export async function checkReadiness({ deps }: { deps: Pick<ServiceDependencies, 'database' | 'storage'> }) {
   await Promise.all([answers('The database', deps.database.check()), answers('The object store', deps.storage.check())])

@@ -14,7 +14,7 @@ export async function measureBacklog({
   try {
     return await Promise.race([database.backlog.measure(), late])
   } catch (error) {
-    log.warn({ err: error }, 'the backlog cannot be measured')
+    log.warn({ err: error }, 'failed to measure the backlog')
     return null
   }
 }

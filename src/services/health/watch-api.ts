@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const lookEveryMs = 5000
-/** Longer than /readyz waits for what it asks. */
+/** Longer than the time limits within /readyz. */
 const timeoutMs = 3000
 
-/** How long the internal API has been ready, as far as this process has seen: it looks all the time, for an outage between two looks would count as soundness. */
+/** Polls the internal API all the time and knows for how long it has been ready without an interruption. */
 export function watchApiHealth(internalUrl: string, everyMs = lookEveryMs) {
-  /** Later than that, this process itself stood still. */
+  /** A longer gap between polls means that this process stood still. */
   const longestGapMs = 2 * everyMs + timeoutMs
   let soundSinceMs: number | null = null
   let lookedAtMs = -Infinity

@@ -3,15 +3,15 @@ import type { Repositories } from '../../repositories/database.ts'
 import type { AcceptanceRequest } from '../../repositories/job-acceptance.ts'
 import type { Ctx } from '../context.ts'
 
-/** Jobs end by themselves, data is deleted by its owner; neither happens in a second. */
+/** Jobs end and owners delete data; neither happens within seconds. */
 const retryAfterSeconds = 60
 const bytesPerGigabyte = 1e9
-/** More than all api processes together have transactions open. */
+/** More than the open transactions of all api processes together. */
 const acceptedAtOnce = 200
 
 /**
- * One statement, unless the account is near its limit: then its requests take turns, so that the limit is exact.
- * @returns no_room when it is reached
+ * Accepts in one statement while the account is far from its limit. Near the limit its requests take turns, so that the
+ * limit is exact.
  */
 export async function acceptWithinQuota({ deps: { settings, database }, accountId }: Ctx, request: AcceptanceRequest) {
   const near = settings.maxOpenJobs - acceptedAtOnce
@@ -26,7 +26,7 @@ export async function acceptWithinQuota({ deps: { settings, database }, accountI
 }
 
 /**
- * Within the transaction that opens one more. Near the limit the requests of an account take turns, so that it is exact.
+ * Call it in the transaction that opens a job. Near the limit the account's requests take turns to keep it exact.
  * @throws ServiceError quota_exceeded
  */
 export async function requireRoomForJob(ctx: Ctx, tx: Repositories) {
@@ -40,13 +40,13 @@ export async function requireRoomForJob(ctx: Ctx, tx: Repositories) {
 }
 
 export function noRoomForJob({ deps: { settings } }: Ctx) {
-  const detail = `This account has ${settings.maxOpenJobs} open training jobs, which is as many as it may have.`
-  return new ServiceError('quota_exceeded', `${detail} Wait for one to end, or cancel one.`, { retryAfterSeconds })
+  const detail = `This account has ${settings.maxOpenJobs} open training jobs, the most that it may have.`
+  return new ServiceError('quota_exceeded', `${detail} Wait until a job ends, or cancel one.`, { retryAfterSeconds })
 }
 
 /**
- * Before more is uploaded. What a presigned URL brings counts once a job uses it or it is checked.
- * @param key of a request that may be the repeat of one for which there was room
+ * Call it before an upload. An upload by presigned URL counts once a job uses it or it is checked.
+ * @param key the request's Idempotency-Key: a repeat needs no room
  * @throws ServiceError quota_exceeded
  */
 export async function requireRoomForData({ deps: { settings, database }, accountId }: Ctx, key?: string) {
@@ -54,6 +54,6 @@ export async function requireRoomForData({ deps: { settings, database }, account
   if (storedBytes < settings.maxStoredBytes) return
   if (key !== undefined && (await database.idempotencyKeys.find({ accountId, key }))) return
   const limit = `${(settings.maxStoredBytes / bytesPerGigabyte).toFixed(1)} GB`
-  const detail = `This account has stored ${limit} of data sets and models, which is as much as it may.`
-  throw new ServiceError('quota_exceeded', `${detail} Delete what is not needed.`, { retryAfterSeconds })
+  const detail = `This account has stored ${limit} of data sets and models, the most that it may store.`
+  throw new ServiceError('quota_exceeded', `${detail} Delete some of them.`, { retryAfterSeconds })
 }

@@ -1,4 +1,4 @@
-// What a caller may ask of this process: requests of a key, work of a key at once, failed authentications of an address.
+// Limits of requests per second and concurrent requests of a key, and of failed authentications of an address.
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Log } from '../../log.ts'
 import { requestBucketKey, type RateLimits } from '../../repositories/rate-limits.ts'
@@ -6,7 +6,7 @@ import { createRequestBuckets, type RequestRate } from './request-buckets.ts'
 
 export type LimitSettings = {
   requests: RequestRate
-  /** Of one key in one process. */
+  /** Of one key in one api process. */
   concurrentRequests: number
   failedAuthenticationsPerMinute: number
 }
@@ -24,16 +24,16 @@ export function createLimits({ store, settings, log }: { store: RateLimits; sett
 
   return {
     /**
-     * Counts a request of a key that is known to be valid. The caller ends it with the returned function.
+     * Counts a request of a valid key. The caller ends the request with the returned function.
      * @throws ServiceError rate_limited
      */
     beginRequest(apiKeyId: string): () => void {
       const waitMs = buckets.take(requestBucketKey(apiKeyId))
       const { perSecond } = settings.requests
-      if (waitMs > 0) throw limited(`This key has made more than its ${perSecond} requests a second.`, waitMs)
+      if (waitMs > 0) throw limited(`This key has made more than ${perSecond} requests a second.`, waitMs)
       const count = (running.get(apiKeyId) ?? 0) + 1
-      const most = settings.concurrentRequests
-      if (count > most) throw limited(`This key has ${most} requests running, which is as many as it may have.`, 1000)
+      const max = settings.concurrentRequests
+      if (count > max) throw limited(`This key has ${max} running requests, the most that it may have.`, 1000)
       running.set(apiKeyId, count)
       return () => {
         const left = (running.get(apiKeyId) ?? 1) - 1
@@ -42,14 +42,14 @@ export function createLimits({ store, settings, log }: { store: RateLimits; sett
       }
     },
 
-    /** Only those who failed are counted, and only they are refused. @throws ServiceError rate_limited */
+    /** Counts and limits failed authentications only; valid keys pass. @throws ServiceError rate_limited */
     async countFailedAuthentication(address: string) {
       try {
         await failures.consume(address)
       } catch (refusal) {
         if (refusal instanceof Error) throw refusal
         const { msBeforeNext } = refusal as { msBeforeNext: number }
-        throw limited('Too many failed authentications from this address.', msBeforeNext)
+        throw limited('This address has sent too many invalid API keys.', msBeforeNext)
       }
     },
 

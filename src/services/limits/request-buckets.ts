@@ -1,9 +1,8 @@
-// How many requests a key may make. Answered from memory at once; the processes tell each other through the database.
+// Limits the requests per second of a key from memory. The api processes share their counts through the database.
 //
-// A bucket of `burst` requests drains by `perSecond`. What holds, for any number of api processes: over t seconds a key
-// gets at most perSecond * t + burst * processes requests. For a process alone the bound is exact; several learn of each
-// other within 0.1 s, and what was granted twice meanwhile is a debt that is waited off. While the database is away each
-// process holds the limit for itself.
+// A bucket of `burst` requests drains by `perSecond`. Over t seconds a key gets at most perSecond * t + burst * processes
+// requests, exactly so with one process. Several processes share their counts every 0.1 s, and later requests wait off
+// what was granted twice. Without the database each process applies the limit alone.
 import type { Log } from '../../log.ts'
 import type { BucketCharge } from '../../repositories/rate-limits.ts'
 
@@ -11,7 +10,7 @@ const shareEveryMs = 100
 
 export type RequestRate = { perSecond: number; burst: number }
 
-/** `fullAtMs - now` is how far ahead of time the key is; `unsharedMs` is what the others do not know of yet. */
+/** `fullAtMs - now` is the part of the bucket in use; `unsharedMs` is the part that other processes do not know. */
 type Bucket = { fullAtMs: number; unsharedMs: number }
 
 type Options = {
@@ -28,7 +27,7 @@ export function createRequestBuckets({ rate, charge, log, now = () => performanc
   let timer: NodeJS.Timeout | undefined
   let sharing: Promise<void> | undefined
 
-  /** @returns 0, or the milliseconds after which the next request of this key will be taken */
+  /** @returns 0 when the request may run, else the milliseconds until the next one may */
   function take(key: string): number {
     const at = now()
     let bucket = buckets.get(key)
@@ -65,13 +64,13 @@ export function createRequestBuckets({ rate, charge, log, now = () => performanc
         if (ahead !== undefined) bucket.fullAtMs = now() + ahead + bucket.unsharedMs
       }
     } catch (error) {
-      log.warn({ err: error }, 'the request counts are not shared')
+      log.warn({ err: error }, 'failed to share the request counts')
     }
   }
 
   return {
     take,
-    /** Tells the others what they do not know yet. */
+    /** Shares the last counts. */
     async close() {
       clearTimeout(timer)
       await sharing

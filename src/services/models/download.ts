@@ -1,7 +1,7 @@
 import type { Ctx } from '../context.ts'
 import { findTunedModel } from './find-tuned.ts'
 
-/** Short-lived links to the adapter and its manifest. @throws ServiceError model_not_found, invalid_input */
+/** Returns short-lived URLs of the adapter and its manifest. @throws ServiceError model_not_found, invalid_input */
 export async function downloadModel({ ctx, input: { name } }: { ctx: Ctx; input: { name: string } }) {
   const { storage } = ctx.deps
   const { baseModel, files } = await findTunedModel(ctx, name)

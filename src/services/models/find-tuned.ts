@@ -3,9 +3,9 @@ import type { TunedModel } from '../../domain/training-job.ts'
 import type { Ctx } from '../context.ts'
 
 export const modelNotFound = (name: string) =>
-  new ServiceError('model_not_found', `There is no model "${name}": GET /v1/models lists those that there are.`)
+  new ServiceError('model_not_found', `There is no model "${name}". GET /v1/models lists the models that you can use.`)
 
-/** A model that the account has tuned. @throws ServiceError model_not_found, invalid_input for a base model */
+/** Finds a tuned model of the account. @throws ServiceError model_not_found, invalid_input for a base model */
 export async function findTunedModel(
   { deps: { catalogue, database }, accountId }: Ctx,
   name: string,
@@ -13,6 +13,6 @@ export async function findTunedModel(
   const tuned = await database.models.find(accountId, name)
   if (tuned) return tuned
   if (catalogue.find(name))
-    throw invalidInput('name', `"${name}" is a base model: only tuned models can be downloaded or deleted.`)
+    throw invalidInput('name', `"${name}" is a base model. Only tuned models can be downloaded or deleted.`)
   throw modelNotFound(name)
 }

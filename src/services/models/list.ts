@@ -14,12 +14,12 @@ function decodeModelCursor(cursor: string): ModelPlace {
     const place = { createdMicros, name }
     if (encodeModelCursor(place) === cursor) return place
   }
-  throw invalidInput('after', 'after must be a cursor that an earlier page gave.')
+  throw invalidInput('after', 'after must be the cursor of an earlier page.')
 }
 
 /**
- * The account's tuned models, newest first, a page at a time so that the whole list is never in memory.
- * @throws ServiceError invalid_input for a cursor that is not ours
+ * Yields the account's tuned models page by page, newest first, so that the whole list is never in memory.
+ * @throws ServiceError invalid_input for a malformed cursor
  */
 export async function* listModels({
   ctx,

@@ -5,7 +5,7 @@ import type { ModelCtx } from '../context.ts'
 
 export type ResolvedModel = {
   baseModel: CatalogueEntry
-  /** Null for a base model itself. `files` makes fresh URLs each time. */
+  /** Null for a base model. `files` presigns new URLs on each call. */
   adapter: {
     name: string
     files: () => Promise<{ name: string; url: string; sizeBytes: number; sha256: string }[]>
@@ -13,7 +13,7 @@ export type ResolvedModel = {
 }
 
 /**
- * A base model by its name or alias, or a tuned model of the account.
+ * Finds a base model by its name or alias, or a tuned model of the account.
  * @throws ServiceError model_not_found
  */
 export async function resolveModel(ctx: ModelCtx, name: string): Promise<ResolvedModel> {
@@ -27,7 +27,7 @@ export async function resolveModel(ctx: ModelCtx, name: string): Promise<Resolve
     'model_not_found',
     tuned
       ? `The model "${name}" is tuned from ${tuned.baseModel}, which this service does not serve any more.`
-      : `There is no model "${name}": GET /v1/models lists those that there are.`,
+      : `There is no model "${name}". GET /v1/models lists the models that you can use.`,
   )
 }
 

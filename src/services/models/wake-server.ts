@@ -1,7 +1,7 @@
 import { modelServerName } from '../../domain/identifiers.ts'
 import type { Database } from '../../repositories/database.ts'
 
-/** Asks for a server of this base model; one that runs stays as it is. */
+/** Requests a model server for this base model. Does nothing when one runs. */
 export async function wakeModelServer({
   database,
   baseModel,

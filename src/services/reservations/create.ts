@@ -3,11 +3,11 @@ import type { Ctx } from '../context.ts'
 import { resolveModel } from '../models/resolve.ts'
 
 const lastsMs = 60 * 60 * 1000
-/** Above any batch size: a client that is told to send more than it may waits for ever. */
+/** Must exceed any batch size: a client waits for ever for a capacity below its batch. */
 const leastCapacity = 10_000
 
 /**
- * How clients of old pace themselves. Advice: nothing is booked, nothing is stored.
+ * Advises old clients how much to send at once. Reserves and stores nothing.
  * @throws ServiceError model_not_found
  */
 export async function createReservation({

@@ -5,7 +5,7 @@ import type { ServiceDependencies } from '../context.ts'
 
 const pageSize = 100
 
-/** Accepts the intent for every open job of the account. @returns for how many it had not been accepted before */
+/** Requests the cancel of every open job of the account. @returns the number of jobs with a new request */
 export async function cancelAllTrainingJobs({
   deps: { database },
   ...by

@@ -8,9 +8,9 @@ import type { Ctx } from '../context.ts'
 import { jobNotFound } from './get.ts'
 
 /**
- * Accepts the intent; the job reads CANCELLED once everything of it is released. A repeat changes nothing. A pause is a
- * cancel with the intent to resume; a cancel ends that intent, too.
- * @throws ServiceError not_found, invalid_input for a job that ended otherwise, conflict for a pause of a cancelled one
+ * Requests a cancel. The job becomes CANCELLED once its resources are released. A repeat changes nothing. A pause is a
+ * cancel with the intent to resume; a later cancel ends that intent.
+ * @throws ServiceError not_found, invalid_input for an ended job, conflict for a pause of a cancelled job
  */
 export async function cancelTrainingJob({
   ctx,
@@ -23,23 +23,23 @@ export async function cancelTrainingJob({
     const job = await tx.trainingJobs.lock(ctx.accountId, jobId)
     if (!job) throw jobNotFound(jobId)
     if (job.status !== 'CANCELLED' && isTerminal(job.status))
-      throw invalidInput('job_id', `Job ${jobId} is ${job.status} and can no longer be cancelled.`)
+      throw invalidInput('job_id', `Job ${jobId} is ${job.status} and cannot be cancelled.`)
     if (job.status !== 'CANCELLED' && !job.cancelRequestedAt)
       return void (await requestCancel(tx, ctx, job, { isPause }))
     if (isPause && !job.pauseRequestedAt)
-      throw new ServiceError('conflict', `Job ${jobId} is cancelled and can no longer be paused.`)
+      throw new ServiceError('conflict', `Job ${jobId} is cancelled and cannot be paused.`)
     if (!isPause && job.pauseRequestedAt) await tx.trainingJobs.forgetPause(jobId)
   })
 }
 
-/** Of a job whose row the transaction holds. @returns false when that was accepted before */
+/** The transaction must hold the job's row. @returns false when a cancel was requested before */
 export async function requestCancel(
   tx: Repositories,
   by: AuditOrigin,
   { id: jobId, generation }: Pick<TrainingJob, 'id' | 'generation'>,
   { isPause = false }: { isPause?: boolean } = {},
 ): Promise<boolean> {
-  const message = `${isPause ? 'Pause' : 'Cancel'} accepted; releasing what runs.`
+  const message = `${isPause ? 'Pausing' : 'Cancelling'} the job and releasing its resources.`
   if (!(await tx.trainingJobs.requestCancel(jobId, message, { isPause }))) return false
   await tx.jobEvents.add(jobId, { kind: 'command', reason: isPause ? 'pause' : 'cancel', actor: `key:${by.apiKeyId}` })
   await tx.outbox.add({ workflowId: fineTuneWorkflowId(jobId), kind: 'cancel', generation, payload: { jobId } })

@@ -3,7 +3,7 @@ import type { EvaluationRow, TrainingJob } from '../../domain/training-job.ts'
 import type { Ctx } from '../context.ts'
 import { findTrainingJob } from './get.ts'
 
-/** @throws ServiceError not_found, conflict while there is no evaluation */
+/** @throws ServiceError not_found, conflict for a job without an evaluation */
 export async function getEvaluation({
   ctx,
   input: { jobId },

@@ -2,7 +2,7 @@ import { ServiceError } from '../../domain/service-error.ts'
 import type { TrainingJob, TrainingStep } from '../../domain/training-job.ts'
 import type { Ctx } from '../context.ts'
 
-/** The same for an unknown id and for one of another account. */
+/** An unknown id and another account's id get the same refusal. */
 export const jobNotFound = (jobId: number | string) =>
   new ServiceError('not_found', `There is no training job ${jobId}.`)
 
@@ -13,7 +13,7 @@ export async function findTrainingJob(ctx: Ctx, jobId: number): Promise<Training
   return job
 }
 
-/** Whole, newest first. */
+/** Finds jobs with all fields, newest first. */
 export const findTrainingJobs = (ctx: Ctx, jobIds: readonly number[]): Promise<TrainingJob[]> =>
   ctx.deps.database.trainingJobs.findMany(ctx.accountId, jobIds)
 

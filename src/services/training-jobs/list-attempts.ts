@@ -5,7 +5,7 @@ import { findTrainingJob } from './get.ts'
 
 export type CountedAttempt = Attempt & { ledger: AttemptLedger; gpuCount: number }
 
-/** Newest first. @throws ServiceError not_found */
+/** Lists a job's attempts, newest first. @throws ServiceError not_found */
 export async function listAttempts({
   ctx,
   input: { jobId, before, limit },

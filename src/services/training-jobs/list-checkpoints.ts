@@ -6,7 +6,7 @@ type Checkpoint = { artifact: Artifact; step: TrainingStep | undefined; modelNam
 
 const maxCheckpoints = 1000
 
-/** The published model, then what a resume could start from, newest first. @throws ServiceError not_found */
+/** Lists the published model, then the usable checkpoints, newest first. @throws ServiceError not_found */
 export async function listCheckpoints({
   ctx,
   input,

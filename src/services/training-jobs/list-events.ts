@@ -3,7 +3,7 @@ import type { JobEvent } from '../../domain/training-job.ts'
 import type { Ctx } from '../context.ts'
 import { findTrainingJob } from './get.ts'
 
-/** Oldest first, unless asked otherwise. @throws ServiceError not_found, invalid_input */
+/** Lists a job's events, oldest first by default. @throws ServiceError not_found, invalid_input */
 export async function listJobEvents({
   ctx,
   input: { jobId, after, limit, isNewestFirst = false },
@@ -13,7 +13,7 @@ export async function listJobEvents({
 }): Promise<{ events: JobEvent[]; next: string | null }> {
   await findTrainingJob(ctx, jobId)
   if (after !== undefined && !/^\d{1,18}$/.test(after))
-    throw invalidInput('after', 'after must be a cursor that an earlier page gave.')
+    throw invalidInput('after', 'after must be the cursor of an earlier page.')
   const events = await ctx.deps.database.jobEvents.list(jobId, {
     after: after === undefined ? null : BigInt(after),
     limit,

@@ -10,13 +10,13 @@ export const encodeJobCursor = (jobId: number) => Buffer.from(`job:${jobId}`).to
 function decodeJobCursor(cursor: string): number {
   const id = /^job:(\d{1,10})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]
   if (id === undefined || encodeJobCursor(Number(id)) !== cursor || Number(id) > 2 ** 31 - 1)
-    throw invalidInput('after', 'after must be a cursor that an earlier page gave.')
+    throw invalidInput('after', 'after must be the cursor of an earlier page.')
   return Number(id)
 }
 
 /**
- * The account's jobs, newest first, a page at a time so that the whole list is never in memory.
- * @throws ServiceError invalid_input for a cursor that is not ours
+ * Yields the account's jobs page by page, newest first, so that the whole list is never in memory.
+ * @throws ServiceError invalid_input for a malformed cursor
  */
 export async function* listTrainingJobs({
   ctx,

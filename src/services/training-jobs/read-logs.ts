@@ -4,8 +4,8 @@ import type { Ctx } from '../context.ts'
 import { findTrainingJob } from './get.ts'
 
 /**
- * What the program of an attempt wrote, from the object store: the worker copies it there while it runs and when it ends.
- * @param input.attempt the newest one when absent
+ * Reads an attempt's log from the object store. The worker copies it there while the program runs and when it ends.
+ * @param input.attempt defaults to the newest attempt
  * @throws ServiceError not_found
  */
 export async function readJobLogs({
@@ -33,7 +33,7 @@ export async function readJobLogs({
   }
 }
 
-/** A page must not end inside a UTF-8 character: the length without a cut one at the end. */
+/** Length without an incomplete UTF-8 character at the end. */
 function wholeCharacters(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0

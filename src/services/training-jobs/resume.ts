@@ -11,8 +11,8 @@ import { requireRoomForJob } from '../limits/account-quotas.ts'
 export type ResumedTrainingJob = { jobId: number; status: 'QUEUED' }
 
 /**
- * Puts an ended job back into the queue; it continues from its newest verified checkpoint. Counts, from this moment on.
- * @throws ServiceError not_found, conflict when it runs, is complete, or has no resumes left
+ * Puts an ended job back into the queue; it continues from its newest verified checkpoint. Uses one of its resumes.
+ * @throws ServiceError not_found, conflict when the job runs, is complete or has no resumes left
  */
 export async function resumeTrainingJob({
   ctx,
@@ -29,7 +29,7 @@ export async function resumeTrainingJob({
       if (!job) throw jobNotFound(jobId)
       refuseUnlessResumable(job)
       await requireRoomForJob(ctx, tx)
-      const { generation } = await tx.trainingJobs.resume(jobId, 'Resumed; waiting for its turn.')
+      const { generation } = await tx.trainingJobs.resume(jobId, 'The job is resumed and waits for a slot.')
       const actor = `key:${ctx.apiKeyId}`
       await tx.jobEvents.add(
         jobId,
@@ -44,14 +44,14 @@ export async function resumeTrainingJob({
 }
 
 function refuseUnlessResumable({ id, status, resumeCount, resumeLimit, cancelRequestedAt }: TrainingJob) {
-  if (status === 'COMPLETED') throw new ServiceError('conflict', `Job ${id} is complete: there is nothing to resume.`)
+  if (status === 'COMPLETED') throw new ServiceError('conflict', `Job ${id} is complete and cannot be resumed.`)
   if (!isResumable(status))
     throw new ServiceError(
       'conflict',
       cancelRequestedAt
-        ? `Job ${id} is being cancelled: resume it once it reads CANCELLED.`
-        : `Job ${id} is ${status}: it runs already.`,
+        ? `Job ${id} is being cancelled. Resume it once its status is CANCELLED.`
+        : `Job ${id} is ${status}. Only ended jobs can be resumed.`,
     )
   if (resumeCount >= resumeLimit)
-    throw new ServiceError('conflict', `Job ${id} has used all of its ${resumeLimit} resumes.`)
+    throw new ServiceError('conflict', `Job ${id} has used all of its ${resumeLimit} resumes. Submit a new job.`)
 }

@@ -48,6 +48,6 @@ function readCursor(after: string): UsageGroup {
     const [day, key, model] = Cursor.parse(JSON.parse(Buffer.from(after, 'base64url').toString()))
     return { day, key, model }
   } catch {
-    throw invalidInput('after', 'after must be a cursor that an earlier page gave.')
+    throw invalidInput('after', 'after must be the cursor of an earlier page.')
   }
 }

@@ -15,7 +15,7 @@ export async function listDeliveries({
 }): Promise<{ deliveries: WebhookDelivery[]; next: string | null }> {
   await findWebhook(ctx, id)
   if (after !== undefined && !/^\d{1,18}$/.test(after))
-    throw invalidInput('after', 'after must be a cursor that an earlier page gave.')
+    throw invalidInput('after', 'after must be the cursor of an earlier page.')
   const before = after === undefined ? null : BigInt(after)
   const deliveries = await ctx.deps.database.webhooks.listDeliveries(id, { before, limit })
   return { deliveries, next: deliveries.length === limit ? (deliveries.at(-1)?.sequence ?? null) : null }

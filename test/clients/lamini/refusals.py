@@ -131,7 +131,7 @@ def status_422_is_a_user_error_and_unprocessable_content_to_the_asynchronous_cli
 @check
 def status_429_is_a_rate_limit_error_with_the_detail() -> None:
     sync_call(f"{LIMITED_URL}/v1/models", None, LIMITED_KEY, None)
-    refuses("/v1/models", None, RateLimitError, "This key has made more than its", url=LIMITED_URL, key=LIMITED_KEY)
+    refuses("/v1/models", None, RateLimitError, "This key has made more than", url=LIMITED_URL, key=LIMITED_KEY)
 
 
 @check
