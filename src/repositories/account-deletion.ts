@@ -1,10 +1,10 @@
-// Everything an account has, for its removal. Each step may be repeated; none needs more memory than a page of jobs.
+// Removes everything that belongs to an account. Every step may be repeated and holds at most a page of jobs in memory.
 import { openStatuses } from '../domain/training-job-status.ts'
 import type { Connection } from './database.ts'
 import { requestBucketKey } from './rate-limits.ts'
 
 export const createAccountDataRepository = (db: Connection) => ({
-  /** Whether a job is open, or an attempt of one not yet released. */
+  /** Whether the account has an open job or an unreleased attempt. */
   async isBusy(accountId: string): Promise<boolean> {
     const open = await db.trainingJob.findFirst({
       where: { accountId, status: { in: openStatuses } },
@@ -15,13 +15,13 @@ export const createAccountDataRepository = (db: Connection) => ({
     return unreleased !== null
   },
 
-  /** Ids of at most `limit` jobs, whatever their state. */
+  /** Ids of at most `limit` jobs in any state. */
   async someJobIds(accountId: string, limit: number): Promise<number[]> {
     const rows = await db.trainingJob.findMany({ where: { accountId }, select: { id: true }, take: limit })
     return rows.map(({ id }) => id)
   },
 
-  /** Jobs that have ended, with all that was written about them. */
+  /** Deletes ended jobs with all rows that refer to them. */
   async deleteJobs(ids: number[], workflowIds: string[]): Promise<number> {
     const jobs = { jobId: { in: ids } }
     await db.evaluation.deleteMany({ where: { artifact: jobs } })
@@ -34,7 +34,7 @@ export const createAccountDataRepository = (db: Connection) => ({
     return (await db.trainingJob.deleteMany({ where: { id: { in: ids } } })).count
   },
 
-  /** What is left once the jobs are gone, and the account itself. The audit trail stays. */
+  /** Deletes the account and its other rows once its jobs are gone. The audit trail stays. */
   async deleteAccount(accountId: string) {
     const where = { accountId }
     await db.model.deleteMany({ where })

@@ -27,7 +27,7 @@ export const createAccountRepository = (db: Connection) => ({
   setPriority: async (id: string, priority: Priority): Promise<Account> =>
     readAccount(await db.account.update({ where: { id }, data: { priority }, select })),
 
-  /** Newest first, after the account with the id `after`. */
+  /** Lists accounts after the one with the id `after`, newest first. */
   async list({ after, limit }: { after: string | null; limit: number }): Promise<Account[]> {
     const rows = await db.account.findMany({
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
@@ -38,12 +38,12 @@ export const createAccountRepository = (db: Connection) => ({
     return rows.map(readAccount)
   },
 
-  /** Until the transaction ends, others that hold the account wait; what only refers to it does not. */
+  /** Locks the account until the transaction ends. Inserts that refer to the account do not wait. */
   async hold(id: string) {
     await db.$queryRaw`select from accounts where id = ${id}::uuid for no key update`
   },
 
-  /** Whether this many jobs are open. */
+  /** Whether the account has at least `count` open jobs. */
   async hasOpenJobs(accountId: string, count: number): Promise<boolean> {
     const open = await db.$queryRaw<unknown[]>`
       select 1 from training_jobs where account_id = ${accountId}::uuid and status = any(${openStatuses})
@@ -51,7 +51,7 @@ export const createAccountRepository = (db: Connection) => ({
     return open.length > 0
   },
 
-  /** Of data sets whose size is known, of stored rows, and of models. */
+  /** Bytes of stored rows, of models and of the data sets whose size is known. */
   async storedBytes(id: string): Promise<number> {
     const [row] = await db.$queryRaw<{ bytes: number }[]>`
       select ((select coalesce(sum(size_bytes), 0) from dataset_versions where account_id = ${id}::uuid)
@@ -61,7 +61,7 @@ export const createAccountRepository = (db: Connection) => ({
     return row?.bytes ?? 0
   },
 
-  /** A key that may be used now, or null. */
+  /** Finds a key that is neither revoked nor expired. */
   async findLiveApiKey(id: string): Promise<ApiKeyRecord | null> {
     const [key] = await db.$queryRaw<ApiKeyRecord[]>`
       select id, account_id as "accountId", secret_hash as "secretHash", scopes, last_used_at as "lastUsedAt"
@@ -69,7 +69,7 @@ export const createAccountRepository = (db: Connection) => ({
     return key ?? null
   },
 
-  /** Only forward. */
+  /** Never sets an earlier time. */
   async noteKeyUse(id: string, at: Date) {
     await db.apiKey.updateMany({
       where: { id, OR: [{ lastUsedAt: null }, { lastUsedAt: { lt: at } }] },
@@ -77,7 +77,7 @@ export const createAccountRepository = (db: Connection) => ({
     })
   },
 
-  /** Creates an account with its first key, once: a second call with the same key id changes nothing. */
+  /** Creates an account with its first key. A repeat with the same key id changes nothing. */
   async ensureWithApiKey({ name, keyId, secretHash }: { name: string; keyId: string; secretHash: Uint8Array }) {
     if (await db.apiKey.findUnique({ where: { id: keyId }, select: { id: true } })) return
     await db.account.create({
@@ -91,7 +91,7 @@ export const createAccountRepository = (db: Connection) => ({
   },
 })
 
-/** The table's check allows no other priorities. */
+/** A check of the table guarantees the cast. */
 const readAccount = (row: Omit<Account, 'priority'> & { priority: string }): Account => ({
   ...row,
   priority: row.priority as Priority,

@@ -2,7 +2,7 @@ import type { Prisma } from '../../generated/prisma/client.ts'
 import type { Scope } from '../domain/scopes.ts'
 import type { Connection } from './database.ts'
 
-/** What may be shown of a key. */
+/** The parts of a key that may be shown. */
 export type ApiKey = {
   id: string
   accountId: string
@@ -21,7 +21,7 @@ export const createApiKeyRepository = (db: Connection) => ({
     return plain(await db.apiKey.create({ data: { ...key, secretHash: Uint8Array.from(secretHash) }, omit }))
   },
 
-  /** Of one account, or of all; newest first, after the key with the id `after`. */
+  /** Lists the keys of one account or of all after the key with the id `after`, newest first. */
   async list(accountId: string | null, { after, limit }: { after: string | null; limit: number }): Promise<ApiKey[]> {
     const rows = await db.apiKey.findMany({
       where: accountId === null ? {} : { accountId },
@@ -33,7 +33,7 @@ export const createApiKeyRepository = (db: Connection) => ({
     return rows.map(plain)
   },
 
-  /** Holds the row until the transaction ends. `accountId` null: whosever it is. */
+  /** Locks the row until the transaction ends. `accountId` null finds the key of any account. */
   async lock(accountId: string | null, id: string): Promise<ApiKey | null> {
     await db.$queryRaw`select from api_keys where id = ${id} for update`
     const row = await db.apiKey.findFirst({ where: { id, ...(accountId === null ? {} : { accountId }) }, omit })
@@ -49,7 +49,7 @@ export const createApiKeyRepository = (db: Connection) => ({
     await db.apiKey.update({ where: { id }, data: { expiresAt: at } })
   },
 
-  /** @returns how many were live */
+  /** @returns the number of keys that were live */
   async revokeAll(accountId: string, at: Date): Promise<number> {
     return (await db.apiKey.updateMany({ where: { accountId, revokedAt: null }, data: { revokedAt: at } })).count
   },

@@ -12,13 +12,13 @@ export const createArtifactRepository = (db: Connection) => ({
     return row && plain(row)
   },
 
-  /** Those of these ids that exist. */
+  /** Returns the ids that exist. */
   async known(ids: string[]): Promise<Set<string>> {
     const rows = await db.artifact.findMany({ where: { id: { in: [...new Set(ids)] } }, select: { id: true } })
     return new Set(rows.map(({ id }) => id))
   },
 
-  /** From here on it counts. @returns false when it did already */
+  /** @returns false when the artifact was committed before */
   async commit(id: string): Promise<boolean> {
     const count = await db.$executeRaw`
       update artifacts set committed_at = now() where id = ${id}::uuid and committed_at is null`
@@ -33,7 +33,7 @@ export const createArtifactRepository = (db: Connection) => ({
     await db.artifact.update({ where: { id }, data: { corruptAt: new Date() } })
   },
 
-  /** Committed and not found corrupt; newest first by step, then by time. */
+  /** Lists artifacts that are committed and not known to be corrupt, newest first by step, then by time. */
   async listUsable(jobId: number, kind: ArtifactKind, limit = 10): Promise<Artifact[]> {
     const rows = await db.artifact.findMany({
       where: { jobId, kind, committedAt: { not: null }, corruptAt: null },
@@ -43,13 +43,13 @@ export const createArtifactRepository = (db: Connection) => ({
     return rows.map(plain)
   },
 
-  /** The saved model: training is done, whichever attempt or generation did it. */
+  /** Finds the job's saved model, of any attempt or generation. */
   async newestModel(jobId: number): Promise<Artifact | null> {
     const [newest] = await this.listUsable(jobId, 'model', 1)
     return newest ?? null
   },
 
-  /** Replaces what was reported before for the same artifact. */
+  /** Replaces the artifact's earlier evaluation. */
   async replaceEvaluation(artifactId: string, rows: readonly EvaluationRow[]) {
     await db.evaluation.deleteMany({ where: { artifactId } })
     await db.evaluation.createMany({ data: rows.map((row, index) => ({ ...row, artifactId, index })) })

@@ -12,15 +12,15 @@ type AttemptEnd = { cause: AttemptCause; exitCode: number | null; message: strin
 type AttemptLook = {
   phase: AttemptPhase | null
   ranForMs: number
-  /** Since its newest sign of progress; null before its claim. */
+  /** Since the newest claim, phase or step; null before the claim. */
   silentForMs: number | null
-  /** Of the newest reported steps of the job; null before the first. */
+  /** Median of the job's newest steps; null before the first. */
   medianStepMs: number | null
-  /** All attempts of this generation together. */
+  /** Run time of all attempts of this generation. */
   jobRanForMs: number
 }
 
-/** Serialises the grants of all workers. */
+/** Advisory lock that serialises the grants of all workers. */
 const slotLock = 4_711
 const unlimited = 2 ** 31 - 1
 
@@ -37,7 +37,7 @@ export const createAttemptRepository = (db: Connection) => ({
     return plain(row)
   },
 
-  /** Makes it the job's newest attempt and fences every older one. */
+  /** Adds the job's newest attempt and fences every older one. */
   async open(
     attempt: Pick<Attempt, 'id' | 'jobId' | 'number' | 'generation' | 'ordinal' | 'accountId' | 'mode' | 'runName'> & {
       tokenHash: Uint8Array
@@ -49,8 +49,8 @@ export const createAttemptRepository = (db: Connection) => ({
   },
 
   /**
-   * In a transaction. Hands free slots to waiting attempts: fewest running of the account first, then oldest. Their
-   * workflows are told, but for that of the job which asks.
+   * Hands free slots to waiting attempts: those of accounts with the fewest running attempts first, then the oldest.
+   * Signals their workflows, except the one of the asking job. Needs a transaction.
    */
   async grantSlots(slots: number | null, askingJobId: number | null = null) {
     await db.$executeRaw`select pg_advisory_xact_lock(${slotLock})`
@@ -73,8 +73,8 @@ export const createAttemptRepository = (db: Connection) => ({
   },
 
   /**
-   * Tells workflows again of slots that seem unused: a Temporal that was restored may have lost the signal. After a minute
-   * without a sign of the attempt, then whenever it has held its slot for twice as long.
+   * Repeats the slot signal for slots that seem unused, because a restored Temporal may have lost it. The first repeat
+   * follows a minute without a sign of the attempt, the next ones after twice the time each.
    */
   async tellOfSlotsAgain(afterMs = 60_000) {
     const told = await db.$executeRaw`
@@ -93,7 +93,7 @@ export const createAttemptRepository = (db: Connection) => ({
     await db.attempt.update({ where: { jobId_number: { jobId, number } }, data: { runUid } })
   },
 
-  /** Once it is claimed the program has been told: nothing changes then. */
+  /** Changes nothing after the claim: the program knows its start by then. */
   async setStart({ jobId, number }: Position, from: { artifactId: string | null; step: number; at: Date | null }) {
     await db.attempt.updateMany({
       where: { jobId, number, claimedAt: null },
@@ -102,8 +102,8 @@ export const createAttemptRepository = (db: Connection) => ({
   },
 
   /**
-   * The pod's first act. Only the newest, unfenced attempt of a job that nobody has cancelled may be claimed, by one process.
-   * @returns null when refused; `first` is false for the repeat of a claim
+   * Claims an attempt for one process. The attempt must be the job's newest, unfenced, and the job not cancelled.
+   * @returns null when refused; `first` is false for a repeat
    */
   async claim(tokenHash: Uint8Array, claimId: string): Promise<{ attempt: Attempt; first: boolean } | null> {
     const [claimed] = await db.$queryRaw<{ id: string; first: boolean }[]>`
@@ -119,8 +119,8 @@ export const createAttemptRepository = (db: Connection) => ({
   },
 
   /**
-   * For a write by a pod: the attempt of this token, held against fencing, and its other writes, until the transaction
-   * ends: two that each held it and then changed it would wait for each other.
+   * Finds and locks a pod's attempt for a write. Until the transaction ends, the attempt cannot be fenced. The lock is
+   * exclusive, because two shared ones that both upgrade would deadlock.
    * @returns null when the attempt is fenced
    */
   async holdUnfenced(tokenHash: Uint8Array): Promise<Attempt | null> {
@@ -148,12 +148,12 @@ export const createAttemptRepository = (db: Connection) => ({
       where job_id = ${jobId} and number = ${number}`
   },
 
-  /** Why it ends, or has ended, written down before its release confirms it: what a worker has seen is not lost with it. The first one stands. */
+  /** Stores the cause before the release, so that a worker's death does not lose it. The first cause stands. */
   async recordEnd({ jobId, number }: Position, end: AttemptEnd) {
     await db.attempt.updateMany({ where: { jobId, number, cause: null, releasedAt: null }, data: end })
   },
 
-  /** What decides whether a running attempt goes on. Times are by the database's clock. */
+  /** Reads what the limits of a running attempt need. Times use the database's clock. */
   async lookAt({ jobId, number }: Position): Promise<AttemptLook> {
     const [look] = await db.$queryRaw<AttemptLook[]>`
       select a.phase,
@@ -171,7 +171,7 @@ export const createAttemptRepository = (db: Connection) => ({
     return look
   },
 
-  /** Whether another job waits that would get the slot if this attempt left it; on a cluster, one that has waited a minute. */
+  /** Whether another job would get this attempt's slot. On a cluster, that job must have waited for a minute. */
   async othersWait({ jobId, number }: Position): Promise<boolean> {
     const waiting = await db.$queryRaw<unknown[]>`
       with running as (
@@ -186,12 +186,12 @@ export const createAttemptRepository = (db: Connection) => ({
     return waiting.length > 0
   },
 
-  /** After this commits, its token writes nothing. */
+  /** After the commit, the attempt's token cannot write. */
   async fence({ jobId, number }: Position) {
     await db.attempt.updateMany({ where: { jobId, number, fencedAt: null }, data: { fencedAt: new Date() } })
   },
 
-  /** Confirmed gone: its slot is free, and what its program ran is counted as used, once. */
+  /** Marks an attempt as gone: frees its slot and counts its usage, once. */
   async release({ jobId, number }: Position, { cause, exitCode, message }: AttemptEnd) {
     await db.$executeRaw`
       with released as (
@@ -212,13 +212,13 @@ export const createAttemptRepository = (db: Connection) => ({
     await notify(db, 'slots')
   },
 
-  /** Up to this generation: a job that was resumed since has attempts that are none of the asker's business. */
+  /** Leaves out attempts of later generations, which belong to a newer workflow run. */
   async listUnreleased(jobId: number, generation: number): Promise<Attempt[]> {
     const rows = await db.attempt.findMany({ where: { jobId, releasedAt: null }, orderBy: { number: 'asc' } })
     return rows.map(plain).filter((attempt) => attempt.generation <= generation)
   },
 
-  /** Newest first. */
+  /** Lists the job's attempts, newest first. */
   async list(jobId: number, { before, limit }: { before: number | null; limit: number }): Promise<Attempt[]> {
     const rows = await db.attempt.findMany({
       where: { jobId, ...(before === null ? {} : { number: { lt: before } }) },
@@ -228,7 +228,7 @@ export const createAttemptRepository = (db: Connection) => ({
     return rows.map(plain)
   },
 
-  /** Of the attempts in a range of numbers: the moment from which on a later one did its work again. Absent where none did. */
+  /** Maps attempt numbers to the time from which a later attempt repeated their work. Others are absent. */
   async repeatedFrom(jobId: number, { from, to }: { from: number; to: number }): Promise<Map<number, Date>> {
     const rows = await db.$queryRaw<{ number: number; at: Date }[]>`
       with repeated as (

@@ -18,7 +18,7 @@ export const createAuditEventRepository = (db: Connection) => ({
       values (${accountId}::uuid, ${apiKeyId}, ${action}, ${target}, ${requestId}, ${address})`
   },
 
-  /** Newest first, before the event with the id `before`. */
+  /** Lists events before the one with the id `before`, newest first. */
   async list(accountId: string, { before, limit }: { before: bigint | null; limit: number }): Promise<AuditEvent[]> {
     const rows = await db.auditEvent.findMany({
       where: { accountId, ...(before === null ? {} : { id: { lt: before } }) },

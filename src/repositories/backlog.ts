@@ -1,15 +1,15 @@
 import type { Connection } from './database.ts'
 
-/** What waits, over all accounts; ages are of the oldest, in seconds, 0 when nothing waits. */
+/** Waiting work of all accounts. Ages are those of the oldest in seconds; 0 when nothing waits. */
 export type Backlog = {
   outboxMessages: number
   outboxAgeSeconds: number
   attemptsWaiting: number
   attemptsRunning: number
-  /** Attempts that should be gone (cancelled, superseded, of an ended job) and are not confirmed gone yet. */
+  /** Unreleased attempts that were cancelled or superseded, or whose job has ended. */
   releases: number
   releaseAgeSeconds: number
-  /** How long the event that is due the longest has waited for its try. */
+  /** Age of the oldest delivery that is due. */
   webhookLagSeconds: number
 }
 

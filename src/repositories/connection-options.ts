@@ -1,11 +1,11 @@
-// How every connection to Postgres is made: one that does not wait for ever, whatever swallows its packets.
+// Options of every connection to Postgres. None waits for ever when the network drops its packets.
 import { Socket } from 'node:net'
 
 export type DatabaseTimeouts = {
   connectMs: number
-  /** Ended by the server itself. */
+  /** The server ends a longer statement. */
   statementMs: number
-  /** Of the whole connection; longer than any statement, for its answer may be the first that is heard again. */
+  /** A connection without any bytes for this long is closed. Longer than any statement may take. */
   silenceMs: number
 }
 
@@ -23,11 +23,11 @@ export const connectionOptions = (
   stream: () => impatientSocket(silenceMs),
 })
 
-/** A query of a connection that has died without a word would be waited for as long as the kernel tries, a quarter of an hour. */
+/** Without this, a query on a silently dead connection waits for the kernel's retries: a quarter of an hour. */
 function impatientSocket(silenceMs: number): Socket {
   const socket = new Socket()
   socket.setTimeout(silenceMs, () => {
-    socket.destroy(Object.assign(new Error('The database has fallen silent.'), { code: 'ETIMEDOUT' }))
+    socket.destroy(Object.assign(new Error('The database sent nothing for too long.'), { code: 'ETIMEDOUT' }))
   })
   return socket
 }

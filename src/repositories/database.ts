@@ -1,4 +1,4 @@
-// The only Prisma code. A repository a file; each takes the connection or a transaction and returns plain domain objects.
+// The only folder with Prisma code. Repositories take the connection or a transaction and return plain domain objects.
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { PrismaClient, type Prisma } from '../../generated/prisma/client.ts'
@@ -30,7 +30,7 @@ import { createWebhookRepository } from './webhooks.ts'
 
 export type Connection = Prisma.TransactionClient
 
-/** `run` is for the statements of hot paths; it sees what `db` sees. */
+/** `run` executes the prepared statements of hot paths, in the same transaction as `db`. */
 export const createRepositories = (db: Connection, run: RunStatement) => ({
   accountData: createAccountDataRepository(db),
   accounts: createAccountRepository(db),
@@ -60,11 +60,11 @@ export const createRepositories = (db: Connection, run: RunStatement) => ({
 export type Repositories = ReturnType<typeof createRepositories>
 
 export type Database = Repositories & {
-  /** All or nothing, read committed. */
+  /** Runs `work` in a transaction with the isolation level read committed. */
   transaction<T>(work: (tx: Repositories) => Promise<T>): Promise<T>
-  /** @throws when the database does not answer */
+  /** @throws Error when the database does not answer */
   check(): Promise<void>
-  /** The clock of every time that is compared with another: those of processes may step. */
+  /** The database's clock. Compare times by it, because the clocks of processes may jump. */
   now(): Promise<Date>
   close(): Promise<void>
 }
@@ -74,7 +74,7 @@ export function connectDatabase(
   { poolSize = 20, timeouts }: { poolSize?: number; timeouts?: DatabaseTimeouts } = {},
 ): Database {
   const pool = new pg.Pool({ ...connectionOptions(url, timeouts), max: poolSize })
-  // An idle connection that breaks is replaced at the next use.
+  // The pool replaces a broken idle connection at its next use.
   pool.on('error', () => undefined)
   const client = new PrismaClient({ adapter: new PrismaPg(pool) })
   return {
@@ -95,6 +95,6 @@ export function connectDatabase(
   }
 }
 
-/** Constraint violations that callers handle: somebody else was first. */
+/** Whether another request has inserted the same key first. */
 export const isUniqueViolation = (error: unknown) =>
   typeof error === 'object' && error !== null && 'code' in error && error.code === 'P2002'

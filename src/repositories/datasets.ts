@@ -13,17 +13,17 @@ export type DatasetVersion = {
   announcedRows: number | null
 }
 
-/** `wasSeen`: its bytes were there when a job was accepted on it, when it was checked, or when its rows were received. */
+/** `wasSeen`: a job, a check or a request with rows has found the bytes. */
 export type FoundVersion = DatasetVersion & { wasSeen: boolean }
 
-/** A data set that came as a file through OpenAI's interface. */
+/** A data set that was uploaded as a file through the OpenAI API. */
 export type DatasetFile = Pick<DatasetVersion, 'id' | 'datasetId' | 'uploadKey'> & {
   fileName: string
   sizeBytes: number
   createdAt: Date
 }
 
-/** No data set id begins so. */
+/** Prefix of the ids of deleted data sets. No valid id begins with it. */
 export const hiddenDatasets = 'deleted:'
 const notHidden = { datasetId: { not: { startsWith: hiddenDatasets } } }
 
@@ -40,17 +40,17 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
     return version ?? null
   },
 
-  /** Those of these ids that exist and are not hidden. */
+  /** Returns the ids that exist and are not hidden. */
   async known(ids: string[]): Promise<Set<string>> {
     const where = { id: { in: [...new Set(ids)] }, ...notHidden }
     const versions = await db.datasetVersion.findMany({ where, select: { id: true } })
     return new Set(versions.map(({ id }) => id))
   },
 
-  /** @throws a unique violation when somebody opened this version first */
+  /** @throws a unique violation when the version number exists */
   createVersion: (version: NewDatasetVersion): Promise<DatasetVersion> => db.datasetVersion.create({ data: version }),
 
-  /** Received rows become the newest version of their data set. @throws a unique violation when somebody was faster */
+  /** Makes received rows the newest version of a data set. @throws a unique violation when that version exists */
   async keep(
     id: string,
     {
@@ -75,7 +75,7 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
     return row && fileOf(row)
   },
 
-  /** Newest first, or oldest first; after the file with the id `after`, which is the account's. */
+  /** `after` is the id of a file of the account. */
   async listFiles(
     accountId: string,
     { after, limit, isOldestFirst }: { after: string | null; limit: number; isOldestFirst: boolean },
@@ -90,12 +90,12 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
     return rows.map(fileOf)
   },
 
-  /** What the client said it has uploaded. */
+  /** Stores the row count that a client announces. */
   async recordRowCount(id: string, announcedRows: number) {
     await db.datasetVersion.update({ where: { id }, data: { announcedRows } })
   },
 
-  /** The size of what is uploaded, once seen: from then on the upload is not abandoned. */
+  /** Stores the size of an upload that was found. The sweep of abandoned uploads leaves it alone from then on. */
   async noteSize(id: string, sizeBytes: number) {
     await db.datasetVersion.updateMany({ where: { id, ...notHidden }, data: { sizeBytes } })
   },
@@ -109,13 +109,13 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
     await db.datasetVersion.updateMany({ where: { id }, data: { report } })
   },
 
-  /** @returns false when it is gone or a job was accepted on it */
+  /** @returns false when the version is gone or a job uses it */
   async removeUnused(id: string): Promise<boolean> {
     const { count } = await db.datasetVersion.deleteMany({ where: { id, usedAt: null } })
     return count === 1
   },
 
-  /** Uploads that were opened before, and of which nothing was heard since. Oldest first. */
+  /** Lists versions created before `before` without a job, a size or an announced row count, oldest first. */
   abandoned: (before: Date, limit: number): Promise<Pick<DatasetVersion, 'id' | 'uploadKey'>[]> =>
     db.datasetVersion.findMany({
       where: { usedAt: null, createdAt: { lt: before }, sizeBytes: null, announcedRows: null },
@@ -124,13 +124,13 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
       select: { id: true, uploadKey: true },
     }),
 
-  /** In a transaction: until its end no job is accepted on them. */
+  /** Locks all versions: no job is accepted on them until the transaction ends. */
   holdVersions: (accountId: string, datasetId: string): Promise<Pick<DatasetVersion, 'id' | 'uploadKey'>[]> =>
     db.$queryRaw`
       select id, upload_key as "uploadKey" from dataset_versions
       where account_id = ${accountId}::uuid and dataset_id = ${datasetId} order by version for update`,
 
-  /** Nobody can ask for it any more. A version that jobs were accepted on stays so, as a mark for them. */
+  /** Makes a version unreachable for users. The row stays, because jobs may refer to it. */
   async hide(id: string) {
     await db.datasetVersion.updateMany({
       where: { id },
@@ -138,7 +138,7 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
     })
   },
 
-  /** A job that has not made its own copy of the rows of one of these yet. */
+  /** Finds an open job that has not copied the rows of one of these versions. */
   async unpreparedJob(versionIds: string[]): Promise<number | null> {
     const job = await db.trainingJob.findFirst({
       where: { datasetVersionId: { in: versionIds }, preparedData: { equals: Prisma.AnyNull }, finishedAt: null },

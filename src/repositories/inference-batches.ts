@@ -5,7 +5,7 @@ import type { Connection } from './database.ts'
 
 export const createInferenceBatchRepository = (db: Connection) => ({
   async create(batch: Omit<InferenceBatch, 'state' | 'message' | 'resultKey'>) {
-    // As text: jsonb cannot hold the NUL that a field's name may have.
+    // Stored as text: jsonb cannot hold a NUL, which a field's name may contain.
     const request = JSON.stringify(batch.request)
     await db.inferenceBatch.create({ data: { ...batch, request, state: 'running' } })
   },
@@ -15,21 +15,21 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     return row && plain(row)
   },
 
-  /** Of any account; for the worker. @throws ServiceError not_found once its account is deleted */
+  /** For workers: finds a batch of any account. @throws ServiceError not_found after its account was deleted */
   async get(id: string): Promise<InferenceBatch> {
     const row = await db.inferenceBatch.findUnique({ where: { id } })
     if (!row) throw new ServiceError('not_found', `There is no batch ${id}.`)
     return plain(row)
   },
 
-  /** Those of these ids that exist, with what they name. */
+  /** Returns the batches that exist, with the keys of their objects. */
   async listKeys(ids: string[]): Promise<Pick<InferenceBatch, 'id' | 'state' | 'promptsKey' | 'resultKey'>[]> {
     const select = { id: true, state: true, promptsKey: true, resultKey: true } as const
     const rows = await db.inferenceBatch.findMany({ where: { id: { in: [...new Set(ids)] } }, select })
     return rows.map((row) => ({ ...row, state: row.state as BatchState }))
   },
 
-  /** In a transaction. Older or repeated results change nothing, nor do those of a batch that has ended. */
+  /** Ignores older or repeated results, and results of an ended batch. Needs a transaction. */
   async saveChunk({ batchId, start, itemCount }: Chunk & { itemCount: number }, results: ChunkResults) {
     const held = await db.$queryRaw<unknown[]>`
       select id from inference_batches where id = ${batchId}::uuid and state = 'running' for update`
@@ -56,7 +56,7 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     return row && (row.results as ChunkResults)
   },
 
-  /** Without a gap from the first on. What comes behind one that has no results yet is not read, however much it is. */
+  /** Yields results from the first chunk up to the first gap. Does not read what follows the gap. */
   async listLeadingChunks(batchId: string, chunkSize: number): Promise<ChunkResults[]> {
     const rows = await db.$queryRaw<{ results: ChunkResults }[]>`
       select results from (
@@ -73,7 +73,10 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     return row?.size ?? 0
   },
 
-  /** In a transaction. A result in the object store replaces the chunks. @returns false when the batch had ended before */
+  /**
+   * Ends a batch. A result in the object store replaces its chunks. Needs a transaction.
+   * @returns false when the batch had ended before
+   */
   async finish(id: string, resultKey: string | null): Promise<boolean> {
     const count = await db.$executeRaw`
       update inference_batches set state = 'done', result_key = ${resultKey}, finished_at = now()
@@ -82,7 +85,7 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     return count > 0
   },
 
-  /** In a transaction. There are no parts of a failed batch. */
+  /** Ends a batch as failed and deletes its chunks. Needs a transaction. */
   async fail(id: string, message: string) {
     const count = await db.$executeRaw`
       update inference_batches set state = 'failed', message = ${message}, finished_at = now()

@@ -9,7 +9,7 @@ export const createJobEventRepository = (db: Connection) => ({
     await db.jobEvent.createMany({ data: events.map((event) => ({ ...event, jobId })) })
   },
 
-  /** Oldest first, after the event with the id `after`; or newest first, before it. */
+  /** Lists the events after `after`, oldest first, or those before it, newest first. */
   async list(
     jobId: number,
     { after, limit, isNewestFirst = false }: { after: bigint | null; limit: number; isNewestFirst?: boolean },

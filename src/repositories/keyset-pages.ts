@@ -1,7 +1,7 @@
-/** Before every id. */
+/** Sorts before every id. */
 export const firstId = '00000000-0000-0000-0000-000000000000'
 
-/** Pages of rows in the order of a key, each read from behind the last row of the one before. */
+/** Yields pages of rows in key order. Each page starts after the last row of the page before. */
 export async function* keysetPages<Key, Row extends Key>(
   beforeAll: Key,
   pageSize: number,

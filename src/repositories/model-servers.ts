@@ -7,13 +7,13 @@ export type ModelServer = {
   baseModel: string
   generation: number
   state: ModelServerState
-  /** Why it is not ready: a stable word and a sentence. */
+  /** Why the server is not ready: a stable word; `message` is the sentence. */
   reason: string | null
   message: string | null
   lastUsedAt: Date
 }
 
-/** `isReporting`: it said within the last 90 seconds that it is ready, and says so every 30. */
+/** `isReporting`: the replica's last report is at most 90 seconds old. It reports every 30 seconds. */
 export type Replica = { instance: string; url: string; seenAt: Date; isReporting: boolean }
 export type ServedModel = ModelServer & { replicas: Replica[] }
 
@@ -36,7 +36,7 @@ export const createModelServerRepository = (db: Connection) => ({
     return row as ModelServer | null
   },
 
-  /** With the replicas of its generation, in one query: requests wait for it. */
+  /** Finds the server and its replicas in one query, because requests wait for it. */
   async findServed(baseModel: string): Promise<ServedModel | null> {
     const rows = await db.$queryRaw<(ModelServer & { [key in keyof Replica]: Replica[key] | null })[]>`
       select server.base_model as "baseModel", server.generation, state, reason, message, last_used_at as "lastUsedAt",
@@ -54,7 +54,7 @@ export const createModelServerRepository = (db: Connection) => ({
     }
   },
 
-  /** A new launch: from here on only replicas with this token may report. Compare-and-set: one that comes late opens nothing. */
+  /** Begins a launch: only replicas with its token may report. Compare-and-set: a late call does nothing. */
   async openGeneration({ baseModel, generation, tokenHash }: Launch & { tokenHash: Uint8Array }) {
     const data = {
       generation,
@@ -70,7 +70,7 @@ export const createModelServerRepository = (db: Connection) => ({
     await notify(db, 'model_servers')
   },
 
-  /** Compare-and-set: an older generation cannot speak for a newer one. What is not ready has no replicas. */
+  /** Compare-and-set on the generation. Removes the replicas of a server that is not ready. */
   async setState(
     { baseModel, generation }: Launch,
     { state, reason, message }: { state: ModelServerState; reason: string | null; message: string | null },
@@ -85,7 +85,7 @@ export const createModelServerRepository = (db: Connection) => ({
     await notify(db, 'model_servers')
   },
 
-  /** What a start waits for, as long as it does. */
+  /** Stores what the start waits for. */
   async noteWait({ baseModel, generation }: Launch, { reason, message }: { reason: string; message: string | null }) {
     const { count } = await db.modelServer.updateMany({
       where: { baseModel, generation, state: 'starting', NOT: { reason, message } },
@@ -94,7 +94,7 @@ export const createModelServerRepository = (db: Connection) => ({
     if (count > 0) await notify(db, 'model_servers')
   },
 
-  /** A replica's own report. @returns false when its launch is fenced */
+  /** Stores a replica's report. @returns false when its launch is fenced */
   async reportReady(tokenHash: Uint8Array, { instance, url, engine, version }: ReadyReport): Promise<boolean> {
     const rows = await db.$queryRaw<{ isNews: boolean }[]>`
       with server as (
@@ -114,7 +114,7 @@ export const createModelServerRepository = (db: Connection) => ({
     return rows.length === 1
   },
 
-  /** A replica that takes no more requests. Its server goes on. @returns false for an unknown token */
+  /** Removes a replica that takes no more requests. @returns false for an unknown token */
   async removeReplica(tokenHash: Uint8Array, instance: string): Promise<boolean> {
     const server = await db.modelServer.findUnique({
       where: { tokenHash: Uint8Array.from(tokenHash) },
@@ -126,7 +126,7 @@ export const createModelServerRepository = (db: Connection) => ({
     return true
   },
 
-  /** Those that have ended, as the compute saw. */
+  /** Removes replicas that the compute has seen end. */
   async removeReplicas({ baseModel, generation }: Launch, instances: readonly string[]) {
     const { count } = await db.modelServerEndpoint.deleteMany({
       where: { baseModel, generation, instance: { in: [...instances] } },

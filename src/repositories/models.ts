@@ -2,7 +2,7 @@ import type { ListedModel, ModelPlace, TunedModel } from '../domain/training-job
 import type { Connection } from './database.ts'
 import type { RunStatement } from './prepared-sql.ts'
 
-/** After every model. */
+/** Sorts after every model. */
 const endOfTime: ModelPlace = { createdMicros: String(Number.MAX_SAFE_INTEGER), name: '' }
 
 export const createModelRepository = (db: Connection, run: RunStatement) => ({
@@ -11,19 +11,19 @@ export const createModelRepository = (db: Connection, run: RunStatement) => ({
     return model ?? null
   },
 
-  /** Those of these names that exist, of whichever account. */
+  /** Returns the names that exist, of any account. */
   async known(names: string[]): Promise<Set<string>> {
     const models = await db.model.findMany({ where: { name: { in: [...new Set(names)] } }, select: { name: true } })
     return new Set(models.map(({ name }) => name))
   },
 
-  /** Newest first. */
+  /** Yields the account's models, newest first. */
   list(accountId: string, { after, limit }: { after: ModelPlace | null; limit: number }): Promise<ListedModel[]> {
     const { createdMicros, name } = after ?? endOfTime
     return run<ListedModel>(listModels, [accountId, createdMicros, name, limit])
   },
 
-  /** The model, what it was made from, and what that answered; its job then has no model. @returns false when it is gone */
+  /** Deletes the model, its artifact and its evaluation. The job then has no model. @returns false when it is gone */
   async delete({
     accountId,
     name,
@@ -37,7 +37,7 @@ export const createModelRepository = (db: Connection, run: RunStatement) => ({
     return true
   },
 
-  /** Published once; a repeat changes nothing. */
+  /** A repeat changes nothing. */
   async publish(model: Omit<TunedModel, 'createdAt'>) {
     await db.model.createMany({ data: [model], skipDuplicates: true })
   },
@@ -54,7 +54,7 @@ const listModels = {
     order by created_at desc, name desc limit $4::int`,
 }
 
-/** Each completion of a tuned model waits for it. */
+/** Prepared, because every completion of a tuned model waits for it. */
 const findModel = {
   name: 'find-model',
   text: `

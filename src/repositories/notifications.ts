@@ -1,4 +1,4 @@
-// Postgres notifications: a hint to look now instead of at the next sweep. Never the only way that news arrives.
+// Postgres notifications wake loops early. They may be lost: every listener also polls.
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectionOptions, databaseTimeouts, type DatabaseTimeouts } from './connection-options.ts'
@@ -8,14 +8,14 @@ export type NotificationChannel = 'outbox' | 'slots' | 'model_servers' | 'stored
 
 const channels: NotificationChannel[] = ['outbox', 'slots', 'model_servers', 'stored_rows', 'webhooks']
 
-/** Delivered to listeners when the surrounding transaction commits. */
+/** Listeners get the notification when the surrounding transaction commits. */
 export async function notify(db: Connection, channel: NotificationChannel) {
   await db.$executeRaw`select pg_notify(${channel}, '')`
 }
 
 export type Notifications = ReturnType<typeof listenToNotifications>
 
-/** One connection for all listeners of this process; connects again with jitter, and then wakes everybody. */
+/** Uses one connection for all listeners of this process. Wakes all of them after each reconnect. */
 export function listenToNotifications(databaseUrl: string, timeouts: DatabaseTimeouts = databaseTimeouts) {
   const listeners = new Map<NotificationChannel, Set<() => void>>(channels.map((channel) => [channel, new Set()]))
   const stopped = new AbortController()
@@ -32,14 +32,14 @@ export function listenToNotifications(databaseUrl: string, timeouts: DatabaseTim
       client = next
       await next.query(channels.map((channel) => `listen ${channel}`).join(';'))
       channels.forEach(wake)
-      // Silence is usual here: only a question tells a quiet database from a dead connection.
+      // A quiet connection may be dead; only a query tells.
       for (;;) {
         const later = sleep(timeouts.silenceMs / 3, 'ask' as const, { ref: false })
         if ((await Promise.race([ended, later])) !== 'ask') return
         await next.query('select 1')
       }
     } finally {
-      // A standby connects and refuses to listen: each try would leave a connection behind.
+      // A standby accepts the connection and refuses `listen`: close the connection, or every try leaks one.
       void next.end().catch(() => undefined)
     }
   }
@@ -53,13 +53,13 @@ export function listenToNotifications(databaseUrl: string, timeouts: DatabaseTim
   void run()
 
   return {
-    /** @returns the way to stop listening */
+    /** @returns a function that stops listening */
     on(channel: NotificationChannel, listener: () => void): () => void {
       listeners.get(channel)?.add(listener)
       return () => listeners.get(channel)?.delete(listener)
     },
 
-    /** Resolves at the next notification, after `timeoutMs` at the latest, or when `signal` aborts. */
+    /** Resolves at the next notification, after `timeoutMs`, or when `signal` aborts. */
     async next(channel: NotificationChannel, { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal }) {
       const woken = new AbortController()
       const off = this.on(channel, () => woken.abort())

@@ -1,7 +1,7 @@
 import { notify } from './notifications.ts'
 import type { Connection } from './database.ts'
 
-/** What Temporal is to be told; committed together with what it announces. */
+/** A message to Temporal, committed with the change that it announces. */
 export type OutboxMessage =
   | { workflowId: string; kind: 'start'; generation: number; payload: { jobId: number } }
   | { workflowId: string; kind: 'cancel'; generation: number; payload: { jobId: number } }
@@ -20,7 +20,7 @@ export const createOutboxRepository = (db: Connection) => ({
     await notify(db, 'outbox')
   },
 
-  /** The oldest undelivered message of each workflow that nobody else holds. Order within a workflow is kept so. */
+  /** Claims the oldest undelivered message of each workflow, which keeps the order within a workflow. */
   async claim(limit: number): Promise<ClaimedMessage[]> {
     const rows = await db.$queryRaw<ClaimedMessage[]>`
       update outbox_messages set claimed_until = now() + make_interval(secs => ${claimSeconds}), delivery_count = delivery_count + 1
@@ -44,7 +44,7 @@ export const createOutboxRepository = (db: Connection) => ({
       where id = ${id}`
   },
 
-  /** How long until the next message that `claim` would take becomes due, by the database's clock; null when all are delivered. */
+  /** Time until `claim` finds the next message, by the database's clock; null when all are delivered. */
   async dueInMs(): Promise<number | null> {
     const [row] = await db.$queryRaw<{ due: number | null }[]>`
       select extract(epoch from min(claimed_until) - now())::float8 * 1000 as due from outbox_messages candidate

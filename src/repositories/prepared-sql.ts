@@ -1,19 +1,19 @@
-// SQL of the hot paths, beside Prisma on the same connections: what Prisma adds to a statement is as long as the statement takes.
+// Prepared SQL of the hot paths, on Prisma's connections. Prisma's own overhead takes as long as such a statement.
 import type pg from 'pg'
 import type { Connection } from './database.ts'
 
-/** Numbered parameters; the name belongs to this text alone. */
+/** The text has numbered parameters. The name must be unique to the text. */
 export type Statement = { name: string; text: string }
 
 export type RunStatement = <Row extends object>(statement: Statement, values: readonly unknown[]) => Promise<Row[]>
 
-/** Parsed and planned once per connection. */
+/** Statements are parsed once per connection. */
 export const preparing =
   (pool: pg.Pool): RunStatement =>
   async <Row extends object>(statement: Statement, values: readonly unknown[]) =>
     (await pool.query<Row>({ ...statement, values: [...values] })).rows
 
-/** Within a transaction of Prisma, which has its own connection. */
+/** For use in a Prisma transaction, which has its own connection. */
 export const unprepared =
   (tx: Connection): RunStatement =>
   ({ text }, values) =>

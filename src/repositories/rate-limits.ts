@@ -1,11 +1,11 @@
-// Counters that all api processes share. Beside Prisma on a small pool of its own, for the library and for one hot statement.
+// Counters that all api processes share, on a small connection pool of their own.
 import pg from 'pg'
 import { RateLimiterMemory, RateLimiterPostgres, type RateLimiterAbstract } from 'rate-limiter-flexible'
 import { connectionOptions } from './connection-options.ts'
 
 export type BucketCharge = { key: string; costMs: number }
 
-/** Names the row that all api processes share for one key. */
+/** Id of the row that all api processes share for a key. */
 export const requestBucketKey = (apiKeyId: string) => `requests:${apiKeyId}`
 
 export type RateLimits = ReturnType<typeof connectRateLimits>
@@ -14,19 +14,19 @@ export function connectRateLimits(databaseUrl: string) {
   const pool = new pg.Pool({
     ...connectionOptions(databaseUrl),
     max: 2,
-    // Counts that a crash of the database loses are no loss; ten commits a second would make everyone else's wait for the disk.
+    // A database crash may lose counts. Waiting for the disk ten times a second would slow down everyone's commits.
     onConnect: async (client) => void (await client.query('set synchronous_commit to off')),
   })
-  // An idle connection that breaks is replaced at the next use.
+  // The pool replaces a broken idle connection at its next use.
   pool.on('error', () => undefined)
 
   return {
     /**
-     * Adds to buckets that drain by a millisecond a millisecond.
-     * @returns how far ahead of now each stands, in milliseconds
+     * Adds to buckets, which drain by one millisecond per millisecond.
+     * @returns each bucket's level in milliseconds
      */
     async charge(charges: readonly BucketCharge[]): Promise<Map<string, number>> {
-      // In one order everywhere: two processes must not wait for each other's rows.
+      // The same order in every process avoids deadlocks.
       const sorted = charges.toSorted((a, b) => (a.key < b.key ? -1 : 1))
       const { rows } = await pool.query<{ key: string; ahead: string }>({
         name: 'charge-buckets',
@@ -41,7 +41,7 @@ export function connectRateLimits(databaseUrl: string) {
       return new Map(rows.map(({ key, ahead }) => [key, Number(ahead)]))
     },
 
-    /** A limiter of the library over the same table; while the database is away each process counts for itself. */
+    /** A limiter of rate-limiter-flexible on the same table. Without the database each process counts alone. */
     limiter({
       keyPrefix,
       points,

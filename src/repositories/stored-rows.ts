@@ -3,7 +3,7 @@ import type { Connection } from './database.ts'
 import { firstId, keysetPages } from './keyset-pages.ts'
 import { notify } from './notifications.ts'
 
-/** Of one account, under one id. */
+/** The rows that an account has stored under one id. */
 export type Collection = { accountId: string; collection: string }
 export type NewStoredRow = { hash: Uint8Array; item: StoredItem; text: string }
 
@@ -11,12 +11,12 @@ const claimSeconds = 30
 const pageSize = 1000
 
 export const createStoredRowRepository = (db: Connection) => ({
-  /** Rows that are there already stay as they are. */
+  /** Adds rows; existing rows stay as they are. */
   async add({ accountId, collection }: Collection, rows: readonly NewStoredRow[]) {
     const hashes = rows.map(({ hash }) => Buffer.from(hash).toString('hex'))
     const items = rows.map(({ item }) => JSON.stringify(item))
     const texts = rows.map(({ text }) => text)
-    // Taken in the order of their hashes, so that two requests with the same rows wait for each other and never both ways.
+    // Two requests with the same rows lock them in the order of their hashes, which avoids deadlocks.
     await db.$executeRaw`
       with added as (
         insert into stored_rows (id, account_id, collection, row_hash, row, text, created_at)
@@ -37,7 +37,7 @@ export const createStoredRowRepository = (db: Connection) => ({
     return rows.length > 0
   },
 
-  /** @returns how many there were */
+  /** @returns the number of deleted rows */
   async remove({ accountId, collection }: Collection): Promise<number> {
     const [removed] = await db.$queryRaw<{ count: number }[]>`
       with gone as (
@@ -50,7 +50,7 @@ export const createStoredRowRepository = (db: Connection) => ({
     return removed?.count ?? 0
   },
 
-  /** Pages of the rows, oldest first. */
+  /** Yields pages of the rows, oldest first. */
   async *pages({ accountId, collection }: Collection): AsyncGenerator<StoredItem[]> {
     const pages = keysetPages(
       { createdAt: '-infinity', id: firstId },
@@ -66,8 +66,8 @@ export const createStoredRowRepository = (db: Connection) => ({
   },
 
   /**
-   * The nearest rows of each vector, nearest first. Exact: every embedded row of the collection is compared.
-   * @param options.similarity the least cosine similarity of a row that is taken
+   * Finds the nearest rows of each vector, nearest first. Compares every embedded row of the collection.
+   * @param options.similarity smallest cosine similarity of a result
    */
   async search(
     { accountId, collection }: Collection,
@@ -89,8 +89,8 @@ export const createStoredRowRepository = (db: Connection) => ({
   },
 
   /**
-   * The oldest rows without an embedding that no other worker holds, of one account: any that has some, so that a large set
-   * does not keep the other accounts waiting.
+   * Claims the oldest rows without an embedding of one account. The choice of the account is random, so that a large set
+   * does not keep other accounts waiting.
    */
   claimWaiting: (limit: number): Promise<{ id: string; accountId: string; text: string }[]> => db.$queryRaw`
     with recursive waiting(account_id) as (
@@ -112,8 +112,8 @@ export const createStoredRowRepository = (db: Connection) => ({
     returning id::text, account_id as "accountId", text`,
 
   /**
-   * Rows that were deleted meanwhile stay deleted. One that is just being deleted is passed over rather than waited for: the
-   * deletion may wait for another of ours. Should it not come about, the row is claimed anew once this claim is over.
+   * Skips deleted rows, and rows that a deletion has locked: waiting for it could deadlock. If that deletion rolls back,
+   * the row is claimed again after this claim.
    */
   async setEmbeddings(rows: readonly { id: string; vector: readonly number[] }[]) {
     await db.$executeRaw`

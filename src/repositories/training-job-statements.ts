@@ -1,14 +1,14 @@
-// What is asked of training jobs at every look of a user.
+// Prepared statements for the queries that users repeat most.
 import type { Statement } from './prepared-sql.ts'
 
-/** A text for each shape, so that each has its own plan: along an index, whatever the number of jobs. */
+/** Each combination has its own text and so its own plan along an index, whatever the number of jobs. */
 export function listJobs({ isAfter, isFiltered }: { isAfter: boolean; isFiltered: boolean }): Statement {
   const cursor =
     'and (created_at, id) < (select created_at, id from training_jobs where id = $3::int and account_id = $1::uuid)'
   const filter = `and status = $${isAfter ? 4 : 3}::text`
   return {
     name: `list-jobs${isAfter ? '-after' : ''}${isFiltered ? '-of-status' : ''}`,
-    // Whole rows, with their specs, would take four times as long.
+    // Whole rows with their specs take four times as long.
     text: `
     select id, status, created_at as "createdAt", model_name as "modelName", custom_model_name as "customModelName",
       resume_count as "resumeCount", dataset_id as "datasetId", resume_limit as "resumeLimit"

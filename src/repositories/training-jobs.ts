@@ -17,7 +17,10 @@ export type StatusMove = {
   actor: string
 }
 
-/** `already`: it has that status. `cancelling`: an accepted cancel stands against it. `refused`: another generation, or not a move of the table. */
+/**
+ * `already`: the job has that status. `cancelling`: an accepted cancel forbids the move. `refused`: the generation differs
+ * or the table of moves forbids it.
+ */
 export type MoveResult = 'moved' | 'already' | 'cancelling' | 'refused'
 
 export const createTrainingJobRepository = (db: Connection, run: RunStatement) => ({
@@ -26,24 +29,24 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     return job ?? null
   },
 
-  /** Newest first. */
+  /** Finds jobs, newest first. */
   findMany: (accountId: string, ids: readonly number[]): Promise<TrainingJob[]> =>
     run<TrainingJob>(findJobs, [accountId, ids]),
 
-  /** Of any account; for activities, which are told the id by the workflow. @throws ServiceError not_found */
+  /** For activities: finds a job of any account. @throws ServiceError not_found */
   async get(id: number): Promise<TrainingJob> {
     const row = await db.trainingJob.findUnique({ where: { id } })
     if (!row) throw new ServiceError('not_found', `There is no job ${id}.`)
     return plain(row)
   },
 
-  /** Holds the row until the transaction ends; for activities. */
+  /** For activities: locks the row until the transaction ends. */
   async hold(id: number): Promise<TrainingJob> {
     await db.$queryRaw`select from training_jobs where id = ${id} for update`
     return this.get(id)
   },
 
-  /** Newest first. `after` is the id of the last job of the page before, of the same account. */
+  /** Lists jobs, newest first. `after` is the id of the last job of the page before. */
   list: (
     accountId: string,
     { limit, after, status }: { limit: number; after: number | null; status: TrainingJobStatus | null },
@@ -55,13 +58,13 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
       ...(status === null ? [] : [status]),
     ]),
 
-  /** Holds the row until the transaction ends: commands to one job take turns. */
+  /** Locks the row until the transaction ends, so that commands to one job take turns. */
   async lock(accountId: string, id: number): Promise<TrainingJob | null> {
     await db.$queryRaw`select from training_jobs where id = ${id} and account_id = ${accountId}::uuid for update`
     return this.find(accountId, id)
   },
 
-  /** Open ones without an accepted cancel. */
+  /** Lists open jobs without an accepted cancel. */
   async listCancellable(accountId: string, limit: number): Promise<number[]> {
     const rows = await db.trainingJob.findMany({
       where: { accountId, status: { in: openStatuses }, cancelRequestedAt: null },
@@ -71,7 +74,7 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     return rows.map(({ id }) => id)
   },
 
-  /** Compare-and-set of the accepted intent. @returns false when the job is not open */
+  /** Compare-and-set. @returns false when the job is not open or has an accepted cancel */
   async requestCancel(
     id: number,
     message: string,
@@ -90,12 +93,12 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     return count === 1
   },
 
-  /** A pause becomes a plain cancel. */
+  /** Turns an accepted pause into a cancel. */
   async forgetPause(id: number) {
     await db.trainingJob.update({ where: { id }, data: { pauseRequestedAt: null } })
   },
 
-  /** The accepted resume: back to QUEUED, one more generation, one more resume. The caller holds the lock and has checked. */
+  /** Moves an ended job to QUEUED with the next generation. The caller holds the lock and has checked the status. */
   async resume(id: number, message: string): Promise<TrainingJob> {
     const data = {
       status: 'QUEUED',
@@ -110,15 +113,15 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     return plain(await db.trainingJob.update({ where: { id }, data }))
   },
 
-  /** Compare-and-set along the table of moves, with its event. */
+  /** Compare-and-set along the table of moves; adds the event. */
   async move({ jobId, generation, to, reason, message, attempt, modelName, actor }: StatusMove): Promise<MoveResult> {
     const { count } = await db.trainingJob.updateMany({
       where: {
         id: jobId,
         generation,
-        // An end is left by an accepted resume alone, never by a step that comes late.
+        // Only an accepted resume leaves an end status, never a late step.
         status: { in: openStatuses.filter((from) => mayMove(from, to)) },
-        // Once a cancel is accepted, CANCELLED is the only way on.
+        // After an accepted cancel, CANCELLED is the only allowed move.
         ...(to === 'CANCELLED' ? {} : { cancelRequestedAt: null }),
       },
       data: {
@@ -141,7 +144,7 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     return job.cancelRequestedAt ? 'cancelling' : 'refused'
   },
 
-  /** Says why an open job waits, without moving it. */
+  /** Sets the reason why an open job waits. */
   async explain(
     jobId: number,
     generation: number,
@@ -155,18 +158,18 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     })
   },
 
-  /** Back to, or still in, the queue. A cancel stands above it. */
+  /** Moves a job to QUEUED, or updates the reason of a queued job. */
   async queue(move: Omit<StatusMove, 'to' | 'actor'>) {
     const moved = await this.move({ ...move, to: 'QUEUED', actor: 'workflow' })
     if (moved === 'already') await this.explain(move.jobId, move.generation, 'QUEUED', move.reason, move.message)
   },
 
-  /** An automatic relaunch. */
+  /** Counts an automatic relaunch. */
   async countResume(id: number) {
     await db.trainingJob.update({ where: { id }, data: { resumeCount: { increment: 1 } } })
   },
 
-  /** Those of these ids that exist, with the keys of their checked rows. */
+  /** Maps the ids that exist to the keys of their checked rows. */
   async dataKeys(ids: number[]): Promise<Map<number, string[]>> {
     const where = { id: { in: [...new Set(ids)] } }
     const jobs = await db.trainingJob.findMany({ where, select: { id: true, preparedData: true } })
@@ -178,20 +181,20 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     )
   },
 
-  /** Those of these ids whose job has ended: nobody resumes it before the transaction ends. What somebody else holds is left out. */
+  /** Locks and returns the ended jobs of these ids, so that none is resumed meanwhile. Skips locked rows. */
   async holdEnded(ids: number[]): Promise<Set<number>> {
     const jobs = await db.$queryRaw<{ id: number }[]>`
       select id from training_jobs where id = any(${ids}) and not status = any(${openStatuses}) for update skip locked`
     return new Set(jobs.map(({ id }) => id))
   },
 
-  /** Once: attempts may have begun on it. Nothing once this generation has ended: what is unnamed then is swept. */
+  /** Sets the data once. After the generation's end it does nothing, and the sweep removes the objects. */
   async setPreparedData({ id, generation }: Pick<TrainingJob, 'id' | 'generation'>, preparedData: PreparedData) {
     const where = { id, generation, status: { in: openStatuses }, preparedData: { equals: Prisma.AnyNull } }
     await db.trainingJob.updateMany({ where, data: { preparedData } })
   },
 
-  /** The same bytes, at other keys; as above. */
+  /** Replaces the keys of the same bytes, while the generation is open. */
   async movePreparedData({ id, generation }: Pick<TrainingJob, 'id' | 'generation'>, preparedData: PreparedData) {
     await db.trainingJob.updateMany({ where: { id, generation, status: { in: openStatuses } }, data: { preparedData } })
   },
@@ -199,7 +202,7 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
 
 type Row = Prisma.TrainingJobGetPayload<object>
 
-/** The columns hold only what this file and the services have put there. */
+/** The casts hold because only this file and the services write these columns. */
 function plain(row: Row): TrainingJob {
   const { apiKeyId: _apiKeyId, updatedAt: _updatedAt, ...rest } = row
   return {

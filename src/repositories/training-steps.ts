@@ -3,7 +3,7 @@ import type { Connection } from './database.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
 
 export const createTrainingStepRepository = (db: Connection, run: RunStatement) => ({
-  /** A repeated step overwrites, so that a lost reply or a killed attempt leaves no duplicate. */
+  /** A repeated step replaces the old one: a lost reply or a killed attempt leaves no duplicate. */
   async upsertMany(jobId: number, attempt: number, steps: readonly TrainingStep[]) {
     const column = <K extends keyof TrainingStep>(name: K) => steps.map((each) => each[name])
     await db.$executeRaw`
@@ -16,7 +16,7 @@ export const createTrainingStepRepository = (db: Connection, run: RunStatement) 
         iter_time = excluded.iter_time, flops = excluded.flops, remaining_time = excluded.remaining_time, at = now()`
   },
 
-  /** An attempt that starts from a checkpoint makes the rows beyond it void. */
+  /** Deletes the steps after the checkpoint from which an attempt starts. */
   async deleteAfter(jobId: number, step: number) {
     await db.trainingStep.deleteMany({ where: { jobId, step: { gt: step } } })
   },

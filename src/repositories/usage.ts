@@ -1,15 +1,15 @@
 import type { UsageAmount, UsageDimension, UsageEntry } from '../domain/usage.ts'
 import type { Connection } from './database.ts'
 
-/** '' where it was not grouped by, and for a key that there was not. */
+/** A dimension is '' when it is not grouped by. `apiKeyId` is '' for work without a key. */
 export type UsageGroup = { day: string; key: string; model: string }
 export type UsageLine = UsageGroup & UsageAmount
 
-/** `batch` counts up from 1; `writer` is a process. */
+/** `writer` is a process, which numbers its batches from 1. */
 export type UsageBatch = { writer: string; batch: number; entries: readonly Omit<UsageEntry, 'trainingSeconds'>[] }
 
 export type UsageQuery = {
-  /** Days: the first, and the one after the last. */
+  /** The first day, and the day after the last. */
   from: string
   to: string
   by: readonly UsageDimension[]
@@ -18,10 +18,10 @@ export type UsageQuery = {
 }
 
 export const createUsageRepository = (db: Connection) => ({
-  /** Adds to what is there, once: a writer's last batch, sent again, adds nothing. Leaves out what belongs to accounts that are gone. */
+  /** Adds a batch; a repeat of a writer's last batch adds nothing. Skips deleted accounts. */
   async add({ writer, batch, entries }: UsageBatch) {
     const all = <T>(read: (entry: (typeof entries)[number]) => T) => entries.map(read)
-    // In the order of the key: two processes that add at once never wait for each other in a ring.
+    // Key order in every process avoids deadlocks.
     await db.$executeRaw`
       with turn as (
         insert into usage_writers as old (id, batch) values (${writer}::uuid, ${batch}::int)
@@ -43,7 +43,7 @@ export const createUsageRepository = (db: Connection) => ({
         gpu_seconds = old.gpu_seconds + excluded.gpu_seconds`
   },
 
-  /** By day, key and model, those that it is grouped by. */
+  /** Ordered by day, key and model. */
   list: (accountId: string, { from, to, by, after, limit }: UsageQuery): Promise<UsageLine[]> =>
     db.$queryRaw<UsageLine[]>`
       with lines as (

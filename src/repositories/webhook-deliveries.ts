@@ -1,17 +1,17 @@
-// What the workers that send webhooks ask and note. A worker that holds an endpoint is the only one that sends there.
-// Whoever locks both takes the endpoint first, then its deliveries.
+// Queries of the webhook sender. Only the worker that has claimed an endpoint sends to it. A transaction that locks both
+// locks the endpoint before its deliveries.
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { DeliveryAttempt, WebhookDelivery, WebhookEndpoint } from '../domain/webhook.ts'
 import type { Connection } from './database.ts'
 
-/** `claim` tells this claim from a later one. */
+/** `claim` distinguishes this claim from a later one. */
 export type ClaimedEndpoint = Pick<WebhookEndpoint, 'id' | 'url' | 'secrets'> & { claim: string }
 
-/** Twice as long as a call may take. */
+/** Twice the time limit of a call. */
 const claimSeconds = 30
 
 export const createWebhookDeliveryRepository = (db: Connection) => ({
-  /** Endpoints with something due that nobody else holds, the one that was served longest ago first. */
+  /** Claims endpoints with due deliveries, the least recently served first. */
   claimEndpoints: (limit: number): Promise<ClaimedEndpoint[]> => db.$queryRaw`
     update webhook_endpoints set claimed_until = now() + make_interval(secs => ${claimSeconds})
     where id in (
@@ -21,7 +21,7 @@ export const createWebhookDeliveryRepository = (db: Connection) => ({
       order by claimed_until limit ${limit} for update skip locked)
     returning id, url, secrets, claimed_until::text as claim`,
 
-  /** The oldest of each job, or one that is replayed. */
+  /** Returns each job's oldest due delivery, and replayed ones. */
   listDue: (endpointId: string, limit: number): Promise<WebhookDelivery[]> => db.$queryRaw`
     select id, sequence::text, job_id as "jobId", status, status_reason as "statusReason", model_name as "modelName",
       attempt, created_at as "createdAt", state, due_at as "dueAt", try_count as "tryCount", attempts
@@ -37,7 +37,7 @@ export const createWebhookDeliveryRepository = (db: Connection) => ({
       update webhook_endpoints set claimed_until = now() where id = ${id}::uuid and claimed_until = ${claim}::timestamptz`
   },
 
-  /** The same, once nothing else is due: what waits behind an event of its job that is tried again later waits until then. */
+  /** Releases the claim. A due delivery waits for an earlier one of its job that is due later. */
   async releaseAndPutOff({ id, claim }: ClaimedEndpoint) {
     await db.$executeRaw`
       with released as (
@@ -53,20 +53,20 @@ export const createWebhookDeliveryRepository = (db: Connection) => ({
         and first.due_at > now() and d.id = blocked.id`
   },
 
-  /** The next event of its job is due. */
+  /** Makes the job's next delivery due. */
   async markDelivered(id: string, endpointId: string, attempts: readonly DeliveryAttempt[]) {
     await db.$executeRaw`
       with ended as (
         update webhook_deliveries set state = 'delivered', due_at = null, attempts = ${JSON.stringify(attempts)}::jsonb
         where id = ${id}::uuid and state = 'pending' returning endpoint_id, job_id)
       ${callNext}`
-    // By itself: a transaction that holds a delivery must not wait for its endpoint.
+    // Outside the transaction: one that has locked a delivery must not wait for its endpoint.
     await db.$executeRaw`update webhook_endpoints set last_success_at = now() where id = ${endpointId}::uuid`
   },
 
   /**
-   * Tried again after the delay, and for the last time when its time is over; then the next event of its job is due.
-   * @returns whether that is so
+   * Schedules the next try. After the retry window the delivery has failed, and the job's next one is due.
+   * @returns whether the delivery has failed
    */
   async markFailed(
     id: string,
@@ -86,7 +86,7 @@ export const createWebhookDeliveryRepository = (db: Connection) => ({
   },
 })
 
-/** It may have been put off by a worker that saw the one before it fail. */
+/** Another worker may have delayed it when an earlier delivery failed. */
 const callNext = Prisma.sql`
   update webhook_deliveries next set due_at = now() from ended
   where next.endpoint_id = ended.endpoint_id and next.job_id = ended.job_id and next.state = 'pending'

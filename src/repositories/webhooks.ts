@@ -23,13 +23,13 @@ export const createWebhookRepository = (db: Connection) => ({
     return row && readWebhook(row)
   },
 
-  /** Holds the row until the transaction ends. */
+  /** Locks the row until the transaction ends. */
   async lock(accountId: string, id: string): Promise<WebhookEndpoint | null> {
     await db.$queryRaw`select from webhook_endpoints where id = ${id}::uuid and account_id = ${accountId}::uuid for update`
     return this.find(accountId, id)
   },
 
-  /** Newest first: an account has few. */
+  /** Lists all endpoints of the account, newest first. */
   async list(accountId: string): Promise<WebhookEndpoint[]> {
     const orderBy = [{ createdAt: 'desc' as const }, { id: 'desc' as const }]
     return (await db.webhookEndpoint.findMany({ where: { accountId }, orderBy })).map(readWebhook)
@@ -39,7 +39,7 @@ export const createWebhookRepository = (db: Connection) => ({
     await db.webhookEndpoint.update({ where: { id }, data: changes })
   },
 
-  /** What waits for it is kept, and not tried. @returns false when it is disabled already, or has taken anything in `quietMs` */
+  /** Keeps waiting deliveries. @returns false when the endpoint is disabled or had a success within `quietMs` */
   async disable(id: string, reason: DisabledReason, { quietMs = 0 }: { quietMs?: number } = {}): Promise<boolean> {
     const disabled = await db.$queryRaw<unknown[]>`
       with disabled as (
@@ -53,7 +53,7 @@ export const createWebhookRepository = (db: Connection) => ({
     return disabled.length > 0
   },
 
-  /** What has waited is tried at once, and for as long as something new. */
+  /** Makes waiting deliveries due now, with a new retry window. */
   async enable(id: string) {
     await db.webhookEndpoint.update({ where: { id }, data: { disabledAt: null, disabledReason: null } })
     await db.$executeRaw`
@@ -61,13 +61,13 @@ export const createWebhookRepository = (db: Connection) => ({
     await notify(db, 'webhooks')
   },
 
-  /** With its deliveries. */
+  /** Deletes the endpoint and its deliveries. */
   async delete(id: string) {
     await db.webhookEndpoint.deleteMany({ where: { id } })
     await db.webhookDelivery.deleteMany({ where: { endpointId: id } })
   },
 
-  /** Newest first, before the one at `before`. */
+  /** Lists the deliveries before `before`, newest first. */
   async listDeliveries(
     endpointId: string,
     { before, limit }: { before: bigint | null; limit: number },
@@ -81,8 +81,8 @@ export const createWebhookRepository = (db: Connection) => ({
   },
 
   /**
-   * Due at once, and tried for as long as a new one. One that still waits takes the waiting events of its job with it, in
-   * their order; one that has ended goes alone. @returns null when there is none
+   * Makes a delivery due now, with a new retry window. A waiting one takes the waiting deliveries of its job with it, in
+   * their order. @returns null when there is no such delivery
    */
   async replay(endpointId: string, id: string): Promise<WebhookDelivery | null> {
     const delivery = await db.webhookDelivery.findFirst({ where: { id, endpointId } })
@@ -103,7 +103,7 @@ export const createWebhookRepository = (db: Connection) => ({
 const dueNow = Prisma.sql`
   due_at = now(), retry_until = now() + make_interval(secs => ${retryWindowMs / 1000}), try_count = 0`
 
-/** The columns hold only what this file and the trigger have put there. */
+/** The casts hold because only this file and the trigger write these columns. */
 const readWebhook = ({
   claimedUntil: _claimedUntil,
   ...row
