@@ -37,7 +37,7 @@ def make_adapter(name: str) -> Adapter:
 
 
 async def answer(adapters: list[Adapter | None]) -> list[Answer]:
-    """Each adapter is asked for its share of the prompts, all at once."""
+    """Sends each adapter its share of the prompts, all at once."""
     shares = [
         work.generate(engine, prompts[at :: len(adapters)], params, adapter=adapter)
         for at, adapter in enumerate(adapters)
@@ -53,7 +53,7 @@ def tokens_per_second(adapters: list[Adapter | None]) -> float:
 
 adapters: list[Adapter | None] = [make_adapter(str(n)) for n in range(max(COUNTS))]
 speeds: dict[int, list[float]] = {count: [] for count in COUNTS}
-# The first round warms all of them up.
+# The first round is a warm-up.
 for number in range(ROUNDS + 1):
     for count in COUNTS if number % 2 else reversed(COUNTS):
         speed = tokens_per_second(adapters[:count] or [None])
@@ -61,8 +61,8 @@ for number in range(ROUNDS + 1):
             speeds[count].append(speed)
 
 
-def ratio(count: int, peer: int) -> str:
-    ratios = [ours / theirs for ours, theirs in zip(speeds[count], speeds[peer], strict=True)]
+def ratio(count: int, baseline: int) -> str:
+    ratios = [ours / theirs for ours, theirs in zip(speeds[count], speeds[baseline], strict=True)]
     return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 

@@ -1,4 +1,4 @@
-// What the api's process has used, as Linux counts it.
+// CPU time and memory of the api process, from /proc.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const ticksPerSecond = 100
@@ -17,9 +17,9 @@ export function watchProcess(pid: number) {
     Number(new RegExp(`${name}:\\s+(\\d+)`).exec(read('status'))?.[1]) / 1024
 
   return {
-    /** Processor time of the work, and the most memory during it above what there was before. */
+    /** CPU time during `work`, and its peak memory above the memory before. */
     async during<T>(work: () => Promise<T>) {
-      // Forgets the highest use so far.
+      // Resets the peak.
       writeFileSync(`/proc/${pid}/clear_refs`, '5')
       const [idleMegabytes, secondsBefore, startedAt] = [megabytes('VmRSS'), cpuSeconds(), performance.now()]
       const result = await work()

@@ -1,4 +1,4 @@
-"""The default model's engine in this process, as its server would run it."""
+"""Starts the default model's engine in this process, with the settings of its model server."""
 
 import json
 import os

@@ -1,11 +1,11 @@
-// What ours is measured against, in a process of its own as the api is: the least that a program by hand would do.
+// Baselines for the api, in a process of their own: the least code that does the same.
 import express from 'express'
 import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 
-export type PeerUrls = { empty: string; bareEmpty: string; bareList: string }
+export type BaselineUrls = { empty: string; bareEmpty: string; bareList: string }
 
 const [databaseUrl = ''] = process.argv.slice(2)
 const pool = new pg.Pool({ connectionString: databaseUrl })
@@ -19,7 +19,7 @@ const bareEmpty = createServer((_request, response) => {
   response.end('{}')
 })
 
-/** `/<account>`: the first page of its jobs, as our list answers it. */
+/** `GET /<account>`: the first page of the account's jobs, in the form of the api's list. */
 const bareList = createServer((request, response) => {
   void pool
     .query<Record<string, unknown> & { start_time: Date }>({
@@ -44,5 +44,5 @@ process.send?.({
   empty: await open(app.listen(0, '127.0.0.1')),
   bareEmpty: await open(bareEmpty.listen(0, '127.0.0.1')),
   bareList: await open(bareList.listen(0, '127.0.0.1')),
-} satisfies PeerUrls)
+} satisfies BaselineUrls)
 process.once('disconnect', () => process.exit(0))

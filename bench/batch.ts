@@ -1,5 +1,5 @@
-// 10,000 typed prompts in one POST: against the same on the engine in its own process, with others who ask single
-// prompts meanwhile, and with the model server killed in the middle.
+// 10,000 typed prompts in one POST, compared with the engine alone, together with single prompts of other clients, and
+// with a kill of the model server in the middle.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ await ask('warm')
 
 const api = watchProcess(processId(connection, 'api'))
 
-/** One call with everything that can be seen of it from outside. */
+/** Measures one call from outside. */
 async function measure(some: string[]) {
   const { result: answers, cpuSeconds, ...rest } = await api.during(() => ask(some))
   return { answers, microseconds: (cpuSeconds / some.length) * 1e6, ...rest }
@@ -83,7 +83,7 @@ say('single prompts during a call', `${spread(times)} of ${times.length}; the ca
 
 const killed = measure(prompts)
 await sleep((first.seconds * 1000) / 2)
-// The home is new, so this is its first launch.
+// The data directory is new, so this is the first launch.
 const pid = Number(readFileSync(join(home, 'runs', modelServerRunName(model_name, 1), 'pid'), 'utf8'))
 process.kill(-pid, 'SIGKILL')
 const survived = await killed

@@ -1,8 +1,8 @@
-// Jobs on a real cluster against the same by hand, seen through the public API and a watch of the cluster's own. Starts
-// nothing itself: `npm run bench -- cluster` brings up a cluster with the product (test/cluster/run.ts) and runs this in it.
+// Compares jobs on a real cluster with the same Kubernetes objects created directly, through the public API and a watch.
+// Starts nothing: `npm run bench -- cluster` brings up a cluster with the product (test/cluster/run.ts) and runs this.
 import { loadavg } from 'node:os'
 import { measureCancel } from './cluster/cancel.ts'
-import { measureCrowd } from './cluster/pending-load.ts'
+import { measurePendingLoad } from './cluster/pending-load.ts'
 import { measureTax } from './cluster/job-tax.ts'
 import { measureLaunch } from './cluster/launch.ts'
 import { openService, type Service } from './cluster/service.ts'
@@ -12,8 +12,8 @@ const measures: Record<string, (service: Service) => Promise<Measured[]>> = {
   launch: measureLaunch,
   tax: measureTax,
   cancel: measureCancel,
-  // Last: it leaves a thousand jobs.
-  crowd: measureCrowd,
+  // Last, because it leaves a thousand jobs behind.
+  'pending-load': measurePendingLoad,
 }
 
 const asked = process.argv.slice(2)
@@ -25,7 +25,7 @@ for (const [name, measure] of Object.entries(measures)) {
   try {
     results.push(...(await measure(service)))
   } catch (error) {
-    // What the others saw is told all the same.
+    // The other measurements go on.
     console.error(name, error)
     process.exitCode = 1
   }
@@ -35,5 +35,5 @@ for (const [name, measure] of Object.entries(measures)) {
   )
 }
 printTable(results)
-// Watches go on for as long as the process lives.
+// The watches would keep the process alive.
 process.exit()

@@ -1,4 +1,4 @@
-// Sends data sets of any size and reads what the service says of them.
+// Sends data sets of any size and reads their reports.
 import { once } from 'node:events'
 import { request, type IncomingMessage, type RequestOptions } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -6,10 +6,10 @@ import type { Connection } from '../src/embedded/connection.ts'
 import { createClient } from './stack.ts'
 
 export const megabyte = 1e6
-/** As of a set of questions and answers. */
+/** A row like those of a set of questions and answers. */
 const rowBytes = 250
 const pieceRows = 256
-/** Made once and sent again and again. */
+/** Built once and sent repeatedly. */
 const preparedBytes = 10 * megabyte
 
 const rowText = (row: number) =>
@@ -18,7 +18,7 @@ const rowText = (row: number) =>
     output: `It is a "part" of ${row}.\n`.padEnd(180, 'and more '),
   }).padEnd(rowBytes - 2)
 
-/** Rows in pieces of 64 KB; what is sent and what is parsed are the same bytes. */
+/** Rows in pieces of 64 KB. The api and the baseline read the same bytes. */
 export function* pieces(sizeBytes: number, separator: string): Generator<string> {
   const rowCount = Math.floor(sizeBytes / rowBytes)
   for (let row = 0; row < rowCount; row += pieceRows)
@@ -33,7 +33,7 @@ export function createDatasetClient(connection: Connection) {
   const authorization = `Bearer ${apiKey}`
 
   return {
-    /** The rows in one request to the api. @returns seconds */
+    /** Sends the rows in one request to the api. @returns seconds */
     async ingest(sizeBytes: number): Promise<number> {
       const prepared = [...pieces(Math.min(sizeBytes, preparedBytes), ',\n')]
       function* body() {
@@ -46,13 +46,13 @@ export function createDatasetClient(connection: Connection) {
       return send(`${apiUrl}/v1/local-data`, { method: 'POST', headers }, body())
     },
 
-    /** The rows as a file, past the api. */
+    /** Uploads the rows as a file to the object store. */
     async put(datasetId: string, body: Iterable<string | Buffer>, sizeBytes: number) {
       const place = await call<{ dataset_location: string }>('POST', '/v1/data', { dataset_id: datasetId })
       await send(place.dataset_location, { method: 'PUT', headers: { 'content-length': sizeBytes } }, body)
     },
 
-    /** The check of a data set, made now; one that takes long is asked for again. */
+    /** Waits for the data set's report. */
     async report<T>(datasetId: string): Promise<T> {
       for (;;) {
         const response = await fetch(`${apiUrl}/v1/data/${datasetId}`, { headers: { authorization } })

@@ -1,4 +1,4 @@
-"""The reference library in its own process: a line of JSON texts in, a line {"seconds", "vectors"} out."""
+"""Runs sentence-transformers. Reads a line of JSON texts and writes a line {"seconds", "vectors"}."""
 
 import json
 import sys

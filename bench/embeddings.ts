@@ -1,4 +1,4 @@
-// 1,000 texts through the API against sentence-transformers in its own process, and how far their vectors are apart.
+// 1,000 texts through the API, compared with sentence-transformers: time, and difference of the vectors.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { toolPath } from '../tools/paths.mjs'
@@ -8,7 +8,7 @@ import { createClient, median, startStack } from './stack.ts'
 const count = 1000
 const rounds = 5
 const words = 'the a price of red blue chair table is was seven 🎉 naïve ÜBER long-haul 3.14 and then'.split(' ')
-/** Of 0 to 300 words, so that some are cut. */
+/** Texts of 0 to 300 words: some are longer than the model's context. */
 const texts = Array.from({ length: count }, (_, index) => {
   const length = index % 50 === 0 ? 300 : (index * 7) % 60
   return Array.from({ length }, (_word, at) => words[(index * 31 + at * at) % words.length]).join(' ')

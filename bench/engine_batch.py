@@ -1,4 +1,4 @@
-"""All prompts in one call of the engine, in its own process.
+"""Sends all prompts to the engine in one call.
 
 In: {"prompts", "regex", "max_tokens"}; out: {"seconds", "texts"}.
 """

@@ -1,6 +1,6 @@
-"""What a trainer talks to, without the service: stand_in.py HOST ROWS ARGS_JSON
+"""Serves one job to a trainer, in place of the service: fake_internal_api.py HOST ROWS ARGS_JSON
 
-Prints where it is, by an address of this machine that the trainer knows, and goes on until its input ends.
+HOST is this machine's address for the trainer. Prints the URL and the token, and stops when its input ends.
 """
 
 import json
@@ -13,8 +13,8 @@ from support.assignments import assign  # noqa: E402
 from support.fake_anneal import FakeAnneal  # noqa: E402
 
 
-def open_stand_in(rows_file: str, args_json: str, host: str | None = None) -> FakeAnneal:
-    """With one job to claim, as the service makes it from these rows and arguments."""
+def open_fake_api(rows_file: str, args_json: str, host: str | None = None) -> FakeAnneal:
+    """Opens a fake API with one job to claim, made from these rows and arguments."""
     rows = [json.loads(line) for line in Path(rows_file).read_text().splitlines()]
     fake = FakeAnneal(assignment={}).start()
     if host is not None:
@@ -24,7 +24,7 @@ def open_stand_in(rows_file: str, args_json: str, host: str | None = None) -> Fa
 
 
 if __name__ == "__main__":
-    fake = open_stand_in(sys.argv[2], sys.argv[3], sys.argv[1])
+    fake = open_fake_api(sys.argv[2], sys.argv[3], sys.argv[1])
     print(json.dumps({"url": fake.url, "token": fake.token}), flush=True)
     sys.stdin.read()
     fake.stop()

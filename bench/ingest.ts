@@ -1,4 +1,5 @@
-// Data sets of a gigabyte: how fast they come in against a bare loop over the same rows, how much memory; and the check of a million rows.
+// Upload speed and memory for data sets of a gigabyte, compared with a bare loop over the same rows. Validation of a
+// million rows.
 import { appendFileSync, createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +7,7 @@ import { processId } from '../src/embedded/connection.ts'
 import { createDatasetClient, megabyte, pieces, type DatasetClient } from './dataset-client.ts'
 import { median, startStack } from './stack.ts'
 
-/** Of /proc, a second. */
+/** Ticks per second in /proc. */
 const clockTicks = 100
 const rounds = 7
 const roundMegabytes = 100
@@ -18,7 +19,7 @@ await withStack(checkMillionRows)
 
 type Api = { client: DatasetClient; processId: number }
 
-/** Each measurement has an api that has done nothing before. */
+/** Every measurement starts a new api process. */
 async function withStack(measure: (api: Api) => Promise<void>) {
   const { connection, stop } = await startStack()
   try {
@@ -30,7 +31,7 @@ async function withStack(measure: (api: Api) => Promise<void>) {
   }
 }
 
-/** In turns, so that whatever else the machine does hits both. */
+/** Measures in turn, so that other load affects both alike. */
 async function measureSpeed({ client, processId }: Api) {
   const file = rowsFile(roundMegabytes * megabyte)
   const [byClock, byCpu]: [number[], number[]] = [[], []]
@@ -60,7 +61,7 @@ async function measureMemory(
   const idle = megabytesOf(processId, 'VmRSS')
   const peaks: number[] = []
   for (const sizeMegabytes of [10, 1000]) {
-    // Linux counts the peak anew.
+    // Resets the peak.
     writeFileSync(`/proc/${processId}/clear_refs`, '5')
     await load(client, sizeMegabytes * megabyte)
     const peak = megabytesOf(processId, 'VmHWM')
@@ -98,7 +99,7 @@ function rowsFile(sizeBytes: number): string {
   return file
 }
 
-/** The floor: lines of a file, each through `JSON.parse`, and nothing done with them. */
+/** The baseline: `JSON.parse` of every line of a file. */
 async function parseLoop(file: string): Promise<{ seconds: number; cpuSeconds: number }> {
   const startedAt = performance.now()
   const cpuBefore = process.cpuUsage()
@@ -118,7 +119,7 @@ function megabytesOf(processId: number, name: string): number {
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024
 }
 
-/** Spent so far, in user and system mode. The machine also runs the client and the object store. */
+/** User and system time so far. The machine also runs the client and the object store. */
 function cpuSecondsOf(processId: number): number {
   const stat = readFileSync(`/proc/${processId}/stat`, 'utf8')
   const [user = 0, system = 0] = stat

@@ -1,4 +1,5 @@
-// Job tax: accepted → COMPLETED, minus the same trainer run by hand on the same rows. In turn, so that a drift hits both.
+// Job tax: the time from accepted to COMPLETED minus the time of the same trainer run directly on the same rows. Measures
+// in turn, so that a drift affects both alike.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -39,8 +40,8 @@ async function runJob(): Promise<number> {
   }
 }
 
-/** The trainer's own process, from its start to its exit. */
-const runByHand = () =>
+/** Time of the trainer's process, from start to exit. */
+const runBaseline = () =>
   Number(
     execFileSync(toolPath('python'), ['bench/trainer_baseline.py', rowsFile, JSON.stringify(finetune_args)], {
       encoding: 'utf8',
@@ -48,15 +49,15 @@ const runByHand = () =>
   )
 
 const jobs: number[] = []
-const byHand: number[] = []
+const baseline: number[] = []
 for (let round = 0; round < rounds; round++) {
   jobs.push(await runJob())
-  byHand.push(runByHand() * 1000)
+  baseline.push(runBaseline() * 1000)
 }
 const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`
 console.log(`job       median ${seconds(median(jobs))} of ${jobs.map(seconds).join(', ')}`)
-console.log(`by hand   median ${seconds(median(byHand))} of ${byHand.map(seconds).join(', ')}`)
+console.log(`baseline  median ${seconds(median(baseline))} of ${baseline.map(seconds).join(', ')}`)
 console.log(
-  `job tax   ${seconds(median(jobs) - median(byHand))} (allowed: 3 s); ratio ${(median(jobs) / median(byHand)).toFixed(2)}`,
+  `job tax   ${seconds(median(jobs) - median(baseline))} (allowed: 3 s); ratio ${(median(jobs) / median(baseline)).toFixed(2)}`,
 )
 await stack.stop()

@@ -1,5 +1,5 @@
-// What the API adds to a prompt: against the engine asked directly, and against a bare proxy. Then with an engine that
-// costs nothing, so that only the API is measured: requests a second, and 10,000 typed prompts.
+// Overhead of the API on a prompt, compared with the engine and with a bare proxy. Then requests per second and 10,000
+// typed prompts with an engine that costs nothing.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ const connections = 16
 const secondsEach = 5
 const count = 10_000
 
-// Not the limit of a key is measured.
+// Raises the limit of the key above the measured load.
 Object.assign(process.env, { ANNEAL_REQUESTS_PER_SECOND: '1000000', ANNEAL_REQUEST_BURST: '1000000' })
 const home = makeHome()
 const stack = await startStack(home)
@@ -62,7 +62,7 @@ console.log(
 console.log(`a bare proxy ${added('proxy', 0.5).toFixed(2)} ms,        ${added('proxy', 0.99).toFixed(2)} ms`)
 sayRatio('API / bare proxy at p50', times, ({ api, proxy }) => api / proxy)
 
-// The stub takes the place of the only replica; the real one may not report meanwhile.
+// The stub replaces the only replica, which must not report meanwhile.
 const server = Number(
   readFileSync(join(home, 'runs', modelServerRunName(model_name, engine.generation), 'pid'), 'utf8'),
 )

@@ -1,18 +1,18 @@
-// Ours and its peers in turn, so that what else the machine does hits all of them.
+// Measures the product and its baselines in turn, so that other load affects all of them alike.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../tools/paths.mjs'
-import type { PeerUrls } from './baseline.ts'
+import type { BaselineUrls } from './baseline.ts'
 import { median, quantile } from './stack.ts'
 
 const blocks = 10
 
-export async function startPeer(databaseUrl: string): Promise<{ urls: PeerUrls; stop: () => void }> {
-  const peer = fork(join(root, 'bench/baseline.ts'), [databaseUrl])
-  const [urls] = (await once(peer, 'message')) as [PeerUrls]
-  return { urls, stop: () => peer.disconnect() }
+export async function startBaseline(databaseUrl: string): Promise<{ urls: BaselineUrls; stop: () => void }> {
+  const baseline = fork(join(root, 'bench/baseline.ts'), [databaseUrl])
+  const [urls] = (await once(baseline, 'message')) as [BaselineUrls]
+  return { urls, stop: () => baseline.disconnect() }
 }
 
 export async function fetchJson(url: string, init: RequestInit = {}): Promise<unknown> {
@@ -23,7 +23,7 @@ export async function fetchJson(url: string, init: RequestInit = {}): Promise<un
 
 type Times<Name extends string> = Record<Name, number[]>
 
-/** Milliseconds of each, one after the other, round by round. */
+/** Runs everything once per round and returns milliseconds. */
 export async function inTurn<Name extends string>(
   measured: Record<Name, () => Promise<unknown>>,
   { rounds, warmUps = 50 }: { rounds: number; warmUps?: number },
@@ -33,7 +33,7 @@ export async function inTurn<Name extends string>(
   const order = (round: number) => (round + warmUps) % names.length
   const loadBefore = loadavg()[0] ?? 0
   for (let round = -warmUps; round < rounds; round++)
-    // Each has every place in the round: what follows something heavy pays for it.
+    // The order rotates, because whatever follows something heavy is slower.
     for (const name of [...names.slice(order(round)), ...names.slice(0, order(round))]) {
       const startedAt = performance.now()
       await measured[name]()
@@ -50,7 +50,7 @@ export async function inTurn<Name extends string>(
   return times
 }
 
-/** A ratio of medians over all rounds, and how far it is from that within a tenth of them. */
+/** Prints a ratio of medians over all rounds, and its range over tenths of the rounds. */
 export function sayRatio<Name extends string>(
   sentence: string,
   times: Times<Name>,

@@ -1,43 +1,46 @@
-// `npm run bench`: each measures ours against a peer in the same run and prints the ratio. Nothing here is a test.
+// `npm run bench`: compares the product with baselines in the same run and prints the ratios. These are not tests.
 import { spawnSync } from 'node:child_process'
 import { root, toolPath } from '../tools/paths.mjs'
 
 const benches: Record<string, { says: string; command: string[] }> = {
-  start: { says: '`npm start` until ready, everything cached', command: [process.execPath, 'bench/start.ts'] },
+  start: {
+    says: 'time of `npm start` until ready, with everything cached',
+    command: [process.execPath, 'bench/start.ts'],
+  },
   submit: {
-    says: 'POST /v1/train against a Postgres commit and an empty Express route',
+    says: 'latency of POST /v1/train against a Postgres commit plus an empty Express route',
     command: [process.execPath, 'bench/submit.ts'],
   },
   list: {
-    says: 'a page of jobs: of 1,000,000 against of 1,000, and against a query by hand behind bare http',
+    says: 'a page of jobs out of 1,000,000 against one out of 1,000, and against a bare query behind bare http',
     command: [process.execPath, 'bench/list.ts'],
   },
   ingest: {
-    says: 'MB/s of POST /v1/local-data against JSON.parse per line, memory at a gigabyte, the check of a million rows',
+    says: 'MB/s of POST /v1/local-data against JSON.parse per line, memory at a gigabyte, validation of a million rows',
     command: [process.execPath, 'bench/ingest.ts'],
   },
   batch: {
-    says: '10,000 typed prompts in one call: against the engine alone, beside single prompts, through kill -9',
+    says: '10,000 typed prompts in one call: against the engine alone, beside single prompts, through a kill -9',
     command: [process.execPath, 'bench/batch.ts'],
   },
   'request-path': {
-    says: 'a prompt through the API against the engine and against a bare proxy; 10,000 with an engine that costs nothing',
+    says: 'a prompt through the API against the engine alone and a bare proxy; 10,000 prompts with an engine that costs nothing',
     command: [process.execPath, 'bench/request-path.ts'],
   },
   adapters: {
-    says: 'one load mixed over up to 16 adapters against the same on one adapter and on the base, on the engine alone',
+    says: 'one load over up to 16 adapters against one adapter and against the base, on the engine alone',
     command: [toolPath('python'), 'bench/adapters.py'],
   },
   typed: {
-    says: "typed tokens/s against untyped ones and the library's JSON-schema mode; what compiling a grammar takes",
+    says: "typed tokens/s against untyped ones and the library's JSON-schema mode; time to compile a grammar",
     command: [process.execPath, 'bench/typed.ts'],
   },
   embeddings: {
-    says: '1,000 texts through the API against sentence-transformers, and how far apart the vectors are',
+    says: '1,000 texts through the API against sentence-transformers, and the difference of the vectors',
     command: [process.execPath, 'bench/embeddings.ts'],
   },
   'job-tax': {
-    says: 'accepted → COMPLETED against the trainer run by hand',
+    says: 'time from accepted to COMPLETED against the trainer alone',
     command: [process.execPath, 'bench/job-tax.ts'],
   },
   trainer: {
@@ -45,7 +48,7 @@ const benches: Record<string, { says: string; command: string[] }> = {
     command: [toolPath('python'), 'bench/trainer.py'],
   },
   cluster: {
-    says: 'launch, status, cancel and tax of jobs on a Kubernetes of its own against the same by hand; 1,000 that wait',
+    says: 'launch, status, cancel and tax of jobs on a cluster of its own against bare Kubernetes objects; 1,000 pending jobs',
     command: [process.execPath, 'test/cluster/run.ts', '--run', 'bench/cluster.ts'],
   },
 }

@@ -1,4 +1,4 @@
-// A stack of its own for one measurement, gone afterwards.
+// Starts a stack for one measurement and removes it afterwards.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ export type BenchStack = {
 
 export const makeHome = () => mkdtempSync(join(tmpdir(), 'anneal-bench-'))
 
-/** Model servers are not warmed: they would compete for the cores that are measured. */
+/** Does not warm model servers, which would compete for the measured cores. */
 export async function startStack(home = makeHome()): Promise<BenchStack> {
   const startedAt = performance.now()
   const env = { ...process.env, ANNEAL_WARM_MODELS: '0', ANNEAL_SLOTS: '1', LOG_LEVEL: 'warn' }
@@ -24,7 +24,7 @@ export async function startStack(home = makeHome()): Promise<BenchStack> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  // Also when the measurement fails.
+  // Stops the stack when the measurement fails, too.
   process.once('exit', () => child.kill('SIGTERM'))
   await new Promise<void>((resolve, reject) => {
     child.stdout.on('data', (chunk: Buffer) => chunk.toString().includes('Ready in') && resolve())

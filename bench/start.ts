@@ -1,4 +1,4 @@
-// Time from `start` to ready: a new data directory, then the same one again.
+// Time from `start` to ready, with a new data directory and with an existing one.
 import { makeHome, median, startStack } from './stack.ts'
 
 const rounds = 3

@@ -1,5 +1,5 @@
-// An engine that answers everything after the same while, and a proxy before an engine that does nothing else: in a
-// process of their own. `stub-engine.ts ENGINE_URL`; tells its addresses to its parent.
+// `stub-engine.ts ENGINE_URL`: an engine that answers after a fixed time, and a bare proxy before ENGINE_URL. Sends its
+// addresses to its parent process.
 import { once } from 'node:events'
 import { Agent, createServer, request as forward, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export type StubUrls = { stub: string; proxyToStub: string; proxyToEngine: string }
 
 const latencyMs = 5
-/** Of the type that bench/request-path.ts asks for. */
+/** An answer of the type that bench/request-path.ts requests. */
 const typed = '{"colour":"red","price":7}'
 
 const stub = createServer((incoming, response) => {

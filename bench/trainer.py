@@ -151,7 +151,7 @@ def run_plain(model_path: Path, device: torch.device, rows: EncodedRows, args: T
 
 
 class StepClock(TrainerCallback):
-    """From the first step's begin to the last one's end: set-up and the report at the end do not count."""
+    """Measures from the start of the first step to the end of the last, without set-up and final report."""
 
     def on_train_begin(self, *_args, **_kwargs):
         self.started = time.perf_counter()

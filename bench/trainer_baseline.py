@@ -1,4 +1,4 @@
-"""Runs the trainer on a file of rows, without the service, and prints its seconds: trainer_by_hand.py ROWS ARGS_JSON"""
+"""Runs the trainer on a file of rows, without the service, and prints its seconds: trainer_baseline.py ROWS ARGS_JSON"""
 
 import os
 import subprocess
@@ -6,9 +6,9 @@ import sys
 import tempfile
 import time
 
-from stand_in import open_stand_in, root
+from fake_internal_api import open_fake_api, root
 
-service = open_stand_in(sys.argv[1], sys.argv[2])
+service = open_fake_api(sys.argv[1], sys.argv[2])
 with tempfile.TemporaryDirectory() as work_dir:
     pod = {"ANNEAL_INTERNAL_URL": service.url, "ANNEAL_TOKEN": service.token, "ANNEAL_MODELS_DIR": str(root)}
     environment = {

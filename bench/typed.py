@@ -26,7 +26,7 @@ prompts = engine.prompt_tokens(asked["prompts"])
 
 
 def answer(grammar: LLMatcher | None, max_tokens: int) -> tuple[float, int]:
-    """Seconds and tokens of all answers."""
+    """Returns the seconds and tokens of all answers."""
     params = SamplingParams(max_tokens=max_tokens, temperature=0.0, top_p=1.0, seed=None, stop=())
     started = time.process_time()
     answers = asyncio.run(work.generate(engine, prompts, params, grammar=grammar))
@@ -51,7 +51,7 @@ def say(name: str, text: str) -> None:
 
 typed = grammars.compile(asked["regex"])
 stock = LLMatcher(llguidance.hf.from_tokenizer(engine.tokenizer), LLMatcher.grammar_from_json_schema(asked["schema"]))
-# What an answer of a type has on average, so that untyped ones are as long.
+# Average length of a typed answer, so that untyped answers are as long.
 _, tokens = answer(typed, asked["max_tokens"])
 modes = {
     "typed": (typed, asked["max_tokens"]),

@@ -1,5 +1,5 @@
-// Typed answers on the engine in its own process: against untyped ones, against the JSON-schema mode of the library that
-// constrains the decoding, and what it takes to compile their grammars.
+// Typed answers of the engine alone, compared with untyped ones and with the JSON-schema mode of the library that
+// constrains the decoding; time to compile grammars.
 import { spawnSync } from 'node:child_process'
 import { parseOutputType, type OutputType } from '../src/domain/output-type.ts'
 import { allowedCharacters, comfortableBound, mostPromptTokens, tightBound } from '../src/inference/text-bounds.ts'

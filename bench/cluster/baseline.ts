@@ -1,4 +1,4 @@
-// What the product makes, made by hand: without its labels, so that it does not take it for its own.
+// Creates copies of the product's objects, without its labels, so that the product ignores them.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { api, cluster, control } from '../../test/cluster/support/cluster.ts'
@@ -13,9 +13,9 @@ const jobsPath = `/apis/batch/v1/namespaces/${runsNamespace}/jobs`
 
 export const jobOf = (run: string) => api.get<TrainingJob>(`${jobsPath}/${run}`)
 
-/** The same Job under another name. @returns when the API server had taken it */
+/** Creates the same Job under another name. @returns the time of the API server's answer */
 export async function createCopy({ spec }: TrainingJob, name: string) {
-  // The API server names its pods itself.
+  // The API server sets the selector itself.
   const copy = { ...spec, selector: undefined, template: { spec: spec.template.spec } }
   await api.post(jobsPath, { apiVersion: 'batch/v1', kind: 'Job', metadata: { name }, spec: copy })
   return performance.now()
@@ -24,10 +24,10 @@ export async function createCopy({ spec }: TrainingJob, name: string) {
 export const deleteCopy = (name: string) => api.delete(`${jobsPath}/${name}`, { propagationPolicy: 'Background' })
 
 /**
- * The same pod, without a Job, for a stand-in of the service that hands it the same work.
- * @returns when the API server had taken it
+ * Creates the same pod without a Job. It gets the same work from a fake internal API.
+ * @returns the time of the API server's answer
  */
-export async function createPod(pod: TrainingPod, path: string, name: string, { url, token }: StandIn) {
+export async function createPod(pod: TrainingPod, path: string, name: string, { url, token }: FakeInternalApi) {
   const own = [
     { name: 'ANNEAL_INTERNAL_URL', value: url },
     { name: 'ANNEAL_TOKEN', value: token },
@@ -41,10 +41,10 @@ export async function createPod(pod: TrainingPod, path: string, name: string, { 
   return performance.now()
 }
 
-export type StandIn = { url: string; token: string; stop: () => void }
+export type FakeInternalApi = { url: string; token: string; stop: () => void }
 
-/** What the trainer talks to by hand: on this machine, for one claim. */
-export async function startStandIn(rowsFile: string, args: object): Promise<StandIn> {
+/** Starts an internal API for one claim on this machine. */
+export async function startFakeInternalApi(rowsFile: string, args: object): Promise<FakeInternalApi> {
   const command = ['bench/fake_internal_api.py', cluster.host.address, rowsFile, JSON.stringify(args)]
   const child = spawn(toolPath('python'), command, { stdio: ['pipe', 'pipe', 'inherit'] })
   const [line] = (await once(child.stdout, 'data')) as [Buffer]

@@ -1,10 +1,10 @@
-// The worker's calls of the API server, counted on their way by the fault proxy: nobody else takes that way.
+// Counts the worker's calls to the API server in the fault proxy, which only the worker uses.
 import { control } from '../../test/cluster/support/cluster.ts'
 import type { Measured } from './table.ts'
 
 type Count = [call: string, times: number]
 
-/** From now on. Lists and watches of whole collections are the worker's, however many jobs there are. */
+/** Counts from now on. Leaves out lists and watches of whole collections, which do not depend on the number of jobs. */
 export async function followCalls() {
   await control.forgetCalls()
   const startedAt = performance.now()

@@ -1,4 +1,4 @@
-// Where a job's time goes, as Temporal wrote it down.
+// Time of a job's activities, from its Temporal history.
 import { Client, Connection } from '@temporalio/client'
 import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
 import { connection } from '../../test/support/stack.ts'
@@ -11,7 +11,7 @@ async function historyOf(client: Client, jobId: number) {
   return (await client.workflow.getHandle(fineTuneWorkflowId(jobId)).fetchHistory()).events ?? []
 }
 
-/** The medians over these jobs of an activity's time, from when the workflow asked for it to its result. */
+/** Medians over these jobs of each activity's time from its schedule to its result. */
 export async function sayActivities(what: string, jobIds: number[], names: string[]) {
   const times = new Map(names.map((name) => [name, [] as number[]]))
   const temporal = await Connection.connect({ address: connection().temporalAddress })

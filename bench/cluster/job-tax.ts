@@ -1,8 +1,8 @@
-// Accepted → COMPLETED, against the same pod with the same work, created by hand: it talks to a stand-in of the service.
+// Time from accepted to COMPLETED, compared with the same pod with the same work and a fake internal API.
 import { providePythonPackages } from '../../test/cluster/python-packages.ts'
 import { api, openNamespace } from '../../test/cluster/support/cluster.ts'
 import { median } from '../stack.ts'
-import { createPod, jobOf, startStandIn, type TrainingPod } from './baseline.ts'
+import { createPod, jobOf, startFakeInternalApi, type TrainingPod } from './baseline.ts'
 import { followCalls } from './calls.ts'
 import { sayActivities } from './history.ts'
 import { watchPods } from './pods.ts'
@@ -25,7 +25,7 @@ type Life = Record<'whole' | 'untilPod' | 'untilItRuns' | 'run' | 'afterIt', num
 export async function measureTax(service: Service): Promise<Measured[]> {
   const namespace = await openNamespace()
   await providePythonPackages(api, namespace.name)
-  const podsByHand = watchPods(namespace.name)
+  const baselinePods = watchPods(namespace.name)
   const [ids, lags]: [number[], number[]] = [[], []]
   let template: TrainingPod | undefined
 
@@ -49,11 +49,11 @@ export async function measureTax(service: Service): Promise<Measured[]> {
   }
 
   async function runPod(pod: TrainingPod, name: string): Promise<Life> {
-    const standIn = await startStandIn(rowsFile, args)
-    const createdAt = await createPod(pod, namespace.path, name, standIn)
-    const runsAt = await podsByHand.at(name, 'runs')
-    const endedAt = await podsByHand.at(name, 'ended')
-    standIn.stop()
+    const fakeApi = await startFakeInternalApi(rowsFile, args)
+    const createdAt = await createPod(pod, namespace.path, name, fakeApi)
+    const runsAt = await baselinePods.at(name, 'runs')
+    const endedAt = await baselinePods.at(name, 'ended')
+    fakeApi.stop()
     return {
       whole: endedAt - createdAt,
       untilPod: 0,
@@ -63,27 +63,27 @@ export async function measureTax(service: Service): Promise<Measured[]> {
     }
   }
 
-  const lives = { ours: [] as Life[], byHand: [] as Life[] }
+  const lives = { ours: [] as Life[], baseline: [] as Life[] }
   const calls = await followCalls()
   for (let round = 0; round < rounds; round++) {
     lives.ours.push(await runJob())
-    if (template) lives.byHand.push(await runPod(template, `by-hand-${round}`))
+    if (template) lives.baseline.push(await runPod(template, `baseline-${round}`))
   }
   const measuredCalls = await calls.perJob(rounds)
   await namespace.remove()
 
   const of = (whose: Life[], part: keyof Life) => median(whose.map((life) => life[part]))
-  const part = (name: keyof Life) => `${name} ${seconds(of(lives.ours, name))} (${seconds(of(lives.byHand, name))})`
+  const part = (name: keyof Life) => `${name} ${seconds(of(lives.ours, name))} (${seconds(of(lives.baseline, name))})`
   console.log(
-    `tax, medians, and by hand: ${(['untilPod', 'untilItRuns', 'run', 'afterIt'] as const).map(part).join(', ')}`,
+    `job tax, medians, and the baseline's: ${(['untilPod', 'untilItRuns', 'run', 'afterIt'] as const).map(part).join(', ')}`,
   )
   await sayActivities('tax', ids, ['releaseAttempt', 'recordPhase', 'publishModel', 'finishJob'])
   return [
     {
       measure: `accepted → COMPLETED (${rounds})`,
       seen: `median ${seconds(of(lives.ours, 'whole'))}`,
-      peer: `median ${seconds(of(lives.byHand, 'whole'))}`,
-      compared: `${seconds(of(lives.ours, 'whole') - of(lives.byHand, 'whole'))} more`,
+      baseline: `median ${seconds(of(lives.baseline, 'whole'))}`,
+      compared: `${seconds(of(lives.ours, 'whole') - of(lives.baseline, 'whole'))} more`,
       target: '≤ 3 s more',
     },
     lagOf(`its program runs → readable (${rounds})`, lags),

@@ -1,7 +1,7 @@
-// An independent watch of a namespace's pods: when each was first seen to have come so far, by this process's clock.
+// Watches a namespace's pods and notes when each reached a stage, by this process's clock.
 import { api, type Pod } from '../../test/cluster/support/cluster.ts'
 
-/** `exists`; `unplaced`: no node may take it; `runs`: its program; `ended`: all of its programs; `gone`: the object. */
+/** `unplaced`: no node can take it. `ended`: all its containers have ended. `gone`: the object is deleted. */
 export type Moment = 'exists' | 'unplaced' | 'runs' | 'ended' | 'gone'
 
 export type Pods = ReturnType<typeof watchPods>
@@ -32,9 +32,9 @@ export function watchPods(namespace: string) {
   }
 
   return {
-    /** @param run the Job's name, or the pod's own where it has no Job */
+    /** @param run the Job's name, or the name of a pod without a Job */
     at: (run: string, moment: Moment) => until(() => seen.get(run)?.moments[moment]),
-    /** When a watch told that the pod cannot be placed, in these words. */
+    /** When the watch reported the pod as unschedulable with this message. */
     says: (run: string, words: string) =>
       until(() => (seen.get(run)?.message.includes(words) ? performance.now() : undefined)),
     count: (moment: Moment) => [...seen.values()].filter(({ moments }) => moments[moment] !== undefined).length,

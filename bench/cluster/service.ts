@@ -1,4 +1,4 @@
-// The service as its users see it, beside the watch of the pods that their jobs become.
+// A client of the service, with a watch of its pods.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { attemptRunName } from '../../src/domain/identifiers.ts'
 import { sampleFile } from '../../test/support/rows.ts'
@@ -7,7 +7,7 @@ import { createClient } from '../stack.ts'
 import { watchPods, type Pods } from './pods.ts'
 
 export const runsNamespace = 'anneal-runs'
-/** Answers take some milliseconds themselves; a key may ask 200 times a second. */
+/** An answer takes some milliseconds; a key may send 200 requests a second. */
 const lookEveryMs = 5
 const patienceMs = 120_000
 
@@ -16,14 +16,14 @@ export type Service = User & { pods: Pods }
 
 export const openService = async (): Promise<Service> => ({ ...(await openUser()), pods: watchPods(runsNamespace) })
 
-/** An account of its own, with one data set. */
+/** Opens an account with one data set. */
 export async function openUser() {
   const account = await openAccount()
   const upload_file_path = await account.upload('products', sampleFile)
   const call = createClient({ ...connection(), apiKey: account.apiKey })
   const job = (id: number) => call<Job>('GET', `/v1/train/jobs/${id}`)
 
-  /** @returns when an answer first said so */
+  /** @returns the time of the first answer that satisfies the condition */
   async function reads(id: number, wanted: (job: Job) => boolean, everyMs = lookEveryMs): Promise<number> {
     for (const deadline = performance.now() + patienceMs; performance.now() < deadline; await sleep(everyMs)) {
       const seen = await job(id)
@@ -41,7 +41,7 @@ export async function openUser() {
       const id = Number((await call<{ job_id: string }>('POST', '/v1/train', body)).job_id)
       return { id, run: attemptRunName(id, 1), acceptedAt: performance.now() }
     },
-    /** Resolves when it is over. */
+    /** Resolves when the job has ended. */
     async cancel(id: number) {
       await call('POST', `/v1/train/jobs/${id}/cancel`)
       await reads(id, ({ status }) => status === 'CANCELLED', 50)
@@ -49,5 +49,5 @@ export async function openUser() {
   }
 }
 
-/** A job that no node can take: it costs nothing while it waits. */
+/** Submits a job that no node can take, which uses no CPU while it waits. */
 export const trainUnplaced = (user: User) => user.train({ max_steps: 1 }, { gpu_config: { gpus: 1 } })

@@ -1,5 +1,5 @@
-// How long after a pod's own event its job says so. The event: the pod's condition is rewritten by hand, and a watch tells
-// of it. The end: an answer to `GET /v1/train/jobs/{id}` has it; so one request is always part of it.
+// Lag between a pod's event and its job's status. This program rewrites a condition of the pod and sees it in a watch. The
+// lag ends with an answer of `GET /v1/train/jobs/{id}`, so it always includes one request.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { api } from '../../test/cluster/support/cluster.ts'
 import { podsOf } from '../../test/cluster/support/jobs.ts'
@@ -20,7 +20,7 @@ export async function statusLags(service: Service): Promise<number[]> {
     await setMessage(pod?.metadata.name ?? '', `${words} Insufficient nvidia.com/gpu.`)
     const toldAt = await told
     lags.push((await reads(id, ({ status_message }) => status_message?.includes(words) ?? false)) - toldAt)
-    // Not in step with anything.
+    // A random wait avoids a lockstep with periodic work.
     await sleep(Math.random() * longestPauseMs)
   }
   await service.cancel(id)

@@ -1,10 +1,10 @@
 import { median, quantile } from '../stack.ts'
 
-/** Texts, with their units. Without `peer` and `compared` there is nothing to compare with. */
-export type Measured = { measure: string; seen: string; peer?: string; compared?: string; target: string }
+/** Texts with units. A measurement without a baseline has no `baseline` and no `compared`. */
+export type Measured = { measure: string; seen: string; baseline?: string; compared?: string; target: string }
 
-const columns = ['measure', 'seen', 'peer', 'compared', 'target'] as const
-const heading = { measure: 'measure', seen: 'seen', peer: 'by hand', compared: 'compared', target: 'target' }
+const columns = ['measure', 'seen', 'baseline', 'compared', 'target'] as const
+const heading = { measure: 'measure', seen: 'seen', baseline: 'baseline', compared: 'compared', target: 'target' }
 
 export function printTable(rows: Measured[]) {
   const lines = [heading, ...rows].map((row) => columns.map((column) => row[column] ?? ''))

@@ -4,7 +4,7 @@ import { servicePods } from '../../test/cluster/support/services.ts'
 
 const everyMs = 500
 
-/** What the one worker's program has resident at most during the work, as its node's kernel counts it. */
+/** Peak resident memory of the only worker during the work, from its node's kernel. */
 export async function withWorkerMemory<T>(work: () => Promise<T>): Promise<{ result: T; megabytes: number }> {
   const [pod] = await servicePods('anneal-worker')
   if (!pod) throw new Error('there is no worker')
