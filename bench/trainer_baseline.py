@@ -1,4 +1,4 @@
-"""Runs the trainer on a file of rows, without the service, and prints its seconds: trainer_baseline.py ROWS ARGS_JSON"""
+"""Runs the trainer alone on a file of rows and prints its seconds: trainer_baseline.py ROWS ARGS_JSON"""
 
 import os
 import subprocess

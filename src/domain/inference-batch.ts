@@ -25,7 +25,7 @@ export type InferenceBatch = {
   id: string
   accountId: string
   /** Usage is counted for this key. */
-  apiKeyId: string | null
+  apiKeyId: string
   kind: BatchKind
   modelName: string
   request: BatchRequest

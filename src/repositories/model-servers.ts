@@ -60,7 +60,6 @@ export const createModelServerRepository = (db: Connection) => ({
       generation,
       state: 'starting',
       tokenHash: Uint8Array.from(tokenHash),
-      endpoint: null,
       reason: 'starting',
       message: null,
     }
@@ -75,11 +74,8 @@ export const createModelServerRepository = (db: Connection) => ({
     { baseModel, generation }: Launch,
     { state, reason, message }: { state: ModelServerState; reason: string | null; message: string | null },
   ) {
-    const cleared = state === 'ready' ? {} : { endpoint: null }
-    const { count } = await db.modelServer.updateMany({
-      where: { baseModel, generation },
-      data: { state, reason, message, ...cleared },
-    })
+    const data = { state, reason, message }
+    const { count } = await db.modelServer.updateMany({ where: { baseModel, generation }, data })
     if (count === 1 && state !== 'ready')
       await db.modelServerEndpoint.deleteMany({ where: { baseModel, generation: { lte: generation } } })
     await notify(db, 'model_servers')
@@ -99,7 +95,7 @@ export const createModelServerRepository = (db: Connection) => ({
     const rows = await db.$queryRaw<{ isNews: boolean }[]>`
       with server as (
         update model_servers
-        set state = 'ready', endpoint = ${url}, reason = null, message = null, updated_at = now(),
+        set state = 'ready', reason = null, message = null, updated_at = now(),
           ready_at = case when state = 'ready' then ready_at else now() end
         where token_hash = ${Buffer.from(tokenHash)} and state in ('starting', 'ready')
         returning base_model, generation

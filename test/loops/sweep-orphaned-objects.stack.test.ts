@@ -61,7 +61,7 @@ suite('the sweep of objects', async () => {
           storageKeys.batch(accountId, id, `${name}.json`),
         )
         await put(prompts, result, lost)
-        const batch = { id, accountId, apiKeyId: null, kind: 'embeddings', modelName: 'm', itemCount: 1 } as const
+        const batch = { id, accountId, apiKeyId: 'none', kind: 'embeddings', modelName: 'm', itemCount: 1 } as const
         const request = { chunkSize: 1, chunks: [], input: null }
         if (state !== 'unknown') await tx.inferenceBatches.create({ ...batch, request, promptsKey: prompts })
         if (state === 'ended') await tx.inferenceBatches.finish(id, result)

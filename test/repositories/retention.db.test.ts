@@ -45,7 +45,7 @@ suite('housekeeping', () => {
       const ids: string[] = [randomUUID(), randomUUID(), randomUUID()].toSorted()
       for (const id of ids)
         await tx.inferenceBatches.create({
-          ...{ id, accountId, apiKeyId: null, kind: 'completions', modelName: 'm' },
+          ...{ id, accountId, apiKeyId: 'none', kind: 'completions', modelName: 'm' },
           ...{ request: {} as never, promptsKey: 'prompts', itemCount: 1 },
         })
       const found: string[] = []
@@ -64,7 +64,7 @@ suite('housekeeping', () => {
       const accountId = await anAccount(tx)
       const batch = {
         accountId,
-        apiKeyId: null,
+        apiKeyId: 'none',
         kind: 'completions',
         modelName: 'm',
         request: {} as never,

@@ -20,7 +20,10 @@ suite('the limit of resumes', async () => {
     const failed = await api.until(id, ({ status }) => status === 'FAILED')
     assert.deepEqual([failed.resume_count, failed.resume_limit], [1, 1])
     const last = await resume()
-    assert.deepEqual([last.status, last.body.detail], [409, `Job ${id} has used all of its 1 resumes. Submit a new job.`])
+    assert.deepEqual(
+      [last.status, last.body.detail],
+      [409, `Job ${id} has used all of its 1 resumes. Submit a new job.`],
+    )
     const { events } = await api.get<{ events: { kind: string; reason: string | null }[] }>(
       `/v1/train/jobs/${id}/events`,
     )
