@@ -1,11 +1,12 @@
-// From how a run ended to why its attempt did.
-import type { EndState } from '../src/compute/compute.ts'
+// From the end of a run to the cause of its attempt's end.
+import type { EndState, FailedState } from '../src/compute/run.ts'
+import { assertNever } from '../src/domain/assert-never.ts'
 import { causeOfExit, policyOf, type AttemptCause } from '../src/domain/attempt-cause.ts'
 import type { Attempt } from '../src/domain/training-job.ts'
 
 export type AttemptEnd = { cause: AttemptCause; exitCode: number | null; message: string }
 
-/** What was written down before stands, unless the program finished all the same. */
+/** A cause that is recorded already stands, unless the program finished all the same. */
 export function describeAttemptEnd(
   end: EndState,
   { cause, message, exitCode, reportedCause, claimedAt }: Attempt,
@@ -15,14 +16,34 @@ export function describeAttemptEnd(
   if (cause !== null) return { cause, exitCode: ended ?? exitCode, message: message ?? policyOf(cause).sentence }
   const reported = reportedCause === null ? null : message
   if (end.state === 'failed') {
-    const why = causeOfFailure(end)
-    return { cause: why, exitCode: end.exitCode, message: reported ?? (end.message || policyOf(why).sentence) }
+    const found = causeOfFailure(end)
+    return { cause: found, exitCode: end.exitCode, message: reported ?? (end.message || policyOf(found).sentence) }
   }
-  const why = claimedAt === null ? 'control_plane' : 'lost'
-  return { cause: why, exitCode: null, message: reported ?? policyOf(why).sentence }
+  const found = claimedAt === null ? 'control_plane' : 'lost'
+  return { cause: found, exitCode: null, message: reported ?? policyOf(found).sentence }
 }
 
-function causeOfFailure({ reason, exitCode }: Extract<EndState, { state: 'failed' }>): AttemptCause {
-  if (reason !== 'exited' && reason !== 'killed') return reason
-  return exitCode === null ? 'killed' : causeOfExit(exitCode)
+/** The only place that gives a backend's failure reason a meaning. */
+export function causeOfFailure({ reason, exitCode }: Pick<FailedState, 'reason' | 'exitCode'>): AttemptCause {
+  switch (reason) {
+    case 'exited':
+    case 'killed':
+      return exitCode === null ? 'killed' : causeOfExit(exitCode)
+    case 'lost':
+      return 'lost'
+    case 'out_of_memory':
+      return 'out_of_memory'
+    case 'evicted':
+      return 'evicted'
+    case 'preempted':
+      return 'preempted'
+    case 'node_lost':
+      return 'node_lost'
+    case 'deadline_exceeded':
+      return 'deadline'
+    case 'image_unavailable':
+      return 'image_unavailable'
+    default:
+      return assertNever(reason)
+  }
 }

@@ -3,7 +3,7 @@ import type { Attempt } from '../src/domain/training-job.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 
-/** A log that grew beyond this keeps its end: what went wrong stands there. */
+/** A longer log keeps its end, which says what went wrong. */
 export const logLimitBytes = 4 * 1024 * 1024
 
 const waitedForMs = 5000
@@ -11,22 +11,22 @@ const retryMs = 10_000
 const triedForMs = 30 * 60_000
 
 /**
- * Copies the log of a run to where the API reads it, unless it is as long as it was.
- * @returns how long it is
+ * Copies the log of a run to where the API reads it, unless its length is unchanged.
+ * @returns its length
  */
 export async function copyLog(
-  deps: Pick<FineTuneDependencies, 'compute' | 'storage'>,
+  deps: Pick<FineTuneDependencies, 'trainers' | 'storage'>,
   attempt: Attempt,
   copiedBytes: number,
 ): Promise<number> {
   const range = { offsetBytes: -logLimitBytes, limitBytes: logLimitBytes }
-  const tail = await deps.compute.readLogs({ name: attempt.runName }, range)
+  const tail = await deps.trainers.readLogs({ name: attempt.runName }, range)
   if (tail === null || tail.sizeBytes === copiedBytes) return copiedBytes
   await writeLog(deps, attempt, tail.text)
   return tail.sizeBytes
 }
 
-/** Resolves when the store has it, or after 5 s; then this worker goes on trying for half an hour. */
+/** Resolves when the store has the log, or after 5 s; then this worker retries for half an hour. */
 export async function keepLog(deps: Pick<FineTuneDependencies, 'storage'>, attempt: Attempt, text: string) {
   const deadline = performance.now() + triedForMs
   const writing = (async () => {

@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity'
 import { randomUUID } from 'node:crypto'
-import type { RunSpec } from '../src/compute/compute.ts'
+import type { TrainerSpec } from '../src/compute/trainers.ts'
 import { attemptRunName, podToken, sha256 } from '../src/domain/identifiers.ts'
 import { isTerminal } from '../src/domain/training-job-status.ts'
 import type { Artifact, Attempt, AttemptMode, TrainingJob } from '../src/domain/training-job.ts'
@@ -54,7 +54,7 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
         if (job.generation !== generation || job.cancelRequestedAt || isTerminal(job.status)) return { attempt: null }
         const number = job.currentAttempt + 1
         const id = randomUUID()
-        // A model that an earlier run of the job saved is not trained again.
+        // A model that an earlier attempt saved is only evaluated.
         const isTrained = mode === 'train' && (await tx.artifacts.newestModel(jobId)) !== null
         await tx.attempts.open({
           id,
@@ -79,17 +79,17 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
         return { attempt: number }
       }),
 
-    /** While it backs off it has no attempt: slots are for those that can use them. */
+    /** A job that backs off has no attempt, so it holds no slot. */
     requeue: ({ jobId, generation, attempt, why, backOffMs }: Requeue): Promise<void> =>
       database.transaction(async (tx) => {
         const { currentAttempt } = await tx.trainingJobs.hold(jobId)
-        // A try that comes late: the next attempt is there already.
+        // A late retry: the next attempt is open already.
         if (attempt !== undefined && attempt !== currentAttempt) return
         const message = `${why.message} Trying again in ${Math.round(backOffMs / 1000)} s.`
         await tx.trainingJobs.queue({ jobId, generation, reason: why.reason, message })
       }),
 
-    /** Asks for a slot and, with it, starts the program; a repeat adopts it. It does not wait for one: thousands may, and would take every place here. */
+    /** Asks for a slot and, with it, starts the program; a repeat adopts it. Never waits here: thousands of jobs may wait. */
     launchAttempt: ({ jobId, attempt: number, hearsOfSlots = false }: Launch): Promise<'waiting' | null> =>
       withHeartbeat(async () => {
         const position = { jobId, number }
@@ -102,8 +102,8 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
   }
 }
 
-async function takeSlot({ database, compute }: FineTuneDependencies, position: AttemptPosition) {
-  const { slots } = compute.capacity()
+async function takeSlot({ database, trainers }: FineTuneDependencies, position: AttemptPosition) {
+  const { slots } = trainers.capacity()
   await database.transaction((tx) => tx.attempts.grantSlots(slots, position.jobId))
   const { fencedAt, grantedAt, generation } = await database.attempts.get(position)
   if (fencedAt !== null) return 'fenced'
@@ -114,15 +114,15 @@ async function takeSlot({ database, compute }: FineTuneDependencies, position: A
 }
 
 async function launch(deps: FineTuneDependencies, position: AttemptPosition) {
-  const { database, compute, settings } = deps
+  const { database, trainers, settings } = deps
   const job = await database.trainingJobs.get(position.jobId)
   const attempt = await database.attempts.get(position)
   if (attempt.claimedAt === null) {
-    // A store that was restored may have lost them since.
+    // A store that was restored may have lost the rows since.
     await prepareRows(deps, job, cancellationSignal())
     const from = await chooseStart(deps, job, attempt)
     if (attempt.mode === 'evaluate' && from === null) {
-      const message = 'The saved model does not match its manifest any more: it is trained again.'
+      const message = 'The saved model no longer matches its manifest. It will be trained again.'
       return database.attempts.recordEnd(position, { cause: 'control_plane', exitCode: null, message })
     }
     await database.attempts.setStart(position, {
@@ -134,8 +134,8 @@ async function launch(deps: FineTuneDependencies, position: AttemptPosition) {
   const account = await database.accounts.find(job.accountId)
   const priority = account?.priority ?? 'normal'
   const spec = { ...runSpec(settings, job, attempt), priority }
-  const { uid } = await compute.launch(spec).catch(async (error: unknown) => {
-    // It is tried again, since what refuses it may be changed; until then the job says why it waits.
+  const { uid } = await trainers.launch(spec).catch(async (error: unknown) => {
+    // Retried, because an operator may change what refuses it. Until then the job says why it waits.
     if (isInvalidSpec(error))
       await database.trainingJobs.explain(job.id, job.generation, 'QUEUED', 'launch_refused', error.message)
     throw error
@@ -143,18 +143,18 @@ async function launch(deps: FineTuneDependencies, position: AttemptPosition) {
   await database.attempts.setRunUid(position, uid)
 }
 
-/** The newest checkpoint whose every byte is right, or the saved model that is to be evaluated. */
+/** The newest checkpoint whose bytes match its manifest, or the saved model to evaluate. */
 async function chooseStart(deps: FineTuneDependencies, job: TrainingJob, attempt: Attempt): Promise<Artifact | null> {
   const { artifacts } = deps.database
   const candidates = await artifacts.listUsable(job.id, attempt.mode === 'train' ? 'checkpoint' : 'model')
   for (const candidate of candidates.filter(({ specHash }) => specHash === job.specHash)) {
-    // Also what was verified before: bytes rot, and a store may have been restored.
+    // Verified each time: bytes rot, and a store may have been restored.
     if (await verifyFiles(deps.storage, candidate.files)) {
       await artifacts.markVerified(candidate.id)
       return candidate
     }
     await artifacts.markCorrupt(candidate.id)
-    const message = `The ${candidate.kind} of step ${candidate.step} does not match its manifest and is passed over.`
+    const message = `The ${candidate.kind} of step ${candidate.step} does not match its manifest and is skipped.`
     await deps.database.jobEvents.add(job.id, {
       kind: 'attempt',
       attempt: attempt.number,
@@ -166,11 +166,10 @@ async function chooseStart(deps: FineTuneDependencies, job: TrainingJob, attempt
   return null
 }
 
-function runSpec(settings: Settings, job: TrainingJob, attempt: Attempt): RunSpec {
+function runSpec(settings: Settings, job: TrainingJob, attempt: Attempt): TrainerSpec {
   const { cpuCount, memoryGiB, gpuCount } = job.spec.baseModel.resources
   return {
     name: attempt.runName,
-    program: 'trainer',
     model: job.spec.baseModel.name,
     labels: { job: String(job.id), attempt: String(attempt.number), account: job.accountId },
     env: { ANNEAL_INTERNAL_URL: settings.internalUrl },

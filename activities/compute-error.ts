@@ -1,3 +1,3 @@
-/** A launch that asking again cannot bring about. Known by its code: activities import only types. */
+/** A launch that a retry cannot bring about. Told by its code, because activities import only types of the compute. */
 export const isInvalidSpec = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && error.code === 'invalid'

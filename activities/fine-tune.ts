@@ -1,6 +1,6 @@
-// What a fine-tune does to the world. Each may run twice: names come from ids, moves are compare-and-set.
+// The activities of a fine-tune. Each may run twice: names come from ids, and status changes are compare-and-set.
 import { ApplicationFailure } from '@temporalio/activity'
-import type { Compute } from '../src/compute/compute.ts'
+import type { TrainerCompute } from '../src/compute/trainers.ts'
 import type { DatasetValidator } from '../src/datasets/dataset-validator.ts'
 import type { AttemptLimits } from '../src/domain/attempt-limits.ts'
 import { ServiceError } from '../src/domain/service-error.ts'
@@ -15,7 +15,7 @@ import { createWatchActivity } from './watch-attempt.ts'
 export type FineTuneDependencies = {
   database: Database
   storage: Storage
-  compute: Compute
+  trainers: TrainerCompute
   datasets: Pick<DatasetValidator, 'prepare'>
   /** How long the internal API has answered, and with it the database and the object store. */
   health: { soundForMs(): number }

@@ -1,6 +1,7 @@
 // Removes what has done its work, portion by portion: objects first, then the rows that name them.
 import { heartbeat } from '@temporalio/activity'
-import type { Compute } from '../src/compute/compute.ts'
+import type { ModelServerCompute } from '../src/compute/model-servers.ts'
+import type { TrainerCompute } from '../src/compute/trainers.ts'
 import type { Retention } from '../src/domain/retention.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { WorkflowRuns } from '../src/temporal/runs.ts'
@@ -10,7 +11,8 @@ import { withHeartbeat } from './heartbeat.ts'
 export type HousekeepingDependencies = {
   database: Pick<Database, 'housekeeping' | 'now'>
   storage: Pick<Storage, 'remove'>
-  compute: Pick<Compute, 'removeEndedRuns'>
+  trainers: Pick<TrainerCompute, 'removeEndedRuns'>
+  modelServers: Pick<ModelServerCompute, 'removeEndedRuns'>
   runs: Pick<WorkflowRuns, 'deleteScheduled'>
   settings: { retention: Retention }
 }
@@ -25,7 +27,8 @@ const historiesPerPortion = 500
 export function createHousekeepingActivities({
   database,
   storage,
-  compute,
+  trainers,
+  modelServers,
   runs,
   settings: { retention },
 }: HousekeepingDependencies) {
@@ -69,7 +72,11 @@ export function createHousekeepingActivities({
       }),
 
     removeEndedRuns: async (): Promise<number> =>
-      withHeartbeat(async () => (await compute.removeEndedRuns({ endedForMs: retention.endedRunsMs })).length),
+      withHeartbeat(async () => {
+        const options = { endedForMs: retention.endedRunsMs }
+        const removed = [await trainers.removeEndedRuns(options), await modelServers.removeEndedRuns(options)]
+        return removed.flat().length
+      }),
 
     removeOldHistories: ({ scheduleId }: { scheduleId: string }): Promise<number> =>
       portions(historiesPerPortion, async () =>

@@ -1,9 +1,10 @@
-// What the workflow of a model server does to the world. The row's generation is the fence: only the newest launch's token
-// may report an endpoint, and only its generation may move the state. Each launch is a run of its own name, and what is
-// done for one touches no newer one, however late it comes.
+// The activities of a model server's workflow. The newest launch is the fence: only its token may report an endpoint, and
+// only it may change the row's state. Each launch is a run of its own name, so a late call for one touches no newer one.
+// The row, and with it the workflow, calls the number of the launch `generation`.
 import { ApplicationFailure, cancellationSignal } from '@temporalio/activity'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Compute, EndState, RunRef, RunSpec, RunState, RunSummary } from '../src/compute/compute.ts'
+import type { ModelServerCompute, ModelServerSpec, ModelServerState } from '../src/compute/model-servers.ts'
+import type { EndState, RunRef, RunSummary } from '../src/compute/run.ts'
 import type { Catalogue, CatalogueEntry } from '../src/domain/catalogue.ts'
 import { modelServerName, modelServerRunName, sha256 } from '../src/domain/identifiers.ts'
 import type { ModelServerEnd } from '../src/domain/model-server.ts'
@@ -19,7 +20,7 @@ type Repository = 'find' | 'openGeneration' | 'setState' | 'noteWait' | 'removeR
 export type ModelServerDependencies = {
   database: { modelServers: Pick<Database['modelServers'], Repository> } & Pick<Database, 'now'>
   notifications: Notifications
-  compute: Compute
+  modelServers: ModelServerCompute
   catalogue: Catalogue
   settings: { secret: string; internalUrl: string; terminationGraceMs: number }
 }
@@ -30,45 +31,48 @@ type Server = { baseModel: string; generation: number }
 type Launched = Server & { uid: string }
 
 const gibibyte = 1024 ** 3
-const readyLookMs = 2000
-/** Longer than the request path trusts an endpoint that it has read. */
+const readyCheckMs = 2000
+/** Longer than the request path keeps an endpoint in memory. */
 const drainMs = 1500
 
 export function createModelServerActivities(deps: ModelServerDependencies) {
-  const { compute, settings } = deps
-  const { modelServers } = deps.database
+  const { modelServers, settings } = deps
+  const rows = deps.database.modelServers
   const tokenOf = ({ baseModel, generation }: Server) => modelServerToken(settings.secret, baseModel, generation)
 
   return {
-    /** The generation to launch: a living server's own, which is then adopted, or the next. A repeat may open one more, which nobody launches. */
+    /** The launch of a living server, which is then adopted, or the next. A repeat may open one more, which stays unused. */
     async openModelServer({ baseModel }: { baseModel: string }): Promise<{ generation: number }> {
-      const server = await modelServers.find(baseModel)
-      const runs = await listRuns(compute, baseModel)
+      const server = await rows.find(baseModel)
+      const runs = await listRuns(modelServers, baseModel)
       if (server && (server.state === 'starting' || server.state === 'ready')) {
         const run = runs.find(({ name }) => name === runName(server))
         if (run?.state.state === 'running' || run?.state.state === 'pending') return { generation: server.generation }
       }
       // After a restore the row may be behind what was launched.
-      const generation = Math.max(server?.generation ?? 0, ...runs.map(generationOf)) + 1
-      await modelServers.openGeneration({
+      const generation = Math.max(server?.generation ?? 0, ...runs.map(launchOf)) + 1
+      await rows.openGeneration({
         baseModel,
         generation,
         tokenHash: sha256(tokenOf({ baseModel, generation })),
       })
-      // Else it might count as idle the moment it is ready.
-      await modelServers.touch(baseModel)
+      // Otherwise it might count as idle as soon as it is ready.
+      await rows.touch(baseModel)
       return { generation }
     },
 
-    /** Starts this generation, or finds it started. An older one is ended first: both would want the same memory. */
+    /** Starts this launch, or finds it started. An older one is ended first: both would need the same memory. */
     launchModelServer: ({ baseModel, generation }: Server): Promise<{ uid: string }> =>
       withHeartbeat(async () => {
         const entry = entryOf(deps.catalogue, baseModel)
-        if (((await modelServers.find(baseModel))?.generation ?? 0) > generation)
-          throw ApplicationFailure.nonRetryable(`There is a newer launch than ${generation}.`, 'fenced')
+        if (((await rows.find(baseModel))?.generation ?? 0) > generation)
+          throw ApplicationFailure.nonRetryable(
+            `Launch ${generation} of ${baseModel} is superseded by a newer one.`,
+            'fenced',
+          )
         await endRuns(deps, { baseModel, generation: generation - 1 })
         const spec = runSpec(settings, entry, generation, tokenOf({ baseModel, generation }))
-        const { uid } = await compute.launch(spec).catch(refusedForGood)
+        const { uid } = await modelServers.launch(spec).catch(giveUpIfInvalid)
         return { uid }
       }),
 
@@ -81,22 +85,26 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
           async (signal): Promise<'ready' | 'late'> => {
             const deadlineMs = performance.now() + timeoutMs
             for (;;) {
-              const server = await modelServers.find(baseModel)
+              const server = await rows.find(baseModel)
               if (server?.generation === generation && server.state === 'ready') return 'ready'
               if (performance.now() > deadlineMs) return 'late'
-              await deps.notifications.next('model_servers', { timeoutMs: readyLookMs, signal })
+              await deps.notifications.next('model_servers', { timeoutMs: readyCheckMs, signal })
               signal.throwIfAborted()
             }
           },
         )
         if (reached === 'ready') return null
-        if (reached !== 'late') return describeModelServerEnd(compute, refOf({ baseModel, generation, uid }), reached)
+        if (reached !== 'late')
+          return describeModelServerEnd(modelServers, refOf({ baseModel, generation, uid }), reached)
         const minutes = Math.round(timeoutMs / 60_000)
-        const why = (await modelServers.find(baseModel))?.message?.split('\n', 1)[0]
-        return { cause: 'not_ready', message: `It was not ready within ${minutes} minutes.${why ? ` ${why}` : ''}` }
+        const reason = (await rows.find(baseModel))?.message?.split('\n', 1)[0]
+        return {
+          cause: 'not_ready',
+          message: `The model server was not ready within ${minutes} minutes.${reason ? ` ${reason}` : ''}`,
+        }
       }),
 
-    /** @returns null once nobody has used it for this long, else how it ended */
+    /** @returns null once it has been unused for this long, else how it ended */
     watchModelServer: ({ baseModel, generation, uid, idleTimeoutMs }: Launched & { idleTimeoutMs: number }) =>
       withHeartbeat(async (): Promise<ModelServerEnd | null> => {
         const reached = await untilEndOr(deps, { baseModel, generation, uid }, async (signal): Promise<'idle'> => {
@@ -108,73 +116,73 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
         })
         return reached === 'idle'
           ? null
-          : describeModelServerEnd(compute, refOf({ baseModel, generation, uid }), reached)
+          : describeModelServerEnd(modelServers, refOf({ baseModel, generation, uid }), reached)
       }),
 
-    /** Says why it is away, until the next start or for good. */
+    /** Records why it is away, until the next start or for good. */
     async recordModelServerEnd({
       end,
       willRestart,
       ...server
     }: Server & { end: ModelServerEnd; willRestart: boolean }) {
       const state = willRestart ? 'starting' : 'failed'
-      await modelServers.setState(server, { state, reason: end.cause, message: end.message })
+      await rows.setState(server, { state, reason: end.cause, message: end.message })
     },
 
-    /** Resolves once no process of it is left. @returns false when it was to stop as idle and somebody has come to use it */
+    /** Resolves once no process of it is left. @returns false when it was to stop as idle but was used meanwhile */
     stopModelServer: ({ idleTimeoutMs, ...server }: Server & { idleTimeoutMs: number | null }): Promise<boolean> =>
       withHeartbeat(async () => {
         const { baseModel } = server
-        const state = (await modelServers.find(baseModel))?.state
+        const state = (await rows.find(baseModel))?.state
         if (idleTimeoutMs !== null && state === 'ready') {
           if ((await msUntilIdle(deps, baseModel, idleTimeoutMs)) > 0) return false
-          await modelServers.setState(server, { state: 'stopping', reason: 'idle', message: null })
+          await rows.setState(server, { state: 'stopping', reason: 'idle', message: null })
           await sleep(drainMs)
         } else {
-          await modelServers.setState(server, { state: 'stopping', reason: 'stopping', message: null })
+          await rows.setState(server, { state: 'stopping', reason: 'stopping', message: null })
         }
         await endRuns(deps, server)
         const reason = idleTimeoutMs === null ? 'stopped' : 'idle'
-        await modelServers.setState(server, { state: 'stopped', reason, message: null })
+        await rows.setState(server, { state: 'stopped', reason, message: null })
         return true
       }),
   }
 }
 
-/** The end of the run, or what `look` finds first. Meanwhile the row says what the run waits for and which replicas are gone. */
+/** Resolves at the end of the run or of `look`. Meanwhile the row says what the run waits for and which replicas live. */
 async function untilEndOr<T>(
-  { compute, database }: ModelServerDependencies,
+  { modelServers, database }: ModelServerDependencies,
   server: Launched,
   look: (signal: AbortSignal) => Promise<T>,
 ): Promise<EndState | T> {
   const found = new AbortController()
   const signal = AbortSignal.any([cancellationSignal(), found.signal])
-  let told = Promise.resolve()
+  let recorded = Promise.resolve()
   let before: readonly string[] = []
-  const onState = (state: RunState) => {
+  const onState = (state: ModelServerState) => {
     const instances = state.state === 'running' ? state.instances : undefined
     const gone = instances ? before.filter((instance) => !instances.includes(instance)) : []
     before = instances ?? before
-    // In order. What cannot be told now is told by the next change, or shows by itself: nobody answers there.
-    told = told.then(() => tell(database.modelServers, server, state, gone)).catch(() => undefined)
+    // One after the other. The next change makes up for a failed write, and an endpoint that is gone does not answer.
+    recorded = recorded.then(() => record(database.modelServers, server, state, gone)).catch(() => undefined)
   }
   try {
-    return await Promise.race([compute.watch(refOf(server), { signal, onState }), look(signal)])
+    return await Promise.race([modelServers.watch(refOf(server), { signal, onState }), look(signal)])
   } finally {
     found.abort()
-    await told
+    await recorded
   }
 }
 
-async function tell(
-  modelServers: ModelServerDependencies['database']['modelServers'],
+async function record(
+  rows: ModelServerDependencies['database']['modelServers'],
   server: Server,
-  state: RunState,
+  state: ModelServerState,
   gone: readonly string[],
 ) {
-  if (gone.length > 0) await modelServers.removeReplicas(server, gone)
-  if (state.state === 'pending') await modelServers.noteWait(server, state)
-  if (state.state === 'running') await modelServers.noteWait(server, { reason: 'starting', message: null })
+  if (gone.length > 0) await rows.removeReplicas(server, gone)
+  if (state.state === 'pending') await rows.noteWait(server, state)
+  if (state.state === 'running') await rows.noteWait(server, { reason: 'starting', message: null })
 }
 
 async function msUntilIdle({ database }: ModelServerDependencies, baseModel: string, idleTimeoutMs: number) {
@@ -182,29 +190,29 @@ async function msUntilIdle({ database }: ModelServerDependencies, baseModel: str
   return server ? server.lastUsedAt.getTime() + idleTimeoutMs - (await database.now()).getTime() : 0
 }
 
-/** This launch and those before it; resolves once no process of them is left. */
-async function endRuns({ compute, settings }: ModelServerDependencies, { baseModel, generation }: Server) {
-  for (const run of await listRuns(compute, baseModel))
-    if (generationOf(run) <= generation) await compute.terminate(run, { graceMs: settings.terminationGraceMs })
+/** Ends this launch and those before it; resolves once no process of them is left. */
+async function endRuns({ modelServers, settings }: ModelServerDependencies, { baseModel, generation }: Server) {
+  for (const run of await listRuns(modelServers, baseModel))
+    if (launchOf(run) <= generation) await modelServers.terminate(run, { graceMs: settings.terminationGraceMs })
 }
 
-/** Of every launch. */
-const listRuns = (compute: Compute, baseModel: string): Promise<RunSummary[]> =>
-  compute.list({ program: 'model-server', labels: { server: modelServerName(baseModel) } })
+/** The runs of all launches. */
+const listRuns = (modelServers: ModelServerCompute, baseModel: string) =>
+  modelServers.list({ server: modelServerName(baseModel) })
 
-/** A cluster that will never take such a pod: the workflow gives up and says why. */
-function refusedForGood(error: unknown): never {
+/** A retry cannot help where the cluster never admits such a pod: the workflow gives up and says why. */
+function giveUpIfInvalid(error: unknown): never {
   throw isInvalidSpec(error) ? ApplicationFailure.nonRetryable(error.message, 'refused') : error
 }
 
-const generationOf = ({ labels }: RunSummary) => Number(labels['generation'] ?? 0)
+const launchOf = ({ labels }: RunSummary) => Number(labels['launch'] ?? 0)
 const runName = ({ baseModel, generation }: Server) => modelServerRunName(baseModel, generation)
 const refOf = (server: Launched): RunRef => ({ name: runName(server), uid: server.uid })
 
 function entryOf(catalogue: Catalogue, baseModel: string): CatalogueEntry {
   const entry = catalogue.find(baseModel)
   if (entry) return entry
-  throw ApplicationFailure.nonRetryable(`${baseModel} is not in the model catalogue (any more).`, 'model_unavailable')
+  throw ApplicationFailure.nonRetryable(`${baseModel} is not in the model catalogue.`, 'model_unavailable')
 }
 
 function runSpec(
@@ -212,14 +220,13 @@ function runSpec(
   { name, engine, source, sha256: weights, contextLength, maxBatch, maxAdapters, resources }: CatalogueEntry,
   generation: number,
   token: string,
-): RunSpec {
+): ModelServerSpec {
   const limits = { context_length: contextLength, max_batch: maxBatch, max_adapters: maxAdapters }
   const spec = { name, engine, source, sha256: weights, ...limits }
   return {
     name: modelServerRunName(name, generation),
-    program: 'model-server',
     model: name,
-    labels: { server: modelServerName(name), generation: String(generation) },
+    labels: { server: modelServerName(name), launch: String(generation) },
     env: { ANNEAL_INTERNAL_URL: settings.internalUrl, ANNEAL_SERVER_SPEC: JSON.stringify(spec) },
     secretEnv: { ANNEAL_TOKEN: token },
     resources: {

@@ -1,7 +1,8 @@
-// What is there and should not be. The cluster is listed first, then Postgres and Temporal are asked: what was launched
-// after the list cannot be judged by it. Everything here acts on confirmed facts; what does not answer fails the activity.
+// The reaper finds what outlived its job or its workflow, and releases it. The compute is listed first, then Postgres and
+// Temporal are asked, because the list says nothing of later launches. An activity fails where one of them does not answer.
 import { cancellationSignal } from '@temporalio/activity'
-import type { RunFilter, RunSummary } from '../src/compute/compute.ts'
+import type { ModelServerCompute } from '../src/compute/model-servers.ts'
+import type { RunSummary } from '../src/compute/run.ts'
 import { fineTuneWorkflowId, modelServerName } from '../src/domain/identifiers.ts'
 import { inferenceBatchWorkflowId } from '../src/domain/inference-batch.ts'
 import type { JobEnding } from '../src/domain/training-job.ts'
@@ -17,6 +18,7 @@ type StrayRun = { name: string; uid: string; attempt: Position | null }
 export type Reaped = 'attempt_run' | 'model_server_run' | 'model_server_workflow' | 'attempt' | 'job' | 'batch'
 
 export type ReaperDependencies = ReleaseDependencies & {
+  modelServers: Pick<ModelServerCompute, 'list' | 'terminate'>
   runs: Pick<WorkflowRuns, 'describe' | 'listOpen'>
   log: Pick<Log, 'warn'>
   countReaped: (what: Reaped) => void
@@ -24,52 +26,47 @@ export type ReaperDependencies = ReleaseDependencies & {
 
 export type ReaperActivities = ReturnType<typeof createReaperActivities>
 
-/** A look handles so many of a kind; the next one comes in 20 s. */
+/** One activity handles this many; the next run of the reaper comes in 20 s. */
 const portion = 100
 
 export function createReaperActivities(deps: ReaperDependencies) {
-  const { database, compute, settings, runs } = deps
+  const { database, trainers, modelServers, settings, runs } = deps
 
   return {
-    /** Runs of attempts that may not run any more, or that nobody knows, and of model servers of an older generation. */
+    /** Runs of attempts that may no longer run or have no row, and older launches of model servers. */
     findStrayRuns: (): Promise<StrayRun[]> =>
       withHeartbeat(async () => {
-        const living = await livingRuns(deps)
-        const servers = (await serverRuns(deps, living)).stray
-        return [...(await strayAttemptRuns(deps, living)), ...servers].slice(0, portion)
+        const servers = (await modelServerRuns(deps)).stray
+        return [...(await strayAttemptRuns(deps)), ...servers].slice(0, portion)
       }),
 
     endStrayRun: ({ name, uid, attempt }: StrayRun): Promise<void> =>
       withHeartbeat(async () => {
-        // A model server is fenced by its generation, an unknown attempt by its token that nobody knows.
-        const fence = async () => {
-          if (attempt) await database.attempts.fence(attempt)
-        }
-        await compute.terminate(
-          { name, uid },
-          { graceMs: settings.terminationGraceMs, fence, signal: cancellationSignal() },
-        )
+        const options = { graceMs: settings.terminationGraceMs, signal: cancellationSignal() }
+        if (attempt)
+          await trainers.terminate({ name, uid }, { ...options, fence: () => database.attempts.fence(attempt) })
+        // A newer launch of the model server has fenced this one.
+        else await modelServers.terminate({ name, uid }, options)
         reaped(deps, attempt ? 'attempt_run' : 'model_server_run', { name, uid })
       }),
 
-    /** Base models whose server runs though no workflow watches it: nobody would stop it when it is idle. */
+    /** Base models whose server runs without a workflow, which would stop it when it is idle. */
     findUnwatchedServers: (): Promise<string[]> =>
       withHeartbeat(async () => {
         const unwatched: string[] = []
-        for (const { baseModel } of (await serverRuns(deps, await livingRuns(deps, { program: 'model-server' })))
-          .current)
+        for (const { baseModel } of (await modelServerRuns(deps)).current)
           if (!(await runs.describe(modelServerName(baseModel)))?.isRunning) unwatched.push(baseModel)
         return unwatched
       }),
 
-    /** A new run of its workflow adopts the server as it is. */
+    /** A new run of its workflow adopts the running server. */
     async watchServerAgain(baseModel: string): Promise<void> {
       const workflowId = modelServerName(baseModel)
       await database.outbox.add({ workflowId, kind: 'wake-model-server', generation: 0, payload: { baseModel } })
       reaped(deps, 'model_server_workflow', { baseModel })
     },
 
-    /** Started once, not ended, and without a run that is open. */
+    /** Batches that have started, have not ended, and whose workflow is not open. */
     findLostBatches: (): Promise<string[]> =>
       withHeartbeat(async () => {
         const lost: string[] = []
@@ -82,10 +79,10 @@ export function createReaperActivities(deps: ReaperDependencies) {
         return lost.slice(0, portion)
       }),
 
-    /** Chunks that are done are not done again. */
+    /** Finished chunks are kept. */
     async startBatchAgain(batchId: string): Promise<void> {
       const workflowId = inferenceBatchWorkflowId(batchId)
-      // The list may be some moments old. A run closes only after its batch has ended, so that is asked last.
+      // The list may be old. A workflow closes only after its batch has ended, so the batch is asked last.
       if ((await runs.describe(workflowId))?.isRunning) return
       if ((await database.inferenceBatches.get(batchId)).state !== 'running') return
       await database.outbox.add({ workflowId, kind: 'start-batch', generation: 1, payload: { batchId } })
@@ -100,7 +97,7 @@ export function createReaperActivities(deps: ReaperDependencies) {
         reaped(deps, 'attempt', position)
       }),
 
-    /** Open jobs, known to Temporal once, of which no run is open. */
+    /** Open jobs whose workflow was started and is no longer open. */
     findLostJobs: (): Promise<RunOfJob[]> =>
       withHeartbeat(async () => {
         const lost: RunOfJob[] = []
@@ -108,7 +105,7 @@ export function createReaperActivities(deps: ReaperDependencies) {
         for await (const jobs of database.upkeep.deliveredJobs()) {
           open ??= await runs.listOpen('fineTune')
           for (const job of jobs) {
-            // The list is older than the later pages: of what is not in it Temporal is asked.
+            // Later pages are newer than the list, so Temporal is asked about each job that is not in it.
             if (open.has(fineTuneWorkflowId(job.jobId)) || (await lostRun(deps, job)) === null) continue
             lost.push(job)
             if (lost.length === portion) return lost
@@ -117,13 +114,13 @@ export function createReaperActivities(deps: ReaperDependencies) {
         return lost
       }),
 
-    /** Releases everything of it, and ends it: CANCELLED if that was accepted, else FAILED and ready to be resumed. */
+    /** Releases the job's attempts, then ends it: CANCELLED if a cancel was accepted, else FAILED, so it can be resumed. */
     endLostJob: (job: RunOfJob): Promise<void> =>
       withHeartbeat(async () => {
         if ((await lostRun(deps, job)) === null) return
         for (const attempt of await database.attempts.listUnreleased(job.jobId, job.generation))
           await release(deps, attempt, cancellationSignal())
-        // The release took time, in which somebody may have reset or started it.
+        // Somebody may have reset or started the workflow during the release.
         const how = await lostRun(deps, job)
         if (how === null) return
         const hasEnded = await database.transaction((tx) => end(tx, job, how))
@@ -132,8 +129,8 @@ export function createReaperActivities(deps: ReaperDependencies) {
   }
 }
 
-async function strayAttemptRuns({ database }: ReaperDependencies, living: RunSummary[]): Promise<StrayRun[]> {
-  const ofJobs = living.flatMap(({ name, uid, labels }) => {
+async function strayAttemptRuns({ database, trainers }: ReaperDependencies): Promise<StrayRun[]> {
+  const ofJobs = (await trainers.list()).filter(isLiving).flatMap(({ name, uid, labels }) => {
     const position = { jobId: Number(labels['job'] ?? Number.NaN), number: Number(labels['attempt'] ?? Number.NaN) }
     return Number.isInteger(position.jobId) && Number.isInteger(position.number) ? [{ name, uid, ...position }] : []
   })
@@ -146,29 +143,27 @@ async function strayAttemptRuns({ database }: ReaperDependencies, living: RunSum
 
 const key = ({ jobId, number }: Position) => `${jobId}/${number}`
 
-type ServerRuns = { stray: StrayRun[]; current: { baseModel: string }[] }
+type ModelServerRuns = { stray: StrayRun[]; current: { baseModel: string }[] }
 
-async function serverRuns({ database }: ReaperDependencies, living: RunSummary[]): Promise<ServerRuns> {
-  const found: ServerRuns = { stray: [], current: [] }
-  const ofServers = living.filter(({ labels }) => labels['server'] !== undefined)
-  if (ofServers.length === 0) return found
+async function modelServerRuns({ database, modelServers }: ReaperDependencies): Promise<ModelServerRuns> {
+  const found: ModelServerRuns = { stray: [], current: [] }
+  const living = (await modelServers.list()).filter(isLiving)
+  if (living.length === 0) return found
   const rows = await database.upkeep.listModelServers()
   const byName = new Map(rows.map((row) => [modelServerName(row.baseModel), row]))
-  for (const { name, uid, labels } of ofServers) {
+  for (const { name, uid, labels } of living) {
     const row = byName.get(labels['server'] ?? '')
-    if (row && String(row.generation) === labels['generation']) found.current.push(row)
+    if (row && String(row.generation) === labels['launch']) found.current.push(row)
     else found.stray.push({ name, uid, attempt: null })
   }
   return found
 }
 
-async function livingRuns({ compute }: ReaperDependencies, of: RunFilter = {}): Promise<RunSummary[]> {
-  return (await compute.list(of)).filter(({ state: { state } }) => state === 'pending' || state === 'running')
-}
+const isLiving = ({ state: { state } }: RunSummary) => state === 'pending' || state === 'running'
 
 /**
- * How the run of an open job was lost: a word for its sentence. Null when it is not lost, or not for certain.
- * A workflow closes only after its job has ended in Postgres; so the job, asked after Temporal, tells which came first.
+ * How the workflow of an open job was lost, as a word for the job's message. Null when it is not certainly lost.
+ * A workflow closes only after its job has ended in Postgres, so the job is asked after Temporal.
  */
 async function lostRun({ database, runs }: ReaperDependencies, job: RunOfJob): Promise<string | null> {
   const run = await runs.describe(fineTuneWorkflowId(job.jobId))
@@ -186,17 +181,17 @@ async function end(tx: Repositories, job: RunOfJob, how: string): Promise<boolea
   const held = await tx.upkeep.holdDelivered(job)
   if (!held) return false
   const ending: Pick<JobEnding, 'status' | 'reason' | 'message'> = held.isCancelling
-    ? { status: 'CANCELLED', reason: 'cancelled', message: 'Cancelled; everything it used is released.' }
+    ? { status: 'CANCELLED', reason: 'cancelled', message: 'Cancelled. Everything it used is released.' }
     : {
         status: 'FAILED',
         reason: 'workflow_terminated',
-        message: `Its workflow in Temporal was ${how}; everything it used is released. Resume it to go on.`,
+        message: `The job's workflow in Temporal was ${how}. Everything the job used is released. Resume the job to continue.`,
       }
   const { status: to, reason, message } = ending
   return (await tx.trainingJobs.move({ ...job, to, reason, message, actor: 'reaper' })) === 'moved'
 }
 
 function reaped({ log, countReaped }: ReaperDependencies, what: Reaped, details: object) {
-  log.warn({ what, ...details }, 'released what should not be there')
+  log.warn({ what, ...details }, 'reaper released a lost resource')
   countReaped(what)
 }

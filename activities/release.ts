@@ -1,4 +1,4 @@
-// The end of an attempt: every process of it confirmed gone, its token dead, its outcome written down.
+// Releases an attempt: every process confirmed gone, its token dead, its outcome recorded.
 import type { AttemptOutcome } from '../src/domain/attempt-outcome.ts'
 import type { Attempt } from '../src/domain/training-job.ts'
 import { describeAttemptEnd } from './attempt-cause.ts'
@@ -6,7 +6,7 @@ import { keepLog, logLimitBytes } from './attempt-log.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
-export type ReleaseDependencies = Pick<FineTuneDependencies, 'database' | 'compute' | 'storage'> & {
+export type ReleaseDependencies = Pick<FineTuneDependencies, 'database' | 'trainers' | 'storage'> & {
   settings: { terminationGraceMs: number }
 }
 
@@ -22,7 +22,7 @@ export function createReleaseActivities(deps: FineTuneDependencies) {
         return { outcome: await readOutcome(deps, attempt), resumesLeft: await resumesLeft(deps, jobId) }
       }),
 
-    /** Every attempt that is not released yet, whatever became of the activity that made it. */
+    /** Releases every attempt that is not released yet. */
     releaseJob: ({ jobId, generation = anyGeneration }: { jobId: number; generation?: number }): Promise<void> =>
       withHeartbeat(async () => {
         for (const each of await database.attempts.listUnreleased(jobId, generation)) await release(deps, each)
@@ -30,14 +30,14 @@ export function createReleaseActivities(deps: FineTuneDependencies) {
   }
 }
 
-/** Resolves once nothing of it runs and its slot is free. A store that is away keeps nobody waiting: its log follows. */
+/** Resolves once no process of it runs and its slot is free. Where the store is away, the log is written later. */
 export async function release(deps: ReleaseDependencies, attempt: Attempt, signal?: AbortSignal): Promise<Attempt> {
-  const { database, compute, settings } = deps
+  const { database, trainers, settings } = deps
   const position = { jobId: attempt.jobId, number: attempt.number }
   if (attempt.releasedAt === null) {
-    // Not fenced before it is gone: after SIGTERM it still commits its emergency checkpoint. What a lost node still
-    // runs is never gone for certain: it is fenced before it is declared dead.
-    const { end, logTail } = await compute.terminate(
+    // Not fenced before SIGTERM: the program then commits its emergency checkpoint. Only on a lost node, whose processes
+    // may live on, is it fenced before it is declared dead.
+    const { end, logTail } = await trainers.terminate(
       { name: attempt.runName },
       {
         graceMs: settings.terminationGraceMs,

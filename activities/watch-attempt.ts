@@ -1,7 +1,7 @@
-// Follows an attempt to its end, and ends it where the limits say so: a time slice, a stall, a deadline.
+// Watches an attempt to its end, and ends it where a limit says so: a time slice, a stall, a deadline.
 import { cancellationSignal } from '@temporalio/activity'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { EndState, RunState } from '../src/compute/compute.ts'
+import type { EndState, RunState } from '../src/compute/run.ts'
 import { policyOf, type StopCause } from '../src/domain/attempt-cause.ts'
 import { dueStop } from '../src/domain/attempt-limits.ts'
 import type { Attempt } from '../src/domain/training-job.ts'
@@ -12,13 +12,13 @@ import { withHeartbeat } from './heartbeat.ts'
 
 const lastCopyTimeoutMs = 10_000
 const maxCheckIntervalMs = 15_000
-/** Of a program that could not report, until it tries again: retry.py. */
+/** The longest pause of a program between two tries to report (retry.py). */
 const maxPauseMs = 10_000
 
 export const createWatchActivity = (deps: FineTuneDependencies) => ({
   /**
-   * Resolves when every process of the attempt has ended, or when its time is up: the release then ends it. Trouble with
-   * asking is waited out.
+   * Resolves when every process of the attempt has ended, or when a limit is reached: the release then ends it. Trouble
+   * with asking is waited out.
    */
   watchAttempt: ({ jobId, attempt: number }: { jobId: number; attempt: number }): Promise<void> =>
     withHeartbeat(async () => {
@@ -32,21 +32,21 @@ export const createWatchActivity = (deps: FineTuneDependencies) => ({
         await Promise.race([untilEnded(deps, watched), untilDue(deps, watched)])
       } finally {
         over.abort()
-        // A copy that arrived after the last one, which the release makes, would cut the log.
+        // The release makes the last copy; one that arrives after it would cut the log.
         await Promise.race([copying, sleep(lastCopyTimeoutMs, undefined, { ref: false })])
       }
     }),
 })
 
-/** While it waits, as a thousand may, nobody asks for its log, nor whether its time is up. */
+/** While a run waits, as thousands may, its log is not read and its limits are not checked. */
 type Watched = { attempt: Attempt; signal: AbortSignal; isWaiting: boolean }
 
-/** One at a time, however slow the store is; what fails is made up for by the next. */
+/** One copy at a time, however slow the store is. The next copy makes up for a failed one. */
 async function copyRegularly(deps: FineTuneDependencies, watched: Watched): Promise<void> {
   const { attempt, signal } = watched
   let copiedBytes = 0
   while (!signal.aborted) {
-    await sleep(deps.compute.logReadIntervalMs, undefined, { signal }).catch(() => undefined)
+    await sleep(deps.trainers.logReadIntervalMs, undefined, { signal }).catch(() => undefined)
     if (signal.aborted || watched.isWaiting) continue
     copiedBytes = await copyLog(deps, attempt, copiedBytes).catch(() => copiedBytes)
   }
@@ -54,33 +54,33 @@ async function copyRegularly(deps: FineTuneDependencies, watched: Watched): Prom
 
 async function untilEnded(deps: FineTuneDependencies, watched: Watched): Promise<void> {
   const { attempt, signal } = watched
-  const { compute, database } = deps
+  const { trainers, database } = deps
   const { jobId, generation, runName, runUid } = attempt
   let explaining = Promise.resolve()
   const onState = (state: RunState) => {
     if (state.state !== 'unreachable') watched.isWaiting = state.state === 'pending'
-    const why = queuedReason(state)
-    if (!why) return
+    const queued = queuedReason(state)
+    if (!queued) return
     explaining = explaining
-      .then(() => database.trainingJobs.explain(jobId, generation, 'QUEUED', why.reason, why.message))
+      .then(() => database.trainingJobs.explain(jobId, generation, 'QUEUED', queued.reason, queued.message))
       .catch(() => undefined)
   }
-  const end = await compute.watch({ name: runName, uid: runUid ?? undefined }, { signal, onState })
+  const end = await trainers.watch({ name: runName, uid: runUid ?? undefined }, { signal, onState })
   await explaining
-  await writeDown(deps, attempt, end)
+  await recordEnd(deps, attempt, end)
 }
 
-/** A cluster may forget how it ended before the release comes to ask. */
-async function writeDown({ database }: FineTuneDependencies, { jobId, number }: Attempt, end: EndState) {
+/** Recorded here because a cluster may forget how the run ended before the release asks. */
+async function recordEnd({ database }: FineTuneDependencies, { jobId, number }: Attempt, end: EndState) {
   if (end.state === 'gone') return
   const position = { jobId, number }
   await database.attempts.recordEnd(position, describeAttemptEnd(end, await database.attempts.get(position)))
 }
 
-/** What a waiting job says while its program has not yet claimed the attempt. */
+/** Why a job is still QUEUED: its program has not claimed the attempt. */
 function queuedReason(state: RunState): { reason: string; message: string } | null {
   if (state.state === 'pending') return state
-  if (state.state === 'running') return { reason: 'starting', message: 'Its program starts.' }
+  if (state.state === 'running') return { reason: 'starting', message: 'The training program is starting.' }
   return null
 }
 
@@ -90,8 +90,8 @@ async function untilDue(deps: FineTuneDependencies, watched: Watched): Promise<v
   const everyMs = Math.min(maxCheckIntervalMs, stallMs / 3, timeSliceMs / 3)
   for (;;) {
     await sleep(everyMs, undefined, { signal })
-    // What cannot be asked is not known: the attempt goes on.
-    const due = watched.isWaiting ? null : await lookAt(deps, attempt).catch(() => null)
+    // Where the database cannot be asked, the attempt goes on.
+    const due = watched.isWaiting ? null : await limitReached(deps, attempt).catch(() => null)
     if (due === null) continue
     const { sentence: message } = policyOf(due)
     await deps.database.attempts.recordEnd(
@@ -102,7 +102,7 @@ async function untilDue(deps: FineTuneDependencies, watched: Watched): Promise<v
   }
 }
 
-async function lookAt(
+async function limitReached(
   { database, health, settings }: FineTuneDependencies,
   attempt: Attempt,
 ): Promise<StopCause | null> {

@@ -221,7 +221,7 @@ export function readLocalComputeConfig(environment: NodeJS.ProcessEnv = process.
     pythonPath: env.ANNEAL_PYTHONPATH,
     modelsDir: env.ANNEAL_MODELS_DIR,
     slots: env.ANNEAL_SLOTS,
-    inheritedEnv: Object.fromEntries(
+    env: Object.fromEntries(
       inheritedByRuns.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
     ),
   }

@@ -5,8 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createActivities } from '../activities/index.ts'
 import { inferenceTaskQueue, taskQueue, watchTaskQueue } from '../workflows/contract.ts'
-import type { Compute } from './compute/compute.ts'
-import { createLocalCompute } from './compute/local/local-compute.ts'
+import { createLocalModelServers, createLocalTrainers } from './compute/local/local-compute.ts'
+import type { ModelServerCompute } from './compute/model-servers.ts'
+import type { TrainerCompute } from './compute/trainers.ts'
 import {
   readConfig,
   readKubernetesConfig,
@@ -52,7 +53,7 @@ Runtime.install({ shutdownSignals: [], logger: createTemporalLog(log), telemetry
 const health = config.workerPort === undefined ? null : await serveWorkerHealth(config.bindHost, config.workerPort)
 const database = connectDatabase(config.databaseUrl)
 const notifications = listenToNotifications(config.databaseUrl)
-const compute = await openCompute()
+const { trainers, modelServers } = await openCompute()
 const temporal = await connectTemporal(readTemporalConfig())
 
 const inference = createInference({
@@ -77,7 +78,8 @@ const activities = createActivities({
   database,
   notifications,
   storage,
-  compute,
+  trainers,
+  modelServers,
   datasets: createDatasetValidator(config.s3, config.tokenizer),
   health: watchApiHealth(config.internalUrl),
   runs,
@@ -118,7 +120,7 @@ const relay = relayOutbox({ database, notifications, deliver, log, signal: stopp
 const slots = handOutSlots({
   database,
   notifications,
-  slots: () => compute.capacity().slots,
+  slots: () => trainers.capacity().slots,
   log,
   signal: stopping.signal,
 })
@@ -158,7 +160,8 @@ await Promise.all([
   embedding,
 ])
 await notifications.close()
-compute.close()
+trainers.close()
+modelServers.close()
 await temporal.close()
 await usage.close()
 await database.close()
@@ -169,14 +172,22 @@ function workflowSource({ workflowBundle }: Config) {
   return { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }
 }
 
-async function openCompute(): Promise<Compute> {
+async function openCompute(): Promise<{ trainers: TrainerCompute; modelServers: ModelServerCompute }> {
   if (config.compute === 'local') {
-    const { inheritedEnv, ...options } = readLocalComputeConfig()
-    return createLocalCompute({ ...options, env: inheritedEnv })
+    const { slots, ...options } = readLocalComputeConfig()
+    return {
+      trainers: createLocalTrainers({ ...options, slots }),
+      modelServers: createLocalModelServers(options),
+    }
   }
-  // Only here: the library takes half a second to load.
-  const { openKubernetesCompute } = await import('./compute/kubernetes/open-kubernetes-compute.ts')
-  return openKubernetesCompute(readKubernetesConfig())
+  // Imported here because client-node takes half a second to load.
+  const kubernetes = await import('./compute/kubernetes/open-cluster.ts')
+  const { queue, slots, ...options } = readKubernetesConfig()
+  const cluster = kubernetes.openCluster(options)
+  return {
+    trainers: kubernetes.createKubernetesTrainers(cluster, { queue, slots }),
+    modelServers: kubernetes.createKubernetesModelServers(cluster),
+  }
 }
 
 /** Temporal may come up after us. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describeAttemptEnd } from '../../activities/attempt-cause.ts'
-import type { EndState, FailureReason } from '../../src/compute/compute.ts'
+import type { EndState, FailureReason } from '../../src/compute/run.ts'
 import type { Attempt } from '../../src/domain/training-job.ts'
 
 const attempt = (more: Partial<Attempt> = {}) =>
@@ -38,17 +38,17 @@ test('the exit code tells the cause of a program that ended by itself or by a si
 })
 
 test('what a cluster knows better than an exit code is kept apart', () => {
-  for (const reason of [
-    'out_of_memory',
-    'evicted',
-    'preempted',
-    'node_lost',
-    'deadline',
-    'image_unavailable',
-    'lost',
+  for (const [reason, cause] of [
+    ['out_of_memory', 'out_of_memory'],
+    ['evicted', 'evicted'],
+    ['preempted', 'preempted'],
+    ['node_lost', 'node_lost'],
+    ['deadline_exceeded', 'deadline'],
+    ['image_unavailable', 'image_unavailable'],
+    ['lost', 'lost'],
   ] as const)
     assert.deepEqual(describeAttemptEnd(failed(reason, 137), attempt()), {
-      cause: reason,
+      cause,
       exitCode: 137,
       message: 'As the cluster says.',
     })

@@ -5,11 +5,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { createModelServerActivities, type ModelServerActivities } from '../../activities/model-servers.ts'
-import type { Compute } from '../../src/compute/compute.ts'
+import type { ModelServerCompute } from '../../src/compute/model-servers.ts'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { modelServerName } from '../../src/domain/identifiers.ts'
 import { root } from '../../tools/paths.mjs'
-import { shellCompute, testHome } from '../compute/local/support.ts'
+import { shellModelServers, testHome } from '../compute/local/support.ts'
 import { createRows } from '../inference/support/model-server-rig.ts'
 
 const catalogue = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json'), 'utf8')))
@@ -19,24 +19,24 @@ const settings = { secret: 'a secret', internalUrl: 'http://internal', terminati
 type Rows = ReturnType<typeof createRows>
 
 const workerOn =
-  ({ repository: modelServers, notifications }: Rows) =>
-  (compute: Compute): ModelServerActivities =>
+  ({ repository, notifications }: Rows) =>
+  (modelServers: ModelServerCompute): ModelServerActivities =>
     createModelServerActivities({
-      database: { modelServers, now: async () => new Date() },
+      database: { modelServers: repository, now: async () => new Date() },
       notifications,
-      compute,
+      modelServers,
       catalogue,
       settings,
     })
 
 function world(t: TestContext) {
   const waiting = ['/bin/sh', '-c', 'exec sleep 600']
-  const compute = shellCompute(testHome(t), { programs: { trainer: waiting, 'model-server': waiting } })
+  const compute = shellModelServers(testHome(t), { programs: { trainer: waiting, 'model-server': waiting } })
   const rows = createRows()
   const living = async () =>
-    (await compute.list({ labels: { server: modelServerName(baseModel) } }))
+    (await compute.list({ server: modelServerName(baseModel) }))
       .filter(({ state }) => state.state === 'running')
-      .map(({ labels }) => Number(labels['generation']))
+      .map(({ labels }) => Number(labels['launch']))
   return { compute, rows, worker: workerOn(rows), living }
 }
 
@@ -49,14 +49,14 @@ async function launchNext(worker: ModelServerActivities) {
 }
 
 /** A compute whose next list is held, before it is asked or after, until it is let go. */
-function held(compute: Compute, isAsked: boolean) {
+function held(compute: ModelServerCompute, isAsked: boolean) {
   const reached = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
-  const list: Compute['list'] = async (filter) => {
-    const before = isAsked ? await compute.list(filter) : null
+  const list: ModelServerCompute['list'] = async (labels) => {
+    const before = isAsked ? await compute.list(labels) : null
     reached.resolve()
     await gate.promise
-    return before ?? compute.list(filter)
+    return before ?? compute.list(labels)
   }
   return { compute: { ...compute, list }, reached: reached.promise, letGo: gate.resolve }
 }

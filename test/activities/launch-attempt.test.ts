@@ -55,7 +55,7 @@ function launch({ mode, storedHash, launching, grantedAt = 1, hearsOfSlots = tru
       artifacts: { listUsable: async () => [model], markVerified: note('verified'), markCorrupt: note('corrupt') },
       jobEvents: { add: async () => undefined },
     },
-    compute: { capacity: () => ({ slots: 1 }), launch: launching },
+    trainers: { capacity: () => ({ slots: 1 }), launch: launching },
     storage: {
       stat: async () => ({ sizeBytes: 1 }),
       sha256: async () => ({ sizeBytes: 1, sha256: storedHash }),

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FineTuneDependencies } from '../../activities/fine-tune.ts'
 import { createWatchActivity } from '../../activities/watch-attempt.ts'
-import type { EndState, RunState } from '../../src/compute/compute.ts'
+import type { EndState, RunState } from '../../src/compute/run.ts'
 
 const attempt = { jobId: 1, number: 1, generation: 1, runName: 'ft-1-a1', runUid: 'uid', releasedAt: null, cause: null }
 const running: RunState = { state: 'running', uid: 'uid' }
@@ -28,7 +28,7 @@ function watch({ readLog, write }: { readLog: () => string; write: () => Promise
       attempts: { get: async () => attempt, recordEnd: async () => undefined },
       trainingJobs: { explain: async () => undefined },
     },
-    compute: {
+    trainers: {
       logReadIntervalMs: 1,
       watch: (_run: unknown, { onState }: { onState: typeof say }) => {
         say = onState

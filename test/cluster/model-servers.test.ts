@@ -2,9 +2,11 @@
 import { KubeConfig } from '@kubernetes/client-node'
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, test } from 'node:test'
-import type { EndState, RunSpec, RunState } from '../../src/compute/compute.ts'
+import type { ModelServerCompute, ModelServerSpec, ModelServerState } from '../../src/compute/model-servers.ts'
+import type { EndState } from '../../src/compute/run.ts'
 import { createConnection } from '../../src/compute/kubernetes/api/connection.ts'
-import { createKubernetesCompute } from '../../src/compute/kubernetes/kubernetes-compute.ts'
+import { createCluster } from '../../src/compute/kubernetes/cluster.ts'
+import { createKubernetesModelServers } from '../../src/compute/kubernetes/model-servers/kubernetes-model-servers.ts'
 import { parsePodTemplates } from '../../src/compute/kubernetes/pods/pod-template-file.ts'
 import { api, cluster, openNamespace, until, untilReady } from './support/cluster.ts'
 
@@ -17,11 +19,15 @@ const generous = 120_000
 const namespace = await openNamespace()
 const imageTimeoutMs = 8_000
 
-function open(script: string, container: Record<string, unknown> = {}, pod: Record<string, unknown> = {}) {
+function open(
+  script: string,
+  container: Record<string, unknown> = {},
+  pod: Record<string, unknown> = {},
+): ModelServerCompute {
   const config = new KubeConfig()
   config.loadFromFile(cluster.kubeconfig)
   const main = { name: 'model-server', image: 'localhost/anneal-test/shell:1', command: ['sh', '-c', script] }
-  return createKubernetesCompute({
+  const shared = createCluster({
     connection: createConnection(config),
     namespace: namespace.name,
     templates: parsePodTemplates({
@@ -29,19 +35,17 @@ function open(script: string, container: Record<string, unknown> = {}, pod: Reco
       'model-server': { spec: { containers: [{ ...main, ...container }], ...pod } },
     }),
     gpuResource: 'nvidia.com/gpu',
-    queue: null,
-    slots: null,
     callsPerSecond: 50,
     callBurst: 100,
     imageTimeoutMs,
     nodeLostAfterMs: 10_000,
   })
+  return createKubernetesModelServers(shared)
 }
 
-const specOf = (more: Partial<RunSpec> = {}): RunSpec => ({
+const specOf = (more: Partial<ModelServerSpec> = {}): ModelServerSpec => ({
   name,
-  program: 'model-server',
-  labels: { server, generation: '1' },
+  labels: { server, launch: '1' },
   env: {},
   secretEnv: { ANNEAL_TOKEN: 'a secret' },
   resources: { cpuCount: 0.05, memoryBytes: 32 << 20, gpuCount: 0 },
@@ -51,18 +55,18 @@ const specOf = (more: Partial<RunSpec> = {}): RunSpec => ({
 })
 
 /** All states of a run, as they come. */
-function follow(compute: ReturnType<typeof open>, uid: string, of = name) {
-  const states: RunState[] = []
+function follow(compute: ModelServerCompute, uid: string, of = name) {
+  const states: ModelServerState[] = []
   const stopping = new AbortController()
   const end = compute.watch({ name: of, uid }, { signal: stopping.signal, onState: (state) => void states.push(state) })
   end.catch(() => undefined)
   return { states, end, last: () => states.at(-1), stop: () => stopping.abort() }
 }
 
-const instancesOf = (state: RunState | undefined) => (state?.state === 'running' ? (state.instances ?? []) : [])
+const instancesOf = (state: ModelServerState | undefined) => (state?.state === 'running' ? (state.instances ?? []) : [])
 
 describe('a model server on the cluster', { timeout: 600_000 }, () => {
-  const opened: ReturnType<typeof open>[] = []
+  const opened: ModelServerCompute[] = []
   const using = (...how: Parameters<typeof open>) => {
     const compute = open(...how)
     opened.push(compute)
@@ -114,10 +118,10 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
       },
       generous,
     )
-    const [listed] = await compute.list({ labels: { server } })
+    const [listed] = await compute.list({ server })
     assert.deepEqual(
-      { name: listed?.name, uid: listed?.uid, generation: listed?.labels['generation'], state: listed?.state },
-      { name, uid, generation: '1', state: { state: 'running', uid, instances: names } },
+      { name: listed?.name, uid: listed?.uid, launch: listed?.labels['launch'], state: listed?.state },
+      { name, uid, launch: '1', state: { state: 'running', uid, instances: names } },
     )
     await compute.terminate({ name, uid }, { graceMs: 1_000 })
     assert.deepEqual((await watched.end).state, 'gone')
@@ -125,17 +129,13 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
       (await objects()).map((list) => list.length),
       [0, 0, 0, 0, 0],
     )
-    assert.deepEqual(await compute.terminate({ name, uid }, { graceMs: 1_000 }), {
-      end: { state: 'gone' },
-      logTail: null,
-    })
   })
 
   test('can be launched again at once after its end, with a Secret of its own', async () => {
     const compute = using(serving)
     const first = await compute.launch(specOf())
     await compute.terminate({ name, uid: first.uid }, { graceMs: 1_000 })
-    const second = await compute.launch(specOf({ name: nextName, labels: { server, generation: '2' } }))
+    const second = await compute.launch(specOf({ name: nextName, labels: { server, launch: '2' } }))
     const watched = follow(compute, second.uid, nextName)
     await until('it runs', async () => instancesOf(watched.last()).length === 1, generous)
     const [, services, , secrets] = await objects()
@@ -167,7 +167,7 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
     watched.stop()
   })
 
-  async function endOf(compute: ReturnType<typeof open>, more: Partial<RunSpec> = {}): Promise<EndState> {
+  async function endOf(compute: ModelServerCompute, more: Partial<ModelServerSpec> = {}): Promise<EndState> {
     const { uid } = await compute.launch(specOf(more))
     return compute.watch({ name, uid }, { signal: AbortSignal.timeout(generous) })
   }
@@ -177,7 +177,7 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
     const end = await endOf(compute, { replicas: 2 })
     assert.ok(end.state === 'failed')
     assert.deepEqual({ exitCode: end.exitCode, reason: end.reason }, { exitCode: 70, reason: 'exited' })
-    assert.match((await compute.readLogs({ name }, { offsetBytes: -4096 }))?.text ?? '', /the last words/)
+    assert.match((await compute.readLogTail({ name }, 4096)) ?? '', /the last words/)
   })
 
   test('has failed at the first crash when its weights cannot be had', async () => {
@@ -187,7 +187,7 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
     const [pod] = await namespace.pods(`anneal.dev/run=${name}`)
     const [status] = (pod?.status.containerStatuses ?? []) as { restartCount?: number }[]
     assert.ok((status?.restartCount ?? 0) <= 1)
-    assert.match((await compute.readLogs({ name }))?.text ?? '', /no such folder/)
+    assert.match((await compute.readLogTail({ name }, 4096)) ?? '', /no such folder/)
   })
 
   test('waits for its image for a while, saying so, and is then given up', async () => {

@@ -146,7 +146,8 @@ suite('the reaper', async () => {
     const away = () => Promise.reject(new Error('away'))
     const activities = createReaperActivities({
       database,
-      compute: { list: away },
+      trainers: { list: away },
+      modelServers: { list: away },
       runs: { describe: away, listOpen: () => Promise.resolve(new Set<string>()) },
       settings: { terminationGraceMs: 1000 },
       log: { warn: () => undefined },

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { loadYaml } from '@kubernetes/client-node'
 import { parsePodTemplates } from '../../src/compute/kubernetes/pods/pod-template-file.ts'
-import { podTemplate } from '../../src/compute/kubernetes/pods/pod-template.ts'
+import { modelServerTemplate } from '../../src/compute/kubernetes/model-servers/manifests.ts'
+import { trainerTemplate } from '../../src/compute/kubernetes/trainers/job-manifest.ts'
 import { readConfig, readKubernetesConfig, readTemporalConfig } from '../../src/config.ts'
 import { root } from '../../tools/paths.mjs'
 import { isKnownSetting } from './known-settings.ts'
@@ -26,7 +27,7 @@ const secrets = {
 const gpuResource = 'nvidia.com/gpu'
 const run = {
   name: 'ft-1-a1',
-  labels: {},
+  labels: { server: 'model-server-tiny', launch: '1' },
   env: {},
   secretEnv: { ANNEAL_TOKEN: 'token' },
   resources: { cpuCount: 1, memoryBytes: 2 ** 31, gpuCount: 1 },
@@ -72,10 +73,9 @@ for (const overlay of overlays) {
       const templates = parsePodTemplates(loadYaml(text))
       for (const program of ['trainer', 'model-server'] as const)
         for (const model of [undefined, ...Object.keys(templates.models)]) {
-          const pod = podTemplate(
-            { ...run, program, ...(model !== undefined && { model }) },
-            { templates, gpuResource },
-          )
+          const named = { ...run, ...(model !== undefined && { model }) }
+          const pods = { templates, gpuResource }
+          const pod = program === 'trainer' ? trainerTemplate(named, pods) : modelServerTemplate(named, pods)
           const spec = pod.spec as unknown as PodSpec
           assert.deepEqual(violations(spec), [], `${program} of ${model}`)
           const [main] = spec.containers

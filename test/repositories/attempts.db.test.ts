@@ -6,7 +6,7 @@ import { after, mock, suite, test } from 'node:test'
 import type { FineTuneDependencies } from '../../activities/fine-tune.ts'
 import { createJobActivities } from '../../activities/jobs.ts'
 import { createWatchActivity } from '../../activities/watch-attempt.ts'
-import type { Compute, EndState, RunRef } from '../../src/compute/compute.ts'
+import type { EndState, RunRef, WatchOptions } from '../../src/compute/run.ts'
 import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
 import type { PreparedData } from '../../src/domain/training-job.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
@@ -99,8 +99,8 @@ suite('attempts', () => {
       const end = { exitCode: null, signal: null, reason: 'image_unavailable', message: 'No such image.' } as const
       const { watchAttempt } = createWatchActivity({
         database: tx,
-        compute: {
-          watch: (_run: RunRef, { onState }: Parameters<Compute['watch']>[1]): Promise<EndState> => {
+        trainers: {
+          watch: (_run: RunRef, { onState }: WatchOptions): Promise<EndState> => {
             onState?.({ state: 'pending', reason: 'unschedulable', message: 'No node has 8 GPUs.' })
             return Promise.resolve({ state: 'failed', uid: 'uid', ...end })
           },

@@ -1,13 +1,14 @@
 // The compute of a schedule: a cluster that forgets what it has terminated, loses nodes, and remembers for the checks
 // what really happened to every run.
-import type { Compute, EndState, FailureReason, RunRef, RunSpec, RunState } from '../../src/compute/compute.ts'
+import type { EndState, FailureReason, RunRef, RunState } from '../../src/compute/run.ts'
+import type { TrainerCompute, TrainerSpec } from '../../src/compute/trainers.ts'
 import { ComputeError } from '../../src/compute/errors.ts'
 import { Unreachable, type Faults } from './faults.ts'
 import { inProc, kernel, noteFatal, Proc } from './kernel.ts'
 
 export type SimulatedRun = {
   uid: string
-  spec: RunSpec
+  spec: TrainerSpec
   proc: Proc
   /** Set by SIGTERM; the program looks at it between steps. */
   isTerminating: boolean
@@ -48,7 +49,7 @@ export function createCluster({
       throw error instanceof Unreachable ? new ComputeError('unavailable', error.message) : error
     })
 
-  function start(spec: RunSpec): SimulatedRun {
+  function start(spec: TrainerSpec): SimulatedRun {
     const run: SimulatedRun = {
       uid: `uid-${everyRun.length + 1}`,
       spec,
@@ -94,7 +95,7 @@ export function createCluster({
   const probe = (run: RunRef): Promise<RunState> =>
     through('probe', () => read(run)).catch(() => ({ state: 'unreachable', message: 'no answer' }))
 
-  const compute: Compute = {
+  const trainers: TrainerCompute = {
     launch: (spec) =>
       through('launch', () => {
         const known = present.get(spec.name)
@@ -166,7 +167,7 @@ export function createCluster({
   }
 
   return {
-    compute,
+    trainers,
     everyRun,
     living: () => everyRun.filter(({ end, isDeclaredDead }) => end === null && !isDeclaredDead),
     /** What befalls programs: a kill, an eviction, a lost node, a removal behind our back. */

@@ -1,6 +1,6 @@
 // What services and activities are given: the settings of the schedule, and its database, store and compute.
 import { readFileSync } from 'node:fs'
-import type { Compute } from '../../src/compute/compute.ts'
+import type { TrainerCompute } from '../../src/compute/trainers.ts'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import type { Database } from '../../src/repositories/database.ts'
 import type { Notifications } from '../../src/repositories/notifications.ts'
@@ -19,13 +19,21 @@ type Parts = {
   database: Database
   notifications: Notifications
   store: ObjectStore
-  compute: Compute
+  trainers: TrainerCompute
   faults: Faults
   invariants: Invariants
   soundForMs: () => number
 }
 
-export function createDependencies({ database, notifications, store, compute, faults, invariants, soundForMs }: Parts) {
+export function createDependencies({
+  database,
+  notifications,
+  store,
+  trainers,
+  faults,
+  invariants,
+  soundForMs,
+}: Parts) {
   const { pick } = kernel()
   const settings = {
     secret: 'a secret of at least thirty-two characters',
@@ -48,7 +56,7 @@ export function createDependencies({ database, notifications, store, compute, fa
   }
   const shared = { database, notifications, storage: store.storage }
   const activities: WorkerDependencies = {
-    ...{ ...shared, compute, settings, datasets },
+    ...{ ...shared, trainers, settings, datasets },
     health: { soundForMs },
   }
   // Only these of it are asked for by what is simulated; anything else fails loudly.

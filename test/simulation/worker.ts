@@ -37,6 +37,8 @@ export type WorkerDependencies = FineTuneDependencies & { notifications: Notific
 
 export type Worker = ReturnType<typeof startWorker>
 
+const noModelServers = { list: async () => [], terminate: async () => undefined }
+
 export function startWorker({
   server,
   faults,
@@ -53,7 +55,10 @@ export function startWorker({
   const client = createTemporalClient(server, faults)
   const activities: Record<string, (input: never) => Promise<unknown>> = {
     ...createFineTuneActivities(deps),
-    ...createReaperActivities({ ...deps, runs: createWorkflowRuns(client), log: quiet, countReaped: () => undefined }),
+    ...createReaperActivities({
+      ...{ ...deps, modelServers: noModelServers },
+      ...{ runs: createWorkflowRuns(client), log: quiet, countReaped: () => undefined },
+    }),
   }
   /** With how much of its history each has seen. */
   const cache = new Map<Run, { workflow: LiveWorkflow; taskCount: number }>()
@@ -70,7 +75,7 @@ export function startWorker({
     relayOutbox({ database: deps.database, notifications: deps.notifications, deliver, log: quiet, signal }),
   )
 
-  const slots = () => deps.compute.capacity().slots
+  const slots = () => deps.trainers.capacity().slots
   void inProc(proc, 'slots', () =>
     handOutSlots({ database: deps.database, notifications: deps.notifications, slots, log: quiet, signal }),
   )

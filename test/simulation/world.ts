@@ -41,7 +41,7 @@ export function createWorld(sandbox: Sandbox, { target, recorder }: WorldOptions
     },
   })
   const deps = createDependencies({
-    ...{ ...createDatabase(rows, faults, recorder), store, compute: cluster.compute, faults, invariants },
+    ...{ ...createDatabase(rows, faults, recorder), store, trainers: cluster.trainers, faults, invariants },
     soundForMs: () => kernel().nowMs - soundSinceMs,
   })
   const pool = createWorkerPool({ faults, sandbox, deps: deps.activities })

@@ -91,7 +91,7 @@ describe('the workflow of a model server', { timeout: 120_000 }, () => {
     assert.equal(state(), 'failed')
     assert.match(
       rig.rows.get(rig.baseModel)?.message ?? '',
-      /^Its weights cannot be found or loaded\.\n[^]*the last words$/,
+      /^The weights of the model cannot be found or loaded\.\n[^]*the last words$/,
     )
     rmSync(join(rig.home, 'exit'))
     await startServer()

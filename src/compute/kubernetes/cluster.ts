@@ -1,14 +1,83 @@
-import type { KubernetesApi } from './api/kubernetes-api.ts'
-import type { TrainerCache } from './trainers/trainer-cache.ts'
-import type { QueueSettings } from './trainers/job-manifest.ts'
-import type { PodSettings } from './pods/pod-template.ts'
+// One connection to the cluster, with what trainers and model servers share: the pace of calls and the pods' settings.
+import { ComputeError } from '../errors.ts'
+import { assertRunName } from '../run-name.ts'
+import type { RunState } from '../run.ts'
+import { createApiCaller } from './api/api-caller.ts'
+import type { CallRecord } from './api/api-caller.ts'
+import { ApiError } from './api/api-error.ts'
+import type { Connection } from './api/connection.ts'
+import { createKubernetesApi } from './api/kubernetes-api.ts'
+import { createRateLimiter } from './api/rate-limiter.ts'
+import { createAdmissionCheck } from './pods/admission-check.ts'
+import type { Limits } from './pods/limits.ts'
+import type { PodTemplates } from './pods/pod-template-file.ts'
 
-/** What every verb works with. */
-export type Cluster = {
-  api: KubernetesApi
-  cache: TrainerCache
-  pods: PodSettings
-  queue: QueueSettings | null
+export type ClusterOptions = {
+  connection: Connection
+  namespace: string
+  templates: PodTemplates
+  gpuResource: string
+  callsPerSecond: number
+  callBurst: number
   imageTimeoutMs: number
   nodeLostAfterMs: number
+  onCall?: (call: CallRecord) => void
+}
+
+export type Cluster = ReturnType<typeof createCluster>
+
+export function createCluster(options: ClusterOptions) {
+  const { connection, namespace, templates, gpuResource, imageTimeoutMs, nodeLostAfterMs, onCall } = options
+  const limiter = createRateLimiter({ perSecond: options.callsPerSecond, burst: options.callBurst })
+  const caller = createApiCaller({ connection, limiter, ...(onCall && { onCall }) })
+  const api = createKubernetesApi(caller, namespace)
+  return {
+    namespace,
+    caller,
+    api,
+    pods: { templates, gpuResource },
+    checkAdmission: createAdmissionCheck(api),
+    limits: (): Limits => ({ nowMs: Date.now() + api.clockAheadMs(), imageTimeoutMs, nodeLostAfterMs }),
+  }
+}
+
+/** Runs a verb for one run. @throws ComputeError */
+export function verb<T>({ name }: { name: string }, work: () => Promise<T>): Promise<T> {
+  return retryable(() => {
+    assertRunName(name)
+    return work()
+  })
+}
+
+/** A refusal that the verb itself does not handle comes from the set-up: rights, the namespace. */
+export async function retryable<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof ApiError ? new ComputeError('unavailable', error.message, { cause: error }) : error
+  }
+}
+
+/** Trouble with the API server is a state as well. @throws the signal's reason, nothing else */
+export async function orUnreachable<State extends RunState>(
+  read: () => Promise<State>,
+  signal?: AbortSignal,
+): Promise<State | { state: 'unreachable'; message: string }> {
+  try {
+    return await read()
+  } catch (error) {
+    signal?.throwIfAborted()
+    return { state: 'unreachable', message: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/** An answer of the cluster to a create: a bad spec will not become better. */
+export async function refusedAsInvalid<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const code = error.status === 400 || error.status === 422 ? 'invalid' : 'unavailable'
+    throw new ComputeError(code, `The cluster refuses the run: ${error.message}`, { cause: error })
+  }
 }

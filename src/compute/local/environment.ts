@@ -1,9 +1,10 @@
-import type { RunSpec } from '../compute.ts'
+import type { LocalSpec } from './launch.ts'
+import type { LocalOptions } from './local-runs.ts'
 
-/** A clean environment: what the run asks for, what the machine must say (PATH, HF_HOME, CUDA_VISIBLE_DEVICES), and no more. */
+/** A clean environment: only the spec's variables and those of the machine (PATH, HF_HOME, CUDA_VISIBLE_DEVICES). */
 export function programEnvironment(
-  spec: RunSpec,
-  machine: { env: Record<string, string>; pythonPath: string; modelsDir: string; workDir: string },
+  spec: LocalSpec,
+  machine: Pick<LocalOptions, 'env' | 'pythonPath' | 'modelsDir'> & { workDir: string },
 ): Record<string, string> {
   return {
     PATH: '/usr/local/bin:/usr/bin:/bin',
@@ -15,12 +16,12 @@ export function programEnvironment(
     PYTHONUNBUFFERED: '1',
     PYTHONSAFEPATH: '1',
     OMP_NUM_THREADS: String(Math.max(1, Math.floor(spec.resources.cpuCount))),
-    // Spinning threads of several runs on few cores take each other's time.
+    // Spinning threads of several runs would take each other's time on few cores.
     OMP_WAIT_POLICY: 'passive',
     TOKENIZERS_PARALLELISM: 'false',
     ANNEAL_MODELS_DIR: machine.modelsDir,
     ANNEAL_WORK_DIR: machine.workDir,
-    // Not all that the machine has: runs beside it want some, too.
+    // A run gets the GPUs that it asked for: others beside it need some, too.
     ANNEAL_GPU_COUNT: String(Math.max(1, spec.resources.gpuCount)),
     ...(spec.replicas !== undefined && { ANNEAL_REPLICAS: String(spec.replicas) }),
     ...spec.env,

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import type { LogRange, LogSlice } from '../compute.ts'
+import type { LogRange, LogSlice } from '../run.ts'
 import { characterStart, defaultLimitBytes, startOffset, wholeCharacters } from '../log-slice.ts'
 
 /** Null when the file does not exist. */

@@ -1,19 +1,19 @@
-// HOME/runs/<name>/: run.json (the spec without secrets), pid and watcher (each with .started beside it), log, work/,
-// then exit (and signal before it), and terminated (when that was asked first). A folder is made beside its place and
-// renamed there, so the name is claimed once and what is seen is whole.
+// HOME/runs/<name>/ holds run.json (the spec without secrets), pid and watcher (each with .started beside it), log and
+// work/; later exit (with signal, if one ended the program) and terminated (when that was first asked). A folder is made
+// beside its place and renamed into it, so a name is claimed once and readers see whole folders only.
 
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isUuid } from '../../domain/identifiers.ts'
-import type { RunProgram, RunRef } from '../compute.ts'
+import type { RunProgram, RunRef } from '../run.ts'
 import { isGroupAlive, isProcessAlive } from './processes.ts'
 import type { ProcessIdentity } from './processes.ts'
 
 type RunRecord = {
   name: string
   uid: string
-  program: RunProgram | null
+  program: RunProgram
   labels: Record<string, string>
   createdAt: string
 }
@@ -29,7 +29,7 @@ export type RunSnapshot = {
   terminated: boolean
 }
 
-/** Of a folder whose run.json cannot be read (a crashed machine's disk): its run is over, whatever its uid was. */
+/** Stands for the uid where run.json cannot be read (after a machine crashed): that run is over. */
 export const unknownUid = 'unknown'
 
 export const claimPrefix = '.new-'
@@ -41,7 +41,7 @@ export async function readRunSnapshot(runsDir: string, name: string): Promise<Ru
   if (!(await isRunFolder(runsDir, folder))) return null
   const record = await readRecord(folder)
   const [leader, watcher] = await Promise.all([readProcess(folder, 'pid'), readProcess(folder, 'watcher')])
-  // The watcher before the exit: whoever sees it dead has then seen the last that it wrote.
+  // The watcher is looked at before the exit file: a dead watcher has then written all that it will.
   const watcherAlive = watcher !== null && isProcessAlive(watcher)
   const leaderAlive = leader !== null && isProcessAlive(leader)
   const groupAlive = leader !== null && isGroupAlive(leader)
@@ -94,7 +94,7 @@ export async function discardClaim(claim: string): Promise<void> {
   await removeFolder(claim)
 }
 
-/** Of launches under way: without its claim, a watcher starts nothing. */
+/** Withdraws launches under way: without its claim, a watcher starts nothing. */
 export async function withdrawClaims(runsDir: string, name: string): Promise<void> {
   const prefix = `${claimPrefix}${name}-`
   const claims = (await readdir(runsDir)).filter(
@@ -103,7 +103,7 @@ export async function withdrawClaims(runsDir: string, name: string): Promise<voi
   for (const claim of claims) await discardClaim(join(runsDir, claim))
 }
 
-/** Out of sight in one step, then in pieces. False when it was not there (any more). */
+/** Renames the folder away in one step, then deletes it. False when it did not exist. */
 export async function removeFolder(folder: string): Promise<boolean> {
   const trash = join(dirname(folder), `${removedPrefix}${randomUUID()}`)
   try {
@@ -141,7 +141,7 @@ async function isRunFolder(runsDir: string, folder: string): Promise<boolean> {
     return (await stat(folder)).isDirectory()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    // Without its parent (a disk not mounted) nothing is known about the run.
+    // Where the parent is missing too (a disk not mounted), nothing is known about the run, so this throws.
     await stat(runsDir)
     return false
   }

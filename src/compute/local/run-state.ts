@@ -1,15 +1,21 @@
-import type { FailureReason, RunState } from '../compute.ts'
+import type { FailureReason, RunState } from '../run.ts'
 import type { RunSnapshot } from './run-folder.ts'
 
-/** What a run's folder and processes, read in that order of trust, say about it. */
+/** The state of a run by its processes and its folder; a living process outweighs a recorded exit. */
 export function readRunState(snapshot: RunSnapshot): RunState {
   if (snapshot.groupAlive) return { state: 'running', uid: snapshot.uid }
   if (snapshot.exit) return readExit(snapshot.uid, snapshot.exit, snapshot.terminated)
-  // Its end is just being written down.
+  // The watcher is about to record the exit.
   if (snapshot.watcherAlive) return { state: 'running', uid: snapshot.uid }
   if (snapshot.terminated)
     return failed(snapshot.uid, null, null, 'killed', 'The run was stopped and its exit code is unknown.')
-  return failed(snapshot.uid, null, null, 'lost', 'Every process of the run is gone and nobody saw how it ended.')
+  return failed(
+    snapshot.uid,
+    null,
+    null,
+    'lost',
+    'Every process of the run is gone, and its exit code was not recorded.',
+  )
 }
 
 function readExit(uid: string, exit: NonNullable<RunSnapshot['exit']>, terminated: boolean): RunState {

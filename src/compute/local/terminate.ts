@@ -3,7 +3,9 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sinceBootMs } from '../../monotonic-clock.ts'
-import type { RunRef, TerminateOptions } from '../compute.ts'
+import type { RunRef } from '../run.ts'
+import type { TerminateOptions } from '../trainers.ts'
+import type { LocalOptions } from './local-runs.ts'
 import { isGroupAlive, isProcessAlive, sendSignal } from './processes.ts'
 import type { ProcessIdentity } from './processes.ts'
 import {
@@ -22,25 +24,28 @@ const maxCheckMs = 200
 /** A watcher that has not recorded the end by then is stuck and goes too. */
 const watcherGraceMs = 5_000
 
-export async function terminateRun(runsDir: string, run: RunRef, options: TerminateOptions): Promise<void> {
-  const snapshot =
-    (await readRunSnapshot(runsDir, run.name)) ?? (run.uid ? null : await forbidLaunch(runsDir, run.name))
+type Place = Pick<LocalOptions, 'runsDir' | 'program'>
+
+export async function terminateRun(place: Place, run: RunRef, options: TerminateOptions): Promise<void> {
+  const { runsDir } = place
+  const snapshot = (await readRunSnapshot(runsDir, run.name)) ?? (run.uid ? null : await forbidLaunch(place, run.name))
   if (!snapshot || isAnotherRun(snapshot, run)) return
   const folder = join(runsDir, run.name)
   if (isOver(snapshot)) return removeWorkDir(folder)
 
   const askedAtMs = await markTerminated(folder, snapshot)
-  // Only the program is asked: it may need its own children to save a checkpoint.
+  // Only the program gets SIGTERM: it may need its own children to save a checkpoint.
   if (snapshot.leader) sendSignal(snapshot.leader, 'SIGTERM', { group: !snapshot.leaderAlive })
   if (snapshot.leader) await endGroup(snapshot.leader, askedAtMs + options.graceMs, options.signal)
   if (snapshot.watcher) await endWatcher(snapshot.watcher, options.signal)
   await removeWorkDir(folder)
 }
 
-/** A launch that is still under way starts nothing any more. Null when there is no run to end. */
-async function forbidLaunch(runsDir: string, name: string): Promise<RunSnapshot | null> {
+/** After this, a launch under way starts nothing. Null when there is no run to end. */
+async function forbidLaunch(place: Place, name: string): Promise<RunSnapshot | null> {
+  const { runsDir } = place
   try {
-    if (await takeName(runsDir, name)) return null
+    if (await takeName(place, name)) return null
   } catch (error) {
     throwUnlessFull(error as NodeJS.ErrnoException)
     await withdrawClaims(runsDir, name)
@@ -48,10 +53,10 @@ async function forbidLaunch(runsDir: string, name: string): Promise<RunSnapshot 
   return readRunSnapshot(runsDir, name)
 }
 
-/** So that any launch finds a run that has already ended. False when the name is taken. */
-async function takeName(runsDir: string, name: string): Promise<boolean> {
+/** Makes any later launch find a run that has already ended. False when the name is taken. */
+async function takeName({ runsDir, program }: Place, name: string): Promise<boolean> {
   const createdAt = new Date().toISOString()
-  const claim = await prepareClaim(runsDir, { name, uid: randomUUID(), program: null, labels: {}, createdAt })
+  const claim = await prepareClaim(runsDir, { name, uid: randomUUID(), program, labels: {}, createdAt })
   try {
     await writeFile(join(claim, 'terminated'), String(sinceBootMs()))
     return await claimName(claim, join(runsDir, name))
@@ -60,7 +65,7 @@ async function takeName(runsDir: string, name: string): Promise<boolean> {
   }
 }
 
-/** When the run was first asked to end, by whichever call and process: a repeat must not prolong the grace. */
+/** Returns when any process first asked the run to end: a repeat must not prolong the grace. */
 async function markTerminated(folder: string, snapshot: RunSnapshot): Promise<number> {
   const path = join(folder, 'terminated')
   const now = sinceBootMs()
@@ -70,7 +75,7 @@ async function markTerminated(folder: string, snapshot: RunSnapshot): Promise<nu
   return now
 }
 
-/** What the run itself wrote may fill the disk: its end needs no room. A repeat then counts the grace anew. */
+/** Ending a run must work on a disk that the run has filled. There a repeat counts the grace anew. */
 function throwUnlessFull(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOSPC' && error.code !== 'EDQUOT') throw error
 }
@@ -94,7 +99,7 @@ function isOver(snapshot: RunSnapshot): boolean {
   return !snapshot.groupAlive && !snapshot.watcherAlive
 }
 
-/** The watcher's work, done for one that died before. */
+/** The watcher does this itself unless it was killed. */
 async function removeWorkDir(folder: string): Promise<void> {
   await rm(join(folder, 'work'), { recursive: true, force: true })
 }

@@ -2,9 +2,9 @@ import { watch as watchFolder } from 'node:fs'
 import type { FSWatcher } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import type { Compute, EndState, RunState } from '../compute.ts'
-import { isEndState } from '../end-state.ts'
 import { coalesce } from '../coalesce.ts'
+import { isEndState } from '../run.ts'
+import type { EndState, RunState, WatchOptions } from '../run.ts'
 
 const checkEveryMs = 1_000
 
@@ -12,9 +12,7 @@ type RunWatcher = {
   watch(name: string, look: () => Promise<RunState>, options: WatchOptions): Promise<EndState>
 }
 
-type WatchOptions = Parameters<Compute['watch']>[1]
-
-/** Looks at each watched run when its folder changes, and at all of them every second: a kill -9 writes no file. */
+/** Checks each watched run when its folder changes, and all of them every second: a kill -9 writes no file. */
 export function createRunWatcher(runsDir: string): RunWatcher {
   const checks = new Set<() => void>()
   let timer: NodeJS.Timeout | undefined
@@ -62,7 +60,7 @@ export function createRunWatcher(runsDir: string): RunWatcher {
   return { watch }
 }
 
-/** Null where it cannot be had (no inotify left, no folder yet): the timer sees the same, later. */
+/** Null where the folder cannot be watched (no inotify left, no folder yet): the timer sees the same, later. */
 function watchQuietly(folder: string, onChange: () => void): FSWatcher | null {
   try {
     const watcher = watchFolder(folder, onChange)

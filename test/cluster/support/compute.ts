@@ -3,11 +3,13 @@ import { KubeConfig, loadAllYaml } from '@kubernetes/client-node'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { RunSpec, RunState } from '../../../src/compute/compute.ts'
+import type { RunState } from '../../../src/compute/run.ts'
+import type { TrainerCompute, TrainerSpec } from '../../../src/compute/trainers.ts'
 import type { CallRecord } from '../../../src/compute/kubernetes/api/api-caller.ts'
 import { createConnection } from '../../../src/compute/kubernetes/api/connection.ts'
-import { createKubernetesCompute } from '../../../src/compute/kubernetes/kubernetes-compute.ts'
-import type { KubernetesComputeOptions } from '../../../src/compute/kubernetes/kubernetes-compute.ts'
+import { createCluster } from '../../../src/compute/kubernetes/cluster.ts'
+import type { Cluster, ClusterOptions } from '../../../src/compute/kubernetes/cluster.ts'
+import { createKubernetesTrainers } from '../../../src/compute/kubernetes/trainers/kubernetes-trainers.ts'
 import { parsePodTemplates } from '../../../src/compute/kubernetes/pods/pod-template-file.ts'
 import { root } from '../../../tools/paths.mjs'
 import type { KubernetesObject } from '../api.ts'
@@ -15,7 +17,6 @@ import { apiPort } from '../settings.ts'
 import { api, cluster, until, type openNamespace } from './cluster.ts'
 
 type Namespace = Awaited<ReturnType<typeof openNamespace>>
-export type TestCompute = ReturnType<typeof createKubernetesCompute>
 
 const shell = { image: 'localhost/anneal-test/shell:1', command: ['sh', '-c', 'eval "$SCRIPT"'] }
 
@@ -51,8 +52,8 @@ export async function workerToken(namespace: Namespace): Promise<string> {
 export function openCompute(
   namespace: Namespace,
   token: string,
-  more: Partial<KubernetesComputeOptions> = {},
-): { compute: TestCompute; calls: CallRecord[] } {
+  more: Partial<ClusterOptions> = {},
+): { cluster: Cluster; compute: TrainerCompute; calls: CallRecord[] } {
   const config = new KubeConfig()
   config.loadFromClusterAndUser(
     {
@@ -64,13 +65,11 @@ export function openCompute(
     { name: 'worker', token },
   )
   const calls: CallRecord[] = []
-  const compute = createKubernetesCompute({
+  const shared = createCluster({
     connection: createConnection(config),
     namespace: namespace.name,
     templates: shellTemplates,
     gpuResource: 'nvidia.com/gpu',
-    queue: null,
-    slots: null,
     callsPerSecond: 200,
     callBurst: 200,
     imageTimeoutMs: 600_000,
@@ -78,13 +77,12 @@ export function openCompute(
     onCall: (call) => void calls.push(call),
     ...more,
   })
-  return { compute, calls }
+  return { cluster: shared, compute: createKubernetesTrainers(shared, { queue: null, slots: null }), calls }
 }
 
-export function shellRun(name: string, script: string, more: Partial<RunSpec> = {}): RunSpec {
+export function shellRun(name: string, script: string, more: Partial<TrainerSpec> = {}): TrainerSpec {
   return {
     name,
-    program: 'trainer',
     labels: { suite: 'compute' },
     secretEnv: { ANNEAL_TOKEN: 'the token' },
     resources: { cpuCount: 0.05, memoryBytes: 64 * 2 ** 20, gpuCount: 0 },
@@ -95,7 +93,7 @@ export function shellRun(name: string, script: string, more: Partial<RunSpec> = 
 }
 
 /** Everything that a watch reports, and its end; the run goes with the test. */
-export function observe(t: TestContext, compute: TestCompute, run: { name: string; uid?: string }) {
+export function observe(t: TestContext, compute: TrainerCompute, run: { name: string; uid?: string }) {
   const states: RunState[] = []
   const signal = AbortSignal.any([t.signal, AbortSignal.timeout(240_000)])
   const end = compute.watch(run, { signal, onState: (state) => void states.push(state) })

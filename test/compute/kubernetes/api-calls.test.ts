@@ -116,7 +116,8 @@ test('a pod that the cluster would never admit is refused before it is made, and
     answers(refusal(403, 'pods "anneal-check-x7" is forbidden: violates PodSecurity "restricted:latest"')),
     {
       code: 'invalid',
-      message: 'The cluster refuses such a pod: its pod is forbidden: violates PodSecurity "restricted:latest"',
+      message:
+        'The cluster would refuse the run\'s pod: the pod is forbidden: violates PodSecurity "restricted:latest"',
     },
   )
   await assert.rejects(answers(refusal(403, 'User "w" cannot create resource "pods"')), { code: 'unavailable' })

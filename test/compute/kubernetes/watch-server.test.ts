@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { podStatus } from './support/small-api-server.ts'
-import { observe, startSmallCluster, until } from './support/small-cluster.ts'
+import { podStatus, startApiServer } from './support/small-api-server.ts'
+import { modelServersOn, observe, until } from './support/small-cluster.ts'
 
 const name = 'model-server-tiny'
 const labels = {
@@ -12,7 +12,8 @@ const labels = {
 const running = podStatus('Running', { running: {} }, 'model-server')
 
 test('a model server is watched from its first replica to its end, which the API server confirms', async (t) => {
-  const { server, compute } = await startSmallCluster(t)
+  const server = await startApiServer(t)
+  const compute = modelServersOn(t, server.url)
   const { uid } = server.put('deployments', { metadata: { name, labels } }).metadata
   const { states, end, last } = observe(compute, { name, uid })
   await until('it is pending', () => last() === 'pending')

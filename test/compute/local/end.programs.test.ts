@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { RunState } from '../../../src/compute/compute.ts'
+import type { RunState } from '../../../src/compute/run.ts'
 import {
   bystander,
   lives,

@@ -2,8 +2,18 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { RunState } from '../../../src/compute/compute.ts'
-import { patience, pidOf, shellCompute, shellRun, testHome, until, untilLogged, waits } from './support.ts'
+import type { RunState } from '../../../src/compute/run.ts'
+import {
+  patience,
+  pidOf,
+  shellCompute,
+  shellModelServers,
+  shellRun,
+  testHome,
+  until,
+  untilLogged,
+  waits,
+} from './support.ts'
 
 const dayMs = 24 * 3600_000
 
@@ -35,22 +45,22 @@ test('a log that grows too long loses its middle', async (t) => {
 })
 
 test('lists runs by label and program, with their states', async (t) => {
-  const compute = shellCompute(testHome(t))
+  const home = testHome(t)
+  const [compute, modelServers] = [shellCompute(home), shellModelServers(home)]
   await compute.launch(shellRun('ft-1-a1', 'exit 0', { labels: { kind: 'attempt', job: '1' } }))
   await compute.launch(shellRun('ft-2-a1', waits, { labels: { kind: 'attempt', job: '2' } }))
-  await compute.launch(shellRun('model-server-x', waits, { labels: { kind: 'server' }, program: 'model-server' }))
+  await modelServers.launch({ ...shellRun('model-server-x-g1', waits), labels: { server: 'x', launch: '1' } })
   await compute.watch({ name: 'ft-1-a1' }, { signal: patience() })
-  const attempts = await compute.list({ labels: { kind: 'attempt' } })
+  const attempts = await compute.list({ kind: 'attempt' })
   assert.deepEqual(Object.fromEntries(attempts.map((run) => [run.name, run.state.state])), {
     'ft-1-a1': 'succeeded',
     'ft-2-a1': 'running',
   })
-  const servers = await compute.list({ program: 'model-server' })
+  assert.equal((await compute.list()).length, 2)
   assert.deepEqual(
-    servers.map((run) => run.name),
-    ['model-server-x'],
+    (await modelServers.list()).map((run) => run.name),
+    ['model-server-x-g1'],
   )
-  assert.equal((await compute.list()).length, 3)
 })
 
 test('forgets runs a day after their end, never a living one', async (t) => {

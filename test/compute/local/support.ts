@@ -5,45 +5,45 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Compute, RunSpec } from '../../../src/compute/compute.ts'
-import { createLocalCompute } from '../../../src/compute/local/local-compute.ts'
+import { createLocalModelServers, createLocalTrainers } from '../../../src/compute/local/local-compute.ts'
 import type { LocalComputeOptions } from '../../../src/compute/local/local-compute.ts'
+import type { ModelServerCompute } from '../../../src/compute/model-servers.ts'
+import type { TrainerCompute, TrainerSpec } from '../../../src/compute/trainers.ts'
 
 /** Not a version manager's shim of it, which would add to the environment. */
 const python = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim()
 
+type Options = Partial<LocalComputeOptions & { slots: number }>
+
 /** Runs whose program is the shell script in their SCRIPT variable. */
-export function shellCompute(home: string, options: Partial<LocalComputeOptions> = {}): Compute {
+function shellOptions(home: string, options: Options): LocalComputeOptions & { slots?: number } {
   const shell = ['/bin/sh', '-c', 'eval "$SCRIPT"']
   const programs = { trainer: shell, 'model-server': shell }
   const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin' }
-  return createLocalCompute({
-    home,
-    python,
-    pythonPath: 'runtime',
-    modelsDir: 'models',
-    env,
-    programs,
-    ...options,
-  })
+  return { home, python, pythonPath: 'runtime', modelsDir: 'models', env, programs, ...options }
 }
+
+export const shellCompute = (home: string, options: Options = {}): TrainerCompute =>
+  createLocalTrainers(shellOptions(home, options))
+
+export const shellModelServers = (home: string, options: Options = {}): ModelServerCompute =>
+  createLocalModelServers(shellOptions(home, options))
 
 /** A home of its own, whose runs all end with the test. */
 export function testHome(t: TestContext): string {
   const home = mkdtempSync(join(tmpdir(), 'anneal-compute-'))
   t.after(async () => {
-    const compute = shellCompute(home)
-    for (const run of await compute.list()) await compute.terminate({ name: run.name }, { graceMs: 0 })
+    for (const compute of [shellCompute(home), shellModelServers(home)])
+      for (const { name } of await compute.list()) await compute.terminate({ name }, { graceMs: 0 })
     rmSync(home, { recursive: true, force: true })
   })
   return home
 }
 
-export function shellRun(name: string, script: string, more: Partial<RunSpec> = {}): RunSpec {
+export function shellRun(name: string, script: string, more: Partial<TrainerSpec> = {}): TrainerSpec {
   const resources = { cpuCount: 1, gpuCount: 0 }
   return {
     name,
-    program: 'trainer',
     labels: {},
     secretEnv: {},
     resources,

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { root, toolPath } from '../../../tools/paths.mjs'
 import { createModelServerActivities, type ModelServerDependencies } from '../../../activities/model-servers.ts'
-import { createLocalCompute } from '../../../src/compute/local/local-compute.ts'
+import { createLocalModelServers } from '../../../src/compute/local/local-compute.ts'
 import { parseCatalogue } from '../../../src/domain/catalogue.ts'
 import { modelServerRunName, sameHash, sha256 } from '../../../src/domain/identifiers.ts'
 import type { ModelServer } from '../../../src/repositories/model-servers.ts'
@@ -30,7 +30,7 @@ export async function startRig() {
     },
   })
   const rows = createRows()
-  const compute = createLocalCompute({
+  const modelServers = createLocalModelServers({
     home,
     python: process.env['ANNEAL_PYTHON'] ?? toolPath('python'),
     pythonPath: root,
@@ -48,7 +48,7 @@ export async function startRig() {
   const activities = createModelServerActivities({
     database: { modelServers: rows.repository, now: async () => new Date() },
     notifications: rows.notifications,
-    compute,
+    modelServers,
     catalogue,
     settings: {
       secret: 'a secret of at least thirty-two characters',
@@ -101,7 +101,7 @@ export async function startRig() {
 
     async close() {
       await temporal.teardown()
-      for (const run of await compute.list()) await compute.terminate(run, { graceMs: 0 })
+      for (const run of await modelServers.list()) await modelServers.terminate(run, { graceMs: 0 })
       rmSync(home, { recursive: true, force: true })
     },
   }

@@ -1,12 +1,12 @@
-// One call of the Kubernetes API: paced, counted, tried again while that may help. Every call of ours may be repeated:
-// names are fixed, so a create whose answer was lost meets 409.
+// One call of the Kubernetes API: paced, counted, and retried. Every call may be repeated: names are fixed, so a create
+// whose answer was lost gets 409.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { ComputeError } from '../../errors.ts'
 import { ApiError, hasStatus } from './api-error.ts'
 import type { Connection, HttpExchange } from './connection.ts'
-import type { KubernetesObject } from '../pods/observed-objects.ts'
+import type { KubernetesObject } from './kubernetes-object.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 
 type ApiCall = {
@@ -14,7 +14,7 @@ type ApiCall = {
   path: string
   query?: Record<string, string | number | undefined>
   body?: unknown
-  /** Of a PATCH. */
+  /** The content type of a PATCH. */
   patchType?: 'application/merge-patch+json'
   signal?: AbortSignal | undefined
 }
@@ -23,13 +23,15 @@ type ApiCall = {
 export type CallRecord = { method: string; resource: string; status: number; durationMs: number }
 
 export type ApiCaller = {
-  /** @throws ApiError what the server refuses; ComputeError `unavailable` after ten seconds of other trouble */
+  /** @throws ApiError when the server refuses; ComputeError `unavailable` after ten seconds of other trouble */
   call(call: ApiCall): Promise<unknown>
   /** Null where there is no such object. @throws as `call` */
   find(path: string, signal?: AbortSignal): Promise<KubernetesObject | null>
+  /** 409 counts as success: run names are never reused. @throws as `call` */
+  createUnlessExists(path: string, body: object): Promise<void>
   /** False when it was gone, or another object has its name. @throws as `call` */
   remove(path: string, body: object, signal?: AbortSignal): Promise<boolean>
-  /** The answer's body as it comes; not tried again. @throws ApiError, or what the connection throws */
+  /** The answer's body as it comes; not retried. @throws ApiError, or what the connection throws */
   stream(call: ApiCall): Promise<IncomingMessage>
   /** How far the server's clock is ahead of ours. */
   clockAheadMs: () => number
@@ -57,7 +59,7 @@ export function createApiCaller(options: {
       const answer = await options.connection.send({ ...exchangeOf(call), signal })
       status = answer.statusCode ?? 0
       const served = Date.parse(answer.headers.date ?? '')
-      // The header is cut to a second.
+      // The header has whole seconds.
       if (!Number.isNaN(served)) clockAheadMs = served + 500 - Date.now()
       if (status >= 200 && status < 300) return answer
       throw new ApiError(status, await text(answer), answer.headers['retry-after'])
@@ -80,7 +82,7 @@ export function createApiCaller(options: {
         return await once(request)
       } catch (error) {
         request.signal?.throwIfAborted()
-        if (isRefusal(error)) throw error
+        if (isPermanent(error)) throw error
         const waitMs = waitBefore(error, tries)
         if (tries >= maxTries || performance.now() - startedMs + waitMs > maxTotalMs) throw unavailable(error)
         await sleep(waitMs, undefined, request.signal && { signal: request.signal })
@@ -94,6 +96,14 @@ export function createApiCaller(options: {
     } catch (error) {
       if (hasStatus(error, 404)) return null
       throw error
+    }
+  }
+
+  async function createUnlessExists(path: string, body: object): Promise<void> {
+    try {
+      await call({ method: 'POST', path, body })
+    } catch (error) {
+      if (!hasStatus(error, 409)) throw error
     }
   }
 
@@ -111,6 +121,7 @@ export function createApiCaller(options: {
   return {
     call,
     find,
+    createUnlessExists,
     remove,
     stream: (request) => open(request, request.signal ?? never),
     clockAheadMs: () => clockAheadMs,
@@ -118,8 +129,8 @@ export function createApiCaller(options: {
   }
 }
 
-/** What asking again cannot change. */
-function isRefusal(error: unknown): boolean {
+/** A retry would get the same answer. */
+function isPermanent(error: unknown): boolean {
   return error instanceof ApiError && error.status >= 300 && error.status < 500 && !hasStatus(error, 401, 408, 429)
 }
 
@@ -131,7 +142,7 @@ function waitBefore(error: unknown, tries: number): number {
 
 function unavailable(error: unknown): ComputeError {
   const detail = error instanceof Error ? error.message : String(error)
-  return new ComputeError('unavailable', `The Kubernetes API does not serve us now: ${detail}`, { cause: error })
+  return new ComputeError('unavailable', `The Kubernetes API server does not answer: ${detail}`, { cause: error })
 }
 
 function exchangeOf({ method, path, query, body, patchType }: ApiCall): Omit<HttpExchange, 'signal'> {
@@ -144,7 +155,7 @@ function exchangeOf({ method, path, query, body, patchType }: ApiCall): Omit<Htt
   }
 }
 
-/** `pods`, `pods/log`, `jobs`: what metrics count by. */
+/** `pods`, `pods/log`, `jobs`: the label of metrics. */
 function resourceOf(path: string): string {
   const [, kind = path, subresource] = /\/namespaces\/[^/]+\/([^/]+)(?:\/[^/]+(?:\/(\w+))?)?/.exec(path) ?? []
   return subresource ? `${kind}/${subresource}` : kind

@@ -1,4 +1,4 @@
-/** The API server's refusal; `status` is HTTP's, `message` its sentence. */
+/** An error answer of the API server: its HTTP status and its sentence. */
 export class ApiError extends Error {
   readonly status: number
   readonly reason: string
@@ -6,7 +6,7 @@ export class ApiError extends Error {
 
   constructor(status: number, body: string, retryAfter: string | undefined) {
     const { message, reason } = readStatus(body)
-    super(message ?? `The Kubernetes API answered ${status}.`)
+    super(message ?? `The Kubernetes API answered with status ${status}.`)
     this.name = 'ApiError'
     this.status = status
     this.reason = reason ?? ''

@@ -1,24 +1,24 @@
-// The way to the API server: client-node's KubeConfig says where it is and who we are, kept-alive connections of our
-// own carry the calls (the library would make a TLS connection for each).
+// The connection to the API server. client-node's KubeConfig gives the address and the credentials; kept-alive
+// connections of our own carry the calls, because the library would make a TLS connection for each.
 import { KubeConfig } from '@kubernetes/client-node'
 import http from 'node:http'
 import https from 'node:https'
 
 export type HttpExchange = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** With its query. */
+  /** Includes the query. */
   path: string
   body?: { type: string; text: string }
   signal: AbortSignal
 }
 
 export type Connection = {
-  /** Resolves with the answer's head. Rejects when there is none. */
+  /** Resolves once the answer's head has arrived. Rejects when none arrives. */
   send(exchange: HttpExchange): Promise<http.IncomingMessage>
   close(): void
 }
 
-/** In a pod, its service account; else what KUBECONFIG or ~/.kube/config says. */
+/** As a pod's service account in a cluster, otherwise as KUBECONFIG or ~/.kube/config says. */
 export function connectToCluster(): Connection {
   const config = new KubeConfig()
   config.loadFromDefault()
@@ -27,14 +27,14 @@ export function connectToCluster(): Connection {
 
 export function createConnection(config: Pick<KubeConfig, 'applyToHTTPSOptions' | 'getCurrentCluster'>): Connection {
   const cluster = config.getCurrentCluster()
-  if (!cluster) throw new Error('No Kubernetes cluster is configured: set KUBECONFIG, or run in a pod.')
+  if (!cluster) throw new Error('No Kubernetes cluster is configured. Set KUBECONFIG, or run the worker in a pod.')
   const server = new URL(cluster.server)
   const { request, Agent } = server.protocol === 'http:' ? http : https
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 16 })
 
   async function send({ method, path, body, signal }: HttpExchange): Promise<http.IncomingMessage> {
     const identity: https.RequestOptions = {}
-    // Each time: tokens are renewed.
+    // Called each time because tokens are renewed.
     await config.applyToHTTPSOptions(identity)
     const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
     const sent = request({

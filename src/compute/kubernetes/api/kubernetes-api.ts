@@ -1,9 +1,10 @@
-// Our calls of the Kubernetes API, with those of server-api.ts: every verb that the worker's Role needs.
-import type { V1Job, V1PodTemplateSpec, V1Secret, V1Service } from '@kubernetes/client-node'
+// The calls of the Kubernetes API that trainers and model servers share. With trainers/jobs-api.ts and
+// model-servers/deployments-api.ts these are all verbs that the worker's Role needs.
+import type { V1PodTemplateSpec, V1Secret } from '@kubernetes/client-node'
 import type { Readable } from 'node:stream'
 import type { ApiCaller } from './api-caller.ts'
 import { hasStatus } from './api-error.ts'
-import type { KubernetesObject } from '../pods/observed-objects.ts'
+import type { KubernetesObject } from './kubernetes-object.ts'
 
 export type KubernetesApi = ReturnType<typeof createKubernetesApi>
 
@@ -15,31 +16,13 @@ type List = { metadata: { resourceVersion: string; continue?: string }; items: K
 const pageSize = 500
 
 export function createKubernetesApi(caller: ApiCaller, namespace: string) {
-  const jobs = `/apis/batch/v1/namespaces/${namespace}/jobs`
   const core = `/api/v1/namespaces/${namespace}`
   const pods = `${core}/pods`
 
   return {
-    collections: {
-      jobs: (labelSelector: string): Collection => ({ path: jobs, labelSelector }),
-      pods: (labelSelector: string): Collection => ({ path: pods, labelSelector }),
-      /** Refusals to create a Job's pod: the Job itself does not tell. */
-      refusals: (): Collection => ({
-        path: `${core}/events`,
-        fieldSelector: 'involvedObject.kind=Job,reason=FailedCreate',
-      }),
-      workloads: (): Collection => ({ path: `/apis/kueue.x-k8s.io/v1beta2/namespaces/${namespace}/workloads` }),
-    },
+    pods: (labelSelector: string): Collection => ({ path: pods, labelSelector }),
 
-    createJob: async (job: V1Job) => (await caller.call({ method: 'POST', path: jobs, body: job })) as KubernetesObject,
-
-    getJob: (name: string, signal?: AbortSignal) => caller.find(`${jobs}/${name}`, signal),
-
-    /** Its pods go first. */
-    deleteJob: (name: string, uid: string, signal?: AbortSignal) =>
-      caller.remove(`${jobs}/${name}`, { propagationPolicy: 'Foreground', preconditions: { uid } }, signal),
-
-    /** Would the cluster take such a pod? Nothing is created. */
+    /** Creates nothing. @throws ApiError where the cluster would refuse such a pod */
     tryPod: async ({ metadata, spec }: V1PodTemplateSpec): Promise<void> => {
       const { labels, annotations } = metadata ?? {}
       const body = {
@@ -51,15 +34,15 @@ export function createKubernetesApi(caller: ApiCaller, namespace: string) {
       await caller.call({ method: 'POST', path: pods, query: { dryRun: 'All' }, body })
     },
 
-    /** The grace can be shortened, not prolonged. Zero would forget the pod instead of ending it. */
+    /** The grace can be shortened, not prolonged. A grace of zero would delete the object while the pod still runs. */
     deletePod: (name: string, uid: string, graceMs: number, signal?: AbortSignal) => {
       const gracePeriodSeconds = Math.max(1, Math.ceil(graceMs / 1000))
       return caller.remove(`${pods}/${name}`, { gracePeriodSeconds, preconditions: { uid } }, signal)
     },
 
-    /** For a pod whose node does not answer: says that it has failed, then forgets it. Its processes may live on. */
+    /** For a pod whose node does not answer: marks it Failed, then deletes the object. Its processes may live on. */
     declarePodDead: async (name: string, uid: string, signal?: AbortSignal): Promise<void> => {
-      const message = 'Its node does not answer. It can write nothing any more.'
+      const message = 'Its node does not answer. The run was fenced: it can write nothing any more.'
       try {
         await caller.call({
           method: 'PATCH',
@@ -74,7 +57,7 @@ export function createKubernetesApi(caller: ApiCaller, namespace: string) {
       await caller.remove(`${pods}/${name}`, { gracePeriodSeconds: 0, preconditions: { uid } }, signal)
     },
 
-    /** Makes it so, whatever was there: an earlier run of the name may have left its own. */
+    /** Overwrites a Secret that an earlier launch of the name left. */
     putSecret: async (secret: V1Secret): Promise<void> => {
       try {
         await caller.call({ method: 'POST', path: `${core}/secrets`, body: secret })
@@ -89,21 +72,12 @@ export function createKubernetesApi(caller: ApiCaller, namespace: string) {
       }
     },
 
-    /** One that is there is left: its owner, whose name is never used twice, is the same. */
-    createService: async (service: V1Service): Promise<void> => {
-      try {
-        await caller.call({ method: 'POST', path: `${core}/services`, body: service })
-      } catch (error) {
-        if (!hasStatus(error, 409)) throw error
-      }
-    },
-
     deleteSecret: (name: string, signal?: AbortSignal) => caller.remove(`${core}/secrets/${name}`, {}, signal),
 
     /** Null when there is no such pod, or no such container yet. */
     openLog: async (
       name: string,
-      options: { container: string; follow?: boolean; /** From before its last start. */ previous?: boolean },
+      options: { container: string; follow?: boolean; /** The log from before its last start. */ previous?: boolean },
       signal: AbortSignal,
     ): Promise<Readable | null> => {
       const { container, follow, previous } = options
@@ -116,7 +90,7 @@ export function createKubernetesApi(caller: ApiCaller, namespace: string) {
       }
     },
 
-    /** Of each object only what is read of it is kept: of thousands, a page at a time is in memory. */
+    /** Keeps only what `read` returns: of thousands of objects one page at a time is in memory. */
     list: async <T>(collection: Collection, read: (raw: KubernetesObject) => T, signal?: AbortSignal) => {
       const { path, labelSelector, fieldSelector } = collection
       const items: T[] = []
@@ -129,7 +103,7 @@ export function createKubernetesApi(caller: ApiCaller, namespace: string) {
       }
     },
 
-    /** Resolves when the server takes up the watch, to its events: a line of JSON each. */
+    /** Resolves once the server answers, to a stream of events: a line of JSON each. */
     watch: (
       { path, labelSelector, fieldSelector }: Collection,
       { version, forSeconds }: { version: string; forSeconds: number },

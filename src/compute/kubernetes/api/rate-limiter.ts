@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export type RateLimiter = { take(signal?: AbortSignal): Promise<void> }
 
-/** So many calls a second, in the order in which they ask; after a quiet time `burst` of them at once. */
+/** Admits `perSecond` calls a second, in the order in which they ask, and after a quiet time `burst` of them at once. */
 export function createRateLimiter({
   perSecond,
   burst,

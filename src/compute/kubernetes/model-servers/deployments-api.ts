@@ -1,9 +1,8 @@
-// The calls for model servers, besides those of kubernetes-api.ts.
+// The calls of the Kubernetes API for Deployments, and for what they own.
 import type { V1Deployment, V1PodDisruptionBudget, V1Service } from '@kubernetes/client-node'
 import type { ApiCaller } from '../api/api-caller.ts'
-import { hasStatus } from '../api/api-error.ts'
-import type { KubernetesObject } from '../pods/observed-objects.ts'
 import type { Collection } from '../api/kubernetes-api.ts'
+import type { KubernetesObject } from '../api/kubernetes-object.ts'
 
 export type DeploymentsApi = ReturnType<typeof createDeploymentsApi>
 
@@ -23,18 +22,12 @@ export function createDeploymentsApi(caller: ApiCaller, namespace: string) {
 
     getDeployment: (name: string, signal?: AbortSignal) => caller.find(`${deployments}/${name}`, signal),
 
-    /** Its pods go first, with their own grace. */
+    /** Its pods are deleted first, with their own grace. */
     deleteDeployment: (name: string, uid: string, signal?: AbortSignal) =>
       caller.remove(`${deployments}/${name}`, { propagationPolicy: 'Foreground', preconditions: { uid } }, signal),
 
-    /** One that is there is of the same launch: no other has its name. */
-    async createOwned(body: V1Service | V1PodDisruptionBudget): Promise<void> {
-      try {
-        await caller.call({ method: 'POST', path: owned[body.kind as keyof typeof owned], body })
-      } catch (error) {
-        if (!hasStatus(error, 409)) throw error
-      }
-    },
+    createOwned: (body: V1Service | V1PodDisruptionBudget) =>
+      caller.createUnlessExists(owned[body.kind as keyof typeof owned], body),
 
     async deleteOwned(name: string, signal?: AbortSignal): Promise<void> {
       for (const path of Object.values(owned)) await caller.remove(`${path}/${name}`, {}, signal)

@@ -1,56 +1,52 @@
-import type { RunSpec } from '../../compute.ts'
+import type { V1PodTemplateSpec } from '@kubernetes/client-node'
 import { ComputeError } from '../../errors.ts'
+import type { ModelServerSpec } from '../../model-servers.ts'
+import type { Launched } from '../../run.ts'
 import { hasStatus } from '../api/api-error.ts'
-import { readOwner } from '../pods/observed-objects.ts'
-import type { ObservedOwner } from '../pods/observed-objects.ts'
+import { refusedAsInvalid } from '../cluster.ts'
 import { isOurs } from '../pods/labels.ts'
-import { refusedAsInvalid } from '../trainers/launch.ts'
+import { readOwner } from '../pods/observed-pod.ts'
+import type { ObservedOwner } from '../pods/observed-pod.ts'
 import { secretManifest } from '../pods/owned-objects.ts'
 import type { DeploymentsApi } from './deployments-api.ts'
-import {
-  deploymentManifest,
-  deploymentName,
-  modelServerBudget,
-  modelServerService,
-  modelServerTemplate,
-} from './manifests.ts'
-import type { Servers } from './runs.ts'
+import { deploymentManifest, modelServerBudget, modelServerService, modelServerTemplate } from './manifests.ts'
+import type { ModelServerCluster } from './model-server-cluster.ts'
 
 /**
- * The Deployment, then what it owns, whose absence only makes its pods wait: what is cut off here is finished by a
- * repeat, and all of it goes with the Deployment.
+ * Creates the Deployment, then what it owns; until then its pods wait. A repeat finishes a launch that was cut off, and
+ * all of it is deleted with the Deployment.
  */
-export async function launchModelServer(servers: Servers, spec: RunSpec): Promise<{ uid: string; adopted: boolean }> {
-  const { cluster, api } = servers
+export async function launchModelServer(cluster: ModelServerCluster, spec: ModelServerSpec): Promise<Launched> {
+  const { api, deployments } = cluster
   const template = modelServerTemplate(spec, cluster.pods)
-  await refusedAsInvalid(() => servers.checkAdmission(template))
-  const { deployment, adopted } = await refusedAsInvalid(() => createOrAdopt(api, spec, template))
+  await refusedAsInvalid(() => cluster.checkAdmission(template))
+  const { deployment, adopted } = await refusedAsInvalid(() => createOrAdopt(deployments, spec, template))
   const owner = { kind: 'Deployment', name: deployment.name, uid: deployment.uid } as const
-  await cluster.api.putSecret(secretManifest(spec, owner))
-  await api.createOwned(modelServerService(spec, owner))
-  await api.createOwned(modelServerBudget(spec, owner))
+  await api.putSecret(secretManifest('model-server', spec, owner))
+  await deployments.createOwned(modelServerService(spec, owner))
+  await deployments.createOwned(modelServerBudget(spec, owner))
   return { uid: deployment.uid, adopted }
 }
 
 async function createOrAdopt(
-  api: DeploymentsApi,
-  spec: RunSpec,
-  template: ReturnType<typeof modelServerTemplate>,
+  deployments: DeploymentsApi,
+  spec: ModelServerSpec,
+  template: V1PodTemplateSpec,
 ): Promise<{ deployment: ObservedOwner; adopted: boolean }> {
   try {
-    const created = await api.createDeployment(deploymentManifest(spec, template))
+    const created = await deployments.createDeployment(deploymentManifest(spec, template))
     return { deployment: readOwner(created), adopted: false }
   } catch (error) {
     if (!hasStatus(error, 409)) throw error
-    const name = deploymentName(spec)
-    const existing = await api.getDeployment(name)
+    const name = spec.labels.server
+    const existing = await deployments.getDeployment(name)
     const deployment = existing && readOwner(existing)
     if (!deployment || deployment.isBeingDeleted)
-      throw new ComputeError('unavailable', `${name} is just being removed.`, { cause: error })
+      throw new ComputeError('unavailable', `The Deployment ${name} is being deleted.`, { cause: error })
     if (!isOurs(deployment.labels))
-      throw new ComputeError('invalid', `A Deployment ${name} exists that is not Anneal's.`)
+      throw new ComputeError('invalid', `The namespace has a Deployment ${name} that Anneal did not create.`)
     if (deployment.runName !== spec.name)
-      throw new ComputeError('unavailable', `${name} is still that of ${deployment.runName}.`)
+      throw new ComputeError('unavailable', `The Deployment ${name} still belongs to ${deployment.runName}.`)
     return { deployment, adopted: true }
   }
 }

@@ -1,44 +1,48 @@
-// A model server: a Deployment, which keeps its replicas, and what goes with it. The Deployment has the same name at each
-// launch, so that two never share the memory and an autoscaler finds it; the rest has the run's, which no other launch has.
+// A model server is a Deployment, which keeps its replicas, and what the Deployment owns. The Deployment has the same name
+// at each launch, so that two launches never share the memory and an autoscaler finds it; the rest has the run's name.
 import type { V1Deployment, V1PodDisruptionBudget, V1PodTemplateSpec, V1Service } from '@kubernetes/client-node'
-import type { RunSpec } from '../../compute.ts'
-import { resourceFields } from '../pods/container-fields.ts'
+import type { ModelServerSpec } from '../../model-servers.ts'
+import { resourceFields, variables } from '../pods/container-fields.ts'
 import { runLabels, specHashAnnotation } from '../pods/labels.ts'
 import { mergeTemplate } from '../pods/merge-template.ts'
 import type { JsonObject } from '../pods/merge-template.ts'
 import { ownedMetadata } from '../pods/owned-objects.ts'
 import type { Owner } from '../pods/owned-objects.ts'
-import { modelServerPort, podTemplate, specHash } from '../pods/pod-template.ts'
+import { podTemplate, specHash } from '../pods/pod-template.ts'
 import type { PodSettings } from '../pods/pod-template.ts'
 import { resourcesOfProgram, vllmFields } from './vllm-container.ts'
 
-/** Weights may have to come from a hub first. */
-const startLooks = { periodSeconds: 10, failureThreshold: 180 }
-/** As long as a node may be silent before its replicas are made elsewhere; the cluster's own default is five minutes. */
+const program = 'model-server'
+const port = 8000
+const labelsOf = (spec: ModelServerSpec) => runLabels(program, spec)
+/** Half an hour: weights may have to come from a hub first. */
+const startProbe = { periodSeconds: 10, failureThreshold: 180 }
+/** After this a silent node's replicas are created elsewhere; the cluster's own default is five minutes. */
 const silentNodeSeconds = 30
 
-/** Pods are ready by this for the cluster; for our callers by the server's own report, after it has generated something. */
-const health = { httpGet: { path: '/health', port: modelServerPort } }
+/** The cluster's readiness. Callers go by the server's own report, which it sends after its first generation. */
+const health = { httpGet: { path: '/health', port: port } }
 
-/** What the platform team says goes over our probes and tolerations too. */
-export function modelServerTemplate(spec: RunSpec, { templates, gpuResource }: PodSettings): V1PodTemplateSpec {
-  const defaults = mergeTemplate(defaultFields(spec), vllmFields(spec, resourceFields(spec.resources, gpuResource)))
-  const layered = { ...templates, 'model-server': mergeTemplate(defaults, templates['model-server']) }
-  const program = { ...spec, resources: resourcesOfProgram(spec) }
-  const base = podTemplate(program, { templates: layered, gpuResource }) as unknown as JsonObject
-  return mergeTemplate(base, runFields(spec)) as unknown as V1PodTemplateSpec
+/** The platform team's templates override our probes and tolerations too. */
+export function modelServerTemplate(spec: ModelServerSpec, settings: PodSettings): V1PodTemplateSpec {
+  const vllm = vllmFields(spec, resourceFields(spec.resources, settings.gpuResource))
+  const resources = resourcesOfProgram(spec)
+  return podTemplate(program, { ...spec, resources }, settings, {
+    defaults: mergeTemplate(defaultFields(spec), vllm),
+    own: runFields,
+  })
 }
 
-function defaultFields(spec: RunSpec): JsonObject {
+function defaultFields(spec: ModelServerSpec): JsonObject {
   return {
     spec: {
       containers: [
         {
-          name: spec.program,
-          ports: [{ name: 'http', containerPort: modelServerPort }],
-          startupProbe: { ...health, ...startLooks, timeoutSeconds: 5 },
+          name: program,
+          ports: [{ name: 'http', containerPort: port }],
+          startupProbe: { ...health, ...startProbe, timeoutSeconds: 5 },
           readinessProbe: { ...health, periodSeconds: 5, timeoutSeconds: 5 },
-          // One that does not even answer this for a minute will not come back by itself.
+          // A server that does not answer this for a minute will not recover by itself.
           livenessProbe: { ...health, periodSeconds: 10, timeoutSeconds: 10, failureThreshold: 6 },
         },
       ],
@@ -53,65 +57,77 @@ function defaultFields(spec: RunSpec): JsonObject {
           maxSkew: 1,
           topologyKey: 'kubernetes.io/hostname',
           whenUnsatisfiable: 'ScheduleAnyway',
-          labelSelector: { matchLabels: runLabels(spec) },
+          labelSelector: { matchLabels: labelsOf(spec) },
         },
       ],
     },
   }
 }
 
-function runFields({ program }: RunSpec): JsonObject {
-  const instance = { name: 'ANNEAL_INSTANCE', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }
-  return { spec: { restartPolicy: 'Always', containers: [{ name: program, env: [instance] }] } }
+const podField = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } })
+
+/** Each replica reports its own name and address. */
+const runFields: JsonObject = {
+  spec: {
+    restartPolicy: 'Always',
+    containers: [
+      {
+        name: program,
+        env: [
+          podField('ANNEAL_INSTANCE', 'metadata.name'),
+          podField('ANNEAL_ADVERTISE_HOST', 'status.podIP'),
+          ...variables({ ANNEAL_BIND_HOST: '0.0.0.0', ANNEAL_PORT: String(port) }),
+        ],
+      },
+    ],
+  },
 }
 
-export const deploymentName = ({ name, labels }: RunSpec) => labels['server'] ?? name
-
-/** Its count is set once: from then on it may belong to an autoscaler. */
-export function deploymentManifest(spec: RunSpec, template: V1PodTemplateSpec): V1Deployment {
+/** `replicas` is set once: an autoscaler may change it from then on. */
+export function deploymentManifest(spec: ModelServerSpec, template: V1PodTemplateSpec): V1Deployment {
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: {
-      name: deploymentName(spec),
-      labels: runLabels(spec),
+      name: spec.labels.server,
+      labels: labelsOf(spec),
       annotations: { [specHashAnnotation]: specHash(spec) },
     },
     spec: {
       replicas: spec.replicas ?? 1,
-      // A change is a new launch, never a new template.
+      // A change is a new launch, never a new template of this one.
       revisionHistoryLimit: 0,
-      selector: { matchLabels: runLabels(spec) },
+      selector: { matchLabels: labelsOf(spec) },
       template,
     },
   }
 }
 
-/** Headless: callers choose their replica, by what each has under way. */
-export function modelServerService(spec: RunSpec, owner: Owner): V1Service {
+/** Headless: callers choose the replica with the least work under way. */
+export function modelServerService(spec: ModelServerSpec, owner: Owner): V1Service {
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: ownedMetadata(spec, owner),
+    metadata: ownedMetadata(program, spec, owner),
     spec: {
       clusterIP: 'None',
-      selector: runLabels(spec),
-      ports: [{ name: 'http', port: modelServerPort, targetPort: 'http' }],
+      selector: labelsOf(spec),
+      ports: [{ name: 'http', port: port, targetPort: 'http' }],
     },
   }
 }
 
-/** Also of a single replica: a drain must be able to end, and another one is made at once. */
-export function modelServerBudget(spec: RunSpec, owner: Owner): V1PodDisruptionBudget {
+/** Also for a single replica: a drain must be able to finish, and another replica is created at once. */
+export function modelServerBudget(spec: ModelServerSpec, owner: Owner): V1PodDisruptionBudget {
   return {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
-    metadata: ownedMetadata(spec, owner),
-    // A replica that is not ready serves nobody: it must not hold up the drain of its node.
+    metadata: ownedMetadata(program, spec, owner),
+    // A replica that is not ready must not delay the drain of its node.
     spec: {
       maxUnavailable: 1,
       unhealthyPodEvictionPolicy: 'AlwaysAllow',
-      selector: { matchLabels: runLabels(spec) },
+      selector: { matchLabels: labelsOf(spec) },
     },
   }
 }

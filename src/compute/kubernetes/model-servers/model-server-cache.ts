@@ -1,9 +1,10 @@
-// What this worker knows of model servers: a list-and-watch of their Deployments and one of their pods, for all watchers.
-import { readOwner } from '../pods/observed-objects.ts'
-import type { KubernetesObject, ObservedOwner } from '../pods/observed-objects.ts'
+// Every model server's Deployment and pods in memory: one list-and-watch of each kind, shared by all watchers.
+import type { Collection, KubernetesApi } from '../api/kubernetes-api.ts'
+import type { KubernetesObject } from '../api/kubernetes-object.ts'
+import { readOwner } from '../pods/observed-pod.ts'
+import type { ObservedOwner } from '../pods/observed-pod.ts'
 import { createInformers } from '../watch/informers.ts'
 import type { InformedCollection } from '../watch/informers.ts'
-import type { Collection, KubernetesApi } from '../api/kubernetes-api.ts'
 import { selectorOfProgram } from '../pods/labels.ts'
 import type { DeploymentsApi } from './deployments-api.ts'
 import { readReplica } from './snapshot.ts'
@@ -12,7 +13,7 @@ import { createSubscriptions } from '../watch/subscriptions.ts'
 
 export type ModelServerCache = ReturnType<typeof createModelServerCache>
 
-export function createModelServerCache(api: KubernetesApi, serverApi: DeploymentsApi) {
+export function createModelServerCache(api: KubernetesApi, deploymentsApi: DeploymentsApi) {
   const deployments = new Map<string, ObservedOwner>()
   const replicas = new Map<string, ObservedReplica>()
   const { of: listenersOf, runNames, subscribe } = createSubscriptions()
@@ -20,8 +21,8 @@ export function createModelServerCache(api: KubernetesApi, serverApi: Deployment
   const collections = createInformers(
     api,
     [
-      following(serverApi.deployments(ours), deployments, readOwner),
-      following(api.collections.pods(ours), replicas, readReplica),
+      following(deploymentsApi.deployments(ours), deployments, readOwner),
+      following(api.pods(ours), replicas, readReplica),
     ],
     () => runNames().forEach(tell),
   )

@@ -1,18 +1,19 @@
-// What we keep of a model server's objects.
-import { readPod } from '../pods/observed-objects.ts'
-import type { KubernetesObject, ObservedOwner, ObservedPod } from '../pods/observed-objects.ts'
+// What is kept of a model server's objects.
+import type { KubernetesObject } from '../api/kubernetes-object.ts'
+import { readPod } from '../pods/observed-pod.ts'
+import type { ObservedOwner, ObservedPod } from '../pods/observed-pod.ts'
 import { componentLabel } from '../pods/labels.ts'
 
 export type ContainerEnd = { exitCode: number; signal: number; reason: string; message: string; atMs: number }
 
-/** A pod, and what its containers have been through: they are started again in place. */
+/** A pod, and how its containers ended before: the cluster restarts them in place. */
 export type ObservedReplica = ObservedPod & {
-  /** All of them. */
+  /** All of its containers run. */
   isRunning: boolean
-  /** The program's, or the engine's beside it while that one is down: what follows is about this one. */
+  /** The program's container, or the engine's while that is down. The next two fields are about it. */
   container: string
   restarts: number
-  /** If it has ended before. */
+  /** Null if it never ended. */
   lastEnd: ContainerEnd | null
 }
 
@@ -31,13 +32,13 @@ export function readReplica(raw: KubernetesObject): ObservedReplica {
   const component = raw.metadata?.labels?.[componentLabel] ?? ''
   const main = statuses.find(({ name }) => name === component)
   const down = statuses.find(({ state, lastState }) => !state?.running && (state?.terminated ?? lastState?.terminated))
-  const told = down ?? main
-  const end = told?.state?.terminated ?? told?.lastState?.terminated
+  const chosen = down ?? main
+  const end = chosen?.state?.terminated ?? chosen?.lastState?.terminated
   return {
     ...readPod(raw),
     isRunning: statuses.length > 0 && statuses.every(({ state }) => state?.running !== undefined),
-    container: told?.name ?? component,
-    restarts: told?.restartCount ?? 0,
+    container: chosen?.name ?? component,
+    restarts: chosen?.restartCount ?? 0,
     lastEnd: end ? readEnd(end) : null,
   }
 }

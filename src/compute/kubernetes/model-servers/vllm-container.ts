@@ -1,5 +1,5 @@
-// vLLM beside our agent, which is the only one that reaches it: it listens on the pod's loopback.
-import type { RunSpec } from '../../compute.ts'
+// The vLLM container beside our agent. It listens on the pod's loopback, so only the agent reaches it.
+import type { ModelServerSpec } from '../../model-servers.ts'
 import { ComputeError } from '../../errors.ts'
 import { hardening, modelsDir, variables, workDir, writableMounts } from '../pods/container-fields.ts'
 import type { JsonObject } from '../pods/merge-template.ts'
@@ -14,29 +14,29 @@ type ServerSpec = {
 }
 
 const port = 8001
-/** The most adapters in one batch, and their largest rank: what a template may say otherwise, as all of this. */
+/** The most adapters in one batch, and their largest rank. A pod template may override these arguments. */
 const adapters = { inBatch: 8, rank: 64 }
-const agentResources: RunSpec['resources'] = { cpuCount: 0.5, memoryBytes: 1024 ** 3, gpuCount: 0 }
+const agentResources: ModelServerSpec['resources'] = { cpuCount: 0.5, memoryBytes: 1024 ** 3, gpuCount: 0 }
 
-/** The processors and the GPUs of a vLLM are its own; the program beside it only passes requests on. */
-export function resourcesOfProgram(spec: RunSpec): RunSpec['resources'] {
+/** With vLLM the GPUs and most processors belong to its container; the agent only passes requests on. */
+export function resourcesOfProgram(spec: ModelServerSpec): ModelServerSpec['resources'] {
   return serverOf(spec).engine === 'vllm' ? agentResources : spec.resources
 }
 
-/** The engine that a server wants, if it is not the program's own. @throws ComputeError invalid */
-export function vllmFields(spec: RunSpec, resources: JsonObject): JsonObject {
+/** The vLLM container, where the spec asks for that engine. @throws ComputeError invalid */
+export function vllmFields(spec: ModelServerSpec, resources: JsonObject): JsonObject {
   const server = serverOf(spec)
   if (server.engine !== 'vllm') return {}
   return {
     spec: {
       containers: [container(server as ServerSpec, resources)],
-      // Its processes speak to each other through this.
+      // vLLM's processes exchange data through it.
       volumes: [{ name: 'shared-memory', emptyDir: { medium: 'Memory' } }],
     },
   }
 }
 
-const serverOf = ({ env }: RunSpec) => JSON.parse(env['ANNEAL_SERVER_SPEC'] ?? '{}') as Partial<ServerSpec>
+const serverOf = ({ env }: ModelServerSpec) => JSON.parse(env['ANNEAL_SERVER_SPEC'] ?? '{}') as Partial<ServerSpec>
 
 function container(server: ServerSpec, resources: JsonObject): JsonObject {
   return {
@@ -58,7 +58,10 @@ function container(server: ServerSpec, resources: JsonObject): JsonObject {
 function modelArguments({ name, source }: ServerSpec): string[] {
   if (source.hub) return [source.hub, ...(source.revision ? ['--revision', source.revision] : [])]
   if (source.path) return [source.path.startsWith('/') ? source.path : `${modelsDir}/${source.path}`]
-  throw new ComputeError('invalid', `${name} cannot be served by vLLM: its weights come from a package.`)
+  throw new ComputeError(
+    'invalid',
+    `vLLM cannot serve ${name}: its weights come from a Python package. Give the model a \`hub\` or \`path\` source.`,
+  )
 }
 
 function engineArguments({ name, context_length, max_batch, max_adapters }: ServerSpec): string[] {

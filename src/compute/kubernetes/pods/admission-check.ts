@@ -1,4 +1,4 @@
-// A Job whose pods the cluster will never admit is accepted, and then nothing happens. So a pod like them is tried first.
+// The cluster accepts a Job whose pods it will never admit, and then nothing happens. So such a pod is tried first.
 import type { V1PodTemplateSpec } from '@kubernetes/client-node'
 import { canonicalJson, sha256Hex } from '../../../domain/identifiers.ts'
 import { ComputeError } from '../../errors.ts'
@@ -31,16 +31,16 @@ export function createAdmissionCheck(api: Pick<KubernetesApi, 'tryPod'>, now: ()
 function judge(error: unknown): void {
   if (!hasStatus(error, 400, 403, 422)) throw error
   const { message } = error
-  // It has to wait, not to change.
+  // Quota is waited for: the pod needs no change.
   if (message.includes('exceeded quota')) return
-  // Ours or the namespace's set-up, which may still be under way.
+  // The worker's rights or the namespace's set-up, which may still be under way.
   if (/cannot create resource|error looking up service account|is being terminated/.test(message))
     throw new ComputeError('unavailable', message, { cause: error })
-  const sentence = message.replaceAll(/pods? "anneal-check-[a-z0-9]*"/g, 'its pod')
-  throw new ComputeError('invalid', `The cluster refuses such a pod: ${sentence}`, { cause: error })
+  const sentence = message.replaceAll(/pods? "anneal-check-[a-z0-9]*"/g, 'the pod')
+  throw new ComputeError('invalid', `The cluster would refuse the run's pod: ${sentence}`, { cause: error })
 }
 
-/** Pods that differ only in names, labels and values of variables are admitted alike. */
+/** Pods that differ only in names, labels and values of variables get the same answer. */
 function shapeOf({ metadata, spec }: V1PodTemplateSpec): string {
   const shape = structuredClone({ annotations: Object.keys(metadata?.annotations ?? {}), spec })
   for (const container of shape.spec?.containers ?? [])

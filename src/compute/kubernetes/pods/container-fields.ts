@@ -1,18 +1,18 @@
-// What every container of ours has, whatever its program.
-import type { RunSpec } from '../../compute.ts'
+// Fields of every container, whatever its program.
+import type { RunSpec } from '../../run.ts'
 import type { JsonObject } from './merge-template.ts'
 
 export const workDir = '/work'
 export const modelsDir = '/models'
 
-/** As Pod Security `restricted` wants it. */
+/** Pod Security `restricted` requires these. */
 export const hardening = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
   capabilities: { drop: ['ALL'] },
 } satisfies JsonObject
 
-/** Where a read-only container may write. */
+/** The only folders that a read-only container may write to. */
 export const writableMounts = [
   { name: 'work', mountPath: workDir },
   { name: 'tmp', mountPath: '/tmp' },
@@ -22,7 +22,7 @@ export function variables(values: Record<string, string>): JsonObject[] {
   return Object.entries(values).map(([name, value]) => ({ name, value }))
 }
 
-/** Memory is promised and not exceeded; the processor is shared where it is idle. */
+/** Memory is guaranteed and limited; idle processors are shared. */
 export function resourceFields(
   { cpuCount, memoryBytes, gpuCount }: RunSpec['resources'],
   gpuResource: string,

@@ -1,25 +1,25 @@
 import { sha256Hex } from '../../../domain/identifiers.ts'
-import type { RunProgram, RunSpec } from '../../compute.ts'
+import type { RunProgram, RunSpec } from '../../run.ts'
 
 const prefix = 'anneal.dev/'
 const managedBy = { 'app.kubernetes.io/managed-by': 'anneal' }
-/** Says the program. */
+/** Its value is the program. */
 export const componentLabel = 'app.kubernetes.io/component'
 /** On every object of a run, whatever its own name. */
 export const runLabel = `${prefix}run`
-/** On the pods of a run of several nodes: a network policy lets such talk to each other. */
+/** On the pods of a run of several nodes: a network policy lets these talk to each other. */
 export const nodesLabel = `${prefix}nodes`
-/** The cluster's own, on each pod of an Indexed Job. */
+/** The cluster sets it on each pod of an Indexed Job. */
 export const nodeRankAnnotation = 'batch.kubernetes.io/job-completion-index'
 export const specHashAnnotation = `${prefix}spec-hash`
 
 const labelValue = /^([A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)?$/
 
-export function runLabels({ name, program, labels }: Pick<RunSpec, 'name' | 'program' | 'labels'>) {
+export function runLabels(program: RunProgram, { name, labels }: Pick<RunSpec, 'name' | 'labels'>) {
   return { ...managedBy, [componentLabel]: program, [runLabel]: name, ...prefixed(labels) }
 }
 
-/** The labels of RunSpec, as far as the cluster may know them. */
+/** The labels of the spec; the account only as its hash. */
 export function readLabels(labels: Record<string, string>): Record<string, string> {
   const ours = Object.entries(labels).filter(([key]) => key.startsWith(prefix) && key !== runLabel)
   return Object.fromEntries(ours.map(([key, value]) => [key.slice(prefix.length), value]))
@@ -33,7 +33,7 @@ export function selectorOfRun(name: string): string {
   return selector({ ...managedBy, [runLabel]: name })
 }
 
-/** Of all runs of a program, or of those that have these labels. */
+/** Selects all runs of a program, or those that have these labels. */
 export function selectorOfProgram(program: RunProgram, labels: Record<string, string> = {}): string {
   return selector({ ...managedBy, [componentLabel]: program, ...prefixed(labels) })
 }
@@ -48,7 +48,7 @@ function selector(labels: Record<string, string>): string {
     .join(',')
 }
 
-/** Whoever may list pods does not learn whose they are. */
+/** A person who may list pods must not learn whose account they belong to. */
 function publicValue(key: string, value: string): string {
   return key !== 'account' && labelValue.test(value) ? value : sha256Hex(value).slice(0, 32)
 }

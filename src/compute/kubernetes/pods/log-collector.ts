@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream'
-import type { LogRange, LogSlice } from '../../compute.ts'
+import type { LogRange, LogSlice } from '../../run.ts'
 import { characterStart, defaultLimitBytes, startOffset, wholeCharacters } from '../../log-slice.ts'
 
 /**
- * Reads a log to its end and keeps the part that is asked for, in that much memory. `read` may be called before the end:
- * it then says what has come so far.
+ * Reads a log to its end and keeps only the requested part in memory. `read` may be called before the end: it then returns
+ * what has come so far.
  */
 export function collectLog(log: Readable, range: LogRange = {}): { done: Promise<void>; read: () => LogSlice } {
   const offset = range.offsetBytes ?? 0
@@ -17,7 +17,7 @@ export function collectLog(log: Readable, range: LogRange = {}): { done: Promise
   function take(chunk: Buffer): void {
     kept.push(chunk)
     sizeBytes += chunk.length
-    // From the front goes what lies before the wanted part, from the back what lies behind it.
+    // Drops what lies before the requested part from the front, and what lies after it from the back.
     const wantedFrom = startOffset(offset, sizeBytes)
     while (kept[0] && from + kept[0].length <= wantedFrom) from += kept.shift()?.length ?? 0
     if (offset >= 0 && sizeBytes - chunk.length >= offset + limit) kept.pop()

@@ -1,9 +1,9 @@
-// How a partial manifest is laid over another, as the API server would: maps key by key, lists by the name of their items.
+// Merges a partial manifest over another as the API server would: maps key by key, lists by the name of their items.
 
 type Json = string | number | boolean | null | undefined | Json[] | { [key: string]: Json }
 export type JsonObject = { [key: string]: Json }
 
-/** Items with the same key are one item, merged or (those of which one half makes no sense) replaced. */
+/** Items with the same key are one item: merged, or replaced where half an item makes no sense. */
 const keyedLists: Record<string, { key: string; merges: boolean }> = {
   containers: { key: 'name', merges: true },
   initContainers: { key: 'name', merges: true },
@@ -15,7 +15,7 @@ const keyedLists: Record<string, { key: string; merges: boolean }> = {
 }
 const addedLists = ['tolerations', 'envFrom', 'topologySpreadConstraints']
 
-/** `over` wins; a null in it takes the field away. */
+/** `over` wins; a null in it removes the field. */
 export function mergeTemplate(base: JsonObject, over: JsonObject): JsonObject {
   const merged: JsonObject = { ...base }
   for (const [name, value] of Object.entries(over)) {

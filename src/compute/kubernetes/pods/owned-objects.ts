@@ -1,29 +1,29 @@
-// What goes with the Job or the Deployment that owns it: nothing of it stays when that is gone.
+// Objects that a run's Job or Deployment owns: the cluster deletes them with it.
 import type { V1ObjectMeta, V1Secret } from '@kubernetes/client-node'
-import type { RunSpec } from '../../compute.ts'
+import type { RunProgram, RunSpec } from '../../run.ts'
 import { runLabels } from './labels.ts'
 
 export type Owner = { kind: keyof typeof apiVersions; name: string; uid: string }
 
 const apiVersions = { Job: 'batch/v1', Deployment: 'apps/v1' }
 
-/** The run's pods wait the moment until this exists. */
-export function secretManifest(spec: RunSpec, owner: Owner): V1Secret {
+/** The run's pods wait until this exists. */
+export function secretManifest(program: RunProgram, spec: RunSpec, owner: Owner): V1Secret {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     type: 'Opaque',
-    metadata: ownedMetadata(spec, owner),
+    metadata: ownedMetadata(program, spec, owner),
     stringData: spec.secretEnv,
   }
 }
 
-export function ownedMetadata(spec: RunSpec, { kind, name, uid }: Owner): V1ObjectMeta {
+export function ownedMetadata(program: RunProgram, spec: RunSpec, { kind, name, uid }: Owner): V1ObjectMeta {
   const reference = { apiVersion: apiVersions[kind], kind, name, uid, controller: true }
   return {
     name: spec.name,
-    labels: runLabels(spec),
-    // Blocks the Job's deletion, so that a Job that is gone has left nothing; a Deployment's are removed by name.
+    labels: runLabels(program, spec),
+    // Blocks the Job's deletion, so that nothing is left of a Job that is gone; a Deployment's are removed by name.
     ownerReferences: [{ ...reference, ...(kind === 'Job' && { blockOwnerDeletion: true }) }],
   }
 }

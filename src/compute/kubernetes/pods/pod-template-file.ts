@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { RunProgram } from '../../compute.ts'
+import type { RunProgram } from '../../run.ts'
 import type { JsonObject } from './merge-template.ts'
 
 const PartialTemplate = z
@@ -22,17 +22,18 @@ const PodTemplateFile = z.strictObject({
   models: z.record(z.string(), Templates).default({}),
 })
 
-/** What the platform team says of the pods of each program, and of those for certain models. */
+/** The platform team's settings for the pods of each program, and for those of certain models. */
 export type PodTemplates = z.infer<typeof PodTemplateFile>
 
 /** @throws Error naming each wrong field */
 export function parsePodTemplates(json: unknown): PodTemplates {
   const parsed = PodTemplateFile.safeParse(json)
-  if (!parsed.success) throw new Error(`The pod templates are not valid:\n${z.prettifyError(parsed.error)}`)
+  if (!parsed.success)
+    throw new Error(`The pod templates (ANNEAL_POD_TEMPLATES) are not valid:\n${z.prettifyError(parsed.error)}`)
   return parsed.data
 }
 
-/** The layers for one pod, the stronger ones later. */
+/** The layers for one pod, the stronger ones last. */
 export function layersFor(templates: PodTemplates, program: RunProgram, model: string | undefined): JsonObject[] {
   const special = model === undefined ? undefined : templates.models[model]?.[program]
   return [templates[program], ...(special ? [special] : [])]

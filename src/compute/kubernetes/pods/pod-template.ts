@@ -1,11 +1,10 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node'
 import { canonicalJson, sha256Hex } from '../../../domain/identifiers.ts'
-import type { RunSpec } from '../../compute.ts'
+import type { RunProgram, RunSpec } from '../../run.ts'
 import { hardening, modelsDir, resourceFields, variables, workDir, writableMounts } from './container-fields.ts'
 import { runLabels, specHashAnnotation } from './labels.ts'
 import { mergeTemplate } from './merge-template.ts'
 import type { JsonObject } from './merge-template.ts'
-import { gpusFields, nodesFields } from '../trainers/multi-node.ts'
 import { layersFor } from './pod-template-file.ts'
 import type { PodTemplates } from './pod-template-file.ts'
 
@@ -13,25 +12,24 @@ export type PodSettings = { templates: PodTemplates; gpuResource: string }
 
 const modules = { trainer: 'anneal_runtime.trainer', 'model-server': 'anneal_runtime.server' }
 const user = 10_001
-export const modelServerPort = 8000
 
-/** Our defaults, over them what the platform team says, over that what makes it this run. */
-export function podTemplate(spec: RunSpec, { templates, gpuResource }: PodSettings): V1PodTemplateSpec {
-  const layers = [
-    gpusFields(spec),
-    ...layersFor(templates, spec.program, spec.model),
-    runFields(spec),
-    nodesFields(spec),
-  ]
-  return layers.reduce(mergeTemplate, defaultFields(spec, gpuResource)) as V1PodTemplateSpec
+/** Layers, the stronger ones later: defaults, the platform team's templates, then what makes the pod this run. */
+export function podTemplate(
+  program: RunProgram,
+  spec: RunSpec,
+  { templates, gpuResource }: PodSettings,
+  { defaults, own }: { defaults: JsonObject; own: JsonObject },
+): V1PodTemplateSpec {
+  const layers = [defaults, ...layersFor(templates, program, spec.model), runFields(program, spec), own]
+  return layers.reduce(mergeTemplate, defaultFields(program, spec, gpuResource)) as V1PodTemplateSpec
 }
 
 export function specHash(spec: RunSpec): string {
   return sha256Hex(canonicalJson({ ...spec, secretEnv: undefined }))
 }
 
-/** As Pod Security `restricted` wants it, and a clean environment. */
-function defaultFields({ program, resources }: RunSpec, gpuResource: string): JsonObject {
+/** Satisfies Pod Security `restricted`, and gives a clean environment. */
+function defaultFields(program: RunProgram, { resources }: RunSpec, gpuResource: string): JsonObject {
   return {
     spec: {
       automountServiceAccountToken: false,
@@ -76,10 +74,10 @@ function defaultEnvironment(cpuCount: number): JsonObject[] {
   })
 }
 
-function runFields(spec: RunSpec): JsonObject {
-  const { name, program, env, secretEnv, terminationGraceMs } = spec
+function runFields(program: RunProgram, spec: RunSpec): JsonObject {
+  const { name, env, secretEnv, terminationGraceMs } = spec
   return {
-    metadata: { labels: runLabels(spec), annotations: { [specHashAnnotation]: specHash(spec) } },
+    metadata: { labels: runLabels(program, spec), annotations: { [specHashAnnotation]: specHash(spec) } },
     spec: {
       restartPolicy: 'Never',
       terminationGracePeriodSeconds: Math.max(1, Math.ceil(terminationGraceMs / 1000)),
@@ -87,7 +85,6 @@ function runFields(spec: RunSpec): JsonObject {
         {
           name: program,
           env: [
-            ...(program === 'model-server' ? serverAddress() : []),
             ...variables(env),
             ...Object.keys(secretEnv).map((key) => ({ name: key, valueFrom: { secretKeyRef: { name, key } } })),
           ],
@@ -95,11 +92,4 @@ function runFields(spec: RunSpec): JsonObject {
       ],
     },
   }
-}
-
-function serverAddress(): JsonObject[] {
-  return [
-    { name: 'ANNEAL_ADVERTISE_HOST', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
-    ...variables({ ANNEAL_BIND_HOST: '0.0.0.0', ANNEAL_PORT: String(modelServerPort) }),
-  ]
 }

@@ -1,30 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { EndState } from '../../compute.ts'
-import { isEndState } from '../../end-state.ts'
-import type { Cluster } from '../cluster.ts'
-import type { ObservedPod } from '../pods/observed-objects.ts'
-import { limitsOf } from './read-snapshot.ts'
-import { failed } from './failure-reason.ts'
+import { isEndState } from '../../run.ts'
+import type { EndState } from '../../run.ts'
+import type { TrainerCluster } from './trainer-cluster.ts'
+import type { ObservedPod } from '../pods/observed-pod.ts'
+import { failed } from '../pods/exit-state.ts'
 import type { RunSnapshot } from './run-snapshot.ts'
 import { readRunState } from './run-state.ts'
 
 export type FinalState = {
   see: (pod: ObservedPod) => void
-  /** Resolves when the shared cache shows nothing of the run any more, or when the time is over. */
+  /** Resolves when the cache shows nothing of the run, or when the time is over. */
   untilLikelyGone(atMostMs: number, signal?: AbortSignal): Promise<void>
-  /** The cluster itself has given up the node. */
+  /** The cluster itself has given the node up. */
   isOfLostNode(): boolean
   read(options: { nodeWasLost: boolean }): Promise<EndState>
   dismiss(): void
 }
 
-/** How long the shared cache may lag behind what the API server has confirmed. */
+/** How long the cache may lag behind what the API server has confirmed. */
 const viewLagMs = 1_000
 
-/** Catches how a run ends that is being removed: it shows for a moment only, before the objects go. */
-export function captureFinalState(cluster: Cluster, runName: string, before: RunSnapshot): FinalState {
+/** Captures how a run ends while it is deleted: its pods show their exit only until the objects are gone. */
+export function captureFinalState(cluster: TrainerCluster, runName: string, before: RunSnapshot): FinalState {
   const pods = new Map(before.pods.map((pod) => [pod.uid, pod]))
-  const first = readRunState(before, limitsOf(cluster))
+  const first = readRunState(before, cluster.limits())
   let wake: (() => void) | null = null
   let hasChanged = false
 
@@ -53,14 +52,14 @@ export function captureFinalState(cluster: Cluster, runName: string, before: Run
 
   const podsInView = () => cluster.cache.snapshot(runName).pods.some(({ uid }) => pods.has(uid))
 
-  /** Without the passing of time: what is silent now has been asked to go. */
+  /** Time stands still here: a pod that is silent now was asked to end by this process. */
   function seen() {
     const hasEnded = ({ phase }: ObservedPod) => phase === 'Succeeded' || phase === 'Failed'
     const inView = new Set(cluster.cache.snapshot(runName).pods.map(({ uid }) => uid))
     const all = [...pods.values()]
     const isGone = (pod: ObservedPod) => all.length > 1 && !hasEnded(pod) && !inView.has(pod.uid)
     const snapshot = { ...before, pods: all.filter((pod) => !isGone(pod)), gonePods: all.filter(isGone) }
-    return readRunState(snapshot, { ...limitsOf(cluster), nowMs: -Infinity })
+    return readRunState(snapshot, { ...cluster.limits(), nowMs: -Infinity })
   }
 
   return {
@@ -85,8 +84,8 @@ export function captureFinalState(cluster: Cluster, runName: string, before: Run
       if (isEndState(first)) return first
       const uid = before.job?.uid ?? before.pods[0]?.ownerUid ?? ''
       return nodeWasLost
-        ? failed(uid, null, null, 'node_lost', 'Its node did not answer any more.')
-        : failed(uid, null, null, 'killed', 'The run was stopped; its exit code is not known.')
+        ? failed(uid, null, null, 'node_lost', 'Its node stopped answering.')
+        : failed(uid, null, null, 'killed', 'The run was stopped, and its exit code was not recorded.')
     },
   }
 }

@@ -1,25 +1,29 @@
 import type { V1Job, V1PodTemplateSpec } from '@kubernetes/client-node'
 import type { Priority } from '../../../domain/priority.ts'
-import type { RunSpec } from '../../compute.ts'
+import type { TrainerSpec } from '../../trainers.ts'
 import { runLabels, specHashAnnotation } from '../pods/labels.ts'
-import { nodeCountOf } from './multi-node.ts'
-import { specHash } from '../pods/pod-template.ts'
+import { podTemplate, specHash } from '../pods/pod-template.ts'
+import type { PodSettings } from '../pods/pod-template.ts'
+import { gpusFields, nodeCountOf, nodesFields } from './multi-node.ts'
 
 /** Kueue's LocalQueue and, by priority, its WorkloadPriorityClasses. */
 export type QueueSettings = { queue: string; priorityClasses?: Record<Priority, string> }
 
+export const trainerTemplate = (spec: TrainerSpec, settings: PodSettings): V1PodTemplateSpec =>
+  podTemplate('trainer', spec, settings, { defaults: gpusFields(spec), own: nodesFields(spec) })
+
 /**
- * One attempt is one pod a node: none is ever started again by the cluster. Several are an Indexed Job, whose pods have
- * names that do not change: what a JobSet would add (Jobs of several kinds, restarts of the whole) has no use here.
+ * One attempt is one pod on each node, and the cluster starts no pod a second time. Several nodes are an Indexed Job,
+ * whose pods have stable names. A JobSet would add Jobs of several kinds and restarts of the whole: neither has a use.
  */
-export function jobManifest(spec: RunSpec, template: V1PodTemplateSpec, queue: QueueSettings | null): V1Job {
+export function jobManifest(spec: TrainerSpec, template: V1PodTemplateSpec, queue: QueueSettings | null): V1Job {
   const nodeCount = nodeCountOf(spec)
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: {
       name: spec.name,
-      labels: { ...runLabels(spec), ...(queue && queueLabels(queue, spec.priority)) },
+      labels: { ...runLabels('trainer', spec), ...(queue && queueLabels(queue, spec.priority)) },
       annotations: { [specHashAnnotation]: specHash(spec) },
     },
     spec: {
@@ -28,12 +32,12 @@ export function jobManifest(spec: RunSpec, template: V1PodTemplateSpec, queue: Q
       ...(nodeCount > 1 && { completionMode: 'Indexed' }),
       backoffLimit: 0,
       podReplacementPolicy: 'Failed',
-      // So the Job's own condition keeps how its pod ended, after the pod is gone.
+      // The Job's own condition then says how its pod ended, also after the pod is gone.
       podFailurePolicy: {
         rules: [
-          { action: 'FailJob', onExitCodes: { containerName: spec.program, operator: 'NotIn', values: [0, 137, 143] } },
+          { action: 'FailJob', onExitCodes: { containerName: 'trainer', operator: 'NotIn', values: [0, 137, 143] } },
           { action: 'FailJob', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
-          { action: 'FailJob', onExitCodes: { containerName: spec.program, operator: 'NotIn', values: [0] } },
+          { action: 'FailJob', onExitCodes: { containerName: 'trainer', operator: 'NotIn', values: [0] } },
         ],
       },
       ...(queue && { suspend: true }),

@@ -1,17 +1,18 @@
-import type { RunRef, Terminated } from '../../compute.ts'
+import type { RunRef } from '../../run.ts'
+import type { Terminated } from '../../trainers.ts'
 import { ComputeError } from '../../errors.ts'
 
 const keptForMs = 10 * 60_000
 
 /**
- * What was ended before it was launched is not launched afterwards by this worker. The launch of another worker that is
- * under way may be: its program is refused at its claim, and the reaper removes it.
+ * This worker launches no run that was terminated before its launch. Another worker's launch may be under way: its
+ * program is refused at its claim, and the reaper removes it.
  */
 export function createLaunchTombstones(now: () => number = () => performance.now()) {
   const keptUntil = new Map<string, number>()
 
   function forgetOld(): void {
-    // In the order of their times.
+    // Insertion order is time order.
     for (const [name, untilMs] of keptUntil) {
       if (untilMs > now()) return
       keptUntil.delete(name)
@@ -35,7 +36,7 @@ export function createLaunchTombstones(now: () => number = () => performance.now
     async terminate(run: RunRef, terminate: () => Promise<Terminated>): Promise<Terminated> {
       if (run.uid !== undefined) return terminate()
       forgetOld()
-      // From before we look: a launch may be under way.
+      // Set before the cluster is read: a launch may be under way.
       keptUntil.delete(run.name)
       keptUntil.set(run.name, now() + keptForMs)
       return terminate()
@@ -44,5 +45,5 @@ export function createLaunchTombstones(now: () => number = () => performance.now
 }
 
 function tooLate(name: string): ComputeError {
-  return new ComputeError('invalid', `${name} was ended before it was launched.`)
+  return new ComputeError('invalid', `The run ${name} was terminated before it was launched.`)
 }

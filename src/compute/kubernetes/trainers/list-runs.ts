@@ -1,17 +1,17 @@
-import type { RunSummary } from '../../compute.ts'
-import type { Cluster } from '../cluster.ts'
-import { holds, readJob, readPod } from '../pods/observed-objects.ts'
-import type { ObservedJob } from '../pods/observed-objects.ts'
+import type { RunSummary } from '../../run.ts'
+import type { TrainerCluster } from './trainer-cluster.ts'
 import { readLabels, selectorOfProgram } from '../pods/labels.ts'
-import { limitsOf } from './read-snapshot.ts'
+import { holds, readPod } from '../pods/observed-pod.ts'
+import { readJob } from './observed-job.ts'
+import type { ObservedJob } from './observed-job.ts'
 import { readRunState } from './run-state.ts'
 
-/** Read from the API server, not from memory: what is not here is not there. */
-export async function listRuns(cluster: Cluster, labels: Record<string, string>): Promise<RunSummary[]> {
-  const { api, cache } = cluster
+/** Reads from the API server, not from the cache: a run that is missing here does not exist. */
+export async function listRuns(cluster: TrainerCluster, labels: Record<string, string>): Promise<RunSummary[]> {
+  const { api, jobs: jobsApi, cache } = cluster
   const selector = selectorOfProgram('trainer', labels)
-  const jobs = await api.list(api.collections.jobs(selector), readJob)
-  const pods = await api.list(api.collections.pods(selector), readPod)
+  const jobs = await api.list(jobsApi.jobs(selector), readJob)
+  const pods = await api.list(api.pods(selector), readPod)
   const podsOf = Map.groupBy(pods.items, ({ ownerUid }) => ownerUid)
   return jobs.items.map((job) => {
     const snapshot = {
@@ -20,7 +20,7 @@ export async function listRuns(cluster: Cluster, labels: Record<string, string>)
       gonePods: cache.snapshot(job.runName).gonePods,
       ...cache.aside(job.uid),
     }
-    const state = readRunState(snapshot, limitsOf(cluster))
+    const state = readRunState(snapshot, cluster.limits())
     return {
       name: job.runName,
       uid: job.uid,
@@ -31,12 +31,15 @@ export async function listRuns(cluster: Cluster, labels: Record<string, string>)
   })
 }
 
-export async function removeEndedJobs({ api }: Cluster, { endedForMs }: { endedForMs: number }): Promise<string[]> {
+export async function removeEndedJobs(
+  { api, jobs }: TrainerCluster,
+  { endedForMs }: { endedForMs: number },
+): Promise<string[]> {
   const endedBeforeMs = Date.now() + api.clockAheadMs() - endedForMs
-  const { items } = await api.list(api.collections.jobs(selectorOfProgram('trainer')), readJob)
+  const { items } = await api.list(jobs.jobs(selectorOfProgram('trainer')), readJob)
   const ended = items.filter((job) => (endedAtMs(job) ?? Infinity) < endedBeforeMs)
   const removed: string[] = []
-  for (const { name, runName, uid } of ended) if (await api.deleteJob(name, uid)) removed.push(runName)
+  for (const { name, runName, uid } of ended) if (await jobs.deleteJob(name, uid)) removed.push(runName)
   return removed
 }
 

@@ -1,6 +1,6 @@
-// What a run on several nodes has besides its Job: pods that know their number and find the first of them by name.
+// A run on several nodes: its pods know their number and find the first of them by name.
 import type { V1Service } from '@kubernetes/client-node'
-import type { RunSpec } from '../../compute.ts'
+import type { TrainerSpec } from '../../trainers.ts'
 import { nodeRankAnnotation, nodesLabel, runLabel } from '../pods/labels.ts'
 import type { JsonObject } from '../pods/merge-template.ts'
 import { ownedMetadata } from '../pods/owned-objects.ts'
@@ -8,12 +8,12 @@ import type { Owner } from '../pods/owned-objects.ts'
 
 const rendezvousPort = 29_500
 
-/** A request may say 0 for "as usual". */
-export const nodeCountOf = ({ resources }: RunSpec): number => Math.max(1, resources.nodeCount ?? 1)
+/** 0 in a request means the default. */
+export const nodeCountOf = ({ resources }: TrainerSpec): number => Math.max(1, resources.nodeCount ?? 1)
 
-/** Each node its own pod, on nodes of their own where there is room: `<run>-<rank>.<run>` is its name in the DNS. */
-export function nodesFields(spec: RunSpec): JsonObject {
-  const { name, program } = spec
+/** One pod for each node, on different nodes where there is room. Its DNS name is `<run>-<rank>.<run>`. */
+export function nodesFields(spec: TrainerSpec): JsonObject {
+  const { name } = spec
   const nodeCount = nodeCountOf(spec)
   if (nodeCount === 1) return {}
   const env = [
@@ -36,29 +36,29 @@ export function nodesFields(spec: RunSpec): JsonObject {
           labelSelector: { matchLabels: { [runLabel]: name } },
         },
       ],
-      containers: [{ name: program, env }],
+      containers: [{ name: 'trainer', env }],
     },
   }
 }
 
-/** The processes of several GPUs speak through shared memory, of which a container has 64 MiB. */
-export function gpusFields({ program, resources }: RunSpec): JsonObject {
-  if (program !== 'trainer' || resources.gpuCount < 2) return {}
+/** The processes of several GPUs exchange data through shared memory; a container has 64 MiB by default. */
+export function gpusFields({ resources }: TrainerSpec): JsonObject {
+  if (resources.gpuCount < 2) return {}
   const name = 'shared-memory'
   return {
     spec: {
-      containers: [{ name: program, volumeMounts: [{ name, mountPath: '/dev/shm' }] }],
+      containers: [{ name: 'trainer', volumeMounts: [{ name, mountPath: '/dev/shm' }] }],
       volumes: [{ name, emptyDir: { medium: 'Memory' } }],
     },
   }
 }
 
-/** Gives the pods their names. They look for each other before they are ready for anything. */
-export function nodesService(spec: RunSpec, owner: Owner): V1Service {
+/** Gives the pods their DNS names. They look for each other before they are ready. */
+export function nodesService(spec: TrainerSpec, owner: Owner): V1Service {
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: ownedMetadata(spec, owner),
+    metadata: ownedMetadata('trainer', spec, owner),
     spec: { clusterIP: 'None', publishNotReadyAddresses: true, selector: { [runLabel]: spec.name } },
   }
 }

@@ -1,12 +1,12 @@
-import { holds } from '../pods/observed-objects.ts'
-import type { ObservedWorkload } from '../pods/observed-objects.ts'
+import { holds } from '../pods/observed-pod.ts'
+import type { ObservedWorkload } from './observed-job.ts'
 
-/** Among our own that wait in the same queue; others' are not ours to see. */
+/** Among this service's runs that wait in the same queue; it cannot see others. */
 export type QueuePlace = { position: number; waiting: number }
 
 const keptForMs = 2_000
 
-/** Sorted at most every two seconds, whoever asks. */
+/** Sorts at most every two seconds, however many runs ask. */
 export function createQueueRanking(workloads: ReadonlyMap<string, ObservedWorkload>) {
   let places: Map<string, QueuePlace> | null = null
   let rankedAtMs = 0
@@ -27,7 +27,7 @@ export function createQueueRanking(workloads: ReadonlyMap<string, ObservedWorklo
   }
 }
 
-/** As Kueue takes them: by priority, then by age. */
+/** In Kueue's order: by priority, then by age. */
 export function rankWorkloads(workloads: readonly ObservedWorkload[]): Map<string, QueuePlace> {
   const queues = Map.groupBy(workloads.filter(isWaiting), ({ queue }) => queue)
   const places = new Map<string, QueuePlace>()

@@ -1,45 +1,26 @@
-import { holds } from '../pods/observed-objects.ts'
-import type {
-  ObservedContainer,
-  ObservedJob,
-  ObservedPod,
-  PodRefusal,
-  ObservedWorkload,
-} from '../pods/observed-objects.ts'
+import { holds } from '../pods/observed-pod.ts'
+import type { ObservedContainer, ObservedPod } from '../pods/observed-pod.ts'
 import { componentLabel } from '../pods/labels.ts'
+import type { ObservedJob, ObservedWorkload, PodRefusal } from './observed-job.ts'
 import type { QueuePlace } from './queue-ranking.ts'
 
-/** Everything known of one run; what is not known of it is simply absent. */
+/** Everything known of one run at one moment. */
 export type RunSnapshot = {
   job: ObservedJob | null
   pods: ObservedPod[]
-  /** The last states of pods that have gone, in the order of their going. */
+  /** The last states of deleted pods, in the order of their deletion. */
   gonePods: ObservedPod[]
   refusal: PodRefusal | null
   workload: ObservedWorkload | null
   place: QueuePlace | null
 }
 
-export type Limits = {
-  /** By the server's clock, as all times in the snapshot. */
-  nowMs: number
-  /** How long an image may be missing. */
-  imageTimeoutMs: number
-  /** How long after its grace a pod may be silent. */
-  nodeLostAfterMs: number
-}
-
-/** Why the cluster's queue took it back; null where it did not. */
+/** Why Kueue evicted the run; null where it did not. */
 export function preemptionOf({ workload }: RunSnapshot): string | null {
   const evicted = workload && holds(workload.conditions, 'Evicted')
   // Kueue names the job that took its place, which may be another account's.
-  const why = evicted?.message.replaceAll(/ \(UID: [^)]*\)/g, '')
-  return why === undefined ? null : `The cluster's queue took it back: ${why}`
-}
-
-/** Its node should have ended it long ago. */
-export function isSilent({ deleteByMs }: ObservedPod, { nowMs, nodeLostAfterMs }: Limits): boolean {
-  return deleteByMs !== null && nowMs > deleteByMs + nodeLostAfterMs
+  const reason = evicted?.message.replaceAll(/ \(UID: [^)]*\)/g, '')
+  return reason === undefined ? null : `The cluster's queue took the run back: ${reason}`
 }
 
 export function hasGone({ pods }: RunSnapshot, pod: ObservedPod): boolean {

@@ -1,9 +1,11 @@
-// What the cluster's objects say about a run. Pure: the same snapshot give the same state.
-import type { EndState, RunState } from '../../compute.ts'
-import type { ObservedPod } from '../pods/observed-objects.ts'
-import { firstFailure, failed, readJobEnd, readPodEnd } from './failure-reason.ts'
+// The state of a run by the cluster's objects. Pure: the same snapshot gives the same state.
+import type { EndState, RunState } from '../../run.ts'
+import { failed } from '../pods/exit-state.ts'
+import type { Limits } from '../pods/limits.ts'
+import type { ObservedPod } from '../pods/observed-pod.ts'
+import { firstFailure, readJobEnd, readPodEnd } from './failure-reason.ts'
 import { hasGone, hasStarted, preemptionOf } from './run-snapshot.ts'
-import type { Limits, RunSnapshot } from './run-snapshot.ts'
+import type { RunSnapshot } from './run-snapshot.ts'
 import { readPending } from './pending-reason.ts'
 
 export function readRunState(snapshot: RunSnapshot, limits: Limits): RunState {
@@ -13,7 +15,7 @@ export function readRunState(snapshot: RunSnapshot, limits: Limits): RunState {
   const { uid, podCount } = job
   const end = readEnd(snapshot, pods, podCount, limits) ?? readJobEnd(job)
   if (end) return end
-  // Taken off its nodes to make room. The cluster's queue would start it again; a claim can be made but once.
+  // Kueue took its pods away to make room. It would start them again, but an attempt can be claimed only once.
   if (job.isSuspended && pods.length > 0 && pods.every((pod) => hasGone(snapshot, pod)))
     return failed(uid, null, null, 'preempted', preemptionOf(snapshot) ?? 'The run was suspended.')
   const waiting = pods.filter((pod) => !hasGone(snapshot, pod) && !hasStarted(pod))
@@ -21,7 +23,7 @@ export function readRunState(snapshot: RunSnapshot, limits: Limits): RunState {
   return readPending(snapshot, waiting, limits)
 }
 
-/** Of each node the first that did something: a queue may start a Job once more, but those pods' claim is refused. */
+/** For each node the first pod that started: Kueue may start a Job again, but the claim of those pods is refused. */
 function podsOfRun({ job, pods, gonePods }: RunSnapshot): ObservedPod[] {
   const isOwn = (pod: ObservedPod) => !job || pod.ownerUid === job.uid
   const present = pods.filter(isOwn).toSorted((a, b) => a.createdAtMs - b.createdAtMs)
@@ -32,7 +34,7 @@ function podsOfRun({ job, pods, gonePods }: RunSnapshot): ObservedPod[] {
   return [...byNode.values()].flatMap(([first]) => first ?? []).toSorted((a, b) => a.nodeRank - b.nodeRank)
 }
 
-/** Null before all of its pods have ended: one that ends because of another may still be saving. Not so on a lost node. */
+/** Null until all pods have ended, because one may still be saving. A lost node ends the run at once. */
 function readEnd(snapshot: RunSnapshot, pods: ObservedPod[], podCount: number, limits: Limits): EndState | null {
   const ends = pods.map((pod) => ({ pod, end: readPodEnd(pod, snapshot, limits) }))
   const lost = ends.find(({ end }) => end?.state === 'failed' && end.reason === 'node_lost')
@@ -43,7 +45,7 @@ function readEnd(snapshot: RunSnapshot, pods: ObservedPod[], podCount: number, l
   return firstFailure(ends)
 }
 
-/** Its Job was deleted without its pods. It is not over before they are. */
+/** The Job was deleted without its pods. The run ends when they have. */
 function readOrphan(snapshot: RunSnapshot, pods: ObservedPod[], limits: Limits): RunState {
   const [first] = pods.filter((pod) => !hasGone(snapshot, pod))
   if (!first) return { state: 'gone' }

@@ -1,19 +1,24 @@
-// The end of a run: asked for, followed to its last line, and proven by the API server.
-import type { RunRef, TerminateOptions, Terminated } from '../../compute.ts'
-import type { Cluster } from '../cluster.ts'
+// Ends a run, follows its log to the last line, and returns once the API server confirms that nothing is left.
+import type { RunRef } from '../../run.ts'
+import type { TerminateOptions, Terminated } from '../../trainers.ts'
+import { isSilent } from '../pods/limits.ts'
+import type { TrainerCluster } from './trainer-cluster.ts'
 import { captureFinalState } from './final-state.ts'
 import type { FinalState } from './final-state.ts'
-import { limitsOf, readSnapshot, readLiveSnapshot } from './read-snapshot.ts'
+import { readLiveSnapshot, readSnapshot } from './read-snapshot.ts'
 import { followLogTail } from './logs.ts'
 import type { LogTail } from './logs.ts'
-import { isSilent } from './run-snapshot.ts'
 import type { RunSnapshot } from './run-snapshot.ts'
 
 const firstCheckMs = 1_000
 const maxCheckMs = 10_000
 
-export async function terminateJob(cluster: Cluster, run: RunRef, options: TerminateOptions): Promise<Terminated> {
-  // What has changed since is seen by the looks that prove it gone.
+export async function terminateJob(
+  cluster: TrainerCluster,
+  run: RunRef,
+  options: TerminateOptions,
+): Promise<Terminated> {
+  // This snapshot may be old: the reads that confirm the end see what has changed since.
   const snapshot = await readSnapshot(cluster, run, options.signal)
   if (!snapshot.job && snapshot.pods.length === 0) return { end: { state: 'gone' }, logTail: null }
   cluster.cache.start()
@@ -28,19 +33,25 @@ export async function terminateJob(cluster: Cluster, run: RunRef, options: Termi
   }
 }
 
-async function remove({ api }: Cluster, run: RunRef, snapshot: RunSnapshot, log: LogTail, options: TerminateOptions) {
+async function remove(
+  { api, jobs }: TrainerCluster,
+  run: RunRef,
+  snapshot: RunSnapshot,
+  log: LogTail,
+  options: TerminateOptions,
+) {
   const { job, pods } = snapshot
   const { graceMs, signal } = options
-  if (job) await api.deleteJob(job.name, job.uid, signal)
+  if (job) await jobs.deleteJob(job.name, job.uid, signal)
   await log.ready
-  // Not left to the collector of garbage, which takes its time and knows no grace but the pod's own.
+  // Deleted here, because garbage collection is slow and knows only the pod's own grace.
   await Promise.all(pods.map((pod) => api.deletePod(pod.name, pod.uid, graceMs, signal)))
   if (job) await api.deleteSecret(run.name, signal)
 }
 
-/** @returns whether a node was lost on the way */
+/** @returns whether a node was lost meanwhile */
 async function untilGone(
-  cluster: Cluster,
+  cluster: TrainerCluster,
   run: RunRef,
   before: RunSnapshot,
   { graceMs, fence, signal }: TerminateOptions,
@@ -52,7 +63,7 @@ async function untilGone(
     await last.untilLikelyGone(waitMs, signal)
     const snapshot = await readLiveSnapshot(cluster, ref, signal)
     snapshot.pods.forEach((pod) => last.see(pod))
-    const limits = limitsOf(cluster)
+    const limits = cluster.limits()
     const silent = snapshot.pods.filter((pod) => isSilent(pod, limits))
     const wasFenced = isFenced
     if (fence && !isFenced && (silent.length > 0 || last.isOfLostNode())) {
@@ -60,10 +71,10 @@ async function untilGone(
       isFenced = true
     }
     if (!snapshot.job && snapshot.pods.length === 0) return isFenced
-    // Appeared after we looked first.
+    // These pods appeared after the first snapshot.
     const unasked = snapshot.pods.filter(({ deleteByMs }) => deleteByMs === null)
     await Promise.all(unasked.map((pod) => cluster.api.deletePod(pod.name, pod.uid, graceMs, signal)))
-    // Only a while after the fence: what still runs there asks, hears of it and ends, as long as the network knows its pod.
+    // A round after the fence: until then a living program can still reach the API, learn of the fence and end.
     if (wasFenced) await Promise.all(silent.map((pod) => cluster.api.declarePodDead(pod.name, pod.uid, signal)))
   }
 }

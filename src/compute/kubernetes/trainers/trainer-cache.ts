@@ -1,15 +1,13 @@
-// What this worker knows of the cluster: one list-and-watch a kind, shared by all watchers of runs.
-import type {
-  ObservedJob,
-  KubernetesObject,
-  ObservedPod,
-  PodRefusal,
-  ObservedWorkload,
-} from '../pods/observed-objects.ts'
-import { readJob, readPod, readRefusal, readWorkload } from '../pods/observed-objects.ts'
-import { createInformers } from '../watch/informers.ts'
+// Every training run's objects in memory: one list-and-watch of each kind, shared by all watchers.
 import type { KubernetesApi } from '../api/kubernetes-api.ts'
+import type { KubernetesObject } from '../api/kubernetes-object.ts'
+import { createInformers } from '../watch/informers.ts'
 import { selectorOfProgram } from '../pods/labels.ts'
+import { readPod } from '../pods/observed-pod.ts'
+import type { ObservedPod } from '../pods/observed-pod.ts'
+import type { JobsApi } from './jobs-api.ts'
+import { readJob, readRefusal, readWorkload } from './observed-job.ts'
+import type { ObservedJob, ObservedWorkload, PodRefusal } from './observed-job.ts'
 import { createQueueRanking } from './queue-ranking.ts'
 import type { RunSnapshot } from './run-snapshot.ts'
 import { createSubscriptions } from '../watch/subscriptions.ts'
@@ -19,10 +17,10 @@ type RunRecord = { job: ObservedJob | null; pods: Map<string, ObservedPod>; gone
 export type TrainerCache = ReturnType<typeof createTrainerCache>
 
 const maxRefusals = 5_000
-/** Of one run: more than it has nodes. */
+/** Per run; more than it has nodes. */
 const maxGonePods = 64
 
-export function createTrainerCache(api: KubernetesApi, options: { watchesQueue: boolean }) {
+export function createTrainerCache(api: KubernetesApi, jobsApi: JobsApi, options: { watchesQueue: boolean }) {
   const runs = new Map<string, RunRecord>()
   const runOfJob = new Map<string, string>()
   const runOfPod = new Map<string, string>()
@@ -35,12 +33,12 @@ export function createTrainerCache(api: KubernetesApi, options: { watchesQueue: 
   const collections = createInformers(
     api,
     [
-      { collection: api.collections.jobs(ours), isNeeded: true, onObject: onJob, onGone: onJobGone },
-      { collection: api.collections.pods(ours), isNeeded: true, onObject: onPod, onGone: onPodGone },
-      // Events are forgotten by the cluster after an hour, by us with their Job.
-      { collection: api.collections.refusals(), isNeeded: false, onObject: onRefusal, onGone: () => undefined },
+      { collection: jobsApi.jobs(ours), isNeeded: true, onObject: onJob, onGone: onJobGone },
+      { collection: api.pods(ours), isNeeded: true, onObject: onPod, onGone: onPodGone },
+      // The cluster deletes events after an hour; the cache drops them with their Job.
+      { collection: jobsApi.refusals(), isNeeded: false, onObject: onRefusal, onGone: () => undefined },
       ...(options.watchesQueue
-        ? [{ collection: api.collections.workloads(), isNeeded: false, onObject: onWorkload, onGone: onWorkloadGone }]
+        ? [{ collection: jobsApi.workloads(), isNeeded: false, onObject: onWorkload, onGone: onWorkloadGone }]
         : []),
     ],
     () => runNames().forEach(changed),
@@ -118,12 +116,12 @@ export function createTrainerCache(api: KubernetesApi, options: { watchesQueue: 
   function onWorkloadGone(uid: string): void {
     const jobUid = jobOfWorkload.get(uid) ?? ''
     jobOfWorkload.delete(uid)
-    // The queue may have made it a new one.
+    // Kueue may have created a new one meanwhile.
     if (workloads.get(jobUid)?.uid === uid) workloads.delete(jobUid)
     ranking.forget()
   }
 
-  /** What is known of a Job besides itself and its pods. */
+  /** What else explains a Job's state. */
   const aside = (jobUid: string): Pick<RunSnapshot, 'refusal' | 'workload' | 'place'> => ({
     refusal: refusals.get(jobUid) ?? null,
     workload: workloads.get(jobUid) ?? null,

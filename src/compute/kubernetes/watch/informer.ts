@@ -1,18 +1,18 @@
-// Keeps one collection of the cluster in memory: a list, then a watch from there, and again for as long as it is wanted.
+// Follows one collection of the cluster: a list, then a watch from there, repeated until it is aborted.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Readable } from 'node:stream'
 import { ApiError, hasStatus } from '../api/api-error.ts'
-import type { KubernetesObject } from '../pods/observed-objects.ts'
 import type { Collection, KubernetesApi } from '../api/kubernetes-api.ts'
+import type { KubernetesObject } from '../api/kubernetes-object.ts'
 
 export type InformerOptions = {
   api: Pick<KubernetesApi, 'list' | 'watch'>
   collection: Collection
-  /** Also for objects that did not change. */
+  /** Also called for objects that did not change. */
   onObject: (object: KubernetesObject) => void
-  /** With its last state, where that is known. */
+  /** `object`: its last state, where that is known. */
   onGone: (uid: string, object: KubernetesObject | null) => void
-  /** Null: what we hold is the truth again. Else why it may not be. */
+  /** Called with the reason when the objects may be out of date, and with null when they are current again. */
   onTrouble: (message: string | null) => void
   signal: AbortSignal
   relistAfterMs?: number
@@ -49,7 +49,7 @@ export async function runInformer(options: InformerOptions): Promise<void> {
       if (isGone(error)) version = null
       else if (version === null || failures % maxGlitches === 0) {
         onTrouble(messageOf(error))
-        // The way back is the list: a watch that goes on from before would at first show what was.
+        // Lists again: a watch resumed from the old version would first show old states.
         version = null
       }
       const waitMs = Math.min(firstWaitMs * 2 ** (failures - 1), maxWaitMs)
@@ -72,14 +72,17 @@ async function list({ api, collection, signal, onObject, onGone }: InformerOptio
   return version
 }
 
-/** A server that takes the request and says nothing would leave us with a view that grows old unnoticed. */
+/** Gives up on a server that accepts the request and never answers: the objects would grow old unnoticed. */
 async function open(
   { api, collection, signal, maxOpeningMs = 15_000 }: InformerOptions,
   version: string,
   forMs: number,
 ): Promise<Readable> {
   const late = new AbortController()
-  const timer = setTimeout(() => late.abort(new Error('The watch is not taken up.')), maxOpeningMs)
+  const timer = setTimeout(
+    () => late.abort(new Error('The Kubernetes API server did not start the watch in time.')),
+    maxOpeningMs,
+  )
   try {
     const range = { version, forSeconds: Math.max(1, Math.ceil(forMs / 1000)) }
     return await api.watch(collection, range, AbortSignal.any([signal, late.signal]))
@@ -96,7 +99,7 @@ async function follow(
   known: Set<string>,
 ): Promise<string> {
   let version = from
-  // A healthy watch has a bookmark a minute.
+  // A healthy watch sends a bookmark every minute.
   const silence = setTimeout(() => stream.destroy(), maxSilenceMs)
   try {
     for await (const line of linesOf(stream)) {
@@ -114,7 +117,7 @@ async function follow(
       }
     }
   } catch (error) {
-    // What was cut goes on from where it was; if it cannot be opened again, that is the trouble.
+    // A cut connection is resumed from this version; only a failure to open it again is trouble.
     if (error instanceof ApiError) throw error
   } finally {
     clearTimeout(silence)
@@ -136,6 +139,6 @@ async function* linesOf(stream: Readable): AsyncGenerator<string> {
 const uidOf = (object: KubernetesObject) => object.metadata?.uid ?? ''
 const codeOf = (object: object) => ('code' in object && typeof object.code === 'number' ? object.code : 500)
 const isGone = (error: unknown) => hasStatus(error, 410) || (error instanceof ApiError && error.reason === 'Expired')
-/** Many workers do not come back in step. */
+/** Spreads the retries of many workers. */
 const spread = (ms: number) => ms * (0.75 + Math.random() * 0.5)
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

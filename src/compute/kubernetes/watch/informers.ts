@@ -1,11 +1,11 @@
-// What a view of the cluster stands on: a list-and-watch of each of its collections, and whether that is the truth.
+// The informers behind a cache: one for each collection, and whether together they are current.
 import { runInformer } from './informer.ts'
 import type { InformerOptions } from './informer.ts'
 import type { Collection, KubernetesApi } from '../api/kubernetes-api.ts'
 
 export type InformedCollection = {
   collection: Collection
-  /** What the view holds is not the truth without it. */
+  /** Without it the cache is not current. */
   isNeeded: boolean
   onObject: InformerOptions['onObject']
   onGone: InformerOptions['onGone']
@@ -13,10 +13,10 @@ export type InformedCollection = {
 
 export type Informers = ReturnType<typeof createInformers>
 
-/** Some states change by time alone: a place in the queue, an image that does not come, a node that does not answer. */
+/** Some states change with time alone: a place in the queue, a missing image, a node that does not answer. */
 const recheckIntervalMs = 5_000
 
-/** @param onAll is called when every run may read otherwise than before */
+/** @param onAll is called when the state of every run may have changed */
 export function createInformers(api: KubernetesApi, followed: readonly InformedCollection[], onAll: () => void) {
   const stopping = new AbortController()
   const unread = new Set(followed.filter(({ isNeeded }) => isNeeded))
@@ -45,11 +45,11 @@ export function createInformers(api: KubernetesApi, followed: readonly InformedC
       const timer = setInterval(onAll, recheckIntervalMs).unref()
       stopping.signal.addEventListener('abort', () => clearInterval(timer))
     },
-    /** What we hold is the truth, as far as is known. */
+    /** Every needed collection was read, and no informer reports trouble. */
     isCurrent: (): boolean => troubles.size === 0 && unread.size === 0,
-    /** The first lists are under way, and tell of all runs at once. */
+    /** The first lists are under way. */
     isLoading: (): boolean => troubles.size === 0 && unread.size > 0,
-    /** Why it cannot be known. */
+    /** Why the cache may be out of date. */
     trouble: (): string | null => troubles.values().next().value ?? null,
     stop: (): void => stopping.abort(),
   }

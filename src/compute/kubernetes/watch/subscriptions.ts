@@ -1,12 +1,12 @@
-import type { ObservedPod } from '../pods/observed-objects.ts'
+import type { ObservedPod } from '../pods/observed-pod.ts'
 
 export type RunListener = { onChange: () => void; onPod?: (pod: ObservedPod) => void }
 
-/** Who wants to hear of which run. */
+/** Listeners by the name of the run that they follow. */
 export function createSubscriptions() {
   const listeners = new Map<string, Set<RunListener>>()
 
-  /** @returns what ends it */
+  /** @returns a function that ends the subscription */
   function subscribe(runName: string, listener: RunListener): () => void {
     const set = listeners.get(runName) ?? new Set()
     listeners.set(runName, set.add(listener))

@@ -1,49 +1,49 @@
-// How a run is watched, whatever it is made of: by the cache that all watchers share, and by the API server where that
-// cache cannot be relied on.
+// Watches one run: by the cache that all watchers share, and by the API server where the cache is not enough.
 import { isDeepStrictEqual } from 'node:util'
-import type { Compute, EndState, RunState } from '../../compute.ts'
-import { isEndState } from '../../end-state.ts'
 import { coalesce } from '../../coalesce.ts'
+import { isEndState } from '../../run.ts'
+import type { EndState, RunState, WatchOptions } from '../../run.ts'
 import type { Informers } from './informers.ts'
 import type { RunListener } from './subscriptions.ts'
 
-export type WatchOptions = Parameters<Compute['watch']>[1]
-
-export type WatchedRun = {
+export type WatchedRun<State extends RunState> = {
   name: string
   cache: Pick<Informers, 'start' | 'isLoading' | 'trouble'> & {
     subscribe: (runName: string, listener: RunListener) => () => void
   }
-  /** By the cache; null where that knows nothing of this run. */
-  believe: () => RunState | null
-  /** Whether the cache suffices for this. */
-  isProven: (state: RunState) => boolean
-  /** By the API server. */
-  ask: () => Promise<RunState>
+  /** Null where the cache has nothing of this run. */
+  readCache: () => State | null
+  /** Whether the cache alone proves this state. */
+  isCertain: (state: State) => boolean
+  /** Asks the API server. */
+  ask: () => Promise<State>
 }
 
-/** A run of which the cache knows nothing is asked for by itself; it should not be long. */
-const askAgainMs = 1_000
+/** How often the API server is asked about a run that the cache lacks. That should not last long. */
+const askIntervalMs = 1_000
 
-export async function watchState(run: WatchedRun, { signal, onState }: WatchOptions): Promise<EndState> {
+export async function watchState<State extends RunState>(
+  run: WatchedRun<State>,
+  { signal, onState }: WatchOptions<State>,
+): Promise<EndState> {
   signal.throwIfAborted()
   const { cache } = run
   cache.start()
   const { promise, resolve, reject } = Promise.withResolvers<EndState>()
-  let last: RunState | undefined
+  let last: State | undefined
   let askedAtMs = -Infinity
   let timer: NodeJS.Timeout | undefined
   const check = coalesce(async () => {
     if (cache.isLoading()) return
-    const believed = believe(run)
-    const proven = believed && run.isProven(believed) ? believed : await askNow()
-    if (signal.aborted || proven === null) return
-    if (!isDeepStrictEqual(proven, last)) onState?.((last = proven))
-    if (isEndState(proven)) resolve(proven)
+    const cached = readCurrent(run)
+    const state = cached && run.isCertain(cached) ? cached : await askNow()
+    if (signal.aborted || state === null) return
+    if (!isDeepStrictEqual(state, last)) onState?.((last = state))
+    if (isEndState(state)) resolve(state)
   }, reject)
 
-  async function askNow(): Promise<RunState | null> {
-    const waitMs = askedAtMs + askAgainMs - performance.now()
+  async function askNow(): Promise<State | null> {
+    const waitMs = askedAtMs + askIntervalMs - performance.now()
     if (waitMs > 0) {
       clearTimeout(timer)
       timer = setTimeout(check, waitMs)
@@ -66,7 +66,7 @@ export async function watchState(run: WatchedRun, { signal, onState }: WatchOpti
   }
 }
 
-function believe({ cache, believe }: WatchedRun): RunState | null {
+function readCurrent<State extends RunState>({ cache, readCache }: WatchedRun<State>): State | null {
   const message = cache.trouble()
-  return message === null ? believe() : { state: 'unreachable', message }
+  return message === null ? readCache() : ({ state: 'unreachable', message } as State)
 }

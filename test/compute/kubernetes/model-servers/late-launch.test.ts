@@ -1,23 +1,22 @@
 // A model server's launch or end by a worker that was held up, beside the next launch by another one.
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { RunSpec } from '../../../../src/compute/compute.ts'
+import type { ModelServerSpec } from '../../../../src/compute/model-servers.ts'
+import { startApiServer } from '../support/small-api-server.ts'
 import type { SmallApiServer } from '../support/small-api-server.ts'
-import { computeOn, someRun, startSmallCluster } from '../support/small-cluster.ts'
+import { modelServersOn, someRun } from '../support/small-cluster.ts'
 
 const server = 'model-server-tiny'
-const launchOf = (generation: number): RunSpec =>
-  someRun(`${server}-g${generation}`, {
-    program: 'model-server',
-    labels: { server, generation: String(generation) },
-    secretEnv: { ANNEAL_TOKEN: `token ${generation}` },
-  })
+const launchOf = (launch: number): ModelServerSpec => ({
+  ...someRun(`${server}-g${launch}`, { secretEnv: { ANNEAL_TOKEN: `token ${launch}` } }),
+  labels: { server, launch: String(launch) },
+})
 const { name: second } = launchOf(2)
 
 /** A cluster with the first launch; at the first call of this kind another worker ends that and makes the second. */
 async function overtakenAt(t: TestContext, overtaken: string, launchFirst: boolean) {
-  const { server: api, compute } = await startSmallCluster(t)
-  const other = computeOn(t, api.url)
+  const api = await startApiServer(t)
+  const [compute, other] = [modelServersOn(t, api.url), modelServersOn(t, api.url)]
   const first = launchFirst ? await compute.launch(launchOf(1)) : null
   let isDue = true
   api.setFault(async (call) => {
@@ -34,7 +33,7 @@ async function overtakenAt(t: TestContext, overtaken: string, launchFirst: boole
 
 function assertSecondIsWhole({ objects }: SmallApiServer) {
   const { uid, labels } = objects.deployments.get(server)?.metadata ?? assert.fail('no Deployment')
-  assert.equal(labels['anneal.dev/generation'], '2')
+  assert.equal(labels['anneal.dev/launch'], '2')
   assert.deepEqual(objects.secrets.get(second)?.stringData, { ANNEAL_TOKEN: 'token 2' })
   for (const kind of ['secrets', 'services', 'poddisruptionbudgets'] as const)
     assert.deepEqual(
@@ -49,7 +48,8 @@ for (const call of ['POST deployments', 'POST secrets', 'POST services', 'POST p
   test(`a launch that is overtaken at ${call} overwrites nothing of the next`, async (t) => {
     const { api, compute, wasHeld } = await overtakenAt(t, call, false)
     const late = compute.launch(launchOf(1))
-    if (call === 'POST deployments') await assert.rejects(late, { code: 'unavailable', message: /still that of .*-g2/ })
+    if (call === 'POST deployments')
+      await assert.rejects(late, { code: 'unavailable', message: /still belongs to .*-g2/ })
     else await late
     assert.ok(wasHeld())
     assertSecondIsWhole(api)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { RunSpec } from '../../../../src/compute/compute.ts'
+import type { ModelServerSpec } from '../../../../src/compute/model-servers.ts'
 import { secretManifest } from '../../../../src/compute/kubernetes/pods/owned-objects.ts'
 import { parsePodTemplates } from '../../../../src/compute/kubernetes/pods/pod-template-file.ts'
 import {
@@ -10,11 +10,10 @@ import {
   modelServerTemplate,
 } from '../../../../src/compute/kubernetes/model-servers/manifests.ts'
 
-const spec: RunSpec = {
+const spec: ModelServerSpec = {
   name: 'model-server-tiny-g3',
-  program: 'model-server',
   model: 'tiny',
-  labels: { server: 'model-server-tiny', generation: '3' },
+  labels: { server: 'model-server-tiny', launch: '3' },
   env: { ANNEAL_SERVER_SPEC: '{}' },
   secretEnv: { ANNEAL_TOKEN: 'a secret' },
   resources: { cpuCount: 2, memoryBytes: 4096, gpuCount: 1 },
@@ -47,7 +46,7 @@ const labels = {
   'app.kubernetes.io/component': 'model-server',
   'anneal.dev/run': 'model-server-tiny-g3',
   'anneal.dev/server': 'model-server-tiny',
-  'anneal.dev/generation': '3',
+  'anneal.dev/launch': '3',
 }
 
 describe('the manifests of a model server', () => {
@@ -71,7 +70,7 @@ describe('the manifests of a model server', () => {
   })
 
   it('keep the token in a Secret of this launch, which the Deployment owns, and nowhere else', () => {
-    const secret = secretManifest(spec, owner)
+    const secret = secretManifest('model-server', spec, owner)
     assert.equal(secret.metadata?.name, 'model-server-tiny-g3')
     assert.deepEqual(secret.stringData, { ANNEAL_TOKEN: 'a secret' })
     assert.deepEqual(secret.metadata?.ownerReferences, [
@@ -165,6 +164,6 @@ describe('the pods of a vLLM', () => {
 
   it('find their weights on a claim, and in no package', () => {
     assert.equal(podOf({ path: 'models/big' }).find(({ name }) => name === 'vllm')?.args?.[0], '/models/models/big')
-    assert.throws(() => podOf({ package: 'x' }), { code: 'invalid', message: /weights come from a package/ })
+    assert.throws(() => podOf({ package: 'x' }), { code: 'invalid', message: /weights come from a Python package/ })
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readOwner } from '../../../../src/compute/kubernetes/pods/observed-objects.ts'
-import type { KubernetesObject } from '../../../../src/compute/kubernetes/pods/observed-objects.ts'
+import type { KubernetesObject } from '../../../../src/compute/kubernetes/api/kubernetes-object.ts'
+import { readOwner } from '../../../../src/compute/kubernetes/pods/observed-pod.ts'
 import { readReplica } from '../../../../src/compute/kubernetes/model-servers/snapshot.ts'
 import { readModelServerState } from '../../../../src/compute/kubernetes/model-servers/state.ts'
 
@@ -150,7 +150,11 @@ describe('the state of a model server', () => {
     const noVolume = { waiting: { reason: 'CreateContainerConfigError', message: 'secret "x" not found' } }
     const waiting = stateOf(deployment(), pod('a', { phase: 'Pending', ...container(noVolume) }))
     assert.ok(waiting.state === 'pending' && waiting.message.includes('secret "x" not found'))
-    assert.deepEqual(stateOf(deployment()), { state: 'pending', reason: 'starting', message: 'Its pod is being made.' })
+    assert.deepEqual(stateOf(deployment()), {
+      state: 'pending',
+      reason: 'starting',
+      message: 'The cluster is creating its pod.',
+    })
   })
 
   it('gives an image up after its time', () => {

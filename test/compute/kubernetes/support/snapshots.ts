@@ -1,11 +1,7 @@
-import type {
-  Condition,
-  ObservedContainer,
-  ObservedJob,
-  ObservedPod,
-  ObservedWorkload,
-} from '../../../../src/compute/kubernetes/pods/observed-objects.ts'
-import type { Limits, RunSnapshot } from '../../../../src/compute/kubernetes/trainers/run-snapshot.ts'
+import type { Limits } from '../../../../src/compute/kubernetes/pods/limits.ts'
+import type { Condition, ObservedContainer, ObservedPod } from '../../../../src/compute/kubernetes/pods/observed-pod.ts'
+import type { ObservedJob, ObservedWorkload } from '../../../../src/compute/kubernetes/trainers/observed-job.ts'
+import type { RunSnapshot } from '../../../../src/compute/kubernetes/trainers/run-snapshot.ts'
 
 export const limits: Limits = { nowMs: 1_000_000, imageTimeoutMs: 600_000, nodeLostAfterMs: 30_000 }
 

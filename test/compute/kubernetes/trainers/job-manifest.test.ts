@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RunSpec } from '../../../../src/compute/compute.ts'
-import { jobManifest } from '../../../../src/compute/kubernetes/trainers/job-manifest.ts'
+import type { TrainerSpec } from '../../../../src/compute/trainers.ts'
+import { jobManifest, trainerTemplate } from '../../../../src/compute/kubernetes/trainers/job-manifest.ts'
 import { readLabels, runLabels, selectorOfProgram } from '../../../../src/compute/kubernetes/pods/labels.ts'
 import { secretManifest } from '../../../../src/compute/kubernetes/pods/owned-objects.ts'
 import { parsePodTemplates } from '../../../../src/compute/kubernetes/pods/pod-template-file.ts'
-import { podTemplate } from '../../../../src/compute/kubernetes/pods/pod-template.ts'
 
-const spec: RunSpec = {
+const spec: TrainerSpec = {
   name: 'ft-7-a2',
-  program: 'trainer',
   model: 'big',
   labels: { job: '7', attempt: '2', account: 'acme' },
   env: { ANNEAL_INTERNAL_URL: 'http://api:8081' },
@@ -53,7 +51,7 @@ const labels = {
 }
 
 test('a run is a Job that the cluster never starts a second time, with the settings of its model', () => {
-  const job = jobManifest({ ...spec, labels: { ...spec.labels } }, podTemplate(spec, settings), null)
+  const job = jobManifest({ ...spec, labels: { ...spec.labels } }, trainerTemplate(spec, settings), null)
   const hash = job.metadata?.annotations?.['anneal.dev/spec-hash']
   assert.match(hash ?? '', /^[0-9a-f]{64}$/)
   assert.deepEqual(job, {
@@ -136,9 +134,9 @@ test('a run is a Job that the cluster never starts a second time, with the setti
 })
 
 test('no secret is in the Job, and its Secret goes with it', () => {
-  const job = jobManifest(spec, podTemplate(spec, settings), null)
+  const job = jobManifest(spec, trainerTemplate(spec, settings), null)
   assert(!JSON.stringify(job).includes('"secret"'))
-  const secret = secretManifest(spec, { kind: 'Job', name: spec.name, uid: 'uid-1' })
+  const secret = secretManifest('trainer', spec, { kind: 'Job', name: spec.name, uid: 'uid-1' })
   assert.deepEqual(secret.stringData, { ANNEAL_TOKEN: 'secret' })
   assert.deepEqual(secret.metadata?.ownerReferences, [
     { apiVersion: 'batch/v1', kind: 'Job', name: 'ft-7-a2', uid: 'uid-1', controller: true, blockOwnerDeletion: true },
@@ -156,7 +154,7 @@ test('a template cannot take a run its restart policy, its name or its address',
     },
     'model-server': {},
   })
-  const { metadata, spec: pod } = podTemplate(spec, { ...settings, templates: greedy })
+  const { metadata, spec: pod } = trainerTemplate(spec, { ...settings, templates: greedy })
   assert.equal(pod?.restartPolicy, 'Never')
   assert.deepEqual(metadata?.labels, { ...labels, team: 'platform' })
   const urls = pod?.containers[0]?.env?.filter(({ name }) => name === 'ANNEAL_INTERNAL_URL')
@@ -165,26 +163,17 @@ test('a template cannot take a run its restart policy, its name or its address',
 
 test('with a queue a Job is created suspended and labelled for it', () => {
   const queue = { queue: 'gpus', priorityClasses: { low: 'spare', normal: 'batch', high: 'urgent' } }
-  const job = jobManifest(spec, podTemplate(spec, settings), queue)
+  const job = jobManifest(spec, trainerTemplate(spec, settings), queue)
   assert.equal(job.spec?.suspend, true)
   assert.equal(job.metadata?.labels?.['kueue.x-k8s.io/queue-name'], 'gpus')
   assert.equal(job.metadata?.labels?.['kueue.x-k8s.io/priority-class'], 'batch')
   assert.equal(job.spec?.template.metadata?.labels?.['kueue.x-k8s.io/queue-name'], undefined)
-  const urgent = jobManifest({ ...spec, priority: 'high' }, podTemplate(spec, settings), queue)
+  const urgent = jobManifest({ ...spec, priority: 'high' }, trainerTemplate(spec, settings), queue)
   assert.equal(urgent.metadata?.labels?.['kueue.x-k8s.io/priority-class'], 'urgent')
 })
 
-test('a model server says its own address', () => {
-  const pod = podTemplate({ ...spec, program: 'model-server', name: 'model-server-big' }, settings)
-  const env = pod.spec?.containers[0]?.env ?? []
-  assert.deepEqual(env.find(({ name }) => name === 'ANNEAL_ADVERTISE_HOST')?.valueFrom, {
-    fieldRef: { fieldPath: 'status.podIP' },
-  })
-  assert.equal(env.find(({ name }) => name === 'ANNEAL_BIND_HOST')?.value, '0.0.0.0')
-})
-
 test('labels come back as they were given, but for the account', () => {
-  const { account, ...rest } = readLabels(runLabels(spec))
+  const { account, ...rest } = readLabels(runLabels('trainer', spec))
   assert.deepEqual(rest, { job: '7', attempt: '2' })
   assert.equal(account, '822b33ad87c148a0a20a5ba7cd5ebcaa')
   assert.equal(

@@ -1,11 +1,11 @@
 // A run on several nodes: what is made of it, and what its pods, read together, say.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import type { RunSpec, RunState } from '../../../../src/compute/compute.ts'
-import type { ObservedPod } from '../../../../src/compute/kubernetes/pods/observed-objects.ts'
-import { jobManifest } from '../../../../src/compute/kubernetes/trainers/job-manifest.ts'
+import type { RunState } from '../../../../src/compute/run.ts'
+import type { TrainerSpec } from '../../../../src/compute/trainers.ts'
+import type { ObservedPod } from '../../../../src/compute/kubernetes/pods/observed-pod.ts'
+import { jobManifest, trainerTemplate } from '../../../../src/compute/kubernetes/trainers/job-manifest.ts'
 import { parsePodTemplates } from '../../../../src/compute/kubernetes/pods/pod-template-file.ts'
-import { podTemplate } from '../../../../src/compute/kubernetes/pods/pod-template.ts'
 import type { RunSnapshot } from '../../../../src/compute/kubernetes/trainers/run-snapshot.ts'
 import { readRunState } from '../../../../src/compute/kubernetes/trainers/run-state.ts'
 import { nodesService } from '../../../../src/compute/kubernetes/trainers/multi-node.ts'
@@ -23,10 +23,10 @@ import {
 import { podStatus } from '../support/small-api-server.ts'
 import { observe, someRun, startSmallCluster, until } from '../support/small-cluster.ts'
 
-const onNodes = (nodeCount: number): RunSpec =>
+const onNodes = (nodeCount: number): TrainerSpec =>
   someRun('ft-7-a2', { resources: { cpuCount: 1, gpuCount: 8, nodeCount } })
 const settings = { templates: parsePodTemplates({ trainer: {}, 'model-server': {} }), gpuResource: 'nvidia.com/gpu' }
-const jobOf = (spec: RunSpec) => jobManifest(spec, podTemplate(spec, settings), null)
+const jobOf = (spec: TrainerSpec) => jobManifest(spec, trainerTemplate(spec, settings), null)
 
 test('several nodes are the pods of one Indexed Job, which know their number and the first one by name', () => {
   const { spec } = jobOf(onNodes(2))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RunState } from '../../../../src/compute/compute.ts'
+import type { RunState } from '../../../../src/compute/run.ts'
 import type { RunSnapshot } from '../../../../src/compute/kubernetes/trainers/run-snapshot.ts'
 import { readRunState } from '../../../../src/compute/kubernetes/trainers/run-state.ts'
 import {
@@ -112,9 +112,9 @@ const cases: [string, Partial<RunSnapshot>, string][] = [
   [
     'past its deadline',
     { ...failedJob('DeadlineExceeded'), ...failedPod({ containers: [exited(143)] }) },
-    'failed/deadline/143/SIGTERM',
+    'failed/deadline_exceeded/143/SIGTERM',
   ],
-  ['past its deadline, no pod left', failedJob('DeadlineExceeded'), 'failed/deadline//'],
+  ['past its deadline, no pod left', failedJob('DeadlineExceeded'), 'failed/deadline_exceeded//'],
   [
     'its pod has gone, its Job remembers the exit code',
     failedJob(
@@ -179,7 +179,7 @@ const sentences: [Partial<RunSnapshot>, string][] = [
   ],
   [
     unplaced("0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."),
-    "No node may take it: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
+    "No node fits: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
   ],
   [
     {
@@ -222,7 +222,7 @@ const sentences: [Partial<RunSnapshot>, string][] = [
       }),
       ...failedPod({ containers: [exited(143)] }),
     },
-    "The cluster's queue took it back: Preempted to accommodate a workload due to prioritization in the ClusterQueue",
+    "The cluster's queue took the run back: Preempted to accommodate a workload due to prioritization in the ClusterQueue",
   ],
 ]
 

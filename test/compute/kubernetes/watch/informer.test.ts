@@ -32,6 +32,6 @@ test('a watch that nobody takes up is trouble, and is opened again after a new l
     signal: stopping.signal,
     maxOpeningMs: 5,
   })
-  assert.deepEqual(troubles, ['The watch is not taken up.', null])
+  assert.deepEqual(troubles, ['The Kubernetes API server did not start the watch in time.', null])
   assert.equal(lists, 2)
 })
