@@ -5,7 +5,7 @@ import { modelSlug } from './catalogue.ts'
 export const fineTuneWorkflowPrefix = 'fine-tune-'
 export const fineTuneWorkflowId = (jobId: number) => fineTuneWorkflowPrefix + jobId
 export const attemptRunName = (jobId: number, attempt: number) => `ft-${jobId}-a${attempt}`
-export const modelServerPrefix = 'model-server-'
+const modelServerPrefix = 'model-server-'
 export const modelServerName = (baseModel: string) => `${modelServerPrefix}${modelSlug(baseModel)}`
 
 const dnsLabelLength = 63

@@ -25,7 +25,7 @@ export type KubernetesObject = {
   lastTimestamp?: string
   eventTime?: string
 }
-export type RawCondition = {
+type RawCondition = {
   type: string
   status: string
   reason?: string

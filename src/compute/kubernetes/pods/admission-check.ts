@@ -8,8 +8,6 @@ import type { KubernetesApi } from '../api/kubernetes-api.ts'
 const trustedForMs = 10 * 60_000
 const remembered = 200
 
-export type AdmissionCheck = ReturnType<typeof createAdmissionCheck>
-
 /** @returns a check that throws ComputeError `invalid` with the API server's sentence */
 export function createAdmissionCheck(api: Pick<KubernetesApi, 'tryPod'>, now: () => number = () => performance.now()) {
   const admittedAt = new Map<string, number>()
