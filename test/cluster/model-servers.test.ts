@@ -8,6 +8,7 @@ import { createConnection } from '../../src/compute/kubernetes/api/connection.ts
 import { createCluster } from '../../src/compute/kubernetes/cluster.ts'
 import { createKubernetesModelServers } from '../../src/compute/kubernetes/model-servers/kubernetes-model-servers.ts'
 import { parsePodTemplates } from '../../src/compute/kubernetes/pods/pod-template-file.ts'
+import { modelServersConform } from '../compute/conformance/model-servers.ts'
 import { api, cluster, openNamespace, until, untilReady } from './support/cluster.ts'
 
 const serving = 'mkdir -p /tmp/www; echo ok > /tmp/www/health; exec httpd -f -p 8000 -h /tmp/www'
@@ -64,6 +65,24 @@ function follow(compute: ModelServerCompute, uid: string, of = name) {
 }
 
 const instancesOf = (state: ModelServerState | undefined) => (state?.state === 'running' ? (state.instances ?? []) : [])
+
+describe('model servers on the cluster', () => {
+  const [compute, another] = [open('eval "$SCRIPT"'), open('eval "$SCRIPT"')]
+  after(() => [compute, another].forEach((each) => each.close()))
+  modelServersConform((t) => ({
+    compute,
+    another,
+    run(of, launch, script) {
+      const spec = specOf({
+        name: `${of}-g${launch}`,
+        labels: { server: of, launch: String(launch) },
+        env: { SCRIPT: script },
+      })
+      t.after(() => compute.terminate({ name: spec.name }, { graceMs: 1_000 }))
+      return spec
+    },
+  }))
+})
 
 describe('a model server on the cluster', { timeout: 600_000 }, () => {
   const opened: ModelServerCompute[] = []

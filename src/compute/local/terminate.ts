@@ -33,12 +33,18 @@ export async function terminateRun(place: Place, run: RunRef, options: Terminate
   const folder = join(runsDir, run.name)
   if (isOver(snapshot)) return removeWorkDir(folder)
 
-  const askedAtMs = await markTerminated(folder, snapshot)
-  // Only the program gets SIGTERM: it may need its own children to save a checkpoint.
-  if (snapshot.leader) sendSignal(snapshot.leader, 'SIGTERM', { group: !snapshot.leaderAlive })
-  if (snapshot.leader) await endGroup(snapshot.leader, askedAtMs + options.graceMs, options.signal)
+  // A run that has ended by itself keeps its end; only its watcher may still be tidying up.
+  if (!snapshot.exit || snapshot.groupAlive) await endProgram(folder, snapshot, options)
   if (snapshot.watcher) await endWatcher(snapshot.watcher, options.signal)
   await removeWorkDir(folder)
+}
+
+async function endProgram(folder: string, snapshot: RunSnapshot, { graceMs, signal }: TerminateOptions): Promise<void> {
+  const askedAtMs = await markTerminated(folder, snapshot)
+  if (!snapshot.leader) return
+  // Only the program gets SIGTERM: it may need its own children to save a checkpoint.
+  sendSignal(snapshot.leader, 'SIGTERM', { group: !snapshot.leaderAlive })
+  await endGroup(snapshot.leader, askedAtMs + graceMs, signal)
 }
 
 /** After this, a launch under way starts nothing. Null when there is no run to end. */

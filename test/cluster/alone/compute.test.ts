@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { after, afterEach, describe, test } from 'node:test'
 import { parsePodTemplates } from '../../../src/compute/kubernetes/pods/pod-template-file.ts'
+import { trainersConform } from '../../compute/conformance/trainers.ts'
 import { observe, openCompute, shellRun, workerToken } from '../support/compute.ts'
 import { api, control, openNamespace, until, untilReady, type Pod } from '../support/cluster.ts'
 
 const namespace = await openNamespace()
 const token = await workerToken(namespace)
-const { compute, calls } = openCompute(namespace, token)
+const { compute } = openCompute(namespace, token)
 after(async () => {
   compute.close()
   await namespace.remove()
@@ -30,55 +31,22 @@ const everythingOf = async (name: string) => {
 }
 const waits = 'trap "echo saved; exit 143" TERM; echo ready; while :; do sleep 0.1; done'
 
+describe('trainers on the cluster', () =>
+  trainersConform((t) => {
+    const another = openCompute(namespace, token).compute
+    t.after(() => another.close())
+    return {
+      compute,
+      another,
+      run: shellRun,
+      async cutOff() {
+        await control.setFaults({ status: 503, cutWatches: 1, cutAfterMs: 100 })
+        return { restore: async () => void (await control.setFaults({})) }
+      },
+    }
+  }))
+
 describe('a run', () => {
-  test('ends as its program does; its log, its end and nothing else are left when it is terminated', async (t) => {
-    const name = 'ft-1-a1'
-    calls.length = 0
-    const { uid, adopted } = await compute.launch(
-      shellRun(name, 'echo "$ANNEAL_TOKEN" >&2; sleep 1; echo out; echo end; exit 65'),
-    )
-    assert(!adopted)
-    const { end, states } = observe(t, compute, { name, uid })
-    const ended = await end
-    assert(ended.state === 'failed' && ended.reason === 'exited' && ended.exitCode === 65)
-    assert.deepEqual(await compute.probe({ name, uid }), ended)
-    assert.equal((await compute.readLogs({ name }))?.text, 'the token\nout\nend\n')
-    assert.equal((await compute.readLogs({ name }, { offsetBytes: -4 }))?.text, 'end\n')
-    assert.deepEqual(await compute.launch(shellRun(name, 'exit 0')), { uid, adopted: true })
-    const terminated = await compute.terminate({ name }, { graceMs: 1_000, logTailBytes: 100 })
-    assert.deepEqual(terminated, { end: ended, logTail: 'the token\nout\nend\n' })
-    assert.deepEqual(await everythingOf(name), [])
-    assert(states.every(({ state }) => state !== 'gone' && state !== 'unreachable'))
-    t.diagnostic(`calls: ${calls.map(({ method, resource }) => `${method} ${resource}`).join(', ')}`)
-  })
-
-  test('succeeds', async (t) => {
-    const { uid } = await compute.launch(shellRun('ft-2-a1', 'exit 0'))
-    assert.deepEqual(await observe(t, compute, { name: 'ft-2-a1' }).end, { state: 'succeeded', uid })
-  })
-
-  test('gets SIGTERM first, and its last lines and exit code are told', async (t) => {
-    const name = 'ft-3-a1'
-    await compute.launch(shellRun(name, waits))
-    await observe(t, compute, { name }).runs()
-    await until('it is ready', async () => (await compute.readLogs({ name }))?.text === 'ready\n')
-    const { end, logTail } = await compute.terminate({ name }, { graceMs: 5_000, logTailBytes: 100 })
-    assert(end.state === 'failed' && end.reason === 'killed')
-    assert.equal(end.exitCode, 143)
-    assert.equal(logTail, 'ready\nsaved\n')
-    assert.deepEqual(await everythingOf(name), [])
-    assert.deepEqual(await compute.terminate({ name }, { graceMs: 0 }), { end: { state: 'gone' }, logTail: null })
-  })
-
-  test('that is stubborn is killed after the grace', async (t) => {
-    const name = 'ft-4-a1'
-    await compute.launch(shellRun(name, 'trap "" TERM; while :; do sleep 0.1; done'))
-    await observe(t, compute, { name }).runs()
-    const { end } = await compute.terminate({ name }, { graceMs: 1_000 })
-    assert(end.state === 'failed' && end.exitCode === 137 && end.signal === 'SIGKILL')
-    assert.deepEqual(await everythingOf(name), [])
-  })
-
   test('that needs more memory than it may is out of memory', async (t) => {
     const name = 'ft-5-a1'
     await compute.launch(shellRun(name, 'x=a; while :; do x=$x$x; done'))

@@ -5,10 +5,9 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { RunState } from '../../../src/compute/run.ts'
 import type { TrainerCompute, TrainerSpec } from '../../../src/compute/trainers.ts'
-import type { CallRecord } from '../../../src/compute/kubernetes/api/api-caller.ts'
 import { createConnection } from '../../../src/compute/kubernetes/api/connection.ts'
 import { createCluster } from '../../../src/compute/kubernetes/cluster.ts'
-import type { Cluster, ClusterOptions } from '../../../src/compute/kubernetes/cluster.ts'
+import type { ClusterOptions } from '../../../src/compute/kubernetes/cluster.ts'
 import { createKubernetesTrainers } from '../../../src/compute/kubernetes/trainers/kubernetes-trainers.ts'
 import { parsePodTemplates } from '../../../src/compute/kubernetes/pods/pod-template-file.ts'
 import { root } from '../../../tools/paths.mjs'
@@ -53,7 +52,7 @@ export function openCompute(
   namespace: Namespace,
   token: string,
   more: Partial<ClusterOptions> = {},
-): { cluster: Cluster; compute: TrainerCompute; calls: CallRecord[] } {
+): { compute: TrainerCompute } {
   const config = new KubeConfig()
   config.loadFromClusterAndUser(
     {
@@ -64,7 +63,6 @@ export function openCompute(
     },
     { name: 'worker', token },
   )
-  const calls: CallRecord[] = []
   const shared = createCluster({
     connection: createConnection(config),
     namespace: namespace.name,
@@ -74,10 +72,9 @@ export function openCompute(
     callBurst: 200,
     imageTimeoutMs: 600_000,
     nodeLostAfterMs: 5_000,
-    onCall: (call) => void calls.push(call),
     ...more,
   })
-  return { cluster: shared, compute: createKubernetesTrainers(shared, { queue: null, slots: null }), calls }
+  return { compute: createKubernetesTrainers(shared, { queue: null, slots: null }) }
 }
 
 export function shellRun(name: string, script: string, more: Partial<TrainerSpec> = {}): TrainerSpec {

@@ -117,16 +117,3 @@ test('a pid that was given to another process is not taken for the program', asy
   )
   assert.equal((await compute.probe({ name: 'ft-1-a1' })).state, 'succeeded')
 })
-
-test('a watch ends when it is aborted, and the run goes on', async (t) => {
-  const home = testHome(t)
-  const compute = shellCompute(home)
-  await compute.launch(shellRun('ft-1-a1', waits))
-  const stop = new AbortController()
-  const end = compute.watch(
-    { name: 'ft-1-a1' },
-    { signal: stop.signal, onState: () => stop.abort(new Error('shutting down')) },
-  )
-  await assert.rejects(end, /shutting down/)
-  assert.equal((await compute.probe({ name: 'ft-1-a1' })).state, 'running')
-})

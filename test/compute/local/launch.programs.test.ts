@@ -152,13 +152,3 @@ test('a program that does not exist is a failed run, a Python that does not exis
   })
   assert.deepEqual(readdirSync(join(home, 'runs')), ['ft-1-a1'])
 })
-
-test('refuses names that are no DNS labels, in every verb', async (t) => {
-  const compute = shellCompute(testHome(t))
-  const name = '../escape'
-  await assert.rejects(compute.launch(shellRun(name, '')), { code: 'invalid' })
-  await assert.rejects(compute.probe({ name }), { code: 'invalid' })
-  await assert.rejects(compute.watch({ name }, { signal: patience() }), { code: 'invalid' })
-  await assert.rejects(compute.readLogs({ name }), { code: 'invalid' })
-  await assert.rejects(compute.terminate({ name }, { graceMs: 0 }), { code: 'invalid' })
-})

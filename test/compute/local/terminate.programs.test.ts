@@ -2,18 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import {
-  lives,
-  patience,
-  pidOf,
-  runFile,
-  shellCompute,
-  shellRun,
-  testHome,
-  until,
-  untilLogged,
-  waits,
-} from './support.ts'
+import { lives, pidOf, runFile, shellCompute, shellRun, testHome, until, untilLogged, waits } from './support.ts'
 
 const run = { name: 'ft-1-a1' }
 
@@ -90,18 +79,6 @@ test('ends what a dead program and a dead watcher left behind', async (t) => {
   assert(!existsSync(join(home, 'runs', run.name, 'work')))
 })
 
-test('a launch that comes after its termination starts nothing', async (t) => {
-  const home = testHome(t)
-  const compute = shellCompute(home)
-  await compute.terminate(run, { graceMs: 0 })
-  assert.equal((await compute.launch(shellRun(run.name, waits))).adopted, true)
-  const state = await compute.watch(run, { signal: patience() })
-  assert(state.state === 'failed')
-  assert.deepEqual([state.exitCode, state.reason], [null, 'killed'])
-  assert(!existsSync(join(home, 'runs', run.name, 'pid')))
-  assert.deepEqual(await compute.readLogs(run), { text: '', nextOffsetBytes: 0, sizeBytes: 0 })
-})
-
 test('launch and terminate at once end with nothing running', async (t) => {
   const home = testHome(t)
   const compute = shellCompute(home)
@@ -112,15 +89,4 @@ test('launch and terminate at once end with nothing running', async (t) => {
     assert.equal((await compute.probe({ name })).state, 'failed')
     if (existsSync(join(home, 'runs', name, 'pid'))) assert(!lives(pidOf(home, name)))
   }
-})
-
-test('another run of the name is left alone', async (t) => {
-  const home = testHome(t)
-  const compute = shellCompute(home)
-  await compute.launch(shellRun(run.name, waits))
-  const earlier = { ...run, uid: 'an-earlier-one' }
-  const terminated = await compute.terminate(earlier, { graceMs: 0, logTailBytes: 8 })
-  assert.deepEqual(terminated, { end: { state: 'gone' }, logTail: null })
-  assert.deepEqual(await compute.probe(earlier), { state: 'gone' })
-  assert.equal((await compute.probe(run)).state, 'running')
 })

@@ -49,6 +49,8 @@ export async function startApiServer(t: TestContext) {
   const history: Event[] = []
   const watches = new Set<{ kind: Kind; response: ServerResponse }>()
   const calls: string[] = []
+  const listeners = new Set<(kind: Kind, object: Stored) => void>()
+  let followsLogs = false
   const logs = new Map<string, string>()
   let version = 1
   let compactedTo = 0
@@ -59,6 +61,7 @@ export async function startApiServer(t: TestContext) {
     object.metadata.resourceVersion = String(++version)
     history.push({ version, kind, type, object: structuredClone(object) })
     for (const watch of watches) if (watch.kind === kind) watch.response.write(lineOf(type, object))
+    for (const listener of listeners) setImmediate(listener, kind, object)
   }
 
   function put(
@@ -107,7 +110,7 @@ export async function startApiServer(t: TestContext) {
     const [, kind, name, subresource] = /\/namespaces\/[^/]+\/(\w+)(?:\/([^/]+))?(?:\/(\w+))?/.exec(url.pathname) ?? []
     if (!isKind(kind)) return 404
     if (url.searchParams.has('watch')) return watch(kind, Number(url.searchParams.get('resourceVersion')), response)
-    if (subresource === 'log') return logs.get(name ?? '') ?? 404
+    if (subresource === 'log') return readLog(name ?? '', url.searchParams.has('follow'), response)
     if (method === 'POST' && url.searchParams.has('dryRun')) return {}
     if (method === 'POST') return create(kind, body)
     if (!name) return list(kind, url.searchParams.get('labelSelector') ?? '')
@@ -115,6 +118,21 @@ export async function startApiServer(t: TestContext) {
     if (!object) return 404
     if (method === 'PATCH') return put(kind, { ...body, metadata: { ...body.metadata, name } })
     return method === 'DELETE' ? destroy(kind, object, body) : object
+  }
+
+  function readLog(name: string, follow: boolean, response: ServerResponse): string | number | null {
+    const log = logs.get(name)
+    if (log === undefined || !follow || !followsLogs) return log ?? 404
+    const isOver = () => !['Pending', 'Running'].some((phase) => phase === objects.pods.get(name)?.status['phase'])
+    const listener = () => {
+      if (!isOver()) return
+      listeners.delete(listener)
+      response.end(logs.get(name))
+    }
+    response.flushHeaders()
+    listeners.add(listener)
+    listener()
+    return null
   }
 
   function create(kind: Kind, body: Body): Stored | number {
@@ -171,6 +189,11 @@ export async function startApiServer(t: TestContext) {
     logs,
     put,
     remove,
+    /** Called after every change of an object. From then on a log that is followed ends with its pod. */
+    onChange(listener: (kind: Kind, object: Stored) => void): void {
+      followsLogs = true
+      listeners.add(listener)
+    },
     watchCount: () => watches.size,
     setFault: (next: typeof fault) => void (fault = next),
     cutWatches: () => watches.forEach(({ response }) => response.destroy()),

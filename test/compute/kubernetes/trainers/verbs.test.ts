@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { podStatus } from './support/small-api-server.ts'
-import { observe, someRun, startSmallCluster, trainersOn, until } from './support/small-cluster.ts'
+import { podStatus } from '../support/small-api-server.ts'
+import { observe, someRun, startSmallCluster, trainersOn, until } from '../support/small-cluster.ts'
 
 const name = 'ft-1-a1'
 const terminated = (exitCode: number) => ({ terminated: { exitCode, reason: 'Error' } })
@@ -32,28 +32,6 @@ test("a Job of that name which is not Anneal's is left alone", async (t) => {
   const { server, compute } = await startSmallCluster(t)
   server.put('jobs', { metadata: { name } })
   await assert.rejects(compute.launch(someRun(name)), { code: 'invalid' })
-})
-
-test('a run is watched from its launch to its exit code', async (t) => {
-  const { server, compute } = await startSmallCluster(t)
-  const { uid } = await compute.launch(someRun(name))
-  const { states, end, last } = observe(compute, { name, uid })
-  await until('it is pending', () => last() === 'pending')
-  server.startPod(name)
-  await until('it runs', () => last() === 'running')
-  server.startPod(name, podStatus('Failed', terminated(65)))
-  assert.deepEqual(await end, {
-    state: 'failed',
-    uid,
-    exitCode: 65,
-    signal: null,
-    reason: 'exited',
-    message: 'The program ended with exit code 65.',
-  })
-  assert.deepEqual(
-    states.map(({ state }) => state),
-    ['pending', 'running', 'failed'],
-  )
 })
 
 test('watches that are cut, an expired history and refused calls change no state and lose no change', async (t) => {
@@ -96,17 +74,6 @@ test('an API server that is away is unreachable, not gone', async (t) => {
     states.map(({ state }) => state),
     ['running', 'unreachable', 'gone'],
   )
-})
-
-test('another run of the name is not the one that is watched', async (t) => {
-  const { server, compute } = await startSmallCluster(t)
-  await compute.launch(someRun(name))
-  server.startPod(name)
-  assert.equal((await compute.watch({ name, uid: 'another' }, { signal: t.signal })).state, 'gone')
-  assert.equal((await compute.probe({ name, uid: 'another' })).state, 'gone')
-  assert.equal((await compute.probe({ name })).state, 'running')
-  await compute.terminate({ name, uid: 'another' }, { graceMs: 0 })
-  assert.equal(server.objects.jobs.size, 1)
 })
 
 test('terminate asks at once, waits for the pod, and tells its exit code and last lines', async (t) => {
@@ -208,28 +175,4 @@ test('from its launch to its end a run costs nine calls, of which one tries its 
   const removed = ['DELETE jobs/ft-1-a1', 'DELETE pods/ft-1-a1-pod', 'DELETE secrets/ft-1-a1']
   // On a slow machine it is looked once more whether all is gone.
   assert.deepEqual([...new Set(server.calls)], ['GET pods/ft-1-a1-pod/log', ...removed, 'GET jobs/ft-1-a1', 'GET pods'])
-})
-
-test('list shows what has the labels, with its state; ended runs are removed by age', async (t) => {
-  const { server, compute } = await startSmallCluster(t)
-  await compute.launch(someRun(name, { labels: { job: '1', account: 'acme' } }))
-  await compute.launch(someRun('ft-2-a1', { labels: { job: '2' } }))
-  server.startPod('ft-2-a1', podStatus('Running', { running: {} }))
-  const runs = await compute.list({ job: '2' })
-  assert.deepEqual(
-    runs.map((run) => [run.name, run.labels, run.state.state]),
-    [['ft-2-a1', { job: '2' }, 'running']],
-  )
-  assert.deepEqual(
-    (await compute.list({ account: 'acme' })).map((run) => run.name),
-    [name],
-  )
-  const lastTransitionTime = new Date(Date.now() - 10_000).toISOString()
-  server.put('jobs', {
-    metadata: { name },
-    status: { conditions: [{ type: 'Complete', status: 'True', lastTransitionTime }] },
-  })
-  assert.deepEqual(await compute.removeEndedRuns({ endedForMs: 60_000 }), [])
-  assert.deepEqual(await compute.removeEndedRuns({ endedForMs: 0 }), [name])
-  assert.equal(server.objects.jobs.size, 1)
 })
