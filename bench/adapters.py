@@ -11,7 +11,7 @@ import time
 import torch
 from bare_engine import start_engine
 
-from anneal_runtime.server import work
+from anneal_runtime.server import engine_requests
 from anneal_runtime.server.decoding.lora import Adapter
 from anneal_runtime.server.decoding.rows import Answer, SamplingParams
 
@@ -39,7 +39,7 @@ def make_adapter(name: str) -> Adapter:
 async def answer(adapters: list[Adapter | None]) -> list[Answer]:
     """Sends each adapter its share of the prompts, all at once."""
     shares = [
-        work.generate(engine, prompts[at :: len(adapters)], params, adapter=adapter)
+        engine_requests.generate(engine, prompts[at :: len(adapters)], params, adapter=adapter)
         for at, adapter in enumerate(adapters)
     ]
     return [answer for share in await asyncio.gather(*shares) for answer in share]

@@ -10,7 +10,7 @@ import time
 
 from bare_engine import start_engine
 
-from anneal_runtime.server import work
+from anneal_runtime.server import engine_requests
 from anneal_runtime.server.decoding.rows import SamplingParams
 
 asked = json.load(sys.stdin)
@@ -21,7 +21,7 @@ params = SamplingParams(max_tokens=asked["max_tokens"], temperature=0.0, top_p=1
 async def answer(prompts: list[str]) -> list[str]:
     assert engine.generator is not None
     grammar = engine.generator.grammars.compile(asked["regex"])
-    answers = await work.generate(engine, engine.prompt_tokens(prompts), params, grammar=grammar)
+    answers = await engine_requests.generate(engine, engine.prompt_tokens(prompts), params, grammar=grammar)
     return [answer.text for answer in answers]
 
 

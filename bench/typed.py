@@ -13,7 +13,7 @@ import llguidance.hf
 from bare_engine import start_engine
 from llguidance import LLMatcher
 
-from anneal_runtime.server import work
+from anneal_runtime.server import engine_requests
 from anneal_runtime.server.decoding.rows import SamplingParams
 
 ROUNDS = 3
@@ -29,7 +29,7 @@ def answer(grammar: LLMatcher | None, max_tokens: int) -> tuple[float, int]:
     """Returns the seconds and tokens of all answers."""
     params = SamplingParams(max_tokens=max_tokens, temperature=0.0, top_p=1.0, seed=None, stop=())
     started = time.process_time()
-    answers = asyncio.run(work.generate(engine, prompts, params, grammar=grammar))
+    answers = asyncio.run(engine_requests.generate(engine, prompts, params, grammar=grammar))
     return time.process_time() - started, sum(answer.token_count for answer in answers)
 
 

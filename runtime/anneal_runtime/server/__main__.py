@@ -1,11 +1,11 @@
 """`python -m anneal_runtime.server`: a model-server pod. Its environment is in docs/internal-api.md."""
 
 from anneal_runtime import exit_codes
-from anneal_runtime.agent.process import AgentProcess
 from anneal_runtime.log import exit_now, log
 from anneal_runtime.server.process import ReportingServer, ServerProcess
 from anneal_runtime.server.replicas import ReplicaGroup
 from anneal_runtime.settings import BadSettings, ServerSettings
+from anneal_runtime.vllm_sidecar.process import SidecarProcess
 
 
 def main() -> int:
@@ -20,7 +20,7 @@ def main() -> int:
 def program_of(settings: ServerSettings) -> ReplicaGroup | ReportingServer:
     if settings.replicas > 1:
         return ReplicaGroup(settings)
-    return AgentProcess(settings) if settings.spec.engine == "vllm" else ServerProcess(settings)
+    return SidecarProcess(settings) if settings.spec.engine == "vllm" else ServerProcess(settings)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anneal_runtime.log import log
-from anneal_runtime.server import agent_routes, generation_routes, openai_routes
+from anneal_runtime.server import adapter_routes, generation_routes, openai_routes
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.metrics import EngineMetrics
 
@@ -39,8 +39,8 @@ def own_routes() -> list[Route]:
         Route("/tokenize", openai_routes.tokenize, methods=["POST"]),
         Route("/v1/load_lora_adapter", openai_routes.load_lora_adapter, methods=["POST"]),
         Route("/v1/unload_lora_adapter", openai_routes.unload_lora_adapter, methods=["POST"]),
-        Route("/agent/v1/adapters/{name}", agent_routes.put_adapter, methods=["PUT"]),
-        Route("/agent/v1/adapters/{name}", agent_routes.delete_adapter, methods=["DELETE"]),
+        Route("/agent/v1/adapters/{name}", adapter_routes.put_adapter, methods=["PUT"]),
+        Route("/agent/v1/adapters/{name}", adapter_routes.delete_adapter, methods=["DELETE"]),
     ]
 
 

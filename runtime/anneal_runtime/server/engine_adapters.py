@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from anneal_runtime.model_source import weights_sha256
 from anneal_runtime.server.adapter_checks import AdapterRefused, base_of
 from anneal_runtime.server.decoding.rows import GenerationFailed, SamplingParams
-from anneal_runtime.server.work import generate
+from anneal_runtime.server.engine_requests import generate
 
 if TYPE_CHECKING:
     from anneal_runtime.server.decoding.lora import Adapter

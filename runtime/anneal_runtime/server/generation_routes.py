@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from anneal_runtime.server import bodies, work
+from anneal_runtime.server import engine_requests, request_bodies
 from anneal_runtime.server.decoding.rows import Answer, GenerationFailed, GrammarFailed, SamplingParams
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.serving import Serving, serving_of, stop_with_client
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 async def completions(request: Request) -> Response:
-    return await _answer(request, await bodies.read_object(request), is_chat=False)
+    return await _answer(request, await request_bodies.read_object(request), is_chat=False)
 
 
 async def chat_completions(request: Request) -> Response:
-    return await _answer(request, await bodies.read_object(request), is_chat=True)
+    return await _answer(request, await request_bodies.read_object(request), is_chat=True)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,9 @@ async def _answer(request: Request, body: dict[str, Any], *, is_chat: bool) -> R
         return StreamingResponse(events, media_type="text/event-stream")
     with serving.adapters.use(body.get("model")) as adapter:
         asked = await _read(serving, body, is_chat)
-        generation = work.generate(serving.engine, asked.tokens, asked.params, adapter=adapter, grammar=asked.grammar)
+        generation = engine_requests.generate(
+            serving.engine, asked.tokens, asked.params, adapter=adapter, grammar=asked.grammar
+        )
         try:
             answers = await stop_with_client(request, generation)
         except GrammarFailed as error:
@@ -80,9 +82,9 @@ async def _read(serving: Serving, body: dict[str, Any], is_chat: bool) -> Asked:
     """Raises ApiError for whatever is wrong with it."""
     if serving.engine.generator is None:
         raise ApiError(400, "This model gives embeddings only.", param="model")
-    prompts = [] if is_chat else bodies.texts(body, "prompt")
-    messages = bodies.messages(body) if is_chat else []
-    params, regex = bodies.sampling_params(body), bodies.regex(body)
+    prompts = [] if is_chat else request_bodies.texts(body, "prompt")
+    messages = request_bodies.messages(body) if is_chat else []
+    params, regex = request_bodies.sampling_params(body), request_bodies.regex(body)
     grammar = None if regex is None else await _compile(serving, regex)
     tokens = [await serving.chat_tokens(messages)] if is_chat else await serving.tokenize(prompts)
     _check_room(tokens, serving.engine.context_length)
@@ -111,13 +113,13 @@ async def _events(serving: Serving, body: dict[str, Any], is_chat: bool) -> Asyn
 
 async def _chunks(serving: Serving, asked: Asked, adapter: Adapter | None) -> AsyncIterator[dict[str, Any]]:
     head = asked.answer([], chunk=True)
-    async for each in work.stream(serving.engine, asked.tokens, asked.params, adapter, asked.grammar):
+    async for each in engine_requests.stream(serving.engine, asked.tokens, asked.params, adapter, asked.grammar):
         if isinstance(each, tuple):
             yield {**head, "choices": [_piece(asked, *each, None)]}
             continue
         for index, answer in enumerate(each):
             yield {**head, "choices": [_piece(asked, index, "", answer.finish_reason)]}
-        if bodies.wants_usage(asked.body):
+        if request_bodies.wants_usage(asked.body):
             count = sum(answer.token_count for answer in each)
             yield {**head, "choices": [], "usage": usage(asked.prompt_tokens, count)}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from anneal_runtime.server import bodies, work
+from anneal_runtime.server import engine_requests, request_bodies
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.generation_routes import usage
 from anneal_runtime.server.serving import serving_of, stop_with_client
@@ -30,39 +30,41 @@ async def list_models(request: Request) -> Response:
 
 async def embeddings(request: Request) -> Response:
     serving = serving_of(request)
-    body = await bodies.read_object(request)
+    body = await request_bodies.read_object(request)
     with serving.adapters.use(body.get("model")) as adapter:
-        inputs = bodies.texts(body, "input")
+        inputs = request_bodies.texts(body, "input")
         encoding = body.get("encoding_format") or "float"
         if encoding not in ("float", "base64"):
             raise ApiError(400, "encoding_format must be float or base64.", param="encoding_format")
         tokens = await serving.encoder_tokens(inputs)
         serving.metrics.texts.add(len(inputs))
-        vectors = await stop_with_client(request, work.encode(serving.engine, tokens, adapter))
+        vectors = await stop_with_client(request, engine_requests.encode(serving.engine, tokens, adapter))
     content = await asyncio.to_thread(_embedding_list, body["model"], vectors, encoding, sum(map(len, tokens)))
     return Response(content, media_type="application/json")
 
 
 async def tokenize(request: Request) -> Response:
     serving = serving_of(request)
-    body = await bodies.read_object(request)
+    body = await request_bodies.read_object(request)
     with serving.adapters.use(body.get("model", serving.engine.name)):
         if "messages" in body:
-            tokens = await serving.chat_tokens(bodies.messages(body))
+            tokens = await serving.chat_tokens(request_bodies.messages(body))
         else:
-            tokens = (await serving.tokenize([bodies.string(body, "prompt") if body.get("prompt") != "" else ""]))[0]
+            tokens = (
+                await serving.tokenize([request_bodies.string(body, "prompt") if body.get("prompt") != "" else ""])
+            )[0]
     return JSONResponse({"count": len(tokens), "max_model_len": serving.engine.context_length, "tokens": tokens})
 
 
 async def load_lora_adapter(request: Request) -> Response:
-    body = await bodies.read_object(request)
-    name = bodies.string(body, "lora_name")
-    await serving_of(request).adapters.load_folder(name, bodies.string(body, "lora_path"))
+    body = await request_bodies.read_object(request)
+    name = request_bodies.string(body, "lora_name")
+    await serving_of(request).adapters.load_folder(name, request_bodies.string(body, "lora_path"))
     return PlainTextResponse(f"Success: LoRA adapter '{name}' added successfully.")
 
 
 async def unload_lora_adapter(request: Request) -> Response:
-    name = bodies.string(await bodies.read_object(request), "lora_name")
+    name = request_bodies.string(await request_bodies.read_object(request), "lora_name")
     if not await serving_of(request).adapters.remove(name):
         raise ApiError(404, f"The lora adapter '{name}' cannot be found.", param="lora_name")
     return PlainTextResponse(f"Success: LoRA adapter '{name}' removed successfully.")

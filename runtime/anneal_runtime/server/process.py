@@ -17,17 +17,17 @@ import uvicorn
 from starlette.applications import Starlette
 
 from anneal_runtime import __version__, exit_codes
+from anneal_runtime.gc_freeze import frozen_after
 from anneal_runtime.internal_api import Fenced, InternalApi, Refused
-from anneal_runtime.lasting import lasting
 from anneal_runtime.log import exit_now, log
 from anneal_runtime.model_source import ModelUnavailable, is_out_of_memory
 from anneal_runtime.retry import RetryPolicy, Unavailable
 from anneal_runtime.server.app import create_app
 from anneal_runtime.server.decoding.rows import SamplingParams
+from anneal_runtime.server.engine_requests import encode, generate
 from anneal_runtime.server.metrics import EngineMetrics
 from anneal_runtime.server.serving import Serving
 from anneal_runtime.server.watchdog import wait_until_hung
-from anneal_runtime.server.work import encode, generate
 from anneal_runtime.settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class ServerProcess(ReportingServer):
 
     def _load_and_decode(self) -> None:
         try:
-            with lasting():
+            with frozen_after():
                 from anneal_runtime.server.engine import load_engine
 
                 engine = load_engine(self._settings, self._metrics)

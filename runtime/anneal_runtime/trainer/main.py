@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from anneal_runtime import __version__, exit_codes
+from anneal_runtime.gc_freeze import frozen_after
 from anneal_runtime.internal_api import Fenced, InternalApi, Refused, UnsupportedRuntime
-from anneal_runtime.lasting import lasting
 from anneal_runtime.log import exit_now, log, speak_as
 from anneal_runtime.model_source import is_out_of_memory
 from anneal_runtime.settings import BadSettings, TrainerSettings
 from anneal_runtime.trainer.assignment import Assignment
 from anneal_runtime.trainer.failures import EvaluationFailed, PeerLost, report
-from anneal_runtime.trainer.local_processes import LocalProcesses, start_others
+from anneal_runtime.trainer.launcher import LocalProcesses, start_others
 from anneal_runtime.trainer.rendezvous import hear_claim, listen, meet, tell_claim
 from anneal_runtime.trainer.reporter import Reporter
 from anneal_runtime.trainer.termination import Termination
 
 if TYPE_CHECKING:
-    from anneal_runtime.trainer.ranks import Ranks
+    from anneal_runtime.trainer.distributed import Ranks
 
 
 def main() -> NoReturn:
@@ -58,7 +58,7 @@ def run_one_of_several(settings: TrainerSettings, termination: Termination) -> N
     check = refusing_lost(others)
     try:
         store = meet(settings.placement, listener, check)
-        from anneal_runtime.trainer.ranks import Ranks
+        from anneal_runtime.trainer.distributed import Ranks
 
         ranks = Ranks(settings.placement, store, lambda: termination.requested)
         claim_id = str(uuid.uuid4()) if ranks.rank == 0 else hear_claim(store, check)
@@ -120,7 +120,7 @@ def run_attempt(attempt: Attempt, assignment: Assignment) -> None:
     log(f"Job {assignment.job_id}, attempt {assignment.attempt}: {assignment.mode} {assignment.base_model.name}")
     if assignment.mode == "evaluate" and not attempt.reports:
         return
-    with lasting():
+    with frozen_after():
         from anneal_runtime.trainer.phases import evaluate_model, load, load_saved_model, train_along, train_and_save
 
         loaded, origin = load(attempt, assignment)

@@ -17,7 +17,7 @@ from anneal_runtime.trainer.rows import EncodedRows
 if TYPE_CHECKING:
     from peft import PeftModel
 
-    from anneal_runtime.trainer.ranks import Ranks
+    from anneal_runtime.trainer.distributed import Ranks
 
 # What one more forward and backward pass costs, in tokens: launching kernels on a GPU, Python on a CPU.
 OVERHEAD_TOKENS = {"cuda": 1024, "cpu": 48}

@@ -26,7 +26,7 @@ from anneal_runtime.trainer.training_args import Note, TrainingArgs, learning_ra
 if TYPE_CHECKING:
     from peft import PeftModel
 
-    from anneal_runtime.trainer.ranks import Ranks
+    from anneal_runtime.trainer.distributed import Ranks
 
 REPORT_EVERY = 10
 

@@ -7,14 +7,14 @@ from typing import cast
 
 from starlette.requests import Request
 
-from anneal_runtime.agent.engine import VllmClient
 from anneal_runtime.server.adapters import AdapterStore
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.metrics import EngineMetrics
+from anneal_runtime.vllm_sidecar.engine import VllmClient
 
 
 @dataclass(frozen=True)
-class AgentServing:
+class SidecarServing:
     engine: VllmClient
     adapters: AdapterStore
     adapters_base: str
@@ -22,9 +22,9 @@ class AgentServing:
     metrics: EngineMetrics
 
 
-def agent_of(request: Request) -> AgentServing:
+def sidecar_of(request: Request) -> SidecarServing:
     """Raises ApiError 503 until the engine is ready."""
     serving = request.app.state.serving
     if serving is None:
         raise ApiError(503, "The model is loading.")
-    return cast(AgentServing, serving)
+    return cast(SidecarServing, serving)

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent.fake_vllm import FakeVllm
 from server.support.client import Client
 from server.support.file_host import FileHost
 from server.support.lora_files import ReferenceAdapters
 from server.support.running import REPOSITORY
 from server.support.server_reports import ServerReports
+from vllm_sidecar.fake_vllm import FakeVllm
 
 from anneal_runtime import exit_codes
-from anneal_runtime.agent.trial import NEWEST
+from anneal_runtime.vllm_sidecar.version_probe import NEWEST
 
 MODEL = "Qwen/Qwen2.5-0.5B-Instruct"
 TOKEN = "a-server-token"

@@ -7,18 +7,18 @@ import asyncio
 from starlette.routing import Route
 
 from anneal_runtime import exit_codes
-from anneal_runtime.agent import routes
-from anneal_runtime.agent.engine import EngineAway, VllmClient
-from anneal_runtime.agent.serving import AgentServing
-from anneal_runtime.agent.trial import UnknownEngine, check_version, context_length, try_generation
-from anneal_runtime.agent.vllm_adapters import VllmAdapters
 from anneal_runtime.log import log
-from anneal_runtime.server import agent_routes
+from anneal_runtime.server import adapter_routes
 from anneal_runtime.server.adapters import AdapterStore
 from anneal_runtime.server.app import create_app
 from anneal_runtime.server.metrics import EngineMetrics
 from anneal_runtime.server.process import ReportingServer
 from anneal_runtime.settings import ServerSettings
+from anneal_runtime.vllm_sidecar import routes
+from anneal_runtime.vllm_sidecar.engine import EngineAway, VllmClient
+from anneal_runtime.vllm_sidecar.serving import SidecarServing
+from anneal_runtime.vllm_sidecar.version_probe import UnknownEngine, check_version, context_length, try_generation
+from anneal_runtime.vllm_sidecar.vllm_adapters import VllmAdapters
 
 ASK_AGAIN_S = 1.0
 LOOK_EVERY_S = 5.0
@@ -26,7 +26,7 @@ LOOK_EVERY_S = 5.0
 LOOKS_FAILED = 3
 
 
-class AgentProcess(ReportingServer):
+class SidecarProcess(ReportingServer):
     def __init__(self, settings: ServerSettings) -> None:
         metrics = EngineMetrics()
         super().__init__(settings, create_app(settings.token, metrics, ROUTES), metrics)
@@ -63,7 +63,7 @@ class AgentProcess(ReportingServer):
             await asyncio.sleep(LOOK_EVERY_S if failures == 0 else ASK_AGAIN_S)
             failures = 0 if await self._engine.is_healthy() else failures + 1
 
-    async def _try_out(self) -> AgentServing:
+    async def _try_out(self) -> SidecarServing:
         spec = self._settings.spec
         version = await check_version(self._engine)
         tokens = await context_length(self._engine, spec.name)
@@ -71,7 +71,7 @@ class AgentProcess(ReportingServer):
         log(f"vLLM {version} serves {spec.name} with {tokens} tokens of context.")
         loader = VllmAdapters(self._engine, spec.name, spec.sha256)
         adapters = AdapterStore(loader, self._settings.work_dir / "adapters", self._metrics, spec.max_adapters)
-        return AgentServing(self._engine, adapters, spec.name, tokens, self._metrics)
+        return SidecarServing(self._engine, adapters, spec.name, tokens, self._metrics)
 
 
 ROUTES = [
@@ -80,6 +80,6 @@ ROUTES = [
     Route("/v1/chat/completions", routes.chat_completions, methods=["POST"]),
     Route("/v1/embeddings", routes.embeddings, methods=["POST"]),
     Route("/tokenize", routes.tokenize, methods=["POST"]),
-    Route("/agent/v1/adapters/{name}", agent_routes.put_adapter, methods=["PUT"]),
-    Route("/agent/v1/adapters/{name}", agent_routes.delete_adapter, methods=["DELETE"]),
+    Route("/agent/v1/adapters/{name}", adapter_routes.put_adapter, methods=["PUT"]),
+    Route("/agent/v1/adapters/{name}", adapter_routes.delete_adapter, methods=["DELETE"]),
 ]

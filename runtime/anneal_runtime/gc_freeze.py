@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def lasting() -> Iterator[None]:
+def frozen_after() -> Iterator[None]:
     """What is made within is never looked through for garbage; that search was a sixth of a start's processor time."""
     gc.disable()
     try:

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from anneal_runtime.server import bodies
+from anneal_runtime.server import request_bodies
 from anneal_runtime.server.adapters import refused
 from anneal_runtime.server.serving import serving_of
 from anneal_runtime.transfer import RemoteFile
@@ -20,7 +20,7 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 
 async def put_adapter(request: Request) -> Response:
     name = request.path_params["name"]
-    body = await bodies.read_object(request)
+    body = await request_bodies.read_object(request)
     files = body.get("files")
     if not isinstance(files, list) or len(files) > MAX_FILES:
         raise refused(f"files must be a list of at most {MAX_FILES}.")

@@ -3,7 +3,7 @@ import socket
 
 import pytest
 
-from anneal_runtime.agent import engine
+from anneal_runtime.vllm_sidecar import engine
 
 
 def test_a_vllm_that_takes_connections_and_never_answers_has_hung(monkeypatch: pytest.MonkeyPatch) -> None:

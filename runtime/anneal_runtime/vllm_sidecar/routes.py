@@ -11,11 +11,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from anneal_runtime.agent.engine import EngineAnswer, EngineAway
-from anneal_runtime.agent.serving import AgentServing, agent_of
-from anneal_runtime.server import bodies
+from anneal_runtime.server import request_bodies
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.serving import stop_with_client
+from anneal_runtime.vllm_sidecar.engine import EngineAnswer, EngineAway
+from anneal_runtime.vllm_sidecar.serving import SidecarServing, sidecar_of
 
 # Some models begin with one or two tokens of their own; besides those a token has at least a byte.
 EXTRA_TOKENS = 2
@@ -23,7 +23,7 @@ COUNTS_AT_ONCE = 8
 
 
 async def list_models(request: Request) -> Response:
-    return _passed_on(await _ask(agent_of(request).engine.get("/v1/models")))
+    return _passed_on(await _ask(sidecar_of(request).engine.get("/v1/models")))
 
 
 async def tokenize(request: Request) -> Response:
@@ -35,21 +35,21 @@ async def embeddings(request: Request) -> Response:
 
 
 async def completions(request: Request) -> Response:
-    serving = agent_of(request)
-    body = await bodies.read_object(request)
+    serving = sidecar_of(request)
+    body = await request_bodies.read_object(request)
     if body.get("stream"):
         return await _stream(serving, "/v1/completions", body)
     with serving.adapters.use(body.get("model")):
-        prompts = bodies.texts(body, "prompt")
-        max_tokens = bodies.sampling_params(body).max_tokens
+        prompts = request_bodies.texts(body, "prompt")
+        max_tokens = request_bodies.sampling_params(body).max_tokens
         serving.metrics.prompts.add(len(prompts))
         answers = await stop_with_client(request, _complete(serving, body, prompts, max_tokens))
     return JSONResponse(answers)
 
 
 async def chat_completions(request: Request) -> Response:
-    serving = agent_of(request)
-    body = await bodies.read_object(request)
+    serving = sidecar_of(request)
+    body = await request_bodies.read_object(request)
     if body.get("stream"):
         return await _stream(serving, "/v1/chat/completions", body)
     with serving.adapters.use(body.get("model")):
@@ -60,14 +60,14 @@ async def chat_completions(request: Request) -> Response:
     return JSONResponse(answer)
 
 
-async def _stream(serving: AgentServing, path: str, body: dict[str, Any]) -> Response:
+async def _stream(serving: SidecarServing, path: str, body: dict[str, Any]) -> Response:
     events = _events(serving, path, body)
     # As far as what may still be refused.
     await anext(events)
     return StreamingResponse(events, media_type="text/event-stream")
 
 
-async def _events(serving: AgentServing, path: str, body: dict[str, Any]) -> AsyncIterator[bytes]:
+async def _events(serving: SidecarServing, path: str, body: dict[str, Any]) -> AsyncIterator[bytes]:
     with serving.adapters.use(body.get("model")):
         asked = await _within_context(serving, body)
         try:
@@ -82,20 +82,22 @@ async def _events(serving: AgentServing, path: str, body: dict[str, Any]) -> Asy
             raise ApiError(503, str(error)) from error
 
 
-async def _within_context(serving: AgentServing, body: dict[str, Any]) -> dict[str, Any]:
+async def _within_context(serving: SidecarServing, body: dict[str, Any]) -> dict[str, Any]:
     """One prompt, or one conversation, whose answer is cut to the room that there is."""
-    max_tokens = bodies.sampling_params(body).max_tokens
+    max_tokens = request_bodies.sampling_params(body).max_tokens
     if "messages" not in body:
-        prompts = bodies.texts(body, "prompt")
+        prompts = request_bodies.texts(body, "prompt")
         if len(prompts) != 1:
             raise ApiError(400, "A stream is of one prompt.", param="prompt")
         return {**body, "max_tokens": (await _limits(serving, str(body["model"]), prompts, max_tokens))[0]}
-    asked = {"model": body["model"], "messages": bodies.messages(body)}
+    asked = {"model": body["model"], "messages": request_bodies.messages(body)}
     room = await _room(serving, asked, 0)
     return {**body, "max_tokens": min(max_tokens, room)}
 
 
-async def _complete(serving: AgentServing, body: dict[str, Any], prompts: list[str], max_tokens: int) -> dict[str, Any]:
+async def _complete(
+    serving: SidecarServing, body: dict[str, Any], prompts: list[str], max_tokens: int
+) -> dict[str, Any]:
     limits = await _limits(serving, str(body["model"]), prompts, max_tokens)
     groups = sorted(set(limits))
     requests = [
@@ -116,12 +118,12 @@ async def _complete(serving: AgentServing, body: dict[str, Any], prompts: list[s
     return {**whole, "choices": sorted(choices, key=lambda choice: int(choice["index"])), "usage": usage}
 
 
-def _count(serving: AgentServing, usage: dict[str, int]) -> None:
+def _count(serving: SidecarServing, usage: dict[str, int]) -> None:
     serving.metrics.prompt_tokens.add(usage.get("prompt_tokens", 0))
     serving.metrics.generated_tokens.add(usage.get("completion_tokens", 0))
 
 
-async def _limits(serving: AgentServing, model: str, prompts: list[str], max_tokens: int) -> list[int]:
+async def _limits(serving: SidecarServing, model: str, prompts: list[str], max_tokens: int) -> list[int]:
     """Tokens that each answer may have. Only prompts that might not leave that many are counted exactly."""
     turns = asyncio.Semaphore(COUNTS_AT_ONCE)
 
@@ -134,7 +136,7 @@ async def _limits(serving: AgentServing, model: str, prompts: list[str], max_tok
     return await asyncio.gather(*(limit(index, prompt) for index, prompt in enumerate(prompts)))
 
 
-async def _room(serving: AgentServing, asked: dict[str, Any], index: int) -> int:
+async def _room(serving: SidecarServing, asked: dict[str, Any], index: int) -> int:
     """Tokens that the context leaves for the answer. Raises ApiError when there are none."""
     count = int(_accepted(await _ask(serving.engine.post("/tokenize", asked)))["count"])
     if count < serving.context_length:
@@ -147,8 +149,8 @@ async def _room(serving: AgentServing, asked: dict[str, Any], index: int) -> int
 
 
 async def _pass_on(request: Request, path: str) -> Response:
-    serving = agent_of(request)
-    body = await bodies.read_object(request)
+    serving = sidecar_of(request)
+    body = await request_bodies.read_object(request)
     with serving.adapters.use(body.get("model", serving.adapters_base)):
         return _passed_on(await stop_with_client(request, _ask(serving.engine.post(path, body))))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from anneal_runtime.agent.engine import VllmClient
+from anneal_runtime.vllm_sidecar.engine import VllmClient
 
 # `structured_outputs` is the only spelling since 0.12. Newer minor versions are tried out before they are added here.
 OLDEST, NEWEST = (0, 12), (0, 33)

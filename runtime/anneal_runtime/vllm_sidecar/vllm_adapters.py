@@ -7,8 +7,6 @@ from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 
-from anneal_runtime.agent.engine import EngineAway, VllmClient
-from anneal_runtime.agent.trial import UnknownEngine, try_generation
 from anneal_runtime.log import log
 from anneal_runtime.server.adapter_checks import (
     CONFIG_FILE,
@@ -20,6 +18,8 @@ from anneal_runtime.server.adapter_checks import (
     read_config,
 )
 from anneal_runtime.server.errors import ApiError
+from anneal_runtime.vllm_sidecar.engine import EngineAway, VllmClient
+from anneal_runtime.vllm_sidecar.version_probe import UnknownEngine, try_generation
 
 
 class VllmAdapters:
