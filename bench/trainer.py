@@ -105,7 +105,7 @@ def run_ours(model_path: Path, device: torch.device, rows: EncodedRows, args: Tr
     model.train()
     parameters = list(trainable(model).values())
     optimizer = make_optimizer(args, parameters, print)
-    learning_rate = learning_rate_schedule(args, optimizer, args.max_steps, print)
+    learning_rate = learning_rate_schedule(args, optimizer, args.max_steps)
     budget = default_token_budget(rows, args.batch_size, device)
     step = OptimizerStep(model, rows, optimizer, parameters, token_budget=budget, max_grad_norm=args.max_grad_norm)
     order, tokens = RowOrder(len(rows), args.rows_per_step, args.seed), 0

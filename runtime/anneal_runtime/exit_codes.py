@@ -1,12 +1,14 @@
-"""Exit codes of the pods' programs, as docs/internal-api.md names them."""
+"""Exit codes of the pods' programs by cause, as docs/internal-api.md explains them."""
 
-FINISHED = 0
-DATA_ERROR = 65
-MODEL_UNAVAILABLE = 69
-CODE_ERROR = 70
-OUT_OF_MEMORY = 71
-# Not this process failed: one that it works with is gone or silent.
-PEER_LOST = 75
-FENCED = 77
-UNSUPPORTED_RUNTIME = 78
-TERMINATED = 143
+from anneal_runtime.contract import EXIT_CODES
+
+FINISHED = EXIT_CODES["finished"]
+DATA_ERROR = EXIT_CODES["data_error"]
+MODEL_UNAVAILABLE = EXIT_CODES["model_unavailable"]
+CODE_ERROR = EXIT_CODES["code_error"]
+OUT_OF_MEMORY = EXIT_CODES["out_of_memory"]
+# This process is well: one that it works with is gone or silent.
+PEER_LOST = EXIT_CODES["peer_lost"]
+FENCED = EXIT_CODES["fenced"]
+UNSUPPORTED_RUNTIME = EXIT_CODES["unsupported_runtime"]
+TERMINATED = EXIT_CODES["killed"]

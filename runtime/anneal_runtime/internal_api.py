@@ -1,8 +1,9 @@
-"""Client of the internal API. A method per route of docs/internal-api.md; the retry rules of its table are here."""
+"""Client of the internal API: a method for each call of the contract, and the retry rules of docs/internal-api.md."""
 
 import json
 from typing import Any
 
+from anneal_runtime.contract import CALLS, check_answer
 from anneal_runtime.http_exchange import Answer, exchange
 from anneal_runtime.log import log
 from anneal_runtime.retry import RetryPolicy, Unavailable, call_with_retries
@@ -29,7 +30,7 @@ class UnsupportedRuntime(Refused):
 
 class InternalApi:
     def __init__(self, base_url: str, token: str, retry: RetryPolicy | None = None) -> None:
-        self._base_url = base_url.rstrip("/") + "/internal/v1"
+        self._base_url = base_url.rstrip("/")
         self._headers = {
             "Authorization": f"Bearer {token}",
             "Anneal-Internal-Api": API_VERSION,
@@ -39,56 +40,66 @@ class InternalApi:
 
     def claim(self, claim_id: str, *, runtime_version: str, hostname: str, device: str) -> dict[str, Any]:
         body = {"claim_id": claim_id, "runtime_version": runtime_version, "hostname": hostname, "device": device}
-        return self.post("/attempt/claim", body)
+        return self.call("claim", body)
 
     def report_phase(self, phase: str) -> None:
-        self.post("/attempt/phase", {"phase": phase})
+        self.call("phase", {"phase": phase})
 
     def report_steps(self, steps: list[dict[str, float | int]]) -> None:
-        self.post("/attempt/steps", {"steps": steps})
+        self.call("steps", {"steps": steps})
 
     def request_artifact(self, kind: str, step: int, files: list[dict[str, Any]]) -> dict[str, Any]:
-        return self.post("/attempt/artifacts", {"kind": kind, "step": step, "files": files})
+        return self.call("create_artifact", {"kind": kind, "step": step, "files": files})
 
     def commit_artifact(self, artifact_id: str) -> None:
-        self.post(f"/attempt/artifacts/{artifact_id}/commit", {})
+        self.call("commit_artifact", {}, artifact_id=artifact_id)
 
     def report_evaluation(self, split: str, results: list[dict[str, str]]) -> None:
-        self.post("/attempt/evaluation", {"split": split, "results": results})
+        self.call("evaluation", {"split": split, "results": results})
 
     def report_notes(self, notes: list[dict[str, str]]) -> None:
-        self.post("/attempt/notes", {"notes": notes})
+        self.call("notes", {"notes": notes})
 
     def report_failure(self, cause: str, message: str) -> None:
         """Best effort: the exit code alone is enough for Anneal to go on."""
         try:
             policy = RetryPolicy(give_up_after_s=4.0)
-            self.post("/attempt/failure", {"cause": cause, "message": message}, policy, timeout_s=5.0)
+            self.call("failure", {"cause": cause, "message": message}, policy, timeout_s=5.0)
         except (Unavailable, Refused, Fenced) as error:
-            log(f"The failure could not be reported: {error}")
+            log(f"The cause of the failure could not be reported: {error}")
 
     def report_ready(self, endpoint: str, *, engine: str, version: str, instance: str) -> None:
         body = {"endpoint": endpoint, "engine": engine, "version": version, "instance": instance}
-        self.post("/server/ready", body)
+        self.call("server_ready", body)
 
     def report_leaving(self, instance: str) -> None:
-        """Best effort: who asks a replica that is gone goes on to another one."""
+        """Best effort: a request that finds no replica here is sent to another one."""
         try:
-            self.post("/server/leaving", {"instance": instance}, RetryPolicy(give_up_after_s=0.0), timeout_s=2.0)
+            self.call("server_leaving", {"instance": instance}, RetryPolicy(give_up_after_s=0.0), timeout_s=2.0)
         except (Unavailable, Refused, Fenced) as error:
-            log(f"That {instance} leaves could not be reported: {error}")
+            log(f"The end of replica {instance} could not be reported: {error}")
 
-    def post(
-        self, path: str, body: dict[str, Any], retry: RetryPolicy | None = None, timeout_s: float = TIMEOUT_S
+    def call(
+        self,
+        name: str,
+        body: dict[str, Any],
+        retry: RetryPolicy | None = None,
+        timeout_s: float = TIMEOUT_S,
+        **path_params: str,
     ) -> dict[str, Any]:
-        """The answer's JSON object. Raises Fenced, Refused, or Unavailable once the retry policy gives up."""
+        """The answer's JSON object. Raises Fenced, Refused, ContractBroken, or Unavailable once the policy gives up."""
+        path = CALLS[name]["path"]
+        for param, value in path_params.items():
+            path = path.replace(f":{param}", value)
         payload = json.dumps(body).encode()
 
         def once() -> dict[str, Any]:
             url = self._base_url + path
             return _read(exchange("POST", url, body=payload, headers=self._headers, timeout_s=timeout_s))
 
-        return call_with_retries(once, retry or self._retry, on_wait=log)
+        answer = call_with_retries(once, retry or self._retry, on_wait=log)
+        check_answer(name, answer)
+        return answer
 
 
 def _read(answer: Answer) -> dict[str, Any]:
@@ -98,7 +109,7 @@ def _read(answer: Answer) -> dict[str, Any]:
         body = None
     if answer.status == 200:
         if not isinstance(body, dict):
-            raise Unavailable("an answer that is not a JSON object")
+            raise Unavailable("The internal API answered 200 without a JSON object")
         return body
     problem = body if isinstance(body, dict) else {}
     code, detail = str(problem.get("code", "unknown")), str(problem.get("detail", "no detail"))

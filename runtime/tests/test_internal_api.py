@@ -63,14 +63,14 @@ def test_every_call_carries_token_and_version(script: Script) -> None:
 @pytest.mark.parametrize("status", [0, 408, 429, 500, 502, 503])
 def test_waits_for_an_api_that_is_away(script: Script, status: int) -> None:
     script.answers = [(status, {}, b"")] * 3 + [(200, {}, b'{"ok": 1}')]
-    assert InternalApi(script.url, "t", QUICK).post("/attempt/phase", {}) == {"ok": 1}
+    assert InternalApi(script.url, "t", QUICK).call("phase", {}) == {"ok": 1}
     assert len(script.headers) == 4
 
 
 def test_waits_as_long_as_it_is_told(script: Script) -> None:
     script.answers = [(503, {"Retry-After": "1"}, b""), (200, {}, b"{}")]
     started = time.monotonic()
-    InternalApi(script.url, "t", QUICK).post("/attempt/phase", {})
+    InternalApi(script.url, "t", QUICK).call("phase", {})
     assert time.monotonic() - started >= 1.0
 
 
@@ -81,7 +81,7 @@ def test_gives_up_in_the_end(script: Script, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(retry, "time", SimpleNamespace(monotonic=lambda: sum(slept), sleep=slept.append))
     policy = RetryPolicy(first_delay_s=0.01, longest_delay_s=0.02, give_up_after_s=0.1)
     with pytest.raises(Unavailable):
-        InternalApi(script.url, "t", policy).post("/attempt/phase", {})
+        InternalApi(script.url, "t", policy).call("phase", {})
     assert len(script.headers) > 2
 
 
@@ -92,7 +92,7 @@ def test_gives_up_in_the_end(script: Script, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_refusal_is_not_asked_again(script: Script, status: int, kind: type[Exception]) -> None:
     script.answers = [(status, {}, b'{"code": "some_code", "detail": "Because."}')]
     with pytest.raises(kind, match="Because"):
-        InternalApi(script.url, "t", QUICK).post("/attempt/phase", {})
+        InternalApi(script.url, "t", QUICK).call("phase", {})
     assert len(script.headers) == 1
 
 

@@ -68,28 +68,22 @@ export function isInterruption(cause: AttemptCause): boolean {
 /** The causes for which a worker ends a running attempt. */
 export type StopCause = Extract<AttemptCause, 'time_slice' | 'stalled' | 'deadline'>
 
-/** `docs/internal-api.md` lists the trainer's exit codes. */
+/** Exit codes of the runtime's programs, by cause. `docs/internal-api.md` has the table. */
+export const exitCodes = {
+  finished: 0,
+  data_error: 65,
+  model_unavailable: 69,
+  code_error: 70,
+  out_of_memory: 71,
+  peer_lost: 75,
+  fenced: 77,
+  unsupported_runtime: 78,
+  killed: 143,
+} as const satisfies Partial<Record<AttemptCause, number>>
+
+/** @param exitCode null when nobody saw it. A signal counts as a kill, as does any code that the runtime does not use. */
 export function causeOfExit(exitCode: number | null): AttemptCause {
-  switch (exitCode) {
-    case 0:
-      return 'finished'
-    case 65:
-      return 'data_error'
-    case 69:
-      return 'model_unavailable'
-    case 70:
-      return 'code_error'
-    case 71:
-      return 'out_of_memory'
-    case 75:
-      return 'peer_lost'
-    case 77:
-      return 'fenced'
-    case 78:
-      return 'unsupported_runtime'
-    case null:
-      return 'lost'
-    default:
-      return 'killed'
-  }
+  if (exitCode === null) return 'lost'
+  const causes = Object.keys(exitCodes) as (keyof typeof exitCodes)[]
+  return causes.find((cause) => exitCodes[cause] === exitCode) ?? 'killed'
 }

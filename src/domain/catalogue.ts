@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { FinetuneArgs, type RecommendedArgs } from './training-args.ts'
 
-const Source = z.union([
+export const ModelSource = z.union([
   z.strictObject({ path: z.string().min(1) }).describe('A folder, absolute or relative to ANNEAL_MODELS_DIR'),
   z
     .strictObject({ hub: z.string().regex(/^[\w.-]+\/[\w.-]+$/), revision: z.string().min(1).optional() })
@@ -19,7 +19,7 @@ const Entry = z.strictObject({
   task: z.enum(['completion', 'embedding']),
   /** `vllm` needs Kubernetes and a container `vllm` in the pod templates. */
   engine: z.enum(['transformers', 'embedder', 'vllm']),
-  source: Source,
+  source: ModelSource,
   /** SHA-256 of model.safetensors; the trainer and the model server refuse other weights. */
   sha256: z
     .string()

@@ -37,14 +37,14 @@ export const FinetuneArgs = z.object(
 )
 export type FinetuneArgs = z.infer<typeof FinetuneArgs>
 
-type Known = { [K in keyof typeof knownArgs]: z.infer<(typeof knownArgs)[K]> }
-export type RecommendedArgs = Partial<Known>
+export type RecommendedArgs = Partial<z.infer<z.ZodObject<typeof knownArgs>>>
 
 /** The complete arguments for the trainer. `num_train_epochs`, when set, replaces `max_steps`. */
-export type TrainingArgs = Omit<Known, 'num_train_epochs'> & { num_train_epochs: number | null }
+export const TrainingArgs = z.object({ ...knownArgs, num_train_epochs: knownArgs.num_train_epochs.nullable() })
+export type TrainingArgs = z.infer<typeof TrainingArgs>
 
 /** Defaults that the original platform documents. */
-const documentedDefaults: TrainingArgs = {
+export const documentedDefaults: TrainingArgs = {
   max_steps: 100,
   num_train_epochs: null,
   learning_rate: 9e-4,

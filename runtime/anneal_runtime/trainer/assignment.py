@@ -38,26 +38,27 @@ class Assignment:
     spec_hash: str
     args: dict[str, Any]
     train: RemoteFile
-    evaluation: RemoteFile | None
+    evaluation: RemoteFile
     evaluation_split: str
     checkpoint: Artifact | None
     model: Artifact | None
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> "Assignment":
-        base, evaluation = raw["base_model"], raw["data"].get("evaluation")
+        """From an answer that the contract has checked."""
+        base, evaluation = raw["base_model"], raw["data"]["evaluation"]
         return cls(
             job_id=raw["job_id"],
             attempt=raw["attempt"],
             mode=raw["mode"],
-            base_model=BaseModel(base["name"], base["source"], base.get("sha256")),
+            base_model=BaseModel(base["name"], base["source"], base["sha256"]),
             spec_hash=raw["spec_hash"],
             args=raw["args"],
             train=RemoteFile.from_json(raw["data"]["train"], "train.jsonl"),
-            evaluation=RemoteFile.from_json(evaluation, "evaluation.jsonl") if evaluation else None,
-            evaluation_split=evaluation["split"] if evaluation else "held_out",
-            checkpoint=_artifact(raw.get("checkpoint")),
-            model=_artifact(raw.get("model")),
+            evaluation=RemoteFile.from_json(evaluation, "evaluation.jsonl"),
+            evaluation_split=evaluation["split"],
+            checkpoint=_artifact(raw["checkpoint"]),
+            model=_artifact(raw["model"]),
         )
 
 
@@ -92,4 +93,4 @@ def fetch(files: Callable[[Assignment], list[RemoteFile]], folder: Path, assignm
 def _artifact(raw: dict[str, Any] | None) -> Artifact | None:
     if raw is None:
         return None
-    return Artifact(raw.get("step", 0), [RemoteFile.from_json(file) for file in raw["files"]])
+    return Artifact(raw["step"], [RemoteFile.from_json(file) for file in raw["files"]])

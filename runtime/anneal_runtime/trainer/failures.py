@@ -3,6 +3,7 @@
 import traceback
 
 from anneal_runtime import exit_codes
+from anneal_runtime.contract import EXIT_CODES, ContractBroken
 from anneal_runtime.internal_api import Fenced, InternalApi, UnsupportedRuntime
 from anneal_runtime.log import log
 from anneal_runtime.model_source import ModelUnavailable, is_out_of_memory
@@ -29,6 +30,18 @@ class PeerLost(Exception):
         return cls(f"Another process of this run is gone or does not answer: {detail}")
 
 
+CAUSES: dict[type[Exception], str] = {
+    Fenced: "fenced",
+    UnsupportedRuntime: "unsupported_runtime",
+    PeerLost: "peer_lost",
+    DataError: "data_error",
+    ModelUnavailable: "model_unavailable",
+    Diverged: "code_error",
+    ContractBroken: "code_error",
+    EvaluationFailed: "evaluation_error",
+}
+
+
 def report(api: InternalApi, error: BaseException) -> int:
     """Tells Anneal and the log why; the exit code."""
     cause, code, message = explain(error)
@@ -46,21 +59,9 @@ def explain(error: BaseException) -> tuple[str, int, str]:
     sentence = " ".join(str(error).split())[:1000] or error.__class__.__name__
     if is_out_of_memory(error):
         needed = "Lower batch_size, max_length or r_value, or give the job more memory."
-        return "out_of_memory", exit_codes.OUT_OF_MEMORY, f"Out of memory: {sentence} {needed}"
-    match error:
-        case Fenced():
-            return "fenced", exit_codes.FENCED, f"Fenced: {sentence}"
-        case UnsupportedRuntime():
-            return "unsupported_runtime", exit_codes.UNSUPPORTED_RUNTIME, error.detail
-        case PeerLost():
-            return "peer_lost", exit_codes.PEER_LOST, sentence
-        case DataError():
-            return "data_error", exit_codes.DATA_ERROR, sentence
-        case ModelUnavailable():
-            return "model_unavailable", exit_codes.MODEL_UNAVAILABLE, sentence
-        case Diverged():
-            return "code_error", exit_codes.CODE_ERROR, sentence
-        case EvaluationFailed():
-            return "evaluation_error", exit_codes.CODE_ERROR, sentence
-        case _:
-            return "code_error", exit_codes.CODE_ERROR, f"{error.__class__.__name__}: {sentence}"
+        cause, sentence = "out_of_memory", f"Out of memory: {sentence} {needed}"
+    else:
+        cause = next((cause for kind, cause in CAUSES.items() if isinstance(error, kind)), "")
+        sentence = sentence if cause else f"{error.__class__.__name__}: {sentence}"
+    # A failed evaluation has a cause of its own and the exit code of any other error.
+    return cause or "code_error", EXIT_CODES.get(cause, exit_codes.CODE_ERROR), sentence

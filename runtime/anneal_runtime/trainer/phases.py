@@ -32,8 +32,8 @@ def load(attempt: Attempt, assignment: Assignment) -> tuple[LoadedModel, Origin]
     work_dir = attempt.settings.work_dir
     if assignment.mode != "evaluate":
         fetch(lambda current: [current.train], work_dir, assignment, attempt.claim)
-    if assignment.evaluation is not None and attempt.reports:
-        fetch(lambda current: [file for file in [current.evaluation] if file], work_dir, assignment, attempt.claim)
+    if attempt.reports:
+        fetch(lambda current: [current.evaluation], work_dir, assignment, attempt.claim)
     base = assignment.base_model
     folder = locate(base.source, attempt.settings.models_dir)
     origin = Origin(base.name, check_weights(folder, base.sha256), assignment.spec_hash)
@@ -100,8 +100,6 @@ def load_saved_model(attempt: Attempt, assignment: Assignment, loaded: LoadedMod
 
 
 def evaluate_model(attempt: Attempt, assignment: Assignment, model: PeftModel, loaded: LoadedModel) -> None:
-    if assignment.evaluation is None:
-        return
     attempt.reporter.phase("EVALUATING MODEL")
     rows = list(read_rows(attempt.settings.work_dir / assignment.evaluation.name))
     results = evaluate(model, loaded.tokenizer, rows)

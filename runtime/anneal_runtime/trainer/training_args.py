@@ -9,32 +9,32 @@ from typing import Any
 
 import torch
 
+from anneal_runtime.contract import DEFAULT_ARGS
+
 Note = Callable[[str, str], None]
 
 ADAMW_NAMES = {"adamw", "adamw_hf", "adamw_torch", "adamw_torch_fused"}
-# These need a metric to act on, or arguments that requests do not carry.
-UNSUPPORTED_SCHEDULES = {"reduce_lr_on_plateau", "greedy", "cosine_with_min_lr", "cosine_warmup_with_min_lr"}
 
 
 @dataclass(frozen=True)
 class TrainingArgs:
-    max_steps: int = 100
-    num_train_epochs: float | None = None
-    learning_rate: float = 9e-4
-    save_steps: int = 60
-    batch_size: int = 1
-    gradient_accumulation_steps: int = 2
-    max_length: int = 2048
-    optim: str = "adafactor"
-    warmup_steps: int = 0
-    lr_scheduler_type: str = "linear"
-    weight_decay: float = 0.0
-    max_grad_norm: float = 1.0
-    seed: int = 42
-    r_value: int = 64
-    lora_alpha: float = 64
-    lora_dropout: float = 0.0
-    target_modules: str | list[str] = "all-linear"
+    max_steps: int = DEFAULT_ARGS["max_steps"]
+    num_train_epochs: float | None = DEFAULT_ARGS["num_train_epochs"]
+    learning_rate: float = DEFAULT_ARGS["learning_rate"]
+    save_steps: int = DEFAULT_ARGS["save_steps"]
+    batch_size: int = DEFAULT_ARGS["batch_size"]
+    gradient_accumulation_steps: int = DEFAULT_ARGS["gradient_accumulation_steps"]
+    max_length: int = DEFAULT_ARGS["max_length"]
+    optim: str = DEFAULT_ARGS["optim"]
+    warmup_steps: int = DEFAULT_ARGS["warmup_steps"]
+    lr_scheduler_type: str = DEFAULT_ARGS["lr_scheduler_type"]
+    weight_decay: float = DEFAULT_ARGS["weight_decay"]
+    max_grad_norm: float = DEFAULT_ARGS["max_grad_norm"]
+    seed: int = DEFAULT_ARGS["seed"]
+    r_value: int = DEFAULT_ARGS["r_value"]
+    lora_alpha: float = DEFAULT_ARGS["lora_alpha"]
+    lora_dropout: float = DEFAULT_ARGS["lora_dropout"]
+    target_modules: str | list[str] = DEFAULT_ARGS["target_modules"]
 
     @classmethod
     def from_json(cls, raw: dict[str, Any], note: Note) -> TrainingArgs:
@@ -73,16 +73,11 @@ def make_optimizer(args: TrainingArgs, parameters: list[torch.nn.Parameter], not
 
 
 def learning_rate_schedule(
-    args: TrainingArgs, optimizer: torch.optim.Optimizer, total_steps: int, note: Note
+    args: TrainingArgs, optimizer: torch.optim.Optimizer, total_steps: int
 ) -> Callable[[int], float]:
     """Learning rate by step, counted from 0: a pure function, so a resume needs no schedule state."""
     from transformers.optimization import get_scheduler
-    from transformers.trainer_utils import SchedulerType
 
-    name = args.lr_scheduler_type
-    if name in UNSUPPORTED_SCHEDULES or name not in {kind.value for kind in SchedulerType}:
-        note("schedule_replaced", f"lr_scheduler_type {name} is not available here; linear was used.")
-        name = "linear"
-    scheduler = get_scheduler(name, optimizer, min(args.warmup_steps, total_steps), total_steps)
+    scheduler = get_scheduler(args.lr_scheduler_type, optimizer, min(args.warmup_steps, total_steps), total_steps)
     factor = scheduler.lr_lambdas[0]
     return lambda step: args.learning_rate * float(factor(step))

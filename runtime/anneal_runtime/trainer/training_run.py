@@ -56,7 +56,7 @@ class TrainingRun:
         self.model: PeftModel = add_adapter(base.model, self._args, note)
         parameters = trainable(self.model)
         self._optimizer = make_optimizer(self._args, list(parameters.values()), note)
-        self._learning_rate = learning_rate_schedule(self._args, self._optimizer, self.total_steps, note)
+        self._learning_rate = learning_rate_schedule(self._args, self._optimizer, self.total_steps)
         self._flops_per_token = _flops_per_token(self.model)
         device = next(iter(parameters.values())).device
         self._state = RunState(token_budget=default_token_budget(self._rows, self._args.batch_size, device))

@@ -4,6 +4,7 @@ import json
 import random
 from typing import Any
 
+from anneal_runtime.contract import DEFAULT_ARGS
 from support.fake_anneal import FakeAnneal
 
 SPEC_HASH = "ab" * 32
@@ -41,7 +42,6 @@ def assign(
         "optim": "adamw_torch",
         "r_value": 8,
         "lora_alpha": 8,
-        "num_train_epochs": None,
     }
     fake.assignment |= {
         "job_id": 7,
@@ -49,7 +49,7 @@ def assign(
         "mode": "train",
         "base_model": {"name": "anneal-tiny", "source": {"path": "models/anneal-tiny"}, "sha256": None},
         "spec_hash": SPEC_HASH,
-        "args": {**defaults, **args},
+        "args": {**DEFAULT_ARGS, **defaults, **args},
         "data": {
             "train": {**fake.store("train", json_lines(rows)), "rows": len(rows)},
             "evaluation": {

@@ -5,6 +5,7 @@ Tests may take it away, make it refuse, lose its answers, or fence the attempt.
 
 import hashlib
 import json
+import re
 import threading
 import time
 import uuid
@@ -14,8 +15,10 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-PHASES = ["LOADING DATA", "TRAINING MODEL", "SAVING MODEL", "EVALUATING MODEL"]
+from anneal_runtime.contract import CALLS, ContractBroken, check_request
+
 PREFIX = "/internal/v1/attempt/"
+CALL_OF = {each["path"].removeprefix(PREFIX): name for name, each in CALLS.items()}
 
 
 @dataclass
@@ -170,6 +173,10 @@ def _handler(fake: FakeAnneal) -> type[BaseHTTPRequestHandler]:
 
 
 def _answer(fake: FakeAnneal, route: str, body: dict[str, Any]) -> dict[str, Any]:
+    try:
+        check_request(CALL_OF[re.sub("artifacts/[^/]+/", "artifacts/:artifact_id/", route)], body)
+    except (ContractBroken, KeyError) as error:
+        raise Problem(400, f"invalid_body: {error!r}") from error
     match route.split("/"):
         case ["claim"]:
             if fake.claim_ids and body["claim_id"] != fake.claim_ids[0]:
@@ -181,14 +188,11 @@ def _answer(fake: FakeAnneal, route: str, body: dict[str, Any]) -> dict[str, Any
             }
             return fake.assignment
         case ["phase"]:
-            assert body["phase"] in PHASES, body
             fake.phases.append(body["phase"])
         case ["steps"]:
-            assert 0 < len(body["steps"]) <= 1000
             fake.step_posts.append([row["step"] for row in body["steps"]])
             fake.steps |= {row["step"]: row for row in body["steps"]}
         case ["artifacts"]:
-            assert body["kind"] in ("checkpoint", "model") and 0 < len(body["files"]) <= 64
             artifact_id = str(uuid.uuid4())
             fake.pending[artifact_id] = {**body, "id": artifact_id}
             uploads = [{"name": f["name"], "url": f"{fake.url}/store/{artifact_id}/{f['name']}"} for f in body["files"]]
@@ -201,8 +205,6 @@ def _answer(fake: FakeAnneal, route: str, body: dict[str, Any]) -> dict[str, Any
             fake.notes += body["notes"]
         case ["failure"]:
             fake.failure = body
-        case _:
-            raise Problem(404, "not_found")
     return {}
 
 

@@ -47,7 +47,7 @@ def test_a_base_that_is_not_there(anneal: FakeAnneal, tmp_path: Path, change: di
 
 
 def test_divergence_advises_a_lower_learning_rate(anneal: FakeAnneal, tmp_path: Path) -> None:
-    assign(anneal, make_rows(4), learning_rate=1e30, max_grad_norm=0)
+    assign(anneal, make_rows(4), learning_rate=10, weight_decay=10, max_grad_norm=0, max_steps=40)
     failure = fails(anneal, tmp_path, exit_codes.CODE_ERROR)
     assert failure["cause"] == "code_error" and "lower learning_rate" in failure["message"]
 

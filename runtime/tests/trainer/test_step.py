@@ -39,7 +39,7 @@ def our_losses(
     model.train()
     parameters = trainable(model)
     optimizer = make_optimizer(args, list(parameters.values()), refuse)
-    learning_rate = learning_rate_schedule(args, optimizer, args.max_steps, refuse)
+    learning_rate = learning_rate_schedule(args, optimizer, args.max_steps)
     step = OptimizerStep(
         model, rows, optimizer, list(parameters.values()), token_budget=token_budget, max_grad_norm=args.max_grad_norm
     )

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { defineRoute } from '../../http/framework/route.ts'
 import { claimAttempt } from '../../services/attempt-api/claim.ts'
 import { recordEvaluation } from '../../services/attempt-api/record-evaluation.ts'
@@ -7,6 +6,7 @@ import { recordNotes } from '../../services/attempt-api/record-notes.ts'
 import { recordSteps } from '../../services/attempt-api/record-steps.ts'
 import { reportPhase } from '../../services/attempt-api/report-phase.ts'
 import {
+  ClaimAnswer,
   ClaimRequest,
   Done,
   EvaluationRequest,
@@ -24,7 +24,7 @@ export const attemptRoutes = [
     summary: 'Claim an attempt and get its specification',
     access: 'pod',
     body: ClaimRequest,
-    response: z.unknown(),
+    response: ClaimAnswer,
     handle: ({ caller: pod, body }) =>
       claimAttempt({
         pod,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-const File = z.object({
+export const ArtifactFile = z.object({
   name: z.string().regex(/^[A-Za-z0-9._-]{1,100}$/, 'must be 1 to 100 letters, digits, ".", "_" or "-"'),
   size: z.int().min(0),
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hex digits'),
@@ -10,7 +10,7 @@ export const NewArtifactRequest = z.object({
   kind: z.enum(['checkpoint', 'model']),
   step: z.int32().min(0),
   files: z
-    .array(File)
+    .array(ArtifactFile)
     .min(1)
     .max(64)
     .refine((files) => new Set(files.map(({ name }) => name)).size === files.length, 'must name each file once'),

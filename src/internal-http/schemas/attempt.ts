@@ -1,5 +1,8 @@
 import { z } from 'zod'
+import { ModelSource } from '../../domain/catalogue.ts'
+import { TrainingArgs } from '../../domain/training-args.ts'
 import { attemptPhases } from '../../domain/training-job-status.ts'
+import { ArtifactFile } from './artifact.ts'
 
 export const Done = z.object({})
 
@@ -15,6 +18,27 @@ export const ClaimRequest = z.object({
   runtime_version: z.string().max(64),
   hostname: writtenText(256),
   device: writtenText(256),
+})
+
+const DataSplit = z.enum(['held_out', 'train'])
+const Sha256 = ArtifactFile.shape.sha256
+const DataFile = z.object({ url: z.string(), size: z.int().min(0), sha256: Sha256, rows: z.int().min(0) })
+const SavedArtifact = z.object({
+  id: z.uuid(),
+  step: z.int32().min(0),
+  files: z.array(ArtifactFile.extend({ url: z.string() })),
+})
+
+export const ClaimAnswer = z.object({
+  job_id: z.int(),
+  attempt: z.int(),
+  mode: z.enum(['train', 'evaluate']),
+  base_model: z.object({ name: z.string(), source: ModelSource, sha256: Sha256.nullable() }),
+  spec_hash: z.string(),
+  args: TrainingArgs,
+  data: z.object({ train: DataFile, evaluation: DataFile.extend({ split: DataSplit }) }),
+  checkpoint: SavedArtifact.nullable(),
+  model: SavedArtifact.nullable(),
 })
 
 export const PhaseRequest = z.object({ phase: z.enum(attemptPhases) })
@@ -36,7 +60,7 @@ export const StepsRequest = z.object({
 })
 
 export const EvaluationRequest = z.object({
-  split: z.enum(['held_out', 'train']),
+  split: DataSplit,
   results: z.array(
     z.object({
       input: writtenText(1_000_000),

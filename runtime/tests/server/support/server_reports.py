@@ -5,6 +5,10 @@ import json
 import threading
 from typing import Any
 
+from anneal_runtime.contract import CALLS, check_request
+
+CALL_OF = {each["path"]: name for name, each in CALLS.items()}
+
 
 class ServerReports:
     """The internal API's routes for model servers, answering with whatever `answers` says next."""
@@ -17,6 +21,7 @@ class ServerReports:
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                check_request(CALL_OF[self.path], body)
                 fake.reports.append({"path": self.path, "token": self.headers["Authorization"], **body})
                 status = fake.answers.pop(0) if fake.answers else 200
                 content = b"{}" if status == 200 else b'{"code": "server_fenced", "detail": "released"}'

@@ -1,4 +1,4 @@
-// The vLLM container beside our agent. It listens on the pod's loopback, so only the agent reaches it.
+// The vLLM container beside our sidecar. It listens on the pod's loopback, so only the sidecar reaches it.
 import type { ModelServerSpec } from '../../model-servers.ts'
 import { ComputeError } from '../../errors.ts'
 import { hardening, modelsDir, variables, workDir, writableMounts } from '../pods/container-fields.ts'

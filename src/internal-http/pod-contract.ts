@@ -1,0 +1,22 @@
+// What this service and the Python programs in pods must agree on. `npm run contract` writes it, and runtime/ reads it.
+import { z } from 'zod'
+import { exitCodes } from '../domain/attempt-cause.ts'
+import { documentedDefaults } from '../domain/training-args.ts'
+import { artifactRoutes } from './routes/artifacts.ts'
+import { attemptRoutes } from './routes/attempt.ts'
+import { serverRoutes } from './routes/server.ts'
+
+export const podContractPath = 'runtime/anneal_runtime/contract.json'
+
+/** The text of the file. */
+export function podContract(): string {
+  const calls = [...attemptRoutes, ...artifactRoutes, ...serverRoutes].map(
+    ({ name, path, body = z.object({}), response }) =>
+      [name, { path, request: jsonSchema(body), answer: jsonSchema(response) }] as const,
+  )
+  const contract = { exit_codes: exitCodes, default_args: documentedDefaults, calls: Object.fromEntries(calls) }
+  return `${JSON.stringify(contract, null, 2)}\n`
+}
+
+/** As the sender must write it: a field with a default may be absent, and one that a newer version adds may be there. */
+const jsonSchema = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input', target: 'draft-7' })
