@@ -52,7 +52,7 @@ suite('tuned models and their base in one load', () => {
     const response = await fetch(`${server?.replicas[0]?.url}/metrics`, {
       headers: { authorization: `Bearer ${token}` },
     })
-    return Number(/^anneal_model_server_adapters_evicted_total (\d+)$/m.exec(await response.text())?.[1])
+    return Number(/^anneal_model_server_adapters_evicted_total (\S+)$/m.exec(await response.text())?.[1])
   }
 
   before(async () => {

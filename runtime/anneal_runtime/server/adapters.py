@@ -219,7 +219,7 @@ class AdapterStore:
         # Of those in use one at a time: the others may fall idle meanwhile.
         name = next(idle, None) or (None if self._leaving else next(iter(self._held), None))
         if name is not None and monotonic() - self._held[name].loaded_at >= STAY_S:
-            self._metrics.adapters_evicted.add()
+            self._metrics.adapters_evicted.inc()
             self._let_go(name)
             log(f"Adapter {name[:16]} makes room.")
 

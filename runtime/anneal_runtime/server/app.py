@@ -94,7 +94,7 @@ class CountRequests:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._metrics.requests.add(1, self._route(scope), f"{message['status'] // 100}xx")
+                self._metrics.requests.labels(self._route(scope), f"{message['status'] // 100}xx").inc()
             await send(message)
 
         await self._app(scope, receive, counted if scope["type"] == "http" else send)

@@ -86,7 +86,9 @@ def _load_causal(spec: ServerSpec, folder: Path, metrics: EngineMetrics) -> Engi
     vocabulary = Vocabulary(tokenizer, frozenset(end_tokens))
     router = AdapterRouter(model)
     vocabulary_size = model.config.get_text_config().vocab_size
-    grammars = Grammars(tokenizer, vocabulary_size, end_tokens, count=lambda result: metrics.grammars.add(1, result))
+    grammars = Grammars(
+        tokenizer, vocabulary_size, end_tokens, count=lambda result: metrics.grammars.labels(result).inc()
+    )
     return Engine(
         name=spec.name,
         kind="transformers",

@@ -89,8 +89,8 @@ async def _read(serving: Serving, body: dict[str, Any], is_chat: bool) -> Asked:
     tokens = [await serving.chat_tokens(messages)] if is_chat else await serving.tokenize(prompts)
     _check_room(tokens, serving.engine.context_length)
     asked = Asked(body, is_chat, tokens, params, grammar)
-    serving.metrics.prompts.add(len(tokens))
-    serving.metrics.prompt_tokens.add(asked.prompt_tokens)
+    serving.metrics.prompts.inc(len(tokens))
+    serving.metrics.prompt_tokens.inc(asked.prompt_tokens)
     return asked
 
 

@@ -37,7 +37,7 @@ async def embeddings(request: Request) -> Response:
         if encoding not in ("float", "base64"):
             raise ApiError(400, "encoding_format must be float or base64.", param="encoding_format")
         tokens = await serving.encoder_tokens(inputs)
-        serving.metrics.texts.add(len(inputs))
+        serving.metrics.texts.inc(len(inputs))
         vectors = await stop_with_client(request, engine_requests.encode(serving.engine, tokens, adapter))
     content = await asyncio.to_thread(_embedding_list, body["model"], vectors, encoding, sum(map(len, tokens)))
     return Response(content, media_type="application/json")

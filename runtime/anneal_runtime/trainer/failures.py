@@ -62,6 +62,7 @@ def explain(error: BaseException) -> tuple[str, int, str]:
         cause, sentence = "out_of_memory", f"Out of memory: {sentence} {needed}"
     else:
         cause = next((cause for kind, cause in CAUSES.items() if isinstance(error, kind)), "")
-        sentence = sentence if cause else f"{error.__class__.__name__}: {sentence}"
+        if not cause or isinstance(error, Fenced):
+            sentence = f"{error.__class__.__name__}: {sentence}"
     # A failed evaluation has a cause of its own and the exit code of any other error.
     return cause or "code_error", EXIT_CODES.get(cause, exit_codes.CODE_ERROR), sentence

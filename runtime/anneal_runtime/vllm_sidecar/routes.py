@@ -42,7 +42,7 @@ async def completions(request: Request) -> Response:
     with serving.adapters.use(body.get("model")):
         prompts = request_bodies.texts(body, "prompt")
         max_tokens = request_bodies.sampling_params(body).max_tokens
-        serving.metrics.prompts.add(len(prompts))
+        serving.metrics.prompts.inc(len(prompts))
         answers = await stop_with_client(request, _complete(serving, body, prompts, max_tokens))
     return JSONResponse(answers)
 
@@ -54,7 +54,7 @@ async def chat_completions(request: Request) -> Response:
         return await _stream(serving, "/v1/chat/completions", body)
     with serving.adapters.use(body.get("model")):
         asked = await _within_context(serving, body)
-        serving.metrics.prompts.add(1)
+        serving.metrics.prompts.inc(1)
         answer = _accepted(await stop_with_client(request, _ask(serving.engine.post("/v1/chat/completions", asked))))
         _count(serving, answer.get("usage") or {})
     return JSONResponse(answer)
@@ -74,7 +74,7 @@ async def _events(serving: SidecarServing, path: str, body: dict[str, Any]) -> A
             async for piece in serving.engine.stream(path, asked):
                 if isinstance(piece, EngineAnswer):
                     _accepted(piece, json=False)
-                    serving.metrics.prompts.add(1)
+                    serving.metrics.prompts.inc(1)
                     yield b""
                 else:
                     yield piece
@@ -119,8 +119,8 @@ async def _complete(
 
 
 def _count(serving: SidecarServing, usage: dict[str, int]) -> None:
-    serving.metrics.prompt_tokens.add(usage.get("prompt_tokens", 0))
-    serving.metrics.generated_tokens.add(usage.get("completion_tokens", 0))
+    serving.metrics.prompt_tokens.inc(usage.get("prompt_tokens", 0))
+    serving.metrics.generated_tokens.inc(usage.get("completion_tokens", 0))
 
 
 async def _limits(serving: SidecarServing, model: str, prompts: list[str], max_tokens: int) -> list[int]:

@@ -77,7 +77,7 @@ def test_a_single_prompt_does_not_wait_for_a_large_request(tiny: RunningServer) 
     large = threading.Thread(target=lambda: tiny.client.post("/v1/completions", body))
     started_at = time.monotonic()
     large.start()
-    until(lambda: tiny.metrics.waiting_rows.value > 100)
+    until(lambda: tiny.gauge("waiting_rows") > 100)
     waits = []
     for _ in range(5):
         asked_at = time.monotonic()
@@ -92,9 +92,9 @@ def test_rows_of_a_client_that_went_away_stop(tiny: RunningServer) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", tiny.client.port)
     body = {"model": "anneal-tiny", "prompt": ["a"] * (3 * MAX_BATCH), **LONG}
     connection.request("POST", "/v1/completions", json.dumps(body), {"Authorization": f"Bearer {tiny.client.token}"})
-    until(lambda: tiny.metrics.running_rows.value >= MAX_BATCH)
+    until(lambda: tiny.gauge("running_rows") >= MAX_BATCH)
     connection.close()
-    until(lambda: tiny.metrics.running_rows.value == 0 and tiny.metrics.waiting_rows.value == 0, within_s=2.0)
+    until(lambda: tiny.gauge("running_rows") == 0 and tiny.gauge("waiting_rows") == 0, within_s=2.0)
     assert tiny.client.complete("a")
 
 
@@ -125,4 +125,4 @@ def test_answers_stay_right_while_others_join_fail_and_leave(tiny: RunningServer
     for thread in threads:
         thread.join()
     assert wrong == []
-    until(lambda: tiny.metrics.running_rows.value == 0)
+    until(lambda: tiny.gauge("running_rows") == 0)

@@ -160,7 +160,7 @@ class Scheduler:
         assert answer is not None
         request.running -= 1
         request.finished += 1
-        self._metrics.generated_tokens.add(answer.token_count)
+        self._metrics.generated_tokens.inc(answer.token_count)
         if request.finished == len(request.rows) and not request.cancelled:
             request.on_done([other.answer for other in request.rows if other.answer is not None])
 

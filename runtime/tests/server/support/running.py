@@ -33,6 +33,9 @@ class RunningServer:
     adapters: AdapterStore
     adapter_folder: Path
 
+    def gauge(self, name: str) -> float:
+        return self.metrics.registry.get_sample_value(f"anneal_model_server_{name}") or 0.0
+
 
 def serve(spec: ServerSpec, work_dir: Path, **store_options: Any) -> RunningServer:
     settings = ServerSettings("http://127.0.0.1:9", TOKEN, REPOSITORY, work_dir, spec, "127.0.0.1", 0, "127.0.0.1")
