@@ -1,7 +1,7 @@
 """Tokens/s of one load on the base, on one adapter, and mixed over 2 to 16 of them, on the same engine.
 
 The adapters have the shape of a default fine-tune and change nothing, so that all answers are as long as the base's.
-Seconds are of processor time: one thread does the work, and neighbours on the machine are not measured along.
+Seconds are processor time, so that other programs on the machine do not count: one thread does the work.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What programs in pods and Anneal's service agree on: calls, exit codes, default arguments.
+"""The contract between pods and the service: calls, exit codes, default arguments.
 
 contract.json is written from the service's own schemas (`npm run contract`); nothing in it is edited by hand.
 """

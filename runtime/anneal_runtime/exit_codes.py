@@ -7,7 +7,7 @@ DATA_ERROR = EXIT_CODES["data_error"]
 MODEL_UNAVAILABLE = EXIT_CODES["model_unavailable"]
 CODE_ERROR = EXIT_CODES["code_error"]
 OUT_OF_MEMORY = EXIT_CODES["out_of_memory"]
-# This process is well: one that it works with is gone or silent.
+# Another process of the run is gone or silent; this one has no error of its own.
 PEER_LOST = EXIT_CODES["peer_lost"]
 FENCED = EXIT_CODES["fenced"]
 UNSUPPORTED_RUNTIME = EXIT_CODES["unsupported_runtime"]

@@ -1,4 +1,4 @@
-"""Around what makes a million objects that stay: libraries and models."""
+"""Keeps the garbage collector away from libraries and models: a million objects that stay."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def frozen_after() -> Iterator[None]:
-    """What is made within is never looked through for garbage; that search was a sixth of a start's processor time."""
+    """The collector never scans objects made inside; those scans took a sixth of a start's processor time."""
     gc.disable()
     try:
         yield

@@ -17,7 +17,7 @@ class Answer:
 
 
 def connect(url: str, timeout_s: float) -> tuple[http.client.HTTPConnection, str]:
-    """An unopened connection to the URL's host, and the request target to ask it for."""
+    """An unopened connection to the URL's host, and the request target."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or parts.hostname is None:
         raise ValueError(f"not an http address: {parts.scheme}://{parts.netloc}")

@@ -17,7 +17,7 @@ class Fenced(Exception):
 
 
 class Refused(Exception):
-    """The API understood and said no; asking again would not help."""
+    """The API refused the call; a retry gets the same answer."""
 
     def __init__(self, status: int, code: str, detail: str) -> None:
         super().__init__(f"{status} {code}: {detail}")
@@ -25,7 +25,7 @@ class Refused(Exception):
 
 
 class UnsupportedRuntime(Refused):
-    """This runtime's version is not one that the API works with: exit 78."""
+    """The API does not support this runtime's version: exit 78."""
 
 
 class InternalApi:

@@ -10,14 +10,14 @@ _speaker = ""
 
 
 def log(message: str) -> None:
-    """Never raises: a disk that is full takes no lines, and must not end what they are about."""
+    """Never raises: a full disk loses log lines, not the program that writes them."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
     with suppress(OSError):
         print(f"{now} {_speaker}{' '.join(message.split())}", flush=True)
 
 
 def exit_now(code: int) -> NoReturn:
-    """Ends the process from any thread, without waiting for the others; what can be written of the log is."""
+    """Flushes the log if it can, then ends the process from any thread without waiting for the others."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
             stream.flush()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-# A hub that is away comes back; one that this network does not reach should be said within the hour.
+# Waits out a hub's outage, yet tells the user within the hour that this network does not reach the hub.
 HUB_AWAY = RetryPolicy(give_up_after_s=1800.0)
 HUB_FILES = ["*.safetensors", "*.safetensors.index.json", "*.json", "tokenizer*", "*.model", "vocab*", "merges.txt"]
 
@@ -42,7 +42,7 @@ def locate(source: dict[str, Any], models_dir: Path) -> Path:
     else:
         folder = _from_hub(source["hub"], source.get("revision"))
     if not any(folder.glob("*.safetensors")):
-        raise ModelUnavailable("The model has no safetensors weights; other formats are not loaded.")
+        raise ModelUnavailable("The base model has no safetensors weights. Convert them: other formats are not loaded.")
     return folder
 
 
@@ -60,7 +60,7 @@ def check_weights(folder: Path, promised_sha256: str | None) -> str:
     actual = weights_sha256(folder)
     if promised_sha256 and actual != promised_sha256:
         raise ModelUnavailable(
-            f"The base model's weights have sha256 {actual[:12]}… where the catalogue names {promised_sha256[:12]}…."
+            f"The weights have sha256 {actual[:12]}…; models.json names {promised_sha256[:12]}…. Correct one of them."
         )
     return actual
 
@@ -85,7 +85,7 @@ def load_causal_lm(folder: Path, device: torch.device, dtype: torch.dtype | None
         if is_out_of_memory(error) or _is_of_the_disk(error):
             raise
         raise ModelUnavailable(f"The base model cannot be loaded: {_first_line(error)}") from error
-    # Outside: a device that fails says nothing about the model.
+    # Outside of the try: a failing device is not the model's fault.
     return LoadedModel(model.to(device).eval(), tokenizer, folder)
 
 
@@ -96,7 +96,7 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 
 
 def choose_device(gpu: int = 0) -> torch.device:
-    """This GPU when there is one. Sets torch's threads to the pod's share, as the environment names it."""
+    """The GPU of this number if there is any, else the CPU. Sets torch's thread count from the environment."""
     import torch
 
     from anneal_runtime.settings import thread_count
@@ -115,14 +115,14 @@ def default_dtype(device: torch.device) -> torch.dtype:
 
 
 def context_length(model: PreTrainedModel, declared: int | None = None) -> int:
-    """Positions that the model was made for, or fewer where the catalogue declares fewer."""
+    """The model's context length in tokens, or the catalogue's if that is shorter."""
     config = model.config.get_text_config()
     limits = [getattr(config, "max_position_embeddings", None), declared]
     return min((limit for limit in limits if limit), default=2048)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """GPU, Python or the CPU allocator (which raises a plain RuntimeError)."""
+    """True for errors of the GPU, of Python and of the CPU allocator, which raises a plain RuntimeError."""
     if isinstance(error, MemoryError) or error.__class__.__name__ == "OutOfMemoryError":
         return True
     return isinstance(error, RuntimeError) and any(
@@ -131,7 +131,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def _is_of_the_disk(error: BaseException) -> bool:
-    """A volume that fails for now; not a file that is missing, nor what transformers calls an OSError."""
+    """True for a failing volume; false for a missing file and for an OSError that transformers raises itself."""
     return isinstance(error, OSError) and error.errno not in (None, errno.ENOENT)
 
 

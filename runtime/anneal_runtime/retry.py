@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 DAY_S = 86_400.0
-# What a server asks for may be wrong, or a date by another clock.
+# Retry-After may be wrong, or a date by another clock.
 LONGEST_RETRY_AFTER_S = 60.0
 
 

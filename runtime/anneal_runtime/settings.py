@@ -15,7 +15,7 @@ class BadSettings(Exception):
 
 @dataclass(frozen=True)
 class Placement:
-    """Which process of its run this one is. Every node has as many: one a GPU."""
+    """The place of this process in its run. Every node has the same number of processes, one for each GPU."""
 
     node_rank: int = 0
     node_count: int = 1
@@ -59,7 +59,7 @@ class ServerSpec:
     source: dict[str, Any]
     context_length: int | None
     max_batch: int
-    # Of the base's weights, where the catalogue knows it.
+    # sha256 of the base model's weights; None if models.json has none.
     sha256: str | None = None
     max_adapters: int = 32
 
@@ -76,9 +76,9 @@ class ServerSettings:
     advertise_host: str
     # Names this replica among those of its launch.
     instance: str = "only"
-    # On this machine; a cluster starts one a pod.
+    # Replicas on this machine; a cluster starts one in each pod.
     replicas: int = 1
-    # Where the agent finds vLLM.
+    # Where the sidecar finds vLLM.
     engine_url: str = "http://127.0.0.1:8001"
 
     @classmethod
@@ -98,7 +98,7 @@ class ServerSettings:
 
 
 def replica_environment(settings: ServerSettings, index: int) -> dict[str, str]:
-    """Of one of several servers: a name, a port and scratch space of its own."""
+    """The environment of one replica: it has a name, a port and scratch space of its own."""
     return {
         **os.environ,
         "ANNEAL_REPLICAS": "1",
@@ -138,7 +138,9 @@ def _placement() -> Placement:
         peer_timeout_s=_count("ANNEAL_PEER_TIMEOUT_S", 600),
     )
     if placement.node_rank >= node_count:
-        raise BadSettings(f"ANNEAL_NODE_RANK is {placement.node_rank} where ANNEAL_NODE_COUNT is {node_count}.")
+        raise BadSettings(
+            f"ANNEAL_NODE_RANK is {placement.node_rank}; it must be less than ANNEAL_NODE_COUNT, {node_count}."
+        )
     return placement
 
 
@@ -154,7 +156,7 @@ def _usable_gpus() -> int:
 
 def _prepare_for_several(processes: int) -> None:
     os.environ["OMP_NUM_THREADS"] = str(max(1, thread_count() // processes))
-    # A lost peer is an error to handle, as on a CPU; by default NCCL's watchdog aborts the process.
+    # Makes a lost peer an error to handle, as on a CPU; by default NCCL's watchdog aborts the process.
     os.environ.setdefault("TORCH_NCCL_BLOCKING_WAIT", "1")
     os.environ.setdefault("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0")
 
@@ -162,14 +164,14 @@ def _prepare_for_several(processes: int) -> None:
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not host or not port.isdigit():
-        raise BadSettings(f"ANNEAL_RENDEZVOUS is {text!r} where host:port is expected.")
+        raise BadSettings(f"ANNEAL_RENDEZVOUS is {text!r}; it must be host:port.")
     return host, int(port)
 
 
 def _count(name: str, default: int) -> int:
     text = os.environ.get(name) or str(default)
     if not text.isdigit():
-        raise BadSettings(f"{name} is {text!r} where a number is expected.")
+        raise BadSettings(f"{name} is {text!r}; it must be a whole number.")
     return int(text)
 
 

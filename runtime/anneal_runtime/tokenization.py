@@ -33,7 +33,7 @@ def chat_tokens(tokenizer: PreTrainedTokenizerBase, conversations: list[list[dic
             for messages in conversations
         ]
     except TemplateError as error:
-        raise ChatRefused(f"The model's chat template refuses the messages: {error}") from error
+        raise ChatRefused(f"The model's chat template does not accept the messages: {error}") from error
     return cast(list[list[int]], tokenizer(texts, add_special_tokens=False)["input_ids"]) if texts else []
 
 

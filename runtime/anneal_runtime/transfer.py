@@ -48,7 +48,7 @@ def download(file: RemoteFile, target: Path, retry: RetryPolicy = WITHIN_URL_LIF
             part.unlink(missing_ok=True)
             if last_try:
                 raise
-            log(f"{error} Fetching it again.")
+            log(f"{error} Downloading it again.")
         else:
             return part.rename(target)
     raise AssertionError("unreachable")
@@ -70,9 +70,9 @@ def upload(url: str, source: Path, retry: RetryPolicy = WITHIN_URL_LIFE) -> None
 
 def verify(path: Path, size: int, sha256: str, name: str) -> None:
     if path.stat().st_size != size:
-        raise CorruptFile(f"{name} has {path.stat().st_size} bytes where {size} were promised.")
+        raise CorruptFile(f"{name} has {path.stat().st_size} bytes; {size} were expected.")
     if sha256_of(path) != sha256:
-        raise CorruptFile(f"{name} does not have the promised sha256.")
+        raise CorruptFile(f"{name} does not have the expected sha256.")
 
 
 def sha256_of(path: Path) -> str:

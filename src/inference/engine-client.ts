@@ -1,4 +1,4 @@
-// vLLM's OpenAI routes and our agent's, over kept-alive connections (docs/internal-api.md, "Model server").
+// vLLM's OpenAI routes and our own routes for adapters, over kept-alive connections (docs/internal-api.md, "Model server").
 import { text as readText } from 'node:stream/consumers'
 import type { ChatMessage } from '../domain/chat.ts'
 import { EngineLost, EngineRefusal, exchange, type Endpoint } from './engine-exchange.ts'

@@ -1,4 +1,4 @@
-"""What can be said of adapter files without a model and without torch: made by strangers as far as a server knows."""
+"""Checks of adapter files that need neither a model nor torch. The files are untrusted input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_JSON_BYTES = 1 << 20
 MAX_RANK = 1024
 PREFIX = "base_model.model."
 FLOATS = ("F16", "BF16", "F32", "F64")
-# What changes the product beyond plain LoRA, and the only value under which it does not.
+# Settings that go beyond plain LoRA, with the values that switch them off.
 PLAIN_ONLY: dict[str, tuple[object, ...]] = {
     "bias": ("none",),
     "use_dora": (False,),
@@ -56,10 +56,10 @@ def _read_json(path: Path) -> Any:
 def read_config(path: Path) -> tuple[float, int]:
     config = _read_json(path)
     if not isinstance(config, dict) or config.get("peft_type") != "LORA":
-        raise AdapterRefused(f"{CONFIG_FILE} is not that of a LoRA adapter.")
+        raise AdapterRefused(f"{CONFIG_FILE} does not describe a LoRA adapter (peft_type LORA).")
     for key, plain in PLAIN_ONLY.items():
         if key in config and config[key] not in plain:
-            raise AdapterRefused(f"{CONFIG_FILE} sets {key}, which this server does not serve.")
+            raise AdapterRefused(f"{CONFIG_FILE} sets {key}, which this server does not support.")
     rank, alpha = config.get("r"), config.get("lora_alpha")
     if not isinstance(rank, int) or isinstance(rank, bool) or not 1 <= rank <= MAX_RANK:
         raise AdapterRefused(f"{CONFIG_FILE}: r must be a whole number from 1 to {MAX_RANK}.")

@@ -35,7 +35,7 @@ def _read_layers(
     weights: Any, linears: Mapping[str, nn.Linear], scale: float, rank: int
 ) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
     factors = factors_by_layer(weights.keys())
-    # Every shape before any data: a foreign adapter costs a header.
+    # Check every shape before reading data: an adapter of another model costs only its header.
     for layer, keys in factors.items():
         _check_shapes(weights, layer, keys, linears.get(layer), rank)
     return {layer: _read_factors(weights, layer, keys, linears[layer], scale) for layer, keys in factors.items()}

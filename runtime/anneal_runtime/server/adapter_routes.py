@@ -1,4 +1,4 @@
-"""Our agent's routes: an adapter by its files' URLs, and its removal. Both may be asked any number of times."""
+"""Routes that install an adapter by its files' URLs and remove it. Both may be called any number of times."""
 
 from __future__ import annotations
 

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 MAX_LOADED = 32
 MAX_FILE_BYTES = 4 << 30
 FETCH_RETRY = RetryPolicy(give_up_after_s=20.0)
-# How long a place may be waited for.
+# Seconds that a load waits for a place.
 ROOM_WAIT_S = 60.0
-# How long an adapter has its place for certain: those for whom it was loaded must find it when they come to use it.
+# Seconds during which a new adapter is not evicted: the request that loaded it must find it.
 STAY_S = 0.5
 LOOK_EVERY_S = 0.02
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 NEEDED = ("adapter_config.json", "adapter_model.safetensors")
-# Says on which base's weights the adapter was trained.
+# Holds the sha256 of the base weights that the adapter was trained on.
 OPTIONAL = ("anneal.json",)
 
 
@@ -52,16 +52,16 @@ class AdapterLoader(Protocol):
         """The name that no adapter may have."""
 
     async def load(self, name: str, folder: Path) -> Any:
-        """What requests are made with, after one generation with it. Raises AdapterRefused."""
+        """Returns the handle that requests use, after one generation with it. Raises AdapterRefused."""
 
     async def unload(self, name: str) -> None:
-        """Out of the engine; requests that use it finish with it."""
+        """Removes the adapter from the engine; running requests finish with it."""
 
 
 @dataclass
 class Held:
     adapter: Any
-    # The sha256 of each file; None for one that was loaded from the folder without promises.
+    # The sha256 of each file; None for an adapter loaded by its folder, without hashes.
     fingerprint: tuple[str, ...] | None
     users: int = 0
     loaded_at: float = field(default_factory=monotonic)
@@ -83,8 +83,8 @@ class AdapterStore:
         room_wait_s: float = ROOM_WAIT_S,
     ) -> None:
         self._loader, self._folder, self._metrics, self._room_wait_s = loader, folder, metrics, room_wait_s
-        # Without those that are being loaded, loaded, or on their way out.
-        self._free_places = max_loaded
+        # Counts neither the loaded adapters nor those that are loading or leaving.
+        self._free_places = self._max_loaded = max_loaded
         self._turn = asyncio.Lock()
         self._held: OrderedDict[str, Held] = OrderedDict()
         self._leaving: dict[str, Leaving] = {}
@@ -116,7 +116,7 @@ class AdapterStore:
         self._check_name(name)
         promised = {file.name: file for file in files}
         if missing := [needed for needed in NEEDED if needed not in promised]:
-            raise refused(f"The files lack {missing[0]}.")
+            raise refused(f"files must include {missing[0]}.")
         wanted = [promised[file] for file in (*NEEDED, *OPTIONAL) if file in promised]
         if too_large := [file.name for file in wanted if not 0 < file.size <= MAX_FILE_BYTES]:
             raise refused(f"{too_large[0]} must have between 1 and {MAX_FILE_BYTES} bytes.")
@@ -127,7 +127,7 @@ class AdapterStore:
                 self._held.move_to_end(name)
                 return
             if held is not None:
-                raise refused(f"Other files are loaded as {name}; names are never reused.")
+                raise refused(f"Other files are already loaded as {name}. Use a new name.")
             await self._gone(name)
             await asyncio.to_thread(self._fetch, name, wanted)
             try:
@@ -149,7 +149,7 @@ class AdapterStore:
             await self._load(name, folder, None)
 
     async def remove(self, name: str) -> bool:
-        """Whether it was loaded. Returns when it is gone: requests that use it finish with it."""
+        """True if it was loaded. Returns once its last request is done and the adapter is gone."""
         if not NAME.fullmatch(name):
             return False
         async with self._lock(name):
@@ -184,7 +184,9 @@ class AdapterStore:
         except CorruptFile as error:
             raise refused(str(error)) from error
         except (UrlRefused, Unavailable, ValueError) as error:
-            raise ApiError(502, f"The adapter could not be fetched: {error}", code="adapter_unreachable") from error
+            raise ApiError(
+                502, f"The adapter files could not be downloaded: {error}", code="adapter_unreachable"
+            ) from error
         finally:
             shutil.rmtree(incoming, ignore_errors=True)
 
@@ -199,7 +201,7 @@ class AdapterStore:
             raise
         self._held[name] = Held(adapter, fingerprint)
         self._metrics.adapters.set(len(self._held))
-        log(f"Adapter {name[:16]} is loaded.")
+        log(f"Adapter {name[:16]} loaded")
 
     async def _take_place(self) -> None:
         """First come, first served. Raises ApiError 503."""
@@ -210,18 +212,18 @@ class AdapterStore:
                     await asyncio.sleep(LOOK_EVERY_S)
                 self._free_places -= 1
         except TimeoutError as error:
-            raise ApiError(503, "All loaded adapters are in use.", code="adapters_busy") from error
+            raise ApiError(503, f"All {self._max_loaded} adapter places are in use.", code="adapters_busy") from error
 
     def _make_room(self) -> None:
         if any(leaving.held.users == 0 for leaving in self._leaving.values()):
             return
         idle = (name for name, held in self._held.items() if held.users == 0)
-        # Of those in use one at a time: the others may fall idle meanwhile.
+        # Evict one adapter in use at a time: the others may fall idle meanwhile.
         name = next(idle, None) or (None if self._leaving else next(iter(self._held), None))
         if name is not None and monotonic() - self._held[name].loaded_at >= STAY_S:
             self._metrics.adapters_evicted.inc()
             self._let_go(name)
-            log(f"Adapter {name[:16]} makes room.")
+            log(f"Adapter {name[:16]} was evicted to make room")
 
     def _let_go(self, name: str) -> None:
         """From now on it is unknown."""

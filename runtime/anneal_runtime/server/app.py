@@ -65,7 +65,7 @@ async def refuse_http(_request: Request, error: Exception) -> Response:
 
 
 async def apologise(request: Request, error: Exception) -> Response:
-    """Our own bugs, and batches that failed: the log says what, the client only that."""
+    """Answers 500 for our own bugs and failed batches. The log has the details, the client does not."""
     log(f"{request.method} {request.url.path} failed: " + "".join(traceback.format_exception(error)))
     return ApiError(500, "The server failed to answer this request.").response()
 

@@ -1,4 +1,4 @@
-"""A loaded model and what the routes may ask of it. Loading imports torch: only ever on the decoding thread."""
+"""A loaded model and its interface for the routes. Loading imports torch, so it runs on the decoding thread only."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROBE_TEXT = "Question: What colour is it?\nAnswer: "
 
 @dataclass(frozen=True)
 class Generator:
-    """What only a causal model has."""
+    """The parts that only a causal model has."""
 
     grammars: Grammars
     router: AdapterRouter
@@ -45,7 +45,7 @@ class Engine:
     scheduler: Scheduler
     generator: Generator | None
     folder: Path
-    # A prompt for trying the model or an adapter out.
+    # The prompt of the start-up check, of the model and of each adapter.
     probe: list[int]
 
     def prompt_tokens(self, texts: list[str]) -> list[list[int]]:

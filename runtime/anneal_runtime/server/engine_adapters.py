@@ -32,7 +32,7 @@ class EngineAdapters:
 
         generator = self._engine.generator
         if generator is None:
-            raise AdapterRefused("This server's model takes no adapters.")
+            raise AdapterRefused("This server's model does not support adapters.")
         await self._check_base(folder)
         adapter = await asyncio.to_thread(read_adapter, name, folder, generator.router.linears)
         generator.router.prepare(adapter)
@@ -43,7 +43,7 @@ class EngineAdapters:
         return adapter
 
     async def unload(self, name: str) -> None:
-        """Its memory goes with the last request that uses it."""
+        """The last request that uses the adapter frees its memory."""
 
     async def _check_base(self, folder: Path) -> None:
         trained_on = base_of(folder)
@@ -52,4 +52,4 @@ class EngineAdapters:
         if self._base_sha256 is None:
             self._base_sha256 = await asyncio.to_thread(weights_sha256, self._engine.folder)
         if trained_on != self._base_sha256:
-            raise AdapterRefused("The adapter was trained on other weights than this server's base has.")
+            raise AdapterRefused("The adapter was trained on other weights than those of this server's base model.")

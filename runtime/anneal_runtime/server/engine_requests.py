@@ -1,4 +1,4 @@
-"""From the event loop to the decoding thread and back: work that stops when nobody waits for it any more."""
+"""Hands requests from the event loop to the decoding thread; a request stops when its caller is gone."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _future(_kind: type[T]) -> tuple[asyncio.Future[T], Callable[[T | Exception]
             future.set_result(result)
 
     def on_done(result: T | Exception) -> None:
-        # The loop is closed when the server is on its way out: nobody waits then.
+        # A closed loop means that the server is exiting: nobody waits for the answer.
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, result)
 

@@ -62,7 +62,7 @@ async def _answer(request: Request, body: dict[str, Any], *, is_chat: bool) -> R
         raise ApiError(400, "stream must be true or false.", param="stream")
     if body.get("stream"):
         events = _events(serving, body, is_chat)
-        # As far as what may still be refused.
+        # Run up to the first event, so that a refusal still gets its own status.
         await anext(events)
         return StreamingResponse(events, media_type="text/event-stream")
     with serving.adapters.use(body.get("model")) as adapter:
@@ -79,9 +79,9 @@ async def _answer(request: Request, body: dict[str, Any], *, is_chat: bool) -> R
 
 
 async def _read(serving: Serving, body: dict[str, Any], is_chat: bool) -> Asked:
-    """Raises ApiError for whatever is wrong with it."""
+    """Raises ApiError for an invalid body."""
     if serving.engine.generator is None:
-        raise ApiError(400, "This model gives embeddings only.", param="model")
+        raise ApiError(400, "This model only gives embeddings: send the text to /v1/embeddings.", param="model")
     prompts = [] if is_chat else request_bodies.texts(body, "prompt")
     messages = request_bodies.messages(body) if is_chat else []
     params, regex = request_bodies.sampling_params(body), request_bodies.regex(body)
@@ -95,7 +95,7 @@ async def _read(serving: Serving, body: dict[str, Any], is_chat: bool) -> Asked:
 
 
 async def _events(serving: Serving, body: dict[str, Any], is_chat: bool) -> AsyncIterator[bytes]:
-    """First nothing, once all that can be refused is checked; then server-sent events."""
+    """Yields an empty piece once every check has passed, then server-sent events."""
     with serving.adapters.use(body.get("model")) as adapter:
         asked = await _read(serving, body, is_chat)
         yield b""

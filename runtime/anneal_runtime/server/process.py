@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from anneal_runtime.server.engine import Engine
 
 GRACE_S = 10
-# The loop and the interpreter join the threads of `to_thread` without limit: one that is stuck must not keep the rest.
+# asyncio and the interpreter join `to_thread` threads without a limit, so a stuck one needs this limit of ours.
 STUCK_S = 5.0
 AT_ONCE_S = 1.0
-# Longer than any client keeps an idle connection: the client, who knows when it sends, should be the one to close.
+# Longer than any client keeps an idle connection, so that the client closes it and never sends into a closed one.
 KEEP_ALIVE_S = 75
 REPORT_EVERY_S = 30.0
 REPORT_RETRY = RetryPolicy(give_up_after_s=20.0)
@@ -115,11 +115,11 @@ class ReportingServer:
         threading.Thread(target=self._report_ready, name="readiness", daemon=True).start()
 
     def _report_ready(self) -> None:
-        """Without reports it is passed over, and nobody would start it again: it ends with them, whatever ends them."""
+        """Ends the server when its reports end: without them no request comes, and nothing would restart it."""
         try:
             self._report_until_leaving()
         except Fenced as error:
-            log(f"This server is not wanted any more: {error}")
+            log(f"Fenced: {error}")
             self._end(exit_codes.FENCED, at_once=True)
         except Refused as error:
             log(f"The readiness report was refused: {error}")
@@ -128,7 +128,7 @@ class ReportingServer:
             self._fail("The readiness report failed", error, exit_codes.CODE_ERROR)
 
     def _report_until_leaving(self) -> None:
-        """Every 30 s, for as long as the server lives: Anneal may have forgotten, and its API may be away."""
+        """Reports every 30 s while the server lives: the service may have lost an earlier report."""
         spec, instance = self._settings.spec, self._settings.instance
         while self._leaving is None:
             with suppress(Unavailable):
@@ -168,11 +168,11 @@ class ServerProcess(ReportingServer):
 
     def _end_when_hung(self, engine: Engine) -> None:
         wait_until_hung(engine.scheduler)
-        log("The engine has been at one pass for a quarter of an hour: it hangs. The server ends, to be started again.")
+        log("The engine hangs: one pass has lasted a quarter of an hour. The server exits to be restarted.")
         self._end(exit_codes.CODE_ERROR, at_once=True)
 
     async def _try_out(self, engine: Engine) -> None:
-        """One real answer, and only then open for all."""
+        """Opens the server after one real answer."""
         try:
             from anneal_runtime.server.adapters import AdapterStore
             from anneal_runtime.server.engine_adapters import EngineAdapters
@@ -185,9 +185,9 @@ class ServerProcess(ReportingServer):
             folder, most = settings.work_dir / "adapters", settings.spec.max_adapters
             adapters = AdapterStore(EngineAdapters(engine), folder, self._metrics, most)
             self._open(Serving(engine, adapters, self._metrics))
-        # Nobody awaits this: what it raised would be lost, and the server neither open nor ended.
+        # Nobody awaits this coroutine: an error that leaves it would be lost, and the server would hang half-started.
         except Exception as error:
-            # A disk that is full is not the model's fault: another start may do.
+            # A full disk is not the model's fault, and another start may succeed.
             model_or_disk = exit_codes.CODE_ERROR if isinstance(error, OSError) else exit_codes.MODEL_UNAVAILABLE
             code = exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else model_or_disk
             self._fail("The first generation failed", error, code)
@@ -196,7 +196,7 @@ class ServerProcess(ReportingServer):
 def bind(host: str, port: int) -> socket.socket:
     """Bound before anything is loaded: the port is known, and a taken one ends the start at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol by name: asyncio turns Nagle's delay off (40 ms an answer) only on what it knows to be TCP.
+    # Name the protocol: asyncio switches off Nagle's delay (40 ms an answer) only on sockets made as TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((host, port))

@@ -21,10 +21,10 @@ from anneal_runtime.log import log
 from anneal_runtime.settings import ServerSettings, replica_environment
 
 PROGRAM = (sys.executable, "-m", "anneal_runtime.server")
-# It would end the same way again, and so would the others.
+# After these codes another start ends the same way, for every replica.
 LASTING = (exit_codes.MODEL_UNAVAILABLE, exit_codes.FENCED, exit_codes.UNSUPPORTED_RUNTIME)
 FAILURES_ALLOWED = 5
-# One that lived this long had started well.
+# A replica that lived this long had started well.
 GOOD_RUN_S = 60.0
 LONGEST_BACK_OFF_S = 60.0
 
@@ -45,7 +45,7 @@ class ReplicaGroup:
         self._api = InternalApi(settings.internal_url, settings.token)
         environments = [replica_environment(settings, index) for index in range(settings.replicas)]
         self._replicas = [Replica(each["ANNEAL_INSTANCE"], each) for each in environments]
-        # A replica and how it ended; None: the group is to end.
+        # A replica with its exit code, or None when the group must end.
         self._events: SimpleQueue[tuple[Replica, int] | None] = SimpleQueue()
         self._exit_code: int | None = None
 
@@ -96,10 +96,10 @@ class ReplicaGroup:
             return
         replica.failures = 1 if monotonic() - replica.started_at >= GOOD_RUN_S else replica.failures + 1
         if code in LASTING or all(each.failures >= FAILURES_ALLOWED for each in self._replicas):
-            log(f"Replica {replica.instance} ended with exit code {code}; the others are ended, too.")
+            log(f"Replica {replica.instance} ended with exit code {code}; stopping the other replicas.")
             self._end(code)
             return
         back_off_s = min(2.0 ** (replica.failures - 1), LONGEST_BACK_OFF_S)
-        log(f"Replica {replica.instance} ended with exit code {code}; starting it again in {back_off_s:.0f} s.")
+        log(f"Replica {replica.instance} ended with exit code {code}; restarting it in {back_off_s:.0f} s.")
         replica.start_at = monotonic() + back_off_s
         threading.Thread(target=self._api.report_leaving, args=(replica.instance,), daemon=True).start()

@@ -15,7 +15,7 @@ from anneal_runtime.server.errors import ApiError
 MAX_BODY_BYTES = 128 << 20
 LARGE_BYTES = 256 << 10
 MAX_STOPS = 64
-# What vLLM would honour and this engine does not: refused unless it asks for nothing.
+# Parameters of vLLM that this engine lacks, with the values that change nothing; other values are refused.
 UNSUPPORTED: dict[str, tuple[object, ...]] = {
     "n": (None, 1),
     "best_of": (None, 1),
@@ -73,7 +73,7 @@ def string(body: dict[str, Any], field: str) -> str:
 
 
 def messages(body: dict[str, Any]) -> list[dict[str, str]]:
-    """A conversation of texts. What roles there are is for the model's template to say."""
+    """The messages, all of text. The model's chat template checks the roles."""
     value = body.get("messages")
     if not isinstance(value, list) or not value:
         raise ApiError(400, "messages must be a list of at least one message.", param="messages")
@@ -85,7 +85,7 @@ def messages(body: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def wants_usage(body: dict[str, Any]) -> bool:
-    """Of a stream, at its end."""
+    """True if the stream must end with its token counts."""
     options = body.get("stream_options")
     return isinstance(options, dict) and options.get("include_usage") is True
 

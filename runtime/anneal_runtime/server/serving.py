@@ -1,4 +1,4 @@
-"""What the routes share: the loaded engine, its adapters, and the two things a request waits for."""
+"""State that the routes share: the loaded engine, its adapters, the tokenizer's thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notices a pass that never ends, as on a device that hangs: nobody would be answered, while the reports go on."""
+"""Detects a pass that never ends, as on a hung device: the server would answer nobody, yet report that it is ready."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Turns(Protocol):
 
 
 def wait_until_hung(scheduler: Turns, look_every_s: float = LOOK_EVERY_S, looks: int = LOOKS) -> None:
-    """Returns once so many looks in a row saw the same turn at work. Not by the clock: who is stopped has not hung."""
+    """Returns once so many looks in a row saw the same busy turn. Looks, not seconds: a stopped process is not hung."""
     seen, turn = 0, scheduler.turn
     while seen < looks:
         time.sleep(look_every_s)

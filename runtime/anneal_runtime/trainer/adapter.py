@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 WEIGHTS_FILE = "adapter_model.safetensors"
 CONFIG_FILE = "adapter_config.json"
 ORIGIN_FILE = "anneal.json"
-# What a disk without room makes of saving anything here.
+# Errors that saving raises on a full disk.
 CANNOT_WRITE = (OSError, SafetensorError)
 
 
@@ -76,7 +76,7 @@ def load_weights(model: PeftModel, folder: Path) -> None:
     weights = load_file(folder / WEIGHTS_FILE)
     expected = get_peft_model_state_dict(model, save_embedding_layers=False)
     if weights.keys() != expected.keys():
-        raise ValueError("The saved adapter's layers are not those of this model.")
+        raise ValueError("The saved adapter has other layers than this model.")
     set_peft_model_state_dict(model, weights)
 
 

@@ -17,7 +17,7 @@ PAUSE_S = 5.0
 
 
 class StorageRefused(Exception):
-    """Uploads arrive, but Anneal does not find them whole."""
+    """Every upload succeeded, yet the service found a file missing or incomplete each time."""
 
 
 def publish(api: InternalApi, kind: str, step: int, folder: Path, before_commit: Callable[[], object]) -> None:
@@ -34,14 +34,16 @@ def publish(api: InternalApi, kind: str, step: int, folder: Path, before_commit:
             api.commit_artifact(granted["artifact_id"])
             return
         except Refused as error:
-            # Not found: housekeeping has taken what stayed without its commit for too long.
+            # not_found: retention has deleted an upload that stayed uncommitted for too long.
             if error.code not in ("artifact_incomplete", "not_found"):
                 raise
             incomplete += 1
             if incomplete == INCOMPLETE_TRIES:
-                raise StorageRefused(f"The {kind} of step {step} does not arrive whole: {error.detail}") from error
+                raise StorageRefused(
+                    f"The {kind} of step {step} was incomplete after three uploads: {error.detail}"
+                ) from error
         except (UrlRefused, Unavailable) as error:
-            # Most likely an address that outlived its 15 minutes.
+            # Most likely a URL older than its 15 minutes.
             if time.monotonic() > give_up_at:
                 raise
             log(str(error))
@@ -50,7 +52,7 @@ def publish(api: InternalApi, kind: str, step: int, folder: Path, before_commit:
 
 
 class CheckpointUploader:
-    """Uploads beside the training: one at a time, and of those that wait only the newest."""
+    """Uploads checkpoints in the background, one at a time; a newer one replaces one that waits."""
 
     def __init__(self, api: InternalApi, before_commit: Callable[[], object]) -> None:
         self._api, self._before_commit = api, before_commit
@@ -68,7 +70,7 @@ class CheckpointUploader:
             shutil.rmtree(replaced[1], ignore_errors=True)
 
     def finish(self, timeout_s: float) -> bool:
-        """Waits until nothing is on its way; False when the time was not enough. Raises what the API refused."""
+        """Waits until every upload is done; False on timeout. Raises the API's refusal."""
         with self._changed:
             finished = self._changed.wait_for(
                 lambda: self._failure is not None or (self._waiting is None and not self._busy), timeout_s

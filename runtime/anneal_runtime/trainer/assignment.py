@@ -1,4 +1,4 @@
-"""What an attempt is told to do: the answer to its claim."""
+"""The attempt's assignment: the answer to its claim."""
 
 import time
 from collections.abc import Callable
@@ -45,7 +45,7 @@ class Assignment:
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> "Assignment":
-        """From an answer that the contract has checked."""
+        """`raw` is an answer that the contract has checked."""
         base, evaluation = raw["base_model"], raw["data"]["evaluation"]
         return cls(
             job_id=raw["job_id"],
@@ -80,11 +80,11 @@ def fetch(files: Callable[[Assignment], list[RemoteFile]], folder: Path, assignm
             bad_answers += 1
             if bad_answers == FRESH_URL_TRIES:
                 raise
-            log(f"{error} Asking for fresh addresses.")
+            log(f"{error} Claiming again for fresh URLs.")
         except Unavailable as error:
             if time.monotonic() > give_up_at:
                 raise
-            log(f"{error} Asking for fresh addresses.")
+            log(f"{error} Claiming again for fresh URLs.")
         time.sleep(min(2**claims, LONGEST_PAUSE_S))
         claims += 1
         assignment = claim()

@@ -49,7 +49,7 @@ def save_checkpoint(
 def load_checkpoint(folder: Path, model: PeftModel, optimizer: torch.optim.Optimizer, spec_hash: str) -> RunState:
     document = json.loads((folder / STATE_FILE).read_text())
     if document.pop("spec_hash") != spec_hash:
-        raise BadCheckpoint("The checkpoint was made for another specification of this job.")
+        raise BadCheckpoint("The checkpoint belongs to another specification of this job.")
     scalars = document.pop("optimizer_scalars")
     load_weights(model, folder)
     _unflatten(optimizer, trainable(model), load_file(folder / OPTIMIZER_FILE), scalars)

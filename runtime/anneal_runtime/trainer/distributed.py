@@ -95,7 +95,7 @@ class Ranks:
         return sums[-1].clone()
 
     def _sum(self, tensor: torch.Tensor, group: dist.ProcessGroup | None, timeout_s: float) -> None:
-        """In short waits: Python hears no signal during a long one."""
+        """Polls in short waits: Python handles no signal during a long one."""
         work = _raising_peer_lost(lambda: dist.all_reduce(tensor, group=group, async_op=True))
         assert work is not None
         since, asked_at = time.monotonic(), None

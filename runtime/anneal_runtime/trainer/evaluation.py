@@ -1,4 +1,4 @@
-"""What base and tuned model answer to the evaluation rows, greedily, side by side."""
+"""Greedy answers of the base and the tuned model to the evaluation rows, side by side."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def evaluate(model: PeftModel, tokenizer: PreTrainedTokenizerBase, rows: list[Ro
 
 
 def _prompts(tokenizer: PreTrainedTokenizerBase, rows: list[Row]) -> list[list[int]]:
-    """A row without an input is asked for with nothing, not with its own text."""
+    """The prompts. A plain text row gets an empty prompt, not its own text."""
     return [
         prompt if row.input else prompt_tokens(tokenizer, [""])[0]
         for row, prompt in zip(rows, row_prompts(tokenizer, rows), strict=True)

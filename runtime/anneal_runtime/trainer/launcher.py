@@ -18,23 +18,23 @@ END_TIMEOUT_S = 10.0
 
 
 class LocalProcesses:
-    """Those that this process has forked; none in the others."""
+    """The processes that this one has forked; a forked process has none."""
 
     def __init__(self) -> None:
         self._running: set[int] = set()
-        # In the order of their ends.
+        # Exit codes, in the order of the ends.
         self._codes: list[int] = []
 
     def add(self, pid: int) -> None:
         self._running.add(pid)
 
     def failure(self) -> int | None:
-        """How the first failed that did not merely miss another one."""
+        """Exit code of the first process that failed for a reason other than a lost peer; None if there is none."""
         self._reap()
         return next((code for code in self._codes if code not in (exit_codes.FINISHED, exit_codes.PEER_LOST)), None)
 
     def code_after(self, code: int) -> int:
-        """This node's exit code, where this process ends with `code`: what broke it says more than who noticed."""
+        """This node's exit code if this process ends with `code`: the cause says more than a lost peer."""
         if code != exit_codes.PEER_LOST:
             return code
         self.wait()
@@ -83,7 +83,7 @@ def _settings_of(settings: TrainerSettings, local_rank: int) -> TrainerSettings:
 
 
 def _end_with_the_first(reader: int) -> None:
-    """The pipe closes with the process that holds its other end, however that ends."""
+    """Ends this process with the first one: the pipe closes when that process ends in any way."""
 
     def wait() -> None:
         os.read(reader, 1)

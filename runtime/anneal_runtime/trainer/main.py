@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def main() -> NoReturn:
     termination = Termination()
     termination.install()
-    # Libraries warn their own developers about next year's names; the log is for users.
+    # These warnings are for developers of the libraries; the log is for users.
     warnings.simplefilter("ignore", FutureWarning)
     try:
         settings = TrainerSettings.from_environment()
@@ -49,7 +49,7 @@ def main() -> NoReturn:
 
 
 def run_one_of_several(settings: TrainerSettings, termination: Termination) -> NoReturn:
-    """The same, in as many processes as the run has. All meet before the first claims: until then nothing runs."""
+    """Runs an attempt of several processes. All meet before rank 0 claims: until then nothing runs."""
     placement, listener = listen(settings.placement)
     settings, others = start_others(replace(settings, placement=placement))
     if settings.placement.rank > 0:
@@ -83,7 +83,7 @@ def refusing_lost(others: LocalProcesses) -> Callable[[], None]:
 
 def claims(api: InternalApi, claim_id: str) -> Callable[[], Assignment]:
     """Claims as one process, however often: a lost answer or an expired address is asked for again."""
-    # Asking torch would take seconds; this only informs.
+    # For display only: asking torch would take seconds.
     device = "cuda" if Path("/dev/nvidiactl").exists() else "cpu"
 
     def claim() -> Assignment:
@@ -100,19 +100,19 @@ def claims(api: InternalApi, claim_id: str) -> Callable[[], Assignment]:
 
 @dataclass(frozen=True)
 class Attempt:
-    """What every part of an attempt works with."""
+    """State that every part of an attempt uses."""
 
     settings: TrainerSettings
     api: InternalApi
     claim: Callable[[], Assignment]
     termination: Termination
     reporter: Reporter
-    # Where the run has several processes.
+    # None if the run has one process.
     ranks: Ranks | None = None
 
     @property
     def reports(self) -> bool:
-        """Of several processes, the first alone speaks for the attempt."""
+        """True for rank 0, which alone reports for the attempt."""
         return self.ranks is None or self.ranks.rank == 0
 
 

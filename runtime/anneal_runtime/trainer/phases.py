@@ -70,7 +70,7 @@ def _write_model(run: TrainingRun, folder: Path, origin: Origin) -> None:
 
 
 def train_along(attempt: Attempt, assignment: Assignment, loaded: LoadedModel, origin: Origin) -> None:
-    """The part of every process but the first: its share of each step. Rank 0 says, saves and evaluates the rest."""
+    """Runs the share of one rank other than 0 in each step. Rank 0 reports, saves and evaluates."""
     run = _training_run(attempt, assignment, loaded, origin, _silently)
     with attempt.termination.deferred():
         finished = run.follow()
@@ -87,13 +87,13 @@ def _training_run(
 
 
 def _silently(_code: str, _message: str) -> None:
-    """Rank 0 notes the same."""
+    """Drops the note: rank 0 reports the same one."""
 
 
 def load_saved_model(attempt: Attempt, assignment: Assignment, loaded: LoadedModel) -> PeftModel:
     """The model of an earlier attempt, whose evaluation is still missing."""
     if assignment.model is None:
-        raise ValueError("Mode evaluate came without a model.")
+        raise ValueError("The claim's answer has mode evaluate but no model.")
     folder = attempt.settings.work_dir / "model"
     fetch(lambda current: current.model.files if current.model else [], folder, assignment, attempt.claim)
     return load_adapter(loaded.model, folder)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PAUSE_S = 0.1
 CONNECT_TIMEOUT_S = 5.0
-# From an answer that is being waited for; rank 0 may still be importing torch.
+# Time limit of one answer of the store; rank 0 may still be importing torch.
 STORE_TIMEOUT = timedelta(minutes=5)
 
 # Called while waiting; raises when the wait is in vain. Waits are made of short ones, so that signals are heard.
@@ -56,7 +56,7 @@ def tell_claim(store: TCPStore, claim_id: str) -> None:
 
 
 def hear_claim(store: TCPStore, check: Check) -> str:
-    """Waits for rank 0's claim for as long as rank 0 lives."""
+    """Waits for rank 0's claim id for as long as rank 0 lives."""
     _wait_for_key(store, "claim", check)
     return str(store.get("claim").decode())
 
@@ -84,7 +84,7 @@ def _connect(placement: Placement, check: Check) -> TCPStore:
 
     host, port = placement.rendezvous
     while True:
-        # An unknown name counts as not there yet, too: a pod is named once it has an address.
+        # An unknown host name also means "not yet": a pod gets its name with its address.
         with suppress(OSError), socket.create_connection((host, port), timeout=CONNECT_TIMEOUT_S):
             break
         check()

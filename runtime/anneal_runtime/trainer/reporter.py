@@ -39,7 +39,7 @@ class Reporter:
         self._add(_Report("note", {"code": code, "message": message}))
 
     def flush(self, timeout_s: float | None = None) -> bool:
-        """Waits until all is delivered. False when the time was not enough. Raises what the API refused."""
+        """Waits until every report is delivered; False on timeout. Raises the API's refusal."""
         with self._changed:
             delivered = self._changed.wait_for(lambda: not self._reports or self._failure is not None, timeout_s)
         self.raise_failure()

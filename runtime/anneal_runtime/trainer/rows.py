@@ -98,17 +98,17 @@ def encode_rows(
             encode_chunk()
     encode_chunk()
     if not any(encoded.length(index) > encoded.first_target(index) for index in range(len(encoded))):
-        raise DataError("No row of the data has anything to learn.")
+        raise DataError("No row of the data has an output token to learn. Check the outputs and max_length.")
     return encoded
 
 
 def row_prompts(tokenizer: PreTrainedTokenizerBase, rows: list[Row]) -> list[list[int]]:
-    """What comes before each answer; of a plain text, all of it. Raises DataError."""
+    """The tokens before each answer; for a plain text row, the whole text. Raises DataError."""
     chats = [row for row in rows if row.messages]
     try:
         of_chats = iter(chat_tokens(tokenizer, [row.messages for row in chats]) if chats else [])
     except ChatRefused as error:
-        raise DataError(f"The data holds conversations. {error}") from error
+        raise DataError(f"The data has rows with messages. {error}") from error
     of_texts = iter(prompt_tokens(tokenizer, [row.input or row.output for row in rows if not row.messages]))
     return [next(of_chats) if row.messages else next(of_texts) for row in rows]
 

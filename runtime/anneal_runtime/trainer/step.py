@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from anneal_runtime.trainer.distributed import Ranks
 
-# What one more forward and backward pass costs, in tokens: launching kernels on a GPU, Python on a CPU.
+# Fixed cost of one more forward and backward pass, in tokens: kernel launches on a GPU, Python on a CPU.
 OVERHEAD_TOKENS = {"cuda": 1024, "cpu": 48}
 # A microbatch may always be this large; beyond, it stays within what the caller's batch_size would need anyway.
 COMFORTABLE_TOKENS = {"cuda": 8192, "cpu": 4096}

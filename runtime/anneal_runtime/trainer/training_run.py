@@ -51,7 +51,7 @@ class TrainingRun:
         max_length = _max_length(self._args, context_length(base.model), note)
         self._rows = encode_rows(plan.data, base.tokenizer, max_length, self._order.visited(self.total_steps))
         if self._rows.cut_count:
-            note("rows_cut", f"{self._rows.cut_count} rows were longer than {max_length} tokens and were cut.")
+            note("rows_cut", f"{self._rows.cut_count} rows are longer than {max_length} tokens and were cut.")
 
         self.model: PeftModel = add_adapter(base.model, self._args, note)
         parameters = trainable(self.model)
@@ -64,7 +64,7 @@ class TrainingRun:
         torch.manual_seed(self._args.seed)
         if plan.checkpoint is not None:
             self._state = load_checkpoint(plan.checkpoint, self.model, self._optimizer, plan.origin.spec_hash)
-            log(f"Going on after step {self._state.step}")
+            log(f"Resuming after step {self._state.step}")
         self._step = OptimizerStep(
             self.model,
             self._rows,
@@ -78,7 +78,10 @@ class TrainingRun:
             ranks.start_together(list(parameters.values()))
             idle = ranks.world_size - self._args.rows_per_step
             if idle > 0:
-                note("processes_idle", f"{idle} of {ranks.world_size} processes idle: a step has too few rows for all.")
+                note(
+                    "processes_idle",
+                    f"{idle} of {ranks.world_size} processes idle: a step has fewer rows than processes.",
+                )
 
     def train(self, reporter: Reporter, uploader: CheckpointUploader, termination: Termination) -> bool:
         """False when SIGTERM ended it early; its checkpoint is then committed."""
@@ -106,12 +109,12 @@ class TrainingRun:
             if stopping and not last:
                 log(f"Stopping after step {self._state.step}")
                 if not uploader.finish(GRACE_S):
-                    log("The checkpoint could not be saved in time")
+                    log("The checkpoint was not uploaded before the grace period ended")
                 return False
         return True
 
     def follow(self) -> bool:
-        """What the other ranks do while rank 0 runs `train`: the same steps, nothing to report."""
+        """Runs the same steps as `train` of rank 0, without reports. False when the ranks agreed to stop."""
         self.model.train()
         while self._state.step < self.total_steps:
             self._advance()
@@ -120,7 +123,7 @@ class TrainingRun:
         return True
 
     def _save_what_is_done(self, outcome: StepOutcome, uploader: CheckpointUploader) -> None:
-        """A lost peer spoils the step that it was part of, and nothing before."""
+        """Keeps the steps before the one that the lost peer spoiled."""
         _refuse_divergence(outcome, self._state.step)
         if self._state.step % self._args.save_steps != 0:
             self._save_checkpoint(uploader)
@@ -158,13 +161,13 @@ class TrainingRun:
         )
 
     def _save_checkpoint(self, uploader: CheckpointUploader) -> None:
-        """One that the disk has no room for is left out: ending the run here would cost more."""
+        """Skips a checkpoint that the disk has no room for: ending the run would cost more."""
         step = self._state.step
         folder = self._plan.work_dir / f"checkpoint-{step}"
         try:
             save_checkpoint(folder, self.model, self._optimizer, self._state, self._plan.origin)
         except CANNOT_WRITE as error:
-            log(f"The checkpoint of step {step} cannot be written, and is left out: {error}")
+            log(f"The checkpoint of step {step} cannot be written and is skipped: {error}")
             shutil.rmtree(folder, ignore_errors=True)
         else:
             uploader.submit(step, folder)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from anneal_runtime.http_exchange import means_later
 
-# What vLLM may take to say that it is there; answers may take as long as they must.
+# Limits connecting only: an answer may take as long as it needs.
 CONNECT_TIMEOUT_S = 5.0
 # Its health is answered beside its work: one that takes longer has hung.
 HEALTH_TIMEOUT_S = 20.0
@@ -29,7 +29,7 @@ class EngineAnswer:
     body: bytes
 
     def settled(self) -> EngineAnswer:
-        """Itself, when it says something about the engine and not about the moment. Raises EngineAway."""
+        """This answer, unless its status means "later". Raises EngineAway."""
         if means_later(self.status):
             raise EngineAway(f"vLLM answered {self.status}: {self.message()}")
         return self

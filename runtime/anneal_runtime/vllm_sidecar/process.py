@@ -1,4 +1,4 @@
-"""The life of the agent: it waits for vLLM, tries it out, reports, and ends when vLLM does."""
+"""The life of the sidecar: it waits for vLLM, checks it, reports, and ends when vLLM does."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ class SidecarProcess(ReportingServer):
             await self._until_healthy()
             self._open(await self._try_out())
             await self._until_gone()
-            log("vLLM has ended; the agent starts again with it.")
+            log("vLLM has ended; the sidecar exits to restart with it")
             self._end(exit_codes.CODE_ERROR)
         except UnknownEngine as error:
             log(str(error))
             self._end(exit_codes.UNSUPPORTED_RUNTIME)
         except EngineAway as error:
-            log(f"vLLM went away while it was tried out: {error}")
+            log(f"vLLM stopped answering during the start-up check: {error}")
             self._end(exit_codes.CODE_ERROR)
         except Exception as error:
-            self._fail("The agent failed", error, exit_codes.CODE_ERROR)
+            self._fail("The sidecar failed", error, exit_codes.CODE_ERROR)
 
     async def _until_healthy(self) -> None:
         """As long as it takes: whoever started the pod knows when to give up, and why vLLM ended."""

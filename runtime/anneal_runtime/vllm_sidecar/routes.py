@@ -88,7 +88,7 @@ async def _within_context(serving: SidecarServing, body: dict[str, Any]) -> dict
     if "messages" not in body:
         prompts = request_bodies.texts(body, "prompt")
         if len(prompts) != 1:
-            raise ApiError(400, "A stream is of one prompt.", param="prompt")
+            raise ApiError(400, "stream takes one prompt, not a list.", param="prompt")
         return {**body, "max_tokens": (await _limits(serving, str(body["model"]), prompts, max_tokens))[0]}
     asked = {"model": body["model"], "messages": request_bodies.messages(body)}
     room = await _room(serving, asked, 0)

@@ -1,4 +1,4 @@
-"""What the agent's routes share, once the engine has been tried out."""
+"""State that the sidecar's routes share once the start-up check has passed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether this vLLM is one that we know: by its version, and by what it does when it is asked."""
+"""Checks that this vLLM is supported: by its version, and by one typed generation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROBE_REGEX = r"\{\"n\":[1-9][0-9]\}"
 
 
 class UnknownEngine(Exception):
-    """Another version, or one that was started without what we need; the message says what."""
+    """vLLM of another version, or started without an option that we need; the message names it."""
 
 
 async def check_version(engine: VllmClient) -> str:
@@ -23,16 +23,18 @@ async def check_version(engine: VllmClient) -> str:
     try:
         version = str(answer.json()["version"])
     except (ValueError, KeyError, TypeError) as error:
-        raise UnknownEngine(f"What answers is not a vLLM: GET /version gave {answer.status}.") from error
+        raise UnknownEngine(
+            f"The engine is not vLLM: GET /version answered {answer.status} without a version."
+        ) from error
     found = VERSION.match(version)
     if found is None or not OLDEST <= (int(found[1]), int(found[2])) <= NEWEST:
         wanted = f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"
-        raise UnknownEngine(f"This is vLLM {version}; the agent knows {wanted}.")
+        raise UnknownEngine(f"vLLM {version} is not supported: run {wanted}.")
     return version
 
 
 async def context_length(engine: VllmClient, model: str) -> int:
-    """Of the model, which must be served under this name. Raises UnknownEngine, EngineAway."""
+    """Context length of the model, which vLLM must serve under this name. Raises UnknownEngine, EngineAway."""
     answer = (await engine.get("/v1/models")).settled()
     try:
         entries = {entry["id"]: entry for entry in answer.json()["data"]}
@@ -42,7 +44,7 @@ async def context_length(engine: VllmClient, model: str) -> int:
 
 
 async def try_generation(engine: VllmClient, model: str) -> None:
-    """One typed answer: what we need is there, and it truly generates. Raises UnknownEngine, EngineAway."""
+    """Generates one typed answer. Raises UnknownEngine, EngineAway."""
     body = {
         "model": model,
         "prompt": PROBE_TEXT,
@@ -52,7 +54,7 @@ async def try_generation(engine: VllmClient, model: str) -> None:
     }
     answer = (await engine.post("/v1/completions", body)).settled()
     if answer.status != 200:
-        raise UnknownEngine(f"A first generation of {model} was refused: {answer.message()}")
+        raise UnknownEngine(f"vLLM refused a test generation with {model}: {answer.message()}")
     text = str(answer.json()["choices"][0]["text"])
     if not re.fullmatch(PROBE_REGEX, text):
-        raise UnknownEngine(f"{model} does not hold to a grammar: it answered {text[:100]!r}.")
+        raise UnknownEngine(f"{model} did not follow structured_outputs.regex: it answered {text[:100]!r}.")

@@ -36,7 +36,7 @@ class VllmAdapters:
             asked = {"lora_name": name, "lora_path": str(folder)}
             answer = (await self._engine.post("/v1/load_lora_adapter", asked)).settled()
             if answer.status != 200 and "already" not in answer.message():
-                raise AdapterRefused(f"vLLM refuses the adapter: {answer.message()}")
+                raise AdapterRefused(f"vLLM refused the adapter: {answer.message()}")
             await try_generation(self._engine, name)
         except UnknownEngine as error:
             await self.unload(name)
@@ -62,14 +62,14 @@ def check_files(folder: Path, base_sha256: str | None) -> None:
     _, rank = read_config(folder / CONFIG_FILE)
     trained_on = base_of(folder)
     if trained_on is not None and base_sha256 is not None and trained_on != base_sha256:
-        raise AdapterRefused("The adapter was trained on other weights than this server's base has.")
+        raise AdapterRefused("The adapter was trained on other weights than those of this server's base model.")
     try:
         with safe_open(folder / WEIGHTS_FILE, framework="numpy") as weights:
             for layer, keys in factors_by_layer(weights.keys()).items():
                 down, up = weights.get_slice(keys["lora_A"]), weights.get_slice(keys["lora_B"])
                 shapes = [down.get_shape(), up.get_shape()]
                 if any(len(shape) != 2 for shape in shapes) or shapes[0][0] != rank or shapes[1][1] != rank:
-                    raise AdapterRefused(f"{layer[:200]} is {shapes}, which does not fit the rank {rank}.")
+                    raise AdapterRefused(f"{layer[:200]} has the shapes {shapes}, which do not fit rank {rank}.")
                 if down.get_dtype() not in FLOATS or up.get_dtype() not in FLOATS:
                     raise AdapterRefused(f"{layer[:200]} holds no floating-point numbers.")
     except (SafetensorError, OSError) as error:

@@ -120,7 +120,7 @@ def test_a_version_that_it_does_not_know_is_refused(anneal: ServerReports, tmp_p
     code, output = Agent(anneal, vllm, tmp_path).wait()
     vllm.stop()
     assert code == exit_codes.UNSUPPORTED_RUNTIME
-    assert f"This is vLLM {version}; the agent knows 0.12 to" in output
+    assert f"vLLM {version} is not supported: run 0.12 to" in output
     assert anneal.reports == []
 
 

@@ -63,13 +63,13 @@ class RunningBatch:
         return self._forward(self.rows, _width([len(row.pending) for row in self.rows]), self._cache)
 
     def drop(self, gone: Sequence[bool]) -> None:
-        """Lets go of row i where gone[i]."""
+        """Drops row i if gone[i]."""
         if any(gone):
             order = self._cache.keep([index for index, is_gone in enumerate(gone) if not is_gone])
             self.rows = [self.rows[index] for index in order]
 
     def clear(self) -> list[Row]:
-        """After an error in a forward pass: nothing of the cache can be trusted."""
+        """Drops all rows and returns them: after an error in a forward pass the cache may be wrong."""
         rows, self.rows, self._cache = self.rows, [], RowCache()
         return rows
 
@@ -100,7 +100,7 @@ class RunningBatch:
             rows, logits = [rows[index] for index in ready], logits[torch.tensor(ready, device=logits.device)]
         if not rows:
             return []
-        # Before the grammars' masks, which could hide it.
+        # Checked before the grammars' masks, which could hide infinities.
         finite = torch.isfinite(logits.amax(dim=-1))
         self._grammars.restrict(logits, [row.matcher for row in rows])
         failures = []

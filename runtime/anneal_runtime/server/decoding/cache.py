@@ -44,7 +44,7 @@ class Slab:
         return self.view()
 
     def append(self, other: Slab) -> None:
-        """Adds the other's rows below, right edges together."""
+        """Adds the other's rows below, aligned at the right edge."""
         assert other._buffer is not None
         if self.rows == 0:
             self._buffer, self.rows, self._start, self._end = other._buffer, other.rows, other._start, other._end
@@ -57,7 +57,7 @@ class Slab:
             self._move(like=self._buffer, rows=spare_rows, left=missing, right=SPARE_COLUMNS)
         self.rows = rows
         self._start -= missing
-        # What an earlier row left there is masked, but a NaN times zero would still be one.
+        # The mask hides an earlier row's values, but a NaN times zero is still NaN.
         self._buffer[:old_rows, :, self._start : self._start + missing] = 0
         self._buffer[old_rows:rows, :, self._start : self._end - other.columns] = 0
         self._buffer[old_rows:rows, :, self._end - other.columns : self._end] = other.view()

@@ -37,7 +37,7 @@ class Encoder:
                 hidden = self._hidden(tokens, mask)
         else:
             hidden = self._hidden(tokens, mask)
-        # Padding is replaced, not multiplied: whatever the model put there never reaches the sum.
+        # Padding is replaced, not multiplied by zero: a NaN there would reach the sum.
         summed = hidden.float().masked_fill(~mask[:, :, None], 0.0).sum(dim=1)
         vectors = torch.nn.functional.normalize(summed, dim=-1).cpu().numpy()
         if not np.isfinite(vectors).all():
@@ -66,7 +66,7 @@ class EncodeRequest:
         self.cancelled = False
 
     def encode_next_batch(self) -> bool:
-        """Whether that was the last one."""
+        """True when no batch is left."""
         batch: list[int] = []
         while self._left and len(batch) < MAX_BATCH_ROWS:
             width = len(self._texts[self._left[-1]])

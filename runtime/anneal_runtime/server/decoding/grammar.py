@@ -85,7 +85,7 @@ class Grammars:
             raise BadRegex(f"The regex is longer than {MAX_REGEX_CHARACTERS} characters.")
         matcher = LLMatcher(self._tokenizer, self._grammar_of(regex), log_level=0, limits=self._limits)
         if not matcher.is_error():
-            # The first mask builds most of the automaton: here, off the decoding thread, and once for all rows.
+            # The first mask builds most of the automaton. Building it here keeps that off the decoding thread.
             matcher.compute_bitmask()
         if matcher.is_error():
             raise BadRegex(f"The regex cannot be used: {_first_line(matcher.get_error())}")

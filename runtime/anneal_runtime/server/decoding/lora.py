@@ -35,7 +35,7 @@ class AdapterRouter:
         self._segments: list[Segment] = []
 
     def prepare(self, adapter: Adapter) -> None:
-        """Must run once before rows of the adapter do."""
+        """Call once before the first row of the adapter runs."""
         for name in adapter.layers.keys() - self._hooked:
             self.linears[name].register_forward_hook(self._hook(name))
             self._hooked.add(name)

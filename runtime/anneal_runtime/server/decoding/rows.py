@@ -1,4 +1,4 @@
-"""What is being generated: a row is one prompt on its way to one answer; a request is the rows that came together."""
+"""Rows and requests: a row is one prompt with its growing answer; a request is the rows that came together."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class GenerationFailed(Exception):
 
 
 class GrammarFailed(GenerationFailed):
-    """The row's regex is too complex to be followed."""
+    """The row's regex is too complex to apply."""
 
 
 class Row:
@@ -69,7 +69,7 @@ class Row:
         self._shown = 0
 
     def start(self, vocabulary: Vocabulary) -> None:
-        """Right before the first forward pass: what a waiting row does not need yet."""
+        """Makes the state that a waiting row does not need; called right before the first forward pass."""
         self._random = random.Random(self.params.seed)
         if self.params.stop or self.request.on_text is not None:
             self._stream = DecodeStream(skip_special_tokens=True)
@@ -108,9 +108,9 @@ class Row:
         self._take(forced, vocabulary)
 
     def _check_matcher(self) -> None:
-        # A matcher in error also counts as stopped: unseen, a broken answer would pass for a complete one.
+        # A matcher in error also reports "stopped": without this check a broken answer would pass as complete.
         if self.matcher is not None and self.matcher.is_error():
-            raise GrammarFailed("The regex is too complex to be followed.")
+            raise GrammarFailed("The regex is too complex to apply. Simplify it.")
 
     def _take(self, tokens: list[int], vocabulary: Vocabulary) -> None:
         room = self.max_tokens - len(self.output)
@@ -126,7 +126,7 @@ class Row:
             self._finish("length", vocabulary)
 
     def show(self) -> None:
-        """Hands on what is certain to stay: a stop may still begin in the last characters."""
+        """Streams the text that is final: a stop sequence may still begin in the last characters."""
         if self.request.on_text is None:
             return
         held = max(map(len, self.params.stop), default=1) - 1

@@ -22,7 +22,7 @@ from anneal_runtime.server.metrics import EngineMetrics
 
 # Prompt tokens, padding included, read between two decoding steps; one row may exceed it.
 PREFILL_TOKENS = 4096
-# Passes in a row that failed, after which the device is taken for broken and the process ends, to be started again.
+# Failed passes in a row after which the device counts as broken and the process exits to be restarted.
 FAILURES_IN_A_ROW = 5
 
 
@@ -34,7 +34,7 @@ class Scheduler:
         self._waiting: deque[GenerationRequest] = deque()
         self._encoding: deque[EncodeRequest] = deque()
         self._failures = 0
-        # For the watchdog: which turn it is, and whether there is work in it.
+        # Read by the watchdog: the number of the current turn, and whether it has work.
         self.turn, self.is_busy = 0, False
 
     def submit(self, request: GenerationRequest | EncodeRequest) -> None:
@@ -43,7 +43,7 @@ class Scheduler:
         self._wake.set()
 
     def cancel(self, request: GenerationRequest | EncodeRequest) -> None:
-        """From any thread: its rows stop at the next step, and nobody is called."""
+        """Call from any thread. The request's rows stop at the next step, without a callback."""
         request.cancelled = True
         self._wake.set()
 
@@ -71,7 +71,7 @@ class Scheduler:
                 self._waiting.append(request)
 
     def _attempt(self, work: Callable[[RunningBatch], None]) -> None:
-        """An error in a forward pass costs the requests that run, never the server."""
+        """Fails the running requests, not the server, on an error in a forward pass."""
         if self._batch is None:
             return
         try:
@@ -94,7 +94,7 @@ class Scheduler:
         try:
             joining, failures = batch.read(rows)
         except Exception as error:
-            # The running rows have not been touched yet, and go on.
+            # The running rows are untouched and go on.
             for row in rows:
                 self._fail(row.request, error)
             self._count_failure("Prompts could not be read", error)
@@ -102,7 +102,7 @@ class Scheduler:
         try:
             batch.join(joining)
         except Exception as error:
-            # Neither in the batch nor in the queue: nobody else would answer them.
+            # These rows are neither in the batch nor in the queue, so fail them here.
             for row in rows:
                 self._fail(row.request, error)
             raise
@@ -119,7 +119,7 @@ class Scheduler:
         self._waiting = deque(request for request in self._waiting if not request.cancelled)
         newcomers = any(request.running == 0 for request in self._waiting)
         free = self._max_batch - running
-        # Joining costs a pass of its own: not for one freed place at a time, unless somebody has nothing running.
+        # Joining costs an extra pass, so wait for several free places unless a request has no running row.
         if not newcomers and free < max(1, self._max_batch // 8):
             return []
         chosen: list[Row] = []
