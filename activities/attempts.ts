@@ -13,22 +13,20 @@ import { prepareRows } from './prepare-rows.ts'
 type Settings = FineTuneDependencies['settings']
 type Position = { jobId: number; attempt: number }
 type AttemptPosition = { jobId: number; number: number }
-/** `hearsOfSlots`: the workflow waits for the signal that it has a slot; runs that began before they did do not say it. */
-type Launch = Position & { hearsOfSlots?: boolean }
-/** What ended the attempt before. */
+/** What ended the previous attempt. */
 type Why = { reason: string; message: string }
 type OpenAttempt = {
   jobId: number
   generation: number
-  /** Position within the run of the workflow. */
+  /** Position among the attempts of this generation. */
   ordinal: number
   mode: AttemptMode
   /** An automatic relaunch that `resume_limit` counts. */
   counts: boolean
   why: Why | null
 }
-/** `attempt` is the one that has ended; runs that began before they said it do not. */
-type Requeue = { jobId: number; generation: number; attempt?: number; why: Why; backOffMs: number }
+/** `attempt`: the one that has ended. */
+type Requeue = { jobId: number; generation: number; attempt: number; why: Why; backOffMs: number }
 
 const gibibyte = 1024 ** 3
 
@@ -38,7 +36,7 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
   const { database, settings } = deps
 
   return {
-    /** The row, the fence against older attempts, the count and the move to QUEUED, at once. @returns null when a cancel or a newer run stands against it */
+    /** Writes the row, the fence against older attempts, the count and the move to QUEUED in one transaction. @returns null after a cancel or a newer generation */
     openAttempt: ({
       jobId,
       generation,
@@ -74,7 +72,7 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
             generation,
             attempt: number,
             reason: why?.reason ?? null,
-            message: why ? `${why.message} Waiting to go on.` : null,
+            message: why ? `${why.message} Waiting to continue.` : null,
           })
         return { attempt: number }
       }),
@@ -83,21 +81,22 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
     requeue: ({ jobId, generation, attempt, why, backOffMs }: Requeue): Promise<void> =>
       database.transaction(async (tx) => {
         const { currentAttempt } = await tx.trainingJobs.hold(jobId)
-        // A late retry: the next attempt is open already.
-        if (attempt !== undefined && attempt !== currentAttempt) return
+        // A late retry of this activity: the next attempt exists already.
+        if (attempt !== currentAttempt) return
         const message = `${why.message} Trying again in ${Math.round(backOffMs / 1000)} s.`
         await tx.trainingJobs.queue({ jobId, generation, reason: why.reason, message })
       }),
 
-    /** Asks for a slot and, with it, starts the program; a repeat adopts it. Never waits here: thousands of jobs may wait. */
-    launchAttempt: ({ jobId, attempt: number, hearsOfSlots = false }: Launch): Promise<'waiting' | null> =>
+    /**
+     * Asks for a slot and, with it, starts the program; a repeat adopts it. The workflow waits for the slot, not this activity:
+     * thousands of waiting activities would fill the worker.
+     */
+    launchAttempt: ({ jobId, attempt: number }: Position): Promise<'waiting' | null> =>
       withHeartbeat(async () => {
         const position = { jobId, number }
         const slot = await takeSlot(deps, position)
         if (slot === 'granted') await launch(deps, position)
-        if (slot !== 'waiting') return null
-        if (!hearsOfSlots) throw new Error('It waits for a slot.')
-        return 'waiting'
+        return slot === 'waiting' ? 'waiting' : null
       }),
   }
 }

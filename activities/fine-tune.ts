@@ -17,7 +17,7 @@ export type FineTuneDependencies = {
   storage: Storage
   trainers: TrainerCompute
   datasets: Pick<DatasetValidator, 'prepare'>
-  /** How long the internal API has answered, and with it the database and the object store. */
+  /** How long the internal API, the database and the object store have answered. */
   health: { soundForMs(): number }
   settings: {
     /** Signs the tokens of attempts. */
@@ -38,7 +38,7 @@ export const createFineTuneActivities = (deps: FineTuneDependencies) =>
     ...createPublishActivities(deps),
   })
 
-/** What the workflow did and Postgres says it does not know was forgotten by a restore: asked again it says the same. */
+/** A row that the workflow has seen and Postgres does not know was lost by a restore: a retry would not find it either. */
 function refusingUnknown<T extends Record<string, (input: never) => Promise<unknown>>>(activities: T): T {
   const refuse = (error: unknown) => {
     if (error instanceof ServiceError && error.code === 'not_found')

@@ -1,6 +1,6 @@
-// The doing side of the workflows; everything they touch is handed in.
+// All activities; their dependencies are passed in.
 import { createFineTuneActivities, type FineTuneDependencies } from './fine-tune.ts'
-import { createHousekeepingActivities, type HousekeepingDependencies } from './housekeeping.ts'
+import { createRetentionActivities, type RetentionDependencies } from './retention.ts'
 import { createInferenceBatchActivities, type InferenceBatchDependencies } from './inference-batches.ts'
 import { createModelServerActivities, type ModelServerDependencies } from './model-servers.ts'
 import { createReaperActivities, type ReaperDependencies } from './reaper.ts'
@@ -10,11 +10,11 @@ export const createActivities = (
     ModelServerDependencies &
     InferenceBatchDependencies &
     ReaperDependencies &
-    HousekeepingDependencies,
+    RetentionDependencies,
 ) => ({
   ...createFineTuneActivities(deps),
   ...createInferenceBatchActivities(deps),
   ...createModelServerActivities(deps),
   ...createReaperActivities(deps),
-  ...createHousekeepingActivities(deps),
+  ...createRetentionActivities(deps),
 })

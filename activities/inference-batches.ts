@@ -1,4 +1,4 @@
-// What a batch does to the world: a chunk at a time, each of which may run twice and count once.
+// The activities of a batch. A chunk may run twice; its results count once.
 import { ApplicationFailure, Context } from '@temporalio/activity'
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
@@ -34,13 +34,13 @@ export type InferenceBatchDependencies = {
 export type InferenceBatchActivities = ReturnType<typeof createInferenceBatchActivities>
 
 /** A larger result moves to the object store. */
-const mostResultBytes = 1024 * 1024
+const maxResultBytes = 1024 * 1024
 
 export function createInferenceBatchActivities({ database, storage, infer }: InferenceBatchDependencies) {
   const { inferenceBatches } = database
 
   return {
-    /** @throws ApplicationFailure Refused, for good; ModelUnavailable, for now */
+    /** @throws ApplicationFailure Refused when no retry can help, ModelUnavailable when a later one may */
     runBatchChunk: ({ batchId, chunk }: { batchId: string; chunk: number }): Promise<void> =>
       withHeartbeat(async () => {
         const batch = await existing(batchId)
@@ -56,7 +56,7 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
       withHeartbeat(async () => {
         const batch = await existing(batchId)
         if (batch.state === 'running') {
-          const isLarge = (await inferenceBatches.resultsSizeBytes(batchId)) > mostResultBytes
+          const isLarge = (await inferenceBatches.resultsSizeBytes(batchId)) > maxResultBytes
           const resultKey = isLarge ? await storeResult(batch) : null
           const isOurs = await database.transaction((tx) => tx.inferenceBatches.finish(batchId, resultKey))
           if (!isOurs && resultKey !== null) await storage.remove([resultKey])
@@ -70,7 +70,7 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
     },
   }
 
-  /** Its account may have been deleted meanwhile: then there is nothing to wait for. */
+  /** A deleted account takes its batches along: the failure is final. */
   async function existing(batchId: string): Promise<InferenceBatch> {
     return inferenceBatches.get(batchId).catch((error: unknown) => {
       if (error instanceof ServiceError && error.code === 'not_found')
@@ -81,14 +81,17 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
 
   async function readItems({ promptsKey, request }: InferenceBatch, chunk: number): Promise<string[]> {
     const location = request.chunks[chunk]
-    if (!location) throw ApplicationFailure.nonRetryable(`there is no chunk ${chunk}`)
+    if (!location) throw ApplicationFailure.nonRetryable(`The batch has no chunk ${chunk}.`)
     const { bytes } = await storage.readRange(promptsKey, { offset: location.offset, limit: location.sizeBytes })
     if (bytes.length < location.sizeBytes)
-      throw ApplicationFailure.nonRetryable('The prompts of the batch are gone; send it again.', 'Refused')
+      throw ApplicationFailure.nonRetryable(
+        'The prompts of the batch are missing from the object store. Submit the batch again.',
+        'Refused',
+      )
     return JSON.parse(bytes.toString()) as string[]
   }
 
-  /** One final answer; before it, for texts that are shown while they grow, shorter ones. */
+  /** Yields the final results; before them, for a streaming batch, shorter texts. */
   async function* answers(batch: InferenceBatch, items: string[], start: number): AsyncGenerator<ChunkResults> {
     const { accountId, apiKeyId, modelName, kind, request } = batch
     const signal = Context.current().cancellationSignal
@@ -113,9 +116,9 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
       return await ask()
     } catch (error) {
       if (signal.aborted) throw error
-      if (error instanceof ServiceError && !mayPass.includes(error.code))
+      if (error instanceof ServiceError && !retryable.includes(error.code))
         throw ApplicationFailure.nonRetryable(inBatch(error, start), 'Refused')
-      // Without the database no model can be found: that says nothing about the model.
+      // Without the database no model can be found: throws first, so that the model is not blamed.
       await database.check()
       const message = error instanceof ServiceError ? error.message : 'The model failed to answer.'
       throw ApplicationFailure.create({ message, type: 'ModelUnavailable', nonRetryable: true, cause: asError(error) })
@@ -124,7 +127,7 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
 
   async function storeResult(batch: InferenceBatch): Promise<string> {
     const { id, accountId, kind, request } = batch
-    // A key of its own for each try: an upload that was cut off must not mix with another.
+    // Each try has its own key, so that an interrupted upload cannot mix with another.
     const key = storageKeys.batch(accountId, id, `result-${randomUUID()}.json`)
     const read = (chunk: number) => inferenceBatches.findChunk({ batchId: id, start: chunk * request.chunkSize })
     const text = batchResultText(kind, read, { chunkCount: request.chunks.length, missingCount: 0 })
@@ -133,11 +136,11 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
   }
 }
 
-const mayPass: readonly ServiceError['code'][] = ['unavailable']
+const retryable: readonly ServiceError['code'][] = ['unavailable']
 
 const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)))
 
-/** The engine's layer knows an item's position in its chunk; its owner knows the one in the batch. */
+/** Turns an item's position in its chunk into its position in the batch. */
 function inBatch({ message, issues }: ServiceError, start: number): string {
   const position = /^prompt\[(\d+)\]$/.exec(issues[0]?.path ?? '')?.[1]
   return position === undefined

@@ -10,24 +10,24 @@ import { modelOf } from './publish.ts'
 import { withHeartbeat } from './heartbeat.ts'
 import { prepareRows, type PrepareDependencies } from './prepare-rows.ts'
 
-type RunOfJob = { jobId: number; generation: number }
+type JobGeneration = { jobId: number; generation: number }
 
 export function createJobActivities(deps: PrepareDependencies) {
   const { database } = deps
   return {
-    async prepareDataset({ jobId }: RunOfJob): Promise<void> {
+    async prepareDataset({ jobId }: JobGeneration): Promise<void> {
       const job = await database.trainingJobs.get(jobId)
       const { cancellationSignal } = Context.current()
       if (!isTerminal(job.status)) await withHeartbeat(() => prepareRows(deps, job, cancellationSignal))
     },
 
-    /** Walks forward to the phase, a move at a time; a phase that lies behind, or of an older attempt, changes nothing. @returns the status after it */
+    /** Moves forward to the phase, one status at a time. Ignores an earlier phase and older attempts. @returns the status afterwards */
     recordPhase: ({
       jobId,
       generation,
       attempt,
       phase,
-    }: RunOfJob & { attempt: number; phase: AttemptPhase }): Promise<TrainingJobStatus> =>
+    }: JobGeneration & { attempt: number; phase: AttemptPhase }): Promise<TrainingJobStatus> =>
       database.transaction(async (tx) => {
         const job = await tx.trainingJobs.hold(jobId)
         if (job.currentAttempt !== attempt) return job.status
@@ -44,7 +44,7 @@ export function createJobActivities(deps: PrepareDependencies) {
         return (await tx.trainingJobs.get(jobId)).status
       }),
 
-    /** The end and the model that it names, at once: a job that is cancelled meanwhile leaves no model behind. */
+    /** Ends the job and publishes its model in one transaction: a job that is cancelled meanwhile leaves no model behind. */
     finishJob: ({
       jobId,
       generation,
@@ -53,7 +53,7 @@ export function createJobActivities(deps: PrepareDependencies) {
       message,
       modelName,
       artifactId,
-    }: RunOfJob & JobEnding & { artifactId: string | null }) =>
+    }: JobGeneration & JobEnding & { artifactId: string | null }) =>
       database.transaction(async (tx) => {
         const moved = await tx.trainingJobs.move({
           jobId,
@@ -69,13 +69,13 @@ export function createJobActivities(deps: PrepareDependencies) {
         return moved
       }),
 
-    /** A cancel that came through Temporal alone is accepted here. @returns how the job ended, if it has */
-    acceptCancel: ({ jobId, generation }: RunOfJob): Promise<{ ended: JobEnding | null }> =>
+    /** Accepts a cancel that came through Temporal alone. @returns how the job ended, if it has */
+    acceptCancel: ({ jobId, generation }: JobGeneration): Promise<{ ended: JobEnding | null }> =>
       database.transaction(async (tx) => {
         const job = await tx.trainingJobs.hold(jobId)
         const ending = endingOf(job, generation)
         if (ending) return { ended: ending }
-        if (await tx.trainingJobs.requestCancel(jobId, 'Cancelled in Temporal; releasing what runs.'))
+        if (await tx.trainingJobs.requestCancel(jobId, 'Cancelled in Temporal. Releasing its resources.'))
           await tx.jobEvents.add(jobId, { kind: 'command', reason: 'cancel', actor: 'temporal' })
         return { ended: null }
       }),
@@ -90,7 +90,7 @@ function endingOf(
     return {
       status: 'FAILED',
       reason: 'superseded',
-      message: `A newer run of job ${id} has taken over.`,
+      message: `A later resume of job ${id} has taken over.`,
       modelName: null,
     }
   switch (status) {

@@ -1,17 +1,17 @@
-// The checked rows of a job.
+// Writes the checked rows of a job to the object store.
 import { ApplicationFailure } from '@temporalio/activity'
 import type { DatasetReport } from '../src/domain/dataset-report.ts'
 import type { PreparedData, TrainingJob } from '../src/domain/training-job.ts'
-import { areThere } from './artifact-files.ts'
+import { allExist } from './artifact-files.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 
 export type PrepareDependencies = Pick<FineTuneDependencies, 'database' | 'datasets' | 'storage'>
 
-const rowsAreGone =
-  'The rows that it trained on are gone, and their upload is another one now: train on it as a new job.'
+const rowsAreMissing =
+  'The training rows of this job are missing, and the upload has changed since the job was checked. Submit a new job to train on the new data.'
 
 /**
- * Once per job: a resume trains on the same bytes. Where these are gone they are made again, if the upload is what it was.
+ * Runs once per job: a resume trains on the same bytes. Missing rows are made again from the upload, if it is unchanged.
  * @throws ApplicationFailure DatasetInvalid
  */
 export async function prepareRows(
@@ -19,14 +19,14 @@ export async function prepareRows(
   { id: jobId, generation, spec, datasetVersionId, preparedData: before }: TrainingJob,
   signal: AbortSignal,
 ): Promise<void> {
-  if (before && (await areThere(storage, [before.train, before.evaluation]))) return
+  if (before && (await allExist(storage, [before.train, before.evaluation]))) return
   try {
     const checked = await datasets.prepare({ jobId, spec }, signal)
     await database.datasets.saveReport(datasetVersionId, checked.report)
     if (!before) await database.trainingJobs.setPreparedData({ id: jobId, generation }, checked.prepared)
     else if (isSame(before, checked.prepared))
       await database.trainingJobs.movePreparedData({ id: jobId, generation }, checked.prepared)
-    else throw ApplicationFailure.nonRetryable(rowsAreGone, 'DatasetInvalid')
+    else throw ApplicationFailure.nonRetryable(rowsAreMissing, 'DatasetInvalid')
   } catch (error) {
     if (!isInvalid(error)) throw error
     if (error.report) await database.datasets.saveReport(datasetVersionId, error.report)
@@ -37,6 +37,6 @@ export async function prepareRows(
 const isSame = (a: PreparedData, b: PreparedData) =>
   a.train.sha256 === b.train.sha256 && a.evaluation.sha256 === b.evaluation.sha256
 
-/** Known by its name: activities import only types. */
+/** Recognised by name, because activities import only types. */
 const isInvalid = (error: unknown): error is Error & { report?: DatasetReport } =>
   error instanceof Error && error.name === 'DatasetInvalidError'

@@ -1,4 +1,4 @@
-// From an artifact to a model: copied to keys that no issued URL can write, verified there, then named.
+// Publishes an artifact as a model: copies it to keys that no issued URL can write, and verifies the copies.
 import { tunedModelName } from '../src/domain/identifiers.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
 import type { Artifact, TrainingJob, TunedModel } from '../src/domain/training-job.ts'
@@ -17,7 +17,7 @@ export function modelOf(
   return { name, accountId, jobId, artifactId: artifact.id, baseModel, files }
 }
 
-/** What serving needs; a checkpoint holds the optimizer's state as well. */
+/** The files that serving needs; a checkpoint also holds the optimizer's state. */
 const servedFiles = ['adapter_model.safetensors', 'adapter_config.json', 'anneal.json']
 
 type Published =
@@ -25,7 +25,7 @@ type Published =
 
 export function createPublishActivities({ database, storage }: Pick<FineTuneDependencies, 'database' | 'storage'>) {
   return {
-    /** The saved model or, where there is none, the newest checkpoint; `finishJob` names it. @returns a null name when its bytes are not right */
+    /** Publishes the saved model or else the newest checkpoint; `finishJob` names it. @returns a null name when its bytes do not match the manifest */
     publishModel: ({ jobId }: { jobId: number; generation: number }): Promise<Published> =>
       withHeartbeat(async () => {
         const artifact = (await database.artifacts.newestModel(jobId)) ?? (await newestCheckpoint(jobId))
@@ -33,9 +33,9 @@ export function createPublishActivities({ database, storage }: Pick<FineTuneDepe
           return { modelName: null, message: 'There is no saved model and no checkpoint.', hasCheckpoint: false }
         const { name, files } = modelOf(await database.trainingJobs.get(jobId), artifact)
         const keyOf = new Map(artifact.files.map((file) => [file.name, file.key]))
-        // Whose they are is told by nothing else before the job names them.
+        // Tags the copies with the job id: no row links them to the job yet.
         for (const file of files) await storage.copy(keyOf.get(file.name) ?? '', file.key, { job: String(jobId) })
-        // The copies are hashed, not the originals: those could still be overwritten by their URLs.
+        // Hashes the copies, because upload URLs may still overwrite the originals.
         if (files.length === 0 || !(await verifyFiles(storage, files))) return refuse(artifact)
         await database.artifacts.markVerified(artifact.id)
         return { modelName: name, artifactId: artifact.id }

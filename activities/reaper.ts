@@ -8,18 +8,18 @@ import { inferenceBatchWorkflowId } from '../src/domain/inference-batch.ts'
 import type { JobEnding } from '../src/domain/training-job.ts'
 import type { Log } from '../src/log.ts'
 import type { Repositories } from '../src/repositories/database.ts'
-import type { WorkflowRun, WorkflowRuns } from '../src/temporal/runs.ts'
+import type { WorkflowExecution, WorkflowExecutions } from '../src/temporal/workflow-executions.ts'
 import { withHeartbeat } from './heartbeat.ts'
 import { release, type ReleaseDependencies } from './release.ts'
 
-type RunOfJob = { jobId: number; generation: number }
+type JobGeneration = { jobId: number; generation: number }
 type Position = { jobId: number; number: number }
 type StrayRun = { name: string; uid: string; attempt: Position | null }
 export type Reaped = 'attempt_run' | 'model_server_run' | 'model_server_workflow' | 'attempt' | 'job' | 'batch'
 
 export type ReaperDependencies = ReleaseDependencies & {
   modelServers: Pick<ModelServerCompute, 'list' | 'terminate'>
-  runs: Pick<WorkflowRuns, 'describe' | 'listOpen'>
+  executions: Pick<WorkflowExecutions, 'describe' | 'listOpen'>
   log: Pick<Log, 'warn'>
   countReaped: (what: Reaped) => void
 }
@@ -30,7 +30,7 @@ export type ReaperActivities = ReturnType<typeof createReaperActivities>
 const portion = 100
 
 export function createReaperActivities(deps: ReaperDependencies) {
-  const { database, trainers, modelServers, settings, runs } = deps
+  const { database, trainers, modelServers, settings, executions } = deps
 
   return {
     /** Runs of attempts that may no longer run or have no row, and older launches of model servers. */
@@ -55,7 +55,7 @@ export function createReaperActivities(deps: ReaperDependencies) {
       withHeartbeat(async () => {
         const unwatched: string[] = []
         for (const { baseModel } of (await modelServerRuns(deps)).current)
-          if (!(await runs.describe(modelServerName(baseModel)))?.isRunning) unwatched.push(baseModel)
+          if (!(await executions.describe(modelServerName(baseModel)))?.isRunning) unwatched.push(baseModel)
         return unwatched
       }),
 
@@ -71,8 +71,8 @@ export function createReaperActivities(deps: ReaperDependencies) {
       withHeartbeat(async () => {
         const lost: string[] = []
         let open: Set<string> | undefined
-        for await (const batches of database.upkeep.startedBatches()) {
-          open ??= await runs.listOpen('inferenceBatch')
+        for await (const batches of database.reaper.startedBatches()) {
+          open ??= await executions.listOpen('inferenceBatch')
           for (const { id } of batches) if (!open.has(inferenceBatchWorkflowId(id))) lost.push(id)
           if (lost.length >= portion) break
         }
@@ -83,13 +83,13 @@ export function createReaperActivities(deps: ReaperDependencies) {
     async startBatchAgain(batchId: string): Promise<void> {
       const workflowId = inferenceBatchWorkflowId(batchId)
       // The list may be old. A workflow closes only after its batch has ended, so the batch is asked last.
-      if ((await runs.describe(workflowId))?.isRunning) return
+      if ((await executions.describe(workflowId))?.isRunning) return
       if ((await database.inferenceBatches.get(batchId)).state !== 'running') return
       await database.outbox.add({ workflowId, kind: 'start-batch', generation: 1, payload: { batchId } })
       reaped(deps, 'batch', { batchId })
     },
 
-    findStrayAttempts: (): Promise<Position[]> => database.upkeep.listStrayAttempts(portion),
+    findStrayAttempts: (): Promise<Position[]> => database.reaper.listStrayAttempts(portion),
 
     releaseStrayAttempt: (position: Position): Promise<void> =>
       withHeartbeat(async () => {
@@ -98,15 +98,15 @@ export function createReaperActivities(deps: ReaperDependencies) {
       }),
 
     /** Open jobs whose workflow was started and is no longer open. */
-    findLostJobs: (): Promise<RunOfJob[]> =>
+    findLostJobs: (): Promise<JobGeneration[]> =>
       withHeartbeat(async () => {
-        const lost: RunOfJob[] = []
+        const lost: JobGeneration[] = []
         let open: Set<string> | undefined
-        for await (const jobs of database.upkeep.deliveredJobs()) {
-          open ??= await runs.listOpen('fineTune')
+        for await (const jobs of database.reaper.deliveredJobs()) {
+          open ??= await executions.listOpen('fineTune')
           for (const job of jobs) {
             // Later pages are newer than the list, so Temporal is asked about each job that is not in it.
-            if (open.has(fineTuneWorkflowId(job.jobId)) || (await lostRun(deps, job)) === null) continue
+            if (open.has(fineTuneWorkflowId(job.jobId)) || (await lostExecution(deps, job)) === null) continue
             lost.push(job)
             if (lost.length === portion) return lost
           }
@@ -115,13 +115,13 @@ export function createReaperActivities(deps: ReaperDependencies) {
       }),
 
     /** Releases the job's attempts, then ends it: CANCELLED if a cancel was accepted, else FAILED, so it can be resumed. */
-    endLostJob: (job: RunOfJob): Promise<void> =>
+    endLostJob: (job: JobGeneration): Promise<void> =>
       withHeartbeat(async () => {
-        if ((await lostRun(deps, job)) === null) return
+        if ((await lostExecution(deps, job)) === null) return
         for (const attempt of await database.attempts.listUnreleased(job.jobId, job.generation))
           await release(deps, attempt, cancellationSignal())
         // Somebody may have reset or started the workflow during the release.
-        const how = await lostRun(deps, job)
+        const how = await lostExecution(deps, job)
         if (how === null) return
         const hasEnded = await database.transaction((tx) => end(tx, job, how))
         if (hasEnded) reaped(deps, 'job', { ...job, how })
@@ -135,7 +135,7 @@ async function strayAttemptRuns({ database, trainers }: ReaperDependencies): Pro
     return Number.isInteger(position.jobId) && Number.isInteger(position.number) ? [{ name, uid, ...position }] : []
   })
   if (ofJobs.length === 0) return []
-  const wanted = new Set((await database.upkeep.wantedAttempts(ofJobs)).map(key))
+  const wanted = new Set((await database.reaper.wantedAttempts(ofJobs)).map(key))
   return ofJobs
     .filter((run) => !wanted.has(key(run)))
     .map(({ name, uid, jobId, number }) => ({ name, uid, attempt: { jobId, number } }))
@@ -149,7 +149,7 @@ async function modelServerRuns({ database, modelServers }: ReaperDependencies): 
   const found: ModelServerRuns = { stray: [], current: [] }
   const living = (await modelServers.list()).filter(isLiving)
   if (living.length === 0) return found
-  const rows = await database.upkeep.listModelServers()
+  const rows = await database.reaper.listModelServers()
   const byName = new Map(rows.map((row) => [modelServerName(row.baseModel), row]))
   for (const { name, uid, labels } of living) {
     const row = byName.get(labels['server'] ?? '')
@@ -165,20 +165,20 @@ const isLiving = ({ state: { state } }: RunSummary) => state === 'pending' || st
  * How the workflow of an open job was lost, as a word for the job's message. Null when it is not certainly lost.
  * A workflow closes only after its job has ended in Postgres, so the job is asked after Temporal.
  */
-async function lostRun({ database, runs }: ReaperDependencies, job: RunOfJob): Promise<string | null> {
-  const run = await runs.describe(fineTuneWorkflowId(job.jobId))
-  if (run?.isRunning) return null
-  const held = await database.transaction((tx) => tx.upkeep.holdDelivered(job))
-  return held && howLost(run)
+async function lostExecution({ database, executions }: ReaperDependencies, job: JobGeneration): Promise<string | null> {
+  const execution = await executions.describe(fineTuneWorkflowId(job.jobId))
+  if (execution?.isRunning) return null
+  const held = await database.transaction((tx) => tx.reaper.holdDelivered(job))
+  return held && howLost(execution)
 }
 
-function howLost(run: WorkflowRun | null): string {
-  return run === null ? 'deleted' : run.status.toLowerCase().replaceAll('_', ' ')
+function howLost(execution: WorkflowExecution | null): string {
+  return execution === null ? 'deleted' : execution.status.toLowerCase().replaceAll('_', ' ')
 }
 
-/** @returns false when a command came first */
-async function end(tx: Repositories, job: RunOfJob, how: string): Promise<boolean> {
-  const held = await tx.upkeep.holdDelivered(job)
+/** @returns false when a command was accepted first */
+async function end(tx: Repositories, job: JobGeneration, how: string): Promise<boolean> {
+  const held = await tx.reaper.holdDelivered(job)
   if (!held) return false
   const ending: Pick<JobEnding, 'status' | 'reason' | 'message'> = held.isCancelling
     ? { status: 'CANCELLED', reason: 'cancelled', message: 'Cancelled. Everything it used is released.' }

@@ -10,9 +10,6 @@ export type ReleaseDependencies = Pick<FineTuneDependencies, 'database' | 'train
   settings: { terminationGraceMs: number }
 }
 
-/** Runs that began before they said it do not say theirs. */
-const anyGeneration = Infinity
-
 export function createReleaseActivities(deps: FineTuneDependencies) {
   const { database } = deps
   return {
@@ -23,7 +20,7 @@ export function createReleaseActivities(deps: FineTuneDependencies) {
       }),
 
     /** Releases every attempt that is not released yet. */
-    releaseJob: ({ jobId, generation = anyGeneration }: { jobId: number; generation?: number }): Promise<void> =>
+    releaseJob: ({ jobId, generation }: { jobId: number; generation: number }): Promise<void> =>
       withHeartbeat(async () => {
         for (const each of await database.attempts.listUnreleased(jobId, generation)) await release(deps, each)
       }),

@@ -79,7 +79,7 @@ const Environment = z.object({
   ANNEAL_STALL_MINUTES: z.coerce.number().min(0.5).default(15),
   /** How long one job may run; without it, for ever. */
   ANNEAL_MAX_JOB_HOURS: z.coerce.number().positive().optional(),
-  /** Of the times for which the housekeeping keeps what has done its work. */
+  /** Multiplies every retention period. */
   ANNEAL_RETENTION_SCALE: z.coerce.number().positive().default(1),
   /** Where attempts and model servers run. */
   ANNEAL_COMPUTE: z.enum(['local', 'kubernetes']).default('local'),

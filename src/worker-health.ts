@@ -1,16 +1,25 @@
-// The worker's own port: whether it lives, whether it works, and its metrics. Only what runs the process asks here.
+// The worker's own port: liveness, readiness and metrics, for whatever runs the process.
 import type { Worker } from '@temporalio/worker'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { collectDefaultMetrics, Gauge, Registry, type Metric } from 'prom-client'
-import { reapedCounter } from './services/reaper-metrics.ts'
+import { collectDefaultMetrics, Counter, Gauge, Registry, type Metric } from 'prom-client'
+
+/** Counts what this worker's reaper released. A value above zero means that something ended without its workflow. */
+const reapedCounter = new Counter({
+  name: 'anneal_reaped_total',
+  help: 'Resources that the reaper released: runs and attempts that no workflow managed, jobs whose workflow was ended.',
+  labelNames: ['what'],
+  registers: [],
+})
+
+export const countReaped = (what: string) => reapedCounter.inc({ what })
 
 type Watched = Pick<Worker, 'getState' | 'getStatus' | 'options'>
 
 /**
- * `/healthz`: 200 unless a Temporal worker has failed; a stuck event loop answers nothing. A dependency that is away is
- * no reason for a restart. `/readyz`: 200 while every Temporal worker polls, so that a rolling update takes the old
- * process away only then. `/metrics`: Prometheus.
+ * `/healthz`: 200 unless a Temporal worker has failed; a stuck event loop does not answer. A dependency that is away is
+ * no reason for a restart. `/readyz`: 200 while every Temporal worker polls, so that a rolling update ends the old
+ * process only then. `/metrics`: Prometheus.
  */
 export async function serveWorkerHealth(host: string, port: number) {
   let workers: readonly Watched[] = []

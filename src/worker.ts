@@ -1,4 +1,4 @@
-// The worker process: runs the workflows and their activities, and brings the outbox to Temporal.
+// The worker process: runs the workflows, their activities and the background loops.
 import { Client, Connection } from '@temporalio/client'
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -25,29 +25,27 @@ import { listenToNotifications } from './repositories/notifications.ts'
 import { watchApiHealth } from './services/health/watch-api.ts'
 import { createBatchInference } from './services/batches/infer.ts'
 import { createDeliver } from './temporal/deliver-message.ts'
-import { relayOutbox } from './loops/outbox-relay.ts'
-import { handOutSlots } from './loops/slot-scheduler.ts'
-import { remindOpenRuns } from './loops/resignal-workflows.ts'
-import { sweepOrphansDaily } from './loops/sweep-orphaned-objects.ts'
-import { sweepUploadsEvery } from './loops/sweep-abandoned-uploads.ts'
-import { countReaped } from './services/reaper-metrics.ts'
+import { outboxRelay } from './loops/outbox-relay.ts'
+import { resignalWorkflows } from './loops/resignal-workflows.ts'
+import { rowEmbedder } from './loops/row-embedder.ts'
+import { runLoop, type Loop } from './loops/run-loop.ts'
+import { slotScheduler } from './loops/slot-scheduler.ts'
+import { webhookSender } from './loops/webhook-sender.ts'
 import { ensureSchedules } from './temporal/schedules.ts'
-import { embedWaitingRows } from './loops/row-embedder.ts'
 import { wakeModelServer } from './services/models/wake-server.ts'
 import { createHasRows } from './services/stored-data/has-rows.ts'
 import { createUsageRecorder } from './services/usage/usage-recorder.ts'
 import { createCall } from './services/webhooks/call.ts'
-import { deliverWebhooks } from './loops/webhook-sender.ts'
-import { createWorkflowRuns } from './temporal/runs.ts'
+import { createWorkflowExecutions } from './temporal/workflow-executions.ts'
 import { createStorage } from './storage/storage.ts'
 import { createTemporalLog } from './temporal/log.ts'
-import { serveWorkerHealth } from './worker-health.ts'
+import { countReaped, serveWorkerHealth } from './worker-health.ts'
 
 const config = readConfig()
 const log = createLog('worker', config.logLevel)
 const stopping = new AbortController()
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort())
-// Ours decide when to stop, so that the relay and the workers stop together.
+// Our own signal handlers stop the loops and the workers together.
 Runtime.install({ shutdownSignals: [], logger: createTemporalLog(log), telemetryOptions: { logging: { forward: {} } } })
 
 const health = config.workerPort === undefined ? null : await serveWorkerHealth(config.bindHost, config.workerPort)
@@ -72,7 +70,7 @@ const storage = createStorage(config.s3)
 const hasRows = createHasRows({ database, notifications })
 const infer = createBatchInference({ database, storage, inference, hasRows, catalogue, usage })
 
-const runs = createWorkflowRuns(temporal.client)
+const executions = createWorkflowExecutions(temporal.client)
 
 const activities = createActivities({
   database,
@@ -82,7 +80,7 @@ const activities = createActivities({
   modelServers,
   datasets: createDatasetValidator(config.s3, config.tokenizer),
   health: watchApiHealth(config.internalUrl),
-  runs,
+  executions,
   log,
   countReaped,
   catalogue,
@@ -101,64 +99,46 @@ const options: WorkerOptions = {
   activities,
   taskQueue,
   shutdownGraceTime: '5 seconds',
-  // Else four fifths of the timeout: a cancel, which comes back with a heartbeat, would wait that long.
+  // The default is four fifths of the timeout, and a cancel arrives only with the answer to a heartbeat.
   maxHeartbeatThrottleInterval: '3 seconds',
 }
 const workers = await Promise.all([
-  // A fifth of a megabyte each, and thousands may wait. One that is not held is replayed, in milliseconds.
+  // Thousands of workflows may wait, at 0.2 MB each. A workflow outside the cache is replayed within milliseconds.
   Worker.create({ ...options, ...workflowSource(config), maxCachedWorkflows: 200 }),
-  // Watchers last as long as their runs; here thousands of them cost a timer each.
+  // Watchers last as long as their runs; thousands of them cost a timer each.
   Worker.create({ ...options, taskQueue: watchTaskQueue, maxConcurrentActivityTaskExecutions: 5000 }),
   Worker.create({ ...options, taskQueue: inferenceTaskQueue, maxConcurrentActivityTaskExecutions: 16 }),
 ])
-const deliver = createDeliver({
-  client: temporal.client,
-  database,
-  modelServerInput: (baseModel) => ({ baseModel, idleTimeoutMs: config.idleTimeoutMs }),
-})
-const relay = relayOutbox({ database, notifications, deliver, log, signal: stopping.signal })
-const slots = handOutSlots({
-  database,
-  notifications,
-  slots: () => trainers.capacity().slots,
-  log,
-  signal: stopping.signal,
-})
-const reminding = remindOpenRuns({ runs, log, signal: stopping.signal })
-const webhooks = deliverWebhooks({
-  database,
-  notifications,
-  call: createCall(config.webhooks),
-  secret: config.secret,
-  log,
-  signal: stopping.signal,
-})
-const embedding = embedWaitingRows({
-  database,
-  notifications,
-  embed: (accountId, texts, signal) => infer.embed({ accountId, apiKeyId: null, modelName: null, texts }, signal),
-  log,
-  signal: stopping.signal,
-})
-const sweepingUploads = sweepUploadsEvery({ database, storage, log, signal: stopping.signal })
-const sweepingOrphans = sweepOrphansDaily({ database, storage, log, signal: stopping.signal })
-void ensureSchedules({ client: temporal.client, log, signal: stopping.signal })
+const { signal } = stopping
+const loops: Loop[] = [
+  outboxRelay({
+    database,
+    notifications,
+    deliver: createDeliver({
+      client: temporal.client,
+      database,
+      modelServerInput: (baseModel) => ({ baseModel, idleTimeoutMs: config.idleTimeoutMs }),
+    }),
+    log,
+  }),
+  slotScheduler({ database, notifications, slots: () => trainers.capacity().slots }),
+  resignalWorkflows(executions),
+  webhookSender({ database, notifications, call: createCall(config.webhooks), secret: config.secret, log, signal }),
+  rowEmbedder({
+    database,
+    notifications,
+    embed: (accountId, texts, aborted) => infer.embed({ accountId, apiKeyId: null, modelName: null, texts }, aborted),
+  }),
+  { name: 'schedules', pass: () => ensureSchedules(temporal.client).then(() => 'done') },
+]
+const running = loops.map((loop) => runLoop(loop, { log, signal }))
 if (config.warmModels) await warmModels()
 
 stopping.signal.addEventListener('abort', () => workers.forEach((worker) => worker.shutdown()))
 if (stopping.signal.aborted) workers.forEach((worker) => worker.shutdown())
 log.info('worker ready')
 health?.watch(workers)
-await Promise.all([
-  ...workers.map((worker) => worker.run()),
-  relay,
-  slots,
-  reminding,
-  webhooks,
-  sweepingUploads,
-  sweepingOrphans,
-  embedding,
-])
+await Promise.all([...workers.map((worker) => worker.run()), ...running])
 await notifications.close()
 trainers.close()
 modelServers.close()
@@ -190,7 +170,7 @@ async function openCompute(): Promise<{ trainers: TrainerCompute; modelServers: 
   }
 }
 
-/** Temporal may come up after us. */
+/** Waits for Temporal, which may start after the worker. */
 async function connectTemporal({ address, namespace, connectionOptions }: TemporalConfig) {
   for (;;) {
     try {

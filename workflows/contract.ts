@@ -1,27 +1,28 @@
-// What the rest of the system knows of the workflows: queues, names, inputs, signals, search attributes.
+// The border of the workflows: queues, names, inputs, signals, search attributes.
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common'
 import { defineSignal } from '@temporalio/workflow'
 import type { TrainingJobStatus } from '../src/domain/training-job-status.ts'
 
 /** Workflows and short activities. */
 export const taskQueue = 'anneal'
-/** Activities that last as long as a run: thousands at once must not starve the short ones. */
+/** Activities that last as long as a run: thousands at once must not starve the short activities. */
 export const watchTaskQueue = 'anneal-watch'
-/** Chunks of batches: few at once, so that they do not crowd out single requests at the engines. */
+/** Chunks of batches: few at once, so that single requests still reach the engines. */
 export const inferenceTaskQueue = 'anneal-inference'
 
 export const reaperScheduleId = 'anneal-reaper'
-export const housekeepingScheduleId = 'anneal-housekeeping'
+export const retentionScheduleId = 'anneal-retention'
+export const dailyRetentionScheduleId = 'anneal-retention-daily'
 
 export type FineTuneInput = { jobId: number; generation: number }
 /** How the job ended; the workflow closes as Completed, Canceled or Failed accordingly. */
 export type FineTuneResult = { jobId: number; status: TrainingJobStatus; modelName: string | null; attempts: number }
 
 export const cancelSignal = defineSignal<[{ generation: number }]>('cancel')
-/** Sent with the start of each further run: who opens the history sees that it continues a job. */
+/** Sent with the start of each later generation: the history then shows that it continues a job. */
 export const resumeSignal = defineSignal<[{ generation: number }]>('resume')
 export const phaseSignal = defineSignal<[{ attempt: number; phase: string }]>('phase')
-/** Who waits for a slot looks again: its newest attempt, named for who reads the history, may have got one. */
+/** A workflow that waits for a slot asks again. `attempt` only informs readers of the history. */
 export const slotSignal = defineSignal<[{ attempt: number }?]>('slot')
 export const wakeSignal = defineSignal('wake')
 
@@ -34,7 +35,6 @@ export const searchAttributes = {
   reason: defineSearchAttributeKey('AnnealReason', SearchAttributeType.KEYWORD),
 }
 
-/** Batches that began before there was an age limit have none. */
-export type InferenceBatchInput = { batchId: string; chunkCount: number; ageLimitMs?: number }
+export type InferenceBatchInput = { batchId: string; chunkCount: number; ageLimitMs: number }
 
 export type ModelServerInput = { baseModel: string; idleTimeoutMs: number }

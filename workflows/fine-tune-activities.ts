@@ -1,21 +1,21 @@
-// The activities of a fine-tune, each with its limits and its line in the Temporal UI.
+// The activities of a fine-tune, each with its timeouts and its summary in the Temporal UI.
 import { proxyActivities, type ActivityInterfaceFor } from '@temporalio/workflow'
 import type { FineTuneActivities } from '../activities/fine-tune.ts'
 import { watchTaskQueue } from './contract.ts'
 
-/** Unreachable databases, stores and clusters are waited out, for ever: they say nothing about the job. */
+/** Retries for ever: an unreachable database, store or cluster says nothing about the job. */
 const retry = { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', backoffCoefficient: 2 } as const
 
 const quick = proxyActivities<FineTuneActivities>({ startToCloseTimeout: '30 seconds', retry })
 
-// Bytes to verify and pods to end take their time; a heartbeat tells a dead worker from a slow store.
+// Verifying bytes and ending pods may take long; the heartbeat tells a dead worker from a slow store.
 const slow = proxyActivities<FineTuneActivities>({
   startToCloseTimeout: '1 day',
   heartbeatTimeout: '12 seconds',
   retry,
 })
 
-// As long as a queue or a training run may last.
+// These last as long as a queue or a training.
 const endless = proxyActivities<FineTuneActivities>({
   taskQueue: watchTaskQueue,
   startToCloseTimeout: '365 days',

@@ -1,5 +1,5 @@
-// One run of one job: check the data, run attempts until one yields the model or the policy says stop, publish, close.
-// Postgres decides (compare-and-set in the activities); this orders the steps and never loses a cancel.
+// One generation of a job: checks the data, runs attempts until one yields the model or the policy says stop, publishes, closes.
+// Postgres decides, by compare-and-set in the activities; the workflow orders the steps and never loses a cancel.
 import {
   ActivityFailure,
   ApplicationFailure,
@@ -25,15 +25,15 @@ import { activities } from './fine-tune-activities.ts'
 import { createJobView, type JobView } from './job-view.ts'
 import { wasCancelled } from './was-cancelled.ts'
 
-/** The native cancel follows the signal within moments; only it makes the run close as Canceled. */
+/** The native cancel follows the signal within moments; only the native cancel closes the execution as Canceled. */
 const nativeCancelWaitMs = 60_000
 
-/** `attempt` is the newest one, 0 before the first; `status` is what the newest walk reached; `isTold`: it may have its slot now. */
-type Run = {
+/** `attempt`: the newest, 0 before the first. `status`: where the newest walk ended. `slotSignalled`: the attempt may have its slot now. */
+type State = {
   jobId: number
   generation: number
   attempt: number
-  isTold: boolean
+  slotSignalled: boolean
   status: TrainingJobStatus | null
   phases: { attempt: number; phase: AttemptPhase }[]
   view: JobView
@@ -42,39 +42,47 @@ type Run = {
 type Why = { reason: string; message: string }
 type Launch = Extract<Decision, { next: 'relaunch' }>
 
-/** Postgres refused a move: a cancel stands there whose signal has not arrived yet, or the job has ended already. */
+/** Postgres refused a move: the job has ended, or a cancel was accepted whose signal has not arrived yet. */
 class MoveRefused extends Error {}
 
 export async function fineTune({ jobId, generation }: FineTuneInput): Promise<FineTuneResult> {
   const root = CancellationScope.current()
   const work = new CancellationScope()
-  const run: Run = { jobId, generation, attempt: 0, isTold: false, status: null, phases: [], view: createJobView() }
+  const state: State = {
+    jobId,
+    generation,
+    attempt: 0,
+    slotSignalled: false,
+    status: null,
+    phases: [],
+    view: createJobView(),
+  }
 
   setHandler(cancelSignal, (signal) => {
     if (signal.generation === generation) work.cancel()
   })
   setHandler(resumeSignal, (signal) => log.info('resumed', { generation: signal.generation }))
   setHandler(phaseSignal, ({ attempt, phase }) => {
-    run.phases.push({ attempt, phase: phase as AttemptPhase })
+    state.phases.push({ attempt, phase: phase as AttemptPhase })
   })
   setHandler(slotSignal, () => {
-    run.isTold = true
+    state.slotSignalled = true
   })
 
   let ending: JobEnding
   try {
-    ending = await work.run(() => train(run))
+    ending = await work.run(() => train(state))
   } catch (error) {
     const isCancel = error instanceof MoveRefused || wasCancelled(work, error)
-    ending = await CancellationScope.nonCancellable(() => (isCancel ? cancel(run) : giveUp(run, error)))
+    ending = await CancellationScope.nonCancellable(() => (isCancel ? cancel(state) : giveUp(state, error)))
   }
-  run.view.show({ status: ending.status, attempt: run.attempt, reason: ending.reason, message: ending.message })
-  return close(run, ending, root)
+  state.view.show({ status: ending.status, attempt: state.attempt, reason: ending.reason, message: ending.message })
+  return close(state, ending, root)
 }
 
-/** Closes as the job ended, so that the Temporal UI reads right. */
+/** Closes as the job ended, so that the Temporal UI shows the same end. */
 async function close(
-  { jobId, attempt }: Run,
+  { jobId, attempt }: State,
   { status, reason, message, modelName }: JobEnding,
   root: CancellationScope,
 ) {
@@ -86,33 +94,33 @@ async function close(
   throw new CancelledFailure(`job ${jobId} was cancelled`)
 }
 
-async function train(run: Run): Promise<JobEnding> {
-  const unusable = await prepare(run)
-  if (unusable !== null) return finish(run, unusable)
+async function train(state: State): Promise<JobEnding> {
+  const unusable = await prepare(state)
+  if (unusable !== null) return finish(state, unusable)
   const outcomes: AttemptOutcome[] = []
   let launch: Launch = { next: 'relaunch', mode: 'train', counts: false, backOffMs: 0 }
   for (;;) {
-    const { outcome, resumesLeft } = await runAttempt(run, outcomes, launch)
+    const { outcome, resumesLeft } = await runAttempt(state, outcomes, launch)
     outcomes.push(outcome)
     let decision = decideNext(outcomes, { resumesLeft })
     while (decision.next === 'complete' || decision.next === 'complete_partially') {
-      if (decision.next === 'complete') await walkTo(run, 'EVALUATING MODEL')
-      const published = await activities.publishModel({ jobId: run.jobId, generation: run.generation })
+      if (decision.next === 'complete') await walkTo(state, 'EVALUATING MODEL')
+      const published = await activities.publishModel({ jobId: state.jobId, generation: state.generation })
       if (published.modelName !== null)
-        return finish(run, endingOf(decision, published.modelName), published.artifactId)
-      // The stored bytes do not match their manifest, so there is no such artifact any more.
+        return finish(state, endingOf(decision, published.modelName), published.artifactId)
+      // The stored bytes do not match their manifest: continue as if the artifact had never been saved.
       const { message, hasCheckpoint } = published
       const why = outcome.modelSaved ? ({ cause: 'code_error', message } as const) : {}
       outcomes.splice(-1, 1, { ...outcome, ...why, modelSaved: false, hasCheckpoint })
       decision = decideNext(outcomes, { resumesLeft })
     }
-    if (decision.next === 'fail') return finish(run, endingOf(decision, null))
+    if (decision.next === 'fail') return finish(state, endingOf(decision, null))
     launch = decision
   }
 }
 
 /** @returns null when the data is ready, else how the job ends */
-async function prepare({ jobId, generation, view }: Run): Promise<JobEnding | null> {
+async function prepare({ jobId, generation, view }: State): Promise<JobEnding | null> {
   view.show({
     status: generation === 1 ? 'CREATED' : 'QUEUED',
     attempt: 0,
@@ -129,50 +137,50 @@ async function prepare({ jobId, generation, view }: Run): Promise<JobEnding | nu
   }
 }
 
-/** Null for other errors. */
+/** @returns null for other errors */
 function dataError(error: unknown): JobEnding | null {
   const cause = causeOf(error)
   if (cause?.type !== 'DatasetInvalid') return null
   return { status: 'FAILED', reason: 'data_error', message: cause.message, modelName: null }
 }
 
-/** What an activity said of its failure. */
+/** The failure that an activity threw. */
 function causeOf(error: unknown): ApplicationFailure | undefined {
   const cause = error instanceof ActivityFailure ? error.cause : undefined
   return cause instanceof ApplicationFailure ? cause : undefined
 }
 
-async function runAttempt(run: Run, outcomes: readonly AttemptOutcome[], { mode, counts, backOffMs }: Launch) {
-  const { jobId, generation } = run
+async function runAttempt(state: State, outcomes: readonly AttemptOutcome[], { mode, counts, backOffMs }: Launch) {
+  const { jobId, generation } = state
   const previous = outcomes.at(-1)
   const why = previous ? { reason: previous.cause, message: previous.message } : null
-  if (mode === 'evaluate') await walkTo(run, 'EVALUATING MODEL')
-  if (backOffMs > 0) await backOff(run, mode === 'train' ? why : null, backOffMs)
+  if (mode === 'evaluate') await walkTo(state, 'EVALUATING MODEL')
+  if (backOffMs > 0) await backOff(state, mode === 'train' ? why : null, backOffMs)
   const opened = await activities.openAttempt({ jobId, generation, ordinal: outcomes.length, mode, counts, why })
   if (opened.attempt === null) throw new MoveRefused('no attempt may be opened')
-  run.attempt = opened.attempt
-  if (mode === 'train') run.status = 'QUEUED'
-  run.view.show({
+  state.attempt = opened.attempt
+  if (mode === 'train') state.status = 'QUEUED'
+  state.view.show({
     status: mode === 'train' ? 'QUEUED' : 'EVALUATING MODEL',
-    attempt: run.attempt,
+    attempt: state.attempt,
     reason: why?.reason ?? null,
-    message: why?.message ?? 'Waiting for a place to run.',
+    message: why?.message ?? 'Waiting to start.',
   })
   const position = { jobId, attempt: opened.attempt }
-  await launch(run, position)
-  await follow(run, activities.watchAttempt(position))
+  await launch(state, position)
+  await follow(state, activities.watchAttempt(position))
   return activities.releaseAttempt(position)
 }
 
-async function launch(run: Run, position: { jobId: number; attempt: number }) {
-  while ((await activities.launchAttempt({ ...position, hearsOfSlots: true })) === 'waiting') {
-    await condition(() => run.isTold)
-    run.isTold = false
+async function launch(state: State, position: { jobId: number; attempt: number }) {
+  while ((await activities.launchAttempt(position)) === 'waiting') {
+    await condition(() => state.slotSignalled)
+    state.slotSignalled = false
   }
 }
 
-async function backOff(run: Run, why: Why | null, backOffMs: number) {
-  const { jobId, generation, attempt, view } = run
+async function backOff(state: State, why: Why | null, backOffMs: number) {
+  const { jobId, generation, attempt, view } = state
   if (why) {
     await activities.requeue({ jobId, generation, attempt, why, backOffMs })
     view.show({ status: 'QUEUED', attempt, ...why })
@@ -180,33 +188,33 @@ async function backOff(run: Run, why: Why | null, backOffMs: number) {
   await sleep(backOffMs)
 }
 
-/** Applies the phases that the attempt reports until it has ended. */
-async function follow(run: Run, watching: Promise<unknown>) {
+/** Applies the phases that the attempt reports, until the attempt has ended. */
+async function follow(state: State, watching: Promise<unknown>) {
   let ended = false
   const end = watching.finally(() => {
     ended = true
   })
-  // Awaited below; until then a failure must not count as unhandled.
+  // `end` is awaited below; until then its failure must not count as unhandled.
   end.catch(() => undefined)
   while (!ended) {
-    await condition(() => ended || run.phases.length > 0)
-    const reached = run.phases.splice(0).filter(({ attempt }) => attempt === run.attempt)
+    await condition(() => ended || state.phases.length > 0)
+    const reached = state.phases.splice(0).filter(({ attempt }) => attempt === state.attempt)
     const furthest = attemptPhases.findLast((phase) => reached.some((report) => report.phase === phase))
-    if (furthest) await walkTo(run, furthest)
+    if (furthest) await walkTo(state, furthest)
   }
   await end
 }
 
-async function walkTo(run: Run, phase: AttemptPhase) {
-  const { jobId, generation, attempt } = run
-  if (run.status === phase) return
-  run.status = await activities.recordPhase({ jobId, generation, attempt, phase })
-  run.view.show({ status: run.status, attempt, reason: null, message: null })
+async function walkTo(state: State, phase: AttemptPhase) {
+  const { jobId, generation, attempt } = state
+  if (state.status === phase) return
+  state.status = await activities.recordPhase({ jobId, generation, attempt, phase })
+  state.view.show({ status: state.status, attempt, reason: null, message: null })
 }
 
-/** @param artifactId of the model that the ending names */
+/** @param artifactId the artifact behind the model that the ending names */
 async function finish(
-  { jobId, generation }: Run,
+  { jobId, generation }: State,
   ending: JobEnding,
   artifactId: string | null = null,
 ): Promise<JobEnding> {
@@ -215,44 +223,44 @@ async function finish(
   return ending
 }
 
-async function cancel(run: Run): Promise<JobEnding> {
-  const { jobId, generation, attempt, view } = run
+async function cancel(state: State): Promise<JobEnding> {
+  const { jobId, generation, attempt, view } = state
   const { ended } = await activities.acceptCancel({ jobId, generation })
   if (ended !== null) return ended
-  view.show({ status: 'CANCELLED', attempt, reason: 'cancelling', message: 'Releasing what runs.' })
+  view.show({ status: 'CANCELLED', attempt, reason: 'cancelling', message: 'Releasing its resources.' })
   await activities.releaseJob({ jobId, generation })
   const ending = {
     status: 'CANCELLED',
     reason: 'cancelled',
-    message: 'Cancelled; everything it used is released.',
+    message: 'Cancelled. All its resources are released.',
     modelName: null,
   } as const
   await activities.finishJob({ jobId, generation, ...ending, artifactId: null })
   return ending
 }
 
-const unforeseen = {
+const unexpected = {
   reason: 'internal_error',
   message:
-    'An unforeseen error ended the job; its workflow in Temporal has the details. Resume it once that is mended.',
+    'An unexpected error ended the job. Its workflow in Temporal has the details. Resume the job once the cause is fixed.',
 }
-const forgotten = {
+const restored = {
   reason: 'restored',
-  message: 'The database was restored to before what its workflow did; everything is released. Resume it to go on.',
+  message: 'The database was restored to an earlier state than the workflow of the job. Resume the job to continue.',
 }
 
-/** An error that no policy foresees: nothing may stay behind, and the job says so. */
-async function giveUp(run: Run, error: unknown): Promise<JobEnding> {
-  const { jobId, generation } = run
-  log.error('the job ends on an unforeseen error', { error })
+/** Ends the job on an error that no policy foresees, and releases everything. */
+async function giveUp(state: State, error: unknown): Promise<JobEnding> {
+  const { jobId, generation } = state
+  log.error('job failed on an unexpected error', { error })
   await activities.releaseJob({ jobId, generation })
   const ending = dataError(error) ?? {
     status: 'FAILED',
-    ...(causeOf(error)?.type === 'Unknown' ? forgotten : unforeseen),
+    ...(causeOf(error)?.type === 'Unknown' ? restored : unexpected),
     modelName: null,
   }
   const moved = await activities.finishJob({ jobId, generation, ...ending, artifactId: null })
-  return moved === 'cancelling' || moved === 'refused' ? cancel(run) : ending
+  return moved === 'cancelling' || moved === 'refused' ? cancel(state) : ending
 }
 
 function endingOf(decision: Exclude<Decision, Launch>, modelName: string | null): JobEnding {

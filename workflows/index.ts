@@ -1,5 +1,5 @@
 export { fineTune } from './fine-tune.ts'
-export { housekeeping } from './housekeeping.ts'
 export { inferenceBatch } from './inference-batch.ts'
 export { modelServer } from './model-server.ts'
 export { reaper } from './reaper.ts'
+export { dailyRetention, retention } from './retention.ts'

@@ -1,4 +1,4 @@
-// One durable batch: its chunks, a few at once, then its end. An engine that is away is waited for, within reason.
+// One durable batch: runs its chunks, a few at once, then stores the result. Waits about a quarter of an hour for an engine.
 import {
   ActivityFailure,
   ApplicationFailure,
@@ -14,14 +14,14 @@ import type { InferenceBatchActivities } from '../activities/inference-batches.t
 import { inferenceTaskQueue, type InferenceBatchInput } from './contract.ts'
 import { wasCancelled } from './was-cancelled.ts'
 
-/** The engine itself works on several pieces of a chunk at once; the second chunk fills its last moments. */
+/** The engine works on several pieces of a chunk at once; the second chunk keeps it busy while the first one ends. */
 const concurrency = 2
-/** Of one chunk, each after a minute at most: about a quarter of an hour with what the waiting itself takes. */
-const mostTries = 12
+/** Tries of one chunk: about a quarter of an hour, with the waits between them. */
+const maxTries = 12
 const firstBackOffMs = 2000
-const longestBackOffMs = 60_000
+const maxBackOffMs = 60_000
 
-/** Unreachable databases and stores are waited out, as long as the batch may take: they say nothing about the batch. */
+/** Retries as long as the batch may take: an unreachable database or store says nothing about the batch. */
 const retry = { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', backoffCoefficient: 2 } as const
 const limits = { startToCloseTimeout: '1 day', heartbeatTimeout: '12 seconds', retry } as const
 
@@ -38,7 +38,7 @@ export async function inferenceBatch(input: InferenceBatchInput): Promise<void> 
     const isCancel = wasCancelled(CancellationScope.current(), error)
     const message = isCancel ? 'The batch was cancelled by an operator.' : messageOf(error)
     await CancellationScope.nonCancellable(() => failBatch({ batchId, message }))
-    // Closes as Canceled or as Failed, so that the Temporal UI reads right.
+    // Closes as Canceled or as Failed, so that the Temporal UI shows the same end.
     throw isCancel ? new CancelledFailure(message) : ApplicationFailure.nonRetryable(message, 'BatchFailed')
   }
 }
@@ -56,29 +56,27 @@ async function runChunks({ batchId, chunkCount, ageLimitMs }: InferenceBatchInpu
   try {
     await Promise.all(Array.from({ length: Math.min(concurrency, chunkCount) }, drain))
   } catch (error) {
-    // One failed prompt fails the batch: the others' work is in vain.
+    // One failed prompt fails the batch, so the other chunks are cancelled.
     scope.cancel()
     throw error
   }
 }
 
-async function runChunk(work: { batchId: string; chunk: number }, ageLimitMs: number | undefined): Promise<void> {
+async function runChunk(work: { batchId: string; chunk: number }, ageLimitMs: number): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      const options = { summary: `chunk ${work.chunk}`, ...withinAge(ageLimitMs) }
+      const options = { summary: `chunk ${work.chunk}`, scheduleToCloseTimeout: leftMs(ageLimitMs) }
       return await runBatchChunk.executeWithOptions(options, [work])
     } catch (error) {
-      if (!isUnavailable(error) || tries >= mostTries) throw error
-      await sleep(Math.min(firstBackOffMs * 2 ** (tries - 1), longestBackOffMs))
+      if (!isUnavailable(error) || tries >= maxTries) throw error
+      await sleep(Math.min(firstBackOffMs * 2 ** (tries - 1), maxBackOffMs))
     }
   }
 }
 
-/** Counts the wait for a turn and all tries. */
-function withinAge(ageLimitMs: number | undefined) {
-  if (ageLimitMs === undefined) return {}
-  const leftMs = workflowInfo().startTime.getTime() + ageLimitMs - Date.now()
-  return { scheduleToCloseTimeout: Math.max(1, leftMs) }
+/** Includes the wait for a turn and every try. */
+function leftMs(ageLimitMs: number): number {
+  return Math.max(1, workflowInfo().startTime.getTime() + ageLimitMs - Date.now())
 }
 
 const isUnavailable = (error: unknown) =>
@@ -86,13 +84,13 @@ const isUnavailable = (error: unknown) =>
   error.cause instanceof ApplicationFailure &&
   error.cause.type === 'ModelUnavailable'
 
-/** By the clock, or as the next try would come too late. */
+/** The time limit has passed, or would pass before the next try. */
 const isTooOld = (error: unknown) =>
   error instanceof ActivityFailure && (error.cause instanceof TimeoutFailure || error.retryState === 'TIMEOUT')
 
 function messageOf(error: unknown): string {
-  if (isTooOld(error)) return 'The batch was not worked off within the time that a batch may take; send it again.'
+  if (isTooOld(error)) return 'The batch did not finish within its time limit. Submit it again.'
   const cause = error instanceof ActivityFailure ? error.cause : error
   const isForOwner = cause instanceof ApplicationFailure && ['Refused', 'ModelUnavailable'].includes(cause.type ?? '')
-  return isForOwner ? cause.message : 'An unforeseen error ended the batch; its workflow in Temporal has the details.'
+  return isForOwner ? cause.message : 'An unexpected error ended the batch. Its workflow in Temporal has the details.'
 }

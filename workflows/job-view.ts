@@ -1,4 +1,4 @@
-// What the Temporal UI shows of a job: search attributes and the current details. Never a prompt or a row.
+// Shows a job in the Temporal UI by search attributes and current details. Never shows a prompt or a row.
 import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow'
 import type { TrainingJobStatus } from '../src/domain/training-job-status.ts'
 import { searchAttributes } from './contract.ts'
@@ -15,7 +15,7 @@ export function createJobView() {
           .filter((part) => part !== '')
           .join(' · '),
       )
-      // Each upsert is an event of the history: only when something has changed.
+      // Each upsert adds an event to the history, so only changes are written.
       const shown = JSON.stringify([status, attempt, reason])
       if (shown === last) return
       last = shown

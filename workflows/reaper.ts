@@ -1,20 +1,20 @@
-// One look of the reaper, started by a schedule: finds what no workflow takes care of any more, and releases it. Parts
-// that cannot be asked are left for the next look; unknown is not dead.
-import { log, patched, proxyActivities, setCurrentDetails } from '@temporalio/workflow'
+// One round of the reaper, started by a schedule: finds resources whose workflow is gone, and releases them. A search that
+// fails is left for the next round: unknown is not dead.
+import { log, proxyActivities, setCurrentDetails } from '@temporalio/workflow'
 import type { ReaperActivities } from '../activities/reaper.ts'
 
 const limits = { heartbeatTimeout: '12 seconds', retry: { maximumAttempts: 1 } } as const
 
 const { findStrayRuns, findUnwatchedServers, findStrayAttempts, findLostJobs, findLostBatches } =
   proxyActivities<ReaperActivities>({ ...limits, startToCloseTimeout: '30 seconds' })
-// Above the grace period of a program. What takes longer goes on with the next look: a repeat does not prolong the grace.
+// Longer than a program's grace period. The next round continues what takes longer, without a new grace period.
 const { endStrayRun, watchServerAgain, releaseStrayAttempt, endLostJob, startBatchAgain } =
   proxyActivities<ReaperActivities>({
     ...limits,
     startToCloseTimeout: '1 minute',
   })
 
-/** How many of each were found; null where nothing is known. */
+/** How many of each were found; null where the search failed. */
 type ReaperResult = Record<'runs' | 'servers' | 'attempts' | 'jobs' | 'batches', number | null>
 
 export async function reaper(): Promise<ReaperResult> {
@@ -23,8 +23,7 @@ export async function reaper(): Promise<ReaperResult> {
     reap(findUnwatchedServers, watchServerAgain),
     reap(findStrayAttempts, releaseStrayAttempt),
     reap(findLostJobs, endLostJob),
-    // Looks that began before it was there replay without it.
-    patched('batches') ? reap(findLostBatches, startBatchAgain) : null,
+    reap(findLostBatches, startBatchAgain),
   ])
   const result = { runs, servers, attempts, jobs, batches }
   setCurrentDetails(
@@ -41,7 +40,7 @@ async function reap<T>(find: () => Promise<T[]>, release: (stray: T) => Promise<
     await Promise.allSettled(strays.map(release))
     return strays.length
   } catch (error) {
-    log.warn('cannot be asked now', { error })
+    log.warn('reaper search failed', { error })
     return null
   }
 }

@@ -1,8 +1,8 @@
-import { isCancellation, patched, type CancellationScope } from '@temporalio/workflow'
+import { isCancellation, type CancellationScope } from '@temporalio/workflow'
 
 /**
- * Whether what ended the work in this scope is its cancel. Temporal tries nothing again that is to be cancelled: what the
- * last try of an activity came to, a lost worker or an outage, then stands in the place of the cancel.
+ * Whether a cancel ended the work in this scope. Temporal does not retry an activity whose cancel is requested, so the
+ * error may be that of the activity's last try, such as a lost worker or an outage.
  */
 export const wasCancelled = (scope: CancellationScope, error: unknown): boolean =>
-  isCancellation(error) || (scope.consideredCancelled && patched('cancelled-scope'))
+  isCancellation(error) || scope.consideredCancelled

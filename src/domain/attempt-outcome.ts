@@ -35,7 +35,7 @@ const evaluationAttemptsAllowed = 3
 
 /**
  * Decides what follows the newest outcome.
- * @param outcomes every outcome of this workflow run, oldest first; at least one
+ * @param outcomes every outcome of this generation, oldest first; at least one
  * @param budget resumes that `resume_limit` still allows
  */
 export function decideNext(outcomes: readonly AttemptOutcome[], budget: Budget): Decision {

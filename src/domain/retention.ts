@@ -1,27 +1,27 @@
-// How long what has done its work is kept; docs/reliability.md shows these to users and operators.
+// How long old rows and objects are kept; docs/reliability.md has the table for operators.
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
 export type Retention = ReturnType<typeof retentionOf>
 
-/** @param scale of all these times */
+/** @param scale multiplies all these times */
 export const retentionOf = (scale: number) => ({
   /** Messages that Temporal has. */
   deliveredMessagesMs: 7 * dayMs * scale,
   /** The log of webhook deliveries. */
   webhookDeliveriesMs: 30 * dayMs * scale,
-  /** As long as an answer is replayed to its key. */
+  /** An answer is replayed to its key for this long. */
   idempotencyKeysMs: dayMs * scale,
-  /** From a process's last use on. */
+  /** Since the last write of the process. */
   usageWritersMs: 7 * dayMs * scale,
-  /** Results of a batch, from its end on. */
+  /** Results of a batch, since its end. */
   batchesMs: 7 * dayMs * scale,
-  /** Of a job that may still go on or be resumed: the newest, and one to fall back to. */
+  /** For a job that is open or can be resumed: the newest one, and one to fall back to. */
   checkpointsPerJob: 2,
-  /** Uploads of a pod that were never committed, or whose bytes were wrong. */
+  /** Artifacts that were never committed, or whose bytes were wrong. */
   brokenArtifactsMs: 2 * dayMs * scale,
-  /** Folders or objects of runs that have ended. */
+  /** Folders or cluster objects of ended runs. */
   endedRunsMs: dayMs * scale,
-  /** Looks of the reaper and rounds of the housekeeping, in Temporal. */
-  upkeepHistoriesMs: dayMs * scale,
+  /** Closed executions of the reaper and of retention, in Temporal. */
+  scheduledHistoriesMs: dayMs * scale,
 })

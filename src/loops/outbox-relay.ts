@@ -1,61 +1,51 @@
-// Brings the outbox to Temporal: woken by notifications, swept for what they missed, in order per workflow, until Temporal has it.
-import { setTimeout as sleep } from 'node:timers/promises'
+// Delivers the outbox to Temporal, in order per workflow.
 import type { Log } from '../log.ts'
 import type { Database } from '../repositories/database.ts'
 import type { Notifications } from '../repositories/notifications.ts'
 import type { ClaimedMessage } from '../repositories/outbox.ts'
 import { errorText, NotYet, type Deliver } from '../temporal/deliver-message.ts'
+import type { Loop } from './run-loop.ts'
 
 const batchSize = 50
 const sweepMs = 5000
+const minWaitMs = 20
 const notYetRetryMs = 200
-const longestRetryMs = 10_000
+const maxRetryMs = 10_000
 
-/** Runs until `signal` aborts; any number of relays may run. Delivery may repeat: a message is marked only after Temporal took it. */
-export async function relayOutbox({
-  database,
+/** Any number of relays may run. A message may be delivered twice: it is marked only after Temporal took it. */
+export function outboxRelay({
+  database: { outbox },
   notifications,
   deliver,
   log,
-  signal,
 }: {
-  database: Database
-  notifications: Notifications
+  database: Pick<Database, 'outbox'>
+  notifications: Pick<Notifications, 'on'>
   deliver: Deliver
-  log: Log
-  signal: AbortSignal
-}): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      const messages = await database.outbox.claim(batchSize)
+  log: Pick<Log, 'warn'>
+}): Loop {
+  return {
+    name: 'outbox relay',
+    subscribe: (wake) => notifications.on('outbox', wake),
+    async pass() {
+      const messages = await outbox.claim(batchSize)
       await Promise.all(messages.map(handle))
-      // What was claimed may have successors of the same workflow.
-      if (messages.length === 0) await wait()
-    } catch (error) {
-      log.warn({ error: errorText(error) }, 'the outbox cannot be read; trying again')
-      await sleep(1000, undefined, { signal }).catch(() => undefined)
-    }
+      // A delivered message may have a successor of the same workflow.
+      if (messages.length > 0) return 0
+      return Math.min(Math.max((await outbox.dueInMs()) ?? sweepMs, minWaitMs), sweepMs)
+    },
   }
 
   async function handle(message: ClaimedMessage) {
     try {
       await deliver(message)
-      await database.outbox.markDelivered(message.id)
+      await outbox.markDelivered(message.id)
     } catch (error) {
-      const afterMs =
-        error instanceof NotYet ? notYetRetryMs : Math.min(notYetRetryMs * 2 ** message.deliveryCount, longestRetryMs)
-      if (!(error instanceof NotYet))
-        log.warn(
-          { workflowId: message.workflowId, kind: message.kind, error: errorText(error) },
-          'not delivered; trying again',
-        )
-      await database.outbox.retryLater(message.id, { afterMs, error: errorText(error) })
+      const { id, workflowId, kind, deliveryCount } = message
+      const isNotYet = error instanceof NotYet
+      if (!isNotYet) log.warn({ workflowId, kind, err: error }, 'failed to deliver an outbox message')
+      const afterMs = isNotYet ? notYetRetryMs : Math.min(notYetRetryMs * 2 ** deliveryCount, maxRetryMs)
+      await outbox.retryLater(id, { afterMs, error: errorText(error) })
     }
-  }
-
-  async function wait() {
-    const dueInMs = await database.outbox.dueInMs()
-    const timeoutMs = dueInMs === null ? sweepMs : Math.min(Math.max(dueInMs, 20), sweepMs)
-    await notifications.next('outbox', { timeoutMs, signal })
   }
 }

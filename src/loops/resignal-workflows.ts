@@ -1,29 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Log } from '../log.ts'
-import type { WorkflowRuns } from '../temporal/runs.ts'
-
-const againAfterMs = 1000
+import type { WorkflowExecutions } from '../temporal/workflow-executions.ts'
+import type { Loop } from './run-loop.ts'
 
 /**
- * Once, when a worker starts: stores that were restored may know nothing of what a run waits for, nor tell it. One whose
- * job is forgotten, or further on, would wait for ever.
+ * Once, when a worker starts: a restored Temporal may have lost the signal that a workflow waits for, and a restored
+ * Postgres the message behind the signal. Such a workflow would wait for ever.
  */
-export async function remindOpenRuns({
-  runs,
-  log,
-  signal,
-}: {
-  runs: Pick<WorkflowRuns, 'listOpen' | 'remind'>
-  log: Pick<Log, 'warn'>
-  signal: AbortSignal
-}): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      for (const workflowId of await runs.listOpen('fineTune')) await runs.remind(workflowId)
-      return
-    } catch (error) {
-      log.warn({ error: String(error) }, 'open runs cannot be reminded; trying again')
-      await sleep(againAfterMs, undefined, { signal }).catch(() => undefined)
-    }
-  }
-}
+export const resignalWorkflows = (executions: Pick<WorkflowExecutions, 'listOpen' | 'resendSlotSignal'>): Loop => ({
+  name: 'resignal workflows',
+  async pass() {
+    for (const workflowId of await executions.listOpen('fineTune')) await executions.resendSlotSignal(workflowId)
+    return 'done'
+  },
+})

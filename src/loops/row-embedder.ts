@@ -1,50 +1,36 @@
-// Gives stored rows their embeddings: woken by notifications, swept for what they missed, a batch at a time.
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Log } from '../log.ts'
 import type { Database } from '../repositories/database.ts'
 import type { Notifications } from '../repositories/notifications.ts'
+import type { Loop } from './run-loop.ts'
 
-/** A query waits for the batch that is being embedded before it. */
+/** Small, because a query waits for the batch before it. */
 const batchSize = 32
 const sweepMs = 5000
-const pauseAfterErrorMs = 1000
 
-/** Runs until `signal` aborts; any number of workers may run. A batch that is made twice is made the same. */
-export async function embedWaitingRows({
+/** Embeds stored rows, a batch at a time. Any number of workers may run; a batch that is embedded twice gets the same vectors. */
+export const rowEmbedder = ({
   database: { storedRows },
   notifications,
   embed,
-  log,
-  signal,
 }: {
   database: Pick<Database, 'storedRows'>
-  notifications: Pick<Notifications, 'next'>
+  notifications: Pick<Notifications, 'on'>
   embed: (accountId: string, texts: string[], signal: AbortSignal) => Promise<number[][]>
-  log: Log
-  signal: AbortSignal
-}): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      const rows = await storedRows.claimWaiting(batchSize)
-      const [first] = rows
-      if (first) await embedBatch(first.accountId, rows)
-      else await notifications.next('stored_rows', { timeoutMs: sweepMs, signal })
-    } catch (error) {
-      if (signal.aborted) return
-      log.warn({ error: String(error) }, 'stored rows cannot be embedded now; trying again')
-      await sleep(pauseAfterErrorMs, undefined, { signal }).catch(() => undefined)
-    }
-  }
-
-  async function embedBatch(accountId: string, rows: readonly { id: string; text: string }[]) {
+}): Loop => ({
+  name: 'row embedder',
+  subscribe: (wake) => notifications.on('stored_rows', wake),
+  async pass(signal) {
+    const rows = await storedRows.claimWaiting(batchSize)
+    const [first] = rows
+    if (!first) return sweepMs
     try {
       const texts = rows.map(({ text }) => text)
-      const vectors = await embed(accountId, texts, signal)
+      const vectors = await embed(first.accountId, texts, signal)
       await storedRows.setEmbeddings(rows.map(({ id }, at) => ({ id, vector: vectors[at] ?? [] })))
     } catch (error) {
-      // Else they would wait until the claim has run out.
+      // Otherwise the rows would wait until their claim expires.
       await storedRows.releaseClaims(rows.map(({ id }) => id)).catch(() => undefined)
       throw error
     }
-  }
-}
+    return 0
+  },
+})

@@ -1,7 +1,5 @@
-// Brings events to users' servers: woken by notifications, swept for what is due again. One worker at a time sends for an
-// endpoint, in rounds: the oldest waiting event of each of some jobs, side by side. So events of a job arrive in order, and
-// no endpoint keeps the others waiting.
-import { setTimeout as sleep } from 'node:timers/promises'
+// Sends events to users' servers. One worker at a time sends to an endpoint, in rounds: the oldest waiting event of each of
+// some jobs, in parallel. So events of a job arrive in order, and no endpoint delays another.
 import {
   liveSecrets,
   longestDelayMs,
@@ -17,19 +15,18 @@ import type { Log } from '../log.ts'
 import type { Database } from '../repositories/database.ts'
 import type { Notifications } from '../repositories/notifications.ts'
 import type { ClaimedEndpoint } from '../repositories/webhook-deliveries.ts'
-import { errorText } from '../temporal/deliver-message.ts'
 import type { createCall } from '../services/webhooks/call.ts'
+import type { Loop } from './run-loop.ts'
 
-/** Of one worker. */
+/** Per worker. */
 const endpointsAtOnce = 32
 const deliveriesAtOnce = 8
 const sweepMs = 1000
-const pauseAfterErrorMs = 1000
 const attemptsKept = 30
 
-/** Runs until `signal` aborts; any number of workers may run. An event may arrive twice: it is marked only after it was taken. */
-export async function deliverWebhooks({
-  database,
+/** Any number of workers may run. An event may arrive twice: it is marked only after the endpoint took it. */
+export function webhookSender({
+  database: { webhookDeliveries, webhooks },
   notifications,
   call,
   secret,
@@ -37,49 +34,44 @@ export async function deliverWebhooks({
   signal,
 }: {
   database: Pick<Database, 'webhookDeliveries' | 'webhooks'>
-  notifications: Pick<Notifications, 'next'>
+  notifications: Pick<Notifications, 'on'>
   call: ReturnType<typeof createCall>
-  /** The service's, from which those of the endpoints are derived. */
+  /** The service's secret, from which those of the endpoints are derived. */
   secret: string
-  log: Log
+  log: Pick<Log, 'warn'>
   signal: AbortSignal
-}): Promise<void> {
-  const { webhookDeliveries, webhooks } = database
+}): Loop {
   const rounds = new Set<Promise<void>>()
-  while (!signal.aborted) {
-    try {
+  let wakeLoop = () => {}
+  return {
+    name: 'webhook sender',
+    subscribe(wake) {
+      wakeLoop = wake
+      return notifications.on('webhooks', wake)
+    },
+    async pass() {
       const endpoints = await webhookDeliveries.claimEndpoints(endpointsAtOnce - rounds.size)
-      for (const endpoint of endpoints) begin(round(endpoint))
-      if (endpoints.length === 0) await wait()
-    } catch (error) {
-      await pause(error)
-    }
+      for (const endpoint of endpoints) begin(endpoint)
+      return endpoints.length === 0 ? sweepMs : 0
+    },
+    drain: () => Promise.all(rounds),
   }
-  await Promise.all(rounds)
 
-  function begin(work: Promise<void>) {
-    const done = work.catch(pause).finally(() => rounds.delete(done))
+  function begin(endpoint: ClaimedEndpoint) {
+    const done = round(endpoint)
+      .catch((error: unknown) => log.warn({ endpoint: endpoint.id, err: error }, 'webhook round failed'))
+      .finally(() => {
+        rounds.delete(done)
+        // The endpoint may have more to send.
+        wakeLoop()
+      })
     rounds.add(done)
-  }
-
-  async function pause(error: unknown) {
-    if (signal.aborted) return
-    log.warn({ error: errorText(error) }, 'webhooks cannot be delivered now; trying again')
-    await sleep(pauseAfterErrorMs, undefined, { signal }).catch(() => undefined)
-  }
-
-  /** For news, for what is due again, or for the end of a round: its endpoint may have more. */
-  async function wait() {
-    const waited = new AbortController()
-    const either = AbortSignal.any([signal, waited.signal])
-    await Promise.race([notifications.next('webhooks', { timeoutMs: sweepMs, signal: either }), ...rounds])
-    waited.abort()
   }
 
   async function round(endpoint: ClaimedEndpoint) {
     const due = await webhookDeliveries.listDue(endpoint.id, deliveriesAtOnce)
     await Promise.all(due.map((delivery) => deliver(endpoint, delivery)))
-    // Looking for what waits in vain costs as much as there is due.
+    // The search for what must wait costs as much as there are due deliveries: only worth it when few are due.
     if (due.length < deliveriesAtOnce) await webhookDeliveries.releaseAndPutOff(endpoint)
     else await webhookDeliveries.release(endpoint)
   }
@@ -87,7 +79,7 @@ export async function deliverWebhooks({
   async function deliver(endpoint: ClaimedEndpoint, delivery: WebhookDelivery) {
     const at = new Date()
     const answer = await send(endpoint, delivery, at)
-    // Stopped in the middle: nobody knows whether it arrived, so it is sent again.
+    // The worker stopped in the middle: the event may not have arrived, so it is sent again.
     if (answer === null) return
     const { statusCode, error, retryAfterMs } = answer
     const attempts = [...delivery.attempts, { at: at.toISOString(), statusCode, error }].slice(-attemptsKept)
@@ -99,7 +91,7 @@ export async function deliverWebhooks({
   }
 
   async function disable({ id }: ClaimedEndpoint, reason: DisabledReason, quietMs: number) {
-    if (await webhooks.disable(id, reason, { quietMs })) log.warn({ id, reason }, 'webhook endpoint disabled')
+    if (await webhooks.disable(id, reason, { quietMs })) log.warn({ endpoint: id, reason }, 'webhook endpoint disabled')
   }
 
   function send({ url, secrets }: ClaimedEndpoint, delivery: WebhookDelivery, at: Date) {

@@ -76,7 +76,7 @@ export const createAttemptRepository = (db: Connection) => ({
    * Repeats the slot signal for slots that seem unused, because a restored Temporal may have lost it. The first repeat
    * follows a minute without a sign of the attempt, the next ones after twice the time each.
    */
-  async tellOfSlotsAgain(afterMs = 60_000) {
+  async resendSlotSignals(afterMs = 60_000) {
     const told = await db.$executeRaw`
       insert into outbox_messages (workflow_id, kind, generation, payload)
       select ${fineTuneWorkflowPrefix}::text || a.job_id, 'slot', a.generation, jsonb_build_object('attempt', a.number) from attempts a

@@ -11,7 +11,7 @@ import { createAuditEventRepository } from './audit-events.ts'
 import { createBacklogRepository } from './backlog.ts'
 import { connectionOptions, type DatabaseTimeouts } from './connection-options.ts'
 import { createDatasetRepository } from './datasets.ts'
-import { createHousekeepingRepository } from './retention.ts'
+import { createRetentionRepository } from './retention.ts'
 import { createIdempotencyRepository } from './idempotency-keys.ts'
 import { createJobAcceptanceRepository } from './job-acceptance.ts'
 import { createInferenceBatchRepository } from './inference-batches.ts'
@@ -23,7 +23,7 @@ import { createOutboxRepository } from './outbox.ts'
 import { preparing, unprepared, type RunStatement } from './prepared-sql.ts'
 import { createStoredRowRepository } from './stored-rows.ts'
 import { createTrainingStepRepository } from './training-steps.ts'
-import { createUpkeepRepository } from './reaper-queries.ts'
+import { createReaperRepository } from './reaper-queries.ts'
 import { createUsageRepository } from './usage.ts'
 import { createWebhookDeliveryRepository } from './webhook-deliveries.ts'
 import { createWebhookRepository } from './webhooks.ts'
@@ -40,7 +40,7 @@ export const createRepositories = (db: Connection, run: RunStatement) => ({
   auditEvents: createAuditEventRepository(db),
   backlog: createBacklogRepository(db),
   datasets: createDatasetRepository(db, run),
-  housekeeping: createHousekeepingRepository(db),
+  retention: createRetentionRepository(db),
   idempotencyKeys: createIdempotencyRepository(db),
   inferenceBatches: createInferenceBatchRepository(db),
   jobAcceptance: createJobAcceptanceRepository(run),
@@ -51,7 +51,7 @@ export const createRepositories = (db: Connection, run: RunStatement) => ({
   storedRows: createStoredRowRepository(db),
   trainingJobs: createTrainingJobRepository(db, run),
   trainingSteps: createTrainingStepRepository(db, run),
-  upkeep: createUpkeepRepository(db),
+  reaper: createReaperRepository(db),
   usage: createUsageRepository(db),
   webhookDeliveries: createWebhookDeliveryRepository(db),
   webhooks: createWebhookRepository(db),

@@ -1,4 +1,4 @@
-// What the reaper and the housekeeping ask: over all accounts, in bounded portions, by index.
+// The reaper's queries: over all accounts, in bounded portions, by index.
 import { Prisma } from '../../generated/prisma/client.ts'
 import { openStatuses } from '../domain/training-job-status.ts'
 import { fineTuneWorkflowId, fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
@@ -6,22 +6,22 @@ import { inferenceBatchWorkflowPrefix } from '../domain/inference-batch.ts'
 import type { Connection } from './database.ts'
 import { firstId, keysetPages } from './keyset-pages.ts'
 
-/** Written out: the planner must see that a partial index covers it. */
+/** Literals, so that the planner sees that a partial index covers the condition. */
 const isOpen = Prisma.raw(`status in (${openStatuses.map((status) => `'${status}'`).join(', ')})`)
 
-const mostInPage = 1000
+const maxPageSize = 1000
 
-type RunOfJob = { jobId: number; generation: number }
+type JobGeneration = { jobId: number; generation: number }
 type Position = { jobId: number; number: number }
 
-export const createUpkeepRepository = (db: Connection) => ({
-  /** Pages of the open jobs that Temporal has been told everything about. */
-  deliveredJobs: (pageSize = mostInPage): AsyncGenerator<RunOfJob[]> =>
+export const createReaperRepository = (db: Connection) => ({
+  /** Pages of open jobs whose messages to Temporal are all delivered. */
+  deliveredJobs: (pageSize = maxPageSize): AsyncGenerator<JobGeneration[]> =>
     keysetPages(
       { jobId: 0 },
       pageSize,
       ({ jobId: after }) =>
-        db.$queryRaw<RunOfJob[]>`
+        db.$queryRaw<JobGeneration[]>`
         select id as "jobId", generation from training_jobs j
         where ${isOpen} and id > ${after} and not exists (
           select from outbox_messages m where m.workflow_id = ${fineTuneWorkflowPrefix}::text || j.id
@@ -29,8 +29,8 @@ export const createUpkeepRepository = (db: Connection) => ({
         order by id limit ${pageSize}`,
     ),
 
-  /** Holds the job until the transaction ends. @returns null unless it is still one of `deliveredJobs`, of this generation */
-  async holdDelivered({ jobId, generation }: RunOfJob): Promise<{ isCancelling: boolean } | null> {
+  /** Locks the job until the transaction ends. @returns null unless the job is still one of `deliveredJobs`, with this generation */
+  async holdDelivered({ jobId, generation }: JobGeneration): Promise<{ isCancelling: boolean } | null> {
     const [job] = await db.$queryRaw<{ isCancelling: boolean }[]>`
       select cancel_requested_at is not null as "isCancelling" from training_jobs
       where id = ${jobId} and generation = ${generation} and status = any(${openStatuses}) for update`
@@ -42,7 +42,7 @@ export const createUpkeepRepository = (db: Connection) => ({
     return undelivered === null ? job : null
   },
 
-  /** Those of these attempts that may run: known, not fenced, not released, of an open job. */
+  /** Which of these attempts may run: known, not fenced, not released, of an open job. */
   async wantedAttempts(positions: readonly Position[]): Promise<Position[]> {
     return db.$queryRaw<Position[]>`
       select a.job_id as "jobId", a.number from attempts a
@@ -52,7 +52,7 @@ export const createUpkeepRepository = (db: Connection) => ({
       where a.fenced_at is null and a.released_at is null and j.status = any(${openStatuses})`
   },
 
-  /** Attempts that are not released though their job has ended or was resumed since. */
+  /** Unreleased attempts whose job has ended or was resumed since. */
   async listStrayAttempts(limit: number): Promise<Position[]> {
     return db.$queryRaw<Position[]>`
       select a.job_id as "jobId", a.number from attempts a join training_jobs j on j.id = a.job_id
@@ -60,8 +60,8 @@ export const createUpkeepRepository = (db: Connection) => ({
       order by a.created_at limit ${limit}`
   },
 
-  /** Pages of the batches that have not ended though Temporal was told to start them. */
-  startedBatches: (pageSize = mostInPage): AsyncGenerator<{ id: string }[]> =>
+  /** Pages of batches whose start was delivered and that have not ended. */
+  startedBatches: (pageSize = maxPageSize): AsyncGenerator<{ id: string }[]> =>
     keysetPages(
       { id: firstId },
       pageSize,

@@ -1,4 +1,4 @@
-// What has done its work, in portions: a portion holds no lock for long. Each verb may be repeated.
+// Deletes old rows in portions, so that no lock is held for long. Each function may be repeated.
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { ArtifactFile } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
@@ -7,35 +7,35 @@ type OldArtifact = { id: string; files: ArtifactFile[] }
 type NeededArtifacts = { keptCheckpoints: number; brokenBefore: Date }
 type OldBatch = { id: string; keys: string[] }
 
-/** Never committed, or not what its manifest says. */
+/** Never committed, or different from its manifest. */
 const isBroken = Prisma.raw('(a.committed_at is null or a.corrupt_at is not null)')
 
-export const createHousekeepingRepository = (db: Connection) => ({
-  /** @returns how many */
+export const createRetentionRepository = (db: Connection) => ({
+  /** @returns the number of deleted rows */
   deleteDeliveredMessages: (before: Date, limit: number): Promise<number> =>
     db.$executeRaw`
       delete from outbox_messages where id in (
         select id from outbox_messages where delivered_at < ${before} limit ${limit} for update skip locked)`,
 
-  /** Whatever became of them. @returns how many */
+  /** Includes failed deliveries. @returns the number of deleted rows */
   deleteWebhookDeliveries: (before: Date, limit: number): Promise<number> =>
     db.$executeRaw`
       delete from webhook_deliveries where id in (
         select id from webhook_deliveries where created_at < ${before} limit ${limit} for update skip locked)`,
 
-  /** @returns how many */
+  /** @returns the number of deleted rows */
   deleteIdempotencyKeys: (before: Date, limit: number): Promise<number> =>
     db.$executeRaw`
       delete from idempotency_keys where (account_id, key) in (
         select account_id, key from idempotency_keys where created_at < ${before} limit ${limit} for update skip locked)`,
 
-  /** Of processes that are long gone. @returns how many */
+  /** Rows of processes that ended long ago. @returns the number of deleted rows */
   deleteUsageWriters: (before: Date, limit: number): Promise<number> =>
     db.$executeRaw`
       delete from usage_writers where id in (
         select id from usage_writers where written_at < ${before} limit ${limit} for update skip locked)`,
 
-  /** Jobs after this one that may have artifacts which nothing can need, by id. */
+  /** Ids, after this one, of jobs that may have artifacts which are no longer needed. */
   async jobsWithOldArtifacts(
     afterJobId: number,
     { keptCheckpoints, brokenBefore }: NeededArtifacts,
@@ -53,9 +53,8 @@ export const createHousekeepingRepository = (db: Connection) => ({
   },
 
   /**
-   * Those of a job that nothing can need: checkpoints beyond the newest usable ones, all of them once it is complete;
-   * broken ones of either kind after a while, once their attempt can commit nothing any more. Never one that a model was
-   * made from or that an attempt starts from.
+   * Artifacts of a job that are no longer needed: checkpoints beyond the newest usable ones, all checkpoints of a complete
+   * job, and old broken artifacts whose attempt is released. Never one that a model was made from or an attempt starts from.
    */
   oldArtifacts: (jobId: number, { keptCheckpoints, brokenBefore }: NeededArtifacts): Promise<OldArtifact[]> =>
     db.$queryRaw<OldArtifact[]>`
@@ -70,18 +69,18 @@ export const createHousekeepingRepository = (db: Connection) => ({
         and not exists (select from models m where m.artifact_id = a.id)
         and not exists (select from attempts t where t.job_id = a.job_id and t.released_at is null and t.from_artifact_id = a.id)`,
 
-  /** From here on nothing is started from them. */
+  /** No attempt starts from a hidden artifact. */
   async hideArtifacts(ids: readonly string[]) {
     await db.artifact.updateMany({ where: { id: { in: [...ids] }, corruptAt: null }, data: { corruptAt: new Date() } })
   },
 
-  /** With what they answered: it is shown of published models alone. */
+  /** Deletes their evaluation results too: only those of published models are shown. */
   async deleteArtifacts(ids: readonly string[]) {
     await db.evaluation.deleteMany({ where: { artifactId: { in: [...ids] } } })
     await db.artifact.deleteMany({ where: { id: { in: [...ids] } } })
   },
 
-  /** Ended before then, with what they have in the object store. */
+  /** Batches that ended before then, with their keys in the object store. */
   async oldBatches(before: Date, limit: number): Promise<OldBatch[]> {
     const rows = await db.inferenceBatch.findMany({
       where: { finishedAt: { lt: before } },
@@ -91,7 +90,7 @@ export const createHousekeepingRepository = (db: Connection) => ({
     return rows.map(({ id, promptsKey, resultKey }) => ({ id, keys: [promptsKey, ...(resultKey ? [resultKey] : [])] }))
   },
 
-  /** With their chunks. */
+  /** Deletes their chunks too. */
   async deleteBatches(ids: readonly string[]) {
     await db.$executeRaw(Prisma.sql`delete from inference_batches where id = any(${[...ids]}::uuid[])`)
   },

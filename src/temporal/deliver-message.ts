@@ -1,4 +1,4 @@
-// One message to Temporal. Safe to repeat; throws until Temporal has it.
+// Delivers one outbox message to Temporal. Safe to repeat; throws until Temporal has the message.
 import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client'
 import { TypedSearchAttributes } from '@temporalio/common'
 import { isTerminal } from '../domain/training-job-status.ts'
@@ -18,11 +18,11 @@ import {
   type ModelServerInput,
 } from '../../workflows/contract.ts'
 import { assertNever } from '../domain/assert-never.ts'
-import { describeRun, signalIfOpen } from './runs.ts'
+import { describeExecution, signalIfOpen } from './workflow-executions.ts'
 
 export type Deliver = (message: ClaimedMessage) => Promise<void>
 
-/** Not at this moment: the run that it is meant for is not there yet. */
+/** The workflow execution that the message is for does not exist yet. */
 export class NotYet extends Error {}
 
 export const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error))
@@ -57,34 +57,36 @@ export function createDeliver({
     }
   }
 
-  /** Delivered only once a run of this generation exists, which was not started for something accepted before. */
+  /** Delivered once an execution of this generation exists that was not started for an earlier command. */
   async function start({ workflowId, generation, createdAt, payload: { jobId } }: MessageOf<'start'>) {
     const acceptedAt = createdAt.toISOString()
-    const newest = await describeRun(client.workflow.getHandle(workflowId))
+    const newest = await describeExecution(client.workflow.getHandle(workflowId))
     if (newest && newest.generation >= generation) {
       if (newest.acceptedAt === null || newest.acceptedAt >= acceptedAt) return
-      // Of a command that the database, restored to an earlier instant, has forgotten; its number was given again.
+      // The database was restored and has lost the command behind this execution; its generation was used again.
       if (newest.isRunning)
-        await client.workflow.getHandle(workflowId, newest.runId).terminate('forgotten by a restore')
-    } else if (newest?.isRunning) throw new NotYet(`run of generation ${newest.generation} is still closing`)
-    await startRun(workflowId, jobId, { generation, acceptedAt })
+        await client.workflow
+          .getHandle(workflowId, newest.runId)
+          .terminate('superseded after a restore of the database')
+    } else if (newest?.isRunning) throw new NotYet(`The execution of generation ${newest.generation} is still closing.`)
+    await startFineTune(workflowId, jobId, { generation, acceptedAt })
   }
 
-  /** A signal says what is wanted; the native cancel, which the Temporal UI also sends, makes the run close as Canceled. */
+  /** The signal cancels the work; the native cancel, which the Temporal UI also sends, closes the execution as Canceled. */
   async function cancel({ workflowId, generation, payload: { jobId } }: MessageOf<'cancel'>) {
-    const newest = await describeRun(client.workflow.getHandle(workflowId))
+    const newest = await describeExecution(client.workflow.getHandle(workflowId))
     if (!newest?.isRunning) {
-      // Either the job has ended as asked, or its run was lost: a new one releases and ends it.
+      // Either the job has ended, or its execution was lost: a new one releases and ends the job.
       const job = await database.trainingJobs.get(jobId)
       if (isTerminal(job.status) || job.generation !== generation) return
-      await startRun(workflowId, jobId, { generation })
-      throw new NotYet('its run was lost; another one was started')
+      await startFineTune(workflowId, jobId, { generation })
+      throw new NotYet('The execution was lost; a new one was started.')
     }
-    // The job was resumed since, so this message has been delivered before.
+    // The job was resumed since, so the message was delivered before.
     if (newest.generation > generation) return
-    const run = client.workflow.getHandle(workflowId, newest.runId)
-    await run.signal(cancelSignal, { generation })
-    await run.cancel()
+    const execution = client.workflow.getHandle(workflowId, newest.runId)
+    await execution.signal(cancelSignal, { generation })
+    await execution.cancel()
   }
 
   async function wakeModelServer({ workflowId, payload: { baseModel } }: MessageOf<'wake-model-server'>) {
@@ -100,7 +102,7 @@ export function createDeliver({
 
   async function startBatch({ workflowId, payload: { batchId } }: MessageOf<'start-batch'>) {
     const { accountId, modelName, kind, itemCount, request, state } = await database.inferenceBatches.get(batchId)
-    // It ends before its run closes: one that is still open without a run lost it.
+    // A batch ends before its execution closes, so a running batch needs one.
     if (state !== 'running') return
     const input: InferenceBatchInput = { batchId, chunkCount: request.chunks.length, ageLimitMs: batchAgeLimitMs }
     const options = {
@@ -115,7 +117,7 @@ export function createDeliver({
     })
   }
 
-  async function startRun(workflowId: string, jobId: number, memo: { generation: number; acceptedAt?: string }) {
+  async function startFineTune(workflowId: string, jobId: number, memo: { generation: number; acceptedAt?: string }) {
     const { generation } = memo
     const { accountId, baseModel } = await database.trainingJobs.get(jobId)
     const input: FineTuneInput = { jobId, generation }

@@ -1,16 +1,16 @@
-// What the embedded stack's Temporal is started with, made in a Temporal that was there before.
+// Creates in an existing Temporal what the embedded one is started with: the namespace and the search attributes.
 import { Connection, isGrpcServiceError } from '@temporalio/client'
 import { searchAttributes } from '../../workflows/contract.ts'
 import type { TemporalConfig } from '../config.ts'
 
-/** Of the protocol (google.golang.org/grpc/codes, temporal.api.enums.v1.IndexedValueType). */
+/** From google.golang.org/grpc/codes and temporal.api.enums.v1.IndexedValueType. */
 const grpcCodes = { alreadyExists: 6, notFound: 5 }
 const valueTypes = { KEYWORD: 2, INT: 3 }
 
 const retentionSeconds = 30 * 24 * 60 * 60
-/** A namespace that was just made is known to every part of the server only after a while. */
-const patienceMs = 30_000
-const againMs = 500
+/** A new namespace reaches every part of the server only after a while. */
+const maxWaitMs = 30_000
+const retryMs = 500
 
 export async function registerWithTemporal({ address, namespace, connectionOptions }: TemporalConfig): Promise<{
   outcome: 'done' | 'failed' | 'unreachable'
@@ -20,7 +20,10 @@ export async function registerWithTemporal({ address, namespace, connectionOptio
   try {
     connection = await Connection.connect({ ...connectionOptions, connectTimeout: '10s' })
   } catch {
-    return { outcome: 'unreachable', message: `Temporal does not answer at ${address}.` }
+    return {
+      outcome: 'unreachable',
+      message: `Temporal does not answer at ${address}. Start it, or set TEMPORAL_ADDRESS.`,
+    }
   }
   try {
     const isNew = await ensureNamespace(connection, namespace)
@@ -28,11 +31,14 @@ export async function registerWithTemporal({ address, namespace, connectionOptio
     const what = [...(isNew ? ['the namespace'] : []), ...added]
     return {
       outcome: 'done',
-      message: what.length === 0 ? `All is there in ${namespace}.` : `Made in ${namespace}: ${what.join(', ')}.`,
+      message:
+        what.length === 0
+          ? `The namespace ${namespace} needs no change.`
+          : `Created in ${namespace}: ${what.join(', ')}.`,
     }
   } catch (error) {
     const reason = isGrpcServiceError(error) ? error.details : String(error)
-    return { outcome: 'failed', message: `Temporal at ${address} refuses: ${reason}` }
+    return { outcome: 'failed', message: `Temporal at ${address} refused the request: ${reason}` }
   } finally {
     await connection.close()
   }
@@ -67,19 +73,19 @@ async function ensureSearchAttributes({ operatorService }: Connection, namespace
       searchAttributes: Object.fromEntries(missing.map(({ name, type }) => [name, valueTypes[type]])),
     })
     .catch((error: unknown) => {
-      // Somebody else was faster.
+      // Another process added them first.
       if (!hasCode(error, grpcCodes.alreadyExists)) throw error
     })
   return missing.map(({ name }) => name)
 }
 
 async function untilKnown<T>(act: () => Promise<T>): Promise<T> {
-  for (const deadline = Date.now() + patienceMs; ;) {
+  for (const deadline = Date.now() + maxWaitMs; ;) {
     try {
       return await act()
     } catch (error) {
       if (!hasCode(error, grpcCodes.notFound) || Date.now() > deadline) throw error
-      await new Promise((resolve) => setTimeout(resolve, againMs))
+      await new Promise((resolve) => setTimeout(resolve, retryMs))
     }
   }
 }

@@ -1,29 +1,19 @@
-// What happens by the clock: schedules in Temporal, made by whichever worker comes first.
+// Schedules in Temporal; the first worker that starts creates them.
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy, type Client, type ScheduleOptions } from '@temporalio/client'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Log } from '../log.ts'
-import { housekeepingScheduleId, reaperScheduleId, taskQueue } from '../../workflows/contract.ts'
+import { dailyRetentionScheduleId, reaperScheduleId, retentionScheduleId, taskQueue } from '../../workflows/contract.ts'
 
-const retryMs = 5000
-
-/** Until Temporal has them as they are here, or the signal aborts. */
-export async function ensureSchedules({ client, log, signal }: { client: Client; log: Log; signal: AbortSignal }) {
-  while (!signal.aborted) {
-    try {
-      for (const schedule of schedules) await ensure(client, schedule)
-      return
-    } catch (error) {
-      log.warn({ err: error }, 'the schedules cannot be made now')
-      await sleep(retryMs, undefined, { signal }).catch(() => undefined)
-    }
-  }
+/** Creates the schedules, or updates them to what is written here. */
+export async function ensureSchedules(client: Client): Promise<void> {
+  for (const schedule of schedules) await ensure(client, schedule)
 }
+
+type Duration = NonNullable<ScheduleOptions['action']['workflowExecutionTimeout']>
 
 const schedule = (
   scheduleId: string,
   workflowType: string,
-  every: '20 seconds' | '1 hour',
-  workflowExecutionTimeout: '5 minutes' | '1 hour',
+  every: '20 seconds' | '1 hour' | '1 day',
+  { workflowExecutionTimeout, catchupWindow }: { workflowExecutionTimeout: Duration; catchupWindow: Duration },
 ) =>
   ({
     scheduleId,
@@ -36,14 +26,25 @@ const schedule = (
       args: [],
       workflowExecutionTimeout,
     },
-    // What takes longer than its period is followed at once, not with the beat after.
-    policies: { overlap: ScheduleOverlapPolicy.BUFFER_ONE, catchupWindow: '20 seconds' },
+    // A round that outlasts its period is followed by the next at once.
+    policies: { overlap: ScheduleOverlapPolicy.BUFFER_ONE, catchupWindow },
   }) satisfies ScheduleOptions
 
 const schedules = [
-  // With the default grace of 30 s, what is lost is gone within a minute even where its program does not hear SIGTERM.
-  schedule(reaperScheduleId, 'reaper', '20 seconds', '5 minutes'),
-  schedule(housekeepingScheduleId, 'housekeeping', '1 hour', '1 hour'),
+  // With the default grace of 30 s, a lost resource is gone within a minute, even if its program ignores SIGTERM.
+  schedule(reaperScheduleId, 'reaper', '20 seconds', {
+    workflowExecutionTimeout: '5 minutes',
+    catchupWindow: '20 seconds',
+  }),
+  schedule(retentionScheduleId, 'retention', '1 hour', {
+    workflowExecutionTimeout: '1 hour',
+    catchupWindow: '20 seconds',
+  }),
+  // A stack that is down at midnight catches up when it starts.
+  schedule(dailyRetentionScheduleId, 'dailyRetention', '1 day', {
+    workflowExecutionTimeout: '12 hours',
+    catchupWindow: '1 day',
+  }),
 ]
 
 async function ensure(client: Client, options: (typeof schedules)[number]) {

@@ -20,11 +20,10 @@ type Launch = {
   storedHash: string
   launching: () => Promise<object>
   grantedAt?: number | null
-  hearsOfSlots?: boolean
 }
 
 /** A launch of an attempt, with what it noted of attempts and jobs. */
-function launch({ mode, storedHash, launching, grantedAt = 1, hearsOfSlots = true }: Launch) {
+function launch({ mode, storedHash, launching, grantedAt = 1 }: Launch) {
   const notes: unknown[][] = []
   const note =
     (what: string) =>
@@ -62,7 +61,7 @@ function launch({ mode, storedHash, launching, grantedAt = 1, hearsOfSlots = tru
     },
     settings: { secret: 'secret', internalUrl: 'http://internal', terminationGraceMs: 1 },
   } as unknown as FineTuneDependencies)
-  const done = new MockActivityEnvironment().run(launchAttempt, { jobId: 1, attempt: 3, hearsOfSlots })
+  const done = new MockActivityEnvironment().run(launchAttempt, { jobId: 1, attempt: 3 })
   return { done, notes }
 }
 
@@ -93,11 +92,9 @@ test('a launch that the cluster refuses is told to the job, and tried again', as
 })
 
 test('one without a slot says why it waits, and takes no place of the worker meanwhile', async () => {
-  const unslotted = { mode: 'train', storedHash: 'h', launching: () => assert.fail('launched'), grantedAt: null }
-  const { done, notes } = launch(unslotted)
+  const launching = () => assert.fail('launched')
+  const { done, notes } = launch({ mode: 'train', storedHash: 'h', launching, grantedAt: null })
   assert.equal(await done, 'waiting')
   const message = 'Waiting for a free slot: the only one is in use.'
   assert.deepEqual(notes, [['explained', 1, 2, 'QUEUED', 'waiting_for_slot', message]])
-  // A workflow of before does not wait for the signal: it is asked again.
-  await assert.rejects(launch({ ...unslotted, hearsOfSlots: false }).done, /waits for a slot/)
 })

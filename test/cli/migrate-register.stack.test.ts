@@ -46,13 +46,13 @@ suite('anneal register', () => {
   test('makes the namespace and every search attribute, once', async () => {
     const env = { TEMPORAL_ADDRESS: temporalAddress, TEMPORAL_NAMESPACE: name }
     const first = await anneal('register', env)
-    assert.match(first.stdout, /^Made in operation_\w+: the namespace, /)
+    assert.match(first.stdout, /^Created in operation_\w+: the namespace, /)
     const temporal = await Connection.connect({ address: temporalAddress })
     const { customAttributes } = await temporal.operatorService.listSearchAttributes({ namespace: name })
     await temporal.close()
     for (const { name: attribute } of Object.values(searchAttributes))
       assert.ok(customAttributes?.[attribute], attribute)
-    assert.match((await anneal('register', env)).stdout, /^All is there/)
+    assert.match((await anneal('register', env)).stdout, /needs no change/)
   })
 
   test('says when Temporal does not answer', async () => {

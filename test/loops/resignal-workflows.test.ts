@@ -1,31 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { remindOpenRuns } from '../../src/loops/resignal-workflows.ts'
+import { resignalWorkflows } from '../../src/loops/resignal-workflows.ts'
 
-test('every open run is reminded, however often Temporal does not answer at first', async () => {
-  const reminded: string[] = []
-  const troubles = ['list', 'b']
-  const fails = (what: string) => {
-    if (troubles[0] !== what) return
-    troubles.shift()
-    throw new Error('no answer')
-  }
-  const warnings: object[] = []
-  await remindOpenRuns({
-    runs: {
-      listOpen: async (type) => {
-        assert.equal(type, 'fineTune')
-        fails('list')
-        return new Set(['a', 'b'])
-      },
-      remind: async (workflowId) => {
-        fails(workflowId)
-        reminded.push(workflowId)
-      },
-    },
-    log: { warn: (details: object) => void warnings.push(details) },
-    signal: new AbortController().signal,
+test('every open fine-tune is signalled once, and the loop ends', async () => {
+  const signalled: string[] = []
+  const loop = resignalWorkflows({
+    listOpen: async (type) => new Set(type === 'fineTune' ? ['a', 'b'] : []),
+    resendSlotSignal: async (workflowId) => void signalled.push(workflowId),
   })
-  assert.deepEqual(reminded, ['a', 'a', 'b'])
-  assert.equal(warnings.length, 2)
+  assert.equal(await loop.pass(new AbortController().signal), 'done')
+  assert.deepEqual(signalled, ['a', 'b'])
 })

@@ -1,55 +1,20 @@
 import assert from 'node:assert/strict'
-import { EventEmitter, once } from 'node:events'
 import { test } from 'node:test'
-import type { Log } from '../../src/log.ts'
+import { slotScheduler } from '../../src/loops/slot-scheduler.ts'
 import type { Repositories } from '../../src/repositories/database.ts'
-import { handOutSlots } from '../../src/loops/slot-scheduler.ts'
 
-/** A worker whose looks at the database are `look`; `freed` is the notification. */
-function start(freed: EventEmitter, look: (count: number) => void) {
-  const stopping = new AbortController()
-  let count = 0
-  const attempts = { grantSlots: async () => look(++count), tellOfSlotsAgain: async () => undefined }
-  const done = handOutSlots({
-    database: {
-      transaction: (work) => work({ attempts } as unknown as Repositories),
-    },
-    notifications: {
-      next: async (_channel, { signal }) =>
-        void (await once(freed, 'freed', { ...(signal && { signal }) }).catch(() => undefined)),
-    },
-    slots: () => 1,
-    log: { warn: (details: object) => assert.fail(JSON.stringify(details)) } as unknown as Log,
-    signal: stopping.signal,
-  })
-  return () => {
-    stopping.abort()
-    return done
+test('a pass grants the free slots and resends signals in one transaction, for all that wait', async () => {
+  const calls: unknown[] = []
+  const attempts = {
+    grantSlots: async (slots: number | null) => void calls.push(['grant', slots]),
+    resendSlotSignals: async () => void calls.push('resend'),
   }
-}
-
-const settled = () => new Promise(setImmediate)
-
-test('a worker looks once for all that wait, and not again while nothing changes', async () => {
-  const freed = new EventEmitter()
-  const looks: number[] = []
-  const stop = start(freed, (count) => looks.push(count))
-  await settled()
-  assert.deepEqual(looks, [1])
-  freed.emit('freed')
-  await settled()
-  assert.deepEqual(looks, [1, 2])
-  await stop()
-})
-
-test('a slot that becomes free during a look is handed out by the next, at once', async () => {
-  const freed = new EventEmitter()
-  const looks: number[] = []
-  const stop = start(freed, (count) => {
-    looks.push(count)
-    if (count === 1) freed.emit('freed')
+  const loop = slotScheduler({
+    database: { transaction: (work) => work({ attempts } as unknown as Repositories) },
+    notifications: { on: (channel) => () => void calls.push(`off ${channel}`) },
+    slots: () => 2,
   })
-  await settled()
-  assert.deepEqual(looks, [1, 2])
-  await stop()
+  assert.equal(await loop.pass(new AbortController().signal), 5000)
+  loop.subscribe?.(() => undefined)()
+  assert.deepEqual(calls, [['grant', 2], 'resend', 'off slots'])
 })

@@ -114,8 +114,8 @@ suite('webhooks', async () => {
     assert.deepEqual(
       delivery?.attempts.map(({ status_code: code, error }) => [code, error]),
       [
-        [500, 'It answered 500.'],
-        [500, 'It answered 500.'],
+        [500, 'The endpoint answered 500.'],
+        [500, 'The endpoint answered 500.'],
         [200, null],
       ],
     )

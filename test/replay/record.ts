@@ -1,6 +1,6 @@
 // Records the histories that replay.test.ts replays, from a running stack:
 //   ANNEAL_TEST_HOME=DIR node test/replay/record.ts
-// Add to them when a workflow gains a path; keep the old ones: they stand for the jobs that run while a deploy happens.
+// Add to them when a workflow gains a path. After a release keep the old ones: they stand for jobs that run during a deploy.
 import assert from 'node:assert/strict'
 import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
 import { begunEarlier } from '../support/database.ts'
@@ -94,5 +94,5 @@ await api.post(`/v1/train/jobs/${saved}/resume`)
 await api.untilStatus(saved, 'COMPLETED')
 await record('evaluated-by-resume', saved)
 
-await import('./record-upkeep.ts')
+await import('./record-schedules.ts')
 await import('./record-batches.ts')

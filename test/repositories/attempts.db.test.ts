@@ -60,9 +60,9 @@ suite('attempts', () => {
       await tx.attempts.release({ jobId: first.jobId, number: 1 }, { cause: 'killed', exitCode: 137, message: '' })
       await tx.attempts.grantSlots(1, second.jobId)
       assert.deepEqual(await told(), [])
-      await tx.attempts.tellOfSlotsAgain()
+      await tx.attempts.resendSlotSignals()
       assert.deepEqual(await told(), [])
-      await tx.attempts.tellOfSlotsAgain(0)
+      await tx.attempts.resendSlotSignals(0)
       assert.deepEqual(await told(), [[fineTuneWorkflowId(second.jobId), 1, 1]])
     }))
 
@@ -245,7 +245,7 @@ suite('attempts', () => {
       )
       const listed = async () => {
         const found: number[] = []
-        for await (const page of tx.upkeep.deliveredJobs(2)) {
+        for await (const page of tx.reaper.deliveredJobs(2)) {
           assert.ok(page.length <= 2)
           found.push(...page.map(({ jobId }) => jobId))
         }

@@ -8,7 +8,7 @@ import { anAccount, openAttempt } from '../support/job-rows.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { connection } from '../support/stack.ts'
 
-suite('housekeeping', () => {
+suite('retention', () => {
   const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
   after(() => database.close())
   const soon = () => new Date(Date.now() + 60_000)
@@ -22,9 +22,9 @@ suite('housekeeping', () => {
       for (const workflowId of [delivered, waiting]) await tx.outbox.add({ ...message, workflowId })
       const claimed = await tx.outbox.claim(1000)
       await tx.outbox.markDelivered(claimed.find(({ workflowId }) => workflowId === delivered)?.id ?? 0n)
-      const none = await tx.housekeeping.deleteDeliveredMessages(new Date(0), 1000)
+      const none = await tx.retention.deleteDeliveredMessages(new Date(0), 1000)
       assert.equal(none, 0)
-      assert.ok((await tx.housekeeping.deleteDeliveredMessages(soon(), 100_000)) >= 1)
+      assert.ok((await tx.retention.deleteDeliveredMessages(soon(), 100_000)) >= 1)
       const left = claimed.find(({ workflowId }) => workflowId === waiting)
       await tx.outbox.retryLater(left?.id ?? 0n, { afterMs: 0, error: 'test' })
       assert.ok((await tx.outbox.claim(1000)).some(({ workflowId }) => workflowId === waiting))
@@ -34,8 +34,8 @@ suite('housekeeping', () => {
     sandbox(async (tx) => {
       const key = { accountId: randomUUID(), key: 'k' }
       await tx.idempotencyKeys.claim(key, Buffer.from('h'), 1000)
-      assert.equal(await tx.housekeeping.deleteIdempotencyKeys(new Date(0), 10), 0)
-      assert.ok((await tx.housekeeping.deleteIdempotencyKeys(soon(), 100_000)) >= 1)
+      assert.equal(await tx.retention.deleteIdempotencyKeys(new Date(0), 10), 0)
+      assert.ok((await tx.retention.deleteIdempotencyKeys(soon(), 100_000)) >= 1)
       assert.equal(await tx.idempotencyKeys.claim(key, Buffer.from('other'), 1000), null)
     }))
 
@@ -49,7 +49,7 @@ suite('housekeeping', () => {
           ...{ request: {} as never, promptsKey: 'prompts', itemCount: 1 },
         })
       const found: string[] = []
-      for await (const page of tx.upkeep.startedBatches(2)) {
+      for await (const page of tx.reaper.startedBatches(2)) {
         assert.ok(page.length <= 2)
         found.push(...page.map(({ id }) => id))
       }
@@ -74,12 +74,12 @@ suite('housekeeping', () => {
       const [ended, running] = [randomUUID(), randomUUID()]
       for (const id of [ended, running]) await tx.inferenceBatches.create({ ...batch, id })
       await tx.inferenceBatches.finish(ended, 'result')
-      const old = await tx.housekeeping.oldBatches(soon(), 100_000)
+      const old = await tx.retention.oldBatches(soon(), 100_000)
       assert.deepEqual(
         old.filter(({ id }) => id === ended || id === running),
         [{ id: ended, keys: ['prompts', 'result'] }],
       )
-      await tx.housekeeping.deleteBatches([ended])
+      await tx.retention.deleteBatches([ended])
       assert.equal(await tx.inferenceBatches.find(accountId, ended), null)
       assert.ok(await tx.inferenceBatches.find(accountId, running))
     }))
@@ -100,7 +100,7 @@ suite('housekeeping', () => {
 
       assert.deepEqual(await oldArtifacts(tx, jobId, new Date(0)), [])
       assert.deepEqual(await oldArtifacts(tx, jobId, soon()), broken.toSorted())
-      await tx.housekeeping.deleteArtifacts(broken)
+      await tx.retention.deleteArtifacts(broken)
       assert.deepEqual(await oldArtifacts(tx, jobId, soon()), [])
       assert.ok(await tx.artifacts.find(jobId, kept))
     }))
@@ -112,12 +112,12 @@ suite('housekeeping', () => {
       assert.deepEqual(await oldArtifacts(tx, jobId, soon()), [])
     }))
 
-  /** Ids that the housekeeping would remove, in order. */
+  /** Ids that retention would remove, in order. */
   async function oldArtifacts(tx: Repositories, jobId: number, brokenBefore: Date): Promise<string[]> {
     const needed = { keptCheckpoints: 2, brokenBefore }
-    const jobs = await tx.housekeeping.jobsWithOldArtifacts(jobId - 1, needed, 1)
+    const jobs = await tx.retention.jobsWithOldArtifacts(jobId - 1, needed, 1)
     if (!jobs.includes(jobId)) return []
-    return (await tx.housekeeping.oldArtifacts(jobId, needed)).map(({ id }) => id).toSorted()
+    return (await tx.retention.oldArtifacts(jobId, needed)).map(({ id }) => id).toSorted()
   }
 
   async function jobWithUploads(tx: Repositories) {

@@ -45,8 +45,8 @@ export const breaks: Record<string, Break> = {
   'a message is delivered before it is sent': {
     seed: 42,
     file: 'src/loops/outbox-relay.ts',
-    find: 'await deliver(message)\n      await database.outbox.markDelivered(message.id)',
-    replace: 'await database.outbox.markDelivered(message.id)\n      await deliver(message)',
+    find: 'await deliver(message)\n      await outbox.markDelivered(message.id)',
+    replace: 'await outbox.markDelivered(message.id)\n      await deliver(message)',
   },
   'a copy is not hashed': {
     seed: 183,

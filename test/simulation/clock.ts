@@ -16,6 +16,7 @@ export function takeOverTime() {
   Object.assign(timersPromises, { setTimeout: sleepUntilAborted })
   Object.assign(crypto, { randomUUID: seededUuid })
   Object.assign(performance, { now: () => kernel().nowMs })
+  Math.random = () => kernel().random()
   globalThis.Date = class extends realDate {
     constructor(...args: unknown[]) {
       if (args.length === 0) super(kernel().nowMs)

@@ -6,9 +6,10 @@ import { createReaperActivities } from '../../activities/reaper.ts'
 import type { Notifications } from '../../src/repositories/notifications.ts'
 import type { Log } from '../../src/log.ts'
 import { createDeliver } from '../../src/temporal/deliver-message.ts'
-import { relayOutbox } from '../../src/loops/outbox-relay.ts'
-import { handOutSlots } from '../../src/loops/slot-scheduler.ts'
-import { createWorkflowRuns } from '../../src/temporal/runs.ts'
+import { outboxRelay } from '../../src/loops/outbox-relay.ts'
+import { runLoop } from '../../src/loops/run-loop.ts'
+import { slotScheduler } from '../../src/loops/slot-scheduler.ts'
+import { createWorkflowExecutions } from '../../src/temporal/workflow-executions.ts'
 import { Unreachable, type Faults } from './faults.ts'
 import { fail, inProc, kernel, noteFatal, Proc } from './kernel.ts'
 import type { ActivityResult, ScheduledActivity } from './temporal/activities.ts'
@@ -56,8 +57,11 @@ export function startWorker({
   const activities: Record<string, (input: never) => Promise<unknown>> = {
     ...createFineTuneActivities(deps),
     ...createReaperActivities({
-      ...{ ...deps, modelServers: noModelServers },
-      ...{ runs: createWorkflowRuns(client), log: quiet, countReaped: () => undefined },
+      ...deps,
+      modelServers: noModelServers,
+      executions: createWorkflowExecutions(client),
+      log: quiet,
+      countReaped: () => undefined,
     }),
   }
   /** With how much of its history each has seen. */
@@ -71,14 +75,11 @@ export function startWorker({
     database: deps.database,
     modelServerInput: (baseModel) => ({ baseModel, idleTimeoutMs: 1000 }),
   })
-  void inProc(proc, 'relay', () =>
-    relayOutbox({ database: deps.database, notifications: deps.notifications, deliver, log: quiet, signal }),
-  )
-
-  const slots = () => deps.trainers.capacity().slots
-  void inProc(proc, 'slots', () =>
-    handOutSlots({ database: deps.database, notifications: deps.notifications, slots, log: quiet, signal }),
-  )
+  const loops = [
+    outboxRelay({ ...deps, deliver, log: quiet }),
+    slotScheduler({ ...deps, slots: () => deps.trainers.capacity().slots }),
+  ]
+  for (const loop of loops) void inProc(proc, loop.name, () => runLoop(loop, { log: quiet, signal }))
 
   /** In no virtual time: nothing else happens meanwhile. */
   async function decide(run: Run, work: Pick<Task, 'atMs' | 'jobs'>) {

@@ -84,7 +84,7 @@ suite('a Temporal behind TLS', () => {
 
   test('is spoken to with the certificate of the settings', async () => {
     const { stdout } = await register({ ...trusting(), ...asWorker() })
-    assert.match(stdout, /^All is there in default/)
+    assert.match(stdout, /^The namespace default needs no change/)
     assert.deepEqual([...new Set(clients)], ['client'])
   })
 

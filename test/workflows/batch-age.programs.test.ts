@@ -32,6 +32,6 @@ suite('a batch', async () => {
     await assert.rejects(worker.runUntil(run), { name: 'WorkflowFailedError' })
     const [{ batchId, message } = assert.fail('no failure')] = failures
     assert.deepEqual([failures.length, batchId], [1, 'waiting'])
-    assert.match(message, /not worked off within the time/)
+    assert.match(message, /did not finish within its time limit/)
   })
 })

@@ -23,7 +23,7 @@ export type CreateBatchInput = {
 )
 
 /**
- * Accepts a batch: its items in the object store first, then one row and its start message, committed together.
+ * Accepts a batch: stores its items, then commits one row with its start message.
  * @throws ServiceError model_not_found, invalid_input
  */
 export async function createBatch({
@@ -62,20 +62,20 @@ export async function createBatch({
         return answer(tx, { id })
       })
       .catch(async (error: unknown) => {
-        // If the commit did happen, unseen, the batch fails by name; it is never half of one.
+        // If the commit did happen without an answer, the batch fails with a message, never half.
         await ctx.deps.storage.remove([promptsKey]).catch(() => undefined)
         throw error
       })
   })
 }
 
-/** A text that is shown while it grows must grow the same way each time it is made. */
+/** Streaming needs a seed: each partial text must be the beginning of the next. */
 function seeded({ kind, completion }: Extract<CreateBatchInput, { completion: BatchCompletionInput }>) {
   const isFree = kind === 'streaming' && completion.seed === null && (completion.temperature ?? 0) > 0
   return isFree ? { ...completion, seed: randomInt(2 ** 31) } : completion
 }
 
-/** All chunks in one object, each of them to be read alone. */
+/** Puts all chunks into one object; each can be read alone. */
 function layOut(items: readonly string[]): { object: Buffer; chunks: ChunkLocation[] } {
   const parts: Buffer[] = []
   const chunks: ChunkLocation[] = []

@@ -7,9 +7,9 @@ import type { Ctx } from '../context.ts'
 export const batchNotFound = (batchId: string) => new ServiceError('not_found', `There is no batch ${batchId}.`)
 
 /**
- * The JSON text of what is done: `{}`, or one value an item in order, null where there is none yet.
- * Old clients take the values that are not null for the first ones, so a chunk shows only once all before it do; of
- * embeddings they take the first answer for the last, so these show only when all are done.
+ * The finished results as JSON text: `{}`, or one value per item in order, null for an item without a result.
+ * Old clients expect the results without gaps, so a chunk shows only after all chunks before it. They take the first answer
+ * of embeddings for the final one, so embeddings show only when all are done.
  * @throws ServiceError not_found, conflict when the batch has failed
  */
 export async function getBatchResult({
@@ -30,7 +30,7 @@ export async function getBatchResult({
   if (batch.resultKey !== null) return readStored(ctx, batch.resultKey, batchId)
   if (batch.state === 'running' && kind === 'embeddings') return nothingYet()
   const shown = await inferenceBatches.listLeadingChunks(batchId, batch.request.chunkSize)
-  // It may have ended between the two reads, and then its chunks are gone.
+  // The batch may have ended between the two reads, which deletes its chunks.
   const { resultKey, state } = shown.length > 0 ? batch : await find()
   if (resultKey !== null) return readStored(ctx, resultKey, batchId)
   if (shown.length === 0 && state === 'running') return nothingYet()

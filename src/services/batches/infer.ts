@@ -5,7 +5,7 @@ import { createEmbeddings } from '../embeddings/create.ts'
 
 type Asker = Pick<ModelCtx, 'accountId' | 'apiKeyId'>
 
-/** What batches and stored rows ask of models: the same verbs as a single request, in the name of its key. */
+/** Completions and embeddings for batches and stored rows: the verbs of a single request, under the batch's key. */
 export function createBatchInference(deps: ModelCtx['deps']) {
   return {
     complete: (

@@ -32,7 +32,7 @@ export async function deleteDataset({
     await storage.remove(versions.map(({ uploadKey }) => uploadKey))
     for (const { id } of versions) await database.datasets.removeUnused(id)
   } catch (error) {
-    // The data set is hidden already, so the sweep may remove its objects later.
+    // The data set is hidden already, so retention removes its objects later.
     log.warn({ err: error, datasetId }, 'failed to remove the objects of a deleted data set')
   }
   return { deleted: versions.length }

@@ -82,7 +82,7 @@ async function receiveRows({ ctx, body, options, idempotencyKey, signal, rows }:
   return { rest: rowBody.end(), rows, sha256: hash?.digest() ?? new Uint8Array() }
 }
 
-/** Creates the version's row before its object, so that the sweep finds an object that a crash leaves behind. */
+/** Creates the version's row before its object, so that retention finds an object that a crash leaves behind. */
 export async function openRows(ctx: Ctx): Promise<ReceivedRows> {
   const versionId = randomUUID()
   const key = storageKeys.inline(ctx.accountId, versionId, 'rows.jsonl')
@@ -119,7 +119,7 @@ export async function keepRows<T>(
   }
 }
 
-/** Removes rows that no job uses. The sweep removes them a day later if this fails. */
+/** Removes rows that no job uses. Retention removes them a day later if this fails. */
 export async function discardRows(ctx: Ctx, { versionId, key }: ReceivedRows) {
   const { database, storage, log } = ctx.deps
   try {

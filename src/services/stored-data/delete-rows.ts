@@ -2,7 +2,7 @@ import { collectionName } from '../../domain/stored-data.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 
-/** From the answer on no query and no new job sees the rows. */
+/** After the answer no query and no new job sees the rows. */
 export async function deleteRows({ ctx, input: { id } }: { ctx: Ctx; input: { id: string } }) {
   const { database, catalogue } = ctx.deps
   const collection = collectionName(catalogue, id)

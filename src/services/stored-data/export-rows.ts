@@ -2,7 +2,7 @@ import { trainingRow } from '../../domain/stored-data.ts'
 import type { Collection } from '../../repositories/stored-rows.ts'
 import type { ServiceDependencies } from '../context.ts'
 
-/** Writes the rows, and `more` (JSON Lines) after them, as a JSON Lines data set; a page of them is in memory at a time. @returns bytes */
+/** Writes the rows, then `more` (JSON Lines), as a JSON Lines data set, one page in memory at a time. @returns the size in bytes */
 export async function exportRows(
   { database, storage }: Pick<ServiceDependencies, 'database' | 'storage'>,
   { place, more, key }: { place: Collection; more: AsyncIterable<Buffer> | null; key: string },

@@ -6,8 +6,8 @@ import { createTtlCache } from '../ttl-cache.ts'
 export type HasRows = (place: Collection) => Promise<boolean>
 
 /**
- * As of the last second; of rows that were just added it hears at once. Each completion asks, so it costs none of them a
- * query; whoever needs to know of a deletion asks the database.
+ * Answers from a cache of one second, which a notification of new rows clears, so completions pay no query for it. A caller
+ * that must see a deletion at once asks the database.
  */
 export function createHasRows(
   {

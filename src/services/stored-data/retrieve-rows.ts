@@ -2,15 +2,15 @@ import type { Collection } from '../../repositories/stored-rows.ts'
 import type { ModelCtx } from '../context.ts'
 import { createEmbeddings } from '../embeddings/create.ts'
 
-/** Rows of a prompt, and the least cosine similarity that one must have to it (docs/retrieval.md has the measurements). */
+/** Rows per prompt, and their minimum cosine similarity to it, measured in docs/retrieval.md. */
 const maxRows = 3
-const leastSimilarity = 0.3
-/** What a prompt asks for stands at its end, and the embedder reads no more than this. */
+const minSimilarity = 0.3
+/** The question is at the end of a prompt, and the embedder reads no more than this. */
 const queryCharacters = 1000
 const promptsPerSearch = 100
 
 /**
- * The stored rows that matter to each prompt, nearest first.
+ * Finds the stored rows nearest to each prompt, nearest first.
  * @throws ServiceError unavailable while the embedder starts
  */
 export async function retrieveRows({
@@ -31,7 +31,7 @@ export async function retrieveRows({
     signal.throwIfAborted()
     const some = vectors.slice(start, start + promptsPerSearch)
     found.push(
-      ...(await ctx.deps.database.storedRows.search(place, some, { limit: maxRows, similarity: leastSimilarity })),
+      ...(await ctx.deps.database.storedRows.search(place, some, { limit: maxRows, similarity: minSimilarity })),
     )
   }
   return found

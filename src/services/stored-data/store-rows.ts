@@ -17,7 +17,7 @@ import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
 import type { ReceivedRows } from '../datasets/ingest-rows.ts'
 
-/** `rows` are those of an array, `data` is a single item. */
+/** `rows`: the items of an array. `data`: a single item. */
 type StoreRowsInput = {
   id: string | null
   modelName: string | null
@@ -26,12 +26,12 @@ type StoreRowsInput = {
   dataType: unknown
 }
 
-/** Rows of one insert. */
+/** Rows per insert. */
 const pageSize = 500
 
 /**
- * Adds rows under an id; one that is there already is kept once. All rows are checked before the first is written, and a request
- * that ended midway can be made again.
+ * Adds rows under an id; duplicates are kept once. All rows are checked before the first is written. An interrupted request
+ * can be repeated.
  * @throws ServiceError invalid_input naming the row, quota_exceeded
  */
 export async function storeRows({
@@ -45,7 +45,7 @@ export async function storeRows({
 }): Promise<{ datasetId: string }> {
   const { database, catalogue } = ctx.deps
   const id = input.id ?? input.modelName
-  if (id === null) throw invalidInput('id', 'Name what the data is kept under: id or model_name.')
+  if (id === null) throw invalidInput('id', 'id or model_name is required: it names the set of stored rows.')
   const place = { accountId: ctx.accountId, collection: collectionName(catalogue, id) }
   return once(ctx, idempotency, async (answer) => {
     await requireRoomForData(ctx)
@@ -61,7 +61,7 @@ export async function storeRows({
 
 const newRow = (item: StoredItem): NewStoredRow => ({ item, hash: itemHash(item), text: itemText(item) })
 
-/** Checked items, a page in memory at a time. */
+/** Checks the items, one page in memory at a time. */
 async function* readPages(ctx: Ctx, input: StoreRowsInput): AsyncGenerator<StoredItem[]> {
   let format: ItemFormat | undefined
   let index = 0
@@ -79,7 +79,7 @@ async function* readValues({ deps: { storage } }: Ctx, { rows, data }: StoreRows
     return yield [data]
   }
   const file = await storage.read(rows.key)
-  if (!file) throw new Error('rows that were just received are gone')
+  if (!file) throw new Error('The rows that were just received are missing from the object store.')
   for await (const batch of readDataset(file))
     for (let start = 0; start < batch.length; start += pageSize)
       yield batch.slice(start, start + pageSize).map((row) => ('value' in row ? row.value : null))

@@ -10,7 +10,7 @@ const CursorPart = z.string().refine((text) => !text.includes('\0'))
 const Cursor = z.tuple([CursorPart, CursorPart, CursorPart])
 
 type GetUsageInput = {
-  /** Days, both within. Null: the last 30 up to today. */
+  /** Days, inclusive. Null: the last 30 days up to today. */
   from: string | null
   to: string | null
   by: readonly UsageDimension[]

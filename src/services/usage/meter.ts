@@ -2,7 +2,7 @@ import type { Meter } from '../../inference/meter.ts'
 import type { ModelCtx } from '../context.ts'
 import type { ResolvedModel } from '../models/resolve.ts'
 
-/** Counts the work of one request under its key; `also` hears of it, too. */
+/** Counts the work of one request under its key; `also` gets the token counts too. */
 export function createMeter(
   { deps: { usage }, accountId, apiKeyId }: ModelCtx,
   { baseModel, adapter }: ResolvedModel,

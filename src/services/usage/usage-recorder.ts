@@ -1,5 +1,5 @@
-// Counts what keys use of models, in memory, and adds it to the database every few seconds. A process that is killed loses
-// what it has counted since; one that stops adds it first.
+// Counts in memory what keys use of models, and adds the sums to the database every two seconds. A killed process loses
+// its last sums; a process that stops writes them first.
 import { randomUUID } from 'node:crypto'
 import { dayOf, type UsageAmount, type UsageKey } from '../../domain/usage.ts'
 import type { Log } from '../../log.ts'
@@ -16,7 +16,7 @@ const nothing: Counted = { prompts: 0, promptTokens: 0, completionTokens: 0, eng
 export function createUsageRecorder({ usage, log }: { usage: Pick<Database['usage'], 'add'>; log: Log }) {
   const writer = randomUUID()
   let counted = new Map<string, UsageKey & Counted>()
-  /** They go out as they are until they are known to be in: one may be, though its answer was lost. */
+  /** A batch is sent unchanged until the database confirms it, because a confirmation may be lost. */
   const batches: UsageBatch[] = []
   let batchCount = 0
   let flushing: Promise<void> = Promise.resolve()
@@ -40,7 +40,7 @@ export function createUsageRecorder({ usage, log }: { usage: Pick<Database['usag
       cut()
       await send()
     } catch (error) {
-      log.warn({ err: error }, 'usage cannot be written now; it is kept')
+      log.warn({ err: error }, 'failed to write usage')
     }
   }
 
@@ -51,7 +51,7 @@ export function createUsageRecorder({ usage, log }: { usage: Pick<Database['usag
     }
   }
 
-  /** Only once all that were cut before are in, so that an outage leaves sums and no heap of batches. */
+  /** Called once all earlier batches are written, so that an outage leaves sums and no heap of batches. */
   function cut() {
     const entries = [...counted.values()]
     counted = new Map()

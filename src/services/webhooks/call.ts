@@ -1,5 +1,5 @@
-// One request to a user's server. A name is resolved once, each address is looked at, and the connection goes to those:
-// what the name resolves to a moment later does not matter. No redirect is followed, and the answer's body is not kept.
+// One request to a user's server. The name is resolved once, every address is checked, and the connection goes to a checked
+// address, whatever the name resolves to later. Redirects are not followed; the body of the answer is dropped.
 import { Resolver } from 'node:dns/promises'
 import * as http from 'node:http'
 import * as https from 'node:https'
@@ -15,7 +15,7 @@ export type Answer = { statusCode: number | null; error: string | null; retryAft
 
 export type ResolveHost = (host: string, signal: AbortSignal) => Promise<string[]>
 
-const longestBodyBytes = 64 * 1024
+const maxBodyBytes = 64 * 1024
 
 class Refusal extends Error {}
 
@@ -48,10 +48,10 @@ export function createCall({
   }
 }
 
-/** A name, or an address without the brackets of IPv6. */
+/** The host name, or the address without the brackets of IPv6. */
 export const hostOf = ({ hostname }: URL) => hostname.replace(/^\[(.*)\]$/, '$1')
 
-/** By DNS alone, without the threads that `dns.lookup` would hold while a name server is silent. */
+/** Uses DNS alone: `dns.lookup` would hold a thread while a name server is silent. */
 export function createResolveHost(nameServers?: readonly string[]): ResolveHost {
   return async (host, signal) => {
     if (/^(.+\.)?localhost\.?$/i.test(host)) return ['127.0.0.1', '::1']
@@ -60,7 +60,7 @@ export function createResolveHost(nameServers?: readonly string[]): ResolveHost 
     signal.addEventListener('abort', () => resolver.cancel(), { once: true })
     const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
     const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
-    if (addresses.length === 0) throw new Refusal(`The name ${host} cannot be resolved.`)
+    if (addresses.length === 0) throw new Refusal(`The host name ${host} cannot be resolved.`)
     return addresses
   }
 }
@@ -73,7 +73,7 @@ function post(url: URL, { headers, body }: Omit<Call, 'signal'>, addresses: read
   return promise
 }
 
-/** For a connection by name; one to an address as such asks nobody. */
+/** Makes a connection by name use these addresses. */
 const only =
   (addresses: readonly string[]): LookupFunction =>
   (_host, { all }, found) => {
@@ -88,16 +88,16 @@ async function answerTo(response: http.IncomingMessage): Promise<Answer> {
   if (statusCode >= 200 && statusCode < 300) return { statusCode, error: null, retryAfterMs: 0 }
   const isRedirect = statusCode >= 300 && statusCode < 400
   const seconds = /^\d{1,9}$/.test(headers['retry-after'] ?? '') ? Number(headers['retry-after']) : 0
-  const error = `It answered ${statusCode}${isRedirect ? ': redirects are not followed' : ''}.`
+  const error = `The endpoint answered ${statusCode}${isRedirect ? ': redirects are not followed' : ''}.`
   return { statusCode, error, retryAfterMs: seconds * 1000 }
 }
 
-/** So that the receiver sees its answer taken, up to a size. The status counts whatever becomes of it. */
+/** Reads the answer up to a size, so that the receiver sees it taken. An error here does not change the result. */
 async function readOff(response: http.IncomingMessage) {
   let bytes = 0
   for await (const chunk of response) {
     bytes += (chunk as Buffer).length
-    if (bytes > longestBodyBytes) return
+    if (bytes > maxBodyBytes) return
   }
 }
 

@@ -1,4 +1,4 @@
-// The log of what was sent, and sending it again.
+// The log of deliveries, and their replay.
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import type { WebhookDelivery } from '../../domain/webhook.ts'
 import { recordAudit } from '../audit/record.ts'
@@ -21,7 +21,7 @@ export async function listDeliveries({
   return { deliveries, next: deliveries.length === limit ? (deliveries.at(-1)?.sequence ?? null) : null }
 }
 
-/** The same event under the same webhook-id, at once. @throws ServiceError not_found, conflict while its endpoint is disabled */
+/** Sends the same event under the same webhook-id, at once. @throws ServiceError not_found, conflict while its endpoint is disabled */
 export async function replayDelivery({
   ctx,
   input: { id, deliveryId },
@@ -32,7 +32,7 @@ export async function replayDelivery({
   return ctx.deps.database.transaction(async (tx) => {
     const webhook = await tx.webhooks.lock(ctx.accountId, id)
     if (!webhook) throw webhookNotFound(id)
-    if (webhook.disabledAt) throw new ServiceError('conflict', `Webhook ${id} is disabled: enable it first.`)
+    if (webhook.disabledAt) throw new ServiceError('conflict', `Webhook ${id} is disabled. Enable it first.`)
     const delivery = await tx.webhooks.replay(id, deliveryId)
     if (!delivery) throw new ServiceError('not_found', `Webhook ${id} has no delivery ${deliveryId}.`)
     await recordAudit(tx, ctx, 'webhook.replay', `${id} ${deliveryId}`)

@@ -30,7 +30,7 @@ export async function findWebhook({ deps, accountId }: Ctx, id: string): Promise
 export const listWebhooks = ({ ctx: { deps, accountId } }: { ctx: Ctx }): Promise<WebhookEndpoint[]> =>
   deps.database.webhooks.list(accountId)
 
-/** Its secret is in this answer only, and in a repeat with the same key. @throws ServiceError invalid_input, conflict */
+/** Only this answer, and a repeat with the same key, holds the secret. @throws ServiceError invalid_input, conflict */
 export async function createWebhook({
   ctx,
   input: { url, description, statuses },
@@ -46,7 +46,7 @@ export async function createWebhook({
     deps.database.transaction(async (tx) => {
       await tx.accounts.hold(accountId)
       if ((await tx.webhooks.list(accountId)).length >= maxEndpoints)
-        throw new ServiceError('conflict', `An account has at most ${maxEndpoints} webhooks: delete one first.`)
+        throw new ServiceError('conflict', `An account has at most ${maxEndpoints} webhooks. Delete one first.`)
       const secret = newSecret()
       const webhook = { id: randomUUID(), accountId, url: href, description, statuses, secrets: [secret] }
       await tx.webhooks.create(webhook)
@@ -57,7 +57,7 @@ export async function createWebhook({
   return { webhook: await findWebhook(ctx, id), secret: webhookSecret(deps.settings.secret, secretId) }
 }
 
-/** What is absent stays as it is. Enabled again, it gets what has waited. @throws ServiceError not_found, invalid_input */
+/** Absent fields stay unchanged. Enabling sends the events that have waited. @throws ServiceError not_found, invalid_input */
 export async function updateWebhook({
   ctx,
   input: { id, url, description, statuses, isDisabled },
@@ -87,7 +87,7 @@ export async function updateWebhook({
   })
 }
 
-/** With the log of its deliveries. @throws ServiceError not_found */
+/** Deletes the log of its deliveries too. @throws ServiceError not_found */
 export async function deleteWebhook({ ctx, input: { id } }: { ctx: Ctx; input: { id: string } }): Promise<void> {
   await ctx.deps.database.transaction(async (tx) => {
     if (!(await tx.webhooks.lock(ctx.accountId, id))) throw webhookNotFound(id)
@@ -96,7 +96,7 @@ export async function deleteWebhook({ ctx, input: { id } }: { ctx: Ctx; input: {
   })
 }
 
-/** What can be told before a name is resolved; each call looks at what it resolves to. */
+/** Checks the URL before its name is resolved; each call checks the addresses. */
 function callableUrl({ deps: { settings } }: Ctx, text: string): string {
   const { allowsHttp, isCallable } = settings.webhooks
   const refuse = (what: string) => invalidInput('url', `url ${what}.`)

@@ -7,7 +7,7 @@ import { once, type Idempotency } from '../idempotency.ts'
 import { findWebhook, newSecret, webhookNotFound } from './endpoints.ts'
 
 /**
- * A new secret; the old one signs beside it for the overlap, until it is removed when that is null.
+ * Adds a new secret. The old one also signs for `overlapSeconds`, or until it is removed when that is null.
  * @throws ServiceError not_found, conflict while two are live
  */
 export async function rotateSecret({
@@ -26,7 +26,10 @@ export async function rotateSecret({
       if (!webhook) throw webhookNotFound(id)
       const [old, ...older] = liveSecrets(webhook.secrets)
       if (old === undefined || older.length > 0)
-        throw new ServiceError('conflict', `Webhook ${id} has two secrets: remove one, or let the old one expire.`)
+        throw new ServiceError(
+          'conflict',
+          `Webhook ${id} has two secrets. Remove one, or wait until the old one expires.`,
+        )
       const expiresAt = overlapSeconds === null ? null : new Date(Date.now() + overlapSeconds * 1000).toISOString()
       const secret = newSecret()
       await tx.webhooks.update(id, { secrets: [secret, { ...old, expiresAt }] })
@@ -37,7 +40,7 @@ export async function rotateSecret({
   return { webhook: await findWebhook(ctx, id), secret: webhookSecret(settings.secret, secretId) }
 }
 
-/** Signs nothing from then on; the one that is left does not expire. @throws ServiceError not_found, conflict for the only one */
+/** The removed secret signs nothing more; the remaining one does not expire. @throws ServiceError not_found, conflict for the only one */
 export async function removeSecret({
   ctx,
   input: { id, secretId },
@@ -51,7 +54,7 @@ export async function removeSecret({
     const live = liveSecrets(webhook.secrets)
     const left = live.filter((secret) => secret.id !== secretId)
     if (left.length === live.length) throw new ServiceError('not_found', `Webhook ${id} has no secret ${secretId}.`)
-    if (left.length === 0) throw new ServiceError('conflict', 'This is the only secret: rotate it first.')
+    if (left.length === 0) throw new ServiceError('conflict', 'This is the only secret. Rotate it first.')
     const secrets = left.map((secret) => ({ ...secret, expiresAt: null }))
     await tx.webhooks.update(id, { secrets })
     await recordAudit(tx, ctx, 'webhook.remove_secret', `${id} ${secretId}`)

@@ -5,8 +5,8 @@ import { request } from 'node:http'
 import { after, suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { connectDatabase } from '../../../src/repositories/database.ts'
-import { sweepOrphans } from '../../../src/loops/sweep-orphaned-objects.ts'
-import { sweepUploads } from '../../../src/loops/sweep-abandoned-uploads.ts'
+import { removeOrphanedObjects } from '../../../activities/orphaned-objects.ts'
+import { removeAbandonedUploads } from '../../../activities/abandoned-uploads.ts'
 import { createStorage } from '../../../src/storage/storage.ts'
 import { sampleRows } from '../../support/rows.ts'
 import { connection, eventually, openAccount } from '../../support/stack.ts'
@@ -234,11 +234,11 @@ suite('data', async () => {
     const { dataset_id } = await api.post<Located>('/v1/local-data', { data: rows(2) })
     await api.upload('looked-at', '{"input":"a","output":"b"}')
     await report('looked-at')
-    await sweepUploads({ database, storage }, { olderThanMs: 0 })
+    await removeAbandonedUploads({ database, storage }, { olderThanMs: 0 })
     assert.equal((await api.request('GET', '/v1/data/abandoned')).status, 404)
     assert.equal((await report(dataset_id)).rows, 2)
     assert.equal((await report('looked-at')).rows, 1)
-    assert.deepEqual(await sweepUploads({ database, storage }, { olderThanMs: 0 }), { uploads: 0, partialUploads: 0 })
+    assert.equal(await removeAbandonedUploads({ database, storage }, { olderThanMs: 0 }), 0)
   })
 
   test('what is written by a URL whose data set is gone is swept, everything that has a row stays', async () => {
@@ -249,8 +249,8 @@ suite('data', async () => {
     for (const key of late.slice(1)) await storage.write(key, Buffer.from('late'))
     const { dataset_location } = await api.post<Located>('/v1/local-data', { data: rows(2) })
     const known = [keyOf(await api.upload('kept', '{"input":"a","output":"b"}')), keyOf(dataset_location)]
-    assert.equal(await sweepOrphans({ database, storage }), 0)
-    await sweepOrphans({ database, storage }, { olderThanMs: 0 })
+    assert.equal(await removeOrphanedObjects({ database, storage }), 0)
+    await removeOrphanedObjects({ database, storage }, { olderThanMs: 0 })
     for (const key of late) assert.equal(await storage.stat(key), null, key)
     for (const key of known) assert.ok(await storage.stat(key), key)
   })

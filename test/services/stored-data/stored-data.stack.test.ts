@@ -6,7 +6,8 @@ import pg from 'pg'
 import { createLog } from '../../../src/log.ts'
 import { connectDatabase } from '../../../src/repositories/database.ts'
 import { listenToNotifications } from '../../../src/repositories/notifications.ts'
-import { embedWaitingRows } from '../../../src/loops/row-embedder.ts'
+import { rowEmbedder } from '../../../src/loops/row-embedder.ts'
+import { runLoop } from '../../../src/loops/run-loop.ts'
 import { createHasRows } from '../../../src/services/stored-data/has-rows.ts'
 import { connection, eventually, openAccount, type Api } from '../../support/stack.ts'
 
@@ -139,17 +140,21 @@ suite('stored data', () => {
     let failures = 0
     const work = async () => {
       const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
-      await embedWaitingRows({
+      const loop = rowEmbedder({
         database,
-        notifications: { next: () => new Promise((resolve) => setTimeout(resolve, 20)) },
+        notifications: {
+          on: (_channel, wake) => {
+            const timer = setInterval(wake, 20)
+            return () => clearInterval(timer)
+          },
+        },
         embed: (_accountId, some) => {
           if (++failures % 3 === 1) return Promise.reject(new Error('the embedder is away'))
           texts.push(...some)
           return Promise.resolve(some.map(() => Array.from({ length: 384 }, (_, at) => (at === 0 ? 1 : 0))))
         },
-        log: createLog('test', 'silent'),
-        signal: stopping.signal,
       })
+      await runLoop(loop, { log: createLog('test', 'silent'), signal: stopping.signal })
       await database.close()
     }
     const workers = [work(), work()]

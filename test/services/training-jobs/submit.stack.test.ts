@@ -11,7 +11,7 @@ import { connectDatabase } from '../../../src/repositories/database.ts'
 import type { Ctx } from '../../../src/services/context.ts'
 import { deleteDataset } from '../../../src/services/datasets/delete.ts'
 import { submitTrainingJob, type SubmitTrainingJobInput } from '../../../src/services/training-jobs/submit.ts'
-import { sweepUploads } from '../../../src/loops/sweep-abandoned-uploads.ts'
+import { removeAbandonedUploads } from '../../../activities/abandoned-uploads.ts'
 import { createStorage } from '../../../src/storage/storage.ts'
 import { formOf } from '../../http/route-matrix/names.ts'
 import { sampleRows } from '../../support/rows.ts'
@@ -157,7 +157,7 @@ suite('submit', async () => {
     await assert.rejects(deleteDataset({ ctx: away, input: { datasetId: 'rows' } }), { code: 'not_found' })
     assert.ok(await storage.stat(key))
     await sql.query(`update dataset_versions set created_at = now() - interval '2 days' where id = $1`, [id])
-    await sweepUploads({ database, storage })
+    await removeAbandonedUploads({ database, storage })
     assert.equal(await storage.stat(key), null)
     assert.equal((await sql.query('select from dataset_versions where id = $1', [id])).rowCount, 0)
   })

@@ -45,13 +45,17 @@ suite('a call to a server of a user', async () => {
   test('an answer of 2xx is taken, any other is not', async () => {
     assert.deepEqual(await call(at('200')), { statusCode: 200, error: null, retryAfterMs: 0 })
     assert.equal((await call(at('299')))?.error, null)
-    assert.deepEqual(await call(at('500')), { statusCode: 500, error: 'It answered 500.', retryAfterMs: 0 })
-    assert.deepEqual(await call(at('busy')), { statusCode: 503, error: 'It answered 503.', retryAfterMs: 120_000 })
+    assert.deepEqual(await call(at('500')), { statusCode: 500, error: 'The endpoint answered 500.', retryAfterMs: 0 })
+    assert.deepEqual(await call(at('busy')), {
+      statusCode: 503,
+      error: 'The endpoint answered 503.',
+      retryAfterMs: 120_000,
+    })
   })
 
   test('no redirect is followed', async () => {
     const answer = await call(at('redirect'))
-    assert.equal(answer?.error, 'It answered 302: redirects are not followed.')
+    assert.equal(answer?.error, 'The endpoint answered 302: redirects are not followed.')
     assert.deepEqual(
       paths.filter((each) => each.includes('target')),
       [],
@@ -71,7 +75,7 @@ suite('a call to a server of a user', async () => {
   test('nobody there, no such name, and no TLS are told apart', async () => {
     const closed = await startReceiver(() => {}, { closes: true })
     assert.match((await call(`http://127.0.0.1:${closed}/`))?.error ?? '', /^The connection failed: ECONNREFUSED\.$/)
-    assert.equal((await call('http://nowhere.test/'))?.error, 'The name nowhere.test cannot be resolved.')
+    assert.equal((await call('http://nowhere.test/'))?.error, 'The host name nowhere.test cannot be resolved.')
     assert.match((await call(`https://127.0.0.1:${port}/`))?.error ?? '', /^The connection failed: E/)
   })
 

@@ -1,10 +1,10 @@
-// What Temporal knows of the runs of a workflow.
+// Reads, signals and deletes workflow executions. An execution is one run of a workflow id, in Temporal's words.
 import { WorkflowNotFoundError, type Client, type WorkflowHandle } from '@temporalio/client'
 import type { SignalDefinition } from '@temporalio/common'
 import { slotSignal } from '../../workflows/contract.ts'
 
-/** `acceptedAt` is of the command that it was started for, where that is known. `status` is Temporal's own word, in capitals. */
-export type WorkflowRun = {
+/** `acceptedAt`: when the command that started it was accepted, if known. `status`: Temporal's own word, in capitals. */
+export type WorkflowExecution = {
   runId: string
   generation: number
   acceptedAt: string | null
@@ -12,8 +12,8 @@ export type WorkflowRun = {
   status: string
 }
 
-/** The newest run. @returns null when Temporal answers that there is none; throws when it does not answer */
-export async function describeRun(handle: WorkflowHandle): Promise<WorkflowRun | null> {
+/** The newest execution. @returns null when Temporal answers that there is none; throws when Temporal does not answer */
+export async function describeExecution(handle: WorkflowHandle): Promise<WorkflowExecution | null> {
   try {
     const { runId, memo, status } = await handle.describe()
     return {
@@ -29,7 +29,7 @@ export async function describeRun(handle: WorkflowHandle): Promise<WorkflowRun |
   }
 }
 
-/** Of what is of interest only to a run that is there. */
+/** Does nothing when no execution is open. */
 export async function signalIfOpen<Args extends unknown[]>(
   client: Client,
   workflowId: string,
@@ -44,10 +44,10 @@ export async function signalIfOpen<Args extends unknown[]>(
     })
 }
 
-export const createWorkflowRuns = (client: Client) => ({
-  describe: (workflowId: string) => describeRun(client.workflow.getHandle(workflowId)),
+export const createWorkflowExecutions = (client: Client) => ({
+  describe: (workflowId: string) => describeExecution(client.workflow.getHandle(workflowId)),
 
-  /** Ids of the workflows of a type that run; the list may be some moments old. */
+  /** Ids of the open workflows of a type; the list may be some moments old. */
   async listOpen(type: string): Promise<Set<string>> {
     const ids = new Set<string>()
     const query = `WorkflowType = '${type}' AND ExecutionStatus = 'Running'`
@@ -55,10 +55,10 @@ export const createWorkflowRuns = (client: Client) => ({
     return ids
   },
 
-  /** A run that waits for a slot asks for it again. */
-  remind: (workflowId: string) => signalIfOpen(client, workflowId, slotSignal),
+  /** A workflow that waits for a slot asks again. */
+  resendSlotSignal: (workflowId: string) => signalIfOpen(client, workflowId, slotSignal),
 
-  /** Forgets closed runs that a schedule started before then. @returns how many, at most `limit` */
+  /** Deletes executions that a schedule started and that closed before then. @returns how many, at most `limit` */
   async deleteScheduled(scheduleId: string, closedBefore: Date, limit: number): Promise<number> {
     const { namespace } = client.options
     const query = `TemporalScheduledById = '${scheduleId}' AND CloseTime < '${closedBefore.toISOString()}'`
@@ -71,4 +71,4 @@ export const createWorkflowRuns = (client: Client) => ({
   },
 })
 
-export type WorkflowRuns = ReturnType<typeof createWorkflowRuns>
+export type WorkflowExecutions = ReturnType<typeof createWorkflowExecutions>

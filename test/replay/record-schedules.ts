@@ -1,7 +1,7 @@
 // As record.ts, for the workflows that schedules start:
-//   ANNEAL_TEST_HOME=DIR node test/replay/record-upkeep.ts
+//   ANNEAL_TEST_HOME=DIR node test/replay/record-schedules.ts
 import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
-import { housekeepingScheduleId, reaperScheduleId } from '../../workflows/contract.ts'
+import { dailyRetentionScheduleId, reaperScheduleId, retentionScheduleId } from '../../workflows/contract.ts'
 import { sampleRows } from '../support/rows.ts'
 import { eventually, openAccount } from '../support/stack.ts'
 import { client, close, saveHistory } from './save-history.ts'
@@ -23,7 +23,12 @@ await client.workflow.getHandle(fineTuneWorkflowId(lost)).terminate('recorded')
 await api.until(lost, ({ status }) => status === 'FAILED')
 await saveHistory('reaper', await eventually(() => newestOf(reaperScheduleId, ({ jobs }) => jobs === 1), 120_000))
 
-await client.schedule.getHandle(housekeepingScheduleId).trigger()
-await saveHistory('housekeeping', await eventually(() => newestOf(housekeepingScheduleId, () => true), 120_000))
+for (const [name, scheduleId] of [
+  ['retention', retentionScheduleId],
+  ['retention-daily', dailyRetentionScheduleId],
+] as const) {
+  await client.schedule.getHandle(scheduleId).trigger()
+  await saveHistory(name, await eventually(() => newestOf(scheduleId, () => true), 120_000))
+}
 
 if (import.meta.main) await close()

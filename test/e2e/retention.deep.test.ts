@@ -3,20 +3,20 @@ import { Client, Connection } from '@temporalio/client'
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { connectDatabase } from '../../src/repositories/database.ts'
-import { sweepOrphans } from '../../src/loops/sweep-orphaned-objects.ts'
+import { removeOrphanedObjects } from '../../activities/orphaned-objects.ts'
 import { createStorage } from '../../src/storage/storage.ts'
-import { housekeepingScheduleId } from '../../workflows/contract.ts'
+import { retentionScheduleId } from '../../workflows/contract.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
 import { connection, eventually, openAccount } from '../support/stack.ts'
 
-suite('the housekeeping', async () => {
+suite('retention', async () => {
   const api = await openAccount()
   const temporal = await Connection.connect({ address: connection().temporalAddress })
   const client = new Client({ connection: temporal })
   const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
   const { endpoint, ...rest } = connection().s3
   const storage = createStorage({ endpoint, region: 'us-east-1', ...rest })
-  const schedule = client.schedule.getHandle(housekeepingScheduleId)
+  const schedule = client.schedule.getHandle(retentionScheduleId)
   await eventually(() => schedule.describe().catch(() => null))
   // Its own time, every full hour, may come while a test looks at what is still there.
   await schedule.pause()
@@ -53,7 +53,7 @@ suite('the housekeeping', async () => {
     for (const { key } of ofCancelled.slice(0, 2).flatMap(({ files }) => files)) assert.ok(await storage.stat(key), key)
 
     // Everything that is left is named: it is needed by the model, or by the resume.
-    await sweepOrphans({ database, storage }, { olderThanMs: 0 })
+    await removeOrphanedObjects({ database, storage }, { olderThanMs: 0 })
     const links = await api.get<{ files: { url: string }[] }>(`/v1/models/${model_name}/download`)
     for (const { url } of links.files) {
       assert.equal((await fetch(url)).status, 200)

@@ -6,7 +6,7 @@ import { sha256 } from '../../src/domain/identifiers.ts'
 import { storageKeys } from '../../src/domain/storage-keys.ts'
 import type { PreparedData } from '../../src/domain/training-job.ts'
 import { connectDatabase, type Database, type Repositories } from '../../src/repositories/database.ts'
-import { sweepOrphans } from '../../src/loops/sweep-orphaned-objects.ts'
+import { removeOrphanedObjects } from '../../activities/orphaned-objects.ts'
 import { createStorage } from '../../src/storage/storage.ts'
 import { anAccount, openAttempt, openJob } from '../support/job-rows.ts'
 import { sampleRows } from '../support/rows.ts'
@@ -33,7 +33,7 @@ suite('the sweep of objects', async () => {
 
   /** As the transaction sees the rows. */
   const sweepIn = (tx: Repositories) =>
-    sweepOrphans({ database: { ...tx, transaction: (work) => work(tx) } as Database, storage }, everything)
+    removeOrphanedObjects({ database: { ...tx, transaction: (work) => work(tx) } as Database, storage }, everything)
 
   async function copyOfModel(accountId: string, metadata?: { job: string }) {
     const [from, name] = [`test/${randomUUID()}`, sha256(randomUUID()).toString('hex')]
@@ -135,11 +135,11 @@ suite('the sweep of objects', async () => {
     await put(left)
     await database.transaction(async (tx) => {
       await tx.trainingJobs.hold(id)
-      await sweepOrphans({ database, storage }, everything)
+      await removeOrphanedObjects({ database, storage }, everything)
     })
-    await sweepOrphans({ database, storage })
+    await removeOrphanedObjects({ database, storage })
     await assertLeft({ there: [left] })
-    await sweepOrphans({ database, storage }, everything)
+    await removeOrphanedObjects({ database, storage }, everything)
     const { preparedData } = await database.trainingJobs.get(id)
     await assertLeft({ gone: [left], there: preparedData ? [preparedData.train.key, preparedData.evaluation.key] : [] })
   })

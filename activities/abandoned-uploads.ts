@@ -1,0 +1,27 @@
+// Uploads that were opened and then never used: no job, no check, no announcement.
+import type { Database } from '../src/repositories/database.ts'
+import type { Storage } from '../src/storage/storage.ts'
+
+/** Counts from the opening of the upload; its URL has long expired by then. */
+const abandonedAfterMs = 24 * 60 * 60 * 1000
+const uploadsPerPortion = 200
+
+/** @returns the number of removed uploads */
+export async function removeAbandonedUploads(
+  { database, storage }: { database: Pick<Database, 'datasets' | 'now'>; storage: Storage },
+  { olderThanMs = abandonedAfterMs, signal }: { olderThanMs?: number; signal?: AbortSignal } = {},
+): Promise<number> {
+  const before = new Date((await database.now()).getTime() - olderThanMs)
+  for (let count = 0; ;) {
+    const abandoned = await database.datasets.abandoned(before, uploadsPerPortion)
+    for (const { id, uploadKey } of abandoned) {
+      signal?.throwIfAborted()
+      // The row is hidden first, so that no job starts on it, and goes last, so that the next round finds what a crash left.
+      await database.datasets.hide(id)
+      await storage.remove([uploadKey])
+      await database.datasets.removeUnused(id)
+      count++
+    }
+    if (abandoned.length < uploadsPerPortion) return count + (await storage.abortStaleUploads(olderThanMs))
+  }
+}

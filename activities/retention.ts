@@ -1,0 +1,119 @@
+// Removes old rows and objects in portions: objects first, then the rows that name them.
+import { cancellationSignal, heartbeat } from '@temporalio/activity'
+import type { ModelServerCompute } from '../src/compute/model-servers.ts'
+import type { TrainerCompute } from '../src/compute/trainers.ts'
+import type { Retention } from '../src/domain/retention.ts'
+import type { Database } from '../src/repositories/database.ts'
+import type { WorkflowExecutions } from '../src/temporal/workflow-executions.ts'
+import type { Storage } from '../src/storage/storage.ts'
+import { removeAbandonedUploads } from './abandoned-uploads.ts'
+import { withHeartbeat } from './heartbeat.ts'
+import { removeOrphanedObjects } from './orphaned-objects.ts'
+
+export type RetentionDependencies = {
+  database: Database
+  storage: Storage
+  trainers: Pick<TrainerCompute, 'removeEndedRuns'>
+  modelServers: Pick<ModelServerCompute, 'removeEndedRuns'>
+  executions: Pick<WorkflowExecutions, 'deleteScheduled'>
+  settings: { retention: Retention }
+}
+
+export type RetentionActivities = ReturnType<typeof createRetentionActivities>
+
+const rowsPerPortion = 1000
+const jobsPerPortion = 100
+const batchesPerPortion = 100
+const historiesPerPortion = 500
+
+export function createRetentionActivities({
+  database,
+  storage,
+  trainers,
+  modelServers,
+  executions,
+  settings: { retention },
+}: RetentionDependencies) {
+  const rows = database.retention
+  const ago = async (ms: number) => new Date((await database.now()).getTime() - ms)
+  return {
+    /** Outbox messages and webhook deliveries. @returns the number of rows */
+    async removeOldMessages(): Promise<number> {
+      const messages = await removeRows(retention.deliveredMessagesMs, rows.deleteDeliveredMessages)
+      return messages + (await removeRows(retention.webhookDeliveriesMs, rows.deleteWebhookDeliveries))
+    },
+
+    /** Keys of requests and of usage batches. @returns the number of rows */
+    async removeOldIdempotencyKeys(): Promise<number> {
+      const requests = await removeRows(retention.idempotencyKeysMs, rows.deleteIdempotencyKeys)
+      return requests + (await removeRows(retention.usageWritersMs, rows.deleteUsageWriters))
+    },
+
+    /** Old checkpoints, and broken artifacts of either kind. @returns the number of artifacts */
+    removeOldCheckpoints: (): Promise<number> =>
+      withHeartbeat(async () => {
+        const needed = {
+          keptCheckpoints: retention.checkpointsPerJob,
+          brokenBefore: await ago(retention.brokenArtifactsMs),
+        }
+        let [count, last] = [0, 0]
+        for (;;) {
+          const jobs = await rows.jobsWithOldArtifacts(last, needed, jobsPerPortion)
+          for (const jobId of jobs) count += await removeArtifacts(await rows.oldArtifacts(jobId, needed))
+          if (jobs.length < jobsPerPortion) return count
+          last = jobs.at(-1) ?? last
+        }
+      }),
+
+    removeOldBatches: (): Promise<number> =>
+      portions(batchesPerPortion, async () => {
+        const batches = await rows.oldBatches(await ago(retention.batchesMs), batchesPerPortion)
+        await storage.remove(batches.flatMap(({ keys }) => keys))
+        await rows.deleteBatches(batches.map(({ id }) => id))
+        return batches.length
+      }),
+
+    removeAbandonedUploads: (): Promise<number> =>
+      withHeartbeat(() => removeAbandonedUploads({ database, storage }, { signal: cancellationSignal() })),
+
+    removeOrphanedObjects: (): Promise<number> =>
+      withHeartbeat(() => removeOrphanedObjects({ database, storage }, { signal: cancellationSignal() })),
+
+    removeEndedRuns: async (): Promise<number> =>
+      withHeartbeat(async () => {
+        const options = { endedForMs: retention.endedRunsMs }
+        const removed = [await trainers.removeEndedRuns(options), await modelServers.removeEndedRuns(options)]
+        return removed.flat().length
+      }),
+
+    removeScheduledHistories: ({ scheduleId }: { scheduleId: string }): Promise<number> =>
+      portions(historiesPerPortion, async () =>
+        executions.deleteScheduled(scheduleId, await ago(retention.scheduledHistoriesMs), historiesPerPortion),
+      ),
+  }
+
+  function removeRows(keptMs: number, remove: (before: Date, limit: number) => Promise<number>): Promise<number> {
+    return portions(rowsPerPortion, async () => remove(await ago(keptMs), rowsPerPortion))
+  }
+
+  async function removeArtifacts(old: Awaited<ReturnType<typeof rows.oldArtifacts>>): Promise<number> {
+    const ids = old.map(({ id }) => id)
+    // Artifacts are hidden first: a crash in between leaves no visible checkpoint without its bytes.
+    await rows.hideArtifacts(ids)
+    await storage.remove(old.flatMap(({ files }) => files.map(({ key }) => key)))
+    await rows.deleteArtifacts(ids)
+    return ids.length
+  }
+}
+
+/** Repeats until a portion is not full. @returns the sum */
+const portions = (full: number, next: () => Promise<number>): Promise<number> =>
+  withHeartbeat(async () => {
+    let sum = 0
+    for (;;) {
+      const count = await next()
+      sum += count
+      heartbeat(sum)
+      if (count < full) return sum
+    }
+  })
