@@ -1,2 +1,2 @@
-/** The folder with the programs, `cni/` and `manifests/`. */
 export function buildCluster(): Promise<string>
+export function buildKueue(): Promise<string>

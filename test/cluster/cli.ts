@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { invocationDir } from '../../tools/paths.mjs'
 import { createApi } from './api.ts'
-import { buildCluster } from './build.mjs'
+import { buildCluster, buildKueue } from './build.mjs'
 import { down, up } from './lifecycle.ts'
 import { createControl } from './orders.ts'
 import { own } from './own-cluster.ts'
@@ -12,8 +12,8 @@ import { providePythonPackages } from './python-packages.ts'
 import type { Machine } from './settings.ts'
 
 const usage = `npm run cluster -- COMMAND
-  build                           only build the programs (20 minutes of processor time the first time)
-  up | down                       two nodes, DNS, Kueue, JobSet; several clones may each have one
+  build                           only build the programs (12 minutes of processor time the first time)
+  up | down                       two nodes, DNS and Kueue; several clones may each have one
   env                             lines for a shell: eval "$(npm run -s cluster -- env)"
   kubectl ...                     as its administrator
   images                          the project's own images, built by buildah, into both nodes
@@ -30,7 +30,7 @@ const [command = '', ...args] = process.argv.slice(2)
 const [first = '', second = ''] = args
 
 const commands: Record<string, () => unknown> = {
-  build: async () => console.log(await buildCluster()),
+  build: async () => console.log(await buildCluster(), await buildKueue()),
   up: () => up((text) => console.log(text)),
   down: () => down(own()),
   env: () => console.log(`export KUBECONFIG=${own().cluster.kubeconfig} PATH=${own().bin}:$PATH`),

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { apiPort, type Cluster } from './settings.ts'
 
+export const dnsPort = 53
 const etcdUrl = 'http://127.0.0.1:2379'
 const etcdPeerUrl = 'http://127.0.0.1:2380'
 
@@ -65,7 +66,7 @@ export function corefile({ pki, control }: Cluster) {
     'errors',
     `kubernetes cluster.local {\n kubeconfig ${kubeconfig} cluster\n}`,
   ]
-  return `cluster.local:53 {\n${plugins.join('\n')}\n}\n`
+  return `cluster.local:${dnsPort} {\n${plugins.join('\n')}\n}\n`
 }
 
 function asUser(pki: string, name: string) {

@@ -1,11 +1,11 @@
-// The control machine: etcd, the API server, its controllers, DNS, and the managers of Kueue and JobSet.
+// The control machine: etcd, the API server, its controllers, DNS, and Kueue's manager where it is wanted.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { dnsPort, jobSet, kueue, type Addon } from './addons.ts'
 import { until, type ClusterApi } from './api.ts'
-import { apiServer, controllerManager, coreDns, corefile, etcd, scheduler } from './control-daemons.ts'
+import { apiServer, controllerManager, coreDns, corefile, dnsPort, etcd, scheduler } from './control-daemons.ts'
 import { keepRunning, type Daemon } from './daemon.ts'
+import { kueue, kueuePort, kueueSettings } from './kueue.ts'
 import { openNamespaces, type Namespaces } from './machine.ts'
 import { linkHost } from './network.ts'
 import { kubeProxy } from './node-daemons.ts'
@@ -42,18 +42,16 @@ export function startControllers(cluster: Cluster, machine: ControlMachine) {
     start(cluster, machine, argv)
 }
 
-/** JobSet before Kueue, which looks for it when it starts. */
-export async function startAddons(cluster: Cluster, machine: ControlMachine, api: ClusterApi, bin: string) {
-  await startAddon(jobSet(cluster, webhookCertificates(cluster), bin))
-  await startAddon(kueue(cluster, webhookCertificates(cluster), bin))
-
-  async function startAddon(addon: Addon) {
-    await addon.define(api)
-    writeFileSync(join(cluster.dir, `${addon.name}.json`), JSON.stringify(addon.settings))
-    start(cluster, machine, [addon.name, '--config', join(cluster.dir, `${addon.name}.json`), ...addon.options])
-    await until(`the webhook of ${addon.name}`, () => answersTcp(cluster.control.address, addon.port))
-    await addon.hook(api)
-  }
+/** @param folder with the program and its definitions */
+export async function startKueue(cluster: Cluster, machine: ControlMachine, api: ClusterApi, folder: string) {
+  const { define, hook } = kueue(cluster, folder)
+  await define(api)
+  const settings = join(cluster.dir, 'kueue.json')
+  writeFileSync(settings, JSON.stringify(kueueSettings(cluster, webhookCertificates(cluster))))
+  const options = ['--kubeconfig', cluster.kubeconfig, '--feature-gates=VisibilityOnDemand=false']
+  start(cluster, machine, ['kueue', '--config', settings, ...options])
+  await until("Kueue's webhook", () => answersTcp(cluster.control.address, kueuePort))
+  await hook(api)
 }
 
 export const dnsAnswers = (cluster: Cluster) =>

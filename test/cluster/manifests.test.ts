@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { kubectl, overlays, render, type Manifest } from '../k8s/manifests.ts'
 import { ApiError } from './api.ts'
 import { output } from './programs.ts'
-import { api, cluster, openNamespace } from './support/cluster.ts'
+import { api, cluster, openNamespace, until } from './support/cluster.ts'
 
 /** Of the Prometheus operator, whose types this cluster does not know. */
 const unknownHere = ['ServiceMonitor', 'PodMonitor', 'PrometheusRule']
@@ -54,6 +54,8 @@ describe("the worker's rights", () => {
   before(async () => {
     const rights = render('overlays/test').filter(({ kind }) => /^(Role|RoleBinding|ServiceAccount)$/.test(kind))
     await apply(rights.map(movedTo(namespace.name)), [])
+    // The authorizer learns of a RoleBinding a moment after the API server has stored it.
+    await until('the RoleBinding is in force', () => may('create', 'batch/jobs', namespace.name))
   })
 
   test('are enough for runs', async () => {

@@ -1,12 +1,12 @@
 // `npm run test:cluster`: builds the cluster's programs, starts a cluster of its own, runs the suites, ends it.
 import { spawn } from 'node:child_process'
-import { cpSync, globSync, rmSync } from 'node:fs'
+import { cpSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from '../../tools/paths.mjs'
 import { killCommands } from '../../tools/setup/command.mjs'
 import { releaseLocks } from '../../tools/setup/cache.mjs'
-import { buildCluster } from './build.mjs'
+import { buildCluster, buildKueue } from './build.mjs'
 import { deploy } from './deploy.ts'
 import type { Image } from './images.ts'
 import { down, up } from './lifecycle.ts'
@@ -17,15 +17,22 @@ import { productImages } from './product-images.ts'
 import { startServers, type Servers } from './servers.ts'
 import type { Cluster } from './settings.ts'
 
-const usage = `npm run test:cluster [-- [--only TEXT] [--hold | --run PROGRAM] [FILE ...]]
-  FILE          test files; default: all of test/cluster
+const usage = `npm run test:cluster [-- [--smoke | --list] [--only TEXT] [--hold | --run PROGRAM] [FILE ...]]
+  FILE          test files; default: all of test/cluster but smoke
+  --smoke       deploy, main job, a lost pod, cancel, resume, nothing left: about six minutes once everything is built
+  --list        what each suite is for
   --only TEXT   files whose path contains TEXT
   --hold        instead of running tests: wait, so that single files can be run again and again
   --run PROGRAM instead of running tests: this, which finds cluster and product as a test does`
 
+const mainJob = 'test/cluster/product/main-job.test.ts'
+const nothingLeft = 'test/cluster/product/last/nothing-left.test.ts'
+
 /* oxlint-disable no-console -- a command line */
 const { values, positionals } = parseArgs({
   options: {
+    smoke: { type: 'boolean', default: false },
+    list: { type: 'boolean' },
     only: { type: 'string' },
     hold: { type: 'boolean' },
     run: { type: 'string' },
@@ -34,7 +41,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const all = globSync('test/cluster/**/*.test.ts', { cwd: root }).toSorted()
-const files = (positionals.length > 0 ? positionals : all).filter((file) => file.includes(values.only ?? ''))
+const files = chosenFiles().filter((file) => file.includes(values.only ?? ''))
 /** The others are about the cluster itself. */
 const needsProduct =
   values.hold || values.run !== undefined || files.some((file) => file.includes('test/cluster/product/'))
@@ -46,6 +53,7 @@ let servers: Servers | null = null
 let interruption: Promise<void> | null = null
 
 if (values.help) console.log(usage)
+else if (values.list) for (const file of files) console.log(`${file}\n  ${purposeOf(file)}`)
 else process.exitCode = await main()
 
 async function main() {
@@ -55,11 +63,12 @@ async function main() {
   let failed = 1
   try {
     await step('packages', () => requirePackages(say))
-    const bin = await step('build', buildCluster)
-    const images = needsProduct ? await step('images', () => productImages(say)) : []
     // Left by a run that was killed.
     await endCluster()
-    const { cluster } = await step('up', () => up(say))
+    const [images, { cluster, bin }] = await together(
+      needsProduct ? step('images', () => productImages(say)) : Promise.resolve([]),
+      startCluster(),
+    )
     if (needsProduct) await deployProduct(cluster, bin, images)
     failed = await step(values.run ?? 'tests', work)
   } finally {
@@ -72,9 +81,41 @@ async function main() {
 
 async function deployProduct(running: Cluster, bin: string, images: Image[]) {
   const { importImage } = createControl(running)
-  await step('import', () => Promise.all(images.map(({ archive }) => importImage(archive))))
-  const started = (servers = await step('servers', () => startServers(home, running, say)))
+  const [, started] = await together(
+    step('import', () => Promise.all(images.map(({ archive }) => importImage(archive)))),
+    step('servers', async () => (servers = await startServers(home, running, say))),
+  )
   await step('deploy', () => deploy(running, bin, started))
+}
+
+async function startCluster() {
+  const withKueue = !values.smoke
+  await step('build', async () => [await buildCluster(), withKueue && (await buildKueue())])
+  return step('up', () => up(say, { withKueue }))
+}
+
+/** Waits for both even when one fails: what it has started must be known before everything is ended. */
+async function together<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([first, second])
+  return Promise.all([first, second])
+}
+
+function chosenFiles(): string[] {
+  if (positionals.length > 0) return positionals
+  const isSmoke = (file: string) => file.includes('/smoke/')
+  return values.smoke ? [mainJob, ...all.filter(isSmoke), nothingLeft] : all.filter((file) => !isSmoke(file))
+}
+
+/** The comment at the head of a file. */
+function purposeOf(file: string): string {
+  const lines = readFileSync(join(root, file), 'utf8').split('\n')
+  return lines
+    .slice(
+      0,
+      lines.findIndex((line) => !line.startsWith('//')),
+    )
+    .map((line) => line.slice(3))
+    .join('\n  ')
 }
 
 function work(): Promise<number> {

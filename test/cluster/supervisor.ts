@@ -1,12 +1,12 @@
 // The process that a cluster hangs on: it starts the machines, keeps their daemons running, and takes orders on a socket.
 // Killing it ends everything but the cluster's folder and control groups, which `down` or the next start removes.
-//   supervisor.ts PROGRAMS IMAGE...
+//   supervisor.ts PROGRAMS KUEUE IMAGE...    KUEUE: the folder of its program, or empty for a cluster without Kueue
 import { mkdirSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { takeLock } from '../../tools/pid-lock.mjs'
 import { createApi, until } from './api.ts'
 import { makeCertificates } from './certificates.ts'
-import { dnsAnswers, openControl, startAddons, startApiServer, startControllers } from './control-machine.ts'
+import { dnsAnswers, openControl, startApiServer, startControllers, startKueue } from './control-machine.ts'
 import { startFaultProxy, type Faults } from './fault-proxy.ts'
 import { removeRemains } from './leftovers.ts'
 import { cutNode, joinNode } from './network.ts'
@@ -15,14 +15,14 @@ import { enforcePolicies } from './policy-enforcer.ts'
 import { everyCluster, type Cluster, type Machine } from './settings.ts'
 import { forward } from './tcp.ts'
 
-const [bin = '', ...images] = process.argv.slice(2)
+const [bin = '', kueueFolder = '', ...images] = process.argv.slice(2)
 const cluster =
   everyCluster().find(({ lock }) => takeLock(lock) === null) ?? fail('As many clusters run here as there can be.')
 const steps: { name: string; atMs: number }[] = []
 let failure: string | null = null
 let isReady = false
 
-process.env['PATH'] = `${bin}:${process.env['PATH'] ?? ''}`
+process.env['PATH'] = [bin, kueueFolder, process.env['PATH']].filter(Boolean).join(':')
 await removeRemains(cluster)
 mkdirSync(cluster.logs, { recursive: true })
 process.once('SIGTERM', () => process.exit(0))
@@ -57,7 +57,7 @@ async function start(settings: Cluster) {
   takeOrders(settings, control, new Map(nodes.map(([{ name }, machine]) => [name, machine])), proxy)
   await Promise.all([
     ...settings.nodes.map((node) => step(`${node.name} ready`, whenReady(api, node))),
-    step('Kueue and JobSet', startAddons(settings, control, api, bin)),
+    ...(kueueFolder ? [step('Kueue', startKueue(settings, control, api, kueueFolder))] : []),
     step('DNS', dnsAnswers(settings)),
     until('the default service account', () => api.find('/api/v1/namespaces/default/serviceaccounts/default')),
   ])

@@ -178,33 +178,6 @@ describe('Kueue', () => {
   })
 })
 
-describe('JobSet', () => {
-  test('gives its pods names that resolve', async () => {
-    // They stay: the name of a pod that has ended goes.
-    const script = `
-      resolves() { nslookup $1.two.${namespace.name}.svc.cluster.local | grep -A 1 ^Name; }
-      until resolves two-worker-0-0 && resolves two-worker-0-1; do sleep 0.2; done
-      echo both; sleep 600`
-    const pair = shellJob('', script, { completionMode: 'Indexed', parallelism: 2, completions: 2 })
-    await api.post(`${namespace.inGroup('jobset.x-k8s.io/v1alpha2')}/jobsets`, {
-      apiVersion: 'jobset.x-k8s.io/v1alpha2',
-      kind: 'JobSet',
-      metadata: { name: 'two' },
-      spec: {
-        network: { enableDNSHostnames: true, publishNotReadyAddresses: true },
-        replicatedJobs: [{ name: 'worker', replicas: 1, template: { spec: pair.spec } }],
-      },
-    })
-    await until('both names in both pods', async () => {
-      const pods = await namespace.pods('jobset.sigs.k8s.io/jobset-name=two')
-      const logs = await Promise.all(
-        pods.map(({ metadata }) => api.text('GET', `${namespace.path}/pods/${metadata.name}/log`)),
-      )
-      return logs.length === 2 && logs.every((log) => log.endsWith('both\n'))
-    })
-  })
-})
-
 describe('the fault proxy', () => {
   after(() => control.setFaults({}))
 
