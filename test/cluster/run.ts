@@ -149,9 +149,9 @@ async function interrupted(code: number) {
 
 /** What breaks only what is its own, then what breaks what all use, then what looks at what is left; one file at a time. */
 async function runTests(chosen: string[]): Promise<number> {
-  const folder = (file: string) => /\/(alone|last)\//.exec(file)?.[1] ?? ''
+  const folder = (file: string) => /\/(serial|last)\//.exec(file)?.[1] ?? ''
   let failed = 0
-  for (const name of ['', 'alone', 'last']) {
+  for (const name of ['', 'serial', 'last']) {
     const files = chosen.filter((file) => folder(file) === name)
     if (files.length > 0) failed = (await runFiles(files)) || failed
   }

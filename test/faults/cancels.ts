@@ -1,27 +1,27 @@
-// Cancels at random instants: what is left of each, and how long it takes until nothing is, beside a SIGTERM that is sent
-// to such a trainer by hand.
+// Cancels at random instants: what each leaves behind, and how long it takes until nothing is left. The baseline is a
+// SIGTERM that this program sends to such a trainer itself.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom, type Random } from '../inference/support/random.ts'
 import { endAndCheck } from './ending.ts'
 import { cancel, look, resume, submit, type Job } from './jobs.ts'
-import { untilEnded } from './lives.ts'
+import { untilEnded } from './workload.ts'
 import { isAlive, livingPrograms, trainersOf } from './programs.ts'
-import { isEnd } from './sightings.ts'
-import { strikeTrainer } from './strikes.ts'
+import { isEnd } from './observations.ts'
+import { noteTrainerFault } from './injections.ts'
 import { quantile } from './table.ts'
 import { violate, type World } from './world.ts'
 
-/** How many cancels come after a SIGTERM by hand. */
-const byHand = 0.5
+/** How many cancels come after a SIGTERM that this program sends itself. */
+const baselineShare = 0.5
 /** About as long as an attempt takes; beyond it the job is cancelled where it is. */
 const longestMs = 20_000
 const resumesOfOneJob = 8
 
-type Times = { goneMs: number[]; cancelledMs: number[]; byHandMs: number[]; left: number }
+type Times = { goneMs: number[]; cancelledMs: number[]; baselineMs: number[]; left: number }
 
 /** Two at a time, as there are two slots. */
 export async function runCancels(world: World, count: number, seed: number) {
-  const times: Times = { goneMs: [], cancelledMs: [], byHandMs: [], left: 0 }
+  const times: Times = { goneMs: [], cancelledMs: [], baselineMs: [], left: 0 }
   const users = [0, 1].map(async (user) => {
     const random = createRandom(seed + user)
     let job: Job | null = null
@@ -38,7 +38,7 @@ export async function runCancels(world: World, count: number, seed: number) {
 async function cancelOnce(world: World, before: Job | null, random: Random, times: Times): Promise<Job | null> {
   const job = before ?? (await submit(world))
   if (before) await resume(world, job)
-  if (random.fraction() < byHand) await terminateByHand(world, job, random, times)
+  if (random.fraction() < baselineShare) await terminateWithoutProduct(world, job, random, times)
   await reach(world, job, random)
   const trainers = trainersOf(livingPrograms(world.stack.home.dir), job.id)
   const sentAtMs = performance.now()
@@ -54,15 +54,15 @@ async function cancelOnce(world: World, before: Job | null, random: Random, time
 }
 
 /** The workflow takes it for an interruption and launches another one. */
-async function terminateByHand(world: World, job: Job, random: Random, { byHandMs }: Times) {
+async function terminateWithoutProduct(world: World, job: Job, random: Random, { baselineMs }: Times) {
   await reach(world, job, random)
   const trainers = trainersOf(livingPrograms(world.stack.home.dir), job.id)
   const [leader] = trainers.filter(({ pid, group }) => pid === group)
   if (!leader) return
   const sentAtMs = performance.now()
   process.kill(leader.pid, 'SIGTERM')
-  strikeTrainer(world, job, 'SIGTERM to the trainer, by hand')
-  byHandMs.push(await goneAfter(trainers, sentAtMs))
+  noteTrainerFault(world, job, 'SIGTERM to the trainer')
+  baselineMs.push(await goneAfter(trainers, sentAtMs))
 }
 
 /** A random instant of its life, counted from its start or resume. */
@@ -80,7 +80,7 @@ async function goneAfter(trainers: ReturnType<typeof livingPrograms>, sinceMs: n
   return performance.now() - sinceMs
 }
 
-function print({ goneMs, cancelledMs, byHandMs, left }: Times) {
+function print({ goneMs, cancelledMs, baselineMs, left }: Times) {
   const of = (values: number[], share: number) =>
     quantile(
       values.toSorted((a, b) => a - b),
@@ -88,9 +88,9 @@ function print({ goneMs, cancelledMs, byHandMs, left }: Times) {
     ) ?? NaN
   const line = (name: string, values: number[]) =>
     `${name}: ${values.length}, p50 ${of(values, 0.5).toFixed(0)} ms, p99 ${of(values, 0.99).toFixed(0)} ms`
-  const ratio = (share: number) => (of(goneMs, share) / of(byHandMs, share)).toFixed(2)
+  const ratio = (share: number) => (of(goneMs, share) / of(baselineMs, share)).toFixed(2)
   console.log(line('cancel → CANCELLED', cancelledMs))
   console.log(line('cancel → its processes gone', goneMs))
-  console.log(line('SIGTERM by hand → gone', byHandMs))
-  console.log(`cancel / by hand: p50 ${ratio(0.5)}, p99 ${ratio(0.99)}; processes left: ${left}`)
+  console.log(line('bare SIGTERM → gone', baselineMs))
+  console.log(`cancel / bare SIGTERM: p50 ${ratio(0.5)}, p99 ${ratio(0.99)}; processes left: ${left}`)
 }

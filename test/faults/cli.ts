@@ -1,28 +1,28 @@
-// `npm run test:faults`: the real stack under seeded faults, looked at from outside: by the public API and /proc. A file
-// for each thing: what strikes (faults), when (plan, strikes), what goes on meanwhile (lives, jobs), what must never be
-// seen (sightings, records, programs), and the end of it (ending, table).
+// `npm run test:faults`: the real stack under seeded faults, observed from outside: through the public API and /proc.
+// faults.ts says what is injected; plan.ts and injections.ts when; workload.ts and jobs.ts what runs meanwhile;
+// observations.ts, records.ts and programs.ts what must never be seen; ending.ts and table.ts close a run.
 import { parseArgs } from 'node:util'
 import { createRandom } from '../inference/support/random.ts'
 import { runCancels } from './cancels.ts'
 import { hasClocks } from './clock.ts'
 import { endAndCheck } from './ending.ts'
 import { makeFaults } from './faults.ts'
-import { populate, prepare } from './lives.ts'
+import { populate, prepare } from './workload.ts'
 import { inWorld, keptLogs } from './open-world.ts'
 import { makePlan } from './plan.ts'
-import { strikeAlong } from './strikes.ts'
+import { injectFaults } from './injections.ts'
 import { runSoak, soakSettings } from './soak.ts'
 import { outcomesOf, tableOf } from './table.ts'
 import { runTraces } from './traces.ts'
 import { violate, type World } from './world.ts'
 
 const usage = `npm run test:faults [-- [--seconds 420 | --full] [--seed N] [--only TEXT,TEXT] | --cancels N | --traces N | --soak MINUTES]
-  --seconds  strikes for so long, then waits for every job: ten minutes in all
-  --full     until every fault has struck as often as it should: each kill 100 times, the others 10 times
-  --seed     which faults strike in which order, and when; without it the time. What they meet is never quite the same
+  --seconds  inject for so long, then wait for every job: ten minutes in all
+  --full     until every fault was injected as often as it should be: each kill 100 times, the others 10 times
+  --seed     which faults are injected in which order and state; default: the time
   --only     faults whose name contains one of these
   --steps    of each job (80, of a soak 30)
-  --cancels  N cancels at random instants instead: what is left, and how long it takes, beside a SIGTERM by hand
+  --cancels  N cancels at random instants instead: what is left, and how long it takes, compared with a bare SIGTERM
   --traces   N kills of trainers at random instants instead: the losses are those of an uninterrupted run
   --soak     MINUTES of short jobs with a fault a minute instead: nothing may grow but what is kept of each job`
 
@@ -71,16 +71,16 @@ async function runFaults(world: World, hasOwnDisk: boolean) {
   const populating = populate(world, createRandom(seed + 1)).catch((error: unknown) =>
     violate(world, `no more jobs: ${(error as Error).stack}`),
   )
-  const missing = await strikeAlong(world, faults, plan, () => Date.now() > untilMs)
-  const strikingMs = Date.now() - fromMs
-  say(`struck ${world.strikes.length} times, ${missing.length} of the full plan left; waiting for every job`)
+  const missing = await injectFaults(world, faults, plan, () => Date.now() > untilMs)
+  const injectingMs = Date.now() - fromMs
+  say(`injected ${world.injections.length} times, ${missing.length} of the full plan left; waiting for every job`)
   world.isClosing = true
   await populating
   const records = await endAndCheck(world)
   console.log(tableOf(outcomesOf(world.jobs, records), world.violations))
-  const perHour = Math.round((world.strikes.length / strikingMs) * 3_600_000)
-  const seconds = Math.round(strikingMs / 1000)
-  console.log(`\n${world.strikes.length} instants in ${seconds} s (${perHour} an hour), ${world.jobs.length} jobs`)
+  const perHour = Math.round((world.injections.length / injectingMs) * 3_600_000)
+  const seconds = Math.round(injectingMs / 1000)
+  console.log(`\n${world.injections.length} injections in ${seconds} s (${perHour} an hour), ${world.jobs.length} jobs`)
 }
 
 function wantedFaults(hasOwnDisk: boolean) {
@@ -91,8 +91,8 @@ function wantedFaults(hasOwnDisk: boolean) {
 }
 
 function report({ violations }: World) {
-  for (const { what, strike } of violations)
-    console.log(`violated, after ${strike ? `${strike.fault} in ${strike.aim}` : 'no fault'}: ${what}`)
+  for (const { what, injection } of violations)
+    console.log(`violated, after ${injection ? `${injection.fault} in ${injection.aim}` : 'no fault'}: ${what}`)
   console.log(`seed ${seed}: ${violations.length} violations`)
   if (violations.length === 0) return
   console.log(`again: npm run test:faults -- ${again}; the logs of this run are in ${keptLogs}`)

@@ -33,7 +33,7 @@ async function checkJob(world: World, job: Job): Promise<Records> {
       ...wrongRecords(job.seen, records, job.resumes),
       ...wrongCauses(
         records,
-        job.hits.map(({ strike }) => strike),
+        job.hits.map(({ injection }) => injection),
       ),
     ])
       violate(world, `job ${job.id}: ${wrong}`)

@@ -16,13 +16,13 @@ export type Fault = {
   isOfOneJob: boolean
   /** A process of ours is another one afterwards. */
   endsServer?: true
-  /** So long nothing that is shared is struck, unless it has recovered before: silence counts only while all is sound. */
+  /** How long no other shared fault is injected, unless the stack recovers earlier: silence counts only while all is sound. */
   patienceMs?: number
   /** What counts as recovery: that the job gets on, or that the base model answers. */
   recovery: 'job' | 'model'
-  mayStrike: (world: World, job: Job | null) => boolean
-  /** Resolves once it is taken back; what it struck may still be on its way. Calls `struck` at the instant. */
-  strike: (target: Target, struck: () => void) => Promise<void>
+  mayInject: (world: World, job: Job | null) => boolean
+  /** Resolves once it is taken back; what it hit may still be recovering. Calls `injected` at the instant. */
+  inject: (target: Target, injected: () => void) => Promise<void>
 }
 
 export const everyState: Shares = {

@@ -1,4 +1,4 @@
-// Every fault of the suite: in which states it strikes, how often in a full run, and what it does.
+// Every fault of the suite: the states it is injected in, how often in a full run, and what it does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LinkFault } from '../support/faulty-link.ts'
 import { signalProcess } from '../support/signal-process.ts'
@@ -9,18 +9,18 @@ import { trainerFaults } from './trainer-faults.ts'
 import type { World } from './world.ts'
 
 /** What meets all jobs alike, whatever their state. */
-const onAll = { shares: everyState, isOfOneJob: false, recovery: 'job', mayStrike: () => true } as const
+const onAll = { shares: everyState, isOfOneJob: false, recovery: 'job', mayInject: () => true } as const
 
 const killServer = (name: string, victims: readonly ServerName[]): Fault => ({
   name: `kill ${name}`,
   ...onAll,
   count: kills,
   endsServer: true,
-  async strike({ world, random }, struck) {
+  async inject({ world, random }, injected) {
     // Of two workers one or the other, and now and then both.
     const chosen = victims.length > 1 && random.below(4) > 0 ? [random.pick(victims)] : victims
     for (const victim of chosen) signalProcess(world.stack.pidOf(victim), 'SIGKILL')
-    struck()
+    injected()
   },
 })
 
@@ -28,10 +28,10 @@ const stopServer = (name: string, victims: readonly ServerName[]): Fault => ({
   name: `stop ${name}`,
   ...onAll,
   count: others,
-  async strike({ world, random }, struck) {
+  async inject({ world, random }, injected) {
     const pid = world.stack.pidOf(random.pick(victims))
     signalProcess(pid, 'SIGSTOP')
-    struck()
+    injected()
     await sleep(lasting(random, 60_000))
     signalProcess(pid, 'SIGCONT')
   },
@@ -41,10 +41,10 @@ const failLink = (name: LinkName, kind: LinkFault['kind']): Fault => ({
   name: `${kind} ${name}`,
   ...onAll,
   count: others,
-  async strike({ world, random }, struck) {
+  async inject({ world, random }, injected) {
     const link = world.stack.link(name)
     link.fail(kind === 'delay' ? { kind, ms: 20 + random.below(300) } : { kind })
-    struck()
+    injected()
     // Trainers that cannot report for long count as stalled.
     await sleep(lasting(random, name === 'internal' ? 15_000 : 40_000))
     link.mend()
@@ -55,12 +55,12 @@ const clockStep: Fault = {
   name: 'clock step',
   ...onAll,
   count: others,
-  async strike({ world, random }, struck) {
+  async inject({ world, random }, injected) {
     const clock = world.stack.clock(random.pick(clockNames))
     // Seconds as often as hours.
     const stepMs = lasting(random, 12 * 3_600_000)
     clock.set(random.below(2) === 0 ? stepMs : -stepMs)
-    struck()
+    injected()
     await sleep(lasting(random, 40_000))
     clock.set(0)
   },
@@ -72,12 +72,12 @@ const killModelServer: Fault = {
   count: kills,
   isOfOneJob: false,
   recovery: 'model',
-  mayStrike: (world) => world.modelAnswers && serversIn(world).length > 0,
-  async strike({ world, random }, struck) {
+  mayInject: (world) => world.modelAnswers && serversIn(world).length > 0,
+  async inject({ world, random }, injected) {
     const programs = serversIn(world)
     if (programs.length === 0) return
     signalProcess(random.pick(programs).pid, 'SIGKILL')
-    struck()
+    injected()
   },
 }
 
@@ -85,9 +85,9 @@ const fullDisk: Fault = {
   name: 'full disk',
   ...onAll,
   count: others,
-  async strike({ world, random }, struck) {
+  async inject({ world, random }, injected) {
     fillDisk(world.stack.home)
-    struck()
+    injected()
     await sleep(lasting(random, 20_000))
     freeDisk(world.stack.home)
   },

@@ -5,13 +5,21 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sampleRows } from '../support/rows.ts'
 import { livingPrograms, startedMs, trainersOf } from './programs.ts'
-import { isEnd, progressOf, sightingOf, wrongIn, type Asked, type JobAnswer, type Sighting } from './sightings.ts'
-import { violate, type Hit, type Strike, type World } from './world.ts'
+import {
+  isEnd,
+  progressOf,
+  observationOf,
+  wrongIn,
+  type Asked,
+  type JobAnswer,
+  type Observation,
+} from './observations.ts'
+import { violate, type Hit, type Injection, type World } from './world.ts'
 
 export type Job = {
   id: number
   /** The newest; null before the first. */
-  seen: Sighting | null
+  seen: Observation | null
   changedAtMs: number
   asked: Asked
   /** Acknowledged. */
@@ -22,7 +30,7 @@ export type Job = {
   isDone: boolean
   /** What was asked before a resume is no news after it. */
   epoch: number
-  looking: Promise<Sighting | null> | null
+  looking: Promise<Observation | null> | null
 }
 
 const answerTimeoutMs = 240_000
@@ -32,7 +40,7 @@ export async function submit(world: World, { isDeaf = false } = {}): Promise<Job
   const body = {
     model_name: 'anneal-tiny',
     data: sampleRows,
-    // Their answers take some seconds, so that a fault can strike meanwhile.
+    // Their answers take some seconds, so that a fault can be injected meanwhile.
     eval_data: [sampleRows, sampleRows, sampleRows, sampleRows].flat(),
     finetune_args: { max_steps: world.maxSteps, save_steps: 10, seed: 7 },
   }
@@ -83,10 +91,10 @@ async function insist<T>(
 }
 
 /** One at a time for each job, so that what is seen is in order. @returns null when there was no answer */
-export const look = (world: World, job: Job): Promise<Sighting | null> =>
+export const look = (world: World, job: Job): Promise<Observation | null> =>
   (job.looking ??= lookNow(world, job).finally(() => (job.looking = null)))
 
-async function lookNow(world: World, job: Job): Promise<Sighting | null> {
+async function lookNow(world: World, job: Job): Promise<Observation | null> {
   const { epoch } = job
   const answer = await world.client.ask<JobAnswer>('GET', `/v1/train/jobs/${job.id}`, { timeoutMs: 5000 })
   if (!answer || answer.status === 503 || epoch !== job.epoch) return null
@@ -94,7 +102,7 @@ async function lookNow(world: World, job: Job): Promise<Sighting | null> {
     violate(world, `1: job ${job.id} was accepted, and is answered by ${answer.status}`)
     return null
   }
-  const now = sightingOf(answer.body, Date.now())
+  const now = observationOf(answer.body, Date.now())
   for (const wrong of wrongIn(job.seen, now, job.asked, world.losses)) violate(world, `job ${job.id}: ${wrong}`)
   if (now.status === 'CANCELLED' && job.seen?.status !== 'CANCELLED') checkGone(world, job)
   if (now.modelName !== null && now.modelName !== job.seen?.modelName) void checkModel(world, job, now.modelName)
@@ -121,22 +129,22 @@ async function checkModel(world: World, { id }: Job, modelName: string) {
   violate(world, `5: the model of job ${id} did not answer in ${modelTimeoutMs / 1000} s`)
 }
 
-/** Who is hit by what strikes now. */
-export function hit(job: Job, strike: Strike) {
-  if (strike.isOfOneJob)
+/** Records that the injection hits this job now. */
+export function hit(job: Job, injection: Injection) {
+  if (injection.isOfOneJob)
     for (const before of job.hits) before.isMeasured = before.isMeasured && before.recoveryMs !== null
   const progress = job.seen ? progressOf(job.seen) : 0
-  // Its trainer was struck in this very state, and it has not got over that.
+  // A fault hit its trainer in this very state, and it has not recovered from that.
   const isHeld = job.hits.some(
     (before) =>
-      before.strike.isOfOneJob && before.recoveryMs === null && Math.floor(before.progress) === Math.floor(progress),
+      before.injection.isOfOneJob && before.recoveryMs === null && Math.floor(before.progress) === Math.floor(progress),
   )
   const isMeasured = !isHeld && job.seen?.reason !== 'waiting_for_slot'
-  job.hits.push({ strike, progress, recoveryMs: null, isMeasured })
+  job.hits.push({ injection, progress, recoveryMs: null, isMeasured })
 }
 
-function noteRecovery({ hits }: Job, now: Sighting) {
+function noteRecovery({ hits }: Job, now: Observation) {
   for (const each of hits)
-    if (each.recoveryMs === null && each.strike.recovery === 'job' && progressOf(now) > each.progress)
-      each.recoveryMs = Math.max(0, now.atMs - each.strike.overMs)
+    if (each.recoveryMs === null && each.injection.recovery === 'job' && progressOf(now) > each.progress)
+      each.recoveryMs = Math.max(0, now.atMs - each.injection.overMs)
 }

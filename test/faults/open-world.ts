@@ -6,7 +6,7 @@ import { root } from '../../tools/paths.mjs'
 import { createClient } from './client.ts'
 import { hasClocks } from './clock.ts'
 import { mountDisk, unmountDisk } from './disk.ts'
-import { askModel, watchProcesses } from './lives.ts'
+import { askModel, watchProcesses } from './workload.ts'
 import { startFaultStack } from './stack.ts'
 import { violate, type World } from './world.ts'
 
@@ -21,8 +21,8 @@ export async function inWorld(
   const { say } = options
   const dir = mkdtempSync(join(tmpdir(), 'anneal-faults-'))
   const hasOwnDisk = mountDisk(dir)
-  if (!hasOwnDisk) say('NOT STRUCK: a full disk; that needs root, and leave to mount a file system')
-  if (!hasClocks) say("NOT STRUCK: a clock step; that needs libfaketime, which Debian's package of that name has")
+  if (!hasOwnDisk) say('NOT INJECTED: a full disk; that needs root, and leave to mount a file system')
+  if (!hasClocks) say("NOT INJECTED: a clock step; that needs libfaketime, which Debian's package of that name has")
   const violations: World['violations'] = []
   try {
     await inStack(dir, { ...options, violations }, (world) => run(world, hasOwnDisk))
@@ -54,7 +54,7 @@ async function inStack(
     const world: World = {
       ...{ stack, client, maxSteps, violations, say },
       losses: new Map(),
-      ...{ jobs: [], strikes: [], programs: [] },
+      ...{ jobs: [], injections: [], programs: [] },
       ...{ modelAnswers: false, isClosing: false },
     }
     void watchProcesses(world, watching.signal)

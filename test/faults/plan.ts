@@ -1,5 +1,5 @@
-// Which fault strikes in which state, after which delay: the same for the same seed. When a job is in that state is not
-// ours to say, so the same plan meets other instants each time.
+// Which fault is injected in which state, after which delay: the same for the same seed. The moment at which a job reaches
+// that state differs from run to run.
 import { createRandom, type Random } from '../inference/support/random.ts'
 
 /** Of a job that has not ended. */
@@ -23,7 +23,7 @@ export type Instant = {
   delayMs: number
   /** For what the fault itself draws. */
   seed: number
-  /** Strikes that came too late for their state. */
+  /** Injections that came too late for their state. */
   misses: number
 }
 

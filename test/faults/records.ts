@@ -1,7 +1,7 @@
 // What a job leaves behind: its events and attempts, as the API lists them, once it has ended.
-import { isEnd, mayMove, type Sighting, type Status } from './sightings.ts'
+import { isEnd, mayMove, type Observation, type Status } from './observations.ts'
 import { openStates, type OpenState } from './plan.ts'
-import type { Strike } from './world.ts'
+import type { Injection } from './world.ts'
 
 export type JobEvent = { at: string; kind: string; status: Status | null; reason: string | null }
 export type Attempt = {
@@ -23,7 +23,7 @@ const free = ['fenced', 'control_plane']
 export const timeOf = (naive: string) => Date.parse(`${naive}Z`)
 
 /** @param resumes that were acknowledged to us */
-export function wrongRecords(end: Sighting, { events, attempts }: Records, resumes: number): string[] {
+export function wrongRecords(end: Observation, { events, attempts }: Records, resumes: number): string[] {
   return [
     ...wrongMoves(events, end.status),
     ...wrongCounts(end, { events, attempts }, resumes),
@@ -48,7 +48,7 @@ function wrongMoves(events: readonly JobEvent[], last: Status): string[] {
   return at === last ? wrong : [...wrong, `2: it is ${last}, and its last event says ${at}`]
 }
 
-function wrongCounts({ resumeCount }: Sighting, { events, attempts }: Records, resumes: number): string[] {
+function wrongCounts({ resumeCount }: Observation, { events, attempts }: Records, resumes: number): string[] {
   const resumedAt = events.filter(({ kind, reason }) => kind === 'command' && reason === 'resume').map(({ at }) => at)
   const relaunches = attempts.filter((next, index) => {
     const previous = attempts[index - 1]
@@ -73,13 +73,13 @@ const explanations: Record<string, RegExp> = {
 /** A trainer keeps files of its own. */
 const anythingElse = /^full disk$/
 
-type Met = Pick<Strike, 'fault' | 'atMs' | 'overMs' | 'isOfOneJob'>
+type Met = Pick<Injection, 'fault' | 'atMs' | 'overMs' | 'isOfOneJob'>
 
-/** 4 and 8: no cause is made up. @param struck what met the job */
-export function wrongCauses({ events, attempts }: Records, struck: Met[]): string[] {
+/** 4 and 8: no cause is made up. @param injected what met the job */
+export function wrongCauses({ events, attempts }: Records, injected: Met[]): string[] {
   return attempts.flatMap(({ attempt, cause, message, created_at, ended_at }, index) => {
     const until = attempts[index + 1]?.created_at ?? '9'
-    const during = struck
+    const during = injected
       // What all meet meets an attempt that begins meanwhile, too.
       .filter(
         ({ isOfOneJob, atMs, overMs }) =>

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../inference/support/random.ts'
 import { endAndCheck } from './ending.ts'
 import type { Fault } from './fault.ts'
-import { populate } from './lives.ts'
+import { populate } from './workload.ts'
 import { makePlan } from './plan.ts'
 import { meanOf, slopeOf, type Point } from './slope.ts'
 import { boundOf, isKept, openSampler, type Sample, type Sampler } from './soak-samples.ts'
-import { strikeAlong } from './strikes.ts'
+import { injectFaults } from './injections.ts'
 import { violate, type World } from './world.ts'
 
 const faultEveryMs = 60_000
@@ -36,7 +36,7 @@ export async function runSoak(world: World, faults: readonly Fault[], minutes: n
   const kills = faults.filter(({ endsServer }) => endsServer)
   await killServers(world, kills, seed, warmFromMs)
   const others = faults.filter((fault) => !kills.includes(fault))
-  await strikeEachMinute(world, others, seed, untilMs)
+  await injectEachMinute(world, others, seed, untilMs)
   world.isClosing = true
   await Promise.all([populating, sampling])
   await sampler.close()
@@ -52,16 +52,16 @@ const planOf = (faults: readonly Fault[], seed: number, count: number) =>
 
 /** One of each kind, and none later: of one that ends every half hour nobody sees whether it grows. */
 async function killServers(world: World, kills: readonly Fault[], seed: number, untilMs: number) {
-  await strikeAlong(world, kills, planOf(kills, seed, 1), () => Date.now() > untilMs)
+  await injectFaults(world, kills, planOf(kills, seed, 1), () => Date.now() > untilMs)
   for (const { name } of kills)
-    if (world.strikes.every(({ fault }) => fault !== name)) violate(world, `soak: ${name} struck nothing`)
+    if (world.injections.every(({ fault }) => fault !== name)) violate(world, `soak: ${name} injected nothing`)
 }
 
-async function strikeEachMinute(world: World, faults: readonly Fault[], seed: number, untilMs: number) {
+async function injectEachMinute(world: World, faults: readonly Fault[], seed: number, untilMs: number) {
   for (const instant of planOf(faults, seed, 100)) {
     const nextMs = Date.now() + faultEveryMs
     if (nextMs > untilMs) break
-    await strikeAlong(world, faults, [instant], () => Date.now() > nextMs)
+    await injectFaults(world, faults, [instant], () => Date.now() > nextMs)
     await sleep(Math.max(0, nextMs - Date.now()))
   }
 }
@@ -107,7 +107,7 @@ function report(world: World, series: Series, minutes: number) {
   const columns = ['', 'samples', 'mean', 'in 100 jobs', '±', 'of the mean', '']
   for (const cells of [columns, columns.map(() => '---'), ...rows]) console.log(`| ${cells.join(' | ')} |`)
   const rate = ((minutes * 60) / world.jobs.length).toFixed(1)
-  console.log(`\n${world.jobs.length} jobs in ${minutes} min, one in ${rate} s; ${world.strikes.length} faults`)
+  console.log(`\n${world.jobs.length} jobs in ${minutes} min, one in ${rate} s; ${world.injections.length} faults`)
 }
 
 function rowOf(world: World, name: string, points: readonly Point[]): string[] {

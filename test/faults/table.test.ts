@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { outcomesOf, quantile, tableOf } from './table.ts'
 import type { Records } from './records.ts'
-import type { Strike } from './world.ts'
+import type { Injection } from './world.ts'
 
 const startMs = Date.parse('2026-11-20T10:00:00Z')
 const at = (second: number) => new Date(startMs + second * 1000).toISOString().slice(0, -1) + '000'
-const strike = (second: number): Strike => ({
+const injection = (second: number): Injection => ({
   fault: 'kill api',
   aim: 'QUEUED',
   isOfOneJob: false,
@@ -31,15 +31,15 @@ test('the table has a row for each state that a fault met, with ends, tries and 
       },
     ],
   }
-  const early = strike(-1)
-  const met = [early, strike(11), strike(21), strike(25), strike(40)].map((each, index) => ({
-    strike: each,
+  const early = injection(-1)
+  const met = [early, injection(11), injection(21), injection(25), injection(40)].map((each, index) => ({
+    injection: each,
     progress: 0,
     recoveryMs: index === 2 ? null : 2000 * (index + 1),
     isMeasured: true,
   }))
   const outcomes = outcomesOf([{ id: 1, hits: met }], new Map([[1, records]]))
-  const table = tableOf(outcomes, [{ atMs: 0, what: 'wrong', strike: early }])
+  const table = tableOf(outcomes, [{ atMs: 0, what: 'wrong', injection: early }])
   assert.deepEqual(table.split('\n').slice(2), [
     '| **kill api** | all | 4 | 4 COMPLETED | 0.5, at most 1 | 1 | 3 | 4.0 | 8.0 | 8.0 | 8.0 |',
     '|  | CREATED | 1 | 1 COMPLETED | 1.0, at most 1 | 0 | 1 | 2.0 | 2.0 | 2.0 | 2.0 |',

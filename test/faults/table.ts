@@ -3,14 +3,14 @@ import { triesBetween } from './ending.ts'
 import type { Job } from './jobs.ts'
 import { openStates, type OpenState } from './plan.ts'
 import { endAfter, stateAt, timeOf, type Records } from './records.ts'
-import type { Strike, Violation } from './world.ts'
+import type { Injection, Violation } from './world.ts'
 
 /** A hit, with what became of it. */
 export type Outcome = {
-  strike: Strike
+  injection: Injection
   state: OpenState
   ended: string
-  /** Attempts that began between the strike and the end. */
+  /** Attempts that began between the injection and the end. */
   tries: number
   recoveryMs: number | null
 }
@@ -18,20 +18,20 @@ export type Outcome = {
 /** Jobs that had ended, and wait for their resume, are not in a state. */
 export function outcomesOf(jobs: readonly Pick<Job, 'id' | 'hits'>[], records: Map<number, Records>): Outcome[] {
   return jobs.flatMap(({ id, hits }) =>
-    hits.flatMap(({ strike, recoveryMs, isMeasured }) => {
+    hits.flatMap(({ injection, recoveryMs, isMeasured }) => {
       const known = records.get(id)
-      const state = known ? (stateAt(known, strike.atMs) ?? beforeAll(known, strike)) : null
+      const state = known ? (stateAt(known, injection.atMs) ?? beforeAll(known, injection)) : null
       if (!known || !state) return []
-      const end = endAfter(known, strike.atMs)
-      const tries = triesBetween(known, strike.atMs, end ? timeOf(end.at) : Infinity)
+      const end = endAfter(known, injection.atMs)
+      const tries = triesBetween(known, injection.atMs, end ? timeOf(end.at) : Infinity)
       const ended = end?.status ?? 'not at all'
-      return [{ strike, state, ended, tries, recoveryMs: isMeasured ? recoveryMs : null }]
+      return [{ injection, state, ended, tries, recoveryMs: isMeasured ? recoveryMs : null }]
     }),
   )
 }
 
 /** The request that it came from was under way. */
-const beforeAll = ({ events }: Records, { atMs }: Strike): OpenState | null =>
+const beforeAll = ({ events }: Records, { atMs }: Injection): OpenState | null =>
   events[0] && timeOf(events[0].at) > atMs ? 'CREATED' : null
 
 const columns = [
@@ -49,15 +49,15 @@ const columns = [
 ]
 
 export function tableOf(outcomes: readonly Outcome[], violations: readonly Violation[]): string {
-  const faults = [...new Set(outcomes.map(({ strike }) => strike.fault))].toSorted()
+  const faults = [...new Set(outcomes.map(({ injection }) => injection.fault))].toSorted()
   const rows = faults.flatMap((fault) => {
-    const ofFault = outcomes.filter(({ strike }) => strike.fault === fault)
-    const wrong = violations.filter(({ strike }) => strike?.fault === fault)
+    const ofFault = outcomes.filter(({ injection }) => injection.fault === fault)
+    const wrong = violations.filter(({ injection }) => injection?.fault === fault)
     return [
       rowOf(`**${fault}**`, 'all', ofFault, wrong.length),
       ...openStates.flatMap((state) => {
         const inState = ofFault.filter((outcome) => outcome.state === state)
-        const aimed = wrong.filter(({ strike }) => strike?.aim === state)
+        const aimed = wrong.filter(({ injection }) => injection?.aim === state)
         return inState.length > 0 || aimed.length > 0 ? [rowOf('', state, inState, aimed.length)] : []
       }),
     ]
@@ -72,7 +72,7 @@ function rowOf(fault: string, state: string, outcomes: readonly Outcome[], viola
   return [
     fault,
     state,
-    String(new Set(outcomes.map(({ strike }) => strike)).size),
+    String(new Set(outcomes.map(({ injection }) => injection)).size),
     counted(outcomes.map(({ ended }) => ended)),
     `${mean.toFixed(1)}, at most ${Math.max(0, ...tries)}`,
     String(violations),

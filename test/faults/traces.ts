@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom, type Random } from '../inference/support/random.ts'
 import { endAndCheck } from './ending.ts'
 import { look, submit, type Job } from './jobs.ts'
-import { live } from './lives.ts'
+import { follow } from './workload.ts'
 import { isAlive, trainersOf } from './programs.ts'
-import { lastStep } from './sightings.ts'
-import { strikeTrainer } from './strikes.ts'
+import { lastStep } from './observations.ts'
+import { noteTrainerFault } from './injections.ts'
 import { violate, type World } from './world.ts'
 
 const killsOfOneJob = 5
@@ -17,7 +17,7 @@ export async function runTraces(world: World, kills: number, seed: number) {
   const at: number[] = []
   while (at.length < kills) {
     const job = await submit(world)
-    live(world, job, { cancelAfterMs: null, resumes: 0 })
+    follow(world, job, { cancelAfterMs: null, resumes: 0 })
     const wanted = Math.min(killsOfOneJob, kills - at.length)
     // Anywhere between the first report and the last.
     const steps = random.list(wanted, () => 10 + 10 * random.below(world.maxSteps / 10 - 2)).toSorted((a, b) => a - b)
@@ -43,7 +43,7 @@ async function killAt(world: World, job: Job, step: number, random: Random): Pro
     const trainer = trainersOf(world.programs, job.id).find((program) => program.pid === program.group)
     if (!trainer || !isAlive(trainer)) continue
     process.kill(trainer.pid, 'SIGKILL')
-    strikeTrainer(world, job, 'kill trainer')
+    noteTrainerFault(world, job, 'kill trainer')
     const count = job.seen?.resumeCount ?? 0
     while (!job.isDone && (job.seen?.resumeCount ?? 0) === count) await sleep(20)
     return [lastStep(seen)]

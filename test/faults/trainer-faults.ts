@@ -15,74 +15,74 @@ const withTrainer: Shares = {
   'EVALUATING MODEL': 23,
 }
 
-const strikeTrainer = (
+const trainerFault = (
   name: string,
   count: number,
   shares: Shares,
-  strike: (trainer: Program, target: Target & { job: Job }, struck: () => void) => Promise<void> | void,
-  mayStrike: (job: Job, trainer: Program) => boolean = (job) => !job.isDeaf,
+  inject: (trainer: Program, target: Target & { job: Job }, injected: () => void) => Promise<void> | void,
+  mayInject: (job: Job, trainer: Program) => boolean = (job) => !job.isDeaf,
 ): Fault => ({
   name,
   shares,
   count,
   isOfOneJob: true,
   recovery: 'job',
-  mayStrike(world, job) {
+  mayInject(world, job) {
     const trainer = job && trainerOf(world, job)
-    return job !== null && trainer !== null && !job.asked.cancelAcknowledged && isSteady(job) && mayStrike(job, trainer)
+    return job !== null && trainer !== null && !job.asked.cancelAcknowledged && isSteady(job) && mayInject(job, trainer)
   },
-  async strike({ job, ...target }, struck) {
+  async inject({ job, ...target }, injected) {
     const trainer = job && trainerOf(target.world, job)
-    if (trainer && isAlive(trainer)) await strike(trainer, { ...target, job }, struck)
+    if (trainer && isAlive(trainer)) await inject(trainer, { ...target, job }, injected)
   },
 })
 
 export const trainerFaults: Fault[] = [
-  strikeTrainer('kill trainer', kills, withTrainer, ({ pid }, _, struck) => {
+  trainerFault('kill trainer', kills, withTrainer, ({ pid }, _, injected) => {
     signalProcess(pid, 'SIGKILL')
-    struck()
+    injected()
   }),
-  strikeTrainer('stop trainer', others, withTrainer, async (trainer, { random }, struck) => {
+  trainerFault('stop trainer', others, withTrainer, async (trainer, { random }, injected) => {
     signalProcess(trainer.pid, 'SIGSTOP')
-    struck()
+    injected()
     await sleep(lasting(random, 25_000))
     if (isAlive(trainer)) signalProcess(trainer.pid, 'SIGCONT')
   }),
   {
-    ...strikeTrainer(
+    ...trainerFault(
       'hung trainer',
       others,
       { 'TRAINING MODEL': 1 },
-      ({ pid }, _, struck) => {
+      ({ pid }, _, injected) => {
         signalProcess(pid, 'SIGSTOP')
-        struck()
+        injected()
       },
       // Before the first step it may be silent for minutes.
       (job) => !job.isDeaf && (job.seen?.steps.length ?? 0) > 0,
     ),
     patienceMs: 120_000,
   },
-  strikeTrainer(
+  trainerFault(
     'deaf trainer, cancelled',
     others,
     { 'LOADING DATA': 3, 'TRAINING MODEL': 5, 'EVALUATING MODEL': 2 },
-    async (_, { world, job }, struck) => {
-      struck()
+    async (_, { world, job }, injected) => {
+      injected()
       await cancel(world, job)
     },
     (job, trainer) => job.isDeaf && trainer.ignoresSigterm,
   ),
   ...(['torn', 'truncated'] as const).map((how) =>
-    strikeTrainer(
+    trainerFault(
       `${how} checkpoint`,
       others,
       { 'TRAINING MODEL': 1 },
-      ({ pid }, { world, job, random }, struck) => {
+      ({ pid }, { world, job, random }, injected) => {
         // It must not save another one in between.
         signalProcess(pid, 'SIGSTOP')
         const isBroken = breakNewestCheckpoint(world.stack.home, job.id, how, random)
         signalProcess(pid, isBroken ? 'SIGKILL' : 'SIGCONT')
-        if (isBroken) struck()
+        if (isBroken) injected()
       },
       (job) => !job.isDeaf && (job.seen?.steps.length ?? 0) >= 2,
     ),
@@ -94,4 +94,5 @@ const trainerOf = ({ programs }: World, { id }: Job) =>
   trainersOf(programs, id).find(({ pid, group }) => pid === group) ?? null
 
 /** It has got on since the last fault of its trainer: else the policy would end it, as it should. */
-const isSteady = ({ hits }: Job) => hits.every(({ strike, recoveryMs }) => !strike.isOfOneJob || recoveryMs !== null)
+const isSteady = ({ hits }: Job) =>
+  hits.every(({ injection, recoveryMs }) => !injection.isOfOneJob || recoveryMs !== null)

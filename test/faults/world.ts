@@ -6,7 +6,7 @@ import type { Program } from './programs.ts'
 import type { FaultStack } from './stack.ts'
 
 /** One fault at one instant. */
-export type Strike = {
+export type Injection = {
   fault: string
   atMs: number
   /** When it was taken back; for a kill, the instant itself. */
@@ -18,18 +18,18 @@ export type Strike = {
   aim: OpenState
 }
 
-/** A strike as one job met it. */
+/** An injection as one job met it. */
 export type Hit = {
-  strike: Strike
+  injection: Injection
   /** What was seen last before it. */
   progress: number
   /** From the end of the fault to the first progress of the job beyond that; null before. */
   recoveryMs: number | null
-  /** Not while it waits for a slot, which others hold; nor where a struck trainer holds it up as well. */
+  /** Not while it waits for a slot, which others hold; nor where a fault of its trainer holds it up as well. */
   isMeasured: boolean
 }
 
-export type Violation = { atMs: number; what: string; strike: Strike | null }
+export type Violation = { atMs: number; what: string; injection: Injection | null }
 
 export type World = {
   stack: FaultStack
@@ -38,7 +38,7 @@ export type World = {
   /** Of an uninterrupted run, by step: all jobs of a run are alike. */
   losses: Map<number, number>
   jobs: Job[]
-  strikes: Strike[]
+  injections: Injection[]
   violations: Violation[]
   /** As of the last look at /proc. */
   programs: Program[]
@@ -49,12 +49,12 @@ export type World = {
   say: (text: string) => void
 }
 
-/** Counted against the newest strike: what broke it, or at least what came before. */
+/** Counted against the newest injection: what broke it, or at least what came before. */
 export function violate(world: World, what: string) {
   if (world.violations.some((violation) => violation.what === what)) return
-  const strike = world.strikes.at(-1) ?? null
-  world.violations.push({ atMs: Date.now(), what, strike })
-  world.say(`VIOLATED ${what} (after ${strike ? `${strike.fault} in ${strike.aim}` : 'no fault'})`)
+  const injection = world.injections.at(-1) ?? null
+  world.violations.push({ atMs: Date.now(), what, injection })
+  world.say(`VIOLATED ${what} (after ${injection ? `${injection.fault} in ${injection.aim}` : 'no fault'})`)
 }
 
 export const openJobs = ({ jobs }: World) => jobs.filter(({ isDone }) => !isDone)

@@ -4,7 +4,7 @@ import { after, describe, test } from 'node:test'
 import { deletePod, evict, killProcesses, openJobs } from '../support/jobs.ts'
 
 const jobs = await openJobs()
-const { account, strike } = jobs
+const { account, inject } = jobs
 after(() => jobs.end())
 
 const args = { max_steps: 160, save_steps: 30 }
@@ -12,13 +12,13 @@ const args = { max_steps: 160, save_steps: 30 }
 describe('a training pod', { concurrency: true }, () => {
   test('that is deleted, SIGKILLed and evicted goes on each time, to the losses of an uninterrupted run', async (t) => {
     const [uninterrupted, id] = await Promise.all([jobs.train(args), jobs.train(args)])
-    const deleted = await strike(t, id, 10, (pod) => deletePod(pod))
+    const deleted = await inject(t, id, 10, (pod) => deletePod(pod))
     assert.equal(deleted.cause, 'killed')
     assert.equal(deleted.exit_code, 143)
-    const killed = await strike(t, id, 40, (pod) => Promise.resolve(killProcesses(pod)))
+    const killed = await inject(t, id, 40, (pod) => Promise.resolve(killProcesses(pod)))
     assert.equal(killed.cause, 'killed')
     assert.equal(killed.exit_code, 137)
-    const evicted = await strike(t, id, 70, evict)
+    const evicted = await inject(t, id, 70, evict)
     assert.equal(evicted.cause, 'evicted')
     await jobs.completesAfter(id, ['killed', 'killed', 'evicted'])
     await jobs.completes(uninterrupted)

@@ -5,7 +5,7 @@ import { api } from '../support/cluster.ts'
 import { deletePod, killProcesses, openJobs, podsOf } from '../support/jobs.ts'
 
 const jobs = await openJobs({ podsOfJob: 2 })
-const { account, strike } = jobs
+const { account, inject } = jobs
 after(() => jobs.end())
 
 const args = { max_steps: 120, save_steps: 1000 }
@@ -16,14 +16,14 @@ const tolerance = 1e-3
 describe('a job on two nodes', () => {
   test('loses a pod by a delete and one by SIGKILL, and completes with the losses of one node', async (t) => {
     const [one, id] = await Promise.all([jobs.train(args), jobs.train(args, twoNodes)])
-    const deleted = await strike(t, id, 10, async () => {
+    const deleted = await inject(t, id, 10, async () => {
       const pods = await podsOf(id)
       assert.equal(pods.length, 2)
       t.diagnostic(`its pods are on ${pods.map(({ spec }) => spec.nodeName).join(' and ')}`)
       await deletePod(await secondPod(id))
     })
     assert.deepEqual([deleted.cause, deleted.exit_code], ['killed', 143])
-    const killed = await strike(t, id, 30, async () => killProcesses(await secondPod(id)))
+    const killed = await inject(t, id, 30, async () => killProcesses(await secondPod(id)))
     assert.deepEqual([killed.cause, killed.exit_code], ['killed', 137])
 
     // Both went on from checkpoints that were made when the pod went: there is no regular one.

@@ -50,7 +50,7 @@ export async function openJobs({ podsOfJob = 1, of }: { podsOfJob?: number; of?:
   }
 
   /** Does it to the job's pod at that step, and waits for the next attempt to train on. */
-  async function strike(t: TestContext, id: number, step: number, fault: (pod: Pod) => Promise<unknown>) {
+  async function inject(t: TestContext, id: number, step: number, fault: (pod: Pod) => Promise<unknown>) {
     await reaches(id, step)
     const before = (await attemptsOf(account, id)).length
     const trained = await timesTrained(account, id)
@@ -87,7 +87,7 @@ export async function openJobs({ podsOfJob = 1, of }: { podsOfJob?: number; of?:
       jobs.add(id)
       return id
     },
-    strike,
+    inject,
     completesAfter,
     completes,
     /** Trained so far. */

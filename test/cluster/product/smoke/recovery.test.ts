@@ -4,12 +4,12 @@ import { after, test } from 'node:test'
 import { deletePod, leftOf, openJobs } from '../../support/jobs.ts'
 
 const jobs = await openJobs()
-const { account, strike } = jobs
+const { account, inject } = jobs
 after(() => jobs.end())
 
 test('a job whose pod is deleted trains on; cancelled, it leaves nothing; resumed, it completes', async (t) => {
   const id = await jobs.train({ max_steps: 80, save_steps: 30 })
-  const lost = await strike(t, id, 10, (pod) => deletePod(pod))
+  const lost = await inject(t, id, 10, (pod) => deletePod(pod))
   assert.deepEqual([lost.cause, lost.exit_code], ['killed', 143])
   await account.post(`/v1/train/jobs/${id}/cancel`)
   await account.until(id, ({ status }) => status === 'CANCELLED', { everyMs: 5 })

@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { stateAt, wrongCauses, wrongRecords, type Attempt, type JobEvent } from './records.ts'
-import { progressOf, sightingOf, wrongIn, type JobAnswer, type Sighting, type Status } from './sightings.ts'
+import { progressOf, observationOf, wrongIn, type JobAnswer, type Observation, type Status } from './observations.ts'
 
 const nothing = { cancelAcknowledged: false, resumeSent: false }
 const steps = (...numbers: number[]) => JSON.stringify(numbers.map((step) => ({ step, loss: 1 / step })))
 
-function seen(status: Status, more: Partial<JobAnswer> = {}): Sighting {
+function seen(status: Status, more: Partial<JobAnswer> = {}): Observation {
   const model_name = status === 'COMPLETED' ? 'a'.repeat(64) : null
   const answer = { status, status_reason: null, status_message: null, resume_count: 0, resume_limit: 5, model_name }
-  return sightingOf({ ...answer, history: '[]', ...more }, 0)
+  return observationOf({ ...answer, history: '[]', ...more }, 0)
 }
 
-const wrong = (before: Sighting | null, now: Sighting, asked = nothing, losses = new Map<number, number>()) =>
+const wrong = (before: Observation | null, now: Observation, asked = nothing, losses = new Map<number, number>()) =>
   wrongIn(before, now, asked, losses)
 
 suite('what is seen of a job', () => {

@@ -6,7 +6,7 @@ const ends = ['COMPLETED', 'PARTIALLY COMPLETED', 'CANCELLED', 'FAILED'] as cons
 export type End = (typeof ends)[number]
 export type Status = OpenState | End
 
-export type Sighting = {
+export type Observation = {
   atMs: number
   status: Status
   reason: string | null
@@ -48,27 +48,27 @@ const moves: Record<Status, Partial<Record<Status, true>>> = {
 export const mayMove = (from: Status, to: Status) => moves[from][to] === true
 export const isEnd = (status: Status): status is End => (ends as readonly Status[]).includes(status)
 
-export const sightingOf = (answer: JobAnswer, atMs: number): Sighting => ({
+export const observationOf = (answer: JobAnswer, atMs: number): Observation => ({
   atMs,
   status: answer.status,
   reason: answer.status_reason,
   resumeCount: answer.resume_count,
   resumeLimit: answer.resume_limit,
   modelName: answer.model_name,
-  steps: JSON.parse(answer.history) as Sighting['steps'],
+  steps: JSON.parse(answer.history) as Observation['steps'],
   text: JSON.stringify(answer),
 })
 
-export const lastStep = ({ steps }: Sighting) => steps.at(-1)?.step ?? 0
+export const lastStep = ({ steps }: Observation) => steps.at(-1)?.step ?? 0
 
 /** Grows as the job gets on; falls when it is interrupted. */
-export const progressOf = (sighting: Sighting) =>
-  isEnd(sighting.status) ? openStates.length : openStates.indexOf(sighting.status) + lastStep(sighting) / 1e9
+export const progressOf = (observation: Observation) =>
+  isEnd(observation.status) ? openStates.length : openStates.indexOf(observation.status) + lastStep(observation) / 1e9
 
 /** @param losses of an uninterrupted run, by step; unknown ones are learnt */
 export function wrongIn(
-  before: Sighting | null,
-  now: Sighting,
+  before: Observation | null,
+  now: Observation,
   { cancelAcknowledged, resumeSent }: Asked,
   losses: Map<number, number>,
 ): string[] {
@@ -89,7 +89,7 @@ export function wrongIn(
 }
 
 /** Every ten steps and the last; an interruption adds no row and changes none. */
-function* wrongHistory({ steps }: Sighting, losses: Map<number, number>) {
+function* wrongHistory({ steps }: Observation, losses: Map<number, number>) {
   for (const [index, { step, loss }] of steps.entries()) {
     if (step !== (index + 1) * 10) yield `7: step ${step} stands where ${(index + 1) * 10} should in the history`
     const known = losses.get(step)

@@ -7,7 +7,7 @@ import { cordon, drain, openJobs, podsOf, programsOf, runningPod } from '../../s
 import { servicePods, servicesAreUp } from '../../support/services.ts'
 
 const jobs = await openJobs()
-const { account, strike } = jobs
+const { account, inject } = jobs
 after(() => jobs.end())
 afterEach(() => Promise.all(['node-1', 'node-2'].map((node) => cordon(node, false))))
 
@@ -43,7 +43,7 @@ const isReady = (node: string) =>
 describe('a node', () => {
   test('that is drained, our own services with it: the job goes on elsewhere', async (t) => {
     const id = (drainedJob = await jobs.train(args))
-    const drained = await strike(t, id, 10, (pod) => drain(pod.spec.nodeName ?? ''))
+    const drained = await inject(t, id, 10, (pod) => drain(pod.spec.nodeName ?? ''))
     assert.equal(drained.cause, 'evicted')
     await servicesAreUp()
     const services = [...(await servicePods('anneal-api')), ...(await servicePods('anneal-worker'))]
@@ -55,7 +55,7 @@ describe('a node', () => {
     const { id, serving } = await trainApart()
     let node = ''
     try {
-      const lost = await strike(t, id, 40, ({ spec }) => control.cut((node = spec.nodeName ?? '') as Machine))
+      const lost = await inject(t, id, 40, ({ spec }) => control.cut((node = spec.nodeName ?? '') as Machine))
       assert.equal(lost.cause, 'node_lost')
       const pods = await podsOf(id)
       assert.deepEqual(
@@ -76,7 +76,7 @@ describe('a node', () => {
     const pod = await runningPod(id)
     const node = (pod.spec.nodeName ?? '') as Machine
     try {
-      const lost = await strike(t, id, 40, () => control.stop(node, 'kubelet'))
+      const lost = await inject(t, id, 40, () => control.stop(node, 'kubelet'))
       assert.equal(lost.cause, 'node_lost')
       await until('the trainer of before has ended', () => Promise.resolve(programsOf(pod).length === 0))
       const [, now] = await jobs.attempts(id)

@@ -1,19 +1,19 @@
-// Strikes as the plan says, whenever a job is in the state that the plan aims at.
+// Injects faults as the plan says, whenever a job is in the state that the plan aims at.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../inference/support/random.ts'
 import type { Fault } from './fault.ts'
 import { hit, look, submit, type Job } from './jobs.ts'
-import { live, sideBySide } from './lives.ts'
+import { follow, sideBySide } from './workload.ts'
 import { openStates, type Instant, type OpenState } from './plan.ts'
-import { lastStep } from './sightings.ts'
+import { lastStep } from './observations.ts'
 import { servers } from './stack.ts'
-import { openJobs, violate, type Strike, type World } from './world.ts'
+import { openJobs, violate, type Injection, type World } from './world.ts'
 
 const fleeting: OpenState[] = ['SAVING MODEL', 'EVALUATING MODEL']
 const missesAllowed = 3
 /** Of the plan: what can always be done must not run ahead of what takes a job that gets so far. */
 const instantsInSight = 48
-/** After what is shared was struck: so long a job may take to get on before the next strike. */
+/** How long a job may take to progress after a shared fault, before the next injection. */
 const usualPatienceMs = 4000
 const savingWaitMs = 5000
 const slowSavingMs = 40
@@ -22,8 +22,8 @@ const lookEveryMs = 25
 /** `job` is null where one is submitted for it. */
 type Choice = { instant: Instant; fault: Fault; job: Job | null }
 
-/** @returns the instants that were not struck */
-export async function strikeAlong(
+/** @returns the instants that were not injected */
+export async function injectFaults(
   world: World,
   faults: readonly Fault[],
   plan: readonly Instant[],
@@ -44,18 +44,18 @@ export async function strikeAlong(
     if (found) {
       pending.splice(pending.indexOf(found.instant), 1)
       const { instant, fault } = found
-      const striking = strikeOnce(world, found).catch((error: unknown) => {
-        violate(world, `the strike ${fault.name} failed: ${(error as Error).stack}`)
+      const injecting = injectOnce(world, found).catch((error: unknown) => {
+        violate(world, `the injection ${fault.name} failed: ${(error as Error).stack}`)
         return null
       })
-      const ended = striking.then((strike) => {
+      const ended = injecting.then((injection) => {
         underWay.delete(ended)
-        if (!strike && ++instant.misses <= missesAllowed) pending.push(instant)
+        if (!injection && ++instant.misses <= missesAllowed) pending.push(instant)
       })
       underWay.set(ended, found)
       if (!fault.isOfOneJob || fault.patienceMs !== undefined) {
-        const recovered = striking.then(async (strike) => {
-          if (strike) await untilRecovered(world, strike, fault.patienceMs ?? usualPatienceMs)
+        const recovered = injecting.then(async (injection) => {
+          if (injection) await untilRecovered(world, injection, fault.patienceMs ?? usualPatienceMs)
           recovering.delete(recovered)
         })
         recovering.add(recovered)
@@ -96,9 +96,9 @@ function choose(
       if (!group.includes(instant.state) || !states.includes(instant.state)) continue
       if (!fault || !(sharedToo || fault.isOfOneJob)) continue
       const submits = instant.state === 'CREATED' && openJobs(world).length < sideBySide + 2
-      if (submits && fault.mayStrike(world, null)) return { instant, fault, job: null }
+      if (submits && fault.mayInject(world, null)) return { instant, fault, job: null }
       const job = openJobs(world).find(
-        (each) => isIn(world, each, instant.state) && isFree(each) && fault.mayStrike(world, each),
+        (each) => isIn(world, each, instant.state) && isFree(each) && fault.mayInject(world, each),
       )
       if (job) return { instant, fault, job }
     }
@@ -111,23 +111,23 @@ const isIn = ({ maxSteps }: World, { seen }: Job, state: OpenState) =>
     // It saves before it has said so.
     (state === 'SAVING MODEL' && seen.status === 'TRAINING MODEL' && lastStep(seen) === maxSteps))
 
-/** Or is about to: a strike elsewhere would miss the moment. */
+/** Or is about to: an injection elsewhere would miss the moment. */
 const isSaving = ({ jobs, maxSteps }: World) =>
   jobs.some(({ seen, asked, changedAtMs }) => {
     if (!seen || asked.cancelAcknowledged || Date.now() - changedAtMs > savingWaitMs) return false
     return seen.status === 'SAVING MODEL' || (seen.status === 'TRAINING MODEL' && lastStep(seen) >= maxSteps - 10)
   })
 
-/** Just now, by somebody else. */
-export function strikeTrainer(world: World, job: Job, fault: string) {
+/** Records a fault that the caller has just injected itself. */
+export function noteTrainerFault(world: World, job: Job, fault: string) {
   const now = { atMs: Date.now(), overMs: Date.now() }
-  const strike: Strike = { fault, aim: 'TRAINING MODEL', isOfOneJob: true, recovery: 'job', ...now }
-  world.strikes.push(strike)
-  hit(job, strike)
+  const injection: Injection = { fault, aim: 'TRAINING MODEL', isOfOneJob: true, recovery: 'job', ...now }
+  world.injections.push(injection)
+  hit(job, injection)
 }
 
 /** @returns null when the state had passed */
-async function strikeOnce(world: World, { instant, fault, job }: Choice): Promise<Strike | null> {
+async function injectOnce(world: World, { instant, fault, job }: Choice): Promise<Injection | null> {
   const random = createRandom(instant.seed)
   const submitting = job ? null : submit(world)
   // It is awaited below.
@@ -135,30 +135,30 @@ async function strikeOnce(world: World, { instant, fault, job }: Choice): Promis
   await sleep(instant.delayMs)
   if (job && instant.state !== 'SAVING MODEL' && (await look(world, job))?.status !== instant.state) return null
   const { name, isOfOneJob, recovery } = fault
-  const strike: Strike = { fault: name, aim: instant.state, isOfOneJob, recovery, atMs: 0, overMs: Infinity }
-  await fault.strike({ world, job, random }, () => {
-    strike.atMs = Date.now()
-    world.strikes.push(strike)
+  const injection: Injection = { fault: name, aim: instant.state, isOfOneJob, recovery, atMs: 0, overMs: Infinity }
+  await fault.inject({ world, job, random }, () => {
+    injection.atMs = Date.now()
+    world.injections.push(injection)
     world.say(`${name}, aimed at ${instant.state}`)
-    for (const each of isOfOneJob && job ? [job] : openJobs(world)) hit(each, strike)
+    for (const each of isOfOneJob && job ? [job] : openJobs(world)) hit(each, injection)
   })
-  const isStruck = strike.atMs > 0
-  if (isStruck) strike.overMs = Date.now()
+  const isInjected = injection.atMs > 0
+  if (isInjected) injection.overMs = Date.now()
   const submitted = await submitting
   if (submitted) {
-    if (isStruck) hit(submitted, strike)
-    live(world, submitted, { cancelAfterMs: random.below(4000), resumes: 0 })
+    if (isInjected) hit(submitted, injection)
+    follow(world, submitted, { cancelAfterMs: random.below(4000), resumes: 0 })
   }
-  return isStruck ? strike : null
+  return isInjected ? injection : null
 }
 
-/** Everything that is shared answers, and somebody whom the strike met has got on, or had time for it. */
-async function untilRecovered(world: World, strike: Strike, patienceMs: number) {
+/** Waits until every shared server answers and a job that the injection hit has progressed, or its time is over. */
+async function untilRecovered(world: World, injection: Injection, patienceMs: number) {
   const patientUntilMs = Date.now() + patienceMs
   while (!(await allAnswer(world))) await sleep(lookEveryMs * 4)
   const isOnward = () =>
-    world.jobs.some(({ hits }) => hits.some((each) => each.strike === strike && each.recoveryMs !== null))
-  while (strike.recovery === 'job' && !isOnward() && Date.now() < patientUntilMs) await sleep(lookEveryMs)
+    world.jobs.some(({ hits }) => hits.some((each) => each.injection === injection && each.recoveryMs !== null))
+  while (injection.recovery === 'job' && !isOnward() && Date.now() < patientUntilMs) await sleep(lookEveryMs)
 }
 
 async function allAnswer({ stack }: World): Promise<boolean> {

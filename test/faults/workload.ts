@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '../inference/support/random.ts'
 import { cancel, look, resume, submit, type Job } from './jobs.ts'
 import { isAlive, livingPrograms, trainersOf } from './programs.ts'
-import { isEnd, type Sighting } from './sightings.ts'
+import { isEnd, type Observation } from './observations.ts'
 import { openJobs, violate, type World } from './world.ts'
 
 /** One more than there are slots. */
@@ -28,18 +28,18 @@ export async function populate(world: World, random: Random) {
     // Now and then one whose trainers do not hear SIGTERM; some are cancelled at some time.
     const job = await submit(world, { isDeaf: submitted++ % 6 === 3 })
     const cancelAfterMs = random.below(5) === 0 ? random.below(40_000) : null
-    live(world, job, { cancelAfterMs, resumes: 6 })
+    follow(world, job, { cancelAfterMs, resumes: 6 })
   }
 }
 
 /** Follows the job until it has ended for good; nobody waits for it. */
-export function live(world: World, job: Job, wishes: Wishes): void {
-  liveOn(world, job, wishes)
+export function follow(world: World, job: Job, wishes: Wishes): void {
+  followToEnd(world, job, wishes)
     .catch((error: unknown) => violate(world, `job ${job.id}: ${(error as Error).stack}`))
     .finally(() => (job.isDone = true))
 }
 
-async function liveOn(world: World, job: Job, { cancelAfterMs, resumes }: Wishes) {
+async function followToEnd(world: World, job: Job, { cancelAfterMs, resumes }: Wishes) {
   const wantsCancel = new AbortController()
   if (cancelAfterMs !== null) void cancelLater(world, job, cancelAfterMs, wantsCancel.signal)
   for (;;) {
@@ -60,7 +60,7 @@ async function cancelLater(world: World, job: Job, afterMs: number, signal: Abor
 }
 
 /** Every accepted job ends; the time that it waits for others does not count. */
-export async function untilEnded(world: World, job: Job): Promise<Sighting> {
+export async function untilEnded(world: World, job: Job): Promise<Observation> {
   for (let waitedUntilMs = Date.now(); ; await sleep(lookEveryMs)) {
     const seen = await look(world, job)
     if (seen && isEnd(seen.status) && !job.asked.resumeSent) return seen
@@ -87,8 +87,8 @@ export async function askModel(world: World) {
 function noteModelRecovery(world: World, askedAtMs: number) {
   for (const { hits } of world.jobs)
     for (const each of hits)
-      if (each.strike.recovery === 'model' && each.recoveryMs === null && each.strike.atMs < askedAtMs)
-        each.recoveryMs = Date.now() - each.strike.overMs
+      if (each.injection.recovery === 'model' && each.recoveryMs === null && each.injection.atMs < askedAtMs)
+        each.recoveryMs = Date.now() - each.injection.overMs
 }
 
 /** Guarantee 3, as far as processes show it: a trainer of an older attempt is gone before a newer one begins. */
