@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { makeFaults } from './faults.ts'
-import { makePlan, spread, type Instant } from './plan.ts'
+import { makePlan, makeSlice, spread, type Instant } from './plan.ts'
 
 const faults = makeFaults({ hasOwnDisk: true, hasClocks: true })
 const countOf = (plan: readonly Instant[], fault: string) => plan.filter((instant) => instant.fault === fault).length
@@ -32,6 +32,12 @@ suite('the plan of the fault suite', () => {
   test('has a bit of everything in any part of it', () => {
     const start = plan.slice(0, plan.length / 5)
     for (const { name, count } of faults) assert.ok(Math.abs(countOf(start, name) - count / 5) <= 1, name)
+  })
+
+  test('has a slice for landings: the same faults for every seed, in states that they can be injected in', () => {
+    const aims = (seed: number) => makeSlice(seed).map(({ fault, state }) => [fault, state] as const)
+    assert.deepEqual(aims(1), aims(2))
+    for (const [name, state] of aims(1)) assert.ok(faults.find((fault) => fault.name === name)?.shares[state], name)
   })
 
   test('spreads by shares', () => {

@@ -57,6 +57,27 @@ export function makePlan(seed: number, wanted: readonly Wanted[]): Instant[] {
   return placed.toSorted((a, b) => a.place - b.place).map(({ instant }) => instant)
 }
 
+/** Each server killed once, a trainer too, and a link cut: in states that last seconds, so that none comes too late. */
+const slice: readonly [fault: string, state: OpenState][] = [
+  ['kill api', 'CREATED'],
+  ['kill trainer', 'TRAINING MODEL'],
+  ['kill worker', 'LOADING DATA'],
+  ['reset internal', 'TRAINING MODEL'],
+  ['kill postgres', 'TRAINING MODEL'],
+  ['kill s3', 'TRAINING MODEL'],
+  ['kill temporal', 'LOADING DATA'],
+]
+
+/** What a landing runs: the same faults in the same states, each until it has hit a job, whatever the seed. */
+export function makeSlice(seed: number): Instant[] {
+  const random = createRandom(seed)
+  return slice.map(([fault, state]) => ({
+    ...{ fault, state, delayMs: random.below(300), seed: random.below(2 ** 31) },
+    // Never given up.
+    misses: -Infinity,
+  }))
+}
+
 /** `count` states in the proportion of their shares; each at least once where there is room. */
 export function spread(shares: Shares, count: number): OpenState[] {
   const states = openStates.filter((state) => (shares[state] ?? 0) > 0)
