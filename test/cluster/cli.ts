@@ -12,7 +12,7 @@ import { providePythonPackages } from './python-packages.ts'
 import type { Machine } from './settings.ts'
 
 const usage = `npm run cluster -- COMMAND
-  build                           only build the programs (12 minutes of processor time the first time)
+  build                           only build the programs (a quarter of an hour of processor time the first time)
   up | down                       two nodes, DNS and Kueue; several clones may each have one
   env                             lines for a shell: eval "$(npm run -s cluster -- env)"
   kubectl ...                     as its administrator

