@@ -1,6 +1,5 @@
 // Clients that hold a connection and send next to nothing; and those that are slow and alive.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
@@ -25,7 +24,8 @@ function talk(port: number) {
   let answer = ''
   socket.setEncoding('latin1').on('data', (chunk: string) => (answer += chunk))
   socket.on('error', () => undefined)
-  return { socket, answered: once(socket, 'close').then(() => answer) }
+  // Not events.once: it rejects when the server resets the connection, also where nobody awaits the answer.
+  return { socket, answered: new Promise<string>((resolve) => socket.once('close', () => resolve(answer))) }
 }
 
 const ways = {
