@@ -31,7 +31,7 @@ import { createWebhookRepository } from './webhooks.ts'
 export type Connection = Prisma.TransactionClient
 
 /** `run` executes the prepared statements of hot paths, in the same transaction as `db`. */
-export const createRepositories = (db: Connection, run: RunStatement) => ({
+const createRepositories = (db: Connection, run: RunStatement) => ({
   accountData: createAccountDataRepository(db),
   accounts: createAccountRepository(db),
   apiKeys: createApiKeyRepository(db),

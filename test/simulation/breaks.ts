@@ -3,21 +3,24 @@ import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-/** What the doubles of such a build lack. */
-export const broken = { fence: false, idempotencyKey: false }
+/** Another text in a source file. `seed` is of a schedule that notices it. */
+type Break = { seed: number; file: string; find: string; replace: string }
 
-type Change =
-  /** A line of a source file. */
-  | { file: string; find: string; replace: string }
-  /** A condition of a statement, in its double. */
-  | { statement: keyof typeof broken }
-
-/** `seed` is of a schedule that notices it. */
-type Break = Change & { seed: number }
+const repositories = 'test/support/in-memory-repositories'
 
 export const breaks: Record<string, Break> = {
-  'writes and claims are not fenced': { seed: 70, statement: 'fence' },
-  'a key makes a job each time': { seed: 3, statement: 'idempotencyKey' },
+  'writes and claims are not fenced': {
+    seed: 70,
+    file: `${repositories}/attempts.ts`,
+    find: "number === tx.get('trainingJob', jobId)?.currentAttempt && fencedAt === null && releasedAt === null",
+    replace: 'true',
+  },
+  'a key makes a job each time': {
+    seed: 3,
+    file: `${repositories}/job-acceptance.ts`,
+    find: 'if (old && !mayTakeOver(old, requestHash, tx.now)) return false',
+    replace: '',
+  },
   'an attempt is opened anew each time': {
     seed: 18,
     file: 'activities/attempts.ts',
@@ -32,9 +35,9 @@ export const breaks: Record<string, Break> = {
   },
   'an end overtakes an accepted cancel': {
     seed: 731,
-    file: 'src/repositories/training-jobs.ts',
-    find: "...(to === 'CANCELLED' ? {} : { cancelRequestedAt: null }),",
-    replace: '',
+    file: `${repositories}/training-jobs.ts`,
+    find: "row.cancelRequestedAt !== null && to !== 'CANCELLED'",
+    replace: 'false',
   },
   'what cannot be asked has stalled': {
     seed: 4,
@@ -66,11 +69,7 @@ export const breaks: Record<string, Break> = {
 export function applyBreak(name: string) {
   const wanted = breaks[name]
   if (!wanted) throw new Error(`there is no broken build "${name}"`)
-  if ('statement' in wanted) broken[wanted.statement] = true
-  else breakFile(wanted)
-}
-
-function breakFile({ file, find, replace }: Extract<Break, { file: string }>) {
+  const { file, find, replace } = wanted
   const url = new URL(`../../${file}`, import.meta.url).href
   registerHooks({
     load: (loaded, context, next) =>

@@ -2,15 +2,14 @@
 import { policyOf } from '../../src/domain/attempt-cause.ts'
 import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
 import { mayMove, type TrainingJobStatus } from '../../src/domain/training-job-status.ts'
-import type { Artifact, Attempt, JobEvent, TrainingJob } from '../../src/domain/training-job.ts'
-import type { Row } from './database/rows.ts'
+import type { TrainingJob } from '../../src/domain/training-job.ts'
 import { totalSteps } from './trainer.ts'
 import type { World } from './world.ts'
 
 type Look = { world: World; violate: (what: string) => void }
 
 export function checkEnd(world: World, acceptedCount: number, violate: (what: string) => void) {
-  const jobs = rowsOf<TrainingJob>(world, 'trainingJob', () => true)
+  const jobs = world.tables.all('trainingJob')
   if (jobs.length !== acceptedCount) violate(`1: ${acceptedCount} keys made ${jobs.length} jobs`)
   for (const job of jobs) for (const check of checks) check(job, { world, violate })
 }
@@ -19,7 +18,7 @@ const checks = [checkHistory, checkEvents, checkResumeCount, checkSaved, checkWo
 
 /** 7. No gap, no duplicate (the key forbids it), complete where the job is. */
 function checkHistory({ id, status }: TrainingJob, { world, violate }: Look) {
-  const steps = rowsOf<{ jobId: number; step: number }>(world, 'trainingStep', ({ jobId }) => jobId === id)
+  const steps = world.tables.all('trainingStep', ({ jobId }) => jobId === id)
   const numbers = steps.map(({ step }) => step).toSorted((a, b) => a - b)
   const isGapless = numbers.every((step, index) => step === index + 1)
   if (!isGapless || (status === 'COMPLETED' && numbers.length !== totalSteps))
@@ -28,7 +27,7 @@ function checkHistory({ id, status }: TrainingJob, { world, violate }: Look) {
 
 /** 2. As users read it. */
 function checkEvents({ id, status }: TrainingJob, { world, violate }: Look) {
-  const events = rowsOf<JobEvent & { jobId: number }>(world, 'jobEvent', ({ jobId }) => jobId === id)
+  const events = world.tables.all('jobEvent', ({ jobId }) => jobId === id)
   let at: TrainingJobStatus | null = null
   for (const event of events.toSorted((a, b) => Number(a.id) - Number(b.id))) {
     if (event.kind !== 'status' || event.status === null) continue
@@ -41,8 +40,8 @@ function checkEvents({ id, status }: TrainingJob, { world, violate }: Look) {
 
 /** 7. Every accepted resume and every automatic relaunch. */
 function checkResumeCount({ id, generation, resumeCount }: TrainingJob, { world, violate }: Look) {
-  const attempts = rowsOf<Attempt>(world, 'attempt', ({ jobId }) => jobId === id)
-  const models = rowsOf<Row>(world, 'artifact', (row) => row['jobId'] === id && row['kind'] === 'model')
+  const attempts = world.tables.all('attempt', ({ jobId }) => jobId === id)
+  const models = world.tables.all('artifact', ({ jobId, kind }) => jobId === id && kind === 'model')
   // A model whose bytes turned out wrong makes a code error of its attempt, in the workflow alone.
   if (models.some(({ corruptAt }) => corruptAt !== null)) return
   const relaunches = attempts.filter(({ generation: ofRun, ordinal, mode }) => {
@@ -57,8 +56,9 @@ function checkResumeCount({ id, generation, resumeCount }: TrainingJob, { world,
 
 /** What the ledger of an attempt counts by is its newest committed artifact. */
 function checkSaved({ id }: TrainingJob, { world, violate }: Look) {
-  for (const { number, savedStep } of rowsOf<Attempt>(world, 'attempt', ({ jobId }) => jobId === id)) {
-    const steps = rowsOf<Artifact>(world, 'artifact', ({ jobId, attempt }) => jobId === id && attempt === number)
+  for (const { number, savedStep } of world.tables.all('attempt', ({ jobId }) => jobId === id)) {
+    const steps = world.tables
+      .all('artifact', ({ jobId, attempt }) => jobId === id && attempt === number)
       .filter(({ committedAt }) => committedAt !== null)
       .map(({ step }) => step)
     const newest = steps.length === 0 ? null : Math.max(...steps)
@@ -85,6 +85,3 @@ function checkReason({ id, status, statusReason, modelName }: TrainingJob, { wor
   if ((status === 'COMPLETED' || status === 'PARTIALLY COMPLETED') && modelName === null)
     violate(`5: job ${id} is ${status} without a model`)
 }
-
-export const rowsOf = <T>({ rows }: World, table: string, is: (row: T) => boolean): T[] =>
-  [...rows.table(table).values()].filter((row) => is(row as T)) as T[]

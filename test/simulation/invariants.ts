@@ -2,16 +2,17 @@
 // docs/reliability.md.
 import type { AttemptCause } from '../../src/domain/attempt-cause.ts'
 import { isTerminal } from '../../src/domain/training-job-status.ts'
-import type { ArtifactFile, Attempt, TrainingJob } from '../../src/domain/training-job.ts'
-import { checkEnd, rowsOf } from './end-invariants.ts'
+import type { Attempt, TrainingJob } from '../../src/domain/training-job.ts'
+import type { Rows } from '../support/in-memory-repositories/tables.ts'
+import { checkEnd } from './end-invariants.ts'
 import type { SimulatedRun } from './cluster.ts'
 import { kernel } from './kernel.ts'
 import { sha256Of } from './object-store.ts'
-import type { Change, Row } from './database/rows.ts'
+import type { Change } from '../support/in-memory-repositories/transactions.ts'
 import { idealWeights, lossOf } from './trainer.ts'
 import type { World } from './world.ts'
 
-type Step = { jobId: number; step: number; loss: number; attempt: number }
+type Step = Rows['trainingStep']
 
 export class Invariants {
   readonly violations: string[] = []
@@ -46,11 +47,11 @@ export class Invariants {
 
   onCommit(changes: Change[]) {
     for (const { table, before, after } of changes) {
-      if (table === 'trainingJob' && after) this.#job(before as TrainingJob | null, after as TrainingJob)
-      if (table === 'attempt' && after) this.#attempt(before as Attempt | null, after as unknown as Attempt)
-      if (table === 'trainingStep' && after) this.#step(after as Step)
-      if (table === 'artifact' && after && before && before['committedAt'] === null && after['committedAt'] !== null)
-        this.#written(Number(after['jobId']), Number(after['attempt']), 'committed an artifact')
+      if (table === 'trainingJob' && after) this.#job(before, after)
+      if (table === 'attempt' && after) this.#attempt(before, after)
+      if (table === 'trainingStep' && after) this.#step(after)
+      if (table === 'artifact' && after?.committedAt && before?.committedAt === null)
+        this.#written(after.jobId, after.attempt, 'committed an artifact')
     }
   }
 
@@ -72,7 +73,7 @@ export class Invariants {
   }
 
   #attempt(before: Attempt | null, after: Attempt) {
-    const unfenced = this.#rows<Attempt>('attempt', ({ jobId, fencedAt }) => jobId === after.jobId && fencedAt === null)
+    const unfenced = this.#tables.all('attempt', ({ jobId, fencedAt }) => jobId === after.jobId && fencedAt === null)
     if (unfenced.length > 1) this.violate(`3: job ${after.jobId} has ${unfenced.length} unfenced attempts`)
     if (before && before.phase !== after.phase) this.#written(after.jobId, after.number, `reached ${after.phase}`)
     if (before?.cause !== after.cause) this.#cause(after)
@@ -108,22 +109,22 @@ export class Invariants {
 
   /** 3. Only the newest attempt, unfenced and, on a lost node, not declared dead: a killed one's last request may still arrive. */
   #written(jobId: number, number: number, what: string) {
-    const [attempt] = this.#rows<Attempt>('attempt', (row) => row.jobId === jobId && row.number === number)
-    const job = this.#jobRow(jobId)
+    const [attempt] = this.#tables.all('attempt', (row) => row.jobId === jobId && row.number === number)
+    const job = this.#tables.of('trainingJob').get(String(jobId))
     const isDead = this.#world().cluster.everyRun.some(
       ({ spec, uid, isDeclaredDead, isNodeLost }) =>
         isDeclaredDead && isNodeLost && spec.name === attempt?.runName && attempt.claimId === `claim-${uid}`,
     )
-    if (!attempt || attempt.fencedAt !== null || job.currentAttempt !== number || isDead)
+    if (!attempt || attempt.fencedAt !== null || job?.currentAttempt !== number || isDead)
       this.violate(`3: attempt ${number} of job ${jobId} ${what} though it is ${isDead ? 'dead' : 'fenced'}`)
   }
 
   /** 5. Every byte of a model that has a name is there and right. */
   #model({ id }: TrainingJob, name: string) {
-    const [model] = this.#rows<Row>('model', (row) => row['name'] === name)
+    const model = this.#tables.of('model').get(name)
     if (!model) return this.violate(`5: job ${id} names a model that is not there`)
     const { objects } = this.#world().store
-    for (const { key, sha256 } of model['files'] as ArtifactFile[]) {
+    for (const { key, sha256 } of model.files) {
       const text = objects.get(key)
       if (text === undefined || sha256Of(text) !== sha256)
         this.violate(`5: ${key} of job ${id} is not what it should be`)
@@ -136,15 +137,15 @@ export class Invariants {
   }
 
   #claimedRuns(id: number): SimulatedRun[] {
-    const claims = this.#rows<Attempt>('attempt', ({ jobId }) => jobId === id).map(({ claimId }) => claimId)
+    const claims = this.#tables.all('attempt', ({ jobId }) => jobId === id).map(({ claimId }) => claimId)
     return this.#world()
       .cluster.living()
       .filter(({ spec, uid }) => spec.labels['job'] === String(id) && claims.includes(`claim-${uid}`))
   }
 
-  #jobRow = (id: number) => this.#world().rows.table('trainingJob').get(String(id)) as unknown as TrainingJob
-
-  #rows = <T>(table: string, is: (row: T) => boolean): T[] => rowsOf(this.#world(), table, is)
+  get #tables() {
+    return this.#world().tables
+  }
 }
 
 const differences = (before: TrainingJob, after: TrainingJob) =>

@@ -5,10 +5,9 @@ import { resumeTrainingJob } from '../../src/services/training-jobs/resume.ts'
 import { submitTrainingJob } from '../../src/services/training-jobs/submit.ts'
 import { ServiceError } from '../../src/domain/service-error.ts'
 import { fineTuneWorkflowId, sha256 } from '../../src/domain/identifiers.ts'
-import { isTerminal, type TrainingJobStatus } from '../../src/domain/training-job-status.ts'
+import { isTerminal } from '../../src/domain/training-job-status.ts'
 import { accounts, datasetKey } from './seeded-rows.ts'
 import { inProc, kernel, noteFatal, outside, Proc } from './kernel.ts'
-import type { Row } from './database/rows.ts'
 import type { World } from './world.ts'
 
 const minute = 60_000
@@ -109,17 +108,17 @@ export function playScenario(world: World): () => boolean {
         }),
       ).then(() => true, refusedWhenEnded)
     const answers = chance(0.3) ? await Promise.all([send(key), send(`${key}-twin`)]) : [await send(key)]
-    if (answers.filter(Boolean).length > 1 && job(jobId)['resumeCount'] === 1)
+    if (answers.filter(Boolean).length > 1 && job(jobId)?.resumeCount === 1)
       world.invariants.violate(`job ${jobId}: two resumes were accepted and one was counted`)
     return answers.some(Boolean)
   }
 
-  function job(jobId: number): Row {
-    return world.rows.table('trainingJob').get(String(jobId)) ?? {}
+  function job(jobId: number) {
+    return world.tables.of('trainingJob').get(String(jobId))
   }
 
   async function untilEnded(jobId: number) {
-    while (!isTerminal(job(jobId)['status'] as TrainingJobStatus)) await kernel().sleep(700)
+    while (!isTerminal(job(jobId)?.status ?? 'CREATED')) await kernel().sleep(700)
   }
 
   function misfortune() {

@@ -22,7 +22,7 @@ export type Outcome = {
 export async function runSchedule(seed: number, sandbox: Sandbox, options: WorldOptions = {}): Promise<Outcome> {
   begin(seed)
   const world = createWorld(sandbox, options)
-  const { faults, invariants, rows } = world
+  const { faults, invariants, tables } = world
   const { violations } = invariants
   try {
     world.start()
@@ -35,20 +35,18 @@ export async function runSchedule(seed: number, sandbox: Sandbox, options: World
   }
   world.stop()
   const { events, sinceStartMs: virtualMs } = kernel()
-  const statuses = [...rows.table('trainingJob').values()].map((job) => String(job['status']))
+  const statuses = tables.all('trainingJob').map(({ status }) => status)
   const [passed, crashed] = [[...faults.seen.keys()], [...faults.crashed]]
   return { violations, events, virtualMs, statuses, passed, crashed, fingerprint: faults.fingerprint }
 }
 
 const isSettled = (world: World) => !world.faults.isOn && Object.values(unsettled(world)).every((count) => count === 0)
 
-function unsettled({ rows, cluster, server }: World) {
-  const count = (table: string, field: string) =>
-    [...rows.table(table).values()].filter((row) => row[field] === null).length
+function unsettled({ tables, cluster, server }: World) {
   return {
-    open: count('trainingJob', 'finishedAt'),
-    undelivered: count('outboxMessage', 'deliveredAt'),
-    unreleased: count('attempt', 'releasedAt'),
+    open: tables.all('trainingJob', ({ finishedAt }) => finishedAt === null).length,
+    undelivered: tables.all('outboxMessage', ({ deliveredAt }) => deliveredAt === null).length,
+    unreleased: tables.all('attempt', ({ releasedAt }) => releasedAt === null).length,
     living: cluster.living().length,
     running: server.all().filter(({ type, status }) => type === 'fineTune' && status === 'RUNNING').length,
   }

@@ -2,14 +2,13 @@
 // from seed to seed is drawn here.
 import { createApi } from './api.ts'
 import { createCluster } from './cluster.ts'
-import { createDatabase } from './database/database.ts'
-import type { Recorder } from './database/recorder.ts'
-import { Rows } from './database/rows.ts'
+import { createDatabase } from './database.ts'
 import { createDependencies } from './dependencies.ts'
 import { Faults, type Service, type Target } from './faults.ts'
 import { Invariants } from './invariants.ts'
 import { kernel } from './kernel.ts'
 import { createObjectStore } from './object-store.ts'
+import type { Recorder } from './recorder.ts'
 import { seedRows } from './seeded-rows.ts'
 import type { Sandbox } from './temporal/sandbox.ts'
 import type { TemporalServer } from './temporal/server.ts'
@@ -27,7 +26,11 @@ export function createWorld(sandbox: Sandbox, { target, recorder }: WorldOptions
   const isCalm = kernel().chance(0.1)
   const faults = drawFaults(isCalm, target)
   const invariants: Invariants = new Invariants(() => world)
-  const rows = new Rows((changes) => invariants.onCommit(changes))
+  const { tables, database, notifications } = createDatabase(
+    faults,
+    (changes) => invariants.onCommit(changes),
+    recorder,
+  )
   const store = createObjectStore(faults)
   const misfortunes = new Map<string, Misfortune>()
   const callApi: CallApi = (operation, work) => api.call(operation, work)
@@ -41,7 +44,7 @@ export function createWorld(sandbox: Sandbox, { target, recorder }: WorldOptions
     },
   })
   const deps = createDependencies({
-    ...{ ...createDatabase(rows, faults, recorder), store, trainers: cluster.trainers, faults, invariants },
+    ...{ database, notifications, store, trainers: cluster.trainers, faults, invariants },
     soundForMs: () => kernel().nowMs - soundSinceMs,
   })
   const pool = createWorkerPool({ faults, sandbox, deps: deps.activities })
@@ -58,7 +61,7 @@ export function createWorld(sandbox: Sandbox, { target, recorder }: WorldOptions
 
   const world = {
     ...{
-      rows,
+      tables,
       faults,
       invariants,
       cluster,
@@ -70,8 +73,7 @@ export function createWorld(sandbox: Sandbox, { target, recorder }: WorldOptions
       isCalm,
     },
     start() {
-      seedRows(rows, store)
-      recorder?.begin(rows)
+      seedRows(tables, store)
       pool.start()
       api.start()
       watchSoundness()
