@@ -1,4 +1,4 @@
-// The api of a schedule: one process, started again after it died. Its services are the real ones.
+// The api of a schedule: one process that starts again after it dies. It runs the real services.
 import type { ServiceDependencies } from '../../src/services/context.ts'
 import { Unreachable, type Faults } from './faults.ts'
 import { inProc, kernel, Proc } from './kernel.ts'
@@ -12,7 +12,7 @@ export function createApi(faults: Faults, deps: ServiceDependencies) {
     proc.onDeath(() => kernel().later(kernel().between(300, 8000), start))
   }
 
-  /** A request breaks off when its process dies. */
+  /** The connection of a request breaks when its process dies. */
   const answer = (operation: string, work: (deps: ServiceDependencies) => Promise<unknown>) =>
     new Promise<never>((resolve, reject) => {
       if (!proc.isAlive) return reject(new Unreachable('api'))
@@ -23,7 +23,7 @@ export function createApi(faults: Faults, deps: ServiceDependencies) {
 
   const call: CallApi = (operation, work) =>
     faults.through('api', operation, () => {
-      // A request that the network delivers twice.
+      // The network delivers some requests twice.
       if (faults.isOn && kernel().chance(0.02))
         kernel().later(kernel().between(0, 3000), () => void answer(operation, work).catch(() => undefined))
       return answer(operation, work)

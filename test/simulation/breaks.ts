@@ -1,58 +1,58 @@
-// Deliberately broken builds: each lacks one thing that a guarantee rests on, and the suite must notice.
+// Builds that are broken on purpose. Each lacks one thing that a guarantee rests on, and the simulation must notice.
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-/** Another text in a source file. `seed` is of a schedule that notices it. */
+/** Replaces a text of a source file. The schedule of `seed` notices it. */
 type Break = { seed: number; file: string; find: string; replace: string }
 
 const repositories = 'test/support/in-memory-repositories'
 
 export const breaks: Record<string, Break> = {
   'writes and claims are not fenced': {
-    seed: 70,
+    seed: 64,
     file: `${repositories}/attempts.ts`,
     find: "number === tx.get('trainingJob', jobId)?.currentAttempt && fencedAt === null && releasedAt === null",
     replace: 'true',
   },
   'a key makes a job each time': {
-    seed: 3,
+    seed: 1,
     file: `${repositories}/job-acceptance.ts`,
     find: 'if (old && !mayTakeOver(old, requestHash, tx.now)) return false',
     replace: '',
   },
   'an attempt is opened anew each time': {
-    seed: 18,
+    seed: 35,
     file: 'activities/attempts.ts',
     find: 'if (opened) return { attempt: opened.number }',
     replace: '',
   },
   'a relaunch is not counted': {
-    seed: 11,
+    seed: 6,
     file: 'activities/attempts.ts',
     find: 'if (counts) await tx.trainingJobs.countResume(jobId)',
     replace: '',
   },
   'an end overtakes an accepted cancel': {
-    seed: 731,
+    seed: 108,
     file: `${repositories}/training-jobs.ts`,
     find: "row.cancelRequestedAt !== null && to !== 'CANCELLED'",
     replace: 'false',
   },
   'what cannot be asked has stalled': {
-    seed: 4,
+    seed: 13,
     file: 'activities/watch-attempt.ts',
     find: 'lookAt(deps, attempt).catch(() => null)',
     replace: "lookAt(deps, attempt).catch(() => 'stalled' as const)",
   },
   'a message is delivered before it is sent': {
-    seed: 42,
+    seed: 18,
     file: 'src/loops/outbox-relay.ts',
     find: 'await deliver(message)\n      await outbox.markDelivered(message.id)',
     replace: 'await outbox.markDelivered(message.id)\n      await deliver(message)',
   },
   'a copy is not hashed': {
-    seed: 183,
+    seed: 143,
     file: 'activities/publish.ts',
     find: 'if (files.length === 0 || !(await verifyFiles(storage, files))) return refuse(artifact)',
     replace: '',
@@ -65,10 +65,10 @@ export const breaks: Record<string, Break> = {
   },
 }
 
-/** Before what it changes is loaded. */
+/** Call it before the changed file is imported. */
 export function applyBreak(name: string) {
   const wanted = breaks[name]
-  if (!wanted) throw new Error(`there is no broken build "${name}"`)
+  if (!wanted) throw new Error(`There is no broken build "${name}". --help lists them.`)
   const { file, find, replace } = wanted
   const url = new URL(`../../${file}`, import.meta.url).href
   registerHooks({
@@ -84,6 +84,7 @@ export function applyBreak(name: string) {
 }
 
 function replaceIn(text: string, find: string, replace: string): string {
-  if (!text.includes(find)) throw new Error(`there is no "${find}" to break`)
+  if (!text.includes(find))
+    throw new Error(`The source no longer contains "${find}": update test/simulation/breaks.ts.`)
   return text.replaceAll(find, replace)
 }

@@ -1,4 +1,4 @@
-// `npm run test:simulation`: runs schedules and says what they violated.
+// `npm run test:simulation`: runs schedules and prints the guarantees that they violated.
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { breaks } from './breaks.ts'
@@ -7,12 +7,13 @@ import type { Schedule } from './schedule-process.ts'
 import type { Report } from './tally.ts'
 
 const usage = `npm run test:simulation [-- [--schedules 1000] [--from 1] [--cover] | [--seed N [--crash POINT@K]]]
-  --schedules  how many, from the seed --from on
-  --cover      then also a crash at every point that was passed and never crashed at
-  --seed       one of them, again
-  --crash      and kill the process at the K-th time that it passes this point
-  --processes  side by side; default: as many as there are cores
-  --break      in a deliberately broken build, up to its first violation:
+  --schedules  number of schedules; the same number and --from give the same schedules and the same fingerprint
+  --from       seed of the first schedule; each next one has the next seed
+  --cover      afterwards crash once at every crash point that no schedule has crashed at
+  --seed       run this schedule alone
+  --crash      kill the process when it passes POINT for the K-th time
+  --processes  schedules that run side by side; default: the number of cores
+  --break      run a build that was broken on purpose, until the first violation:
                ${Object.keys(breaks).join('\n               ')}`
 
 const { values } = parseArgs({
@@ -42,7 +43,7 @@ const report = await runSchedules({
   processes: Math.min(asked.length, Number(values.processes)),
   isCovering: values.cover,
   breakName: values.break,
-  mostFailures: values.break === undefined ? 5 : 1,
+  maxFailures: values.break === undefined ? 5 : 1,
   onProgress(done) {
     if (done % 500 === 0) console.error(`${done} schedules`)
   },
@@ -50,23 +51,30 @@ const report = await runSchedules({
 print(report)
 process.exitCode = report.failures.length > 0 || (values.cover && report.uncovered.length > 0) ? 1 : 0
 
-function print({ schedules, events, virtualMs, cpuMs, statuses, passed, uncovered, failures }: Report) {
+function print({ schedules, events, virtualMs, cpuMs, statuses, passed, uncovered, failures, fingerprints }: Report) {
   const seconds = Math.round((Date.now() - startedMs) / 1000)
   const days = (virtualMs / (24 * 60 * 60_000)).toFixed(1)
   console.log(`${schedules} schedules in ${seconds} s: ${events} events in ${days} days of virtual time`)
-  console.log(`${(cpuMs / schedules).toFixed(0)} ms of CPU each, besides the start of the processes`)
+  console.log(`${(cpuMs / schedules).toFixed(0)} ms of CPU each, not counting the start of the processes`)
   console.log(
     `jobs: ${Object.entries(statuses)
       .map(([status, count]) => `${count} ${status}`)
       .join(', ')}`,
   )
   console.log(`crash points: ${passed.size} passed, ${passed.size - uncovered.length} of them crashed at`)
+  console.log(`fingerprint of all schedules: ${fingerprintOf(fingerprints)}`)
   if (values.cover && uncovered.length > 0) console.log(`never crashed at: ${uncovered.join(', ')}`)
   for (const { schedule, violations } of failures) {
-    console.log(`\nviolated; again with: npm run test:simulation -- ${argumentsOf(schedule)}`)
+    console.log(`\nviolated; repeat with: npm run test:simulation -- ${argumentsOf(schedule)}`)
     for (const violation of violations) console.log(`  ${violation}`)
   }
   console.log(`${failures.length} violations`)
+}
+
+/** Does not depend on the order in which the schedules ended. */
+function fingerprintOf(fingerprints: Report['fingerprints']): string {
+  const sum = [...fingerprints].reduce((total, [seed, each]) => (total + Math.imul(each, seed)) >>> 0, 0)
+  return sum.toString(16)
 }
 
 function argumentsOf({ seed, target }: Schedule): string {

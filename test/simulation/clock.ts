@@ -1,4 +1,4 @@
-// Timers, clocks and random identifiers of this Node process, given over to the schedule.
+// Puts the timers, clocks and random identifiers of this Node process under the control of the schedule.
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import timersPromises from 'node:timers/promises'
@@ -7,7 +7,7 @@ import type { Timer } from './timer-queue.ts'
 
 const realDate = Date
 
-/** From here on, for good. */
+/** Cannot be undone. */
 export function takeOverTime() {
   globalThis.setTimeout = startTimer as unknown as typeof setTimeout
   globalThis.setInterval = startInterval as unknown as typeof setInterval
@@ -27,7 +27,7 @@ export function takeOverTime() {
   syncBuiltinESMExports()
 }
 
-/** What a timer function returns. */
+/** Stands for Node's Timeout. */
 class Handle {
   readonly #next: () => Timer
   #timer: Timer | null

@@ -1,5 +1,5 @@
-// The compute of a schedule: a cluster that forgets what it has terminated, loses nodes, and remembers for the checks
-// what really happened to every run.
+// The compute of a schedule: a cluster that forgets terminated runs and loses nodes. For the checks it remembers what
+// happened to every run.
 import type { EndState, FailureReason, RunRef, RunState } from '../../src/compute/run.ts'
 import type { TrainerCompute, TrainerSpec } from '../../src/compute/trainers.ts'
 import { ComputeError } from '../../src/compute/errors.ts'
@@ -10,13 +10,13 @@ export type SimulatedRun = {
   uid: string
   spec: TrainerSpec
   proc: Proc
-  /** Set by SIGTERM; the program looks at it between steps. */
+  /** Set by SIGTERM; the program reads it between steps. */
   isTerminating: boolean
   /** Its node no longer answers; the program may live on, cut off for a while and back later. */
   isNodeLost: boolean
   lostAtMs: number
   cutOffUntilMs: number
-  /** The cluster was told, or found, that it is dead: nothing of it may be written from here on. */
+  /** The cluster has declared it dead: from then on it may write nothing. */
   isDeclaredDead: boolean
   createdAt: Date
   end: Extract<RunState, { state: 'succeeded' | 'failed' }> | null
@@ -25,7 +25,7 @@ export type SimulatedRun = {
 
 const nodeLostMs = 60_000
 const lookMs = 500
-/** Some come back after they were given up. */
+/** Longer than `nodeLostMs`: some nodes come back after the cluster has given them up. */
 const longestCutOffMs = 180_000
 
 const isSilent = ({ lostAtMs }: SimulatedRun) => kernel().nowMs >= lostAtMs + nodeLostMs
@@ -170,7 +170,7 @@ export function createCluster({
     trainers,
     everyRun,
     living: () => everyRun.filter(({ end, isDeclaredDead }) => end === null && !isDeclaredDead),
-    /** What befalls programs: a kill, an eviction, a lost node, a removal behind our back. */
+    /** Kills, evicts or removes a run, or loses its node. */
     strike(run: SimulatedRun, how: 'kill' | 'evict' | 'lose node' | 'remove' | 'exhaust') {
       if (run.end) return
       if (how === 'kill') run.proc.die()

@@ -1,4 +1,4 @@
-// The database of a schedule: repositories in memory behind a network that fails. Each statement is a crash point.
+// The database of a schedule: the in-memory repositories behind a network that fails. Each statement is a crash point.
 import type { Notifications } from '../../src/repositories/notifications.ts'
 import { createInMemoryDatabase } from '../support/in-memory-repositories/database.ts'
 import { Tables, type Change } from '../support/in-memory-repositories/transactions.ts'

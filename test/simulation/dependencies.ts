@@ -1,4 +1,4 @@
-// What services and activities are given: the settings of the schedule, and its database, store and compute.
+// The dependencies of services and activities: the settings of the schedule, its database, store and compute.
 import { readFileSync } from 'node:fs'
 import type { TrainerCompute } from '../../src/compute/trainers.ts'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
@@ -59,7 +59,7 @@ export function createDependencies({
     ...{ ...shared, trainers, settings, datasets },
     health: { soundForMs },
   }
-  // Only these of it are asked for by what is simulated; anything else fails loudly.
+  // The simulated services use only these; any other member is undefined and fails the schedule.
   const services = {
     ...{ ...shared, catalogue, log: quiet },
     settings: { ...settings, resumeLimit: pick([2, 4, 10]), maxGpus: 1, maxNodes: 1, maxOpenJobs: 1000 },

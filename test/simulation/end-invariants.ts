@@ -1,4 +1,4 @@
-// The guarantees once everything rests. The numbers are those of docs/reliability.md.
+// Checks the guarantees once everything rests. The numbers are those of docs/reliability.md.
 import { policyOf } from '../../src/domain/attempt-cause.ts'
 import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
 import { mayMove, type TrainingJobStatus } from '../../src/domain/training-job-status.ts'
@@ -16,7 +16,7 @@ export function checkEnd(world: World, acceptedCount: number, violate: (what: st
 
 const checks = [checkHistory, checkEvents, checkResumeCount, checkSaved, checkWorkflow, checkReason]
 
-/** 7. No gap, no duplicate (the key forbids it), complete where the job is. */
+/** 7. The history has no gap (the key forbids duplicates) and is complete when the job is. */
 function checkHistory({ id, status }: TrainingJob, { world, violate }: Look) {
   const steps = world.tables.all('trainingStep', ({ jobId }) => jobId === id)
   const numbers = steps.map(({ step }) => step).toSorted((a, b) => a - b)
@@ -25,7 +25,7 @@ function checkHistory({ id, status }: TrainingJob, { world, violate }: Look) {
     violate(`7: the history of job ${id} (${status}) is ${numbers.join()}`)
 }
 
-/** 2. As users read it. */
+/** 2. The events that users read follow the table of moves. */
 function checkEvents({ id, status }: TrainingJob, { world, violate }: Look) {
   const events = world.tables.all('jobEvent', ({ jobId }) => jobId === id)
   let at: TrainingJobStatus | null = null
@@ -38,11 +38,11 @@ function checkEvents({ id, status }: TrainingJob, { world, violate }: Look) {
   if (at !== status) violate(`2: job ${id} is ${status}, and its last event says ${at}`)
 }
 
-/** 7. Every accepted resume and every automatic relaunch. */
+/** 7. `resume_count` counts every accepted resume and every automatic relaunch. */
 function checkResumeCount({ id, generation, resumeCount }: TrainingJob, { world, violate }: Look) {
   const attempts = world.tables.all('attempt', ({ jobId }) => jobId === id)
   const models = world.tables.all('artifact', ({ jobId, kind }) => jobId === id && kind === 'model')
-  // A model whose bytes turned out wrong makes a code error of its attempt, in the workflow alone.
+  // The workflow alone knows of the code error that a model with wrong bytes makes of its attempt.
   if (models.some(({ corruptAt }) => corruptAt !== null)) return
   const relaunches = attempts.filter(({ generation: ofRun, ordinal, mode }) => {
     const previous = attempts.find((each) => each.generation === ofRun && each.ordinal === ordinal - 1)
@@ -54,7 +54,7 @@ function checkResumeCount({ id, generation, resumeCount }: TrainingJob, { world,
   if (resumeCount !== expected) violate(`7: job ${id} counts ${resumeCount} resumes, ${expected} happened`)
 }
 
-/** What the ledger of an attempt counts by is its newest committed artifact. */
+/** `saved_step` of an attempt is the step of its newest committed artifact. */
 function checkSaved({ id }: TrainingJob, { world, violate }: Look) {
   for (const { number, savedStep } of world.tables.all('attempt', ({ jobId }) => jobId === id)) {
     const steps = world.tables
@@ -67,7 +67,7 @@ function checkSaved({ id }: TrainingJob, { world, violate }: Look) {
   }
 }
 
-/** The run closed as the job did. A start that arrives after that makes a run of an older generation, which finds itself superseded. */
+/** The run of the job's generation closed as the job did. A late start makes a run of an older generation, which ends at once. */
 function checkWorkflow({ id, status, generation }: TrainingJob, { world, violate }: Look) {
   const workflowId = fineTuneWorkflowId(id)
   if (world.invariants.tamperedWith.has(workflowId)) return
@@ -76,7 +76,7 @@ function checkWorkflow({ id, status, generation }: TrainingJob, { world, violate
   if (closed !== expected) violate(`job ${id} is ${status}, and its run in Temporal ${closed}`)
 }
 
-/** 8. Every end has a reason that a policy foresees. */
+/** 8. Every end has a reason that a policy names. */
 function checkReason({ id, status, statusReason, modelName }: TrainingJob, { world, violate }: Look) {
   if (status === 'FAILED' && statusReason === null) violate(`8: job ${id} failed without a reason`)
   if (statusReason === 'internal_error') violate(`8: job ${id} ended on an error that no policy foresees`)

@@ -1,12 +1,12 @@
-// Every side effect passes here: it may be slow, fail, be answered by nobody, or be the last thing its process does.
+// Every side effect passes here. It may be slow, fail, lose its answer, or be the last act of its process.
 import { kernel, never, place, type Proc } from './kernel.ts'
 
 export type Service = 'database' | 'store' | 'compute' | 'temporal' | 'api'
 
-/** `when` before: the effect does not happen. After: it happened, and nobody hears of it. */
+/** A crash before the effect prevents it. A crash after the effect loses its answer. */
 export type CrashPoint = `${string}/${'before' | 'after'}`
 
-/** Kills the process at the n-th time that it passes the point. */
+/** Kills the process when it passes the point for the n-th time. */
 export type Target = { point: CrashPoint; occurrence: number }
 
 export class Unreachable extends Error {
@@ -22,7 +22,7 @@ type Outage = { service: Service; fromMs: number; toMs: number }
 export class Faults {
   readonly seen = new Map<CrashPoint, number>()
   readonly crashed = new Set<CrashPoint>()
-  /** Of every point that was passed, in order, with its time. */
+  /** A hash of every point that was passed, in order, with its time. */
   fingerprint = 0
   isOn = true
   readonly #rates: Rates
@@ -43,7 +43,7 @@ export class Faults {
     )
   }
 
-  /** The network and the service behind it, around one effect. */
+  /** Runs one effect behind a network and a service that may fail. */
   async through<T>(service: Service, operation: string, effect: () => T | Promise<T>): Promise<T> {
     const { proc, task } = place()
     const point = `${proc.kind}/${task}/${operation}` as const

@@ -1,5 +1,4 @@
-// The guarantees, looked at after every commit; end-invariants.ts has those of the end. The numbers are those of
-// docs/reliability.md.
+// Checks the guarantees after every commit; end-invariants.ts checks the end. The numbers are those of docs/reliability.md.
 import type { AttemptCause } from '../../src/domain/attempt-cause.ts'
 import { isTerminal } from '../../src/domain/training-job-status.ts'
 import type { Attempt, TrainingJob } from '../../src/domain/training-job.ts'
@@ -16,7 +15,7 @@ type Step = Rows['trainingStep']
 
 export class Invariants {
   readonly violations: string[] = []
-  /** Whose workflow an operator has ended or deleted. */
+  /** Ids of workflows that an operator has ended or deleted. */
   readonly tamperedWith = new Set<string>()
   hasTornObjects = false
   readonly #world: () => World
@@ -62,7 +61,7 @@ export class Invariants {
     if (after.modelName !== null && after.modelName !== before?.modelName) this.#model(after, after.modelName)
     if (!before) return
     const isResume = after.generation === before.generation + 1
-    // What the check of its data produced may come late; it serves a resume.
+    // The prepared data may come after the end: a resume uses it.
     const isSame = differences({ ...before, preparedData: after.preparedData }, after) === ''
     if (isTerminal(before.status) && !isResume && !isSame)
       this.violate(`2: job ${after.id} changed after its end: ${differences(before, after)}`)
@@ -82,7 +81,7 @@ export class Invariants {
       if (run.spec.name === after.runName) this.violate(`6: ${after.runName} was released while it lives`)
   }
 
-  /** 8. The cause is what really happened. 4. Nothing that could not be asked is a cause. */
+  /** 8. The cause is what happened. 4. An unanswered question is not a cause. */
   #cause({ cause, runName, claimId }: Attempt) {
     const run = this.#world().cluster.everyRun.find(
       ({ spec, uid }) => spec.name === runName && claimId === `claim-${uid}`,
@@ -107,7 +106,7 @@ export class Invariants {
       this.violate(`7: step ${step} of job ${jobId} is not that of an uninterrupted run`)
   }
 
-  /** 3. Only the newest attempt, unfenced and, on a lost node, not declared dead: a killed one's last request may still arrive. */
+  /** 3. Only the newest, unfenced attempt writes, and none that was declared dead on a lost node. The last request of a killed one may still arrive. */
   #written(jobId: number, number: number, what: string) {
     const [attempt] = this.#tables.all('attempt', (row) => row.jobId === jobId && row.number === number)
     const job = this.#tables.of('trainingJob').get(String(jobId))
@@ -119,7 +118,7 @@ export class Invariants {
       this.violate(`3: attempt ${number} of job ${jobId} ${what} though it is ${isDead ? 'dead' : 'fenced'}`)
   }
 
-  /** 5. Every byte of a model that has a name is there and right. */
+  /** 5. Every byte of a named model is stored and correct. */
   #model({ id }: TrainingJob, name: string) {
     const model = this.#tables.of('model').get(name)
     if (!model) return this.violate(`5: job ${id} names a model that is not there`)

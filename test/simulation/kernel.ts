@@ -1,19 +1,19 @@
-// Virtual time and seeded chance: what happens next, one event at a time. One schedule at a time.
+// Virtual time and seeded chance. One event happens at a time, and one schedule runs at a time.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { currentProc, outside, type Proc } from './processes.ts'
 import { TimerQueue, type Timer } from './timer-queue.ts'
 
 export { inProc, outside, place, Proc } from './processes.ts'
 
-/** Of every schedule. */
+/** Every schedule starts at this time. */
 const startMs = Date.UTC(2026, 0, 1)
 
 class Kernel {
   nowMs = startMs
   events = 0
-  /** Real work that the next event must wait for. */
+  /** Pieces of real work that the next event waits for. */
   busy = 0
-  /** What no process may catch and go on from: the simulation itself is wrong, or a replay is. */
+  /** An error of the simulation itself, or of a replay. It ends the schedule, whatever catches it. */
   fatal: Error | null = null
   #order = 0
   #state: number
@@ -39,18 +39,18 @@ class Kernel {
   between = (low: number, high: number) => low + Math.floor(this.random() * (high - low + 1))
   pick = <T>(items: readonly T[]): T => items[Math.floor(this.random() * items.length)] as T
 
-  /** Goes on in the caller's place, whatever it keeps there. */
+  /** Runs `work` later in the caller's process and async context. */
   after(delayMs: number, work: () => void): Timer {
     const inPlace = AsyncLocalStorage.snapshot()
     return this.#add(delayMs, () => inPlace(work), currentProc())
   }
 
-  /** Of no process of ours: it happens whatever becomes of the caller. */
+  /** Runs `work` later even when the caller's process has died. */
   later(delayMs: number, work: () => void) {
     this.#add(delayMs, () => outside(work), undefined)
   }
 
-  /** Who awaits it goes on in its own place. */
+  /** The caller continues in its own process and async context. */
   sleep = (delayMs: number) => new Promise<void>((resolve) => void this.#add(delayMs, resolve, currentProc()))
 
   #add(delayMs: number, work: () => void, proc: Proc | undefined): Timer {
@@ -59,7 +59,7 @@ class Kernel {
     return timer
   }
 
-  /** Until `isOver`, or nothing is left to happen, or the limit. Throws what `noteFatal` was told. */
+  /** Runs events until `isOver`, until none is left, or up to a limit. @throws the error that `noteFatal` was given */
   async run(isOver: () => boolean, limits: { virtualMs: number; events: number }): Promise<'over' | 'idle' | 'limit'> {
     for (;;) {
       do await new Promise(setImmediate)
@@ -77,7 +77,7 @@ class Kernel {
     }
   }
 
-  /** Nothing of a dead process happens; of a paused one later. */
+  /** Skips timers of dead processes and postpones those of paused ones. */
   #next(): Timer | undefined {
     for (let timer = this.#timers.pop(); timer; timer = this.#timers.pop()) {
       if (timer.work === null || timer.proc?.isAlive === false) continue
@@ -92,7 +92,7 @@ class Kernel {
 let current: Kernel = undefined as unknown as Kernel
 export const kernel = () => current
 
-/** The schedule that everything here belongs to from now on. */
+/** Starts a new schedule: `kernel()` returns its kernel from now on. */
 export function begin(seed: number): Kernel {
   current = new Kernel(seed)
   return current

@@ -33,7 +33,7 @@ export function createObjectStore(faults: Faults) {
     put: (key: string, text: string) => through('put', () => void objects.set(key, text)),
     get: (key: string) => through('get', () => objects.get(key) ?? null),
   }
-  // Only these of it are asked for by what is simulated; anything else fails loudly.
+  // The simulated services use only these; any other member is undefined and fails the schedule.
   return { storage: verbs as unknown as Storage & Pick<typeof verbs, 'put' | 'get'>, objects }
 }
 

@@ -1,7 +1,7 @@
-// Processes that can die or hang at any instant, and what belongs to which.
+// Simulated processes, which can die or hang at any instant, and the work that belongs to each.
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** What runs: a process of ours with its own memory. Dead, nothing of it goes on; paused, its timers wait. */
+/** A process of the product. Once it is dead none of its work goes on; while it is paused its timers wait. */
 export class Proc {
   isAlive = true
   pausedUntilMs = 0
@@ -28,16 +28,16 @@ type Place = { proc: Proc; task: string }
 
 const places = new AsyncLocalStorage<Place | undefined>()
 
-/** Runs work as part of a process; `task` names what it does. */
+/** Runs work as part of a process; `task` names the work in crash points. */
 export const inProc = <T>(proc: Proc, task: string, work: () => T): T => places.run({ proc, task }, work)
 
-/** Work of no process of ours: it happens whatever becomes of the caller. */
+/** Runs work outside of any process, so that it goes on when the caller's process dies. */
 export const outside = <T>(work: () => T): T => places.run(undefined, work)
 
 export const currentProc = () => places.getStore()?.proc
 
 export function place(): Place {
   const at = places.getStore()
-  if (!at) throw new Error('outside of any simulated process')
+  if (!at) throw new Error('This code runs outside of any simulated process: wrap it in inProc().')
   return at
 }

@@ -10,11 +10,11 @@ import { bundleWorkflows } from './temporal/bundle.ts'
 type Request = {
   schedules: readonly Schedule[]
   processes: number
-  /** Then also one with a crash at each point that was passed and never crashed at. */
+  /** Afterwards crash once at every point that no schedule has crashed at. */
   isCovering?: boolean
   breakName?: string | undefined
-  /** Where to stop. */
-  mostFailures?: number
+  /** Stop after this many failed schedules. */
+  maxFailures?: number
   onProgress?: (done: number) => void
 }
 
@@ -22,14 +22,14 @@ export const seeds = (from: number, count: number): Schedule[] =>
   Array.from({ length: count }, (_, index) => ({ seed: from + index }))
 
 export async function runSchedules(request: Request): Promise<Report> {
-  const { schedules, processes, isCovering = false, breakName, mostFailures = 5 } = request
+  const { schedules, processes, isCovering = false, breakName, maxFailures = 5 } = request
   const folder = mkdtempSync(join(tmpdir(), 'anneal-simulation-'))
   const bundlePath = join(folder, 'workflows.js')
   const children: Child[] = []
   try {
     writeFileSync(bundlePath, await bundleWorkflows())
     for (let each = 0; each < processes; each++) children.push(new Child(bundlePath, breakName))
-    const tally = new Tally(mostFailures)
+    const tally = new Tally(maxFailures)
     await runAll(schedules, children, tally)
     if (isCovering) await runAll(tally.missing(), children, tally)
     return tally.report()
@@ -38,7 +38,7 @@ export async function runSchedules(request: Request): Promise<Report> {
     rmSync(folder, { recursive: true })
   }
 
-  /** Whichever process is free takes the next. */
+  /** A free process takes the next schedule. */
   async function runAll(all: readonly Schedule[], by: readonly Child[], tally: Tally) {
     const left = all.toReversed()
     await Promise.all(

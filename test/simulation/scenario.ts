@@ -1,4 +1,4 @@
-// What users, operators and bad luck do in a schedule. Everything is drawn from its seed.
+// The acts of users and operators, and the misfortunes, of a schedule. All are drawn from its seed.
 import { cancelTrainingJob } from '../../src/services/training-jobs/cancel.ts'
 import type { Ctx, ServiceDependencies } from '../../src/services/context.ts'
 import { resumeTrainingJob } from '../../src/services/training-jobs/resume.ts'
@@ -134,7 +134,7 @@ export function playScenario(world: World): () => boolean {
     kernel().after(between(500, 30_000), misfortune)
   }
 
-  /** Bytes that rot, or that a late upload overwrites. */
+  /** Bytes rot, or a late upload overwrites them. */
   function tear() {
     const written = [...world.store.objects.keys()].filter((key) => key.includes('/artifacts/'))
     if (written.length === 0) return

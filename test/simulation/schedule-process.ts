@@ -1,4 +1,4 @@
-// A process that runs the schedules it is sent, one at a time, in a build that may be broken.
+// A process that runs the schedules it receives, one at a time, in a build that may be broken.
 import { readFileSync } from 'node:fs'
 import { applyBreak } from './breaks.ts'
 import { takeOverTime } from './clock.ts'

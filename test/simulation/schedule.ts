@@ -1,4 +1,4 @@
-// One schedule, from its first event until everything rests, and what it violated.
+// Runs one schedule from its first event until everything rests, and returns the violations.
 import type { CrashPoint } from './faults.ts'
 import { begin, kernel } from './kernel.ts'
 import { playScenario } from './scenario.ts'
@@ -11,7 +11,7 @@ export type Outcome = {
   violations: string[]
   events: number
   virtualMs: number
-  /** How the jobs ended. */
+  /** The final status of each job. */
   statuses: string[]
   passed: CrashPoint[]
   crashed: CrashPoint[]

@@ -1,4 +1,4 @@
-// What is there before the first request: two accounts, each with an uploaded data set.
+// The rows that exist before the first request: two accounts, each with an uploaded data set.
 import type { Tables } from '../support/in-memory-repositories/transactions.ts'
 import type { ObjectStore } from './object-store.ts'
 

@@ -9,7 +9,7 @@ import { runSchedules, seeds } from './run-schedules.ts'
 const scheduleCount = 5000
 /** Fewer would mean that the schedules no longer reach what they did. */
 const fewestPoints = 400
-const mostBroken = 1500
+const maxSchedules = 1500
 const processes = Math.min(2, availableParallelism())
 
 describe('simulated schedules', () => {
@@ -31,8 +31,8 @@ describe('simulated schedules', () => {
   for (const [name, { seed }] of Object.entries(breaks))
     test(`notice a broken build: ${name}`, async () => {
       // After a change of what is drawn, others notice it.
-      const schedules = [{ seed }, ...seeds(1, mostBroken)]
-      const report = await runSchedules({ schedules, processes: 1, breakName: name, mostFailures: 1 })
+      const schedules = [{ seed }, ...seeds(1, maxSchedules)]
+      const report = await runSchedules({ schedules, processes: 1, breakName: name, maxFailures: 1 })
       assert.equal(report.failures.length, 1)
     })
 })

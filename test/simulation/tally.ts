@@ -1,4 +1,4 @@
-// What many schedules say together.
+// Adds up the outcomes of many schedules.
 import type { CrashPoint } from './faults.ts'
 import type { Finished, Schedule } from './schedule-process.ts'
 
@@ -15,15 +15,15 @@ export type Report = {
 }
 
 export class Tally {
-  readonly #mostFailures: number
+  readonly #maxFailures: number
   readonly #firstSeen = new Map<CrashPoint, number>()
   readonly #crashed = new Set<CrashPoint>()
   readonly #sums = { schedules: 0, events: 0, virtualMs: 0, cpuMs: 0, statuses: {} as Record<string, number> }
   readonly #failures: Report['failures'] = []
   readonly #fingerprints = new Map<number, number>()
 
-  constructor(most: number) {
-    this.#mostFailures = most
+  constructor(maxFailures: number) {
+    this.#maxFailures = maxFailures
   }
 
   get count() {
@@ -31,7 +31,7 @@ export class Tally {
   }
 
   get isEnough() {
-    return this.#failures.length >= this.#mostFailures
+    return this.#failures.length >= this.#maxFailures
   }
 
   add({ schedule, outcome, cpuMs }: Finished) {

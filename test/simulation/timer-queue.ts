@@ -1,11 +1,11 @@
-// What is to happen when, the soonest first; at one instant in the order in which it was asked for.
+// A heap of timers, the soonest first; timers of one instant keep the order in which they were set.
 import type { Proc } from './processes.ts'
 
 export type Timer = {
   atMs: number
   order: number
   proc: Proc | undefined
-  /** Null once it has fired or was cleared. */
+  /** Null once the timer has fired or was cleared. */
   work: (() => void) | null
 }
 

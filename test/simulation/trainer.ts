@@ -1,5 +1,5 @@
-// The program of an attempt, as far as the control plane sees it: it speaks to the real services of pods, and its
-// "weights" are a chain of hashes, so that a gap, a repeat or a wrong checkpoint shows in the model.
+// The program of an attempt as the control plane sees it. It calls the real services of the attempt API. Its "weights" are
+// a chain of hashes, so that a gap, a repeat or a wrong checkpoint shows in the model.
 import type { ArtifactKind } from '../../src/domain/training-job.ts'
 import { sha256 } from '../../src/domain/identifiers.ts'
 import { ServiceError } from '../../src/domain/service-error.ts'
@@ -30,7 +30,7 @@ export function idealWeights(jobId: number): string[] {
 const after = (weights: string, step: number) => sha256Of(`${weights}/${step}`)
 export const lossOf = (weights: string) => Number.parseInt(weights.slice(0, 6), 16)
 
-/** An answer of the api, from whichever process of it is alive; throws what the network throws. */
+/** Calls the api, whichever process of it is alive. @throws the errors of the network */
 export type CallApi = <T>(operation: string, work: (deps: ServiceDependencies) => Promise<T>) => Promise<T>
 export type Misfortune = { kind: 'code' | 'hang'; atStep: number } | null
 
@@ -51,7 +51,7 @@ export async function runTrainer(
   const tokenHash = sha256(run.spec.secretEnv['ANNEAL_TOKEN'] ?? '')
   const pod = (deps: ServiceDependencies): PodCtx => ({ deps, tokenHash })
 
-  /** Tries until there is an answer; only an explicit fence ends it. */
+  /** Repeats a request until it is answered. Only an explicit fence ends the program. */
   async function ask<T>(operation: string, work: (deps: ServiceDependencies) => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -122,7 +122,7 @@ export async function runTrainer(
 
   async function suffer(kind: 'code' | 'hang') {
     if (kind === 'hang') {
-      // Deaf to SIGTERM as well: only SIGKILL ends it.
+      // It ignores SIGTERM also: only SIGKILL ends it.
       for (;;) await kernel().sleep(60_000)
     }
     const input = { cause: 'code_error', message: 'It divided by zero.' }
@@ -147,7 +147,7 @@ export async function runTrainer(
     return 0
   } catch (error) {
     if (error instanceof Ended) return error.exitCode
-    // As the real one does. Unless bytes have rotted nothing is refused so: the cause is checked.
+    // The real trainer exits so. The invariants accept this cause only after bytes have rotted.
     if (error instanceof ServiceError) return 70
     throw error
   }
@@ -158,7 +158,7 @@ export async function runTrainer(
       try {
         const weights = await store.storage.get(checkpoint.files[0]?.url ?? '')
         if (weights === null) throw new Error('the checkpoint that the attempt was given is not there')
-        // As the real one does: bytes that rotted after a worker verified them are not trained on.
+        // The real trainer also refuses bytes that rotted after a worker verified them.
         if (sha256Of(weights) !== checkpoint.files[0]?.sha256) throw new Ended(70)
         return { step: checkpoint.step, weights }
       } catch (error) {

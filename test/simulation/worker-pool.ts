@@ -1,4 +1,4 @@
-// The workers of a schedule: two, each started again after it died. Whatever Temporal hands out waits for one that polls.
+// The two workers of a schedule, each started again after it dies. Tasks of Temporal wait for a worker that polls.
 import type { Faults } from './faults.ts'
 import { kernel } from './kernel.ts'
 import type { Sandbox } from './temporal/sandbox.ts'
@@ -23,7 +23,7 @@ export function createWorkerPool({ faults, sandbox, deps }: Parts) {
     else use((sticky && polling.find((worker) => worker.hasCached(sticky))) ?? kernel().pick(polling))
   }
 
-  /** All at once: a look for each of them would use up the schedule's events while nobody polls. */
+  /** One timer for all waiting tasks: a timer each would use up the schedule's events while nobody polls. */
   function lookAgain() {
     if (isStopped) return
     for (const handOut of waiting.splice(0)) handOut()

@@ -1,4 +1,4 @@
-// A worker process of a schedule: the activities, the workflow tasks, the relay. All of the product's code is the real one.
+// A worker process of a schedule: activities, workflow tasks and loops. All code of the product here is real.
 import { defaultFailureConverter, defaultPayloadConverter, noopMetricMeter } from '@temporalio/common'
 import { Activity } from '@temporalio/worker/lib/activity.js'
 import { createFineTuneActivities, type FineTuneDependencies } from '../../activities/fine-tune.ts'
@@ -17,7 +17,7 @@ import { createTemporalClient } from './temporal/client.ts'
 import type { LiveWorkflow, Sandbox, Task } from './temporal/sandbox.ts'
 import type { Run, TemporalServer } from './temporal/server.ts'
 
-/** As `maxHeartbeatThrottleInterval`. */
+/** The SDK's `maxHeartbeatThrottleInterval`. */
 const heartbeatEveryMs = 3000
 
 export const quiet = {
@@ -33,7 +33,7 @@ function lostReply(error: unknown): false {
   throw error
 }
 
-/** What its activities do with the world, and what wakes its relay and its handing out of slots. */
+/** The dependencies of its activities, and the notifications that wake its loops. */
 export type WorkerDependencies = FineTuneDependencies & { notifications: Notifications }
 
 export type Worker = ReturnType<typeof startWorker>
@@ -64,7 +64,7 @@ export function startWorker({
       countReaped: () => undefined,
     }),
   }
-  /** With how much of its history each has seen. */
+  /** The workflows in memory, each with the number of tasks of its history that it has seen. */
   const cache = new Map<Run, { workflow: LiveWorkflow; taskCount: number }>()
   proc.onDeath(() => {
     for (const { workflow } of cache.values()) workflow.dispose()
@@ -81,13 +81,13 @@ export function startWorker({
   ]
   for (const loop of loops) void inProc(proc, loop.name, () => runLoop(loop, { log: quiet, signal }))
 
-  /** In no virtual time: nothing else happens meanwhile. */
+  /** Takes no virtual time: nothing else happens meanwhile. */
   async function decide(run: Run, work: Pick<Task, 'atMs' | 'jobs'>) {
     const here = kernel()
     here.busy++
     try {
       const cached = cache.get(run)
-      // Until the server has taken what it decides now, it is ahead of the history.
+      // It is ahead of the history until the server accepts this decision.
       cache.delete(run)
       if (cached && cached.taskCount !== run.history.length) cached.workflow.dispose()
       const live = cached?.taskCount === run.history.length ? cached.workflow : null

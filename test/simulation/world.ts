@@ -1,5 +1,5 @@
-// The world of a schedule: two workers, an api, a cluster, Postgres, Temporal and an object store. Everything that differs
-// from seed to seed is drawn here.
+// The world of a schedule: two workers, an api, a cluster, a database, Temporal and an object store. Everything that
+// differs from seed to seed is drawn here.
 import { createApi } from './api.ts'
 import { createCluster } from './cluster.ts'
 import { createDatabase } from './database.ts'
@@ -50,7 +50,7 @@ export function createWorld(sandbox: Sandbox, { target, recorder }: WorldOptions
   const pool = createWorkerPool({ faults, sandbox, deps: deps.activities })
   const api = createApi(faults, deps.services)
   let isStopped = false
-  /** Since when everything that a pod needs to show progress has been up. */
+  /** Since this time everything that a pod needs to report progress has been up. */
   let soundSinceMs = kernel().nowMs
 
   function watchSoundness() {
@@ -113,7 +113,7 @@ function drawMisfortune(isCalm: boolean): Misfortune {
   return kind && { kind, atStep: between(1, totalSteps) }
 }
 
-/** As Temporal's schedule does: never two at once. */
+/** Starts the reaper again and again, never two at once, as Temporal's schedule does. */
 function keepReaping(server: TemporalServer, faults: Faults, isStopped: () => boolean, count = 0) {
   if (isStopped()) return
   const isFree = !faults.isDown('temporal') && server.newest(`reaper-${count}`)?.status !== 'RUNNING'

@@ -1,4 +1,4 @@
-// Activities as the server keeps them: tries, time-outs, back-off, and cancellation, which a try hears of by its heartbeat.
+// Activities on the server: tries, time-outs, back-off, and cancellation, which a try learns of from its heartbeat.
 import { defaultPayloadConverter } from '@temporalio/common'
 import { optionalTsToMs } from '@temporalio/common/lib/time.js'
 import { kernel } from '../kernel.ts'
@@ -14,7 +14,7 @@ export type ScheduledActivity = {
   retry: { initialMs: number; maximumMs: number; coefficient: number; maximumAttempts: number }
   isWaitingForCancel: boolean
   attempt: number
-  /** Of the try that is under way; null between tries. */
+  /** Identifies the running try; null between tries. */
   token: object | null
   heardMs: number
   isCancelRequested: boolean
@@ -48,7 +48,7 @@ export class Activities {
     const activity = run.activities.get(seq)
     if (!activity) return
     activity.isCancelRequested = true
-    // One that is between two tries, or that nobody waits for, is cancelled here and now.
+    // An activity between two tries, or one whose end the workflow does not wait for, is cancelled at once.
     if (activity.token === null || !activity.isWaitingForCancel) this.#resolve(activity, cancelledResult)
   }
 
@@ -93,7 +93,7 @@ export class Activities {
     if (activity.token !== token || !isOpen(activity)) return
     activity.token = null
     const { initialMs, maximumMs, coefficient, maximumAttempts } = activity.retry
-    // The server tries nothing again that is to be cancelled: the workflow hears what its last try came to.
+    // The server does not retry an activity that is to be cancelled: the workflow gets the result of its last try.
     if (activity.isCancelRequested || activity.attempt >= maximumAttempts)
       return this.#resolve(activity, { failed: { failure: ofActivity(activity, failure) } })
     const waitMs = Math.min(initialMs * coefficient ** (activity.attempt - 1), maximumMs)

@@ -1,4 +1,4 @@
-// The workflows as a worker bundles them.
+// Bundles the workflows as a worker does.
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
 import { fileURLToPath } from 'node:url'
 
@@ -6,7 +6,7 @@ const workflowsPath = fileURLToPath(new URL('../../../workflows/index.ts', impor
 
 let bundling: Promise<{ code: string }> | undefined
 
-/** Once in this process. */
+/** Bundles once per process. */
 export async function bundleWorkflows(): Promise<string> {
   bundling ??= bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') })
   return (await bundling).code

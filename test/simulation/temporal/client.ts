@@ -1,4 +1,4 @@
-// What the product holds of Temporal's client, over the server of a schedule.
+// The part of Temporal's client that the product uses, on the server of a schedule.
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError, type Client } from '@temporalio/client'
 import type { Faults } from '../faults.ts'
 import { kernel } from '../kernel.ts'
@@ -7,7 +7,7 @@ import type { Run, TemporalServer } from './server.ts'
 type Start = { workflowId: string; args: unknown[]; memo?: Record<string, unknown> }
 type Signal = { signal: { name: string }; signalArgs?: unknown[] }
 
-/** Lists are answered by an index that lags. */
+/** Lists come from an index that lags by up to this. */
 const staleMs = 3000
 
 export function createTemporalClient(server: TemporalServer, faults: Faults): Client {
@@ -60,6 +60,6 @@ export function createTemporalClient(server: TemporalServer, faults: Faults): Cl
       )
     },
   }
-  // Only these of it are asked for by what is simulated; anything else fails loudly.
+  // The simulated processes use only these; any other member is undefined and fails the schedule.
   return { workflow, options: { namespace: 'default' } } as unknown as Client
 }

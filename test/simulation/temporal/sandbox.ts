@@ -1,4 +1,4 @@
-// Workflow code as it runs in production: our bundle in the SDK's own sandbox. What drives it here is a schedule.
+// Runs workflow code as production does: our bundle in the SDK's sandbox. Here a schedule drives it.
 import { DefaultLogger, Runtime } from '@temporalio/worker'
 import { TypedSearchAttributes } from '@temporalio/common'
 import { msToTs } from '@temporalio/common/lib/time.js'
@@ -7,7 +7,7 @@ import { ReusableVMWorkflowCreator } from '@temporalio/worker/lib/workflow/reusa
 import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared.js'
 import assert from 'node:assert/strict'
 
-/** Jobs of an activation, and what the code answered; what a history is made of. */
+/** A history consists of tasks: the jobs of an activation and the commands that the code answered. */
 export type Job = Record<string, object>
 export type Command = Record<string, Record<string, unknown> | null>
 export type Task = { atMs: number; jobs: Job[]; commands: Command[]; flags: number[] }
@@ -19,7 +19,7 @@ type Completion = {
 }
 
 const hour = 60 * 60_000
-/** A limit is a thread of its own for each call into the sandbox: more than half of a schedule's time. */
+/** A limit starts a thread for each call into the sandbox, which takes more than half of a schedule's time. */
 const noTimeLimit: number | undefined = undefined
 
 export type Sandbox = Awaited<ReturnType<typeof createSandbox>>
@@ -27,12 +27,12 @@ export type LiveWorkflow = { activate(task: { atMs: number; jobs: Job[] }): Prom
 
 export async function createSandbox(code: string) {
   Runtime.install({ logger: new DefaultLogger('ERROR') })
-  // It follows every promise of this process, to show stacks that nobody asks for here.
+  // The hook follows every promise of this process for stack traces that nothing reads here.
   Object.assign(globalHandlers, { setPromiseHook: () => undefined })
   const creator = await ReusableVMWorkflowCreator.create(parseWorkflowCode(code), noTimeLimit as number, new Set())
 
   return {
-    /** Rebuilt from its history, as after a crash: it must decide the same again. */
+    /** Rebuilds a workflow from its history, as after a crash. It must make the same decisions again. */
     async open(start: WorkflowStart, history: readonly Task[]): Promise<LiveWorkflow> {
       const live = await creator.createWorkflow({
         info: infoOf(start),
@@ -68,7 +68,7 @@ export async function createSandbox(code: string) {
 
 const kinds = ({ commands }: Task) => commands.map((command) => Object.keys(command).join()).join(' ')
 
-/** Core hands the start out first, then what was patched, then signals. */
+/** Core hands out the start first, then patches, then signals. */
 function toSorted(jobs: readonly Job[]): Job[] {
   const rank = (job: Job) =>
     'initializeWorkflow' in job ? 0 : 'notifyHasPatch' in job ? 1 : 'signalWorkflow' in job ? 2 : 3

@@ -1,5 +1,5 @@
-// The Temporal server of a schedule: runs with their histories, timers and activities. Its word is durable; workers that
-// serve it come and go.
+// The Temporal server of a schedule: runs with their histories, timers and activities. Its state is durable; workers come
+// and go.
 import { defaultPayloadConverter } from '@temporalio/common'
 import { msToTs, optionalTsToMs } from '@temporalio/common/lib/time.js'
 import { kernel } from '../kernel.ts'
@@ -23,7 +23,7 @@ export type Run = {
   isTaskOut: boolean
 }
 
-/** What workers do for it. Each resolves or not: a worker may die with its task. */
+/** The workers that it hands tasks to. A worker may die with its task. */
 export type Workers = {
   runTask(run: Run): void
   runActivity(activity: ScheduledActivity, token: object): void
@@ -91,7 +91,7 @@ export class TemporalServer {
     run.isTaskOut = true
     const taskCount = run.history.length
     kernel().later(kernel().between(1, 20), () => this.#workers.runTask(run))
-    // Its worker may have died, or be stuck.
+    // The worker may have died or hang.
     kernel().later(taskTimeoutMs, () => {
       if (run.isTaskOut && run.history.length === taskCount) this.taskFailed(run)
     })
@@ -102,7 +102,7 @@ export class TemporalServer {
     this.#dispatch(run)
   }
 
-  /** @returns false when the task does not count: it was given out again, or more came that a closing run must see */
+  /** @returns false when the task does not count: it was handed out again, or a closing run has not seen the newest jobs */
   taskDone(run: Run, before: number, task: Task): boolean {
     if (run.status !== 'RUNNING' || run.history.length !== before || !run.isTaskOut) return false
     const isClosing = task.commands.some((command) => closingOf(command) !== null)

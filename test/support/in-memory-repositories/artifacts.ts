@@ -66,7 +66,7 @@ export const models = (db: Connection): InMemory<'models'> => ({
     }),
 })
 
-/** The time is the process's, as in the real one. */
+/** The real repository also takes the time from the process. */
 function mark(db: Connection, id: string, field: 'verifiedAt' | 'corruptAt') {
   const at = new Date()
   return db.run(`artifacts.${field}`, async (tx) => {

@@ -234,11 +234,11 @@ async function lockByToken(tx: Transaction, tokenHash: Uint8Array): Promise<Row 
   return tx.get('attempt', found.id)
 }
 
-/** The newest of its job, neither fenced nor released. */
+/** Whether it is the newest of its job, neither fenced nor released. */
 const isWritable = (tx: Transaction, { jobId, number, fencedAt, releasedAt }: Row) =>
   number === tx.get('trainingJob', jobId)?.currentAttempt && fencedAt === null && releasedAt === null
 
-/** As the real ones do: a second statement. */
+/** The real repository also reads the row in a second statement. */
 const readBack = (db: Connection, name: string, id: string): Promise<Attempt> =>
   db.run(`${name}, read back`, (tx) => withoutToken(tx.get('attempt', id) as Row))
 
@@ -255,7 +255,7 @@ function countOne(counts: Map<string, number>, key: string): number {
   return count
 }
 
-/** Of the newest twenty; between the two in the middle where there is no middle one. */
+/** The median of the newest twenty steps; the mean of the two in the middle when their number is even. */
 function medianStepMs(tx: Transaction, jobId: number): number | null {
   const times = tx
     .all('trainingStep', (each) => each.jobId === jobId)

@@ -57,7 +57,7 @@ export const outbox = (db: Connection): InMemory<'outbox'> => ({
     }),
 })
 
-/** Of each workflow, in the order of their ids. */
+/** The oldest undelivered message of each workflow, in the order of ids. */
 function firstUndelivered(tx: Transaction): Row[] {
   const seen = new Set<string>()
   return tx

@@ -36,7 +36,7 @@ export type Rows = {
 
 export type TableName = keyof Rows
 
-/** The first names the row. */
+/** The first key identifies the row in memory. */
 export const uniqueKeys: { [Name in TableName]: (keyof Rows[Name] & string)[][] } = {
   account: [['id']],
   artifact: [['id']],

@@ -32,7 +32,7 @@ const longestLookMs = 500
 export class Tables {
   readonly hooks: Hooks
   readonly sequences: Record<Sequence, number> = { jobEvent: 0, outboxMessage: 0, trainingJob: 0 }
-  /** Whoever holds a lock, by its name. */
+  /** The holder of each lock, by its name. */
   readonly locks = new Map<string, Transaction>()
   readonly #rows = new Map<TableName, Map<string, object>>(tableNames.map((name) => [name, new Map()]))
 
@@ -150,7 +150,7 @@ export class Transaction {
   async insert<Name extends TableName>(table: Name, row: Rows[Name]): Promise<Rows[Name]> {
     for (const fields of uniqueKeys[table]) {
       const key = keyOf(row, fields)
-      // As an index does: whoever inserts the same key meanwhile is waited for.
+      // A unique index also waits for another transaction that inserts the same key.
       await this.lock(`${table} ${fields.join()}`, key)
       if (this.find(table, (other) => keyOf(other, fields) === key))
         throw new DatabaseError('P2002', `${table}: ${fields.join()} ${key} is taken`)
