@@ -180,7 +180,7 @@ export const attemptCases: Cases = {
     await heard()
     const toldAt = async (seconds: number) => {
       await setNow(after(seconds))
-      await database.attempts.tellOfSlotsAgain()
+      await database.attempts.resendSlotSignals()
       return [(await takeMessages(database)).length, (await heard()).length]
     }
     assert.deepEqual(

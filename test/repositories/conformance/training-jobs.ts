@@ -167,11 +167,11 @@ export const trainingJobCases: Cases = {
     const [first = 0, second = 0, third = 0, fourth = 0] = ids
     const pages = async () => {
       const found: number[][] = []
-      for await (const page of database.upkeep.deliveredJobs(2)) found.push(page.map(({ jobId }) => jobId))
+      for await (const page of database.reaper.deliveredJobs(2)) found.push(page.map(({ jobId }) => jobId))
       return found
     }
     const hold = (jobId: number, generation = 1) =>
-      database.transaction((tx) => tx.upkeep.holdDelivered({ jobId, generation }))
+      database.transaction((tx) => tx.reaper.holdDelivered({ jobId, generation }))
     assert.deepEqual([await pages(), await hold(first)], [[], null])
     await takeMessages(database)
     assert.deepEqual(await pages(), [
@@ -187,8 +187,8 @@ export const trainingJobCases: Cases = {
     await database.trainingJobs.requestCancel(fourth, 'Cancel.')
     assert.deepEqual(await pages(), [[first, fourth]])
     assert.deepEqual([await hold(second), await hold(third), await hold(fourth)], [null, null, { isCancelling: true }])
-    for await (const page of database.upkeep.startedBatches()) assert.fail(`${page.length} batches`)
-    assert.deepEqual(await database.upkeep.listModelServers(), [])
+    for await (const page of database.reaper.startedBatches()) assert.fail(`${page.length} batches`)
+    assert.deepEqual(await database.reaper.listModelServers(), [])
   },
 
   'an attempt is wanted while it may write, and stray once its job has gone on without it': async (subject) => {
@@ -205,12 +205,12 @@ export const trainingJobCases: Cases = {
     for (const { job } of [released, ofEnded]) await mover(subject, job.id)('FAILED')
     const all = [wanted, fenced, released, ofEnded].map(({ position }) => position)
     const unknown = { jobId: wanted.job.id, number: 7 }
-    assert.deepEqual(await database.upkeep.wantedAttempts([...all, unknown]), [wanted.position])
-    assert.deepEqual(await database.upkeep.listStrayAttempts(10), [ofEnded.position])
+    assert.deepEqual(await database.reaper.wantedAttempts([...all, unknown]), [wanted.position])
+    assert.deepEqual(await database.reaper.listStrayAttempts(10), [ofEnded.position])
     await mover(subject, wanted.job.id)('FAILED')
     await database.trainingJobs.resume(wanted.job.id, 'Resumed.')
-    assert.deepEqual(await database.upkeep.listStrayAttempts(10), [wanted.position, ofEnded.position])
-    assert.deepEqual(await database.upkeep.listStrayAttempts(1), [wanted.position])
+    assert.deepEqual(await database.reaper.listStrayAttempts(10), [wanted.position, ofEnded.position])
+    assert.deepEqual(await database.reaper.listStrayAttempts(1), [wanted.position])
     const { position } = await openNext(database, wanted.job, 2, 2)
     assert.deepEqual(await database.attempts.listUnreleased(wanted.job.id, 1), [
       await database.attempts.get(wanted.position),

@@ -71,8 +71,8 @@ export const attempts = (db: Connection): InMemory<'attempts'> => ({
     if (told > 0) await db.run('attempts.grantSlots, notify', (tx) => tx.notify('outbox'))
   },
 
-  async tellOfSlotsAgain(afterMs = minuteMs) {
-    const told = await db.run('attempts.tellOfSlotsAgain', (tx) => {
+  async resendSlotSignals(afterMs = minuteMs) {
+    const told = await db.run('attempts.resendSlotSignals', (tx) => {
       const now = tx.now.getTime()
       const isDue = ({ jobId, grantedAt, heardAt, releasedAt }: Row) => {
         if (grantedAt === null || releasedAt !== null || latest(grantedAt, heardAt) > now - afterMs) return false
@@ -82,7 +82,7 @@ export const attempts = (db: Connection): InMemory<'attempts'> => ({
       }
       return signalSlots(tx, tx.all('attempt', isDue))
     })
-    if (told > 0) await db.run('attempts.tellOfSlotsAgain, notify', (tx) => tx.notify('outbox'))
+    if (told > 0) await db.run('attempts.resendSlotSignals, notify', (tx) => tx.notify('outbox'))
   },
 
   setRunUid: (position, runUid) =>

@@ -1,4 +1,4 @@
-// The repositories of jobs over tables in memory. test/repositories/conformance.ts holds them to what the real ones do on
+// The repositories of jobs over tables in memory. test/repositories/conformance holds them to what the real ones do on
 // Postgres; a method that the real ones lost or changed is refused by the compiler.
 import type { Database, Repositories } from '../../../src/repositories/database.ts'
 import { accounts, auditEvents, datasets } from './accounts.ts'
@@ -7,7 +7,7 @@ import { attempts } from './attempts.ts'
 import { idempotencyKeys } from './idempotency-keys.ts'
 import { jobAcceptance } from './job-acceptance.ts'
 import { outbox } from './outbox.ts'
-import { upkeep } from './reaper-queries.ts'
+import { reaper } from './reaper-queries.ts'
 import { jobEvents, trainingJobs, trainingSteps } from './training-jobs.ts'
 import { Transaction, type Tables } from './transactions.ts'
 
@@ -80,7 +80,7 @@ export const inMemoryRepositories = {
   outbox,
   trainingJobs,
   trainingSteps,
-  upkeep,
+  reaper,
 } satisfies { [Name in keyof Repositories]?: (db: Connection) => InMemory<Name> }
 
 function createRepositories(db: Connection, fail: (error: Error) => never): Repositories {

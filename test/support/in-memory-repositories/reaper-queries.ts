@@ -7,10 +7,10 @@ import type { Transaction } from './transactions.ts'
 
 const maxInPage = 1000
 
-export const upkeep = (db: Connection): InMemory<'upkeep'> => ({
+export const reaper = (db: Connection): InMemory<'reaper'> => ({
   deliveredJobs: (pageSize?: number) =>
     keysetPages({ jobId: 0 }, pageSize ?? maxInPage, ({ jobId: after }) =>
-      db.run('upkeep.deliveredJobs', (tx) =>
+      db.run('reaper.deliveredJobs', (tx) =>
         tx
           .all('trainingJob', ({ id, status }) => id > after && !isTerminal(status) && !hasUndelivered(tx, id))
           .toSorted((a, b) => a.id - b.id)
@@ -20,7 +20,7 @@ export const upkeep = (db: Connection): InMemory<'upkeep'> => ({
     ),
 
   async holdDelivered({ jobId, generation }) {
-    const job = await db.run('upkeep.holdDelivered', async (tx) => {
+    const job = await db.run('reaper.holdDelivered', async (tx) => {
       const isIt = (row: Rows['trainingJob'] | null) => row?.generation === generation && !isTerminal(row.status)
       if (!isIt(tx.get('trainingJob', jobId))) return null
       await tx.lock('trainingJob', jobId)
@@ -28,12 +28,12 @@ export const upkeep = (db: Connection): InMemory<'upkeep'> => ({
       return row && isIt(row) ? { isCancelling: row.cancelRequestedAt !== null } : null
     })
     if (!job) return null
-    const isTold = await db.run('upkeep.holdDelivered, messages', (tx) => !hasUndelivered(tx, jobId))
+    const isTold = await db.run('reaper.holdDelivered, messages', (tx) => !hasUndelivered(tx, jobId))
     return isTold ? job : null
   },
 
   wantedAttempts: (positions) =>
-    db.run('upkeep.wantedAttempts', (tx) =>
+    db.run('reaper.wantedAttempts', (tx) =>
       tx
         .all('attempt', ({ jobId, number, fencedAt, releasedAt }) => {
           const job = tx.get('trainingJob', jobId)
@@ -44,7 +44,7 @@ export const upkeep = (db: Connection): InMemory<'upkeep'> => ({
     ),
 
   listStrayAttempts: (limit) =>
-    db.run('upkeep.listStrayAttempts', (tx) =>
+    db.run('reaper.listStrayAttempts', (tx) =>
       tx
         .all('attempt', (row) => {
           const job = tx.get('trainingJob', row.jobId)
@@ -58,10 +58,10 @@ export const upkeep = (db: Connection): InMemory<'upkeep'> => ({
 
   /** There are no batches here. */
   startedBatches: (pageSize?: number) =>
-    keysetPages({ id: '' }, pageSize ?? maxInPage, () => db.run('upkeep.startedBatches', () => [] as { id: string }[])),
+    keysetPages({ id: '' }, pageSize ?? maxInPage, () => db.run('reaper.startedBatches', () => [] as { id: string }[])),
 
   /** There are no model servers here. */
-  listModelServers: () => db.run('upkeep.listModelServers', () => []),
+  listModelServers: () => db.run('reaper.listModelServers', () => []),
 })
 
 const hasUndelivered = (tx: Transaction, jobId: number) =>
