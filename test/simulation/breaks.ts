@@ -10,7 +10,7 @@ const repositories = 'test/support/in-memory-repositories'
 
 export const breaks: Record<string, Break> = {
   'writes and claims are not fenced': {
-    seed: 64,
+    seed: 3,
     file: `${repositories}/attempts.ts`,
     find: "number === tx.get('trainingJob', jobId)?.currentAttempt && fencedAt === null && releasedAt === null",
     replace: 'true',
@@ -22,19 +22,19 @@ export const breaks: Record<string, Break> = {
     replace: '',
   },
   'an attempt is opened anew each time': {
-    seed: 35,
+    seed: 86,
     file: 'activities/attempts.ts',
     find: 'if (opened) return { attempt: opened.number }',
     replace: '',
   },
   'a relaunch is not counted': {
-    seed: 6,
+    seed: 1,
     file: 'activities/attempts.ts',
     find: 'if (counts) await tx.trainingJobs.countResume(jobId)',
     replace: '',
   },
   'an end overtakes an accepted cancel': {
-    seed: 108,
+    seed: 145,
     file: `${repositories}/training-jobs.ts`,
     find: "row.cancelRequestedAt !== null && to !== 'CANCELLED'",
     replace: 'false',
@@ -42,23 +42,23 @@ export const breaks: Record<string, Break> = {
   'what cannot be asked has stalled': {
     seed: 13,
     file: 'activities/watch-attempt.ts',
-    find: 'lookAt(deps, attempt).catch(() => null)',
-    replace: "lookAt(deps, attempt).catch(() => 'stalled' as const)",
+    find: 'limitReached(deps, attempt).catch(() => null)',
+    replace: "limitReached(deps, attempt).catch(() => 'stalled' as const)",
   },
   'a message is delivered before it is sent': {
-    seed: 18,
+    seed: 16,
     file: 'src/loops/outbox-relay.ts',
     find: 'await deliver(message)\n      await outbox.markDelivered(message.id)',
     replace: 'await outbox.markDelivered(message.id)\n      await deliver(message)',
   },
   'a copy is not hashed': {
-    seed: 143,
+    seed: 165,
     file: 'activities/publish.ts',
     find: 'if (files.length === 0 || !(await verifyFiles(storage, files))) return refuse(artifact)',
     replace: '',
   },
   'a cancel releases nothing': {
-    seed: 2,
+    seed: 3,
     file: 'activities/release.ts',
     find: 'for (const each of await database.attempts.listUnreleased(jobId, generation)) await release(deps, each)',
     replace: '',
