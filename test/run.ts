@@ -117,13 +117,15 @@ async function runLane(lane: Lane): Promise<number> {
   }
 }
 
-function testArguments({ files, concurrency }: Lane): string[] {
+function testArguments({ name, files, concurrency }: Lane): string[] {
   if (files.length === 0) return []
   const reporters = ['spec', './test/support/slowest-files.ts'].flatMap((reporter) => [
     `--test-reporter=${reporter}`,
     '--test-reporter-destination=stdout',
   ])
-  return ['--test', `--test-concurrency=${concurrency}`, '--test-timeout=600000', ...reporters, ...files]
+  // A failed test may leave a server open, and its file would never end.
+  const forceExit = name === 'unit' ? ['--test-force-exit'] : []
+  return ['--test', `--test-concurrency=${concurrency}`, '--test-timeout=600000', ...forceExit, ...reporters, ...files]
 }
 
 /** @returns how to end them */
