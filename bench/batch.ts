@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { processId } from '../src/embedded/connection.ts'
 import { modelServerRunName } from '../src/domain/identifiers.ts'
 import { parseOutputType } from '../src/domain/output-type.ts'
-import { allowedCharacters, comfortableBound, mostPromptTokens } from '../src/inference/text-bounds.ts'
+import { allowedCharacters, comfortableBound, maxPromptTokens } from '../src/inference/text-bounds.ts'
 import { createAnswerParser, typedOutputRegex } from '../src/inference/typed-output.ts'
 import { toolPath } from '../tools/paths.mjs'
 import { watchProcess } from './api-process.ts'
@@ -94,7 +94,7 @@ say(
 await stack.stop()
 
 const contextLength = 1024
-const longest = Math.max(...prompts.map(mostPromptTokens))
+const longest = Math.max(...prompts.map(maxPromptTokens))
 const bound = comfortableBound(fields, allowedCharacters(fields, max_tokens), { contextLength, promptTokens: longest })
 if (!bound) throw new Error('the answer has no room')
 const work = { prompts, regex: typedOutputRegex(fields, bound), max_tokens: bound.maxTokens }

@@ -2,7 +2,7 @@
 // constrains the decoding; time to compile grammars.
 import { spawnSync } from 'node:child_process'
 import { parseOutputType, type OutputType } from '../src/domain/output-type.ts'
-import { allowedCharacters, comfortableBound, mostPromptTokens, tightBound } from '../src/inference/text-bounds.ts'
+import { allowedCharacters, comfortableBound, maxPromptTokens, tightBound } from '../src/inference/text-bounds.ts'
 import { typedOutputRegex } from '../src/inference/typed-output.ts'
 import { createRandom } from '../test/inference/support/random.ts'
 import { randomFields } from '../test/inference/support/random-types.ts'
@@ -15,7 +15,7 @@ const prompts = Array.from({ length: 64 }, (_, index) => `Question: What is prod
 const colours = ['red', 'white', 'blue']
 const fields = parseOutputType({ colour: colours, price: 'int', weight: 'float', sold: 'bool', says: 'str' }) ?? []
 
-const promptTokens = Math.max(...prompts.map(mostPromptTokens))
+const promptTokens = Math.max(...prompts.map(maxPromptTokens))
 function boundOf(some: OutputType, tokens: number | null) {
   const allowed = allowedCharacters(some, tokens)
   const room = { contextLength, promptTokens }

@@ -37,7 +37,7 @@ const stableAfterMs = 30_000
 const defaultPollMs = 40
 const readyTimeoutMs = 90_000
 /** With the back-off about 25 s. A Postgres that was killed needs several tries to start. */
-const mostEndsAtStart = 7
+const maxEndsAtStart = 7
 
 /** @param onChange called whenever the process has started or ended, before anything else can happen */
 export function createChild(spec: ChildSpec, say: (text: string) => void, onChange: () => void): Child {
@@ -92,7 +92,7 @@ export function createChild(spec: ChildSpec, say: (text: string) => void, onChan
     const deadline = performance.now() + readyTimeoutMs
     while (!stopped) {
       if (child.identity && (await spec.answers().catch(() => false))) return
-      if (endCount >= mostEndsAtStart || performance.now() > deadline) throw notReady()
+      if (endCount >= maxEndsAtStart || performance.now() > deadline) throw notReady()
       await sleep(spec.pollMs ?? defaultPollMs)
     }
     throw new StartError('The start was interrupted.')

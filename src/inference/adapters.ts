@@ -6,7 +6,7 @@ import { EngineLost, EngineRefusal, putAdapter, type AdapterFile, type Endpoint 
 /** A `name` never stands for other bytes. `files` signs fresh URLs on each call. */
 export type Adapter = { name: string; files: () => Promise<AdapterFile[]> }
 
-const mostRemembered = 2000
+const maxRemembered = 2000
 /** Time for the server to fetch the adapter, check it and try it. */
 const usualLoadTimeoutMs = 300_000
 
@@ -29,7 +29,7 @@ export function createAdapterLoader(
         loads.set(key, load)
         load.catch(() => loads.delete(key))
         const oldest = loads.keys().next().value
-        if (loads.size > mostRemembered && oldest !== undefined) loads.delete(oldest)
+        if (loads.size > maxRemembered && oldest !== undefined) loads.delete(oldest)
       }
       await abortable(load, signal)
     },

@@ -20,10 +20,10 @@ export type Servers = {
 }
 
 /** A call that ends one server after another is given up: it would stop the model for everybody. */
-const mostServersLost = 4
+const maxServersLost = 4
 /** When many adapters are in demand, a server may drop one between its loading and its use. */
-const mostReloads = 8
-const mostEngineErrors = 2
+const maxReloads = 8
+const maxEngineErrors = 2
 const firstPauseMs = 250
 const longestPauseMs = 2000
 /** Engine batches that a replica holds: enough that it never waits for us. The rest waits here. */
@@ -56,8 +56,8 @@ export async function onServer<T>(
   const { name: baseModel, maxBatch } = target.baseModel
   // Wait for a cold model before taking a turn, so that no caller waits for both.
   const { length: count } = await servers.endpoints.ready(baseModel, signal)
-  const mostRows = count * batchesAtHand * Math.max(maxBatch, 16)
-  return servers.queue.inTurn({ baseModel, rows, mostRows }, signal, () =>
+  const maxRows = count * batchesAtHand * Math.max(maxBatch, 16)
+  return servers.queue.inTurn({ baseModel, rows, maxRows }, signal, () =>
     untilAnswered(servers, target, rows, signal, call),
   )
 }
@@ -109,10 +109,9 @@ async function recover(
     return endpoints.lost(replica.baseModel, { pauseMs: troubles.pauseMs / 2, signal })
   }
   if (!(error instanceof EngineRefusal)) throw error
-  if (error.status === 404 && adapter && ++troubles.reloads <= mostReloads)
-    return adapters.forget(replica, adapter.name)
+  if (error.status === 404 && adapter && ++troubles.reloads <= maxReloads) return adapters.forget(replica, adapter.name)
   // Another request in the same batch may have been the cause.
-  if (error.status >= 500 && ++troubles.engineErrors <= mostEngineErrors) {
+  if (error.status >= 500 && ++troubles.engineErrors <= maxEngineErrors) {
     await sleep(firstPauseMs, undefined, { signal })
     return
   }
@@ -123,7 +122,7 @@ function countLoss(endpoints: Endpoints, error: EngineLost, troubles: Troubles) 
   if (error.wasReached) {
     troubles.awaySinceMs = null
     troubles.pauseMs = firstPauseMs
-    if (++troubles.serversLost >= mostServersLost) throw unavailable(error)
+    if (++troubles.serversLost >= maxServersLost) throw unavailable(error)
   }
   troubles.awaySinceMs ??= performance.now()
   if (performance.now() - troubles.awaySinceMs > endpoints.coldStartTimeoutMs) throw unavailable(error)

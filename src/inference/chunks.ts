@@ -5,7 +5,7 @@ import { withAbort } from './abortable.ts'
 /** Chunks of one request that run at once: enough to keep several replicas busy. */
 const leastConcurrency = 4
 export const concurrencyFor = (replicas: number) => Math.max(leastConcurrency, 2 * replicas + 2)
-const mostChunkCharacters = 1 << 20
+const maxChunkCharacters = 1 << 20
 
 /** Chunks of at most `size` items and about a million characters. Order is kept. */
 export function splitIntoChunks<T>(items: readonly T[], size: number, lengthOf: (item: T) => number): T[][] {
@@ -14,7 +14,7 @@ export function splitIntoChunks<T>(items: readonly T[], size: number, lengthOf: 
   for (const item of items) {
     const last = chunks.at(-1)
     characters += lengthOf(item)
-    if (last && last.length < size && characters <= mostChunkCharacters) {
+    if (last && last.length < size && characters <= maxChunkCharacters) {
       last.push(item)
     } else {
       chunks.push([item])

@@ -3,7 +3,7 @@ import type { OutputType } from '../domain/output-type.ts'
 import { generate, type GenerationInput } from './generation.ts'
 import { promptTooLong } from './input-errors.ts'
 import type { Servers } from './call-with-failover.ts'
-import { mostTextCharacters } from './text-bounds.ts'
+import { maxTextCharacters } from './text-bounds.ts'
 import { completeTyped, type Completions } from './typed-completion.ts'
 
 export type CompletionInput = GenerationInput & {
@@ -17,7 +17,7 @@ const defaultMaxTokens = 256
 /** An untyped output is `{output}`. */
 export async function complete(servers: Servers, input: CompletionInput): Promise<Completions> {
   const { outputType, prompts, sampling, baseModel } = input
-  const tooLong = prompts.findIndex((prompt) => prompt.length > mostTextCharacters(baseModel.contextLength))
+  const tooLong = prompts.findIndex((prompt) => prompt.length > maxTextCharacters(baseModel.contextLength))
   if (tooLong >= 0) throw promptTooLong(baseModel, tooLong)
   if (outputType) return completeTyped(servers, { ...input, outputType })
   const maxTokens = Math.min(sampling.maxTokens ?? defaultMaxTokens, baseModel.contextLength)

@@ -5,7 +5,7 @@ import { requestEmbeddings } from './engine-client.ts'
 import { naming } from './input-errors.ts'
 import type { Meter } from './meter.ts'
 import { onServer, type Servers } from './call-with-failover.ts'
-import { mostTextCharacters } from './text-bounds.ts'
+import { maxTextCharacters } from './text-bounds.ts'
 
 export type EmbeddingInput = {
   baseModel: CatalogueEntry
@@ -21,7 +21,7 @@ const chunkSize = 256
 export async function embed(servers: Servers, input: EmbeddingInput): Promise<number[][]> {
   const { baseModel, adapter, texts, signal, meter } = input
   // The engine reads as many tokens as the context holds. `toWellFormed` mends a surrogate pair that the cut may have split.
-  const longest = mostTextCharacters(baseModel.contextLength)
+  const longest = maxTextCharacters(baseModel.contextLength)
   const rows = texts.map((text, index) => ({
     index,
     text: text.length > longest ? text.slice(0, longest).toWellFormed() : text,

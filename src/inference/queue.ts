@@ -5,11 +5,11 @@ import { abortable } from './abortable.ts'
 
 type Place = { rows: number; start: () => void }
 type Line = { prompts: number; requests: number; running: number; waiting: Set<Place> }
-type Turn = { baseModel: string; rows: number; mostRows: number }
+type Turn = { baseModel: string; rows: number; maxRows: number }
 
 /** Room for ten of the largest requests, or for many small ones. */
-const mostPrompts = 100_000
-const mostRequests = 2000
+const maxPrompts = 100_000
+const maxRequests = 2000
 /** A call this small may exceed the limit by this share, so that large requests leave room for it. */
 const smallRows = 4
 const smallShare = 1.25
@@ -17,7 +17,7 @@ const retryAfterSeconds = 5
 
 export type Queue = ReturnType<typeof createQueue>
 
-export function createQueue(limits = { prompts: mostPrompts, requests: mostRequests }) {
+export function createQueue(limits = { prompts: maxPrompts, requests: maxRequests }) {
   const lines = new Map<string, Line>()
 
   return {
@@ -45,7 +45,7 @@ export function createQueue(limits = { prompts: mostPrompts, requests: mostReque
       }
     },
 
-    /** Runs one call of an accepted request once at most `mostRows` rows are under way, its own included. First come, first served. */
+    /** Runs one call of an accepted request once at most `maxRows` rows are under way, its own included. First come, first served. */
     async inTurn<T>(turn: Turn, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
       const line = lines.get(turn.baseModel)
       if (!line) throw new Error(`No request of ${turn.baseModel} has been accepted.`)
@@ -60,9 +60,9 @@ export function createQueue(limits = { prompts: mostPrompts, requests: mostReque
 }
 
 async function takeTurn(line: Line, turn: Turn, signal: AbortSignal) {
-  const { rows, mostRows } = turn
+  const { rows, maxRows } = turn
   const isFirst = line.waiting.size === 0 || rows <= smallRows
-  if (isFirst && hasRoom(line, rows, mostRows)) {
+  if (isFirst && hasRoom(line, rows, maxRows)) {
     line.running += rows
     return
   }
@@ -83,16 +83,16 @@ async function takeTurn(line: Line, turn: Turn, signal: AbortSignal) {
   }
 }
 
-function endTurn(line: Line, { rows, mostRows }: Turn) {
+function endTurn(line: Line, { rows, maxRows }: Turn) {
   line.running -= rows
   for (const next of line.waiting) {
-    if (!hasRoom(line, next.rows, mostRows)) break
+    if (!hasRoom(line, next.rows, maxRows)) break
     next.start()
   }
 }
 
-const hasRoom = ({ running }: Line, rows: number, mostRows: number) =>
-  running === 0 || running + rows <= mostRows * (rows <= smallRows ? smallShare : 1)
+const hasRoom = ({ running }: Line, rows: number, maxRows: number) =>
+  running === 0 || running + rows <= maxRows * (rows <= smallRows ? smallShare : 1)
 
 const tooMuch = (baseModel: string) =>
   new ServiceError('unavailable', `The queue of the model ${baseModel} is full. Try again in a moment.`, {

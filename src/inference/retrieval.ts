@@ -3,7 +3,7 @@ import { runConcurrently } from './chunks.ts'
 import type { CompletionInput } from './completion.ts'
 import { countTokens } from './engine-client.ts'
 import { onServer, type Servers } from './call-with-failover.ts'
-import { mostPromptTokens, mostTextCharacters } from './text-bounds.ts'
+import { maxPromptTokens, maxTextCharacters } from './text-bounds.ts'
 import { structureBytes } from './typed-output.ts'
 
 /** The rows of each prompt, nearest first. Null: no prompt has rows. */
@@ -22,8 +22,8 @@ export async function withRows(
   await runConcurrently([...prompts.entries()], input.signal, async ([index, prompt], signal) => {
     const target = { baseModel: input.baseModel, adapter: input.adapter, meter: input.meter }
     const fits = async (text: string) => {
-      if (mostPromptTokens(text) <= room) return true
-      if (text.length > mostTextCharacters(room)) return false
+      if (maxPromptTokens(text) <= room) return true
+      if (text.length > maxTextCharacters(room)) return false
       const tokens = await onServer(servers, target, 1, signal, (endpoint, model, callSignal) =>
         countTokens(endpoint, { model, prompt: text }, callSignal),
       )

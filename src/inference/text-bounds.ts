@@ -1,6 +1,6 @@
 // Bounds the lengths of a typed answer's values, so that the answer always closes before its tokens run out.
 import type { OutputType } from '../domain/output-type.ts'
-import { characterBytes, mostDigits, stringFieldCount, structureBytes, type Limits } from './typed-output.ts'
+import { characterBytes, maxDigits, stringFieldCount, structureBytes, type Limits } from './typed-output.ts'
 
 /** `isCertain`: the longest possible answer fits. Otherwise an answer may run out of tokens and is asked for again, shorter. */
 export type Bound = Limits & { maxTokens: number; isCertain: boolean }
@@ -11,7 +11,7 @@ type Room = { contextLength: number; promptTokens: number }
 const charactersPerToken = 4
 const defaultTextTokens = 256
 /** Limit over all strings of an answer: each position takes a few states of the engine's grammar, which has room for 50,000. */
-const mostCharacters = 4096
+const maxCharacters = 4096
 /** Below this it pays to count the prompt's tokens exactly. */
 const comfortableCharacters = 64
 const fewCharacters = 8
@@ -19,17 +19,17 @@ const hopefulDigits = 8
 
 // No tokenizer has longer tokens. A text that is too long by this measure is refused without minutes of counting in the engine.
 const longestTokenCharacters = 256
-export const mostTextCharacters = (contextLength: number) => contextLength * longestTokenCharacters
+export const maxTextCharacters = (contextLength: number) => contextLength * longestTokenCharacters
 
 /** An upper bound: a token has at least one byte, and some models put one or two tokens first. */
-export const mostPromptTokens = (prompt: string) => Buffer.byteLength(prompt) + 2
+export const maxPromptTokens = (prompt: string) => Buffer.byteLength(prompt) + 2
 
 /** Characters per string that `max_tokens` allows. The context may allow fewer. */
 export function allowedCharacters(fields: OutputType, maxTokens: number | null): number {
   const strings = stringFieldCount(fields)
   if (strings === 0) return 0
   const tokens = maxTokens === null ? defaultTextTokens : maxTokens / strings
-  return Math.max(1, Math.min(Math.floor(tokens * charactersPerToken), Math.floor(mostCharacters / strings)))
+  return Math.max(1, Math.min(Math.floor(tokens * charactersPerToken), Math.floor(maxCharacters / strings)))
 }
 
 /** @returns null when an exact count of the prompt's tokens might allow longer strings */
@@ -58,7 +58,7 @@ function certainBound(fields: OutputType, allowed: number, { contextLength, prom
   // Rounded, so that few different grammars are compiled.
   const characters = possible >= allowed ? allowed : powerOfTwoUpTo(possible)
   const maxTokens = structureTokens + strings * characterBytes * characters
-  return { characters, digits: mostDigits, maxTokens, isCertain: true }
+  return { characters, digits: maxDigits, maxTokens, isCertain: true }
 }
 
 /** Models rarely spell byte by byte: assume four bytes of structure, or one character of text, per token. */

@@ -6,14 +6,7 @@ import { countTokens } from './engine-client.ts'
 import { generate, type GenerationInput, type Row, type RowGroup } from './generation.ts'
 import { answerTooLong } from './input-errors.ts'
 import { onServer, type Servers } from './call-with-failover.ts'
-import {
-  allowedCharacters,
-  comfortableBound,
-  mostPromptTokens,
-  shorter,
-  tightBound,
-  type Bound,
-} from './text-bounds.ts'
+import { allowedCharacters, comfortableBound, maxPromptTokens, shorter, tightBound, type Bound } from './text-bounds.ts'
 import { createAnswerParser, typedOutputRegex, type OutputValue } from './typed-output.ts'
 
 /** @returns the answers in the prompts' order */
@@ -23,7 +16,7 @@ type TypedInput = GenerationInput & { prompts: readonly string[]; outputType: Ou
 type BoundedRow = Row & { bound: Bound }
 
 /** An invalid answer is asked for again: with another seed, and shorter where its room was uncertain. */
-const mostRounds = 3
+const maxRounds = 3
 
 export async function completeTyped(servers: Servers, input: TypedInput): Promise<Completions> {
   const { outputType, prompts, sampling } = input
@@ -31,7 +24,7 @@ export async function completeTyped(servers: Servers, input: TypedInput): Promis
   const outputs = Array.from<Record<string, OutputValue>>({ length: prompts.length })
   let rows = await boundRows(servers, input)
   for (let round = 0; rows.length > 0; round++) {
-    if (round === mostRounds) throw unfinished(input, rows)
+    if (round === maxRounds) throw unfinished(input, rows)
     const seed = sampling.seed === null ? null : sampling.seed + round
     // A text that may yet be asked for again is not streamed.
     const choices = await generate(servers, { ...input, onText: undefined }, groupRows(outputType, rows), seed)
@@ -53,7 +46,7 @@ async function boundRows(servers: Servers, input: TypedInput): Promise<BoundedRo
   const tight: Row[] = []
   for (const [index, prompt] of prompts.entries()) {
     // The length that a chat template adds is not known here.
-    const promptTokens = messages ? contextLength : mostPromptTokens(prompt)
+    const promptTokens = messages ? contextLength : maxPromptTokens(prompt)
     const bound = comfortableBound(outputType, allowed, { contextLength, promptTokens })
     if (bound) rows.push({ index, prompt, bound })
     else tight.push({ index, prompt })

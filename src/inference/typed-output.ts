@@ -12,13 +12,13 @@ const character = String.raw`([^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u00(0[1-9a-f]|1[0-
 /** The longest `character` in UTF-8: a six-byte escape. Byte-level tokens may be as short as one byte. */
 export const characterBytes = 6
 /** Digits that a double always holds. */
-export const mostDigits = 15
+export const maxDigits = 15
 const longestInteger = 17
 const longestFloat = 36
 
 /**
  * `characters`: the most per string; an escape counts as one. `digits`: the most of a number, before and after its point;
- * with `mostDigits` integers go to ±(2^53 - 1) and floats may have an exponent.
+ * with `maxDigits` integers go to ±(2^53 - 1) and floats may have an exponent.
  */
 export type Limits = { characters: number; digits: number }
 
@@ -36,7 +36,7 @@ export const stringFieldCount = (fields: OutputType) => fields.filter(({ type })
 /** @returns a parser of answers of this type, which returns null for any other answer */
 export function createAnswerParser(fields: OutputType): (text: string) => Record<string, OutputValue> | null {
   // Catches what JSON.parse hides: repeated keys, another order, blanks.
-  const shape = new RegExp(`^${regexOf(fields, '*', mostDigits)}$`, 'u')
+  const shape = new RegExp(`^${regexOf(fields, '*', maxDigits)}$`, 'u')
   return (text) => {
     if (!text.isWellFormed() || !shape.test(text)) return null
     const parsed = parseObject(text)
@@ -65,9 +65,9 @@ function valueRegex(type: FieldType, quantifier: string, digits: number): string
     case 'str':
       return `"${character}${quantifier}"`
     case 'int':
-      return `(0|-?(${digits < mostDigits ? `[1-9][0-9]{0,${digits - 1}}` : safeInteger}))`
+      return `(0|-?(${digits < maxDigits ? `[1-9][0-9]{0,${digits - 1}}` : safeInteger}))`
     case 'float':
-      return `-?(0|[1-9][0-9]{0,${digits - 1}})(\\.[0-9]{1,${digits}})?${digits < mostDigits ? '' : exponent}`
+      return `-?(0|[1-9][0-9]{0,${digits - 1}})(\\.[0-9]{1,${digits}})?${digits < maxDigits ? '' : exponent}`
     case 'bool':
       return '(true|false)'
     case 'enum':

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { createQueue } from '../../src/inference/queue.ts'
 
 const never = new AbortController().signal
-const turn = (rows: number) => ({ baseModel: 'tiny', rows, mostRows: 128 })
+const turn = (rows: number) => ({ baseModel: 'tiny', rows, maxRows: 128 })
 const settled = () => new Promise(setImmediate)
 
 /** Calls that end when told to. */

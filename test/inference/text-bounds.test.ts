@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { allowedCharacters, comfortableBound, shorter, tightBound } from '../../src/inference/text-bounds.ts'
-import { characterBytes, mostDigits, stringFieldCount, structureBytes } from '../../src/inference/typed-output.ts'
+import { characterBytes, maxDigits, stringFieldCount, structureBytes } from '../../src/inference/typed-output.ts'
 import { createRandom } from './support/random.ts'
 import { randomFields } from './support/random-types.ts'
 
@@ -31,7 +31,7 @@ describe('the bounds of typed answers', () => {
     assert.equal(allowedCharacters([text], 1_000_000), 4096)
     assert.equal(allowedCharacters([number], 1), 0)
     const bound = comfortableBound([number], 0, { contextLength: 1024, promptTokens: 10 })
-    assert.equal(bound?.digits, mostDigits)
+    assert.equal(bound?.digits, maxDigits)
   })
 
   it('need few grammars for prompts of many lengths', () => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { OutputField } from '../../src/domain/output-type.ts'
-import { createAnswerParser, mostDigits, structureBytes, typedOutputRegex } from '../../src/inference/typed-output.ts'
+import { createAnswerParser, maxDigits, structureBytes, typedOutputRegex } from '../../src/inference/typed-output.ts'
 import { createRandom } from './support/random.ts'
 import { randomFields, randomInteger, randomValue } from './support/random-types.ts'
 
 const characters = 20
-const full = { characters, digits: mostDigits }
+const full = { characters, digits: maxDigits }
 const accepts = (fields: OutputField[], text: string) =>
   new RegExp(`^${typedOutputRegex(fields, full)}$`, 'u').test(text)
 const one = (type: OutputField['type']): OutputField[] => [{ name: 'x', type }]

@@ -4,7 +4,7 @@ import type { Row } from './training.ts'
 const shownRows = 6
 const maxTokens = 48
 const leastTunedShare = 0.9
-const mostBaseShare = 0.1
+const maxBaseShare = 0.1
 
 /** True when the tuned model knows the rows and the base does not. */
 export async function compareModels(client: Client, models: { base: string; tuned: string }, rows: Row[]) {
@@ -18,7 +18,7 @@ export async function compareModels(client: Client, models: { base: string; tune
   const counts = [base, tuned].map((answers) => rows.filter((row, i) => isExact(answers[i], row)).length)
   const [baseCount = 0, tunedCount = 0] = counts
   console.log(`\nExact answers on ${rows.length} rows: base ${baseCount}, tuned ${tunedCount}.`)
-  const passed = tunedCount >= leastTunedShare * rows.length && baseCount <= mostBaseShare * rows.length
+  const passed = tunedCount >= leastTunedShare * rows.length && baseCount <= maxBaseShare * rows.length
   if (!passed)
     console.error(`Expected at least ${leastTunedShare * 100} % from the tuned model and next to none from the base.`)
   return passed

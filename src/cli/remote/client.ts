@@ -5,7 +5,7 @@ import { CommandError, exitCodes } from '../command-error.ts'
 const coldModelTimeoutMs = 180_000
 const cancelTimeoutMs = 5_000
 /** A supervisor brings a dead api back in a second. */
-const mostUnanswered = 10
+const maxUnanswered = 10
 const unansweredPauseMs = 500
 
 export type Address = { apiUrl: string; apiKey: string }
@@ -49,7 +49,7 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
       }).catch(unlessAborted(until))
       if (!response) {
         // Only a read may be asked twice: a write may have been done before its answer was lost.
-        if (method !== 'GET' || ++unanswered > mostUnanswered)
+        if (method !== 'GET' || ++unanswered > maxUnanswered)
           throw new CommandError(`${apiUrl} does not answer.`, exitCodes.unreachable)
         await sleep(unansweredPauseMs, undefined, { signal: until })
         continue
