@@ -28,10 +28,15 @@ const suites: Record<string, Suite> = {
     when: 'after a change of the reaper, of storage keys or of the stack that npm start runs; before a release',
     args: lane('embedded/restore'),
   },
+  servers: {
+    what: 'two replicas of a model server under kill -9, and Temporal behind TLS',
+    when: 'after a change of replicas, failover or the connection to Temporal',
+    args: ['test/run.ts', '--lane', 'deep', 'test/embedded/replicas.deep.test.ts', 'test/temporal/tls.deep.test.ts'],
+  },
   'typed-output': {
-    what: '21,000 typed answers of models with random weights (npm test asks for 420)',
+    what: '21,000 typed answers of models with random weights',
     when: 'after a change of typed output or of the decoding in runtime/',
-    args: ['test/run.ts', '--lane', 'programs', '--only', 'typed-output-generations'],
+    args: lane('inference/typed-output-generations'),
     env: { ANNEAL_TYPED_GENERATIONS: '21000' },
   },
   faults: {

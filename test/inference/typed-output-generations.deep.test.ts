@@ -1,5 +1,5 @@
 // Every typed answer is of the asked type: random types, prompts that ask for something else, models with random weights,
-// temperatures. `npm run test:deep -- typed-output` makes 21,000 of them; a plain run the first 420. ANNEAL_TYPED_SEED begins elsewhere.
+// temperatures. `npm run test:deep -- typed-output` makes 21,000 of them; alone, the file makes the first 420. ANNEAL_TYPED_SEED begins elsewhere.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
