@@ -129,7 +129,11 @@ const loops: Loop[] = [
     notifications,
     embed: (accountId, texts, aborted) => infer.embed({ accountId, apiKeyId: null, modelName: null, texts }, aborted),
   }),
-  { name: 'schedules', pass: () => ensureSchedules(temporal.client).then(() => 'done') },
+  {
+    name: 'schedules',
+    pass: (aborted) =>
+      temporal.client.withAbortSignal(aborted, () => ensureSchedules(temporal.client)).then(() => 'done'),
+  },
 ]
 const running = loops.map((loop) => runLoop(loop, { log, signal }))
 if (config.warmModels) await warmModels()

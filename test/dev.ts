@@ -45,7 +45,12 @@ async function restart(changed: string) {
   const processes = await runningProcesses()
   const pids = names.flatMap((name) => processes[name] ?? [])
   if (pids.length > 0) console.log(`  ${changed} changed: starting ${names.join(' and ')} again`)
-  for (const pid of pids) process.kill(pid, 'SIGTERM')
+  for (const pid of pids)
+    try {
+      process.kill(pid, 'SIGTERM')
+    } catch {
+      // The process has ended meanwhile; the supervisor starts it again.
+    }
 }
 
 function concerned(path: string): ('api' | 'worker')[] {

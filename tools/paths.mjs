@@ -48,8 +48,8 @@ export function toolPath(name) {
   const path = {
     python: python?.binary,
     postgresBinDir: python?.postgresBinDir,
-    temporal: process.env.ANNEAL_TEMPORAL_BIN ?? python?.temporal,
-    versitygw: process.env.ANNEAL_VERSITYGW_BIN ?? s3?.versitygw,
+    temporal: process.env.ANNEAL_TEMPORAL_BIN || python?.temporal,
+    versitygw: process.env.ANNEAL_VERSITYGW_BIN || s3?.versitygw,
   }[name]
   if (!path || !existsSync(path)) throw new Error(`${name} is missing${path ? ` (${path})` : ''}. Run: npm run setup`)
   return path

@@ -24,7 +24,7 @@ export async function retention(): Promise<Removed> {
     batches: await quietly(activities.removeOldBatches()),
     uploads: await quietly(activities.removeAbandonedUploads()),
     runs: await quietly(activities.removeEndedRuns()),
-    histories: await quietly(removeHistories()),
+    histories: await removeHistories(),
   }
 }
 
@@ -32,10 +32,13 @@ export async function dailyRetention(): Promise<Removed> {
   return { objects: await quietly(removeOrphanedObjects()) }
 }
 
-async function removeHistories(): Promise<number> {
-  let sum = 0
-  for (const scheduleId of [reaperScheduleId, retentionScheduleId, dailyRetentionScheduleId])
-    sum += await activities.removeScheduledHistories({ scheduleId })
+/** Null where one failed; the others are tried all the same. */
+async function removeHistories(): Promise<number | null> {
+  let sum: number | null = 0
+  for (const scheduleId of [reaperScheduleId, retentionScheduleId, dailyRetentionScheduleId]) {
+    const removed = await quietly(activities.removeScheduledHistories({ scheduleId }))
+    sum = sum === null || removed === null ? null : sum + removed
+  }
   return sum
 }
 

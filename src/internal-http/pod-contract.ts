@@ -18,5 +18,15 @@ export function podContract(): string {
   return `${JSON.stringify(contract, null, 2)}\n`
 }
 
-/** As the sender must write it: a field with a default may be absent, and one that a newer version adds may be there. */
-const jsonSchema = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input', target: 'draft-7' })
+/**
+ * As the sender must write it: a field with a default may be absent. A field that a newer version adds may be there, also
+ * where our own files allow none.
+ */
+const jsonSchema = (schema: z.ZodType) =>
+  z.toJSONSchema(schema, {
+    io: 'input',
+    target: 'draft-7',
+    override({ jsonSchema: made }) {
+      if (made.additionalProperties === false) delete made.additionalProperties
+    },
+  })

@@ -95,7 +95,7 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
     await db.datasetVersion.update({ where: { id }, data: { announcedRows } })
   },
 
-  /** Stores the size of an upload that was found. The sweep of abandoned uploads leaves it alone from then on. */
+  /** Stores the size of an upload that was found. Retention leaves it alone from then on. */
   async noteSize(id: string, sizeBytes: number) {
     await db.datasetVersion.updateMany({ where: { id, ...notHidden }, data: { sizeBytes } })
   },

@@ -188,7 +188,7 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     return new Set(jobs.map(({ id }) => id))
   },
 
-  /** Sets the data once. After the generation's end it does nothing, and the sweep removes the objects. */
+  /** Sets the data once. After the generation's end it does nothing, and retention removes the objects. */
   async setPreparedData({ id, generation }: Pick<TrainingJob, 'id' | 'generation'>, preparedData: PreparedData) {
     const where = { id, generation, status: { in: openStatuses }, preparedData: { equals: Prisma.AnyNull } }
     await db.trainingJob.updateMany({ where, data: { preparedData } })

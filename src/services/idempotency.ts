@@ -62,8 +62,8 @@ export async function orFirstAnswer<T extends object>(
 }
 
 /**
- * Refuses a request whose key has an answer; `orFirstAnswer` turns the refusal into that answer. For work that stores
- * something before its answer commits.
+ * Throws when the key has an answer or a running request. Call it only inside `orFirstAnswer`, which tells a repeat from
+ * another body. For work that stores something before its answer commits.
  * @throws ServiceError idempotency_mismatch
  */
 export async function requireFreeKey(ctx: Ctx, idempotency: Idempotency) {

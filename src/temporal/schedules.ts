@@ -36,9 +36,10 @@ const schedules = [
     workflowExecutionTimeout: '5 minutes',
     catchupWindow: '20 seconds',
   }),
+  // A stack that is started for minutes at a time still has its round.
   schedule(retentionScheduleId, 'retention', '1 hour', {
     workflowExecutionTimeout: '1 hour',
-    catchupWindow: '20 seconds',
+    catchupWindow: '1 hour',
   }),
   // A stack that is down at midnight catches up when it starts.
   schedule(dailyRetentionScheduleId, 'dailyRetention', '1 day', {

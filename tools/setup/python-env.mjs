@@ -33,6 +33,9 @@ export function pythonIsReady() {
 
 /** @returns {Promise<{key: string, binary: string, postgresBinDir: string, temporal: string}>} */
 export async function setUpPython() {
+  const own = process.env.ANNEAL_TEMPORAL_BIN
+  if (own && !isExecutable(own))
+    throw new SetupError(`ANNEAL_TEMPORAL_BIN names ${own}, which is not an executable file.`)
   const uv = await findUv()
   const python = findPython(uv)
   const name = `python-${python.version}-${digest(stepKeys().python, python.path).slice(0, 16)}`
