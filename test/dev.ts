@@ -1,10 +1,10 @@
 // `npm run dev`: the embedded stack with the settings of the tests. The api and the worker start again when their source
 // changes. `npm test -- --attach .anneal/dev/connection.json` runs the tests against it.
 import { watch } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Connection } from '../src/embedded/connection.ts'
+import { readConnection } from '../src/embedded/connection.ts'
+import { describeHome } from '../src/embedded/data-directory.ts'
 import { root } from '../tools/paths.mjs'
 import { spawnNode, stackEnvironment, startArguments } from './support/services.ts'
 
@@ -35,14 +35,15 @@ function watchFolder(folder: string) {
   return watch(folder, { recursive: true }, (_, file) => {
     if (file === null || !file.endsWith('.ts')) return
     clearTimeout(timer)
-    timer = setTimeout(() => void restart(relative(root, join(folder, file))), quietMs)
+    timer = setTimeout(() => restart(relative(root, join(folder, file))), quietMs)
   })
 }
 
 /** The supervisor starts again what ends. */
-async function restart(changed: string) {
+function restart(changed: string) {
   const names = concerned(changed)
-  const processes = await runningProcesses()
+  // There is no connection.json before the stack is ready.
+  const processes = readConnection(describeHome(home))?.processes ?? {}
   const pids = names.flatMap((name) => processes[name] ?? [])
   if (pids.length > 0) console.log(`  ${changed} changed: starting ${names.join(' and ')} again`)
   for (const pid of pids)
@@ -58,13 +59,4 @@ function concerned(path: string): ('api' | 'worker')[] {
   if (/^(workflows|activities)\/|^src\/(loops|temporal|compute|worker)/.test(path)) return ['worker']
   if (/^src\/(cli|embedded)/.test(path)) return []
   return ['api', 'worker']
-}
-
-/** None before the stack is ready. */
-async function runningProcesses(): Promise<Partial<Connection['processes']>> {
-  try {
-    return (JSON.parse(await readFile(join(home, 'connection.json'), 'utf8')) as Connection).processes
-  } catch {
-    return {}
-  }
 }
