@@ -40,7 +40,10 @@ export function createThreads(module: URL, { atMost, heapLimitMegabytes, workerD
   }
 
   function start(): Worker {
-    const thread = new Worker(module, { workerData, resourceLimits: { maxOldGenerationSizeMb: heapLimitMegabytes } })
+    // No environment: a thread reads no settings, and under `node --test --watch` one that inherits it stops the watch
+    // (https://github.com/nodejs/node/issues/65044).
+    const resourceLimits = { maxOldGenerationSizeMb: heapLimitMegabytes }
+    const thread = new Worker(module, { workerData, resourceLimits, env: {} })
     // `ask()` rejects; this handler only keeps the process alive.
     thread.on('error', () => undefined)
     thread.once('exit', () => forget(thread))

@@ -29,7 +29,6 @@ for (const end of ['', 'process.exit(0)'])
     const { status, stderr } = spawnSync(nodeBinary, ['--input-type=module', '--eval', program(threeLines + end)], {
       stdio: ['ignore', full, 'pipe'],
       encoding: 'utf8',
-      timeout: 20_000,
     })
     closeSync(full)
     assert.deepEqual({ status, stderr }, { status: 0, stderr: 'alive\n' })

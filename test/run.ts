@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { invocationDir, root, toolPath } from '../tools/paths.mjs'
 import { laneNames, laneOf, type Lane, type LaneName } from './lanes.ts'
+import { nodeTestArguments } from './support/node-test-arguments.ts'
 import { spawnNode, stackEnvironment, startArguments, startPostgres, stopArguments } from './support/services.ts'
 
 const usage = `npm test [-- [--lane LANE,...] [--only TEXT] [--attach FILE] [--watch] [FILE ...]]
@@ -117,15 +118,9 @@ async function runLane(lane: Lane): Promise<number> {
   }
 }
 
-function testArguments({ name, files, concurrency }: Lane): string[] {
+function testArguments({ files, concurrency }: Lane): string[] {
   if (files.length === 0) return []
-  const reporters = ['spec', './test/support/slowest-files.ts'].flatMap((reporter) => [
-    `--test-reporter=${reporter}`,
-    '--test-reporter-destination=stdout',
-  ])
-  // A failed test may leave a server open, and its file ends only with this. --test-force-exit would lose results.
-  const timeoutMs = name === 'unit' ? 300_000 : 600_000
-  return ['--test', `--test-concurrency=${concurrency}`, `--test-timeout=${timeoutMs}`, ...reporters, ...files]
+  return nodeTestArguments({ concurrency, reporters: ['spec', './test/support/slowest-files.ts'], files })
 }
 
 /** @returns how to end them */

@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from support.until import PATIENCE_S
 
 COMMIT = "a" * 40
 WEIGHTS = b"weights"
@@ -82,7 +83,7 @@ def fetch(endpoint: str, cache: Path, give_up_after_s: float) -> "subprocess.Com
     # The hub's client reads its address when it is imported.
     environment = {**os.environ, "HF_ENDPOINT": endpoint, "HF_HOME": str(cache), "HF_HUB_OFFLINE": "0"}
     command = [sys.executable, "-c", FETCH, str(give_up_after_s)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize("status", [503, 429])

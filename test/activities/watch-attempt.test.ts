@@ -5,14 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FineTuneDependencies } from '../../activities/fine-tune.ts'
 import { createWatchActivity } from '../../activities/watch-attempt.ts'
 import type { EndState, RunState } from '../../src/compute/run.ts'
+import { until } from '../support/eventually.ts'
 
 const attempt = { jobId: 1, number: 1, generation: 1, runName: 'ft-1-a1', runUid: 'uid', releasedAt: null, cause: null }
 const running: RunState = { state: 'running', uid: 'uid' }
-
-/** Resolves when it holds. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await delay(1)
-}
 
 /** Time for many reads more. */
 async function pause() {
@@ -52,7 +48,7 @@ test('a store that is slow piles up no copies of the log, and none begins after 
   const { over, end, says } = watch({ readLog: () => 'x'.repeat(++reads), write: () => stored.promise })
   await pause()
   says(running)
-  await until(() => reads === 1)
+  await until('the log was read', () => reads === 1)
   await pause()
   end()
   stored.resolve()
@@ -76,7 +72,7 @@ test('a log is read once its program runs, and copied when it has grown', async 
   says(running)
   for (text of ['', 'a line\n', 'a line\nanother\n']) {
     const before = reads
-    await until(() => reads > before + 5)
+    await until('the log was read again', () => reads > before + 5)
   }
   end()
   await over

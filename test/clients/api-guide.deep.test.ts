@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { root } from '../../tools/paths.mjs'
 import { connection, openAccount } from '../support/stack.ts'
+import { patienceMs } from '../support/eventually.ts'
 
 const guide = ['api-guide', 'openai'].map((name) => readFileSync(join(root, `docs/${name}.md`), 'utf8')).join('\n')
 const commands = [...guide.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block).join('\n')
@@ -21,7 +22,7 @@ curl() { command curl --silent --show-error --fail-with-body --max-time 100 "$@"
     const shell = spawn('bash', ['-c', strict + commands], {
       cwd: root,
       env: { ...process.env, ANNEAL_URL: connection().apiUrl, ANNEAL_API_KEY: apiKey },
-      timeout: 550_000,
+      timeout: patienceMs,
     })
     let output = ''
     for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (chunk) => (output += String(chunk)))

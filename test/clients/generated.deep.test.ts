@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { root } from '../../tools/paths.mjs'
 import { clientEnv } from '../../tools/setup/client-env.mjs'
 import { connection, openAccount } from '../support/stack.ts'
+import { patienceMs } from '../support/eventually.ts'
 
 const run = promisify(execFile)
 
@@ -31,7 +32,7 @@ test('a generated Python client has every route and runs the main job', async ()
         BASE_MODEL: baseModel,
         SAMPLE_FILE: join(root, 'models/samples/products.jsonl'),
       },
-      timeout: 180_000,
+      timeout: patienceMs,
     })
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -9,9 +9,9 @@ import { suite, test } from 'node:test'
 import { root } from '../../tools/paths.mjs'
 import { clientEnv, clientPackages } from '../../tools/setup/client-env.mjs'
 import { connection, openAccount } from '../support/stack.ts'
+import { patienceMs } from '../support/eventually.ts'
 
 const source = join(root, 'test/clients/openai')
-const timeoutMs = 540_000
 
 // Before the first suite is named: the runner may take a file to be over once its suites are.
 const folder = mkdtempSync(join(tmpdir(), 'anneal-openai-'))
@@ -44,7 +44,7 @@ async function checksOf(command: string, args: string[]) {
       CHAT_FILE: chatFile,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: timeoutMs,
+    timeout: patienceMs,
   })
   let chatter = ''
   client.stderr.on('data', (chunk) => (chatter += String(chunk)))

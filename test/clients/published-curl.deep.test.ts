@@ -6,6 +6,7 @@ import { suite, test } from 'node:test'
 import { promisify } from 'node:util'
 import { sampleFile, sampleRows } from '../support/rows.ts'
 import { connection, openAccount } from '../support/stack.ts'
+import { patienceMs } from '../support/eventually.ts'
 
 const run = promisify(execFile)
 
@@ -22,7 +23,7 @@ suite('published curl commands', async () => {
     --header "Content-Type: application/json"`
 
   async function shell<T>(command: string): Promise<T> {
-    const options = { env: { PATH: process.env['PATH'], ...variables }, timeout: 120_000 }
+    const options = { env: { PATH: process.env['PATH'], ...variables }, timeout: patienceMs }
     const { stdout } = await run('bash', ['-c', command.replace('curl ', 'curl --silent --fail-with-body ')], options)
     return JSON.parse(stdout) as T
   }

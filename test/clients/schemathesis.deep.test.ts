@@ -12,6 +12,7 @@ import { root } from '../../tools/paths.mjs'
 import { clientEnv } from '../../tools/setup/client-env.mjs'
 import { sampleFile, sampleRows } from '../support/rows.ts'
 import { connection, openAccount } from '../support/stack.ts'
+import { patienceMs } from '../support/eventually.ts'
 
 const checks = [
   'not_a_server_error',
@@ -20,7 +21,6 @@ const checks = [
   'response_headers_conformance',
   'response_schema_conformance',
 ]
-const timeoutMs = 540_000
 const bounds = `seed = 20261121
 [generation]
 max-examples = 5
@@ -75,7 +75,7 @@ suite('schemathesis', async () => {
   }
 
   function run(command: string, args: string[]) {
-    const child = spawn(command, args, { cwd: folder, timeout: timeoutMs, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(command, args, { cwd: folder, timeout: patienceMs, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
     return new Promise<{ exitCode: number | null; output: string }>((resolve, reject) => {

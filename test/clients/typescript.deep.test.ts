@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { root } from '../../tools/paths.mjs'
 import { clientPackages } from '../../tools/setup/client-env.mjs'
 import { connection, openAccount } from '../support/stack.ts'
+import { patienceMs } from '../support/eventually.ts'
 
 const run = promisify(execFile)
 const strict = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'esnext', '--allowImportingTsExtensions']
@@ -53,7 +54,7 @@ suite('a generated TypeScript client', async () => {
     const { stdout } = await run(process.execPath, [program], {
       cwd: root,
       env: { PATH: process.env['PATH'], ANNEAL_URL: connection().apiUrl, ANNEAL_API_KEY: apiKey },
-      timeout: 300_000,
+      timeout: patienceMs,
     })
     assert.match(stdout, /status: 'COMPLETED',\s+evaluated: 10,\s+answer: \{\s+name: .*,\s+age: -?\d+\s/s)
   })

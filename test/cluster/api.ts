@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { apiPort, type Cluster } from './settings.ts'
+import { patienceMs } from '../support/eventually.ts'
 
 export type KubernetesObject = {
   apiVersion: string
@@ -115,9 +116,9 @@ function messageOf(text: string) {
 }
 
 /** Waits for what can only be seen by looking. */
-export async function until<T>(what: string, look: () => Promise<T | null | undefined | false>, timeoutMs = 60_000) {
+export async function until<T>(what: string, look: () => Promise<T | null | undefined | false>) {
   let last = ''
-  for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await sleep(50)) {
+  for (const deadline = Date.now() + patienceMs; Date.now() < deadline; await sleep(50)) {
     try {
       const seen = await look()
       if (seen) return seen
@@ -125,5 +126,5 @@ export async function until<T>(what: string, look: () => Promise<T | null | unde
       last = `: ${(error as Error).message}`
     }
   }
-  throw new Error(`${what} did not happen within ${timeoutMs / 1000} s${last}`)
+  throw new Error(`${what} did not happen within ${patienceMs / 1000} s${last}`)
 }

@@ -9,13 +9,13 @@ import { createCluster } from '../../src/compute/kubernetes/cluster.ts'
 import { createKubernetesModelServers } from '../../src/compute/kubernetes/model-servers/kubernetes-model-servers.ts'
 import { parsePodTemplates } from '../../src/compute/kubernetes/pods/pod-template-file.ts'
 import { modelServersConform } from '../compute/conformance/model-servers.ts'
+import { patienceMs } from '../support/eventually.ts'
 import { api, cluster, openNamespace, until, untilReady } from './support/cluster.ts'
 
 const serving = 'mkdir -p /tmp/www; echo ok > /tmp/www/health; exec httpd -f -p 8000 -h /tmp/www'
 const server = 'model-server-tiny'
 const name = `${server}-g1`
 const nextName = `${server}-g2`
-const generous = 120_000
 
 const namespace = await openNamespace()
 const imageTimeoutMs = 8_000
@@ -117,26 +117,18 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
     assert.equal(adopted, false)
     assert.deepEqual(await compute.launch(spec), { uid, adopted: true })
     const watched = follow(compute, uid)
-    const names = await until(
-      'two replicas',
-      async () => {
-        const instances = instancesOf(watched.last())
-        return instances.length === 2 && instances
-      },
-      generous,
-    )
+    const names = await until('two replicas', async () => {
+      const instances = instancesOf(watched.last())
+      return instances.length === 2 && instances
+    })
     const counts = (await objects()).map((list) => list.length)
     assert.deepEqual(counts, [1, 1, 1, 1, 2])
     const nodes = (await namespace.pods(`anneal.dev/run=${name}`)).map(({ spec: { nodeName } }) => nodeName)
     assert.equal(new Set(nodes).size, 2, 'on different nodes')
-    await until(
-      'both are ready',
-      async () => {
-        const [deployment] = (await objects())[0] ?? []
-        return (deployment?.['status'] as { readyReplicas?: number })?.readyReplicas === 2
-      },
-      generous,
-    )
+    await until('both are ready', async () => {
+      const [deployment] = (await objects())[0] ?? []
+      return (deployment?.['status'] as { readyReplicas?: number })?.readyReplicas === 2
+    })
     const [listed] = await compute.list({ server })
     assert.deepEqual(
       { name: listed?.name, uid: listed?.uid, launch: listed?.labels['launch'], state: listed?.state },
@@ -156,7 +148,7 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
     await compute.terminate({ name, uid: first.uid }, { graceMs: 1_000 })
     const second = await compute.launch(specOf({ name: nextName, labels: { server, launch: '2' } }))
     const watched = follow(compute, second.uid, nextName)
-    await until('it runs', async () => instancesOf(watched.last()).length === 1, generous)
+    await until('it runs', async () => instancesOf(watched.last()).length === 1)
     const [, services, , secrets] = await objects()
     for (const object of [...(services ?? []), ...(secrets ?? [])])
       assert.equal((object.metadata['ownerReferences'] as { uid: string }[])[0]?.uid, second.uid)
@@ -168,17 +160,13 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
     const compute = using(serving)
     const { uid } = await compute.launch(specOf({ replicas: 2 }))
     const watched = follow(compute, uid)
-    await until('two replicas', async () => instancesOf(watched.last()).length === 2, generous)
+    await until('two replicas', async () => instancesOf(watched.last()).length === 2)
     const before = instancesOf(watched.last())
     await api.delete(`${namespace.path}/pods/${before[0]}`)
-    await until(
-      'another one',
-      async () => {
-        const now = instancesOf(watched.last())
-        return now.length === 2 && !now.includes(before[0] ?? '') && now.includes(before[1] ?? '')
-      },
-      generous,
-    )
+    await until('another one', async () => {
+      const now = instancesOf(watched.last())
+      return now.length === 2 && !now.includes(before[0] ?? '') && now.includes(before[1] ?? '')
+    })
     assert.ok(
       watched.states.some((state) => instancesOf(state).join() === before[1]),
       'in between it is said that one is gone',
@@ -188,7 +176,7 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
 
   async function endOf(compute: ModelServerCompute, more: Partial<ModelServerSpec> = {}): Promise<EndState> {
     const { uid } = await compute.launch(specOf(more))
-    return compute.watch({ name, uid }, { signal: AbortSignal.timeout(generous) })
+    return compute.watch({ name, uid }, { signal: AbortSignal.timeout(patienceMs) })
   }
 
   test('has failed when it crashes again and again, and its last words can be read', async () => {
@@ -223,14 +211,10 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
     const compute = using(serving)
     const { uid } = await compute.launch(specOf({ resources: { cpuCount: 0.05, gpuCount: 1 } }))
     const watched = follow(compute, uid)
-    const wait = await until(
-      'the reason',
-      async () => {
-        const state = watched.last()
-        return state?.state === 'pending' && state.reason === 'unschedulable' && state
-      },
-      generous,
-    )
+    const wait = await until('the reason', async () => {
+      const state = watched.last()
+      return state?.state === 'pending' && state.reason === 'unschedulable' && state
+    })
     assert.match(wait.message, /nvidia\.com\/gpu/)
     watched.stop()
   })

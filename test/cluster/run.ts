@@ -16,6 +16,7 @@ import { requirePackages } from './packages.ts'
 import { productImages } from './product-images.ts'
 import { startServers, type Servers } from './servers.ts'
 import type { Cluster } from './settings.ts'
+import { nodeTestArguments } from '../support/node-test-arguments.ts'
 
 const usage = `npm run test:cluster [-- [--smoke | --list] [--only TEXT] [--hold | --run PROGRAM] [FILE ...]]
   FILE          test files; default: all of test/cluster but smoke
@@ -159,11 +160,8 @@ async function runTests(chosen: string[]): Promise<number> {
 }
 
 function runFiles(chosen: string[]): Promise<number> {
-  const reporters = ['spec', './test/support/slowest-files.ts'].flatMap((reporter) => [
-    `--test-reporter=${reporter}`,
-    '--test-reporter-destination=stdout',
-  ])
-  return runNode(['--test', '--test-concurrency=1', '--test-timeout=900000', ...reporters, ...chosen])
+  const reporters = ['spec', './test/support/slowest-files.ts']
+  return runNode(nodeTestArguments({ concurrency: 1, reporters, files: chosen }))
 }
 
 function runNode(args: string[]): Promise<number> {

@@ -4,7 +4,8 @@ import { before, suite, test } from 'node:test'
 import { processId } from '../../src/embedded/connection.ts'
 import { sampleRows } from '../support/rows.ts'
 import { livingServers } from '../support/processes.ts'
-import { connection, eventually, openAccount, type Api } from '../support/stack.ts'
+import { connection, openAccount, type Api } from '../support/stack.ts'
+import { eventually } from '../support/eventually.ts'
 
 type Completions = { outputs: ({ output: string } | null)[]; finish_reason: (string | null)[] }
 type Result = Completions | Record<string, never>
@@ -33,7 +34,7 @@ suite('batches', () => {
       await onLook(result)
       if ('outputs' in result) looks.push(result as Completions)
       return isDone(result)
-    }, 420_000)
+    })
     return looks
   }
 
@@ -96,7 +97,7 @@ suite('batches', () => {
       const result = await api.get<{ embedding?: number[][] }>(results('/v1/batch_embeddings', id))
       if (!result.embedding) seen.push(result)
       return result.embedding
-    }, 420_000)
+    })
     assert.ok(seen.every((result) => Object.keys(result as object).length === 0))
     assert.equal(embedding.length, 500)
     const { embedding: some } = await api.post<{ embedding: number[][] }>('/v1/inference/embedding', {

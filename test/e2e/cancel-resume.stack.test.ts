@@ -6,7 +6,8 @@ import { suite, test } from 'node:test'
 import { livingInGroup, livingTrainers, pidOf } from '../support/processes.ts'
 import { deliverAgain } from '../support/database.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
-import { eventually, openAccount, runFolder } from '../support/stack.ts'
+import { openAccount, runFolder } from '../support/stack.ts'
+import { eventually } from '../support/eventually.ts'
 
 suite('cancel and resume', async () => {
   const api = await openAccount()

@@ -10,7 +10,8 @@ import { createStorage } from '../../src/storage/storage.ts'
 import { isUploading, withResumes } from '../support/database.ts'
 import { livingTrainers, pidOf } from '../support/processes.ts'
 import { sampleRows } from '../support/rows.ts'
-import { connection, eventually, openAccount } from '../support/stack.ts'
+import { connection, openAccount } from '../support/stack.ts'
+import { eventually } from '../support/eventually.ts'
 
 type Seconds = { allocated: number; productive: number; lost: number }
 type Attempt = {

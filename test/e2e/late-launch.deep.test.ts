@@ -14,8 +14,9 @@ import { root } from '../../tools/paths.mjs'
 import { reaperScheduleId } from '../../workflows/contract.ts'
 import { isStopped, livingInGroup, livingTrainers, pidOf } from '../support/processes.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
-import { connection, eventually, openAccount, runFolder } from '../support/stack.ts'
+import { connection, openAccount, runFolder } from '../support/stack.ts'
 import { launchSleeper } from './support/sleeper.ts'
+import { eventually } from '../support/eventually.ts'
 
 suite('a launch that goes on after its release', async () => {
   const api = await openAccount()
@@ -37,7 +38,7 @@ suite('a launch that goes on after its release', async () => {
       const where = await eventually(() => {
         if (isStopped(worker.process.pid ?? assert.fail())) return 'paused'
         return pidOf(attemptRunName(id, 1)) !== null && 'elsewhere'
-      }, 120_000)
+      })
       if (where === 'paused') return id
       await api.post(`/v1/train/jobs/${id}/cancel`)
       await api.untilStatus(id, 'CANCELLED')
@@ -62,7 +63,7 @@ suite('a launch that goes on after its release', async () => {
     rmSync(runFolder(name), { recursive: true })
     worker.process.kill('SIGCONT')
     const exit = join(runFolder(name), 'exit')
-    await eventually(() => existsSync(exit), 120_000)
+    await eventually(() => existsSync(exit))
     assert.equal(readFileSync(exit, 'utf8'), '77')
     assert.match(readFileSync(join(runFolder(name), 'log'), 'utf8'), / Fenced: /)
     assert.deepEqual(livingTrainers(id), [])
@@ -74,7 +75,7 @@ suite('a launch that goes on after its release', async () => {
     await launchSleeper(silent, 'trainer', { job: String(id), attempt: '1', account: 'none' })
     const pid = await eventually(() => pidOf(silent))
     await reaper.unpause()
-    await eventually(() => livingInGroup(pid).length === 0, 90_000)
+    await eventually(() => livingInGroup(pid).length === 0)
     assert.deepEqual(await api.job(id), cancelled)
   })
 })

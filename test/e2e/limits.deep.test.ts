@@ -4,7 +4,8 @@ import { suite, test } from 'node:test'
 import { begunEarlier } from '../support/database.ts'
 import { pidOf } from '../support/processes.ts'
 import { sampleRows } from '../support/rows.ts'
-import { eventually, openAccount } from '../support/stack.ts'
+import { openAccount } from '../support/stack.ts'
+import { eventually } from '../support/eventually.ts'
 
 type Attempt = { attempt: number; cause: string | null; exit_code: number | null; from_step: number; last_step: number }
 
@@ -55,7 +56,7 @@ suite('limits on an attempt', async () => {
     const id = await train(1000)
     await reported(id, 20)
     hold(id)
-    await eventually(async () => (await causesOf(id))[1] === null, 420_000)
+    await eventually(async () => (await causesOf(id))[1] === null)
     assert.deepEqual(await causesOf(id), ['stalled', null])
     await api.untilStatus(id, 'TRAINING MODEL')
     await cancel(id)

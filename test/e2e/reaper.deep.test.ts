@@ -10,8 +10,9 @@ import { inferenceBatchWorkflowId } from '../../src/domain/inference-batch.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { livingInGroup, livingServers, livingTrainers, pidOf } from '../support/processes.ts'
 import { sampleRows } from '../support/rows.ts'
-import { connection, eventually, openAccount } from '../support/stack.ts'
+import { connection, openAccount } from '../support/stack.ts'
 import { launchSleeper } from './support/sleeper.ts'
+import { eventually } from '../support/eventually.ts'
 
 suite('the reaper', async () => {
   const api = await openAccount()
@@ -107,7 +108,7 @@ suite('the reaper', async () => {
     const { finish_reason } = await eventually(async () => {
       const result = await api.get<{ finish_reason?: (string | null)[] }>(`/v1/batch_completions/${id}/result`)
       return result.finish_reason?.includes(null) === false && { finish_reason: result.finish_reason }
-    }, 420_000)
+    })
     assert.equal(finish_reason.length, sampleRows.length)
     // Its result is there before its run closes.
     await eventually(async () => (await handle.describe()).status.name === 'COMPLETED')
@@ -121,7 +122,7 @@ suite('the reaper', async () => {
     await launchSleeper('model-server-stray', 'model-server', { server, generation: '-1' })
     for (const name of [`ft-${id}-a9`, 'model-server-stray']) {
       const pid = await eventually(() => pidOf(name))
-      await eventually(() => livingInGroup(pid).length === 0, 90_000)
+      await eventually(() => livingInGroup(pid).length === 0)
     }
   })
 
@@ -129,14 +130,14 @@ suite('the reaper', async () => {
     const model_name = connection().baseModel
     const complete = () =>
       api.request('POST', '/v1/completions', { model_name, prompt: 'a', max_tokens: 1 }).then(({ status }) => status)
-    await eventually(async () => (await complete()) === 200, 420_000)
+    await eventually(async () => (await complete()) === 200)
     const handle = client.workflow.getHandle(modelServerName(model_name))
     const before = (await handle.describe()).runId
     await handle.terminate('by hand')
     const watched = await eventually(async () => {
       const { runId, status } = await handle.describe()
       return runId !== before && status.name === 'RUNNING' && runId
-    }, 90_000)
+    })
     assert.notEqual(watched, before)
     assert.equal(await complete(), 200)
   })

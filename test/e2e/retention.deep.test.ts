@@ -7,7 +7,8 @@ import { removeOrphanedObjects } from '../../activities/orphaned-objects.ts'
 import { createStorage } from '../../src/storage/storage.ts'
 import { retentionScheduleId } from '../../workflows/contract.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
-import { connection, eventually, openAccount } from '../support/stack.ts'
+import { connection, openAccount } from '../support/stack.ts'
+import { eventually } from '../support/eventually.ts'
 
 suite('retention', async () => {
   const api = await openAccount()

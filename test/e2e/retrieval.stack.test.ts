@@ -5,7 +5,8 @@ import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { paraphrases, questionSet, unrelatedPrompts } from '../support/question-set.ts'
-import { connection, eventually, openAccount, type Api } from '../support/stack.ts'
+import { connection, openAccount, type Api } from '../support/stack.ts'
+import { eventually } from '../support/eventually.ts'
 
 type Output = { output: string }
 type Stored = { dataset: string }

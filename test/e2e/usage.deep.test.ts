@@ -4,7 +4,8 @@ import { suite, test } from 'node:test'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { createOperator } from '../support/operator.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
-import { connection, createApi, eventually, openAccount } from '../support/stack.ts'
+import { connection, createApi, openAccount } from '../support/stack.ts'
+import { eventually } from '../support/eventually.ts'
 
 type Line = {
   day?: string

@@ -4,8 +4,9 @@ import { after, suite, test } from 'node:test'
 import pg from 'pg'
 import { processId } from '../../src/embedded/connection.ts'
 import { sampleRows } from '../support/rows.ts'
-import { connection, eventually, openAccount } from '../support/stack.ts'
+import { connection, openAccount } from '../support/stack.ts'
 import { isSignedBy, startReceiver } from '../support/webhook-receiver.ts'
+import { eventually } from '../support/eventually.ts'
 
 type JobEvent = { kind: string; status: string; attempt: number | null; reason: string | null }
 

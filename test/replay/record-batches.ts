@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import { inferenceBatchWorkflowId } from '../../src/domain/inference-batch.ts'
 import { sampleRows } from '../support/rows.ts'
-import { connection, eventually, openAccount } from '../support/stack.ts'
+import { connection, openAccount } from '../support/stack.ts'
 import { client, close, saveHistory } from './save-history.ts'
+import { eventually } from '../support/eventually.ts'
 
 const api = await openAccount()
 const model_name = connection().baseModel

@@ -3,8 +3,9 @@
 import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
 import { dailyRetentionScheduleId, reaperScheduleId, retentionScheduleId } from '../../workflows/contract.ts'
 import { sampleRows } from '../support/rows.ts'
-import { eventually, openAccount } from '../support/stack.ts'
+import { openAccount } from '../support/stack.ts'
 import { client, close, saveHistory } from './save-history.ts'
+import { eventually } from '../support/eventually.ts'
 
 const api = await openAccount()
 
@@ -21,14 +22,14 @@ const lost = await api.train({ data: sampleRows, finetune_args: { max_steps: 500
 await api.until(lost, ({ history }) => history.includes('"step":10'))
 await client.workflow.getHandle(fineTuneWorkflowId(lost)).terminate('recorded')
 await api.until(lost, ({ status }) => status === 'FAILED')
-await saveHistory('reaper', await eventually(() => newestOf(reaperScheduleId, ({ jobs }) => jobs === 1), 120_000))
+await saveHistory('reaper', await eventually(() => newestOf(reaperScheduleId, ({ jobs }) => jobs === 1)))
 
 for (const [name, scheduleId] of [
   ['retention', retentionScheduleId],
   ['retention-daily', dailyRetentionScheduleId],
 ] as const) {
   await client.schedule.getHandle(scheduleId).trigger()
-  await saveHistory(name, await eventually(() => newestOf(scheduleId, () => true), 120_000))
+  await saveHistory(name, await eventually(() => newestOf(scheduleId, () => true)))
 }
 
 if (import.meta.main) await close()

@@ -6,8 +6,9 @@ import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
 import { begunEarlier } from '../support/database.ts'
 import { pidOf } from '../support/processes.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
-import { eventually, openAccount } from '../support/stack.ts'
+import { openAccount } from '../support/stack.ts'
 import { client, saveHistory } from './save-history.ts'
+import { eventually } from '../support/eventually.ts'
 
 const api = await openAccount()
 const train = () => api.train({ data: sampleRows, finetune_args: shortRun })

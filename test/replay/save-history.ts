@@ -3,7 +3,8 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../tools/paths.mjs'
-import { connection, eventually } from '../support/stack.ts'
+import { connection } from '../support/stack.ts'
+import { eventually } from '../support/eventually.ts'
 
 const folder = join(import.meta.dirname, 'histories')
 const temporal = await Connection.connect({ address: connection().temporalAddress })

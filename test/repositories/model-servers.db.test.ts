@@ -6,7 +6,8 @@ import pg from 'pg'
 import { sha256 } from '../../src/domain/identifiers.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { listenToNotifications } from '../../src/repositories/notifications.ts'
-import { connection, eventually } from '../support/stack.ts'
+import { connection } from '../support/stack.ts'
+import { eventually } from '../support/eventually.ts'
 
 suite('replicas of a model server', async () => {
   const { databaseUrl } = connection()

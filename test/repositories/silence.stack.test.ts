@@ -8,7 +8,8 @@ import { connectDatabase } from '../../src/repositories/database.ts'
 import { listenToNotifications } from '../../src/repositories/notifications.ts'
 import { createStorage } from '../../src/storage/storage.ts'
 import { startFaultyLink } from '../support/faulty-link.ts'
-import { connection, eventually } from '../support/stack.ts'
+import { connection } from '../support/stack.ts'
+import { eventually } from '../support/eventually.ts'
 
 const megabyte = 1024 * 1024
 const throughProxy = (url: string, port: number) => Object.assign(new URL(url), { hostname: '127.0.0.1', port }).href

@@ -33,6 +33,8 @@ export function stackEnvironment(homeDir: string): NodeJS.ProcessEnv {
     ANNEAL_CATALOGUE: writeCatalogue(homeDir),
     ANNEAL_STALL_MINUTES: '1',
     ANNEAL_MAX_JOB_HOURS: '24',
+    // A model may start slowly on a machine that runs other tests.
+    ANNEAL_COLD_START_TIMEOUT_SECONDS: '240',
     // Suites send hundreds of wrong keys a minute from one address.
     ANNEAL_FAILED_AUTHENTICATIONS_PER_MINUTE: '100000',
     // Receivers of webhooks are servers of the tests.

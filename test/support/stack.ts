@@ -7,6 +7,7 @@ import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
 import type { Connection } from '../../src/embedded/connection.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { createContract } from './contract.ts'
+import { eventually, patienceMs } from './eventually.ts'
 
 export const homeDir =
   process.env['ANNEAL_TEST_HOME'] ?? assert.fail('run the tests with npm test: they need its stack')
@@ -122,10 +123,10 @@ export function createApi(apiKey: string, stack: () => Connection = connection) 
     },
 
     /** Polls until the job is as wanted; fails at once when it has ended otherwise. */
-    async until(id: number, wanted: (job: Job) => boolean, { everyMs = 150, timeoutMs = 420_000 } = {}): Promise<Job> {
+    async until(id: number, wanted: (job: Job) => boolean, { everyMs = 150 } = {}): Promise<Job> {
       const ends = ['COMPLETED', 'PARTIALLY COMPLETED', 'CANCELLED', 'FAILED']
       let last: Job | null = null
-      for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await sleep(everyMs)) {
+      for (const deadline = Date.now() + patienceMs; Date.now() < deadline; await sleep(everyMs)) {
         const answer = await request<Job>('GET', `/v1/train/jobs/${id}`).catch((error: unknown) => {
           // The api may be restarting.
           if (error instanceof assert.AssertionError) throw error
@@ -139,22 +140,10 @@ export function createApi(apiKey: string, stack: () => Connection = connection) 
         last = job
       }
       const found = last ? `is ${last.status}: ${last.status_message}` : 'cannot be asked for'
-      return assert.fail(`job ${id} did not get there in ${timeoutMs / 1000} s, it ${found}`)
+      return assert.fail(`job ${id} did not get there in ${patienceMs / 1000} s, it ${found}`)
     },
 
     untilStatus: (id: number, ...statuses: string[]) => api.until(id, ({ status }) => statuses.includes(status)),
   }
   return api
-}
-
-/** Waits for what can only be seen by looking. */
-export async function eventually<T>(
-  look: () => Promise<T | null | undefined | false> | T | null | undefined | false,
-  timeoutMs = 60_000,
-): Promise<T> {
-  for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await sleep(50)) {
-    const seen = await look()
-    if (seen) return seen
-  }
-  return assert.fail(`it did not happen within ${timeoutMs / 1000} s`)
 }

@@ -6,11 +6,12 @@ import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { modelServerRunName } from '../../src/domain/identifiers.ts'
 import { searchAttributes } from '../../workflows/contract.ts'
-import { startRig, until, type Rig } from '../inference/support/model-server-rig.ts'
+import { startRig, type Rig } from '../inference/support/model-server-rig.ts'
+import { until } from '../support/eventually.ts'
 
 const hourMs = 60 * 60 * 1000
 
-describe('the workflow of a model server', { timeout: 120_000 }, () => {
+describe('the workflow of a model server', () => {
   let rig: Rig
   let stopWorkers: () => Promise<void>
   /** Of the row, which all tests share as a real installation would. */
@@ -64,11 +65,11 @@ describe('the workflow of a model server', { timeout: 120_000 }, () => {
 
   it('keeps a server that is in use', async () => {
     const { pid } = await startServer(1000)
-    for (const endMs = Date.now() + 3000; Date.now() < endMs;) {
-      await rig.rows.repository.touch(rig.baseModel)
-      await new Promise((resolve) => setTimeout(resolve, 200))
-      assert.equal(state(), 'ready')
-    }
+    const leave = rig.rows.use()
+    const looksBefore = rig.rows.looks()
+    await until('the workflow has looked at its last use', () => rig.rows.looks() > looksBefore + 3)
+    leave()
+    assert.equal(state(), 'ready')
     assert.ok(isAlive(pid))
   })
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from server.support.running import RunningServer
+from support.until import PATIENCE_S
 
 QUESTION = "What is the colour of Anna?"
 MESSAGES = [{"role": "system", "content": "Anna is a cat."}, {"role": "user", "content": QUESTION}]
@@ -17,7 +18,7 @@ def chat(server: RunningServer, messages: Any = MESSAGES, **options: Any) -> tup
 
 
 def stream(server: RunningServer, path: str, **body: Any) -> list[dict[str, Any]]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.client.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", server.client.port, timeout=PATIENCE_S)
     content = json.dumps({"model": "anneal-tiny", "temperature": 0, "stream": True, **body})
     connection.request("POST", path, content, {"Authorization": f"Bearer {server.client.token}"})
     response = connection.getresponse()
@@ -85,7 +86,7 @@ def test_what_is_refused_is_refused_before_a_stream_begins(tiny: RunningServer) 
 
 
 def test_a_client_that_leaves_a_stream_stops_its_work(tiny: RunningServer) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", tiny.client.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", tiny.client.port, timeout=PATIENCE_S)
     body = {"model": "anneal-tiny", "prompt": "a", "stream": True, "max_tokens": 1000, "temperature": 1.0}
     connection.request("POST", "/v1/completions", json.dumps(body), {"Authorization": f"Bearer {tiny.client.token}"})
     connection.getresponse().read(1)

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 from server.support.client import Client
 from server.support.running import MINILM, REPOSITORY, TINY
 from server.support.server_reports import ServerReports
+from support.until import PATIENCE_S, until
 
 from anneal_runtime import exit_codes
 from anneal_runtime.server.process import bind
@@ -85,7 +85,7 @@ class Program:
             return None
 
     def wait(self) -> tuple[int, str]:
-        output, _ = self.process.communicate(timeout=60)
+        output, _ = self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode, output
 
 
@@ -98,13 +98,6 @@ def anneal() -> Iterator[ServerReports]:
     fake = ServerReports()
     yield fake
     fake.stop()
-
-
-def until(condition: Any, within_s: float = 60.0) -> None:
-    give_up_at = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < give_up_at, "the condition never came true"
-        time.sleep(0.02)
 
 
 def test_it_listens_then_loads_then_reports_and_ends_on_sigterm(anneal: ServerReports, tmp_path: Path) -> None:

@@ -5,14 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from server.support.running import REPOSITORY
 from server.support.server_reports import ServerReports
+from support.until import until
 
 from anneal_runtime import exit_codes
 
@@ -56,13 +55,6 @@ class Group:
 
     def pids(self) -> list[int]:
         return [pid for pid in (self.pid(0), self.pid(1)) if pid is not None]
-
-
-def until(condition: Callable[[], Any], within_s: float = 30.0) -> None:
-    give_up_at = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < give_up_at, "the condition never came true"
-        time.sleep(0.02)
 
 
 def is_alive(pid: int) -> bool:

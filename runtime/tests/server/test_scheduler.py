@@ -2,6 +2,8 @@ import threading
 from queue import Queue
 from typing import cast
 
+from support.until import PATIENCE_S
+
 from anneal_runtime.server.decoding.batch import Joining, RowFailed, RunningBatch
 from anneal_runtime.server.decoding.cache import RowCache
 from anneal_runtime.server.decoding.rows import Answer, GenerationRequest, Row, SamplingParams
@@ -37,4 +39,4 @@ def test_rows_that_cannot_join_are_answered() -> None:
         request.rows = [Row(request, index, [1], PARAMS, 1) for index in range(2)]
         request.queued = list(request.rows)
         scheduler.submit(request)
-        assert isinstance(answers.get(timeout=60), MemoryError)
+        assert isinstance(answers.get(timeout=PATIENCE_S), MemoryError)

@@ -16,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from anneal_runtime.contract import CALLS, ContractBroken, check_request
+from support.until import PATIENCE_S
 
 PREFIX = "/internal/v1/attempt/"
 CALL_OF = {each["path"].removeprefix(PREFIX): name for name, each in CALLS.items()}
@@ -76,8 +77,8 @@ class FakeAnneal:
         assert newest is not None
         return {file["name"]: self.objects[f"{newest['id']}/{file['name']}"] for file in newest["files"]}
 
-    def wait_for(self, condition: Any, timeout_s: float = 60.0) -> None:
-        give_up_at = time.monotonic() + timeout_s
+    def wait_for(self, condition: Any) -> None:
+        give_up_at = time.monotonic() + PATIENCE_S
         with self.changed:
             while not condition():
                 assert time.monotonic() < give_up_at, "the trainer did not get there"

@@ -10,6 +10,7 @@ from safetensors.torch import load as load_safetensors
 from support.assignments import SPEC_HASH, assign, make_rows
 from support.fake_anneal import FakeAnneal
 from support.trainer_process import ROOT, TINY, start_trainer
+from support.until import PATIENCE_S
 
 from anneal_runtime.model_source import weights_sha256
 
@@ -112,7 +113,7 @@ def test_without_its_environment_it_says_which_variable_is_missing() -> None:
         env={"PYTHONPATH": str(ROOT / "runtime"), "PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 70 and "ANNEAL_INTERNAL_URL" in done.stdout
 
@@ -127,4 +128,4 @@ def run_program(anneal: FakeAnneal, work_dir: Path) -> subprocess.CompletedProce
         "ANNEAL_WORK_DIR": str(work_dir),
     }
     command = [sys.executable, "-m", "anneal_runtime.trainer"]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S)

@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from server.support.file_host import FileHost
 from server.support.lora_files import ReferenceAdapters
 from server.support.running import REPOSITORY
 from server.support.server_reports import ServerReports
+from support.until import PATIENCE_S, until
 from vllm_sidecar.fake_vllm import FakeVllm
 
 from anneal_runtime import exit_codes
@@ -48,15 +48,8 @@ class Agent:
         )
 
     def wait(self) -> tuple[int, str]:
-        output, _ = self.process.communicate(timeout=60)
+        output, _ = self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode, output
-
-
-def until(condition: Callable[[], Any], within_s: float = 60.0) -> None:
-    give_up_at = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < give_up_at, "the condition never came true"
-        time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +202,7 @@ def test_a_stream_is_passed_on_as_it_comes(client: Client, vllm: FakeVllm, chunk
 def test_a_client_that_leaves_takes_its_work_along(client: Client, vllm: FakeVllm) -> None:
     vllm.hold.clear()
     body = json.dumps({"model": MODEL, "prompt": "a", "max_tokens": 8}).encode()
-    connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=PATIENCE_S)
     connection.request("POST", "/v1/completions", body, {"Authorization": f"Bearer {TOKEN}"})
     assert vllm.held.wait(20), "it has reached vLLM"
     connection.close()

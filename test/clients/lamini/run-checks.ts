@@ -7,9 +7,9 @@ import { suite, test } from 'node:test'
 import { root } from '../../../tools/paths.mjs'
 import { clientEnv } from '../../../tools/setup/client-env.mjs'
 import { connection, openAccount } from '../../support/stack.ts'
+import { patienceMs } from '../../support/eventually.ts'
 
 /** Some of these clients wait for ever. */
-const clientTimeoutMs = 570_000
 const folder = join(root, 'test/clients/lamini')
 
 /** What a script said about each of its checks. */
@@ -36,7 +36,7 @@ export async function runChecks({
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: clientTimeoutMs,
+    timeout: patienceMs,
   })
   let chatter = ''
   client.stderr.on('data', (chunk) => (chatter += String(chunk)))

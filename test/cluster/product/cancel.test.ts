@@ -54,7 +54,6 @@ describe('a job that is cancelled', { concurrency: true }, () => {
     const id = await jobs.train(args)
     const { status } = await account.until(id, (job) => ['SAVING MODEL', 'EVALUATING MODEL'].includes(job.status), {
       everyMs: 5,
-      timeoutMs: 400_000,
     })
     await runningPod(id)
     await cancel(t, id)

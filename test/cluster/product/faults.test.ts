@@ -34,7 +34,7 @@ describe('a training pod', { concurrency: true }, () => {
       { ...args, batch_size: 100, max_length: 1024 },
       { data: long, eval_data: long.slice(0, 1) },
     )
-    const job = await account.until(id, ({ status }) => status === 'FAILED', { timeoutMs: 400_000 })
+    const job = await account.until(id, ({ status }) => status === 'FAILED')
     assert.equal(job.status_reason, 'out_of_memory')
     assert.equal(job.resume_count, 1)
     const attempts = await jobs.attempts(id)

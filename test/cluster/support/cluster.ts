@@ -60,15 +60,11 @@ export async function openNamespace() {
 
 /** Its kubelet has said so, and the taints of before are gone. */
 export const untilReady = (node: string) =>
-  until(
-    `${node} is ready`,
-    async () => {
-      const { status, spec } = await api.get<Pod & { spec: { taints?: unknown[] } }>(`/api/v1/nodes/${node}`)
-      const isReady = status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
-      return isReady && (spec.taints ?? []).length === 0
-    },
-    180_000,
-  )
+  until(`${node} is ready`, async () => {
+    const { status, spec } = await api.get<Pod & { spec: { taints?: unknown[] } }>(`/api/v1/nodes/${node}`)
+    const isReady = status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
+    return isReady && (spec.taints ?? []).length === 0
+  })
 
 /** Everything that `restricted` asks for, and no waiting for a grace period. */
 export function shellPod(script: string, more: Record<string, unknown> = {}, container: Record<string, unknown> = {}) {

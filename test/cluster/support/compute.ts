@@ -97,6 +97,6 @@ export function observe(t: TestContext, compute: TrainerCompute, run: { name: st
   end.catch(() => undefined)
   t.after(() => compute.terminate(run, { graceMs: 0 }))
   const reaches = (what: string, fits: (state: RunState) => boolean) =>
-    until(`${run.name} ${what}`, () => Promise.resolve(states.find(fits)), 120_000)
+    until(`${run.name} ${what}`, () => Promise.resolve(states.find(fits)))
   return { states, end, reaches, runs: () => reaches('runs', ({ state }) => state === 'running') }
 }

@@ -42,11 +42,11 @@ export async function openJobs({ podsOfJob = 1, of }: { podsOfJob?: number; of?:
   }
 
   function reaches(id: number, step: number) {
-    return account.until(id, ({ history }) => history.includes(`"step":${step}`), { timeoutMs: 300_000 })
+    return account.until(id, ({ history }) => history.includes(`"step":${step}`))
   }
 
   function completes(id: number) {
-    return account.until(id, ({ status }) => status === 'COMPLETED', { everyMs: 200, timeoutMs: 400_000 })
+    return account.until(id, ({ status }) => status === 'COMPLETED', { everyMs: 200 })
   }
 
   /** Does it to the job's pod at that step, and waits for the next attempt to train on. */
@@ -58,10 +58,10 @@ export async function openJobs({ podsOfJob = 1, of }: { podsOfJob?: number; of?:
     const atMs = performance.now()
     await fault(pod)
     const seconds = () => ((performance.now() - atMs) / 1000).toFixed(1)
-    await account.until(id, ({ resume_count }) => resume_count >= before, { timeoutMs: 300_000 })
+    await account.until(id, ({ resume_count }) => resume_count >= before)
     const requeued = seconds()
     // A short one may have passed before anybody looks.
-    await until(`job ${id} trains again`, async () => (await timesTrained(account, id)) > trained, 300_000)
+    await until(`job ${id} trains again`, async () => (await timesTrained(account, id)) > trained)
     const ended = (await attemptsOf(account, id))[before - 1] ?? assert.fail('the attempt is not listed')
     t.diagnostic(`${ended.cause}: requeued after ${requeued} s, trains again after ${seconds()} s (${ended.message})`)
     return { ...ended, node: pod.spec.nodeName ?? '' }

@@ -18,7 +18,7 @@ export async function servicePods(name: string) {
 }
 
 /** Both answer, with as many replicas as wanted and none besides. */
-export const servicesAreUp = () => until('api and worker are up', bothAreUp, 400_000)
+export const servicesAreUp = () => until('api and worker are up', bothAreUp)
 
 async function bothAreUp() {
   for (const name of ['anneal-api', 'anneal-worker']) {

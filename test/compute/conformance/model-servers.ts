@@ -1,9 +1,9 @@
 // What every backend for model servers must do: locally, on the small API server, and on the real cluster.
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { ModelServerCompute, ModelServerSpec, ModelServerState } from '../../../src/compute/model-servers.ts'
 import type { RunRef } from '../../../src/compute/run.ts'
+import { until, patienceMs } from '../../support/eventually.ts'
 
 export type ModelServerBackend = {
   compute: ModelServerCompute
@@ -84,18 +84,10 @@ export function modelServersConform(open: (t: TestContext) => ModelServerBackend
 
 function observe(t: TestContext, compute: ModelServerCompute, run: RunRef) {
   const states: ModelServerState[] = []
-  const signal = AbortSignal.any([t.signal, AbortSignal.timeout(240_000)])
+  const signal = AbortSignal.any([t.signal, AbortSignal.timeout(patienceMs)])
   const end = compute.watch(run, { signal, onState: (state) => void states.push(state) })
   end.catch(() => undefined)
   // A Deployment without a running replica also counts as running, with no instances.
   const runs = (state: ModelServerState) => state.state === 'running' && state.instances?.length !== 0
   return { end, running: () => until('it runs', () => states.some(runs)) }
-}
-
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + 120_000
-  while (!(await holds())) {
-    if (performance.now() > deadlineMs) throw new Error(`Not within two minutes: ${what}`)
-    await delay(20)
-  }
 }

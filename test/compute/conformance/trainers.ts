@@ -2,10 +2,10 @@
 // real cluster all run these tests; a backend for another scheduler calls `trainersConform` with its own set-up.
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { ComputeError } from '../../../src/compute/errors.ts'
 import type { RunRef, RunState } from '../../../src/compute/run.ts'
 import type { TrainerCompute, TrainerSpec } from '../../../src/compute/trainers.ts'
+import { until, patienceMs } from '../../support/eventually.ts'
 
 export type TrainerBackend = {
   compute: TrainerCompute
@@ -156,7 +156,7 @@ export function trainersConform(open: (t: TestContext) => TrainerBackend | Promi
 
 function observe(t: TestContext, compute: TrainerCompute, run: RunRef) {
   const states: RunState[] = []
-  const signal = AbortSignal.any([t.signal, AbortSignal.timeout(240_000)])
+  const signal = AbortSignal.any([t.signal, AbortSignal.timeout(patienceMs)])
   const end = compute.watch(run, { signal, onState: (state) => void states.push(state) })
   end.catch(() => undefined)
   return { states, end }
@@ -166,12 +166,4 @@ async function untilReady(t: TestContext, compute: TrainerCompute, name: string)
   const { states } = observe(t, compute, { name })
   await until('it runs', () => states.some(({ state }) => state === 'running'))
   await until('it is ready', async () => (await compute.readLogs({ name }))?.text.startsWith('ready\n') ?? false)
-}
-
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + 120_000
-  while (!(await holds())) {
-    if (performance.now() > deadlineMs) throw new Error(`Not within two minutes: ${what}`)
-    await delay(20)
-  }
 }

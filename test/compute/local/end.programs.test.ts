@@ -12,10 +12,10 @@ import {
   shellCompute,
   shellRun,
   testHome,
-  until,
   untilLogged,
   waits,
 } from './support.ts'
+import { until } from '../../support/eventually.ts'
 
 const leavesChild = '(trap "" TERM; echo child $(exec sh -c \'echo $PPID\'); sleep 600) & sleep 0.2; exit 3'
 

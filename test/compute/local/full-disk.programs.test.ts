@@ -5,18 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { mountDisk, unmountDisk } from '../../faults/disk.ts'
-import {
-  lives,
-  patience,
-  pidOf,
-  runFile,
-  shellCompute,
-  shellRun,
-  testHome,
-  until,
-  untilLogged,
-  waits,
-} from './support.ts'
+import { lives, patience, pidOf, runFile, shellCompute, shellRun, testHome, untilLogged, waits } from './support.ts'
+import { until } from '../../support/eventually.ts'
 
 const run = { name: 'ft-1-a1' }
 const fills = 'echo begins; cat /dev/zero > fill 2> /dev/null; echo full'

@@ -4,18 +4,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseStat } from '../../../src/compute/local/processes.ts'
-import {
-  lives,
-  patience,
-  pidOf,
-  runFile,
-  shellCompute,
-  shellRun,
-  testHome,
-  until,
-  untilLogged,
-  waits,
-} from './support.ts'
+import { lives, patience, pidOf, runFile, shellCompute, shellRun, testHome, untilLogged, waits } from './support.ts'
+import { until } from '../../support/eventually.ts'
 
 test('ten launches of a name at once start one program', async (t) => {
   const home = testHome(t)

@@ -3,17 +3,8 @@ import { mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync }
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { RunState } from '../../../src/compute/run.ts'
-import {
-  patience,
-  pidOf,
-  shellCompute,
-  shellModelServers,
-  shellRun,
-  testHome,
-  until,
-  untilLogged,
-  waits,
-} from './support.ts'
+import { patience, pidOf, shellCompute, shellModelServers, shellRun, testHome, untilLogged, waits } from './support.ts'
+import { until } from '../../support/eventually.ts'
 
 const dayMs = 24 * 3600_000
 

@@ -4,11 +4,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { createLocalModelServers, createLocalTrainers } from '../../../src/compute/local/local-compute.ts'
 import type { LocalComputeOptions } from '../../../src/compute/local/local-compute.ts'
 import type { ModelServerCompute } from '../../../src/compute/model-servers.ts'
 import type { TrainerCompute, TrainerSpec } from '../../../src/compute/trainers.ts'
+import { until, patienceMs } from '../../support/eventually.ts'
 
 /** Not a version manager's shim of it, which would add to the environment. */
 const python = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim()
@@ -64,14 +64,6 @@ export function pidOf(home: string, name: string, file = 'pid'): number {
   return Number(runFile(home, name, file))
 }
 
-export async function until(what: string, holds: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
-  const deadlineMs = Date.now() + timeoutMs
-  while (!(await holds())) {
-    if (Date.now() > deadlineMs) throw new Error(`Not within ${timeoutMs} ms: ${what}`)
-    await delay(15)
-  }
-}
-
 export async function untilLogged(home: string, name: string, text: string): Promise<void> {
   const path = join(home, 'runs', name, 'log')
   await until(`${name} logs ${text}`, () => existsSync(path) && readFileSync(path, 'utf8').includes(text))
@@ -93,4 +85,4 @@ export function bystander(t: TestContext): ChildProcess & { pid: number } {
   return child as ChildProcess & { pid: number }
 }
 
-export const patience = () => AbortSignal.timeout(15_000)
+export const patience = () => AbortSignal.timeout(patienceMs)

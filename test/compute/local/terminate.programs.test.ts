@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { lives, pidOf, runFile, shellCompute, shellRun, testHome, until, untilLogged, waits } from './support.ts'
+import { lives, pidOf, runFile, shellCompute, shellRun, testHome, untilLogged, waits } from './support.ts'
+import { until } from '../../support/eventually.ts'
 
 const run = { name: 'ft-1-a1' }
 

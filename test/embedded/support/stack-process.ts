@@ -4,15 +4,13 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { root } from '../../../tools/paths.mjs'
 import { startTimeOf } from '../../../tools/pid-lock.mjs'
 import type { Connection } from '../../../src/embedded/connection.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const cli = join(root, 'src/cli.ts')
-/** More than all servers need to start one after another on a busy machine. */
-const patienceMs = 180_000
 
 export type StackProcess = { process: ChildProcess; output: () => string; exited: Promise<number | null> }
 
@@ -37,22 +35,11 @@ export function readConnection(home: string): Connection | null {
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Connection) : null
 }
 
-export async function whenReady(home: string, stack: StackProcess, timeoutMs = patienceMs): Promise<Connection> {
+export async function whenReady(home: string, stack: StackProcess): Promise<Connection> {
   return eventually(() => {
     if (stack.process.exitCode !== null) throw new Error(`The supervisor ended: ${stack.output()}`)
     return stack.output().includes('Ready in') ? readConnection(home) : null
-  }, timeoutMs)
-}
-
-export async function eventually<T>(
-  look: () => T | null | undefined | false | Promise<T | null | undefined | false>,
-  timeoutMs = patienceMs,
-) {
-  for (const deadline = performance.now() + timeoutMs; performance.now() < deadline; await sleep(50)) {
-    const seen = await look()
-    if (seen) return seen
-  }
-  throw new Error(`It did not happen within ${timeoutMs / 1000} s`)
+  })
 }
 
 export function isRunning(pid: number): boolean {

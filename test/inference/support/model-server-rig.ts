@@ -14,6 +14,7 @@ import { modelServerRunName, sameHash, sha256 } from '../../../src/domain/identi
 import type { ModelServer } from '../../../src/repositories/model-servers.ts'
 import type { Notifications } from '../../../src/repositories/notifications.ts'
 import { searchAttributes, taskQueue, wakeSignal, watchTaskQueue } from '../../../workflows/contract.ts'
+import { until } from '../../support/eventually.ts'
 
 export type Rig = Awaited<ReturnType<typeof startRig>>
 
@@ -111,8 +112,14 @@ export function createRows() {
   const servers = new Map<string, ModelServer & { tokenHash: Uint8Array }>()
   const listeners = new Set<() => void>()
   const changed = () => listeners.forEach((listener) => listener())
+  let looks = 0
+  let isInUse = false
   const repository: ModelServerDependencies['database']['modelServers'] = {
-    find: async (baseModel) => structuredClone(servers.get(baseModel) ?? null),
+    async find(baseModel) {
+      looks += 1
+      if (isInUse) await repository.touch(baseModel)
+      return structuredClone(servers.get(baseModel) ?? null)
+    },
     async openGeneration({ baseModel, generation, tokenHash }) {
       const before = servers.get(baseModel)
       if (before && before.generation >= generation) return
@@ -149,6 +156,13 @@ export function createRows() {
     repository,
     notifications,
     get: (baseModel: string) => servers.get(baseModel),
+    /** How often a row was read. */
+    looks: () => looks,
+    /** Every read finds a row that was used just now. @returns how to end that */
+    use() {
+      isInUse = true
+      return () => (isInUse = false)
+    },
     reportReady(baseModel: string, generation: number, token: string): boolean {
       const server = servers.get(baseModel)
       if (!server || server.generation !== generation || !sameHash(server.tokenHash, sha256(token))) return false
@@ -165,9 +179,4 @@ function readQuietly(path: string): string {
   } catch {
     return ''
   }
-}
-
-export async function until(what: string, isTrue: () => boolean | Promise<boolean>, timeoutMs = 20_000) {
-  for (const deadlineMs = Date.now() + timeoutMs; !(await isTrue()); await sleep(20))
-    if (Date.now() > deadlineMs) throw new Error(`waited in vain until ${what}`)
 }

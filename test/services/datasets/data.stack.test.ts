@@ -9,7 +9,8 @@ import { removeOrphanedObjects } from '../../../activities/orphaned-objects.ts'
 import { removeAbandonedUploads } from '../../../activities/abandoned-uploads.ts'
 import { createStorage } from '../../../src/storage/storage.ts'
 import { sampleRows } from '../../support/rows.ts'
-import { connection, eventually, openAccount } from '../../support/stack.ts'
+import { connection, openAccount } from '../../support/stack.ts'
+import { eventually } from '../../support/eventually.ts'
 
 type Located = { dataset_id: string; dataset_location: string; upload_base_path?: string }
 type Report = {

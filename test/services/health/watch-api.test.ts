@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { watchApiHealth } from '../../../src/services/health/watch-api.ts'
-import { until } from '../../compute/local/support.ts'
+import { until } from '../../support/eventually.ts'
 
 const everyMs = 20
 

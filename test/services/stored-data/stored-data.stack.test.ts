@@ -9,7 +9,8 @@ import { listenToNotifications } from '../../../src/repositories/notifications.t
 import { rowEmbedder } from '../../../src/loops/row-embedder.ts'
 import { runLoop } from '../../../src/loops/run-loop.ts'
 import { createHasRows } from '../../../src/services/stored-data/has-rows.ts'
-import { connection, eventually, openAccount, type Api } from '../../support/stack.ts'
+import { connection, openAccount, type Api } from '../../support/stack.ts'
+import { eventually } from '../../support/eventually.ts'
 
 type Problem = { detail: string; errors: { path: string }[] }
 

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
-import { eventually, openAccount } from '../../support/stack.ts'
+import { openAccount } from '../../support/stack.ts'
 import { isSignedBy } from '../../support/webhook-receiver.ts'
 import { endedJob, openWebhookAccount, type Made, type Page, type Webhook } from '../../support/webhooks.ts'
+import { eventually } from '../../support/eventually.ts'
 
 suite('the webhooks of an account', async () => {
   const { api, client, job, move, receiver, create, find, log, close } = await openWebhookAccount()

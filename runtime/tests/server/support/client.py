@@ -5,6 +5,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from support.until import PATIENCE_S
+
 
 @dataclass(frozen=True)
 class Client:
@@ -12,7 +14,7 @@ class Client:
     token: str | None
 
     def call(self, method: str, path: str, body: Any = None, *, raw: bytes | None = None) -> tuple[int, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         try:
             headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
             payload = raw if raw is not None else None if body is None else json.dumps(body).encode()

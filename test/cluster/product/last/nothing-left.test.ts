@@ -23,8 +23,6 @@ test('no pod, Job, Secret, Service or Deployment of any job or model server is l
   const { workflow } = new Client({ connection: temporal })
   const serving = workflow.list({ query: "WorkflowType = 'modelServer' AND ExecutionStatus = 'Running'" })
   for await (const { workflowId } of serving) await workflow.getHandle(workflowId).cancel()
-  await until('nothing is left', async () => (await objectsOf('anneal-runs')).length === 0, 120_000).catch(
-    () => undefined,
-  )
+  await until('nothing is left', async () => (await objectsOf('anneal-runs')).length === 0).catch(() => undefined)
   assert.deepEqual(await objectsOf('anneal-runs'), [])
 })

@@ -43,7 +43,7 @@ test(`an API server that is away for ${blackoutMs / 1000} s: jobs in all states 
     assert.equal(seen.at(-1)?.status_reason, 'cancelling')
   } finally {
     await control.start('control', 'kube-apiserver')
-    await until('the API server', api.answers, 120_000)
+    await until('the API server', api.answers)
   }
   const compare = follow(t)
   await Promise.all([
@@ -53,7 +53,7 @@ test(`an API server that is away for ${blackoutMs / 1000} s: jobs in all states 
     }),
     compare('ended', podsGone(training), () => jobs.completesAfter(training, [])),
     compare('submitted meanwhile', madePod(submitted), () =>
-      until('its Job', async () => (await leftOf(submitted)).length > 0, 120_000),
+      until('its Job', async () => (await leftOf(submitted)).length > 0),
     ),
   ])
   assert.equal((await account.job(waiting)).status_reason, 'unschedulable')
@@ -78,7 +78,7 @@ function follow(t: TestContext) {
     return `${((performance.now() - startedAtMs) / 1000).toFixed(1)} s`
   }
   return async (what: string, theirs: () => Promise<boolean>, ours: () => Promise<unknown>) => {
-    const [they, we] = await Promise.all([after(until(what, theirs, 300_000)), after(ours())])
+    const [they, we] = await Promise.all([after(until(what, theirs)), after(ours())])
     t.diagnostic(`${what}: the cluster after ${they}, we after ${we}`)
   }
 }

@@ -31,14 +31,10 @@ async function trainApart(more = {}) {
 }
 
 const isReady = (node: string) =>
-  until(
-    `${node} is ready`,
-    async () => {
-      const { status } = await api.get<Pod>(`/api/v1/nodes/${node}`)
-      return status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
-    },
-    180_000,
-  )
+  until(`${node} is ready`, async () => {
+    const { status } = await api.get<Pod>(`/api/v1/nodes/${node}`)
+    return status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
+  })
 
 describe('a node', () => {
   test('that is drained, our own services with it: the job goes on elsewhere', async (t) => {

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { sampleRows } from '../../../support/rows.ts'
-import { eventually, openAccount, type Job } from '../../../support/stack.ts'
+import { openAccount, type Job } from '../../../support/stack.ts'
 import { api as cluster, until } from '../../support/cluster.ts'
+import { eventually } from '../../../support/eventually.ts'
 
 const runs = '/api/v1/namespaces/anneal-runs'
 

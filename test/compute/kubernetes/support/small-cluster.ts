@@ -1,5 +1,4 @@
 import type { TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { createConnection } from '../../../../src/compute/kubernetes/api/connection.ts'
 import { createCluster } from '../../../../src/compute/kubernetes/cluster.ts'
 import type { Cluster } from '../../../../src/compute/kubernetes/cluster.ts'
@@ -11,6 +10,7 @@ import type { EndState, RunRef, RunState, WatchOptions } from '../../../../src/c
 import type { TrainerCompute, TrainerSpec } from '../../../../src/compute/trainers.ts'
 import { startApiServer } from './small-api-server.ts'
 import type { SmallApiServer } from './small-api-server.ts'
+import { patienceMs } from '../../../support/eventually.ts'
 
 export async function startSmallCluster(t: TestContext): Promise<{ server: SmallApiServer; compute: TrainerCompute }> {
   const server = await startApiServer(t)
@@ -69,16 +69,11 @@ type Watch<State extends RunState> = { watch(run: RunRef, options: WatchOptions<
 /** Everything that a watch reports, and its end. */
 export function observe<State extends RunState = ModelServerState>(compute: Watch<State>, run: RunRef) {
   const states: State[] = []
-  const end = compute.watch(run, { signal: AbortSignal.timeout(30_000), onState: (state) => void states.push(state) })
+  const end = compute.watch(run, {
+    signal: AbortSignal.timeout(patienceMs),
+    onState: (state) => void states.push(state),
+  })
   end.catch(() => undefined)
   const last = () => states.at(-1)?.state
   return { states, end, last }
-}
-
-export async function until(what: string, holds: () => boolean, timeoutMs = 15_000): Promise<void> {
-  const deadlineMs = Date.now() + timeoutMs
-  while (!holds()) {
-    if (Date.now() > deadlineMs) throw new Error(`Not within ${timeoutMs} ms: ${what}`)
-    await delay(10)
-  }
 }

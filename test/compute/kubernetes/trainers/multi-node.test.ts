@@ -21,7 +21,8 @@ import {
   waitingFor,
 } from '../support/snapshots.ts'
 import { podStatus } from '../support/small-api-server.ts'
-import { observe, someRun, startSmallCluster, until } from '../support/small-cluster.ts'
+import { observe, someRun, startSmallCluster } from '../support/small-cluster.ts'
+import { until } from '../../../support/eventually.ts'
 
 const onNodes = (nodeCount: number): TrainerSpec =>
   someRun('ft-7-a2', { resources: { cpuCount: 1, gpuCount: 8, nodeCount } })

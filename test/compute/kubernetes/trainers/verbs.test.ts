@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { podStatus } from '../support/small-api-server.ts'
-import { observe, someRun, startSmallCluster, trainersOn, until } from '../support/small-cluster.ts'
+import { observe, someRun, startSmallCluster, trainersOn } from '../support/small-cluster.ts'
+import { until } from '../../../support/eventually.ts'
 
 const name = 'ft-1-a1'
 const terminated = (exitCode: number) => ({ terminated: { exitCode, reason: 'Error' } })
