@@ -13,7 +13,7 @@ import { prepareRows } from './prepare-rows.ts'
 type Settings = FineTuneDependencies['settings']
 type Position = { jobId: number; attempt: number }
 type AttemptPosition = { jobId: number; number: number }
-/** What ended the previous attempt. */
+/** The end of the previous attempt. */
 type Why = { reason: string; message: string }
 type OpenAttempt = {
   jobId: number

@@ -90,7 +90,7 @@ async function untilDue(deps: FineTuneDependencies, watched: Watched): Promise<v
   const everyMs = Math.min(maxCheckIntervalMs, stallMs / 3, timeSliceMs / 3)
   for (;;) {
     await sleep(everyMs, undefined, { signal })
-    // Where the database cannot be asked, the attempt goes on.
+    // The attempt continues if the database does not answer.
     const due = watched.isWaiting ? null : await limitReached(deps, attempt).catch(() => null)
     if (due === null) continue
     const { sentence: message } = policyOf(due)

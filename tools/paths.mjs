@@ -12,10 +12,10 @@ export const runtimeDir = join(root, 'runtime')
 export const cacheDir =
   process.env.ANNEAL_CACHE_DIR ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'anneal')
 
-/** Where the person is: npm runs scripts in the repository. Relative paths of the command line start here. */
+/** The folder in which the user typed the command; npm runs scripts in the repository. Relative paths start here. */
 export const invocationDir = process.env.INIT_CWD ?? process.cwd()
 
-/** What set-up found or built for this clone: written by it, read by everything else. */
+/** The results of set-up for this clone. Set-up writes this file, everything else reads it. */
 export const recordPath = join(root, '.cache/setup.json')
 
 /** Changes whenever a step has to run again. */

@@ -47,7 +47,7 @@ const { stopModelServer } = proxyActivities<ModelServerActivities>({
   retry,
   summary: 'stop, until every process is gone',
 })
-// As long as a server lives. A cancel does not wait for the next heartbeat: the stop can begin at once.
+// The watch lasts as long as the server lives. A cancel does not wait for the next heartbeat, so the stop begins at once.
 const watching = {
   taskQueue: watchTaskQueue,
   startToCloseTimeout: '365 days',
@@ -140,7 +140,7 @@ async function giveUp(run: Run, error: unknown) {
 
 const serverOf = ({ baseModel, generation }: Run) => ({ baseModel, generation })
 
-/** What the Temporal UI shows. */
+/** Shows the server's state in the Temporal UI. */
 function show({ generation }: Run, status: string, end?: ModelServerEnd) {
   setCurrentDetails(`**${status}** · generation ${generation}${end ? ` · ${end.message}` : ''}`)
   upsertSearchAttributes([

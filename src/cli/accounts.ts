@@ -8,18 +8,18 @@ type Deleted = { id: string; deleted_objects: number; deleted_jobs: number }
 const path = '/internal/v1/admin/accounts'
 
 export const accounts = serviceCommand({
-  summary: 'Opens, lists and deletes accounts, and sets their priority.',
+  summary: 'Creates, lists and deletes accounts, and sets their priority.',
   usage: `create --name NAME [--priority P]
        anneal accounts priority ID P
        anneal accounts list [--limit N] [--after ID]
        anneal accounts delete ID --yes
 
-  --name NAME   what people call it
-  --priority P  low, normal (the default) or high: what its jobs count in the queue of a cluster that has Kueue;
-                a change counts from the next attempt on
-  --limit N     how many, 1 to 1000 (default: 100), newest first
-  --after ID    those after this account
-  --yes         really: its keys are revoked, its jobs cancelled, and all of its data, models and jobs removed`,
+  --name NAME   a name for people to read
+  --priority P  low, normal (the default) or high: the rank of the account's jobs in the queue of a cluster with Kueue,
+                from the next attempt on
+  --limit N     number of accounts, 1 to 1000 (default: 100), newest first
+  --after ID    continue the list after this account
+  --yes         confirms: revokes the account's keys, cancels its jobs, and removes all of its data, models and jobs`,
   options: {
     name: { type: 'string' },
     priority: { type: 'string' },
@@ -51,7 +51,7 @@ export const accounts = serviceCommand({
       }
       case 'delete': {
         if (id === undefined) throw new UsageError('Name the account to delete.')
-        if (!yes) throw new UsageError('Deleting an account cannot be undone: say --yes.')
+        if (!yes) throw new UsageError('Deleting an account cannot be undone. Add --yes to confirm.')
         const deleted = await client.delete<Deleted>(`${path}/${encodeURIComponent(id)}`)
         print(deleted, () => `Deleted ${id}: ${deleted.deleted_jobs} jobs, ${deleted.deleted_objects} objects.`)
         return 0

@@ -3,10 +3,10 @@ import { followJob } from './remote/job.ts'
 import { serviceCommand } from './remote/remote-command.ts'
 
 export const cancel = serviceCommand({
-  summary: 'Cancels a training job, or all that are open.',
+  summary: 'Cancels a training job, or all open ones.',
   usage: `ID [--wait] | --all
 
-  --wait       stay until everything of it is released
+  --wait       wait until all of the job's resources are released
   --all        every open job of the account`,
   options: { wait: { type: 'boolean' }, all: { type: 'boolean' } },
   takes: { least: 0, most: 1 },

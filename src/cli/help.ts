@@ -2,7 +2,9 @@ import type { Command } from './command.ts'
 
 export function generalHelp(commands: Record<string, Command>): string {
   const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`)
-  return ['Usage: anneal <command> [options]', '', ...lines, '', 'anneal <command> --help tells more.'].join('\n')
+  return ['Usage: anneal <command> [options]', '', ...lines, '', 'anneal <command> --help shows its options.'].join(
+    '\n',
+  )
 }
 
 export function commandHelp(name: string, { summary, usage }: Command): string {

@@ -2,10 +2,10 @@ import { describeJob, exitCodeOf, followJob, readJob } from './remote/job.ts'
 import { serviceCommand } from './remote/remote-command.ts'
 
 export const job = serviceCommand({
-  summary: 'Shows a training job: its state, its progress, why it waits or failed.',
+  summary: 'Shows a training job: its state, its progress, and why it waits or failed.',
   usage: `ID [--watch]
 
-  --watch      stay, with a progress bar, until the job has ended`,
+  --watch      wait until the job has ended, with a progress bar`,
   options: { watch: { type: 'boolean' } },
   takes: { least: 1, most: 1 },
   async run({ client, positionals: [id = ''], values: { watch, json }, print }) {

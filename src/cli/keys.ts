@@ -17,19 +17,19 @@ type Made = Key & { key: string }
 const path = '/internal/v1/admin/keys'
 
 export const keys = serviceCommand({
-  summary: 'Makes, lists, revokes and rotates API keys. A new key is printed once.',
+  summary: 'Creates, lists, revokes and rotates API keys. A new key is printed only once.',
   usage: `create --account ID --name NAME --scopes LIST [--expires TIME]
        anneal keys list [--account ID] [--limit N] [--after ID]
        anneal keys revoke ID
        anneal keys rotate ID [--overlap SECONDS]
 
-  --account ID       whose key
-  --name NAME        what people call it
-  --scopes LIST      what it may do, with commas between: inference, training, data, read, admin
-  --expires TIME     until when, such as 2027-01-31T00:00:00Z (default: for good)
-  --limit N          how many, 1 to 1000 (default: 100), newest first
-  --after ID         those after this key
-  --overlap SECONDS  how long the old key still holds (default: a day)`,
+  --account ID       the key's account
+  --name NAME        a name for people to read
+  --scopes LIST      scopes with commas between: inference, training, data, read, admin
+  --expires TIME     when the key expires, such as 2027-01-31T00:00:00Z (default: never)
+  --limit N          number of keys, 1 to 1000 (default: 100), newest first
+  --after ID         continue the list after this key
+  --overlap SECONDS  how long the old key stays valid (default: a day)`,
   options: {
     account: { type: 'string' },
     name: { type: 'string' },

@@ -5,7 +5,7 @@ export const resume = serviceCommand({
   summary: 'Continues a training job that was cancelled, failed or ended early, from its newest checkpoint.',
   usage: `ID [--watch]
 
-  --watch      stay, with a progress bar, until the job has ended`,
+  --watch      wait until the job has ended, with a progress bar`,
   options: { watch: { type: 'boolean' } },
   takes: { least: 1, most: 1 },
   async run({ client, positionals: [id = ''], values: { watch, json }, print }) {

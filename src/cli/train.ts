@@ -10,9 +10,9 @@ export const train = serviceCommand({
   FILE         JSON Lines, a JSON array or CSV, gzipped or not, of {"input", "output"} rows
   --model NAME the base model
   --set N=V    an argument of the run, such as max_steps=200; may be given several times
-  --name TEXT  a name of yours for the tuned model
-  --dataset ID what to call the data set (default: after the file and its content)
-  --watch      stay until the job has ended`,
+  --name TEXT  your name for the tuned model
+  --dataset ID id of the data set (default: the file's name and a hash of its content)
+  --watch      wait until the job has ended, with a progress bar`,
   options: {
     model: { type: 'string' },
     set: { type: 'string', multiple: true },
@@ -39,7 +39,7 @@ export const train = serviceCommand({
   },
 })
 
-/** A value is JSON where it can be read so (numbers, lists, null), else text. */
+/** A value that parses as JSON (a number, a list, null) is sent as such, any other as text. */
 function parseSetting(text: string): [string, unknown] {
   const [, name, value] = /^(\w+)=(.*)$/s.exec(text) ?? []
   if (name === undefined || value === undefined) throw new UsageError(`--set takes NAME=VALUE, not "${text}".`)

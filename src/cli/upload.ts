@@ -2,11 +2,11 @@ import { serviceCommand } from './remote/remote-command.ts'
 import { uploadFile } from './remote/upload-file.ts'
 
 export const upload = serviceCommand({
-  summary: 'Uploads a data set, to train on it later.',
+  summary: 'Uploads a data set for later training jobs.',
   usage: `FILE [--dataset ID]
 
   FILE         JSON Lines, a JSON array or CSV, gzipped or not, of {"input", "output"} rows
-  --dataset ID what to call it (default: after the file and its content)`,
+  --dataset ID id of the data set (default: the file's name and a hash of its content)`,
   options: { dataset: { type: 'string' } },
   takes: { least: 1, most: 1 },
   async run({ client, positionals: [file = ''], values: { dataset }, print }) {

@@ -1,4 +1,4 @@
-// Where a slice of a log begins and ends: never within a character.
+// Cuts slices of a log, never within a character.
 
 export const defaultLimitBytes = 256 * 1024
 

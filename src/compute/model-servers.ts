@@ -1,5 +1,5 @@
-// What runs model servers: a base model with its adapters behind HTTP. Each launch is a run of its own name. A backend
-// passes test/compute/conformance/model-servers.ts; src/worker.ts chooses it.
+// The interface to backends that run model servers: a base model with its adapters behind HTTP. Each launch is a run of its
+// own name. A backend passes test/compute/conformance/model-servers.ts; src/worker.ts chooses it.
 import type { EndState, Launched, RunRef, RunSpec, RunState, RunSummary, WatchOptions } from './run.ts'
 
 export type ModelServerSpec = RunSpec & {

@@ -1,4 +1,4 @@
-// What trainers (trainers.ts) and model servers (model-servers.ts) have in common. A run is a process or pod that the
+// Types shared by trainers (trainers.ts) and model servers (model-servers.ts). A run is a process or pod that the
 // compute launched. Its name is made from ids and is never used twice: launching a name again adopts the run of that
 // name, whatever became of it, and a verb that comes late finds no later run. All verbs may be repeated and may race.
 import type { PendingReason } from '../domain/pending-reason.ts'

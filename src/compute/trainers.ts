@@ -1,4 +1,4 @@
-// What runs training attempts. A backend for another scheduler implements this interface and passes
+// The interface to backends that run training attempts. A backend for another scheduler implements this interface and passes
 // test/compute/conformance/trainers.ts; src/worker.ts chooses the backend.
 import type { Priority } from '../domain/priority.ts'
 import type {

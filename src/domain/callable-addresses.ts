@@ -1,4 +1,4 @@
-// Which addresses a webhook may call: public ones, and the networks that the operator adds.
+// Decides which addresses a webhook may call: public ones, and the networks that the operator adds.
 import ipaddr from 'ipaddr.js'
 import { isIP } from 'node:net'
 

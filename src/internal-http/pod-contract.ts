@@ -1,4 +1,4 @@
-// What this service and the Python programs in pods must agree on. `npm run contract` writes it, and runtime/ reads it.
+// The contract between this service and the Python programs in pods. `npm run contract` writes it, and runtime/ reads it.
 import { z } from 'zod'
 import { exitCodes } from '../domain/attempt-cause.ts'
 import { documentedDefaults } from '../domain/training-args.ts'

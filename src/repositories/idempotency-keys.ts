@@ -21,7 +21,7 @@ export const createIdempotencyRepository = (db: Connection) => ({
     return db.idempotencyKey.findUnique({ where: { accountId_key: key } })
   },
 
-  /** Of a request that was answered within the day, or still runs. */
+  /** Finds the record of a request that was answered within a day, or still runs. */
   async find({ accountId, key }: Key): Promise<IdempotencyRecord | null> {
     const [record] = await db.$queryRaw<IdempotencyRecord[]>`
       select request_hash as "requestHash", response from idempotency_keys

@@ -42,7 +42,7 @@ export const createReaperRepository = (db: Connection) => ({
     return undelivered === null ? job : null
   },
 
-  /** Which of these attempts may run: known, not fenced, not released, of an open job. */
+  /** Returns the attempts that may run: known, not fenced, not released, of an open job. */
   async wantedAttempts(positions: readonly Position[]): Promise<Position[]> {
     return db.$queryRaw<Position[]>`
       select a.job_id as "jobId", a.number from attempts a

@@ -15,7 +15,7 @@ import { eventually } from '../support/eventually.ts'
 const settings = { ANNEAL_SLOTS: '2', ANNEAL_TERMINATION_GRACE_SECONDS: '10', LOG_LEVEL: 'warn' }
 const run = { data: sampleRows, finetune_args: { max_steps: 40, save_steps: 10, seed: 7 } }
 /** The tests beside it may leave it little of the processor. */
-/** Of jobs whose workflow, or whose past, or whose data set was lost. */
+/** Reasons of jobs that lost their workflow, their rows or their data set. */
 const lostReasons = ['workflow_terminated', 'restored', 'data_error']
 
 /** The oldest first. */
@@ -31,7 +31,7 @@ describe('stores that are restored', () => {
   const connection = () => readConnection(home.dir) ?? assert.fail('connection.json is missing')
   const start = () => whenReady(home.dir, startStack(home.dir, 0, settings))
   let api: ReturnType<typeof createApi>
-  /** Of a job that nothing happens to. */
+  /** The losses of an undisturbed job. */
   let losses: number[]
 
   before(async () => {
@@ -81,7 +81,7 @@ describe('stores that are restored', () => {
 
       await eventually(isTakenCareOf)
       console.log(`taken care of after ${((performance.now() - startedAt) / 1000).toFixed(0)} s`)
-      // Where jobs are forgotten, the next one gets the number of one of them.
+      // After jobs are forgotten, a new job would get the number of one of them.
       await query(
         connection().databaseUrl,
         `select setval(pg_get_serial_sequence('training_jobs', 'id'), (select max(id) from training_jobs))`,

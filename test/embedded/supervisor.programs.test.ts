@@ -1,4 +1,4 @@
-// What the embedded stack promises, seen from outside.
+// The promises of the embedded stack, checked from outside.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -26,5 +26,5 @@ const newestIn = (folder: string) =>
     .map((name) => join(folder, name))
     .toSorted((a, b) => changedMs(b) - changedMs(a))[0]
 
-/** What goes away meanwhile comes last. */
+/** A file that vanishes meanwhile sorts last. */
 const changedMs = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0

@@ -3,10 +3,10 @@
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Those of a program and what it starts. */
+/** The clock of a program and of the programs that it starts. */
 export type Clock = { environment: NodeJS.ProcessEnv; set: (aheadMs: number) => void }
 
-/** Where Debian's package puts it. */
+/** Debian's package installs the library below this folder. */
 const libraries = '/usr/lib'
 const library = 'faketime/libfaketimeMT.so.1'
 

@@ -1,4 +1,4 @@
-// What a fault is, and what several of them need.
+// The definition of a fault, and constants that several faults share.
 import type { Random } from '../inference/support/random.ts'
 import type { Job } from './jobs.ts'
 import type { Shares } from './plan.ts'
@@ -10,15 +10,15 @@ export type Target = { world: World; job: Job | null; random: Random }
 export type Fault = {
   name: string
   shares: Shares
-  /** Of a full run. */
+  /** How often a full run injects the fault. */
   count: number
-  /** It meets the job that it aims at, and no other. */
+  /** The fault affects only the job that it aims at. */
   isOfOneJob: boolean
   /** A process of ours is another one afterwards. */
   endsServer?: true
   /** How long no other shared fault is injected, unless the stack recovers earlier: silence counts only while all is sound. */
   patienceMs?: number
-  /** What counts as recovery: that the job gets on, or that the base model answers. */
+  /** Recovery is seen when the job progresses, or when the base model answers. */
   recovery: 'job' | 'model'
   mayInject: (world: World, job: Job | null) => boolean
   /** Resolves once it is taken back; what it hit may still be recovering. Calls `injected` at the instant. */
@@ -33,7 +33,7 @@ export const everyState: Shares = {
   'SAVING MODEL': 12,
   'EVALUATING MODEL': 18,
 }
-/** Of a full run. */
+/** How often a full run injects each kind. */
 export const kills = 100
 export const others = 10
 

@@ -8,7 +8,7 @@ import { clockNames, linkNames, type LinkName, type ServerName } from './stack.t
 import { trainerFaults } from './trainer-faults.ts'
 import type { World } from './world.ts'
 
-/** What meets all jobs alike, whatever their state. */
+/** Faults that strike all jobs at once, in any state. */
 const onAll = { shares: everyState, isOfOneJob: false, recovery: 'job', mayInject: () => true } as const
 
 const killServer = (name: string, victims: readonly ServerName[]): Fault => ({
@@ -17,7 +17,7 @@ const killServer = (name: string, victims: readonly ServerName[]): Fault => ({
   count: kills,
   endsServer: true,
   async inject({ world, random }, injected) {
-    // Of two workers one or the other, and now and then both.
+    // Usually one of the two workers, now and then both.
     const chosen = victims.length > 1 && random.below(4) > 0 ? [random.pick(victims)] : victims
     for (const victim of chosen) signalProcess(world.stack.pidOf(victim), 'SIGKILL')
     injected()

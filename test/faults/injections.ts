@@ -11,7 +11,7 @@ import { openJobs, violate, type Injection, type World } from './world.ts'
 
 const fleeting: OpenState[] = ['SAVING MODEL', 'EVALUATING MODEL']
 const missesAllowed = 3
-/** Of the plan: what can always be done must not run ahead of what takes a job that gets so far. */
+/** How many instants of the plan are considered, so that faults for any state wait until jobs reach the later states. */
 const instantsInSight = 48
 /** How long a job may take to progress after a shared fault, before the next injection. */
 const usualPatienceMs = 4000
@@ -81,7 +81,7 @@ function createSlowSaving({ stack }: World) {
 
 type Now = { sharedToo: boolean; aimedAt: readonly (Job | null)[]; states: readonly OpenState[] }
 
-/** What lasts a moment comes first when it is there; the rest in the order of the plan. */
+/** Prefers states that last only a moment; otherwise keeps the order of the plan. */
 function choose(
   world: World,
   instants: readonly Instant[],

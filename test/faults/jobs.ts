@@ -28,7 +28,7 @@ export type Job = {
   isDeaf: boolean
   /** It has ended for good. */
   isDone: boolean
-  /** What was asked before a resume is no news after it. */
+  /** Rises with each resume, so that answers to earlier requests are ignored. */
   epoch: number
   looking: Promise<Observation | null> | null
 }

@@ -1,5 +1,5 @@
-// What the API says of a job, again and again, and what it must never say. Written down from the contract, not taken from
-// the code that is tested. The numbers are those of the guarantees in docs/reliability.md.
+// Checks each answer of the API about a job against the contract. The rules are written from the contract, not taken from
+// the code under test. The numbers are those of the guarantees in docs/reliability.md.
 import { openStates, type OpenState } from './plan.ts'
 
 const ends = ['COMPLETED', 'PARTIALLY COMPLETED', 'CANCELLED', 'FAILED'] as const
@@ -28,7 +28,7 @@ export type JobAnswer = {
   history: string
 }
 
-/** What we asked for since the job was accepted, or since its newest resume. */
+/** The commands sent since the job was accepted, or since its newest resume. */
 export type Asked = { cancelAcknowledged: boolean; resumeSent: boolean }
 
 const onward = { CANCELLED: true, FAILED: true, 'PARTIALLY COMPLETED': true } as const

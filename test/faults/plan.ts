@@ -1,8 +1,8 @@
-// Which fault is injected in which state, after which delay: the same for the same seed. The moment at which a job reaches
-// that state differs from run to run.
+// Plans which fault is injected in which state, after which delay. The same seed gives the same plan; the moment at which a
+// job reaches that state differs from run to run.
 import { createRandom, type Random } from '../inference/support/random.ts'
 
-/** Of a job that has not ended. */
+/** The states of a job that has not ended. */
 export const openStates = [
   'CREATED',
   'QUEUED',
@@ -68,7 +68,7 @@ const slice: readonly [fault: string, state: OpenState][] = [
   ['kill temporal', 'LOADING DATA'],
 ]
 
-/** What a landing runs: the same faults in the same states, each until it has hit a job, whatever the seed. */
+/** The plan of a landing: the same faults in the same states for every seed, each repeated until it has hit a job. */
 export function makeSlice(seed: number): Instant[] {
   const random = createRandom(seed)
   return slice.map(([fault, state]) => ({

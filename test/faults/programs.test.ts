@@ -1,4 +1,4 @@
-// What /proc says of trainers, and those of them that are made deaf.
+// Finds trainers in /proc, and makes some of them ignore SIGTERM.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -16,7 +16,7 @@ export type Program = {
 
 const sigtermBit = 1n << 14n
 
-/** Those that live; zombies do not. */
+/** Lists running programs, without zombies. */
 export function livingPrograms(homeDir: string): Program[] {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
@@ -39,7 +39,7 @@ export function isAlive({ pid, startedTicks }: Program): boolean {
 function describe(pid: number, homeDir: string): Program | null {
   const command = read(pid, 'cmdline')
   const program = /anneal_runtime\.(trainer|server)/.exec(command)?.[1]
-  // Who watches over a run names its program, too.
+  // The watcher of a run also names the run's program.
   const stat = program === undefined || command.includes('watch_run.py') ? null : readStat(pid)
   if (!stat || stat.state === 'Z') return null
   const environment = read(pid, 'environ')

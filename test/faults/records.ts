@@ -1,4 +1,4 @@
-// What a job leaves behind: its events and attempts, as the API lists them, once it has ended.
+// Checks the events and attempts of a job that has ended, as the API lists them.
 import { isEnd, mayMove, type Observation, type Status } from './observations.ts'
 import { openStates, type OpenState } from './plan.ts'
 import type { Injection } from './world.ts'
@@ -17,7 +17,7 @@ export type Attempt = {
 /** Oldest first. */
 export type Records = { events: JobEvent[]; attempts: Attempt[] }
 
-/** Of docs/reliability.md: these are launched again without counting. */
+/** Causes after which docs/reliability.md promises a new launch that does not count as a resume. */
 const free = ['fenced', 'control_plane']
 
 export const timeOf = (naive: string) => Date.parse(`${naive}Z`)
@@ -62,7 +62,7 @@ function wrongCounts({ resumeCount }: Observation, { events, attempts }: Records
   ]
 }
 
-/** What must have been done to an attempt that ended so; around it anything may happen. */
+/** The fault that must explain each cause of an attempt's end. Other faults may strike around it. */
 const explanations: Record<string, RegExp> = {
   finished: /^/,
   fenced: /^/,
@@ -80,7 +80,7 @@ export function wrongCauses({ events, attempts }: Records, injected: Met[]): str
   return attempts.flatMap(({ attempt, cause, message, created_at, ended_at }, index) => {
     const until = attempts[index + 1]?.created_at ?? '9'
     const during = injected
-      // What all meet meets an attempt that begins meanwhile, too.
+      // A fault that strikes all jobs also strikes an attempt that begins while it lasts.
       .filter(
         ({ isOfOneJob, atMs, overMs }) =>
           (isOfOneJob ? atMs : overMs) >= timeOf(created_at) && atMs <= timeOf(ended_at ?? until),
@@ -94,7 +94,7 @@ export function wrongCauses({ events, attempts }: Records, injected: Met[]): str
   })
 }
 
-/** Where the job was at that moment; null before its acceptance and after its end. */
+/** The job's state at that moment; null before its acceptance and after its end. */
 export function stateAt({ events }: Records, atMs: number): OpenState | null {
   const status = statusesIn(events).findLast(({ at }) => timeOf(at) <= atMs)?.status
   return openStates.find((state) => state === status) ?? null

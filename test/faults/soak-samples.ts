@@ -1,4 +1,4 @@
-// What could grow, measured from outside: rows, objects, processes and what they hold, Temporal's histories.
+// Measures everything that could grow, from outside: rows, objects, processes and their memory, Temporal's histories.
 import { Client, Connection } from '@temporalio/client'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -105,7 +105,7 @@ function objects(s3: string): Sample[] {
   ]
 }
 
-/** Of our own servers, which listen; those in Go are told to collect often. */
+/** Our own servers collect on a signal. The servers in Go are configured to collect often. */
 function collectGarbage({ pidOf }: World['stack']) {
   for (const name of ['api', 'worker-1', 'worker-2'] as const) signalProcess(pidOf(name), 'SIGWINCH')
 }
@@ -118,7 +118,7 @@ function processes({ stack }: World): Sample[] {
     const memory = { name: `bytes of memory of ${name}`, value: held.ownBytes, life: pid }
     return [memory, { name: `open files of ${name}`, value: held.openFiles, life: pid }]
   })
-  // Of which a few come and go with the jobs.
+  // A few programs come and go with the jobs.
   return [...ours, { name: 'programs', value: livingPrograms(stack.home.dir).length, life: 0 }]
 }
 
@@ -137,7 +137,7 @@ function holdingsOf(pid: number) {
   }
 }
 
-/** Of all files below it; what goes away meanwhile is not counted. */
+/** Counts all files below the folder. Files that vanish meanwhile are left out. */
 function sizeOf(folder: string): { count: number; bytes: number } {
   let [count, bytes] = [0, 0]
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {

@@ -16,7 +16,7 @@ const sampleEveryJobs = 5
 const warmUpShare = 0.6
 /** The same of what begins anew with its process, from its first sample on. */
 const lifeWarmUpMs = 10 * 60_000
-/** Of its mean, in a hundred jobs. */
+/** The growth allowed in a hundred jobs, as a share of the mean. */
 const slopeAllowed = 0.01
 
 /** The longest that anything is kept which comes and goes, messages that Temporal has, is a third of the run. */
@@ -125,7 +125,7 @@ function rowOf(world: World, name: string, points: readonly Point[]): string[] {
   return [name, ...numbers, `${(share * 100).toFixed(2)} %`, grows ? '**grows**' : '']
 }
 
-/** Of what grows until it begins anew. */
+/** A row for a figure that grows up to a bound and then starts again. */
 function rowOfBounded(world: World, name: string, points: readonly Point[], bound: number): string[] {
   const values = points.map(({ y }) => y)
   const most = Math.max(...values)
@@ -141,7 +141,7 @@ function rowOfBounded(world: World, name: string, points: readonly Point[], boun
   ]
 }
 
-/** Of what is kept of each job: as much in the end as at first. */
+/** Compares what one job adds in the first half and in the second. */
 function halves(points: readonly Point[]): string {
   const middle = points.length / 2
   const slopes = [points.slice(0, middle), points.slice(middle)].map((half) => slopeOf(half)?.slope)

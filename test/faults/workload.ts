@@ -1,4 +1,4 @@
-// What goes on all the time: users with their jobs, one who asks the base model, and eyes on every job and process.
+// The load during the whole run: users with jobs, a user who asks the base model, and observers of every job and process.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

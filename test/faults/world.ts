@@ -1,4 +1,4 @@
-// What all parts of one run of the suite share.
+// The state that all parts of one run of the suite share.
 import type { Client } from './client.ts'
 import type { Job } from './jobs.ts'
 import type { OpenState } from './plan.ts'
@@ -14,14 +14,14 @@ export type Injection = {
   /** It met one job alone. */
   isOfOneJob: boolean
   recovery: 'job' | 'model'
-  /** What the plan aimed at. */
+  /** The state that the plan named. */
   aim: OpenState
 }
 
 /** An injection as one job met it. */
 export type Hit = {
   injection: Injection
-  /** What was seen last before it. */
+  /** The job's progress when it was last observed before the fault. */
   progress: number
   /** From the end of the fault to the first progress of the job beyond that; null before. */
   recoveryMs: number | null
@@ -35,7 +35,7 @@ export type World = {
   stack: FaultStack
   client: Client
   maxSteps: number
-  /** Of an uninterrupted run, by step: all jobs of a run are alike. */
+  /** The losses of an uninterrupted run, by step. Every job of the suite trains alike. */
   losses: Map<number, number>
   jobs: Job[]
   injections: Injection[]

@@ -97,7 +97,7 @@ test('health, version and the document need no key, right or wrong', async () =>
   const { json } = await edge.call('GET', '/v1/version')
   assert.equal(json.server, '0.1.0')
   assert.equal(typeof json.client, 'string')
-  // What the clients read the API versions from.
+  // Clients read the API versions from these fields.
   for (const { name, path } of json.api) assert.deepEqual([typeof name, typeof path], ['string', 'string'])
 })
 

@@ -1,4 +1,4 @@
-// What SDKs of the old platform ask besides the main routes, in the forms that they read.
+// The side routes that SDKs of the old platform call, answered in the forms that they read.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { startPublic } from './support.ts'

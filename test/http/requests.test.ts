@@ -1,4 +1,4 @@
-// What every route does with requests that are not as they should be.
+// The answers of every route to malformed requests.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'

@@ -24,7 +24,7 @@ export const liveKey = () => Promise.resolve({ id: keyId, accountId, secretHash,
 
 type Stub = Record<string, unknown>
 
-/** What services are given in place of Postgres and the stores; anything a test did not put there throws, naming itself. */
+/** Stands in for Postgres and the stores. A dependency that the test did not provide throws an error with its name. */
 function stubDependencies({
   database = {},
   storage = {},
@@ -137,7 +137,7 @@ function start(server: Server) {
 
 export type Sent = {
   headers?: Record<string, string | string[]>
-  /** Of the caller; null sends none. */
+  /** The caller's key; null sends none. */
   key?: string | null
   json?: unknown
   body?: string | Buffer

@@ -1,4 +1,4 @@
-// Which addresses an account may name where the operator has added none.
+// The webhook addresses that an account may name if the operator has added no network.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startPublic } from './support.ts'

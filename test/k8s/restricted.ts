@@ -11,7 +11,7 @@ const allowedVolumes = [
   'secret',
 ]
 
-/** What the Pod Security standard `restricted` would hold against such a pod (kubernetes.io/docs/concepts/security/pod-security-standards). */
+/** Lists how a pod violates the Pod Security standard `restricted` (kubernetes.io/docs/concepts/security/pod-security-standards). */
 export function violations(pod: PodSpec): string[] {
   const found: string[] = []
   const wants = (holds: boolean, what: string) => void (holds || found.push(what))

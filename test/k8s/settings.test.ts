@@ -16,7 +16,7 @@ import { violations } from './restricted.ts'
 const skip = kubectl === null && 'kubectl is missing: npm run test:cluster builds one'
 const readText = (path: string) => readFileSync(join(root, path), 'utf8')
 
-/** What the operator's Secret must hold; the rest has defaults or stands in anneal-config. */
+/** The settings that the operator's Secret must hold. All others have defaults or stand in anneal-config. */
 const secrets = {
   DATABASE_URL: 'postgresql://anneal@10.0.0.1/anneal',
   S3_ACCESS_KEY: 'key',

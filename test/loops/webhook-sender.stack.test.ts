@@ -14,7 +14,7 @@ suite('webhooks', async () => {
   const { api, client, job, move, receiver, create, find, log, close } = await openWebhookAccount({ jobCount: 3 })
   after(close)
 
-  /** What waits is due now, rather than when its delay is over. */
+  /** Makes waiting deliveries due now, without their delay. */
   const hurry = (webhookId: string) =>
     client.query('update webhook_deliveries set due_at = now() where endpoint_id = $1 and due_at is not null', [
       webhookId,

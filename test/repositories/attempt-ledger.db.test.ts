@@ -1,4 +1,4 @@
-// What the ledger of an attempt is counted from, on the real database; each in a transaction that is rolled back.
+// The rows that the ledger of an attempt is computed from, on Postgres. Each test runs in a transaction that is rolled back.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'

@@ -1,4 +1,4 @@
-// Which rows go, on the real database; each in a transaction that is rolled back.
+// The rows that retention removes, on Postgres. Each test runs in a transaction that is rolled back.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'

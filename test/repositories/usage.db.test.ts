@@ -1,4 +1,4 @@
-// What processes have counted goes into the database once, on the real one.
+// Usage reports are added to Postgres exactly once.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'

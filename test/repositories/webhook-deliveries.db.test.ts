@@ -1,4 +1,4 @@
-// What the workers ask and note of webhooks, on the real database; each in a transaction that is rolled back.
+// The queries of the webhook sender, on Postgres. Each test runs in a transaction that is rolled back.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'

@@ -41,7 +41,7 @@ def test_answers_do_not_wait_for_acknowledgements() -> None:
     with bind("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
         accepted, _ = listener.accept()
         with accepted:
-            # What asyncio asks for before it turns Nagle's algorithm off.
+            # asyncio asks for the protocol before it turns Nagle's algorithm off.
             assert accepted.proto == socket.IPPROTO_TCP
 
 

@@ -32,7 +32,7 @@ export async function showTypedCompletion(client: Client, model: string, rows: R
   }
   const answer = await client.post<unknown>('/v1/completions', request)
   console.log(`\nTyped completion of the tuned model, asked for ${JSON.stringify(request.output_type)}`)
-  console.log('(the shape is certain; the values are what so small a model makes of a shape it was not trained on):')
+  console.log('(the shape is guaranteed; so small a model guesses the values of a shape that it was not trained on):')
   console.log(`  ${oneLine(request.prompt)}`)
   console.log(`  ${JSON.stringify(answer)}`)
 }

@@ -1,4 +1,4 @@
-// The stack the demo works on: the one that runs, or its own, which is gone when the demo ends.
+// The stack that the demo uses: the running one, or one that the demo starts and stops at its end.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -62,7 +62,7 @@ async function whenReady(home: Home, supervisor: ChildProcess, interrupted: Abor
   }
 }
 
-/** Somebody else may have started one at the same moment: then ours has left, or is waiting, and theirs goes on. */
+/** If another process started a stack at the same moment, ours has ended or waits, and theirs stays. */
 async function stopOwn(home: Home, supervisor: ChildProcess) {
   if (runningSupervisor(home)?.pid !== supervisor.pid) return void supervisor.kill('SIGTERM')
   console.log('Stopping the service that the demo started.')

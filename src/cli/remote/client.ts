@@ -4,7 +4,7 @@ import { CommandError, exitCodes } from '../command-error.ts'
 
 const coldModelTimeoutMs = 180_000
 const cancelTimeoutMs = 5_000
-/** A supervisor brings a dead api back in a second. */
+/** The supervisor restarts a dead api within a second. */
 const maxUnanswered = 10
 const unansweredPauseMs = 500
 
@@ -14,9 +14,9 @@ export type Client = {
   get<T>(path: string): Promise<T>
   post<T>(path: string, body?: unknown): Promise<T>
   delete<T>(path: string): Promise<T>
-  /** To a presigned URL, which carries its own permission. */
+  /** Uploads to a presigned URL, which needs no key. */
   upload(url: string, file: Blob): Promise<void>
-  /** Works after an interruption, too. */
+  /** Also works after an interruption. */
   cancel(jobId: string): Promise<void>
 }
 
@@ -36,7 +36,7 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
     },
   }
 
-  /** Busy (an answer with Retry-After: a model is starting, too many requests) is asked again for three minutes. */
+  /** Repeats a request that is answered with Retry-After (a model starts, too many requests) for three minutes. */
   async function request<T>(method: string, path: string, body?: unknown, until = signal): Promise<T> {
     const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' }
     let unanswered = 0
@@ -72,5 +72,5 @@ function unlessAborted(signal: AbortSignal) {
 
 async function refusal(method: string, path: string, response: Response): Promise<CommandError> {
   const problem = (await response.json().catch(() => ({}))) as { detail?: string }
-  return new CommandError(problem.detail ?? `${method} ${path} answered ${response.status}, with no detail.`)
+  return new CommandError(problem.detail ?? `${method} ${path} answered ${response.status} without a detail.`)
 }

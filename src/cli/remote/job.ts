@@ -36,7 +36,7 @@ export async function followJob(client: Client, jobId: string, { quiet = false }
   }
 }
 
-/** What waiting for a job is worth to a script. */
+/** The exit code of a command that waited for the job's end. */
 export const exitCodeOf = ({ status }: Job) => (status === 'COMPLETED' ? exitCodes.done : exitCodes.failed)
 
 export function describeJob(job: Job): string {

@@ -1,4 +1,4 @@
-// On a terminal one line that is written over; elsewhere a line per state and per report of the trainer.
+// Shows progress: on a terminal one line that is overwritten, elsewhere a line per state and per report of the trainer.
 
 export type TrainingStep = { step: number; loss: number; iter_time: number; remaining_time: number }
 
@@ -27,14 +27,14 @@ export function createProgressLine() {
     shown = text
   }
 
-  /** Leaves the line as it is. */
+  /** Ends the line and leaves it in place. */
   function end() {
     if (shown !== '' && process.stdout.isTTY) process.stdout.write('\n')
     shown = ''
   }
 }
 
-/** How long the run is follows from how long it still takes. */
+/** The total number of steps is computed from the remaining time. */
 function describeStep({ step, loss, iter_time, remaining_time }: TrainingStep): string {
   const totalSteps = step + (iter_time > 0 ? remaining_time / iter_time : 0)
   const filled = Math.round(Math.min(step / totalSteps, 1) * barWidth)

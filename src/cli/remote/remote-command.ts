@@ -1,4 +1,4 @@
-// The frame of every command that talks to a running service: where it is, with which key, how failure is said.
+// The frame of every command that talks to a running service: finds the address and the key, and reports errors.
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
 import { readClientConfig } from '../../config.ts'
 import { readConnection, type Connection } from '../../embedded/connection.ts'
@@ -12,7 +12,7 @@ import { createClient, type Address, type Client } from './client.ts'
 
 const shared = { home: { type: 'string' }, json: { type: 'boolean' } } as const satisfies ParseArgsOptionsConfig
 
-const sharedUsage = (variables: string) => `  --json       print JSON only, for scripts
+const sharedUsage = (variables: string) => `  --json       print only JSON, for scripts
   --home DIR   the service of this data directory (default: ${variables}, else .anneal in the repository)
 
 Exit codes: 0 done; 1 refused, or the job did not end as COMPLETED; 2 called wrongly; 3 the service cannot be reached; 130 interrupted.`
@@ -25,7 +25,7 @@ type Invocation<O extends ParseArgsOptionsConfig> = {
   client: Client
   positionals: string[]
   values: Values<O>
-  /** JSON when that was asked for, else the text. */
+  /** Prints JSON with --json, else the text. */
   print: (value: unknown, text: () => string) => void
 }
 
@@ -36,7 +36,7 @@ export function serviceCommand<O extends ParseArgsOptionsConfig>(definition: {
   options: O
   /** How many arguments besides the options. */
   takes: { least: number; most: number }
-  /** Speaks to the admin routes of the internal port. */
+  /** Uses the admin routes of the internal port. */
   isAdmin?: true
   /** Resolves with the exit code. */
   run: (invocation: Invocation<O>) => Promise<number>
@@ -110,7 +110,7 @@ function runningService(home: string | undefined, variables: string): Connection
 
 function exitCodeFor(error: unknown, interrupted: AbortSignal): number {
   if (interrupted.aborted) {
-    console.error('\nInterrupted; what the service was asked for goes on.')
+    console.error('\nInterrupted. The service continues what it has accepted.')
     return exitCodes.interrupted
   }
   if (error instanceof CommandError || error instanceof StartError) {

@@ -8,7 +8,7 @@ import type { Client } from './client.ts'
 
 export type Uploaded = { dataset_id: string; dataset_location: string }
 
-/** Streams the file to where the service says. Without a name the data set is called after the file and its content. */
+/** Streams the file to the service's upload URL. Without an id, the data set is named after the file and a hash of its content. */
 export async function uploadFile(client: Client, file: string, datasetId?: string): Promise<Uploaded> {
   const path = resolve(invocationDir, file)
   if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw new CommandError(`There is no file ${path}.`)

@@ -25,7 +25,7 @@ export type LocalComputeOptions = {
   /** The folder that holds the Python package `anneal_runtime`. */
   pythonPath: string
   modelsDir: string
-  /** What programs get of the machine's environment: PATH, HOME, HF_HOME, CUDA_VISIBLE_DEVICES. */
+  /** Variables of this machine that programs inherit: PATH, HOME, HF_HOME, CUDA_VISIBLE_DEVICES. */
   env?: Record<string, string>
   programs?: Record<RunProgram, readonly string[]>
   logLimitBytes?: number
@@ -125,7 +125,7 @@ function verb<T>({ name }: { name: string }, work: () => Promise<T>): Promise<T>
   })
 }
 
-/** What the disk or the kernel refuses may be granted later. */
+/** Turns an error of the disk or the kernel into one that is tried again. */
 async function retryable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

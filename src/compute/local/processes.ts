@@ -5,7 +5,7 @@ export type ProcessIdentity = { pid: number; started: string }
 
 type ProcessStat = { state: string; groupId: number; threadCount: number; startTicks: string }
 
-/** Of a /proc/<pid>/stat line. The name in it may hold spaces and parentheses, so fields count from the last one. */
+/** Parses a /proc/<pid>/stat line. The name in it may hold spaces and parentheses, so fields count from the last one. */
 export function parseStat(line: string): ProcessStat {
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
   return {

@@ -6,7 +6,7 @@ import { ArtifactFile } from './artifact.ts'
 
 export const Done = z.object({})
 
-/** What a program or a model wrote: anything may be in it, and the database takes neither NUL nor broken Unicode. */
+/** Text that a program or a model wrote. It may hold anything; the database refuses NUL and broken Unicode. */
 const writtenText = (mostCharacters: number) =>
   z
     .string()

@@ -1,4 +1,4 @@
-// Which data set a training request means. Clients name it in one, two or three ways at once.
+// Finds the data set of a training request. Clients name it in one, two or three ways at once.
 import { parseDatasetId } from '../../domain/dataset-id.ts'
 import { isUuid } from '../../domain/identifiers.ts'
 import { invalidInput } from '../../domain/service-error.ts'
@@ -93,7 +93,7 @@ async function findNamed(ctx: Ctx, { uploadFilePath, datasetId }: DatasetReferen
   return version
 }
 
-/** Which upload a request means, told from its location alone; whether there is such a one is not known yet. */
+/** The upload that a location names. It need not exist. */
 export function placeOf(ctx: Ctx, { uploadFilePath, storedId, rows }: DatasetReference): Place | null {
   return uploadFilePath === undefined || storedId !== undefined || rows ? null : placeAt(ctx, uploadFilePath)
 }
@@ -126,7 +126,7 @@ const keepInline = (ctx: Ctx, { datasetId, isPublic }: DatasetReference, rows: R
   return keepRows(ctx, rows, { datasetId: id, isPublic: isPublic ?? false }, alone)
 }
 
-/** Of an upload by URL, or of rows that came inside a request. */
+/** The version id in the key of an upload, or of rows that came inside a request. */
 const versionIdOf = (key: string) =>
   /^uploads\/[^/]+\/[^/]+\/([^/]+)$/.exec(key)?.[1] ?? /^inline\/[^/]+\/([^/]+)\/rows\.jsonl$/.exec(key)?.[1]
 

@@ -18,7 +18,7 @@ type GetUsageInput = {
   limit: number
 }
 
-/** What the account's keys have used. @throws ServiceError invalid_input */
+/** The usage of the account's keys. @throws ServiceError invalid_input */
 export async function getUsage({
   ctx: { deps, accountId },
   input: { from, to, by, after, limit },

@@ -1,4 +1,4 @@
-// What every backend for model servers must do: locally, on the small API server, and on the real cluster.
+// The behaviour that every backend for model servers must show: locally, on the small API server, and on the real cluster.
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { ModelServerCompute, ModelServerSpec, ModelServerState } from '../../../src/compute/model-servers.ts'

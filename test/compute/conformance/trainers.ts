@@ -1,5 +1,5 @@
-// What every backend for trainers must do. The local backend, the Kubernetes backend on the small API server and on the
-// real cluster all run these tests; a backend for another scheduler calls `trainersConform` with its own set-up.
+// The behaviour that every backend for trainers must show. The local backend, and the Kubernetes backend on the small API
+// server and on the real cluster, run these tests; a backend for another scheduler calls `trainersConform` with its set-up.
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { ComputeError } from '../../../src/compute/errors.ts'

@@ -20,7 +20,7 @@ export function takeSnapshot(home: string, store: Store, pid: number) {
   }
 }
 
-/** Of a stack that is stopped. What ran when it was taken is forgotten with what came after. */
+/** The stack must be stopped. Runs that were active at the snapshot are forgotten, as is everything after it. */
 export function putSnapshotsBack(home: string) {
   for (const store of stores) {
     rmSync(join(home, store), { recursive: true })

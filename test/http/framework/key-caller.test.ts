@@ -1,4 +1,4 @@
-// Who calls, and what is counted for it.
+// Authentication of a request, and the counts of the rate limits.
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'

@@ -9,7 +9,7 @@ type Reason = string
 export type Entry = {
   /** The first must succeed for the owner of the names; a stranger gets for each what he gets for names that nobody has. */
   about: readonly ((names: Names) => Sent)[]
-  /** Where no request names anything: `lists` when the answer must show nothing of another account. */
+  /** For routes without an id: `lists` says that the answer must show nothing of another account. */
   foreign?: 'lists' | { notApplicable: Reason }
   invalid: { sent: (names: Names) => Sent; status: 400 | 404 } | { notApplicable: Reason }
 }

@@ -1,4 +1,4 @@
-// What belongs to an account and is named in requests: really there, or made up in the same form.
+// Ids that requests name: those of real objects of an account, and invented ones of the same form.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { encodeJobCursor } from '../../../src/services/training-jobs/list.ts'
@@ -56,7 +56,7 @@ export async function ownedNames(api: Api) {
   }
 }
 
-/** Nobody answers there. Its first secret is the old one of two. */
+/** A webhook whose address does not answer. The first of its two secrets is the older one. */
 async function ownedWebhook(api: Api) {
   type Webhook = { id: string; secrets: { id: string }[] }
   const body = { url: 'https://127.0.0.1:9/hooks' }

@@ -1,5 +1,5 @@
-// What the repositories of jobs promise. The real ones on Postgres and those in memory, on which the simulation runs, are
-// held to the same cases.
+// The promises of the job repositories. The real ones on Postgres and the in-memory ones of the simulation pass the same
+// cases.
 import { acceptanceCases } from './acceptance.ts'
 import { attemptCases } from './attempts.ts'
 import type { Cases } from './subject.ts'

@@ -1,4 +1,4 @@
-// What a conformance case works on: a database whose clock and notifications the case controls, empty at its start.
+// The subject of a conformance case: an empty database whose clock and notifications the case controls.
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
 import { mock } from 'node:test'

@@ -65,7 +65,7 @@ suite('submit', async () => {
     return { api, ctx, accountId, location, submit }
   }
 
-  /** Of each table, how many rows the account's submits have written. */
+  /** Counts the rows that the account's submits have written, by table. */
   async function written(accountId: string) {
     const { rows } = await sql.query<Record<string, number>>(
       `with job as (select id from training_jobs where account_id = $1)

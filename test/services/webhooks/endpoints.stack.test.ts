@@ -30,7 +30,7 @@ suite('the webhooks of an account', async () => {
     const rotate = (body: object) => api.request<Made>('POST', `/v1/webhooks/${id}/rotate`, body)
     const remove = ([newest]: Webhook['secrets']) =>
       api.request<Webhook>('DELETE', `/v1/webhooks/${id}/secrets/${newest?.id}`)
-    /** Which of these the next event is signed by. */
+    /** Finds the secret that signs the next event. */
     async function signing(...candidates: string[]) {
       const count = received.length
       await move(job(), 'QUEUED')

@@ -1,4 +1,4 @@
-// What is kept of a model server's objects.
+// The fields of a model server's objects that the cache keeps.
 import type { KubernetesObject } from '../api/kubernetes-object.ts'
 import { readPod } from '../pods/observed-pod.ts'
 import type { ObservedOwner, ObservedPod } from '../pods/observed-pod.ts'

@@ -1,4 +1,4 @@
-// What is kept of a pod and of the object that owns it: a worker holds thousands of them.
+// The fields of a pod and of its owner that the cache keeps. A worker holds thousands of pods.
 import { timeOf } from '../api/kubernetes-object.ts'
 import type { KubernetesObject, RawContainer } from '../api/kubernetes-object.ts'
 import { nodeRankAnnotation, runLabel } from './labels.ts'

@@ -1,4 +1,4 @@
-// What is kept of a Job and of what else explains its state.
+// The fields of a Job, and of the objects that explain its state, that the cache keeps.
 import { timeOf } from '../api/kubernetes-object.ts'
 import type { KubernetesObject } from '../api/kubernetes-object.ts'
 import { controllerOf, readConditions, readOwner } from '../pods/observed-pod.ts'

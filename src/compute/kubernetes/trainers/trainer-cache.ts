@@ -121,7 +121,7 @@ export function createTrainerCache(api: KubernetesApi, jobsApi: JobsApi, options
     ranking.forget()
   }
 
-  /** What else explains a Job's state. */
+  /** Facts from other objects that explain a Job's state. */
   const aside = (jobUid: string): Pick<RunSnapshot, 'refusal' | 'workload' | 'place'> => ({
     refusal: refusals.get(jobUid) ?? null,
     workload: workloads.get(jobUid) ?? null,

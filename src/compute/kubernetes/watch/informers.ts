@@ -5,7 +5,7 @@ import type { Collection, KubernetesApi } from '../api/kubernetes-api.ts'
 
 export type InformedCollection = {
   collection: Collection
-  /** Without it the cache is not current. */
+  /** True if the cache counts as current only while this informer is. */
   isNeeded: boolean
   onObject: InformerOptions['onObject']
   onGone: InformerOptions['onGone']

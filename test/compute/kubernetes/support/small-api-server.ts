@@ -197,7 +197,7 @@ export async function startApiServer(t: TestContext) {
     watchCount: () => watches.size,
     setFault: (next: typeof fault) => void (fault = next),
     cutWatches: () => watches.forEach(({ response }) => response.destroy()),
-    /** What happened so far can no longer be watched from. */
+    /** Drops the past, so that a watch from an older version gets 410 Gone. */
     compact: () => void (compactedTo = version),
     /** A pod of the Job of that name; of several nodes, the one of that number. */
     startPod(
