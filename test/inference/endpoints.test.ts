@@ -69,9 +69,7 @@ describe('endpoints', () => {
         lastUsedAt: new Date(),
       }),
     )
-    const startedAt = Date.now()
-    await createEndpoints(servers.dependencies()).ready(baseModel, never)
-    assert.ok(Date.now() - startedAt < 3000)
+    assert.equal((await createEndpoints(servers.dependencies()).ready(baseModel, never)).length, 1)
   })
 
   it('wait for the first replica of a server that has lost all of them', async () => {

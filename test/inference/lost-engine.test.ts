@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { root } from '../../tools/paths.mjs'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { parseOutputType } from '../../src/domain/output-type.ts'
@@ -175,19 +174,6 @@ describe('an engine that hangs', () => {
     })
     await left.promise
     assert.equal(engine.requests.length, 1, 'it is not asked the same again')
-    engine.close()
-  })
-
-  it('is not one that takes its time: each answer puts the end off', async () => {
-    let free = Promise.resolve<unknown>(undefined)
-    const engine = await startStubEngine((...asked) => {
-      free = free.then(() => sleep(250)).then(() => echo(...asked))
-    })
-    const servers = createFakeServers()
-    serve(servers, engine.endpoint)
-    const prompts = Array.from({ length: 10 * tiny.maxBatch }, (_, at) => `prompt ${at}`)
-    const { outputs } = await ask(servers, prompts, { coldStartTimeoutMs: 0, answerTimeoutMs: 2000 })
-    assert.equal(outputs.length, prompts.length)
     engine.close()
   })
 

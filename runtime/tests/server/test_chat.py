@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from server.support.running import RunningServer
-from support.until import PATIENCE_S
+from support.until import PATIENCE_S, until
 
 QUESTION = "What is the colour of Anna?"
 MESSAGES = [{"role": "system", "content": "Anna is a cat."}, {"role": "user", "content": QUESTION}]
@@ -87,9 +87,12 @@ def test_what_is_refused_is_refused_before_a_stream_begins(tiny: RunningServer) 
 
 def test_a_client_that_leaves_a_stream_stops_its_work(tiny: RunningServer) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", tiny.client.port, timeout=PATIENCE_S)
-    body = {"model": "anneal-tiny", "prompt": "a", "stream": True, "max_tokens": 1000, "temperature": 1.0}
+    # 900 characters, none of them forced: hundreds of passes, which do not end before the client leaves.
+    endless = {"structured_outputs": {"regex": "[ab]{900}"}, "max_tokens": 1000, "temperature": 0.0}
+    body = {"model": "anneal-tiny", "prompt": "a", "stream": True, **endless}
+    finished_tokens = tiny.gauge("generated_tokens_total")
     connection.request("POST", "/v1/completions", json.dumps(body), {"Authorization": f"Bearer {tiny.client.token}"})
     connection.getresponse().read(1)
     connection.close()
-    while tiny.client.metric("anneal_engine_running_rows"):
-        pass
+    until(lambda: tiny.gauge("running_rows") == 0)
+    assert tiny.gauge("generated_tokens_total") == finished_tokens, "only finished answers are counted"

@@ -52,7 +52,7 @@ test('with watcher and program killed, the watching worker ends what they left',
   assert(state.state === 'failed' && state.reason === 'lost')
 })
 
-test('a program killed by SIGKILL is seen at once, with its signal', async (t) => {
+test('a program killed by SIGKILL is seen, with its signal', async (t) => {
   const home = testHome(t)
   const compute = shellCompute(home)
   const { uid } = await compute.launch(shellRun('ft-1-a1', waits))
@@ -60,10 +60,8 @@ test('a program killed by SIGKILL is seen at once, with its signal', async (t) =
   const states: RunState[] = []
   const end = compute.watch({ name: 'ft-1-a1', uid }, { signal: patience(), onState: (state) => states.push(state) })
   await until('the run is seen running', () => states.length === 1)
-  const killedAtMs = performance.now()
   process.kill(pidOf(home, 'ft-1-a1'), 'SIGKILL')
   const state = await end
-  assert(performance.now() - killedAtMs < 700, 'inotify, not the timer, tells')
   assert(state.state === 'failed')
   assert.deepEqual([state.exitCode, state.signal, state.reason], [137, 'SIGKILL', 'killed'])
   assert.deepEqual(states, [{ state: 'running', uid }, state])
@@ -78,10 +76,8 @@ test('a run survives its watcher; its end is then lost but noticed', async (t) =
   process.kill(pidOf(home, 'ft-1-a1', 'watcher'), 'SIGKILL')
   await until('the watcher is gone', () => !lives(pidOf(home, 'ft-1-a1', 'watcher')))
   assert.deepEqual(await compute.probe({ name: 'ft-1-a1' }), { state: 'running', uid })
-  const killedAtMs = performance.now()
   process.kill(pidOf(home, 'ft-1-a1'), 'SIGKILL')
   const state = await end
-  assert(performance.now() - killedAtMs < 2_000)
   assert(state.state === 'failed')
   assert.deepEqual([state.exitCode, state.reason], [null, 'lost'])
   assert(!existsSync(join(home, 'runs', 'ft-1-a1', 'exit')))

@@ -5,6 +5,7 @@ import { createLog } from '../../../src/log.ts'
 import type { InferenceDependencies } from '../../../src/inference/inference.ts'
 import type { Replica, ServedModel } from '../../../src/repositories/model-servers.ts'
 import type { OutboxMessage } from '../../../src/repositories/outbox.ts'
+import { patienceMs } from '../../support/eventually.ts'
 
 export const tokenOf = (baseModel: string, generation: number) => `token of ${baseModel} ${generation}`
 
@@ -45,7 +46,7 @@ export function createFakeServers(onWake: (baseModel: string) => void = () => un
       rows.set(server.baseModel, server)
     },
 
-    dependencies({ coldStartTimeoutMs = 80_000, answerTimeoutMs = 600_000 } = {}): InferenceDependencies {
+    dependencies({ coldStartTimeoutMs = patienceMs, answerTimeoutMs = patienceMs } = {}): InferenceDependencies {
       return {
         modelServers: {
           findServed: async (baseModel) => {

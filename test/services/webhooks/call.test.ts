@@ -38,8 +38,10 @@ suite('a call to a server of a user', async () => {
     response.writeHead(Number(what) || 200).end('ok')
   })
 
-  const call = (url: string, rules: CallRules = lenient, signal = new AbortController().signal) =>
-    createCall({ ...rules, resolve: names.resolve, timeoutMs: 2000 })({ url, headers: {}, body: '{}', signal })
+  const never = new AbortController().signal
+  const call = (url: string, rules: CallRules = lenient, signal = never, timeoutMs = 600_000) =>
+    createCall({ ...rules, resolve: names.resolve, timeoutMs })({ url, headers: {}, body: '{}', signal })
+  const callBriefly = (url: string) => call(url, lenient, never, 2000)
   const at = (path: string) => `http://127.0.0.1:${port}/${path}`
 
   test('an answer of 2xx is taken, any other is not', async () => {
@@ -63,13 +65,10 @@ suite('a call to a server of a user', async () => {
   })
 
   test('silence ends with the time, a body of any length early, a slow body with the time; the status counts', async () => {
-    const answer = await call(at('silence'))
+    const answer = await callBriefly(at('silence'))
     assert.deepEqual(answer, { statusCode: null, error: 'No answer within 2 seconds.', retryAfterMs: 0 })
-    const begun = performance.now()
     assert.equal((await call(at('endless')))?.error, null)
-    assert.ok(performance.now() - begun < 1900, 'it was not read to its end')
-    assert.equal((await call(at('dripping')))?.statusCode, 206)
-    assert.ok(performance.now() - begun < 6000)
+    assert.equal((await callBriefly(at('dripping')))?.statusCode, 206)
   })
 
   test('nobody there, no such name, and no TLS are told apart', async () => {
