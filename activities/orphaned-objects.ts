@@ -2,39 +2,82 @@
 import { allFolders, ownerOfKey, type KeyOwner } from '../src/domain/storage-keys.ts'
 import type { Database, Repositories } from '../src/repositories/database.ts'
 import type { Storage } from '../src/storage/storage.ts'
+import { assertFewOrphans, assertSameInstallation, type Survey } from './sweep-guard.ts'
 
 type Stores = { database: Database; storage: Storage }
 type OwnedKey = { key: string; owner: KeyOwner }
 /** `jobId`: the job that may still name the object; null where no job may. */
 type Orphan = { key: string; jobId: number | null }
 
-/** Far longer than any request takes to name what it wrote. Upload URLs live two hours. */
-const orphanAfterMs = 24 * 60 * 60 * 1000
+type Options = {
+  /** Younger objects stay: a request may still name them, and a newer backup may know them. */
+  olderThanMs: number
+  /** The share of all objects that may go at once. */
+  maxShare: number
+  signal?: AbortSignal
+}
 
-/** Lists the whole store, a page in memory at a time. @returns the number of removed objects */
-export async function removeOrphanedObjects(
-  stores: Stores,
-  { olderThanMs = orphanAfterMs, signal }: { olderThanMs?: number; signal?: AbortSignal } = {},
-): Promise<number> {
+/**
+ * Lists the whole store twice, a page in memory at a time: nothing is removed before all orphans are counted.
+ * @returns the number of removed objects
+ * @throws SweepRefused when this may not be the bucket's database
+ */
+export async function removeOrphanedObjects(stores: Stores, options: Options): Promise<number> {
+  const survey = await surveyObjects(stores, options)
+  await assertSameInstallation(stores, survey)
+  assertFewOrphans(survey, options.maxShare)
+  return survey.orphans === 0 ? 0 : sweep(stores, options)
+}
+
+async function surveyObjects(stores: Stores, { olderThanMs, signal }: Options): Promise<Survey> {
+  const survey = { objects: 0, named: 0, orphans: 0 }
+  for await (const page of pages(stores.storage, signal)) {
+    const old = new Set(page.filter(({ ageMs }) => ageMs >= olderThanMs).map(({ key }) => key))
+    const keys = page.map(({ key }) => key)
+    const unnamed = await unnamedKeys(stores.database, keys)
+    const { ofJobs, ofNobody } = await orphansAmong(
+      stores,
+      unnamed.filter(({ key }) => old.has(key)),
+    )
+    survey.objects += keys.length
+    survey.named += keys.filter(hasUniqueOwner).length - unnamed.filter(({ key }) => hasUniqueOwner(key)).length
+    survey.orphans += ofJobs.length + ofNobody.length
+  }
+  return survey
+}
+
+/** Job numbers are the same in every database, other ids are not. */
+function hasUniqueOwner(key: string): boolean {
+  const owner = ownerOfKey(key)
+  return owner !== null && owner.kind !== 'job'
+}
+
+async function sweep(stores: Stores, { olderThanMs, signal }: Options): Promise<number> {
   let count = 0
-  for (const folder of allFolders)
-    for await (const page of stores.storage.pages(folder)) {
-      signal?.throwIfAborted()
-      const old = page.filter(({ ageMs }) => ageMs >= olderThanMs).map(({ key }) => key)
-      count += await removeUnnamed(stores, old)
-    }
+  for await (const page of pages(stores.storage, signal)) {
+    const old = page.filter(({ ageMs }) => ageMs >= olderThanMs).map(({ key }) => key)
+    const { ofJobs, ofNobody } = await orphansAmong(stores, await unnamedKeys(stores.database, old))
+    await stores.storage.remove(ofNobody.map(({ key }) => key))
+    count += ofNobody.length + (await removeOfEndedJobs(stores, ofJobs))
+  }
   return count
 }
 
-async function removeUnnamed(stores: Stores, keys: readonly string[]): Promise<number> {
-  const { database, storage } = stores
+async function* pages(storage: Storage, signal: AbortSignal | undefined) {
+  for (const folder of allFolders)
+    for await (const page of storage.pages(folder)) {
+      signal?.throwIfAborted()
+      yield page
+    }
+}
+
+/** `ofJobs`: a job that exists may still name these. */
+async function orphansAmong({ database, storage }: Stores, unnamed: readonly OwnedKey[]) {
   const orphans: Orphan[] = []
-  for (const unnamed of await unnamedKeys(database, keys)) orphans.push(...(await withJob(storage, unnamed)))
+  for (const each of unnamed) orphans.push(...(await withJob(storage, each)))
   const jobs = await database.trainingJobs.dataKeys(orphans.flatMap(({ jobId }) => jobId ?? []))
-  const [ofJobs, ofNobody] = [[] as Orphan[], [] as Orphan[]]
-  for (const orphan of orphans) (orphan.jobId !== null && jobs.has(orphan.jobId) ? ofJobs : ofNobody).push(orphan)
-  await storage.remove(ofNobody.map(({ key }) => key))
-  return ofNobody.length + (await removeOfEndedJobs(stores, ofJobs))
+  const ofJobs = orphans.filter(({ jobId }) => jobId !== null && jobs.has(jobId))
+  return { ofJobs, ofNobody: orphans.filter((each) => !ofJobs.includes(each)) }
 }
 
 /** Empty for a copy of a model without the id of its job: the copy stays. */

@@ -1,14 +1,16 @@
 // Removes old rows and objects in portions: objects first, then the rows that name them.
-import { cancellationSignal, heartbeat } from '@temporalio/activity'
+import { ApplicationFailure, cancellationSignal, heartbeat } from '@temporalio/activity'
 import type { ModelServerCompute } from '../src/compute/model-servers.ts'
 import type { TrainerCompute } from '../src/compute/trainers.ts'
 import type { Retention } from '../src/domain/retention.ts'
+import type { Log } from '../src/log.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { WorkflowExecutions } from '../src/temporal/workflow-executions.ts'
 import type { Storage } from '../src/storage/storage.ts'
 import { removeAbandonedUploads } from './abandoned-uploads.ts'
 import { withHeartbeat } from './heartbeat.ts'
 import { removeOrphanedObjects } from './orphaned-objects.ts'
+import { SweepRefused, type RefusalReason } from './sweep-guard.ts'
 
 export type RetentionDependencies = {
   database: Database
@@ -16,7 +18,14 @@ export type RetentionDependencies = {
   trainers: Pick<TrainerCompute, 'removeEndedRuns'>
   modelServers: Pick<ModelServerCompute, 'removeEndedRuns'>
   executions: Pick<WorkflowExecutions, 'deleteScheduled'>
-  settings: { retention: Retention }
+  log: Pick<Log, 'error'>
+  /** Raises the alert AnnealSweepRefused. */
+  countRefusedSweep: (reason: RefusalReason) => void
+  settings: {
+    retention: Retention
+    /** Of the sweep of objects that no row names. */
+    sweep: { olderThanMs: number; maxShare: number }
+  }
 }
 
 export type RetentionActivities = ReturnType<typeof createRetentionActivities>
@@ -32,7 +41,9 @@ export function createRetentionActivities({
   trainers,
   modelServers,
   executions,
-  settings: { retention },
+  log,
+  countRefusedSweep,
+  settings: { retention, sweep },
 }: RetentionDependencies) {
   const rows = database.retention
   const ago = async (ms: number) => new Date((await database.now()).getTime() - ms)
@@ -76,8 +87,18 @@ export function createRetentionActivities({
     removeAbandonedUploads: (): Promise<number> =>
       withHeartbeat(() => removeAbandonedUploads({ database, storage }, { signal: cancellationSignal() })),
 
+    /** @throws ApplicationFailure SweepRefused when this may not be the bucket's database; nothing is removed then */
     removeOrphanedObjects: (): Promise<number> =>
-      withHeartbeat(() => removeOrphanedObjects({ database, storage }, { signal: cancellationSignal() })),
+      withHeartbeat(async () => {
+        try {
+          return await removeOrphanedObjects({ database, storage }, { ...sweep, signal: cancellationSignal() })
+        } catch (error) {
+          if (!(error instanceof SweepRefused)) throw error
+          log.error({ reason: error.reason, detail: error.message }, 'refused to sweep the object store')
+          countRefusedSweep(error.reason)
+          throw ApplicationFailure.nonRetryable(error.message, 'SweepRefused')
+        }
+      }),
 
     removeEndedRuns: async (): Promise<number> =>
       withHeartbeat(async () => {

@@ -79,6 +79,10 @@ const Environment = z.object({
   ANNEAL_STALL_MINUTES: z.coerce.number().min(0.5).default(15),
   /** How long one job may run; without it, for ever. */
   ANNEAL_MAX_JOB_HOURS: z.coerce.number().positive().optional(),
+  /** How old the newest usable backup of the database may be. No younger object is swept. */
+  ANNEAL_BACKUP_MAX_AGE_HOURS: z.coerce.number().min(24).default(72),
+  /** The share of all objects that one sweep may remove. */
+  ANNEAL_SWEEP_MAX_SHARE: z.coerce.number().min(0).max(1).default(0.05),
   /** Multiplies every retention period. */
   ANNEAL_RETENTION_SCALE: z.coerce.number().positive().default(1),
   /** Where attempts and model servers run. */
@@ -208,6 +212,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       maxJobMs: env.ANNEAL_MAX_JOB_HOURS === undefined ? null : env.ANNEAL_MAX_JOB_HOURS * hourMs,
     },
     retention: retentionOf(env.ANNEAL_RETENTION_SCALE),
+    sweep: { olderThanMs: env.ANNEAL_BACKUP_MAX_AGE_HOURS * hourMs, maxShare: env.ANNEAL_SWEEP_MAX_SHARE },
     logLevel: env.LOG_LEVEL,
   }
 }

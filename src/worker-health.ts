@@ -3,6 +3,7 @@ import type { Worker } from '@temporalio/worker'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { collectDefaultMetrics, Counter, Gauge, Registry, type Metric } from 'prom-client'
+import { refusalReasons, type RefusalReason } from '../activities/sweep-guard.ts'
 
 /** Counts what this worker's reaper released. A value above zero means that something ended without its workflow. */
 const reapedCounter = new Counter({
@@ -13,6 +14,17 @@ const reapedCounter = new Counter({
 })
 
 export const countReaped = (what: string) => reapedCounter.inc({ what })
+
+const refusedSweepCounter = new Counter({
+  name: 'anneal_sweep_refusals_total',
+  help: 'Sweeps of the object store that were refused: the database may not be that of the bucket.',
+  labelNames: ['reason'],
+  registers: [],
+})
+// A series that began with its first refusal would have no increase for Prometheus.
+for (const reason of refusalReasons) refusedSweepCounter.inc({ reason }, 0)
+
+export const countRefusedSweep = (reason: RefusalReason) => refusedSweepCounter.inc({ reason })
 
 type Watched = Pick<Worker, 'getState' | 'getStatus' | 'options'>
 
@@ -55,6 +67,7 @@ function createRegistry(workers: () => readonly Watched[]): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   registry.registerMetric(reapedCounter)
+  registry.registerMetric(refusedSweepCounter)
   const gauge = (name: string, help: string, measure: (worker: Watched) => number) =>
     new Gauge({
       name,

@@ -39,7 +39,7 @@ import { createCall } from './services/webhooks/call.ts'
 import { createWorkflowExecutions } from './temporal/workflow-executions.ts'
 import { createStorage } from './storage/storage.ts'
 import { createTemporalLog } from './temporal/log.ts'
-import { countReaped, serveWorkerHealth } from './worker-health.ts'
+import { countReaped, countRefusedSweep, serveWorkerHealth } from './worker-health.ts'
 
 const config = readConfig()
 const log = createLog('worker', config.logLevel)
@@ -83,6 +83,7 @@ const activities = createActivities({
   executions,
   log,
   countReaped,
+  countRefusedSweep,
   catalogue,
   infer,
   settings: {
@@ -91,6 +92,7 @@ const activities = createActivities({
     terminationGraceMs: config.terminationGraceMs,
     limits: config.attemptLimits,
     retention: config.retention,
+    sweep: config.sweep,
   },
 })
 const options: WorkerOptions = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
-import { serveWorkerHealth } from '../src/worker-health.ts'
+import { countRefusedSweep, serveWorkerHealth } from '../src/worker-health.ts'
 
 type Watched = Parameters<Awaited<ReturnType<typeof serveWorkerHealth>>['watch']>[0][number]
 
@@ -50,6 +50,14 @@ test('metrics say which queue is polled and how much is in progress', async () =
   assert.match(text, /^anneal_worker_polling\{queue="queue-1"\} 0$/m)
   assert.match(text, /^anneal_worker_activities\{queue="queue-0"\} 3$/m)
   assert.match(text, /^process_cpu_seconds_total/m)
+})
+
+test('refused sweeps are counted from zero, so that the alert sees the first one', async () => {
+  const refusals = async () =>
+    /^anneal_sweep_refusals_total\{reason="another_installation"\} (\d+)$/m.exec((await get('/metrics')).text)?.[1]
+  assert.equal(await refusals(), '0')
+  countRefusedSweep('another_installation')
+  assert.equal(await refusals(), '1')
 })
 
 test('nothing else is served', async () => assert.equal((await get('/')).status, 404))

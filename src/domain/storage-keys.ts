@@ -2,6 +2,8 @@
 import { uuidPattern } from './identifiers.ts'
 
 export const storageKeys = {
+  /** Holds the id of the installation whose objects these are. Lies in no folder, so no sweep removes it. */
+  installation: 'installation',
   /** Prefix of every upload by URL. */
   uploads: 'uploads/',
   /** Written by the owner's presigned URL. */

@@ -11,6 +11,7 @@ import { createAuditEventRepository } from './audit-events.ts'
 import { createBacklogRepository } from './backlog.ts'
 import { connectionOptions, type DatabaseTimeouts } from './connection-options.ts'
 import { createDatasetRepository } from './datasets.ts'
+import { createInstallationRepository } from './installation.ts'
 import { createRetentionRepository } from './retention.ts'
 import { createIdempotencyRepository } from './idempotency-keys.ts'
 import { createJobAcceptanceRepository } from './job-acceptance.ts'
@@ -43,6 +44,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   retention: createRetentionRepository(db),
   idempotencyKeys: createIdempotencyRepository(db),
   inferenceBatches: createInferenceBatchRepository(db),
+  installation: createInstallationRepository(db),
   jobAcceptance: createJobAcceptanceRepository(run),
   jobEvents: createJobEventRepository(db),
   modelServers: createModelServerRepository(db),

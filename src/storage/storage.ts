@@ -118,6 +118,15 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       else await uploadStream({ client, transport, bucket, key }, body as AsyncIterable<Buffer>)
     },
 
+    /** Writes the object unless it exists. Read it afterwards: another process may have been first. */
+    async writeIfAbsent(key: string, body: Buffer) {
+      try {
+        await client.putObject(bucket, key, body, body.length, { 'if-none-match': '*' })
+      } catch (error) {
+        if (!hasCode(error, 'PreconditionFailed', 'ConditionalRequestConflict')) throw error
+      }
+    },
+
     /** Writes the object whole or not at all, in constant memory. @returns its size in bytes */
     writeStream: (key: string, chunks: AsyncIterable<Buffer>, signal?: AbortSignal): Promise<number> =>
       uploadStream({ client, transport, bucket, key, signal }, chunks),

@@ -20,7 +20,7 @@ suite('the sweep of objects', async () => {
   const { endpoint, bucket, accessKey, secretKey } = connection().s3
   const storage = createStorage({ endpoint, region: 'us-east-1', bucket, accessKey, secretKey })
   const sandbox = createSandbox(database)
-  const everything = { olderThanMs: 0 }
+  const everything = { olderThanMs: 0, maxShare: 1 }
 
   async function put(...keys: string[]) {
     for (const key of keys) await storage.write(key, Buffer.from('x'))
@@ -137,7 +137,7 @@ suite('the sweep of objects', async () => {
       await tx.trainingJobs.hold(id)
       await removeOrphanedObjects({ database, storage }, everything)
     })
-    await removeOrphanedObjects({ database, storage })
+    await removeOrphanedObjects({ database, storage }, { ...everything, olderThanMs: 24 * 3_600_000 })
     await assertLeft({ there: [left] })
     await removeOrphanedObjects({ database, storage }, everything)
     const { preparedData } = await database.trainingJobs.get(id)

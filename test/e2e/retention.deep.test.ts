@@ -54,7 +54,7 @@ suite('retention', async () => {
     for (const { key } of ofCancelled.slice(0, 2).flatMap(({ files }) => files)) assert.ok(await storage.stat(key), key)
 
     // Everything that is left is named: it is needed by the model, or by the resume.
-    await removeOrphanedObjects({ database, storage }, { olderThanMs: 0 })
+    await removeOrphanedObjects({ database, storage }, { olderThanMs: 0, maxShare: 1 })
     const links = await api.get<{ files: { url: string }[] }>(`/v1/models/${model_name}/download`)
     for (const { url } of links.files) {
       assert.equal((await fetch(url)).status, 200)

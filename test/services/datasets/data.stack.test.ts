@@ -250,8 +250,9 @@ suite('data', async () => {
     for (const key of late.slice(1)) await storage.write(key, Buffer.from('late'))
     const { dataset_location } = await api.post<Located>('/v1/local-data', { data: rows(2) })
     const known = [keyOf(await api.upload('kept', '{"input":"a","output":"b"}')), keyOf(dataset_location)]
-    assert.equal(await removeOrphanedObjects({ database, storage }), 0)
-    await removeOrphanedObjects({ database, storage }, { olderThanMs: 0 })
+    const sweep = (olderThanMs: number) => removeOrphanedObjects({ database, storage }, { olderThanMs, maxShare: 1 })
+    assert.equal(await sweep(24 * 3_600_000), 0)
+    await sweep(0)
     for (const key of late) assert.equal(await storage.stat(key), null, key)
     for (const key of known) assert.ok(await storage.stat(key), key)
   })
