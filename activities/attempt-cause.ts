@@ -33,6 +33,8 @@ export function causeOfFailure({ reason, exitCode }: Pick<FailedState, 'reason' 
       return 'lost'
     case 'out_of_memory':
       return 'out_of_memory'
+    case 'out_of_disk':
+      return 'out_of_disk'
     case 'evicted':
       return 'evicted'
     case 'preempted':

@@ -232,6 +232,7 @@ function runSpec(
     resources: {
       cpuCount: resources.cpuCount,
       memoryBytes: resources.memoryGiB * gibibyte,
+      diskBytes: resources.diskGiB * gibibyte,
       gpuCount: resources.gpuCount,
     },
     replicas: resources.replicas,

@@ -15,8 +15,11 @@ export type RunSpec = {
   env: Record<string, string>
   /** Reaches the program's environment only: never a disk, an argument list or a log. */
   secretEnv: Record<string, string>
-  /** For each node. `memoryBytes` and `gpuCount` are requests to a cluster's scheduler; a local run is not confined. */
-  resources: { cpuCount: number; memoryBytes?: number; gpuCount: number }
+  /**
+   * For each node. `memoryBytes` and `gpuCount` are requests to a cluster's scheduler; a local run is not confined by
+   * them. A run that writes more than `diskBytes` is ended.
+   */
+  resources: { cpuCount: number; memoryBytes?: number; diskBytes?: number; gpuCount: number }
   /** How long the program gets after SIGTERM when the cluster itself ends it (drain, preemption). */
   terminationGraceMs: number
 }
@@ -58,6 +61,7 @@ export type FailedState = {
  * - `killed`: by a signal (`exitCode` is 128 + its number) or by terminate, possibly before it started (`exitCode` null).
  * - `lost`: it is gone and its exit was not recorded (`exitCode` null).
  * - `out_of_memory`: the kernel ended it at its memory limit.
+ * - `out_of_disk`: it wrote more than its share.
  * - `evicted`: its node was short of something, or was drained.
  * - `preempted`: a run of higher priority took its place.
  * - `node_lost`: its node no longer answers. Its processes may still live until `terminate` has fenced them.
@@ -69,6 +73,7 @@ export type FailureReason =
   | 'killed'
   | 'lost'
   | 'out_of_memory'
+  | 'out_of_disk'
   | 'evicted'
   | 'preempted'
   | 'node_lost'

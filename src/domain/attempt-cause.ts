@@ -45,6 +45,7 @@ const attemptPolicies = {
   code_error: { ...fault, sentence: "The program ended with an error. The job's logs show it." },
   stalled: { ...fault, sentence: 'The program reported no progress for too long and was stopped.' },
 
+  out_of_disk: { ...final, sentence: 'The program wrote more than its share of disk.' },
   data_error: { ...final, sentence: 'The trainer cannot read the training data.' },
   model_unavailable: { ...final, sentence: 'The base model cannot be found or loaded.' },
   image_unavailable: { ...final, sentence: 'The container image cannot be pulled.' },

@@ -10,6 +10,9 @@ export const ModelSource = z.union([
   z.strictObject({ package: z.string().min(1) }).describe('A Python package that carries the weights'),
 ])
 
+/** Also of jobs that were accepted before models had this field. */
+export const defaultDiskGiB = 10
+
 const Entry = z.strictObject({
   name: z
     .string()
@@ -34,6 +37,8 @@ const Entry = z.strictObject({
       cpuCount: z.number().positive().default(1),
       memoryGiB: z.number().positive().default(4),
       gpuCount: z.int().min(0).default(0),
+      /** What a program may write: downloads, checkpoints on their way, logs. A program that writes more is ended. */
+      diskGiB: z.number().positive().default(defaultDiskGiB),
       /** Model servers of this model, each with the resources above. */
       replicas: z.int().min(1).max(1000).default(1),
     })

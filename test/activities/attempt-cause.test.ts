@@ -40,6 +40,7 @@ test('the exit code tells the cause of a program that ended by itself or by a si
 test('what a cluster knows better than an exit code is kept apart', () => {
   for (const [reason, cause] of [
     ['out_of_memory', 'out_of_memory'],
+    ['out_of_disk', 'out_of_disk'],
     ['evicted', 'evicted'],
     ['preempted', 'preempted'],
     ['node_lost', 'node_lost'],

@@ -35,6 +35,7 @@ export async function launchRun(options: LocalOptions, spec: LocalSpec): Promise
       folder,
       String(options.logLimitBytes),
       String(options.orphanGraceMs),
+      String((spec.resources.diskBytes ?? 0) * (spec.replicas ?? 1)),
       ...options.command,
     ]
     const outcome = await startWatcher(options.python, command, programEnvironment(spec, { ...options, workDir }))

@@ -1,5 +1,6 @@
 // HOME/runs/<name>/ holds run.json (the spec without secrets), pid and watcher (each with .started beside it), log and
-// work/; later exit (with signal, if one ended the program) and terminated (when that was first asked). A folder is made
+// work/; later exit (with signal, if one ended the program, and disk, if it wrote too much) and terminated (when that was first
+// asked). A folder is made
 // beside its place and renamed into it, so a name is claimed once and readers see whole folders only.
 
 import { randomUUID } from 'node:crypto'
@@ -26,6 +27,8 @@ export type RunSnapshot = {
   groupAlive: boolean
   watcherAlive: boolean
   exit: { code: number; signal: string | null } | null
+  /** The limit for which the watcher ended the run; null where it did not. */
+  diskLimitBytes: number | null
   terminated: boolean
 }
 
@@ -45,8 +48,8 @@ export async function readRunSnapshot(runsDir: string, name: string): Promise<Ru
   const watcherAlive = watcher !== null && isProcessAlive(watcher)
   const leaderAlive = leader !== null && isProcessAlive(leader)
   const groupAlive = leader !== null && isGroupAlive(leader)
-  const [code, signal, terminated] = await Promise.all(
-    ['exit', 'signal', 'terminated'].map((file) => readText(join(folder, file))),
+  const [code, signal, disk, terminated] = await Promise.all(
+    ['exit', 'signal', 'disk', 'terminated'].map((file) => readText(join(folder, file))),
   )
   const exit = code && /^\d+$/.test(code) ? { code: Number(code), signal: signal ?? null } : null
   return {
@@ -57,6 +60,7 @@ export async function readRunSnapshot(runsDir: string, name: string): Promise<Ru
     groupAlive,
     watcherAlive,
     exit,
+    diskLimitBytes: disk ? Number(disk) : null,
     terminated: terminated !== null,
   }
 }

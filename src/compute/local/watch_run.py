@@ -1,9 +1,9 @@
 """Starts one program and records its end. It outlives the worker: own session, child of init.
 
-usage: python -I -S watch_run.py CLAIM_DIR RUN_DIR LOG_LIMIT_BYTES ORPHAN_GRACE_MS PROGRAM [ARGUMENT...]
+usage: python -I -S watch_run.py CLAIM_DIR RUN_DIR LOG_LIMIT_BYTES ORPHAN_GRACE_MS DISK_LIMIT_BYTES PROGRAM [ARGUMENT...]
 
 Renaming CLAIM_DIR to RUN_DIR is the exclusive claim of the run's name: a folder that is seen is whole, with the pid of
-a program that waits for the word to start. Prints "started" or "taken". The environment is the program's.
+a program that waits for the word to start. A folder above DISK_LIMIT_BYTES (0: no limit) ends the program. Prints "started" or "taken". The environment is the program's.
 """
 
 import errno
@@ -18,7 +18,7 @@ CHECK_SECONDS = 2.0
 
 
 def main() -> None:
-    claim, run, log_limit_bytes, orphan_grace_ms, *program = sys.argv[1:]
+    claim, run, log_limit_bytes, orphan_grace_ms, disk_limit_bytes, *program = sys.argv[1:]
     if os.fork():
         os._exit(0)
     os.setsid()
@@ -37,7 +37,7 @@ def main() -> None:
     os.write(go, b"!")
     os.close(go)
     report("started")
-    watch(pid, run, int(log_limit_bytes), int(orphan_grace_ms) / 1000)
+    watch(pid, run, int(log_limit_bytes), int(orphan_grace_ms) / 1000, int(disk_limit_bytes))
 
 
 def fork_program(claim: str, run: str, program: list[str]) -> tuple[int, int]:
@@ -95,16 +95,23 @@ def report(outcome: str) -> None:
         os.dup2(null, stream)
 
 
-def watch(pid: int, run: str, log_limit_bytes: int, orphan_grace_seconds: float) -> None:
+def watch(pid: int, run: str, log_limit_bytes: int, orphan_grace_seconds: float, disk_limit_bytes: int) -> None:
     # WNOWAIT leaves a zombie, so that the pid, and the group's id with it, cannot be reused before the group is gone.
     how = os.WEXITED | os.WNOWAIT
+    over_limit = False
     while not (ended := os.waitid(os.P_PID, pid, how | os.WNOHANG)):
         signal.sigtimedwait({signal.SIGCHLD}, CHECK_SECONDS)
         cut_log(os.path.join(run, "log"), log_limit_bytes)
+        if 0 < disk_limit_bytes < size_of(run):
+            # At once, as a cluster does: a last checkpoint would need still more disk.
+            os.killpg(pid, signal.SIGKILL)
+            over_limit = True
     if ended.si_code == os.CLD_EXITED:
         end = {"exit": str(ended.si_status)}
     else:
         end = {"signal": signal_name(ended.si_status), "exit": str(128 + ended.si_status)}
+        if over_limit:
+            end = {"disk": str(disk_limit_bytes), **end}
     recorded = record(run, end)
     deadline = time.monotonic() + orphan_grace_seconds
     while leftovers(pid):
@@ -150,6 +157,19 @@ def cut_log(path: str, limit_bytes: int) -> None:
                 file.write(f"\n[this log passed {limit_bytes} bytes: lines were dropped here]\n")
     except OSError:
         pass
+
+
+def size_of(folder: str) -> int:
+    """Bytes on the disk. A file with several names counts once; one that vanishes meanwhile does not count."""
+    sizes: dict[int, int] = {}
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            try:
+                entry = os.lstat(os.path.join(parent, name))
+            except OSError:
+                continue
+            sizes[entry.st_ino] = entry.st_blocks * 512
+    return sum(sizes.values())
 
 
 def start_of(pid: int) -> str:

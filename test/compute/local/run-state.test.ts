@@ -15,6 +15,7 @@ const ended: RunSnapshot = {
   groupAlive: false,
   watcherAlive: false,
   exit: null,
+  diskLimitBytes: null,
   terminated: false,
 }
 
@@ -39,6 +40,13 @@ test('exit code and signal tell how a run ended', () => {
   assert.deepEqual(outcome({ exit: { code: 143, signal: null }, terminated: true }), [143, null, 'killed'])
   assert.deepEqual(outcome({ terminated: true, leader: null, watcher: null }), [null, null, 'killed'])
   assert.deepEqual(outcome({}), [null, null, 'lost'])
+})
+
+test('a run that its watcher ended for its size says so, and what to do', () => {
+  const state = readRunState({ ...ended, exit: { code: 137, signal: 'SIGKILL' }, diskLimitBytes: 2 ** 30 })
+  assert(state.state === 'failed')
+  assert.deepEqual([state.exitCode, state.reason], [137, 'out_of_disk'])
+  assert.match(state.message, /more than its 1 GiB of disk\. An operator can raise `diskGiB`/)
 })
 
 test('a run that finished before its termination took hold has succeeded', () => {

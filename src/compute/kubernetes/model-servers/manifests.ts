@@ -25,8 +25,10 @@ const health = { httpGet: { path: '/health', port: port } }
 
 /** The platform team's templates override our probes and tolerations too. */
 export function modelServerTemplate(spec: ModelServerSpec, settings: PodSettings): V1PodTemplateSpec {
-  const vllm = vllmFields(spec, resourceFields(spec.resources, settings.gpuResource))
   const resources = resourcesOfProgram(spec)
+  const { cpuCount, memoryBytes, gpuCount } = spec.resources
+  const ofEngine = { cpuCount, gpuCount, ...(memoryBytes !== undefined && { memoryBytes }) }
+  const vllm = vllmFields(spec, resourceFields(ofEngine, settings.gpuResource))
   return podTemplate(program, { ...spec, resources }, settings, {
     defaults: mergeTemplate(defaultFields(spec), vllm),
     own: runFields,

@@ -20,7 +20,10 @@ const agentResources: ModelServerSpec['resources'] = { cpuCount: 0.5, memoryByte
 
 /** With vLLM the GPUs and most processors belong to its container; the agent only passes requests on. */
 export function resourcesOfProgram(spec: ModelServerSpec): ModelServerSpec['resources'] {
-  return serverOf(spec).engine === 'vllm' ? agentResources : spec.resources
+  if (serverOf(spec).engine !== 'vllm') return spec.resources
+  const { diskBytes } = spec.resources
+  // The kubelet limits the disk of a pod as a whole, so one of its containers has the share of both.
+  return { ...agentResources, ...(diskBytes !== undefined && { diskBytes }) }
 }
 
 /** The vLLM container, where the spec asks for that engine. @throws ComputeError invalid */

@@ -12,6 +12,12 @@ export const hardening = {
   capabilities: { drop: ['ALL'] },
 } satisfies JsonObject
 
+/** Its size is also part of the container's own limit, which holds for all of its folders together. */
+export function writableVolumes({ diskBytes }: RunSpec['resources']): JsonObject[] {
+  const emptyDir = diskBytes === undefined ? {} : { sizeLimit: String(diskBytes) }
+  return writableMounts.map(({ name }) => ({ name, emptyDir }))
+}
+
 /** The only folders that a read-only container may write to. */
 export const writableMounts = [
   { name: 'work', mountPath: workDir },
@@ -22,12 +28,13 @@ export function variables(values: Record<string, string>): JsonObject[] {
   return Object.entries(values).map(([name, value]) => ({ name, value }))
 }
 
-/** Memory is guaranteed and limited; idle processors are shared. */
+/** Memory and disk are guaranteed and limited; idle processors are shared. */
 export function resourceFields(
-  { cpuCount, memoryBytes, gpuCount }: RunSpec['resources'],
+  { cpuCount, memoryBytes, diskBytes, gpuCount }: RunSpec['resources'],
   gpuResource: string,
 ): JsonObject {
   const memory = memoryBytes === undefined ? {} : { memory: String(memoryBytes) }
+  const disk = diskBytes === undefined ? {} : { 'ephemeral-storage': String(diskBytes) }
   const gpus = gpuCount > 0 ? { [gpuResource]: String(gpuCount) } : {}
-  return { requests: { cpu: String(cpuCount), ...memory, ...gpus }, limits: { ...memory, ...gpus } }
+  return { requests: { cpu: String(cpuCount), ...memory, ...disk, ...gpus }, limits: { ...memory, ...disk, ...gpus } }
 }

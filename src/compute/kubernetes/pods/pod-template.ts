@@ -1,7 +1,15 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node'
 import { canonicalJson, sha256Hex } from '../../../domain/identifiers.ts'
 import type { RunProgram, RunSpec } from '../../run.ts'
-import { hardening, modelsDir, resourceFields, variables, workDir, writableMounts } from './container-fields.ts'
+import {
+  hardening,
+  modelsDir,
+  resourceFields,
+  variables,
+  workDir,
+  writableMounts,
+  writableVolumes,
+} from './container-fields.ts'
 import { runLabels, specHashAnnotation } from './labels.ts'
 import { mergeTemplate } from './merge-template.ts'
 import type { JsonObject } from './merge-template.ts'
@@ -52,10 +60,7 @@ function defaultFields(program: RunProgram, { resources }: RunSpec, gpuResource:
           volumeMounts: writableMounts,
         },
       ],
-      volumes: [
-        { name: 'work', emptyDir: {} },
-        { name: 'tmp', emptyDir: {} },
-      ],
+      volumes: writableVolumes(resources),
     },
   }
 }

@@ -1,5 +1,6 @@
 // How a training run ended: by its pod, which knows best, or by its Job's conditions.
 import { causeOfExit } from '../../../domain/attempt-cause.ts'
+import { outOfDiskMessage } from '../../out-of-disk.ts'
 import type { EndState, FailureReason } from '../../run.ts'
 import { failed, readExit, signalOf } from '../pods/exit-state.ts'
 import { isSilent } from '../pods/limits.ts'
@@ -9,6 +10,9 @@ import type { Condition, ObservedPod } from '../pods/observed-pod.ts'
 import type { ObservedJob } from './observed-job.ts'
 import { hasGone, mainContainer, preemptionOf } from './run-snapshot.ts'
 import type { RunSnapshot } from './run-snapshot.ts'
+
+/** The kubelet's words for a pod that exceeded its own share of disk. A node that runs short evicts in other words. */
+const overLimit = /exceed(s|ed) .*\blimit\b/
 
 /** Null while it has not ended. */
 export function readPodEnd(pod: ObservedPod, snapshot: RunSnapshot, limits: Limits): EndState | null {
@@ -46,6 +50,7 @@ function readFailedPod(uid: string, pod: ObservedPod, snapshot: RunSnapshot): En
     return because('preempted', 'A pod of higher priority took its place.')
   const preemption = preemptionOf(snapshot)
   if (preemption || snapshot.job?.isSuspended) return because('preempted', preemption ?? 'The run was suspended.')
+  if (overLimit.test(pod.message)) return because('out_of_disk', outOfDiskMessage(pod.message.trim()))
   if (disruption || pod.reason) return because('evicted', evictionMessage(pod, disruption))
   if (exit?.reason === 'StartError' || exit?.reason === 'ContainerCannotRun')
     return failed(uid, null, null, 'killed', `Its container could not be started: ${exit.message}`)

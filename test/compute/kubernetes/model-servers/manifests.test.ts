@@ -162,6 +162,22 @@ describe('the pods of a vLLM', () => {
     assert.ok(!engine?.env?.some(({ name }) => name === 'ANNEAL_TOKEN'), 'it has no token of ours')
   })
 
+  it('have one share of disk for both containers, and no folder is larger', () => {
+    const shared = { ...vllmSpec(server.source), resources: { ...spec.resources, diskBytes: 2 ** 33 } }
+    const pod = modelServerTemplate(shared, { templates: withEngine, gpuResource: 'nvidia.com/gpu' }).spec
+    const limits = pod?.containers.map(({ name, resources }) => [name, resources?.limits?.['ephemeral-storage']])
+    assert.deepEqual(limits, [
+      ['model-server', '8589934592'],
+      ['vllm', undefined],
+    ])
+    const sizes = pod?.volumes?.map(({ name, emptyDir }) => [name, emptyDir?.sizeLimit])
+    assert.deepEqual(Object.fromEntries(sizes ?? []), {
+      work: '8589934592',
+      tmp: '8589934592',
+      'shared-memory': undefined,
+    })
+  })
+
   it('find their weights on a claim, and in no package', () => {
     assert.equal(podOf({ path: 'models/big' }).find(({ name }) => name === 'vllm')?.args?.[0], '/models/models/big')
     assert.throws(() => podOf({ package: 'x' }), { code: 'invalid', message: /weights come from a Python package/ })

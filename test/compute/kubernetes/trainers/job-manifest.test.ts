@@ -12,7 +12,7 @@ const spec: TrainerSpec = {
   labels: { job: '7', attempt: '2', account: 'acme' },
   env: { ANNEAL_INTERNAL_URL: 'http://api:8081' },
   secretEnv: { ANNEAL_TOKEN: 'secret' },
-  resources: { cpuCount: 1.5, memoryBytes: 2 ** 31, gpuCount: 2 },
+  resources: { cpuCount: 1.5, memoryBytes: 2 ** 31, diskBytes: 2 ** 33, gpuCount: 2 },
   terminationGraceMs: 30_000,
 }
 
@@ -107,8 +107,13 @@ test('a run is a Job that the cluster never starts a second time, with the setti
                 { name: 'ANNEAL_TOKEN', valueFrom: { secretKeyRef: { name: 'ft-7-a2', key: 'ANNEAL_TOKEN' } } },
               ],
               resources: {
-                requests: { cpu: '1.5', memory: '2147483648', 'nvidia.com/gpu': '2' },
-                limits: { memory: '8Gi', 'nvidia.com/gpu': '2' },
+                requests: {
+                  cpu: '1.5',
+                  memory: '2147483648',
+                  'ephemeral-storage': '8589934592',
+                  'nvidia.com/gpu': '2',
+                },
+                limits: { memory: '8Gi', 'ephemeral-storage': '8589934592', 'nvidia.com/gpu': '2' },
               },
               securityContext: {
                 allowPrivilegeEscalation: false,
@@ -123,8 +128,8 @@ test('a run is a Job that the cluster never starts a second time, with the setti
             },
           ],
           volumes: [
-            { name: 'work', emptyDir: {} },
-            { name: 'tmp', emptyDir: {} },
+            { name: 'work', emptyDir: { sizeLimit: '8589934592' } },
+            { name: 'tmp', emptyDir: { sizeLimit: '8589934592' } },
             { name: 'shared-memory', emptyDir: { medium: 'Memory' } },
           ],
         },

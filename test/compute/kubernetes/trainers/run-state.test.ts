@@ -48,6 +48,24 @@ const cases: [string, Partial<RunSnapshot>, string][] = [
   ['an exit code of its own', failedPod({ containers: [exited(65)] }), 'failed/exited/65/'],
   ['ended by SIGTERM', failedPod({ containers: [exited(143)] }), 'failed/killed/143/SIGTERM'],
   ['ended by SIGKILL', failedPod({ containers: [exited(137)] }), 'failed/killed/137/SIGKILL'],
+  ...[
+    'Usage of EmptyDir volume "work" exceeds the limit "1Gi". ',
+    'Pod ephemeral local storage usage exceeds the total limit of containers 10Gi. ',
+    'Container trainer exceeded its local ephemeral storage limit "1Gi". ',
+  ].map((message): (typeof cases)[number] => [
+    `above its share of disk: ${message}`,
+    failedPod({ reason: 'Evicted', message, containers: [exited(137)] }),
+    'failed/out_of_disk/137/SIGKILL',
+  ]),
+  [
+    'on a node that runs short of disk',
+    failedPod({
+      reason: 'Evicted',
+      message:
+        'The node was low on resource: ephemeral-storage. Threshold quantity: 1Gi, available: 9Mi. Container trainer was using 8Ki, request is 1Gi, has larger consumption of ephemeral-storage. ',
+    }),
+    'failed/evicted//',
+  ],
   ['out of memory', failedPod({ containers: [exited(137, 'OOMKilled')] }), 'failed/out_of_memory/137/SIGKILL'],
   [
     'a sidecar that was killed is not the program',
