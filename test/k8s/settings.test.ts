@@ -8,6 +8,7 @@ import { parsePodTemplates } from '../../src/compute/kubernetes/pods/pod-templat
 import { modelServerTemplate } from '../../src/compute/kubernetes/model-servers/manifests.ts'
 import { trainerTemplate } from '../../src/compute/kubernetes/trainers/job-manifest.ts'
 import { readConfig, readKubernetesConfig, readTemporalConfig } from '../../src/config.ts'
+import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { root } from '../../tools/paths.mjs'
 import { isKnownSetting } from './known-settings.ts'
 import { filesAsTheyLie, kubectl, overlays, podSpecs, render, type Manifest, type PodSpec } from './manifests.ts'
@@ -22,6 +23,10 @@ const secrets = {
   S3_ACCESS_KEY: 'key',
   S3_SECRET_KEY: 'secret',
   ANNEAL_SECRET: 'x'.repeat(32),
+}
+
+type ClusterQueue = {
+  resourceGroups: { flavors: { resources: { name: string; nominalQuota: string }[] }[] }[]
 }
 
 const gpuResource = 'nvidia.com/gpu'
@@ -41,6 +46,9 @@ for (const overlay of overlays) {
     const settingsOf = (name: string) =>
       all('ConfigMap').find(({ metadata }) => metadata.name.startsWith(name))?.data ??
       assert.fail(`no ConfigMap ${name}`)
+
+    const podTemplates = join(root, `k8s/overlays/${overlay}/pod-templates.yaml`)
+    const models = JSON.parse(readText(`k8s/overlays/${overlay}/models.json`)) as unknown
 
     test('the settings are those that the code reads, and with the Secret they are enough', () => {
       const settings = settingsOf('anneal-config')
@@ -62,10 +70,26 @@ for (const overlay of overlays) {
       assert.equal(config.internalUrl, 'http://anneal-internal.anneal.svc.cluster.local:8081')
       const compute = readKubernetesConfig({
         ...settings,
-        ANNEAL_POD_TEMPLATES: join(root, `k8s/overlays/${overlay}/pod-templates.yaml`),
+        ANNEAL_POD_TEMPLATES: podTemplates,
       })
       assert.equal(compute.namespace, 'anneal-runs')
       assert.equal(compute.queue?.queue, all('LocalQueue')[0]?.metadata.name)
+    })
+
+    test('no more attempts have a slot than the queue admits: waiting there is first come, first served', () => {
+      const settings = settingsOf('anneal-config')
+      const { slots } = readKubernetesConfig({ ...settings, ANNEAL_POD_TEMPLATES: podTemplates })
+      // The tests' own cluster is shared by no accounts.
+      if (overlay === 'test') return assert.equal(slots, null)
+      const { resourceGroups } = all('ClusterQueue')[0]?.spec as unknown as ClusterQueue
+      const quotas = resourceGroups.flatMap(({ flavors }) => flavors.flatMap(({ resources }) => resources))
+      const quota = (name: string) => parseInt(quotas.find((each) => each.name === name)?.nominalQuota ?? '')
+      const { cpuCount, memoryGiB, gpuCount } = parseCatalogue(models).defaultCompletionModel.resources
+      const admitted = [quota('cpu') / cpuCount, quota('memory') / memoryGiB, quota(gpuResource) / gpuCount]
+      assert.ok(
+        slots !== null && slots > 0 && slots <= Math.min(...admitted),
+        `${slots} slots, admitted: ${admitted.join()}`,
+      )
     })
 
     test('no run of its pod templates would be refused by the restricted standard, and SIGTERM reaches each', () => {
