@@ -136,7 +136,7 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
   }
 }
 
-const retryable: readonly ServiceError['code'][] = ['unavailable']
+const retryable: readonly ServiceError['code'][] = ['unavailable', 'quota_exceeded']
 
 const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)))
 

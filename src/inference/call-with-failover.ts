@@ -4,18 +4,24 @@ import type { CatalogueEntry } from '../domain/catalogue.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { Adapter, createAdapterLoader } from './adapters.ts'
 import type { Endpoints } from './endpoints.ts'
-import { EngineLost, EngineRefusal, type Endpoint } from './engine-client.ts'
+import { EngineLost, EngineRefusal, type Endpoint, type Usage } from './engine-client.ts'
 import type { Meter } from './meter.ts'
-import type { Queue } from './queue.ts'
+import type { Turns } from './queue.ts'
 import type { ReadyReplica, Replicas } from './replicas.ts'
 
-/** The model that answers (a base, or an adapter on it), and the meter that counts its work. */
-export type Target = { baseModel: CatalogueEntry; adapter: Adapter | null; meter?: Meter | undefined }
+/** The model that answers (a base, or an adapter on it), the account that asks, and the meter that counts the work. */
+export type Target = {
+  baseModel: CatalogueEntry
+  adapter: Adapter | null
+  accountId: string
+  meter?: Meter | undefined
+}
 
 export type Servers = {
   endpoints: Endpoints
   replicas: Replicas
-  queue: Queue
+  /** The request's place in the queue. */
+  turns: Turns
   adapters: ReturnType<typeof createAdapterLoader>
 }
 
@@ -39,17 +45,19 @@ type Troubles = {
   pauseMs: number
 }
 
+/** A call's share of the work, in prompts or texts, and its tokens as far as they can be told before. */
+export type Work = { rows: number; tokens: number }
+
 type Call<T> = (endpoint: Endpoint, model: string, signal: AbortSignal) => Promise<T>
 
 /**
- * @param rows the call's share of the work, in prompts or texts
  * @param call receives the model's name as the server knows it
  * @throws ServiceError unavailable; EngineRefusal that another try would meet again; the signal's reason
  */
-export async function onServer<T>(
+export async function onServer<T extends { usage: Usage }>(
   servers: Servers,
   target: Target,
-  rows: number,
+  work: Work,
   signal: AbortSignal,
   call: Call<T>,
 ): Promise<T> {
@@ -57,8 +65,8 @@ export async function onServer<T>(
   // Wait for a cold model before taking a turn, so that no caller waits for both.
   const { length: count } = await servers.endpoints.ready(baseModel, signal)
   const maxRows = count * batchesAtHand * Math.max(maxBatch, 16)
-  return servers.queue.inTurn({ baseModel, rows, maxRows }, signal, () =>
-    untilAnswered(servers, target, rows, signal, call),
+  return servers.turns.inTurn({ ...work, maxRows }, signal, () =>
+    untilAnswered(servers, target, work.rows, signal, call),
   )
 }
 
@@ -69,7 +77,7 @@ async function untilAnswered<T>(
   signal: AbortSignal,
   call: Call<T>,
 ): Promise<T> {
-  const { baseModel, adapter, meter } = target
+  const { baseModel, adapter, accountId, meter } = target
   const share = { rows, signal, onSeconds: meter?.countEngineSeconds }
   const troubles = { serversLost: 0, reloads: 0, engineErrors: 0, awaySinceMs: null, pauseMs: firstPauseMs }
   for (;;) {
@@ -77,8 +85,9 @@ async function untilAnswered<T>(
     const replica = servers.replicas.choose(ready, adapter?.name ?? null, batchesOfSlack * baseModel.maxBatch)
     try {
       return await servers.replicas.use(replica, share, async (whileUsable) => {
-        if (adapter) await servers.adapters.ensure(replica, adapter, whileUsable)
-        return call(replica, adapter?.name ?? baseModel.name, whileUsable)
+        const endpoint = { ...replica, accountId }
+        if (adapter) await servers.adapters.ensure(endpoint, adapter, whileUsable)
+        return call(endpoint, adapter?.name ?? baseModel.name, whileUsable)
       })
     } catch (error) {
       signal.throwIfAborted()

@@ -5,11 +5,12 @@ import { requestEmbeddings } from './engine-client.ts'
 import { naming } from './input-errors.ts'
 import type { Meter } from './meter.ts'
 import { onServer, type Servers } from './call-with-failover.ts'
-import { maxTextCharacters } from './text-bounds.ts'
+import { maxTextCharacters, workOf } from './text-bounds.ts'
 
 export type EmbeddingInput = {
   baseModel: CatalogueEntry
   adapter: Adapter | null
+  accountId: string
   texts: readonly string[]
   signal: AbortSignal
   meter?: Meter | undefined
@@ -19,7 +20,7 @@ const chunkSize = 256
 
 /** @returns a normalised vector of finite numbers for each text, in order */
 export async function embed(servers: Servers, input: EmbeddingInput): Promise<number[][]> {
-  const { baseModel, adapter, texts, signal, meter } = input
+  const { baseModel, adapter, accountId, texts, signal, meter } = input
   // The engine reads as many tokens as the context holds. `toWellFormed` mends a surrogate pair that the cut may have split.
   const longest = maxTextCharacters(baseModel.contextLength)
   const rows = texts.map((text, index) => ({
@@ -33,8 +34,12 @@ export async function embed(servers: Servers, input: EmbeddingInput): Promise<nu
     async (chunk, chunkSignal) => {
       const chunkTexts = chunk.map(({ text }) => text)
       const { vectors: answer, usage } = await naming(baseModel, chunk, () =>
-        onServer(servers, { baseModel, adapter, meter }, chunk.length, chunkSignal, (endpoint, model, callSignal) =>
-          requestEmbeddings(endpoint, { model, texts: chunkTexts }, callSignal),
+        onServer(
+          servers,
+          { baseModel, adapter, accountId, meter },
+          workOf(chunkTexts, 0),
+          chunkSignal,
+          (endpoint, model, callSignal) => requestEmbeddings(endpoint, { model, texts: chunkTexts }, callSignal),
         ),
       )
       meter?.countTokens(usage)

@@ -117,10 +117,11 @@ export async function countTokens(
   endpoint: Endpoint,
   { model, prompt, messages }: { model: string; prompt: string; messages?: readonly ChatMessage[] | null },
   signal: AbortSignal,
-): Promise<number> {
+): Promise<{ count: number; usage: Usage }> {
   const asked = messages ? { model, messages } : { model, prompt }
   const answer = await send(endpoint, 'POST', '/tokenize', signal, asked)
-  return (answer as { count: number }).count
+  const { count } = answer as { count: number }
+  return { count, usage: { promptTokens: count, completionTokens: 0 } }
 }
 
 export async function putAdapter(endpoint: Endpoint, name: string, files: readonly AdapterFile[], signal: AbortSignal) {

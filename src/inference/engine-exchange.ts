@@ -3,8 +3,15 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 
-/** A ready replica and its bearer token. */
-export type Endpoint = { baseModel: string; generation: number; instance: string; url: string; token: string }
+/** A ready replica and its bearer token. The server takes turns between the accounts for which it is asked. */
+export type Endpoint = {
+  baseModel: string
+  generation: number
+  instance: string
+  url: string
+  token: string
+  accountId?: string
+}
 
 /** The intended server did not answer. Another try may reach its successor. */
 export class EngineLost extends Error {
@@ -87,6 +94,7 @@ function exchangeOnce(endpoint: Endpoint, method: string, path: string, signal: 
     authorization: `Bearer ${endpoint.token}`,
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(payload),
+    ...(endpoint.accountId !== undefined && { 'x-anneal-account': endpoint.accountId }),
   }
   const outgoing = request(url, { method, agent, headers, signal }, resolve)
   // An address that no host has any more swallows packets and never answers.

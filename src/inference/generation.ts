@@ -8,6 +8,7 @@ import { createGrowingText } from './stream-assembler.ts'
 import { naming } from './input-errors.ts'
 import type { Meter } from './meter.ts'
 import { onServer, type Servers, type Target } from './call-with-failover.ts'
+import { workOf } from './text-bounds.ts'
 
 /** Null means the default. Without a seed each call gives another answer, unless the temperature is 0. */
 type Sampling = {
@@ -21,6 +22,7 @@ type Sampling = {
 export type GenerationInput = {
   baseModel: CatalogueEntry
   adapter: Adapter | null
+  accountId: string
   sampling: Sampling
   signal: AbortSignal
   /** Replaces the only prompt, which then only serves to measure the length. */
@@ -37,11 +39,11 @@ export type RowGroup = { rows: Row[]; regex: string | null; maxTokens: number }
 /** @returns the answers, each at the index of its row */
 export async function generate(
   servers: Servers,
-  { baseModel, adapter, sampling, signal, messages = null, onText, meter }: GenerationInput,
+  { baseModel, adapter, accountId, sampling, signal, messages = null, onText, meter }: GenerationInput,
   groups: readonly RowGroup[],
   seed: number | null,
 ): Promise<Choice[]> {
-  const target: Target = { baseModel, adapter, meter }
+  const target: Target = { baseModel, adapter, accountId, meter }
   const chunkSize = Math.min(Math.max(baseModel.maxBatch, 16), 256)
   const chunks = groups.flatMap(({ rows, ...shared }) =>
     splitIntoChunks(rows, chunkSize, ({ prompt }) => prompt.length).map((rows) => ({ rows, ...shared })),
@@ -62,7 +64,7 @@ export async function generate(
       stop: regex === null ? sampling.stop : [],
     }
     const answer = await naming(baseModel, rows, () =>
-      onServer(servers, target, rows.length, chunkSignal, (endpoint, model, callSignal) =>
+      onServer(servers, target, workOf(request.prompts, maxTokens), chunkSignal, (endpoint, model, callSignal) =>
         growing
           ? streamCompletion(endpoint, { model, ...request }, callSignal, growing())
           : requestCompletions(endpoint, { model, ...request }, callSignal),

@@ -1,6 +1,7 @@
 // Answers from models: finds or starts the server of a base model, and speaks to its engine.
 //   endpoints        which replicas are ready; wakes a cold model
-//   queue            how much work is accepted, and how much of it the engines get at once
+//   admission        how much work is accepted, of an account and of all
+//   queue, turns     which call the engines get next, and how much they get at once
 //   replicas         which replica takes a call
 //   call-with-failover  one call, made again elsewhere when its replica dies
 //   progress-timeout how long a request may go without an answer
@@ -19,6 +20,7 @@ import { assertWellFormed } from './input-errors.ts'
 import { withRows, type RetrievedRows } from './retrieval.ts'
 import type { Meter } from './meter.ts'
 import { createInferenceMetrics } from './metrics.ts'
+import type { Servers } from './call-with-failover.ts'
 import { createQueue } from './queue.ts'
 import { createReplicas } from './replicas.ts'
 import type { Completions } from './typed-completion.ts'
@@ -30,7 +32,7 @@ export type InferenceDependencies = EndpointDependencies & {
   answerTimeoutMs: number
 }
 
-type Asked = Pick<EmbeddingInput, 'baseModel' | 'signal' | 'meter'>
+type Asked = Pick<EmbeddingInput, 'baseModel' | 'accountId' | 'signal' | 'meter'>
 
 const retryAfterSilenceSeconds = 10
 
@@ -40,20 +42,22 @@ export function createInference(dependencies: InferenceDependencies) {
   const endpoints = createEndpoints(dependencies, replicas)
   const queue = createQueue()
   const metrics = createInferenceMetrics(() => queue.measure())
-  const servers = { endpoints, replicas, queue, adapters: createAdapterLoader(metrics.countAdapter) }
+  const shared = { endpoints, replicas, adapters: createAdapterLoader(metrics.countAdapter) }
 
-  /** Runs a request within the limits of its model, for as long as its engines answer. */
+  /** Runs a request within the limits of its account, for as long as its engines answer. */
   function accept<T>(
-    { baseModel: { name }, signal }: Asked,
+    { baseModel: { name }, accountId, signal }: Asked,
     prompts: number,
-    work: (signal: AbortSignal, onAnswer: () => void) => Promise<T>,
+    work: (servers: Servers, signal: AbortSignal, onAnswer: () => void) => Promise<T>,
   ): Promise<T> {
     const late = () => {
       dependencies.log.warn({ baseModel: name }, 'no answer from the engine in time')
       return unanswered(name, timeoutMs)
     }
-    return queue.accept(name, prompts, () =>
-      endpoints.whileUsing(name, () => whileAnswered(signal, { timeoutMs, late }, work)),
+    return queue.accept({ baseModel: name, accountId, prompts }, (turns) =>
+      endpoints.whileUsing(name, () =>
+        whileAnswered(signal, { timeoutMs, late }, (own, onAnswer) => work({ ...shared, turns }, own, onAnswer)),
+      ),
     )
   }
 
@@ -89,11 +93,11 @@ export function createInference(dependencies: InferenceDependencies) {
   return {
     metrics: metrics.all,
 
-    /** @throws ServiceError invalid_input naming a prompt by its position, unavailable; the signal's reason */
+    /** @throws ServiceError invalid_input naming a prompt by its position, quota_exceeded, unavailable; the signal's reason */
     async complete({ rows, ...input }: CompletionInput & RetrievedRows): Promise<Completions> {
       assertWellFormed(input.prompts)
       if (input.prompts.length === 0) return { outputs: [], finishReasons: [] }
-      return accept(input, input.prompts.length, async (signal, onAnswer) => {
+      return accept(input, input.prompts.length, async (servers, signal, onAnswer) => {
         const asked = { ...input, signal, meter: metered(input, onAnswer), onText: timed(input, onAnswer) }
         return complete(servers, rows ? await withRows(servers, asked, rows) : asked)
       })
@@ -103,7 +107,7 @@ export function createInference(dependencies: InferenceDependencies) {
     async embed(input: EmbeddingInput): Promise<number[][]> {
       assertWellFormed(input.texts)
       if (input.texts.length === 0) return []
-      return accept(input, input.texts.length, (signal, onAnswer) =>
+      return accept(input, input.texts.length, (servers, signal, onAnswer) =>
         embed(servers, { ...input, signal, meter: metered(input, onAnswer) }),
       )
     },

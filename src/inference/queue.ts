@@ -1,100 +1,140 @@
-// Limits how much of a model's work this process accepts, and how much of it the engines get at once. Each api process has
-// limits of its own.
-import { ServiceError } from '../domain/service-error.ts'
+// Decides which call to an engine comes next. The calls of a large request wait here, so that accounts take turns by tokens
+// (turns.ts). The engines get enough calls at once to be always busy. Each api process has a queue of its own.
 import { abortable } from './abortable.ts'
+import { createAdmission, type AdmissionLimits } from './admission.ts'
+import type { Usage } from './engine-client.ts'
+import { begin, createTaker, end, join, leave, nextOf, type Taker } from './turns.ts'
 
-type Place = { rows: number; start: () => void }
-type Line = { prompts: number; requests: number; running: number; waiting: Set<Place> }
-type Turn = { baseModel: string; rows: number; maxRows: number }
+/** `tokens` estimates what the call will cost; `maxRows` limits the rows that are with the engines at once, this call's included. */
+type Call = { rows: number; tokens: number; maxRows: number }
+/** The calls of one accepted request. */
+export type Turns = {
+  /** Runs one call when its turn has come. @throws the signal's reason; what `run` throws */
+  inTurn: <T extends { usage: Usage }>(call: Call, signal: AbortSignal, run: () => Promise<T>) => Promise<T>
+}
 
-/** Room for ten of the largest requests, or for many small ones. */
-const maxPrompts = 100_000
-const maxRequests = 2000
-/** A call this small may exceed the limit by this share, so that large requests leave room for it. */
+type Place = Call & { request: RequestLine; account: AccountLine; isExtra: boolean; start: () => void }
+type RequestLine = Taker & { places: Set<Place> }
+type AccountLine = Taker & { requests: Set<RequestLine>; extraRows: number }
+type ModelLine = { accounts: Map<string, AccountLine>; waitingRows: number; runningRows: number; extraRows: number }
+
+/** Each account may exceed the limit by calls of this many rows in all, so that its single prompts pass its own large calls. */
 const smallRows = 4
-const smallShare = 1.25
-const retryAfterSeconds = 5
 
 export type Queue = ReturnType<typeof createQueue>
 
-export function createQueue(limits = { prompts: maxPrompts, requests: maxRequests }) {
-  const lines = new Map<string, Line>()
+export function createQueue(limits?: AdmissionLimits) {
+  const lines = new Map<string, ModelLine>()
+  const admit = createAdmission(limits)
 
   return {
     /** Rows of each model that has requests under way: those that wait for a turn, and those at the engines. */
     *measure(): Generator<[baseModel: string, waiting: number, running: number]> {
-      for (const [baseModel, { waiting, running }] of lines)
-        yield [baseModel, [...waiting].reduce((sum, { rows }) => sum + rows, 0), running]
+      for (const [baseModel, { waitingRows, runningRows, extraRows }] of lines)
+        yield [baseModel, waitingRows, runningRows + extraRows]
     },
 
-    /** Accepts or refuses a whole request. The calls of an accepted one wait as long as they must. @throws ServiceError unavailable */
-    async accept<T>(baseModel: string, prompts: number, work: () => Promise<T>): Promise<T> {
-      const line = lines.get(baseModel) ?? { prompts: 0, requests: 0, running: 0, waiting: new Set() }
-      const isFull = line.prompts + prompts > limits.prompts || line.requests >= limits.requests
-      // A request above the limit is accepted when the queue is empty.
-      if (isFull && line.requests > 0) throw tooMuch(baseModel)
+    /** Accepts or refuses a whole request. The calls of an accepted one wait as long as they must. @throws as createAdmission's */
+    async accept<T>(
+      { baseModel, accountId, prompts }: { baseModel: string; accountId: string; prompts: number },
+      work: (turns: Turns) => Promise<T>,
+    ): Promise<T> {
+      const release = admit(accountId, prompts)
+      const line = lines.get(baseModel) ?? { accounts: new Map(), waitingRows: 0, runningRows: 0, extraRows: 0 }
       lines.set(baseModel, line)
-      line.prompts += prompts
-      line.requests += 1
+      const account = line.accounts.get(accountId) ?? { ...createTaker(), requests: new Set(), extraRows: 0 }
+      line.accounts.set(accountId, account)
+      const request = { ...createTaker(), places: new Set<Place>() }
+      account.requests.add(request)
       try {
-        return await work()
+        return await work({ inTurn: (call, signal, run) => inTurn(line, account, request, { call, signal, run }) })
       } finally {
-        line.prompts -= prompts
-        line.requests -= 1
-        if (line.requests === 0) lines.delete(baseModel)
-      }
-    },
-
-    /** Runs one call of an accepted request once at most `maxRows` rows are under way, its own included. First come, first served. */
-    async inTurn<T>(turn: Turn, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
-      const line = lines.get(turn.baseModel)
-      if (!line) throw new Error(`No request of ${turn.baseModel} has been accepted.`)
-      await takeTurn(line, turn, signal)
-      try {
-        return await call()
-      } finally {
-        endTurn(line, turn)
+        release()
+        account.requests.delete(request)
+        if (account.requests.size === 0) line.accounts.delete(accountId)
+        if (line.accounts.size === 0) lines.delete(baseModel)
       }
     },
   }
 }
 
-async function takeTurn(line: Line, turn: Turn, signal: AbortSignal) {
-  const { rows, maxRows } = turn
-  const isFirst = line.waiting.size === 0 || rows <= smallRows
-  if (isFirst && hasRoom(line, rows, maxRows)) {
-    line.running += rows
-    return
-  }
+async function inTurn<T extends { usage: Usage }>(
+  line: ModelLine,
+  account: AccountLine,
+  request: RequestLine,
+  { call, signal, run }: { call: Call; signal: AbortSignal; run: () => Promise<T> },
+): Promise<T> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const start = () => {
-    line.waiting.delete(place)
-    line.running += rows
-    resolve()
-  }
-  const place = { rows, start }
-  line.waiting.add(place)
+  const place: Place = { ...call, request, account, isExtra: false, start: resolve }
+  enqueue(line, place)
   try {
     await abortable(promise, signal)
   } catch (error) {
     // The caller left just now: its turn goes to the next.
-    if (!line.waiting.delete(place)) endTurn(line, turn)
+    if (request.places.has(place)) dequeue(line, place)
+    else endPlace(line, place, 0)
     throw error
   }
-}
-
-function endTurn(line: Line, { rows, maxRows }: Turn) {
-  line.running -= rows
-  for (const next of line.waiting) {
-    if (!hasRoom(line, next.rows, maxRows)) break
-    next.start()
+  // A call that fails has cost what was expected of it.
+  let counted = call.tokens
+  try {
+    const answer = await run()
+    counted = answer.usage.promptTokens + answer.usage.completionTokens
+    return answer
+  } finally {
+    endPlace(line, place, counted)
   }
 }
 
-const hasRoom = ({ running }: Line, rows: number, maxRows: number) =>
-  running === 0 || running + rows <= maxRows * (rows <= smallRows ? smallShare : 1)
+function enqueue(line: ModelLine, place: Place) {
+  join(place.account, line.accounts.values())
+  join(place.request, place.account.requests)
+  place.request.places.add(place)
+  line.waitingRows += place.rows
+  startNext(line)
+}
 
-const tooMuch = (baseModel: string) =>
-  new ServiceError('unavailable', `The queue of the model ${baseModel} is full. Try again in a moment.`, {
-    retryAfterSeconds,
-  })
+function dequeue(line: ModelLine, place: Place) {
+  place.request.places.delete(place)
+  leave(place.account)
+  leave(place.request)
+  line.waitingRows -= place.rows
+  startNext(line)
+}
+
+function startNext(line: ModelLine) {
+  for (;;) {
+    const account = nextOf(line.accounts.values())
+    const [place] = (account && nextOf(account.requests)?.places) ?? []
+    if (!place) return
+    if (!hasRoom(line, place)) {
+      if (!mayExceed(line, place)) return
+      place.isExtra = true
+    }
+    place.request.places.delete(place)
+    begin(place.account, place.tokens)
+    begin(place.request, place.tokens)
+    line.waitingRows -= place.rows
+    countRunning(line, place, place.rows)
+    place.start()
+  }
+}
+
+function endPlace(line: ModelLine, place: Place, counted: number) {
+  end(place.account, place.tokens, counted)
+  end(place.request, place.tokens, counted)
+  countRunning(line, place, -place.rows)
+  startNext(line)
+}
+
+function countRunning(line: ModelLine, { isExtra, account }: Place, rows: number) {
+  if (!isExtra) line.runningRows += rows
+  else for (const each of [line, account]) each.extraRows += rows
+}
+
+const hasRoom = ({ runningRows }: ModelLine, { rows, maxRows }: Place) =>
+  runningRows === 0 || runningRows + rows <= maxRows
+
+/** An account that has nothing with the engines need not wait for room. All extra rows together are limited, too. */
+const mayExceed = (line: ModelLine, { account, rows, maxRows }: Place) =>
+  (account.running === 0 || account.extraRows + rows <= smallRows) && line.extraRows + rows <= maxRows

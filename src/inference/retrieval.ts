@@ -3,7 +3,7 @@ import { runConcurrently } from './chunks.ts'
 import type { CompletionInput } from './completion.ts'
 import { countTokens } from './engine-client.ts'
 import { onServer, type Servers } from './call-with-failover.ts'
-import { maxPromptTokens, maxTextCharacters } from './text-bounds.ts'
+import { maxPromptTokens, maxTextCharacters, workOf } from './text-bounds.ts'
 import { structureBytes } from './typed-output.ts'
 
 /** The rows of each prompt, nearest first. Null: no prompt has rows. */
@@ -20,14 +20,13 @@ export async function withRows(
   const room = promptRoom(input)
   const prompts = [...input.prompts]
   await runConcurrently([...prompts.entries()], input.signal, async ([index, prompt], signal) => {
-    const target = { baseModel: input.baseModel, adapter: input.adapter, meter: input.meter }
     const fits = async (text: string) => {
       if (maxPromptTokens(text) <= room) return true
       if (text.length > maxTextCharacters(room)) return false
-      const tokens = await onServer(servers, target, 1, signal, (endpoint, model, callSignal) =>
+      const { count } = await onServer(servers, input, workOf([text], 0), signal, (endpoint, model, callSignal) =>
         countTokens(endpoint, { model, prompt: text }, callSignal),
       )
-      return tokens <= room
+      return count <= room
     }
     prompts[index] = await putBefore(prompt, rows[index] ?? [], fits)
   })

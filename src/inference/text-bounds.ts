@@ -21,6 +21,12 @@ const hopefulDigits = 8
 const longestTokenCharacters = 256
 export const maxTextCharacters = (contextLength: number) => contextLength * longestTokenCharacters
 
+/** What a call with these texts costs, as far as it can be told before the tokens are counted. */
+export const workOf = (texts: readonly string[], maxTokens: number) => ({
+  rows: texts.length,
+  tokens: texts.reduce((sum, text) => sum + Math.ceil(text.length / charactersPerToken) + maxTokens, 0),
+})
+
 /** An upper bound: a token has at least one byte, and some models put one or two tokens first. */
 export const maxPromptTokens = (prompt: string) => Buffer.byteLength(prompt) + 2
 

@@ -6,7 +6,15 @@ import { countTokens } from './engine-client.ts'
 import { generate, type GenerationInput, type Row, type RowGroup } from './generation.ts'
 import { answerTooLong } from './input-errors.ts'
 import { onServer, type Servers } from './call-with-failover.ts'
-import { allowedCharacters, comfortableBound, maxPromptTokens, shorter, tightBound, type Bound } from './text-bounds.ts'
+import {
+  allowedCharacters,
+  comfortableBound,
+  maxPromptTokens,
+  shorter,
+  tightBound,
+  workOf,
+  type Bound,
+} from './text-bounds.ts'
 import { createAnswerParser, typedOutputRegex, type OutputValue } from './typed-output.ts'
 
 /** @returns the answers in the prompts' order */
@@ -39,7 +47,7 @@ export async function completeTyped(servers: Servers, input: TypedInput): Promis
 }
 
 async function boundRows(servers: Servers, input: TypedInput): Promise<BoundedRow[]> {
-  const { baseModel, adapter, meter, prompts, outputType, sampling, messages } = input
+  const { baseModel, adapter, accountId, meter, prompts, outputType, sampling, messages } = input
   const { contextLength } = baseModel
   const allowed = allowedCharacters(outputType, sampling.maxTokens)
   const rows: BoundedRow[] = []
@@ -52,9 +60,14 @@ async function boundRows(servers: Servers, input: TypedInput): Promise<BoundedRo
     else tight.push({ index, prompt })
   }
   await runConcurrently(tight, input.signal, async ({ index, prompt }, signal) => {
-    const target = { baseModel, adapter, meter }
-    const promptTokens = await onServer(servers, target, 1, signal, (endpoint, model, callSignal) =>
-      countTokens(endpoint, { model, prompt, ...(messages && { messages }) }, callSignal),
+    const target = { baseModel, adapter, accountId, meter }
+    const { count: promptTokens } = await onServer(
+      servers,
+      target,
+      workOf([prompt], 0),
+      signal,
+      (endpoint, model, callSignal) =>
+        countTokens(endpoint, { model, prompt, ...(messages && { messages }) }, callSignal),
     )
     const bound = tightBound(outputType, allowed, { contextLength, promptTokens })
     if (!bound) throw answerTooLong(baseModel, index)

@@ -24,6 +24,7 @@ const ask = (
   createInference(servers.dependencies(more)).complete({
     baseModel: tiny,
     adapter: null,
+    accountId: 'one',
     prompts,
     outputType: parseOutputType(more.outputType),
     sampling,

@@ -17,6 +17,7 @@ const catalogue = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json
 const tiny = { ...catalogue.defaultCompletionModel, maxAdapters: 1 }
 const embedder = catalogue.defaultEmbeddingModel
 const signal = new AbortController().signal
+const asker = { accountId: 'one', adapter: null }
 const greedy = { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] }
 
 describe('inference on the real model server', () => {
@@ -31,7 +32,7 @@ describe('inference on the real model server', () => {
   after(() => Promise.all(engines.map((engine) => engine.stop())))
 
   const ask = (prompts: string[], more: Partial<Parameters<Inference['complete']>[0]> = {}) =>
-    inference.complete({ baseModel: tiny, adapter: null, prompts, outputType: null, sampling: greedy, signal, ...more })
+    inference.complete({ ...asker, baseModel: tiny, prompts, outputType: null, sampling: greedy, signal, ...more })
 
   async function runningRows(): Promise<number> {
     const headers = { authorization: `Bearer ${tokenOf(tiny.name, 1)}` }
@@ -178,12 +179,12 @@ describe('inference on the real model server', () => {
   it('embeds: in order, normalised, like sentences nearer than unlike ones', async () => {
     const texts = ['A cat sits on the mat.', 'A kitten rests on a rug.', 'Stock markets fell sharply today.', '']
     const many = Array.from({ length: 300 }, (_, at) => `Sentence number ${at}.`)
-    const vectors = await inference.embed({ baseModel: embedder, adapter: null, texts: [...texts, ...many], signal })
+    const vectors = await inference.embed({ ...asker, baseModel: embedder, texts: [...texts, ...many], signal })
     assert.equal(vectors.length, 304)
     for (const vector of vectors) assert.ok(vector.length === 384 && Math.abs(dot(vector, vector) - 1) < 1e-3)
     const [cat = [], kitten = [], market = []] = vectors
     assert.ok(dot(cat, kitten) > dot(cat, market) + 0.2)
-    const causal = await inference.embed({ baseModel: tiny, adapter: null, texts: ['Hello'], signal })
+    const causal = await inference.embed({ ...asker, baseModel: tiny, texts: ['Hello'], signal })
     assert.ok(Math.abs(dot(causal[0] ?? [], causal[0] ?? []) - 1) < 1e-3)
   })
 

@@ -32,7 +32,6 @@ const queue = createQueue()
 const servers = {
   endpoints: { ready: () => Promise.resolve([endpoint]) },
   replicas: createReplicas(),
-  queue,
   adapters: {},
 } as unknown as Servers
 
@@ -40,12 +39,15 @@ async function lay(prompts: string[], rows: string[][], more: { contextLength?: 
   const input = {
     baseModel: { name: 'words', contextLength: more.contextLength ?? 40 },
     adapter: null,
+    accountId: 'one',
     prompts,
     outputType: null,
     sampling: { maxTokens: more.maxTokens ?? 10, temperature: null, topP: null, seed: null, stop: [] },
     signal: new AbortController().signal,
   } as unknown as CompletionInput
-  return queue.accept('words', prompts.length, async () => (await withRows(servers, input, rows)).prompts)
+  return queue.accept({ baseModel: 'words', accountId: 'one', prompts: prompts.length }, async (turns) => {
+    return (await withRows({ ...servers, turns }, input, rows)).prompts
+  })
 }
 
 const row = 'five words in this row'

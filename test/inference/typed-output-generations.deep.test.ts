@@ -63,7 +63,7 @@ describe('typed answers of models with random weights', { timeout: 6 * 60 * 60 *
       }
       const prompts = random.list(promptsPerType, () => adversarialPrompt(random))
       const baseModel = random.pick(entries)
-      const asked = { baseModel, adapter: null, prompts, outputType, sampling, signal }
+      const asked = { baseModel, adapter: null, accountId: 'one', prompts, outputType, sampling, signal }
       const { outputs } = await inference.complete(asked).catch((error: unknown) => {
         throw new Error(`seed ${seed}, ${baseModel.name}: ${JSON.stringify(outputType)}`, { cause: error })
       })

@@ -29,7 +29,7 @@ type CompleteInput = {
 
 /**
  * Returns one answer per prompt, in order: `{output}`, or exactly the fields of `outputType`.
- * @throws ServiceError model_not_found, invalid_input with the position of the prompt, unavailable
+ * @throws ServiceError model_not_found, invalid_input with the position of the prompt, quota_exceeded, unavailable
  */
 export async function createCompletion({
   ctx,
@@ -49,7 +49,8 @@ export async function createCompletion({
   const prompts = messages ? [plainChat(messages)] : texts
   const rows = place && !messages ? await retrieveRows({ ctx, place, prompts, signal }) : null
   const meter = createMeter(ctx, { baseModel, adapter }, onUsage)
-  const asked = { baseModel, adapter, prompts, messages, rows, outputType, sampling, signal, onText, meter }
+  const { accountId } = ctx
+  const asked = { baseModel, adapter, accountId, prompts, messages, rows, outputType, sampling, signal, onText, meter }
   const completions = await ctx.deps.inference.complete(asked)
   meter.countPrompts(prompts.length)
   return completions

@@ -5,7 +5,7 @@ import { createMeter } from '../usage/meter.ts'
 
 /**
  * Returns one normalised vector per text, in order. `modelName` null means the catalogue's first embedding model.
- * @throws ServiceError model_not_found, invalid_input with the position of the text, unavailable
+ * @throws ServiceError model_not_found, invalid_input with the position of the text, quota_exceeded, unavailable
  */
 export async function createEmbeddings({
   ctx,
@@ -20,7 +20,7 @@ export async function createEmbeddings({
 }): Promise<number[][]> {
   const model = await resolveModel(ctx, modelName ?? ctx.deps.catalogue.defaultEmbeddingModel.name)
   const meter = createMeter(ctx, model, onUsage)
-  const vectors = await ctx.deps.inference.embed({ ...model, texts, signal, meter })
+  const vectors = await ctx.deps.inference.embed({ ...model, accountId: ctx.accountId, texts, signal, meter })
   meter.countPrompts(texts.length)
   return vectors
 }
