@@ -6,6 +6,7 @@ import { createDatasetValidator } from './datasets/dataset-validator.ts'
 import { parseApiKey } from './domain/identifiers.ts'
 import { modelServerToken } from './domain/model-server-token.ts'
 import { createPublicApp } from './http/app.ts'
+import { createBodyMemory } from './http/framework/body-memory.ts'
 import { createMetrics } from './http/framework/metrics.ts'
 import { closeGracefully, listen } from './http/server.ts'
 import { createInference } from './inference/inference.ts'
@@ -37,15 +38,20 @@ async function main() {
   await bootstrap(deps, config)
   const metrics = createMetrics()
   for (const metric of deps.inference.metrics) metrics.registry.registerMetric(metric)
+  const bodyMemory = createBodyMemory(config.bodyMemoryBytes)
   const publicApp = createPublicApp({
     deps,
+    bodyMemory,
     serviceName: config.serviceName,
     version: packageJson.version,
     metrics,
     trustedProxies: config.trustedProxies,
   })
   const servers = [
-    await listen(createInternalApp({ deps, metrics }), { host: config.bindHost, port: config.internalPort }),
+    await listen(createInternalApp({ deps, metrics, bodyMemory }), {
+      host: config.bindHost,
+      port: config.internalPort,
+    }),
     await listen(publicApp, { host: config.bindHost, port: config.port }),
   ]
   log.info({ port: config.port, internalPort: config.internalPort }, 'listening')

@@ -10,6 +10,7 @@ import { retentionOf } from './domain/retention.ts'
 
 const flag = z.enum(['0', '1']).transform((text) => text === '1')
 const hourMs = 3_600_000
+const mebibyte = 1024 * 1024
 const port = z.coerce.number().int().min(0).max(65535)
 
 const CallableAddresses = z.string().transform((text, ctx) => {
@@ -54,6 +55,12 @@ const Environment = z.object({
   ANNEAL_REQUEST_BURST: z.coerce.number().int().min(1).default(400),
   /** Of one key, running at once in one api process. */
   ANNEAL_CONCURRENT_REQUESTS: z.coerce.number().int().min(1).default(500),
+  /** Memory for the bodies of one api process's requests; at least twice the largest body. */
+  ANNEAL_BODY_MEMORY_BYTES: z.coerce
+    .number()
+    .int()
+    .min(128 * mebibyte)
+    .default(512 * mebibyte),
   /** From one address. */
   ANNEAL_FAILED_AUTHENTICATIONS_PER_MINUTE: z.coerce.number().int().min(1).default(60),
   /** Of one account. */
@@ -195,6 +202,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       concurrentRequests: env.ANNEAL_CONCURRENT_REQUESTS,
       failedAuthenticationsPerMinute: env.ANNEAL_FAILED_AUTHENTICATIONS_PER_MINUTE,
     },
+    bodyMemoryBytes: env.ANNEAL_BODY_MEMORY_BYTES,
     maxOpenJobs: env.ANNEAL_MAX_OPEN_JOBS,
     maxStoredBytes: env.ANNEAL_MAX_STORED_BYTES,
     trustedProxies: listed(env.ANNEAL_TRUSTED_PROXIES),

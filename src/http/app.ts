@@ -2,6 +2,7 @@
 import type { Express } from 'express'
 import type { ServiceDependencies } from '../services/context.ts'
 import { mountDocs } from './docs-page.ts'
+import type { BodyMemory } from './framework/body-memory.ts'
 import { createHttpApp } from './framework/create-app.ts'
 import { createKeyCaller } from './framework/key-caller.ts'
 import type { Metrics } from './framework/metrics.ts'
@@ -27,10 +28,12 @@ export type PublicAppOptions = {
   serviceName: string
   version: string
   metrics: Metrics
+  bodyMemory: BodyMemory
   trustedProxies?: readonly string[]
 }
 
-export function createPublicApp({ deps, serviceName, version, metrics, trustedProxies }: PublicAppOptions): Express {
+export function createPublicApp(options: PublicAppOptions): Express {
+  const { deps, serviceName, version, metrics, bodyMemory, trustedProxies } = options
   const routes = [
     ...completionRoutes,
     ...batchRoutes,
@@ -57,6 +60,7 @@ export function createPublicApp({ deps, serviceName, version, metrics, trustedPr
       key: createKeyCaller(deps),
     },
     serviceName,
+    bodyMemory,
     mountPages: mountDocs,
     trustedProxies,
     errorFormats,

@@ -2,6 +2,7 @@
 import type { Express, Request } from 'express'
 import { sha256 } from '../domain/identifiers.ts'
 import { ServiceError } from '../domain/service-error.ts'
+import type { BodyMemory } from '../http/framework/body-memory.ts'
 import { createHttpApp } from '../http/framework/create-app.ts'
 import type { Metrics } from '../http/framework/metrics.ts'
 import { healthRoutes } from '../http/routes/service.ts'
@@ -16,13 +17,16 @@ import { serverRoutes } from './routes/server.ts'
 
 const apiVersion = '1'
 
-export function createInternalApp({ deps, metrics }: { deps: ServiceDependencies; metrics: Metrics }): Express {
+export type InternalAppOptions = { deps: ServiceDependencies; metrics: Metrics; bodyMemory: BodyMemory }
+
+export function createInternalApp({ deps, metrics, bodyMemory }: InternalAppOptions): Express {
   const measureBacklog = addBacklogMetrics(metrics, deps)
   return createHttpApp({
     edge: 'internal',
     routes: [...attemptRoutes, ...artifactRoutes, ...serverRoutes, ...accountRoutes, ...apiKeyRoutes, ...healthRoutes],
     authenticators: { none: () => deps, pod: ({ request }) => podOf(deps, request), admin: createAdminCaller(deps) },
     serviceName: 'svc',
+    bodyMemory,
     log: deps.log,
     metrics,
     mountPages: (app) =>

@@ -7,6 +7,7 @@ import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
 import { scopes } from '../../src/domain/scopes.ts'
 import { createPublicApp } from '../../src/http/app.ts'
+import { createBodyMemory } from '../../src/http/framework/body-memory.ts'
 import { createMetrics } from '../../src/http/framework/metrics.ts'
 import { closeGracefully, listen } from '../../src/http/server.ts'
 import { createInternalApp } from '../../src/internal-http/app.ts'
@@ -21,6 +22,8 @@ const { id: keyId, secretHash } = parseApiKey(apiKey) ?? { id: '', secretHash: B
 
 /** The record of `apiKey`, with all scopes. */
 export const liveKey = () => Promise.resolve({ id: keyId, accountId, secretHash, scopes, lastUsedAt: new Date() })
+
+const bodyMemoryBytes = 512 * 1024 * 1024
 
 type Stub = Record<string, unknown>
 
@@ -95,7 +98,7 @@ function strict(name: string, stub: Stub): Stub {
 /** Closed after the tests of the file. */
 export async function startPublic(
   stubs: Record<string, Stub> = {},
-  options: { serviceName?: string; trustedProxies?: readonly string[] } = {},
+  options: { serviceName?: string; trustedProxies?: readonly string[]; bodyMemoryBytes?: number } = {},
 ) {
   const app = createPublicApp({
     deps: stubDependencies(stubs),
@@ -103,6 +106,7 @@ export async function startPublic(
     trustedProxies: options.trustedProxies ?? [],
     version: '0.1.0',
     metrics: createMetrics(),
+    bodyMemory: createBodyMemory(options.bodyMemoryBytes ?? bodyMemoryBytes),
   })
   const edge = start(await listen(app, { host: '127.0.0.1', port: 0 }))
   const { json: document } = await edge.call('GET', '/openapi.json', { key: null })
@@ -122,10 +126,14 @@ export async function startPublic(
 
 export async function startInternal(stubs: Record<string, Stub> = {}) {
   return start(
-    await listen(createInternalApp({ deps: stubDependencies(stubs), metrics: createMetrics() }), {
-      host: '127.0.0.1',
-      port: 0,
-    }),
+    await listen(
+      createInternalApp({
+        deps: stubDependencies(stubs),
+        metrics: createMetrics(),
+        bodyMemory: createBodyMemory(bodyMemoryBytes),
+      }),
+      { host: '127.0.0.1', port: 0 },
+    ),
   )
 }
 

@@ -7,6 +7,7 @@ import express, { type Express, type Request, type Response } from 'express'
 import helmet from 'helmet'
 import type { z } from 'zod'
 import type { Origin } from '../../services/context.ts'
+import type { BodyMemory } from './body-memory.ts'
 import { createJsonBodies, type JsonBodies } from './json-body.ts'
 import { HttpError, routeNotFound } from './problem.ts'
 import { receiveBody } from './receive-body.ts'
@@ -23,6 +24,7 @@ export type HttpAppOptions = RequestContextOptions & {
   routes: readonly Route[]
   authenticators: Authenticators
   serviceName: string
+  bodyMemory: BodyMemory
   /** Proxies whose X-Forwarded-For header is believed. */
   trustedProxies?: readonly string[] | undefined
   /** Mounts pages that are no JSON routes. */
@@ -79,25 +81,34 @@ function serve(route: Route, options: HttpAppOptions, json: JsonBodies) {
       const caller = await authenticate({ route, request, response, origin })
       const params = route.params && parseParams(route.params, request)
       const query = route.query && validate(route.query, request.query)
-      const answer = await receiveBody({ route, caller, request, response, json }, (received) =>
-        route.handle({
-          ...received,
-          caller,
-          params,
-          query,
-          headers: request.headers,
-          setHeader: (name, value) => response.setHeader(name, value),
-          get signal() {
-            return clientGone(response)
-          },
-        }),
-      )
-      await sendAnswer(response, answer)
+      const memory = options.bodyMemory.open(holderOf(caller, request))
+      try {
+        const answer = await receiveBody({ route, caller, request, response, json, memory }, (received) =>
+          route.handle({
+            ...received,
+            caller,
+            params,
+            query,
+            headers: request.headers,
+            setHeader: (name, value) => response.setHeader(name, value),
+            get signal() {
+              return clientGone(response)
+            },
+          }),
+        )
+        await sendAnswer(response, answer)
+      } finally {
+        memory.release()
+      }
     } catch (error) {
       await sendProblem(error, request, response, options)
     }
   }
 }
+
+/** The account that pays for a body. A pod's token is checked after its body, so pods are told apart by their addresses. */
+const holderOf = (caller: CallerOf[Access], request: Request): string =>
+  'accountId' in caller ? (caller.accountId ?? 'operator') : (request.ip ?? '')
 
 /** Text that cannot be an id gets the same 404 as a path without a route. */
 function parseParams(schema: z.ZodType, request: Request): unknown {

@@ -11,20 +11,14 @@ const largeBytes = 1024 * 1024
 const maxThreads = 2
 /** Twice the text of the largest body and its parsed value, at two bytes a character. */
 const heapLimitMegabytes = 512
-/** Limit for all bodies that wait or are being parsed. */
-const maxHeldBytes = 512 * 1024 * 1024
-const retryAfterSeconds = 2
 
 export type JsonBodies = ReturnType<typeof createJsonBodies>
 
 export function createJsonBodies() {
   const module = new URL('./json-thread.ts', import.meta.url)
   const threads = createThreads(module, { atMost: maxThreads, heapLimitMegabytes })
-  let heldBytes = 0
 
   async function parseLarge(bytes: Buffer, signal: AbortSignal): Promise<object> {
-    if (heldBytes + bytes.length > maxHeldBytes) throw tooManyLargeBodies()
-    heldBytes += bytes.length
     try {
       const body = await threads.use((ask) => receive(ask, bytes), signal)
       if ('invalid' in body) throw invalidInput('', body.invalid)
@@ -32,15 +26,13 @@ export function createJsonBodies() {
     } catch (error) {
       if (neededTooMuchMemory(error)) throw tooMuchMemory()
       throw error
-    } finally {
-      heldBytes -= bytes.length
     }
   }
 
   return {
     /**
      * @param signal called only for a large body; aborting gives up its place in the queue
-     * @throws ServiceError invalid_input, payload_too_large, unavailable; the signal's reason
+     * @throws ServiceError invalid_input, payload_too_large; the signal's reason
      */
     async parse(bytes: Buffer, signal: () => AbortSignal): Promise<object> {
       return bytes.length <= largeBytes ? parseObject(bytes) : parseLarge(bytes, signal())
@@ -61,8 +53,3 @@ async function receive(ask: Ask, bytes: Buffer): Promise<LargeBody> {
 
 const tooMuchMemory = () =>
   new ServiceError('payload_too_large', 'Parsing the body needs too much memory. Split it into several requests.')
-
-const tooManyLargeBodies = () =>
-  new ServiceError('unavailable', 'Too many large requests are being read. Try again in a few seconds.', {
-    retryAfterSeconds,
-  })

@@ -6,6 +6,7 @@ import type { Ctx } from '../../services/context.ts'
 import { ingestRows, type ReceivedRows, type RowsOfFields } from '../../services/datasets/ingest-rows.ts'
 import { withForm } from '../../services/files/receive-file.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
+import type { BodyShare } from './body-memory.ts'
 import { drain } from './drain.ts'
 import type { JsonBodies } from './json-body.ts'
 import { formBoundary, openBody, readBody } from './request-body.ts'
@@ -19,20 +20,26 @@ type Incoming = {
   request: Request
   response: Response
   json: JsonBodies
+  /** Memory for the body, in the name of the caller. */
+  memory: BodyShare
 }
 
 type ReceivedBody = { body: unknown; rows: RowsOfFields; file: ReceivedRows | null; idempotency: Idempotency }
 
-const defaultLimitBytes = 1024 * 1024
+const mebibyte = 1024 * 1024
+const defaultLimitBytes = mebibyte
+/** Memory of a body that is streamed to the object store: two parts of 8 MB, and a row of up to 16 MB between chunks. */
+const streamedBodyBytes = 32 * mebibyte
 
 /** Rows and files that `handle` does not keep are removed after it. @throws ServiceError */
 export async function receiveBody<T>(
   incoming: Incoming,
   handle: (received: ReceivedBody) => Promise<T> | T,
 ): Promise<T> {
-  const { route, request, response } = incoming
+  const { route, request, response, memory } = incoming
   const none = { rows: {}, file: null }
   if (route.rows || route.form) {
+    const reserve = (sizeBytes: number) => memory.growTo(Math.min(sizeBytes, streamedBodyBytes))
     const stream = {
       // Only routes for keys take rows and forms.
       ctx: incoming.caller as Ctx,
@@ -40,14 +47,14 @@ export async function receiveBody<T>(
       signal: () => clientGone(response),
     }
     if (route.rows) {
-      const body = openBody(request, route.rows.limitBytes)
+      const body = openBody(request, route.rows.limitBytes, { reserve })
       return ingestRows({ ...stream, body, options: route.rows }, async ({ rest, rows, sha256 }) =>
         handle({ ...none, rows, body: await parseBody(rest, incoming), idempotency: idempotencyOf(incoming, sha256) }),
       )
     }
     if (route.form) {
       const boundary = formBoundary(request)
-      const body = openBody(request, route.form.limitBytes, { requireType: formBoundary })
+      const body = openBody(request, route.form.limitBytes, { reserve, requireType: formBoundary })
       return withForm({ ...stream, body, boundary }, ({ fields, file, sha256 }) =>
         handle({ ...none, file, body: validateBody(route, fields), idempotency: idempotencyOf(incoming, sha256) }),
       )
@@ -57,7 +64,7 @@ export async function receiveBody<T>(
     if (!(await drain(request))) response.setHeader('Connection', 'close')
     return handle({ ...none, body: undefined, idempotency: null })
   }
-  const bytes = await readBody(request, route.bodyLimitBytes ?? defaultLimitBytes)
+  const bytes = await readBody(request, route.bodyLimitBytes ?? defaultLimitBytes, { reserve: memory.growTo })
   const body = await parseBody(bytes, incoming)
   return handle({ ...none, body, idempotency: route.idempotent ? idempotencyOf(incoming, bytes) : null })
 }

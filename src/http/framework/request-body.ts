@@ -2,33 +2,61 @@
 import type { IncomingMessage } from 'node:http'
 import { MIMEType } from 'node:util'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
-import { bodyTimedOut, guardSlowBody, slowBodyLimits } from './slow-body-guard.ts'
+import { bodyTimedOut, guardSlowBody, slowBodyLimits, type SlowBodyLimits } from './slow-body-guard.ts'
 
 const mebibyte = 1024 * 1024
+const leastCapacityBytes = 64 * 1024
 
-/** @throws ServiceError payload_too_large, unsupported_media_type, request_timeout */
-export async function readBody(request: IncomingMessage, limitBytes: number, limits = slowBodyLimits): Promise<Buffer> {
-  const chunks = await Array.fromAsync(openBody(request, limitBytes, { limits }))
-  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
+type BodyOptions = {
+  /** Reserves memory for this many bytes: the declared length before the first byte is read, or else what has arrived. */
+  reserve: (sizeBytes: number) => void
+  limits?: SlowBodyLimits
+  /** May refuse the headers of a body that is not empty. */
+  requireType?: (request: IncomingMessage) => void
+}
+
+/**
+ * Copies the body into one buffer, because small pieces would take many times their size.
+ * @throws as `openBody`
+ */
+export async function readBody(
+  request: IncomingMessage,
+  limitBytes: number,
+  { reserve, ...options }: BodyOptions,
+): Promise<Buffer> {
+  let [bytes, sizeBytes] = [Buffer.alloc(0), 0]
+  function makeRoom(neededBytes: number) {
+    if (neededBytes <= bytes.length) return
+    const isDeclared = request.headers['content-length'] !== undefined
+    const doubled = Math.max(leastCapacityBytes, 2 * bytes.length, neededBytes)
+    const capacity = isDeclared ? neededBytes : Math.min(limitBytes, doubled)
+    reserve(capacity)
+    const larger = Buffer.allocUnsafe(capacity)
+    bytes.copy(larger)
+    bytes = larger
+  }
+  for await (const chunk of openBody(request, limitBytes, { ...options, reserve: makeRoom })) {
+    chunk.copy(bytes, sizeBytes)
+    sizeBytes += chunk.length
+  }
+  return bytes.subarray(0, sizeBytes)
 }
 
 /**
  * Yields the body while it arrives. Does not use the request's own iterator: leaving that one closes the connection.
- * @param requireType may refuse the headers of a body that is not empty
- * @throws ServiceError payload_too_large as soon as the limit is passed, unsupported_media_type, request_timeout
+ * @throws ServiceError payload_too_large as soon as the limit is passed, unsupported_media_type, request_timeout, and what
+ * `reserve` throws
  */
 export async function* openBody(
   request: IncomingMessage,
   limitBytes: number,
-  {
-    limits = slowBodyLimits,
-    requireType = requireJson,
-  }: { limits?: typeof slowBodyLimits; requireType?: (request: IncomingMessage) => void } = {},
+  { reserve, limits = slowBodyLimits, requireType = requireJson }: BodyOptions,
 ): AsyncGenerator<Buffer> {
   const declaredBytes = Number(request.headers['content-length'] ?? 0)
   if (declaredBytes === 0 && request.headers['transfer-encoding'] === undefined) return
   if (declaredBytes > 0) requireType(request)
   if (declaredBytes > limitBytes) throw tooLarge(limitBytes)
+  reserve(declaredBytes)
   let sizeBytes = 0
   let isLate = false
   let wake = () => {}
@@ -47,6 +75,7 @@ export async function* openBody(
         if (sizeBytes === 0) requireType(request)
         sizeBytes += chunk.length
         if (sizeBytes > limitBytes) throw tooLarge(limitBytes)
+        reserve(sizeBytes)
         yield chunk
         continue
       }

@@ -1,5 +1,6 @@
 // Ends requests whose body arrives too slowly. A slow connection that keeps sending passes; a client that is gone, or that
-// sends only enough to hold the connection, does not.
+// sends only enough to hold the connection and its memory, does not. So a body of n bytes has at most
+// `graceMs` + n / `minBytesPerSecond`.
 import { ServiceError } from '../../domain/service-error.ts'
 
 export type SlowBodyLimits = {
@@ -10,7 +11,7 @@ export type SlowBodyLimits = {
   graceMs: number
 }
 
-export const slowBodyLimits: SlowBodyLimits = { silenceMs: 60_000, minBytesPerSecond: 1000, graceMs: 60_000 }
+export const slowBodyLimits: SlowBodyLimits = { silenceMs: 60_000, minBytesPerSecond: 32 * 1024, graceMs: 60_000 }
 
 /**
  * Counts only the time spent waiting for the client, not the time that our own stores take.

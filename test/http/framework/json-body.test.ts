@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test } from 'node:test'
-import type { ServiceError } from '../../../src/domain/service-error.ts'
 import { createJsonBodies } from '../../../src/http/framework/json-body.ts'
 import { parseObject } from '../../../src/http/framework/parse-json.ts'
 
@@ -62,19 +61,6 @@ test('who leaves while others are parsed gives up its place, and harms nobody', 
   leaving.abort(new Error('gone'))
   for (const each of left) await assert.rejects(each, { message: 'gone' })
   for (const each of await others) assert.deepEqual(each, asText({ prompt: prompts }))
-})
-
-test('more large bodies at once than memory is for are told to come again', async () => {
-  const large = Buffer.concat([Buffer.from('{"a":"'), Buffer.alloc(60 << 20, 0x78), Buffer.from('"}')])
-  const all = await Promise.allSettled(Array.from({ length: 10 }, () => parse(large)))
-  const refused = all.flatMap((each) => (each.status === 'rejected' ? [each.reason as ServiceError] : []))
-  assert.deepEqual(
-    refused.map(({ code, retryAfterSeconds }) => [code, retryAfterSeconds]),
-    [
-      ['unavailable', 2],
-      ['unavailable', 2],
-    ],
-  )
 })
 
 test('others get their turns while a large body is parsed', async () => {

@@ -10,6 +10,7 @@ import { closeGracefully, listen } from '../../../src/http/server.ts'
 import { startPublic } from '../support.ts'
 
 const quick: SlowBodyLimits = { silenceMs: 300, graceMs: 1200, minBytesPerSecond: 1000 }
+const options = { reserve: () => undefined, limits: quick }
 const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n'
 
 async function start(app: RequestListener, headersTimeoutMs?: number) {
@@ -29,10 +30,10 @@ function talk(port: number) {
 }
 
 const ways = {
-  'read whole': (request) => readBody(request, 2_000_000, quick),
+  'read whole': (request) => readBody(request, 2_000_000, options),
   'read as it arrives': async (request) => {
     let sizeBytes = 0
-    for await (const chunk of openBody(request, 2_000_000, { limits: quick })) sizeBytes += chunk.length
+    for await (const chunk of openBody(request, 2_000_000, options)) sizeBytes += chunk.length
     return { length: sizeBytes }
   },
 } satisfies Record<string, (request: Parameters<typeof readBody>[0]) => Promise<{ length: number }>>
@@ -68,6 +69,18 @@ for (const [name, read] of Object.entries(ways)) {
     }
   })
 
+  test(`a body, ${name}, ends when it came fast and then trickles`, async () => {
+    const { promise, resolve } = Promise.withResolvers<string>()
+    const { socket } = talk(await start(app(resolve)))
+    socket.write(head + ' '.repeat(900))
+    const trickle = setInterval(() => socket.write(' '), 20)
+    try {
+      assert.equal(await promise, 'request_timeout')
+    } finally {
+      clearInterval(trickle)
+    }
+  })
+
   test(`a body, ${name}, may take its time while it moves`, async () => {
     const { socket, answered } = talk(await start(app(() => undefined)))
     socket.write(head)
@@ -88,7 +101,7 @@ test('time that we take ourselves is not counted', async () => {
   const port = await start((request, response) => {
     const read = async () => {
       let sizeBytes = 0
-      for await (const chunk of openBody(request, 2_000_000, { limits: quick })) {
+      for await (const chunk of openBody(request, 2_000_000, options)) {
         if (sizeBytes === 0) await new Promise((resolve) => setTimeout(resolve, quick.graceMs * 2))
         sizeBytes += chunk.length
       }

@@ -1,0 +1,69 @@
+// The memory that a process lends to the bodies of its requests. A body takes its share before it is read and keeps it until
+// the answer has been sent, because what was parsed from it lives as long.
+import { ServiceError } from '../../domain/service-error.ts'
+
+const mebibyte = 1024 * 1024
+/** Bodies up to this size need only room in the process, so that an account's single prompts pass beside its large calls. */
+const smallBodyBytes = 64 * 1024
+const retryAfterSeconds = 2
+
+export type BodyMemory = ReturnType<typeof createBodyMemory>
+export type BodyShare = ReturnType<BodyMemory['open']>
+
+/**
+ * A holder, such as an account, may hold at most as much as is still free. So one holder alone gets half, n holders get
+ * 1/(n+1) each, and a holder that has nothing finds room however much the others ask for.
+ */
+export function createBodyMemory(totalBytes: number) {
+  const heldBy = new Map<string, number>()
+  let heldBytes = 0
+
+  function add(holder: string, sizeBytes: number) {
+    const held = (heldBy.get(holder) ?? 0) + sizeBytes
+    if (held > 0) heldBy.set(holder, held)
+    else heldBy.delete(holder)
+    heldBytes += sizeBytes
+  }
+
+  return {
+    /** Opens an empty share. */
+    open(holder: string) {
+      let mine = 0
+
+      /** Makes the share at least this large, or leaves it as it is. @throws ServiceError rate_limited, unavailable */
+      function growTo(sizeBytes: number) {
+        const more = sizeBytes - mine
+        if (more <= 0) return
+        const others = (heldBy.get(holder) ?? 0) - mine
+        const needed = sizeBytes <= smallBodyBytes ? more : others + sizeBytes
+        if (needed > totalBytes - heldBytes)
+          throw others > 0 ? holderHasItsShare(others, sizeBytes, totalBytes) : processIsFull(totalBytes)
+        add(holder, more)
+        mine = sizeBytes
+      }
+
+      function release() {
+        if (mine > 0) add(holder, -mine)
+        mine = 0
+      }
+      return { growTo, release }
+    },
+  }
+}
+
+const megabytes = (sizeBytes: number) => `${Math.ceil(sizeBytes / mebibyte)} MB`
+
+const holderHasItsShare = (heldBytes: number, sizeBytes: number, totalBytes: number) =>
+  new ServiceError(
+    'rate_limited',
+    `The running requests of this account hold bodies of ${megabytes(heldBytes)}, and this one of ${megabytes(sizeBytes)} does ` +
+      `not fit beside them: an account may hold as much as is free of ${megabytes(totalBytes)}. Wait until one of them is answered.`,
+    { retryAfterSeconds },
+  )
+
+const processIsFull = (totalBytes: number) =>
+  new ServiceError(
+    'unavailable',
+    `The running requests of all accounts hold bodies of nearly ${megabytes(totalBytes)}, the most that this process keeps. Try again in a few seconds.`,
+    { retryAfterSeconds },
+  )
