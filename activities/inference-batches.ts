@@ -22,7 +22,10 @@ type Infer = {
     input: Asker & BatchCompletionInput & { modelName: string; prompts: string[] },
     signal: AbortSignal,
   ): Promise<Completions>
-  embed(input: Asker & { modelName: string; texts: string[] }, signal: AbortSignal): Promise<number[][]>
+  embed(
+    input: Asker & { modelName: string; texts: string[]; onLong: 'cut' | 'refuse' },
+    signal: AbortSignal,
+  ): Promise<number[][]>
 }
 
 export type InferenceBatchDependencies = {
@@ -97,7 +100,10 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
     const signal = Context.current().cancellationSignal
     if (request.input === null) {
       const vectors = await asked(start, signal, () =>
-        infer.embed({ accountId, apiKeyId, modelName, texts: items }, signal),
+        infer.embed(
+          { accountId, apiKeyId, modelName, texts: items, onLong: request.truncate ? 'cut' : 'refuse' },
+          signal,
+        ),
       )
       yield { values: unbracketed(vectors), finishReasons: '', step: 0, isFinal: true }
       return

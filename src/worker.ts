@@ -129,7 +129,8 @@ const loops: Loop[] = [
   rowEmbedder({
     database,
     notifications,
-    embed: (accountId, texts, aborted) => infer.embed({ accountId, apiKeyId: null, modelName: null, texts }, aborted),
+    embed: (accountId, texts, aborted) =>
+      infer.embed({ accountId, apiKeyId: null, modelName: null, texts, onLong: 'read' }, aborted),
   }),
   {
     name: 'schedules',

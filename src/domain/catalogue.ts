@@ -93,6 +93,13 @@ export function parseCatalogue(json: unknown): Catalogue {
   }
 }
 
+/** Bounds the work for one text. With windows of 256 tokens, a text may have the 8,192 tokens that OpenAI's models take. */
+const maxEmbedderWindows = 32
+
+/** The most tokens of a text to embed. The embedder reads a long text in windows, other engines read one context. */
+export const maxEmbeddingTokens = ({ engine, contextLength }: Pick<CatalogueEntry, 'engine' | 'contextLength'>) =>
+  engine === 'embedder' ? maxEmbedderWindows * contextLength : contextLength
+
 /** A model's name in the form that workflow ids, run names and Kubernetes names allow. */
 export const modelSlug = (name: string) =>
   name

@@ -19,7 +19,13 @@ export type BatchCompletionInput = {
 /** A byte range of the object with all items; each chunk is a JSON array. */
 export type ChunkLocation = { offset: number; sizeBytes: number }
 
-export type BatchRequest = { chunkSize: number; chunks: ChunkLocation[]; input: BatchCompletionInput | null }
+export type BatchRequest = {
+  chunkSize: number
+  chunks: ChunkLocation[]
+  input: BatchCompletionInput | null
+  /** Long texts to embed are cut, not refused. */
+  truncate?: boolean
+}
 
 export type InferenceBatch = {
   id: string

@@ -25,17 +25,20 @@ export class ServiceError extends Error {
   readonly issues: InputIssue[]
   /** A repeat may succeed after this time. Set for `unavailable`, `rate_limited` and `quota_exceeded`. */
   readonly retryAfterSeconds: number | undefined
+  /** An `invalid_input` whose text does not fit into the model's context. OpenAI has a code of its own for it. */
+  readonly isBeyondContext: boolean
 
   constructor(
     code: ServiceErrorCode,
     message: string,
-    more: { issues?: InputIssue[]; retryAfterSeconds?: number } = {},
+    more: { issues?: InputIssue[]; retryAfterSeconds?: number; isBeyondContext?: boolean } = {},
   ) {
     super(message)
     this.name = 'ServiceError'
     this.code = code
     this.issues = more.issues ?? []
     this.retryAfterSeconds = more.retryAfterSeconds
+    this.isBeyondContext = more.isBeyondContext ?? false
   }
 }
 

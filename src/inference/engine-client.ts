@@ -98,13 +98,14 @@ const bodyOf = ({ model, prompts, messages, regex, maxTokens, temperature, topP,
   ...(regex !== null && { structured_outputs: { regex } }),
 })
 
-/** @returns one finite vector per text, in order */
+/** @param maxTokens the most tokens of a text, or null to cut each text to one context. @returns one finite vector per text, in order */
 export async function requestEmbeddings(
   endpoint: Endpoint,
-  { model, texts }: { model: string; texts: readonly string[] },
+  { model, texts, maxTokens }: { model: string; texts: readonly string[]; maxTokens: number | null },
   signal: AbortSignal,
 ): Promise<{ vectors: number[][]; usage: Usage }> {
-  const answer = await send(endpoint, 'POST', '/v1/embeddings', signal, { model, input: texts })
+  const limit = maxTokens === null ? { truncate_prompt_tokens: -1 } : { max_input_tokens: maxTokens }
+  const answer = await send(endpoint, 'POST', '/v1/embeddings', signal, { model, input: texts, ...limit })
   const { data, usage } = answer as { data: { index: number; embedding: number[] }[]; usage?: WireUsage }
   const vectors = inOrderOf(data, texts.length).map(({ embedding }) => embedding)
   // JSON has no NaN: a NaN arrives as null.

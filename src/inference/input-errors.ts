@@ -1,6 +1,6 @@
 // The engine names positions in a chunk; callers know the positions in their own list.
-import type { CatalogueEntry } from '../domain/catalogue.ts'
-import { invalidInput } from '../domain/service-error.ts'
+import { maxEmbeddingTokens, type CatalogueEntry } from '../domain/catalogue.ts'
+import { invalidInput, ServiceError } from '../domain/service-error.ts'
 import { EngineRefusal } from './engine-client.ts'
 
 /** Fields of an engine request that come from the caller. */
@@ -16,13 +16,14 @@ export async function naming<T>(
   baseModel: CatalogueEntry,
   rows: readonly { index: number }[],
   call: () => Promise<T>,
+  tooLong: (baseModel: CatalogueEntry, index: number) => ServiceError = promptTooLong,
 ): Promise<T> {
   try {
     return await call()
   } catch (error) {
     if (!(error instanceof EngineRefusal) || ![400, 413, 422].includes(error.status)) throw error
     const row = rows.length === 1 ? rows[0] : error.index === null ? undefined : rows[error.index]
-    if (error.param && row && ['prompt', 'input'].includes(error.param)) throw promptTooLong(baseModel, row.index)
+    if (error.param && row && ['prompt', 'input'].includes(error.param)) throw tooLong(baseModel, row.index)
     const word = callersWords[error.param ?? '']
     if (word === 'output_type') throw invalidInput(word, tooComplex(baseModel))
     if (word) throw invalidInput(word, error.message)
@@ -30,17 +31,30 @@ export async function naming<T>(
   }
 }
 
-export const promptTooLong = ({ name, contextLength }: CatalogueEntry, index: number) =>
-  invalidInput(
-    `prompt[${index}]`,
-    `The prompt at position ${index} is too long: ${name} has room for ${contextLength} tokens of prompt and answer together. Shorten the prompt.`,
+// The words "maximum context length is" are OpenAI's: clients look for them.
+export const promptTooLong = ({ contextLength }: CatalogueEntry, index: number) =>
+  beyondContext(
+    index,
+    `The prompt at position ${index} is too long. This model's maximum context length is ${contextLength} tokens, for the prompt and its answer together. Shorten the prompt.`,
   )
 
-export const answerTooLong = ({ name, contextLength }: CatalogueEntry, index: number) =>
-  invalidInput(
-    `prompt[${index}]`,
-    `The prompt at position ${index} leaves no room for an answer of this output_type in the ${contextLength} tokens of ${name}. Shorten the prompt.`,
+export const answerTooLong = ({ contextLength }: CatalogueEntry, index: number) =>
+  beyondContext(
+    index,
+    `The prompt at position ${index} leaves no room for an answer of this output_type. This model's maximum context length is ${contextLength} tokens, for the prompt and its answer together. Shorten the prompt.`,
   )
+
+export const textTooLong = (baseModel: CatalogueEntry, index: number) =>
+  beyondContext(
+    index,
+    `The text at position ${index} is too long. This model's maximum context length is ${maxEmbeddingTokens(baseModel)} tokens for a text to embed. Split the text, or send "truncate": true to embed only its first ${baseModel.contextLength} tokens.`,
+  )
+
+const beyondContext = (index: number, message: string) =>
+  new ServiceError('invalid_input', message, {
+    issues: [{ path: `prompt[${index}]`, message }],
+    isBeyondContext: true,
+  })
 
 const tooComplex = ({ name }: CatalogueEntry) =>
   `output_type is too complex for ${name}: use fewer fields, or shorter names and lists of values.`

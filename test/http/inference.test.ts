@@ -7,6 +7,7 @@ import { apiKey, startPublic } from './support.ts'
 type Input = { prompts: string[]; sampling: { maxTokens: number | null }; outputType: unknown; signal: AbortSignal }
 
 const seen: Input[] = []
+const embedded: string[] = []
 const edge = await startPublic({
   inference: {
     complete: (input: Input) => {
@@ -16,7 +17,10 @@ const edge = await startPublic({
         finishReasons: input.prompts.map(() => 'stop'),
       })
     },
-    embed: ({ texts }: { texts: string[] }) => Promise.resolve(texts.map(() => [0.6, 0.8])),
+    embed: ({ texts, onLong }: { texts: string[]; onLong: string }) => {
+      embedded.push(onLong)
+      return Promise.resolve(texts.map(() => [0.6, 0.8]))
+    },
   },
   database: { models: { find: () => Promise.resolve(null) } },
 })
@@ -157,6 +161,37 @@ test('embeddings: text gives a vector, a list a list', async () => {
   })
   assert.deepEqual((await embed({ prompt: [] })).json, { embedding: [] })
   assert.equal((await embed({ prompt: null })).status, 400)
+})
+
+test('embeddings: a text is cut only if the client asks for it', async () => {
+  const openAi = (json: object) => edge.call('POST', '/openai/v1/embeddings', { json: { model: 'mini', ...json } })
+  for (const ask of [
+    () => embed({ prompt: 'a' }),
+    () => embed({ prompt: 'a', truncate: false }),
+    () => openAi({ input: 'a' }),
+  ]) {
+    assert.equal((await ask()).status, 200)
+    assert.equal(embedded.at(-1), 'refuse')
+  }
+  for (const ask of [() => embed({ prompt: 'a', truncate: true }), () => openAi({ input: 'a', truncate: true })]) {
+    assert.equal((await ask()).status, 200)
+    assert.equal(embedded.at(-1), 'cut')
+  }
+  assert.equal((await embed({ prompt: 'a', truncate: 'yes' })).status, 400)
+})
+
+test('both lists of models name the limits of their texts', async () => {
+  const { call } = await startPublic({ database: { models: { list: () => Promise.resolve([]) } } })
+  for (const path of ['/v1/models', '/openai/v1/models']) {
+    const { data } = (await call('GET', path)).json
+    assert.deepEqual(
+      data.map((model: Record<string, unknown>) => [model['id'], model['context_length'], model['max_input_tokens']]),
+      [
+        ['tiny', 1024, 1024],
+        ['mini', 256, 8192],
+      ],
+    )
+  }
 })
 
 test('a client that leaves aborts its completion', async () => {

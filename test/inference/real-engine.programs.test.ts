@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../tools/paths.mjs'
-import { parseCatalogue } from '../../src/domain/catalogue.ts'
+import { parseCatalogue, type CatalogueEntry } from '../../src/domain/catalogue.ts'
 import { parseOutputType } from '../../src/domain/output-type.ts'
 import { ServiceError } from '../../src/domain/service-error.ts'
 import type { Adapter } from '../../src/inference/adapters.ts'
@@ -179,13 +179,41 @@ describe('inference on the real model server', () => {
   it('embeds: in order, normalised, like sentences nearer than unlike ones', async () => {
     const texts = ['A cat sits on the mat.', 'A kitten rests on a rug.', 'Stock markets fell sharply today.', '']
     const many = Array.from({ length: 300 }, (_, at) => `Sentence number ${at}.`)
-    const vectors = await inference.embed({ ...asker, baseModel: embedder, texts: [...texts, ...many], signal })
+    const embed = (baseModel: CatalogueEntry, texts: string[]) =>
+      inference.embed({ ...asker, baseModel, texts, onLong: 'refuse', signal })
+    const vectors = await embed(embedder, [...texts, ...many])
     assert.equal(vectors.length, 304)
     for (const vector of vectors) assert.ok(vector.length === 384 && Math.abs(dot(vector, vector) - 1) < 1e-3)
     const [cat = [], kitten = [], market = []] = vectors
     assert.ok(dot(cat, kitten) > dot(cat, market) + 0.2)
-    const causal = await inference.embed({ ...asker, baseModel: tiny, texts: ['Hello'], signal })
-    assert.ok(Math.abs(dot(causal[0] ?? [], causal[0] ?? []) - 1) < 1e-3)
+    const [causal = []] = await embed(tiny, ['Hello'])
+    assert.ok(Math.abs(dot(causal, causal) - 1) < 1e-3)
+  })
+
+  it('embeds long texts whole or cut, and names the position of one that is too long', async () => {
+    const asked = { ...asker, signal }
+    const long = 'word '.repeat(1000)
+    const texts = [`${long} cat`, `${long} market`]
+    const whole = await inference.embed({ ...asked, baseModel: embedder, texts, onLong: 'refuse' })
+    assert.notDeepEqual(whole[0], whole[1])
+    const cut = await inference.embed({ ...asked, baseModel: embedder, texts, onLong: 'cut' })
+    assert.deepEqual(cut[0], cut[1])
+    const longer = ['short', long.repeat(9)]
+    for (const [baseModel, limit] of [
+      [embedder, 8192],
+      [tiny, 1024],
+    ] as const)
+      await assert.rejects(inference.embed({ ...asked, baseModel, texts: longer, onLong: 'refuse' }), {
+        message: new RegExp(`position 1 is too long. This model's maximum context length is ${limit} tokens`),
+        isBeyondContext: true,
+      })
+    const counted: number[] = []
+    const meter = {
+      countTokens: ({ promptTokens }: { promptTokens: number }) => void counted.push(promptTokens),
+      countEngineSeconds: () => undefined,
+    }
+    await inference.embed({ ...asked, baseModel: embedder, texts: longer, onLong: 'read', meter })
+    assert.ok((counted[0] ?? 0) > 9000, String(counted[0]))
   })
 
   it('answers every prompt though the server is killed in the middle and comes back elsewhere', async () => {

@@ -54,12 +54,17 @@ class Engine:
         alone = [self.tokenizer.eos_token_id if start is None else start]
         return [ids or alone for ids in prompt_tokens(self.tokenizer, texts)]
 
-    def encoder_tokens(self, texts: list[str]) -> list[list[int]]:
-        """As prompt_tokens, cut to what the model reads."""
+    def windows(self, texts: list[str]) -> list[list[list[int]]]:
+        """Each text as windows that the model can read at once. A text that fits is one window."""
+        size = self.context_length
         if self.generator is not None:
-            return [ids[: self.context_length] for ids in self.prompt_tokens(texts)]
-        batch = self.tokenizer(texts, truncation=True, max_length=self.context_length)["input_ids"]
-        return cast(list[list[int]], batch)
+            return [[ids[at : at + size] for at in range(0, len(ids), size)] for ids in self.prompt_tokens(texts)]
+        windows: list[list[list[int]]] = [[] for _ in texts]
+        # The tokenizer puts its start and end tokens around every window.
+        batch = self.tokenizer(texts, truncation=True, max_length=size, return_overflowing_tokens=True)
+        for index, ids in zip(batch["overflow_to_sample_mapping"], batch["input_ids"], strict=True):
+            windows[index].append(cast(list[int], ids))
+        return windows
 
 
 def load_engine(settings: ServerSettings, metrics: EngineMetrics) -> Engine:

@@ -67,8 +67,8 @@ async def stream(
         job.cancel()
 
 
-async def encode(engine: Engine, texts: list[list[int]], adapter: Adapter | None) -> list[NDArray[np.float32]]:
-    """One vector a text, in order. Cancelling it stops the work."""
+async def encode(engine: Engine, texts: list[list[list[int]]], adapter: Adapter | None) -> list[NDArray[np.float32]]:
+    """One vector for each text, in order. `texts` holds the windows of each. Cancelling it stops the work."""
     from anneal_runtime.server.decoding.encoding import EncodeRequest
 
     if not texts:
@@ -78,7 +78,7 @@ async def encode(engine: Engine, texts: list[list[int]], adapter: Adapter | None
     engine.scheduler.submit(request)
     try:
         await finished
-        return request.vectors
+        return request.vectors()
     finally:
         if not finished.done() or finished.cancelled():
             engine.scheduler.cancel(request)

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from anneal_runtime.server import engine_requests, request_bodies
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.generation_routes import usage
-from anneal_runtime.server.serving import serving_of, stop_with_client
+from anneal_runtime.server.serving import Serving, serving_of, stop_with_client
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,11 +36,29 @@ async def embeddings(request: Request) -> Response:
         encoding = body.get("encoding_format") or "float"
         if encoding not in ("float", "base64"):
             raise ApiError(400, "encoding_format must be float or base64.", param="encoding_format")
-        tokens = await serving.encoder_tokens(inputs)
+        texts = await _windows(serving, body, inputs)
         serving.metrics.texts.inc(len(inputs))
-        vectors = await stop_with_client(request, engine_requests.encode(serving.engine, tokens, adapter))
-    content = await asyncio.to_thread(_embedding_list, body["model"], vectors, encoding, sum(map(len, tokens)))
+        vectors = await stop_with_client(request, engine_requests.encode(serving.engine, texts, adapter))
+    tokens = sum(map(_token_count, texts))
+    content = await asyncio.to_thread(_embedding_list, body["model"], vectors, encoding, tokens)
     return Response(content, media_type="application/json")
+
+
+async def _windows(serving: Serving, body: dict[str, Any], inputs: list[str]) -> list[list[list[int]]]:
+    """The windows of each text. Raises ApiError 400 with the position of a text that is too long."""
+    most, cut = request_bodies.text_length(body, serving.engine.context_length)
+    texts = await serving.windows(inputs)
+    if cut:
+        return [text[:1] for text in texts]
+    for index, text in enumerate(texts):
+        if (count := _token_count(text)) > most:
+            message = f"This model's maximum input length is {most} tokens. The text at position {index} has {count}."
+            raise ApiError(400, message, param="input", index=index)
+    return texts
+
+
+def _token_count(windows: list[list[int]]) -> int:
+    return sum(map(len, windows))
 
 
 async def tokenize(request: Request) -> Response:

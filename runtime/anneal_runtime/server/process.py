@@ -178,7 +178,7 @@ class ServerProcess(ReportingServer):
             from anneal_runtime.server.engine_adapters import EngineAdapters
 
             if engine.generator is None:
-                await encode(engine, [engine.probe], None)
+                await encode(engine, [[engine.probe]], None)
             else:
                 await generate(engine, [engine.probe], FIRST_GENERATION)
             settings = self._settings

@@ -65,6 +65,18 @@ def texts(body: dict[str, Any], field: str) -> list[str]:
     return cast(list[str], values)
 
 
+def text_length(body: dict[str, Any], context_length: int) -> tuple[int, bool]:
+    """The most tokens that a text to embed may have, and whether a longer one is cut to the model's context.
+
+    vLLM's `truncate_prompt_tokens` of -1 asks for the cut; `max_input_tokens` is ours.
+    """
+    cut = body.get("truncate_prompt_tokens")
+    if cut not in (None, -1):
+        raise ApiError(400, "truncate_prompt_tokens must be -1.", param="truncate_prompt_tokens")
+    most = _number(body, "max_input_tokens", context_length, low=1, high=1 << 31, whole=True)
+    return int(most), cut is not None
+
+
 def string(body: dict[str, Any], field: str) -> str:
     value = body.get(field)
     if not isinstance(value, str) or not value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -41,12 +41,12 @@ class Serving:
         except ChatRefused as error:
             raise ApiError(400, str(error), param="messages") from error
 
-    async def encoder_tokens(self, texts: list[str]) -> list[list[int]]:
-        return await self._in_pieces(self.engine.encoder_tokens, texts)
+    async def windows(self, texts: list[str]) -> list[list[list[int]]]:
+        return await self._in_pieces(self.engine.windows, texts)
 
-    async def _in_pieces(self, tokens_of: Any, texts: list[str]) -> list[list[int]]:
+    async def _in_pieces(self, tokens_of: Callable[[list[str]], list[T]], texts: list[str]) -> list[T]:
         loop = asyncio.get_running_loop()
-        tokens: list[list[int]] = []
+        tokens: list[T] = []
         for start in range(0, len(texts), TOKENIZE_AT_ONCE):
             piece = texts[start : start + TOKENIZE_AT_ONCE]
             tokens += await loop.run_in_executor(self.text_thread, tokens_of, piece)

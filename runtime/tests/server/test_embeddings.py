@@ -2,7 +2,9 @@ import base64
 import math
 import struct
 
+import numpy as np
 import pytest
+import torch
 from server.support.file_host import FileHost
 from server.support.lora_files import ReferenceAdapters
 from server.support.running import RunningServer
@@ -40,13 +42,56 @@ def test_vectors_come_in_order_of_length_one_and_finite(
     texts = ["", "a", "word " * 1500, "\x00\x01", "🎉", "The cat sits on the mat."] + [
         f"text {n}" * (n % 12) for n in range(150)
     ]
-    together = client.embed(texts, model)
+    together = client.embed(texts, model, max_input_tokens=8192)
     for vector in together:
         assert all(map(math.isfinite, vector))
         assert dot(vector, vector) == pytest.approx(1, abs=1e-5)
     for index in (0, 2, 5, 100):
-        (alone,) = client.embed([texts[index]], model)
+        (alone,) = client.embed([texts[index]], model, max_input_tokens=8192)
         assert alone == pytest.approx(together[index], abs=1e-5)
+
+
+LONG = " ".join(f"word {n} of a long text" for n in range(300))
+
+
+def test_a_long_text_is_the_mean_over_the_tokens_of_its_windows(minilm: RunningServer) -> None:
+    tokenizer, encoder = minilm.engine.tokenizer, minilm.engine.encoder
+    ids = tokenizer(LONG, add_special_tokens=False)["input_ids"]
+    size = 256 - 2
+    windows = [
+        [tokenizer.cls_token_id, *ids[at : at + size], tokenizer.sep_token_id] for at in range(0, len(ids), size)
+    ]
+    assert len(windows) > 5
+    with torch.inference_mode():
+        mean = sum(encoder.sums([window], None)[0] for window in windows) / sum(map(len, windows))
+    body = {"model": "all-minilm-l6-v2", "input": LONG, "max_input_tokens": 8192}
+    answer = minilm.client.post("/v1/embeddings", body)[1]
+    assert answer["data"][0]["embedding"] == pytest.approx((mean / np.linalg.norm(mean)).tolist(), abs=1e-5)
+    assert answer["usage"]["prompt_tokens"] == sum(map(len, windows))
+
+
+@pytest.mark.parametrize("server,model", [("minilm", "all-minilm-l6-v2"), ("tiny", "anneal-tiny")])
+def test_the_end_of_a_long_text_counts_unless_the_cut_is_asked_for(
+    server: str, model: str, request: pytest.FixtureRequest
+) -> None:
+    client = request.getfixturevalue(server).client
+    texts = [f"{LONG} {end}" for end in ("the cat sleeps on the mat", "interest rates rose in March")]
+    one, other = client.embed(texts, model, max_input_tokens=8192)
+    assert dot(one, other) < 1 - 1e-6
+    one, other = client.embed(texts, model, truncate_prompt_tokens=-1)
+    assert one == other
+
+
+@pytest.mark.parametrize("server,model", [("minilm", "all-minilm-l6-v2"), ("tiny", "anneal-tiny")])
+def test_a_text_that_is_too_long_is_refused_by_its_position(
+    server: str, model: str, request: pytest.FixtureRequest
+) -> None:
+    running = request.getfixturevalue(server)
+    for most in ({}, {"max_input_tokens": running.engine.context_length}):
+        body = {"model": model, "input": ["short", LONG, LONG], **most}
+        status, answer = running.client.post("/v1/embeddings", body)
+        assert (status, answer["error"]["param"], answer["error"]["index"]) == (400, "input", 1)
+        assert f"maximum input length is {running.engine.context_length} tokens" in answer["error"]["message"]
 
 
 def test_base64_holds_the_same_numbers(minilm: RunningServer) -> None:
@@ -78,7 +123,13 @@ def test_an_embedder_gives_no_completions_and_takes_no_adapters(minilm: RunningS
 
 
 def test_bad_input_is_refused(minilm: RunningServer) -> None:
-    for change in ({"input": 3}, {"input": [1]}, {"encoding_format": "hex"}):
+    for change in (
+        {"input": 3},
+        {"input": [1]},
+        {"encoding_format": "hex"},
+        {"max_input_tokens": 0},
+        {"truncate_prompt_tokens": 10},
+    ):
         body = {"model": "all-minilm-l6-v2", "input": "a", **change}
         assert minilm.client.post("/v1/embeddings", body)[0] == 400
     assert minilm.client.post("/v1/embeddings", {"model": "anneal-tiny", "input": "a"})[0] == 404

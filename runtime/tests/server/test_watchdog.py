@@ -16,10 +16,10 @@ class HeldEncoder(Encoder):
     def __init__(self) -> None:
         self.begun, self.let_go = threading.Semaphore(0), threading.Semaphore(0)
 
-    def encode(self, texts: list[list[int]], _adapter: Adapter | None) -> NDArray[np.float32]:
+    def sums(self, windows: list[list[int]], _adapter: Adapter | None) -> NDArray[np.float32]:
         self.begun.release()
         self.let_go.acquire()
-        return np.ones((len(texts), 2), dtype=np.float32)
+        return np.ones((len(windows), 2), dtype=np.float32)
 
 
 def test_a_pass_that_never_ends_is_noticed_and_waiting_or_going_on_is_not() -> None:
@@ -32,7 +32,7 @@ def test_a_pass_that_never_ends_is_noticed_and_waiting_or_going_on_is_not() -> N
     assert watchdog.is_alive(), "nothing was asked of it"
 
     for _ in range(3):
-        scheduler.submit(EncodeRequest(encoder, [[1]], None, lambda _error: done.set()))
+        scheduler.submit(EncodeRequest(encoder, [[[1]]], None, lambda _error: done.set()))
         encoder.begun.acquire()
         watchdog.join(0.1)
         encoder.let_go.release()
@@ -40,7 +40,7 @@ def test_a_pass_that_never_ends_is_noticed_and_waiting_or_going_on_is_not() -> N
         done.clear()
     assert watchdog.is_alive(), "each pass ended"
 
-    scheduler.submit(EncodeRequest(encoder, [[1]], None, lambda _error: done.set()))
+    scheduler.submit(EncodeRequest(encoder, [[[1]]], None, lambda _error: done.set()))
     watchdog.join(60)
     assert not watchdog.is_alive()
     encoder.let_go.release()

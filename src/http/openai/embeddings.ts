@@ -3,6 +3,7 @@ import { createEmbeddings } from '../../services/embeddings/create.ts'
 import { named } from '../framework/named-schemas.ts'
 import { defineRoute } from '../framework/route.ts'
 import { promptsOf } from '../routes/completion-input.ts'
+import { Truncate } from '../schemas/embeddings.ts'
 import { ModelName, Prompt } from '../schemas/prompt.ts'
 import { translateErrors } from './errors.ts'
 import { countTokens } from './generation.ts'
@@ -15,6 +16,7 @@ const EmbeddingRequest = named(
     input: Prompt,
     encoding_format: z.enum(['float', 'base64']).nullish().describe('base64: 32-bit floats, little-endian'),
     dimensions: unsupported(),
+    truncate: Truncate,
     user: ignoredText(),
   }),
 )
@@ -48,12 +50,12 @@ export const embeddingRoutes = [
     allowsNul: true,
     errorStatuses: [404],
     response: EmbeddingList,
-    async handle({ caller: ctx, body: { model, input, encoding_format: format }, signal }) {
+    async handle({ caller: ctx, body: { model, input, encoding_format: format, truncate }, signal }) {
       const tokens = countTokens()
       const vectors = await translateErrors({ prompt: 'input' }, () =>
         createEmbeddings({
           ctx,
-          input: { modelName: model, texts: promptsOf({ prompt: input }) },
+          input: { modelName: model, texts: promptsOf({ prompt: input }), onLong: truncate ? 'cut' : 'refuse' },
           signal,
           onUsage: tokens.onUsage,
         }),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
-import type { TunedModel } from '../../domain/training-job.ts'
+import type { ListedModel, TunedModel } from '../../domain/training-job.ts'
+import type { Ctx } from '../../services/context.ts'
 import { deleteModel } from '../../services/models/delete.ts'
 import { findTunedModel } from '../../services/models/find-tuned.ts'
 import { listModels } from '../../services/models/list.ts'
@@ -8,6 +9,7 @@ import { named } from '../framework/named-schemas.ts'
 import { pathText } from '../framework/params.ts'
 import { JsonText, listText } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
+import { limitsOf, modelLimits } from '../schemas/models.ts'
 
 const Model = named(
   'OpenAiModel',
@@ -16,6 +18,7 @@ const Model = named(
     object: z.literal('model'),
     created: z.int().describe('Seconds since 1970; 0 for the models of the catalogue'),
     owned_by: z.enum(['catalogue', 'account']),
+    ...modelLimits,
   }),
 )
 type Model = z.output<typeof Model>
@@ -39,7 +42,11 @@ export const modelRoutes = [
     scope: 'read',
     response: ModelList,
     handle: ({ caller: ctx }) =>
-      new JsonText(listText(ctx.deps.catalogue.entries.map(baseModel), listModels({ ctx, input: {} }), tunedModel)),
+      new JsonText(
+        listText(ctx.deps.catalogue.entries.map(baseModel), listModels({ ctx, input: {} }), (model) =>
+          tunedModel(ctx, model),
+        ),
+      ),
   }),
   defineRoute({
     name: 'openai_get_model',
@@ -52,7 +59,7 @@ export const modelRoutes = [
     response: Model,
     async handle({ caller: ctx, params }) {
       const entry = ctx.deps.catalogue.find(params.model)
-      return entry ? baseModel(entry) : tunedModel(await findTunedModel(ctx, params.model))
+      return entry ? baseModel(entry) : tunedModel(ctx, await findTunedModel(ctx, params.model))
     },
   }),
   defineRoute({
@@ -72,16 +79,18 @@ export const modelRoutes = [
   }),
 ]
 
-const baseModel = ({ name }: CatalogueEntry): Model => ({
-  id: name,
+const baseModel = (entry: CatalogueEntry): Model => ({
+  id: entry.name,
   object: 'model' as const,
   created: 0,
   owned_by: 'catalogue' as const,
+  ...limitsOf(entry),
 })
 
-const tunedModel = ({ name, createdAt }: Pick<TunedModel, 'name' | 'createdAt'>): Model => ({
+const tunedModel = (ctx: Ctx, { name, createdAt, baseModel }: ListedModel | TunedModel): Model => ({
   id: name,
   object: 'model' as const,
   created: Math.floor(createdAt.getTime() / 1000),
   owned_by: 'account' as const,
+  ...limitsOf(ctx.deps.catalogue.find(baseModel)),
 })

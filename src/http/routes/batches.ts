@@ -37,7 +37,8 @@ export const batchRoutes = [
     response: BatchAnswer,
     handle({ caller: ctx, body, idempotency }) {
       const items = promptsOf(body)
-      const input = { kind: 'embeddings', modelName: body.model_name ?? null, items, completion: null } as const
+      const { model_name: modelName = null, truncate } = body
+      const input = { kind: 'embeddings', modelName, items, completion: null, truncate: truncate ?? false } as const
       return createBatch({ ctx, input, idempotency })
     },
   }),

@@ -15,9 +15,10 @@ export const embeddingRoutes = [
     bodyLimitBytes: 64 * 1024 * 1024,
     allowsNul: true,
     response: EmbeddingAnswer,
-    async handle({ caller: ctx, body: { prompt, model_name: modelName }, signal }) {
+    async handle({ caller: ctx, body: { prompt, model_name: modelName, truncate }, signal }) {
       const texts = typeof prompt === 'string' ? [prompt] : prompt
-      const vectors = await createEmbeddings({ ctx, input: { modelName: modelName ?? null, texts }, signal })
+      const onLong = truncate ? ('cut' as const) : ('refuse' as const)
+      const vectors = await createEmbeddings({ ctx, input: { modelName: modelName ?? null, texts, onLong }, signal })
       return { embedding: typeof prompt === 'string' ? (vectors[0] ?? []) : vectors }
     },
   }),

@@ -1,11 +1,19 @@
-import type { CatalogueEntry } from '../../domain/catalogue.ts'
+import type { Catalogue, CatalogueEntry } from '../../domain/catalogue.ts'
 import type { ListedModel } from '../../domain/training-job.ts'
 import { deleteModel } from '../../services/models/delete.ts'
 import { downloadModel } from '../../services/models/download.ts'
 import { encodeModelCursor, listModels } from '../../services/models/list.ts'
 import { JsonText, linkToNext, listText } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
-import { ModelDeleted, ModelDownload, ModelList, ModelListQuery, ModelPath, type Model } from '../schemas/models.ts'
+import {
+  limitsOf,
+  ModelDeleted,
+  ModelDownload,
+  ModelList,
+  ModelListQuery,
+  ModelPath,
+  type Model,
+} from '../schemas/models.ts'
 
 export const modelRoutes = [
   defineRoute({
@@ -19,8 +27,10 @@ export const modelRoutes = [
     query: ModelListQuery,
     response: ModelList,
     async handle({ caller: ctx, query, setHeader }) {
+      const { catalogue } = ctx.deps
+      const tunedModel = (model: ListedModel) => tunedModelOf(model, catalogue)
       const pages = listModels({ ctx, input: query })
-      const base = query.after === undefined ? ctx.deps.catalogue.entries.map(baseModel) : []
+      const base = query.after === undefined ? catalogue.entries.map(baseModel) : []
       if (query.limit === undefined) return new JsonText(listText(base, pages, tunedModel))
       const tuned = (await Array.fromAsync(pages)).flat()
       const last = tuned.at(-1)
@@ -62,18 +72,19 @@ export const modelRoutes = [
   }),
 ]
 
-const baseModel = ({ name, aliases, task }: CatalogueEntry): Model => ({
-  id: name,
+const baseModel = (entry: CatalogueEntry): Model => ({
+  id: entry.name,
   object: 'model' as const,
   created: 0,
   owned_by: 'catalogue' as const,
-  task,
-  aliases,
+  task: entry.task,
+  aliases: entry.aliases,
   base_model: null,
   job_id: null,
+  ...limitsOf(entry),
 })
 
-const tunedModel = ({ name, createdAt, baseModel, jobId }: ListedModel): Model => ({
+const tunedModelOf = ({ name, createdAt, baseModel, jobId }: ListedModel, catalogue: Catalogue): Model => ({
   id: name,
   object: 'model' as const,
   created: Math.floor(createdAt.getTime() / 1000),
@@ -82,4 +93,5 @@ const tunedModel = ({ name, createdAt, baseModel, jobId }: ListedModel): Model =
   aliases: [],
   base_model: baseModel,
   job_id: jobId,
+  ...limitsOf(catalogue.find(baseModel)),
 })

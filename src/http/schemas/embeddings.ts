@@ -2,7 +2,15 @@ import { z } from 'zod'
 import { named } from '../framework/named-schemas.ts'
 import { ModelName, Prompt } from './prompt.ts'
 
-export const EmbeddingRequest = named('EmbeddingRequest', z.object({ prompt: Prompt, model_name: ModelName.nullish() }))
+export const Truncate = z
+  .boolean()
+  .nullish()
+  .describe("true embeds only the beginning of a long text, as much as the model's context_length holds")
+
+export const EmbeddingRequest = named(
+  'EmbeddingRequest',
+  z.object({ prompt: Prompt, model_name: ModelName.nullish(), truncate: Truncate }),
+)
 
 const Vector = z.array(z.number())
 

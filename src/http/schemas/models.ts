@@ -1,6 +1,22 @@
 import { z } from 'zod'
+import { maxEmbeddingTokens, type CatalogueEntry } from '../../domain/catalogue.ts'
 import { named } from '../framework/named-schemas.ts'
 import { pathText, queryInt, queryText } from '../framework/params.ts'
+
+/** The models of /openai/v1 have these fields too. */
+export const modelLimits = {
+  context_length: z
+    .int()
+    .nullable()
+    .describe('Tokens that the model reads at once, such as a prompt with its answer. Null if the base is gone'),
+  max_input_tokens: z.int().nullable().describe('The most tokens of a text to embed'),
+}
+
+/** @param entry the catalogue's entry of the model or of its base */
+export const limitsOf = (entry: CatalogueEntry | undefined) => ({
+  context_length: entry?.contextLength ?? null,
+  max_input_tokens: entry ? maxEmbeddingTokens(entry) : null,
+})
 
 const Model = z.object({
   id: z.string().describe('Used as model_name in requests'),
@@ -11,6 +27,7 @@ const Model = z.object({
   aliases: z.array(z.string()),
   base_model: z.string().nullable().describe('Null for a base model'),
   job_id: z.int().nullable(),
+  ...modelLimits,
 })
 export type Model = z.output<typeof Model>
 

@@ -18,7 +18,7 @@ export type CreateBatchInput = {
   modelName: string | null
   items: readonly string[]
 } & (
-  | { kind: Extract<BatchKind, 'embeddings'>; completion: null }
+  | { kind: Extract<BatchKind, 'embeddings'>; completion: null; truncate: boolean }
   | { kind: Exclude<BatchKind, 'embeddings'>; completion: BatchCompletionInput }
 )
 
@@ -49,7 +49,12 @@ export async function createBatch({
       apiKeyId: ctx.apiKeyId,
       kind: input.kind,
       modelName,
-      request: { chunkSize, chunks, input: input.completion && seeded(input) },
+      request: {
+        chunkSize,
+        chunks,
+        input: input.completion && seeded(input),
+        ...(input.kind === 'embeddings' && { truncate: input.truncate }),
+      },
       promptsKey,
       itemCount: input.items.length,
     }

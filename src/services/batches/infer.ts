@@ -1,4 +1,5 @@
 import type { BatchCompletionInput } from '../../domain/inference-batch.ts'
+import type { OnLong } from '../../inference/embedding.ts'
 import { createCompletion } from '../completions/create.ts'
 import type { ModelCtx } from '../context.ts'
 import { createEmbeddings } from '../embeddings/create.ts'
@@ -13,7 +14,7 @@ export function createBatchInference(deps: ModelCtx['deps']) {
       signal: AbortSignal,
     ) => createCompletion({ ctx: { deps, accountId, apiKeyId }, input, signal }),
     embed: (
-      { accountId, apiKeyId, ...input }: Asker & { modelName: string | null; texts: string[] },
+      { accountId, apiKeyId, ...input }: Asker & { modelName: string | null; texts: string[]; onLong?: OnLong },
       signal: AbortSignal,
     ) => createEmbeddings({ ctx: { deps, accountId, apiKeyId }, input, signal }),
   }

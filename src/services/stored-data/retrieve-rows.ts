@@ -5,7 +5,7 @@ import { createEmbeddings } from '../embeddings/create.ts'
 /** Rows per prompt, and their minimum cosine similarity to it, measured in docs/retrieval.md. */
 const maxRows = 3
 const minSimilarity = 0.3
-/** The question is at the end of a prompt, and the embedder reads no more than this. */
+/** The question is at the end of a prompt. A longer text would blur it. */
 const queryCharacters = 1000
 const promptsPerSearch = 100
 
@@ -25,7 +25,7 @@ export async function retrieveRows({
   signal: AbortSignal
 }): Promise<string[][]> {
   const texts = prompts.map((prompt) => prompt.slice(-queryCharacters).toWellFormed())
-  const vectors = await createEmbeddings({ ctx, input: { modelName: null, texts }, signal })
+  const vectors = await createEmbeddings({ ctx, input: { modelName: null, texts, onLong: 'read' }, signal })
   const found: string[][] = []
   for (let start = 0; start < vectors.length; start += promptsPerSearch) {
     signal.throwIfAborted()

@@ -1,4 +1,7 @@
-"""Texts to vectors: the mean of the last hidden states over the text's tokens, of length one."""
+"""Texts to vectors: the mean of the last hidden states over the text's tokens, of length one.
+
+A text longer than the context is read in windows, and the mean goes over the tokens of all windows.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 MAX_BATCH_ROWS = 64
 MAX_BATCH_TOKENS = 4096
+SMALLEST_NORM = 1e-12
 
 
 class Encoder:
@@ -26,23 +30,22 @@ class Encoder:
         self._model, self._router = model, router
         self._device = next(model.parameters()).device
 
-    def encode(self, texts: list[list[int]], adapter: Adapter | None) -> NDArray[np.float32]:
-        """[texts, size] for token lists, none empty."""
-        width = max(map(len, texts))
-        tokens = torch.tensor([ids + [0] * (width - len(ids)) for ids in texts], device=self._device)
-        counts = torch.tensor([len(ids) for ids in texts], device=self._device)
+    def sums(self, windows: list[list[int]], adapter: Adapter | None) -> NDArray[np.float32]:
+        """[windows, size]: the sum of the last hidden states of each window. No window is empty."""
+        width = max(map(len, windows))
+        tokens = torch.tensor([ids + [0] * (width - len(ids)) for ids in windows], device=self._device)
+        counts = torch.tensor([len(ids) for ids in windows], device=self._device)
         mask = torch.arange(width, device=self._device)[None, :] < counts[:, None]
         if self._router is not None and adapter is not None:
-            with self._router.routing([adapter] * len(texts)):
+            with self._router.routing([adapter] * len(windows)):
                 hidden = self._hidden(tokens, mask)
         else:
             hidden = self._hidden(tokens, mask)
         # Padding is replaced, not multiplied by zero: a NaN there would reach the sum.
-        summed = hidden.float().masked_fill(~mask[:, :, None], 0.0).sum(dim=1)
-        vectors = torch.nn.functional.normalize(summed, dim=-1).cpu().numpy()
-        if not np.isfinite(vectors).all():
+        sums: NDArray[np.float32] = hidden.float().masked_fill(~mask[:, :, None], 0.0).sum(dim=1).cpu().numpy()
+        if not np.isfinite(sums).all():
             raise GenerationFailed("The model gave numbers that are not finite.")
-        return vectors
+        return sums
 
     def _hidden(self, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         output = self._model(input_ids=tokens, attention_mask=mask.long())
@@ -50,30 +53,37 @@ class Encoder:
 
 
 class EncodeRequest:
-    """`on_done` is called once, from the decoding thread, with None or with the error; then `vectors` are there."""
+    """`on_done` is called once, from the decoding thread, with None or with the error. After None, call `vectors`."""
 
     def __init__(
         self,
         encoder: Encoder,
-        texts: list[list[int]],
+        texts: list[list[list[int]]],
         adapter: Adapter | None,
         on_done: Callable[[Exception | None], None],
     ) -> None:
-        self._encoder, self._texts, self._adapter, self.on_done = encoder, texts, adapter, on_done
+        """`texts` holds the windows of each text, at least one."""
+        self._encoder, self._adapter, self.on_done = encoder, adapter, on_done
+        windows = [(index, window) for index, text in enumerate(texts) for window in text]
         # Shortest last: popping them off the end in batches of like lengths pads little.
-        self._left = sorted(range(len(texts)), key=lambda index: -len(texts[index]))
-        self.vectors: list[NDArray[np.float32]] = [np.empty(0, dtype=np.float32)] * len(texts)
+        self._left = sorted(windows, key=lambda each: -len(each[1]))
+        self._sums: list[NDArray[np.float32] | float] = [0.0] * len(texts)
         self.cancelled = False
+
+    def vectors(self) -> list[NDArray[np.float32]]:
+        """One of length one for each text. The length of a mean is that of its sum, so no division by the count."""
+        sums = [np.asarray(each, dtype=np.float32) for each in self._sums]
+        return [each / max(float(np.linalg.norm(each)), SMALLEST_NORM) for each in sums]
 
     def encode_next_batch(self) -> bool:
         """True when no batch is left."""
-        batch: list[int] = []
+        batch: list[tuple[int, list[int]]] = []
         while self._left and len(batch) < MAX_BATCH_ROWS:
-            width = len(self._texts[self._left[-1]])
+            width = len(self._left[-1][1])
             if batch and width * (len(batch) + 1) > MAX_BATCH_TOKENS:
                 break
             batch.append(self._left.pop())
-        vectors = self._encoder.encode([self._texts[index] for index in batch], self._adapter)
-        for index, vector in zip(batch, vectors, strict=True):
-            self.vectors[index] = vector
+        sums = self._encoder.sums([window for _, window in batch], self._adapter)
+        for (index, _), each in zip(batch, sums, strict=True):
+            self._sums[index] = self._sums[index] + each
         return not self._left

@@ -38,8 +38,8 @@ class Client:
     def texts(self, prompt: str | list[str], **options: Any) -> list[str]:
         return [choice["text"] for choice in self.complete(prompt, **options)]
 
-    def embed(self, texts: list[str], model: str) -> list[list[float]]:
-        status, answer = self.post("/v1/embeddings", {"model": model, "input": texts})
+    def embed(self, texts: list[str], model: str, **options: Any) -> list[list[float]]:
+        status, answer = self.post("/v1/embeddings", {"model": model, "input": texts, **options})
         assert status == 200, answer
         return [item["embedding"] for item in answer["data"]]
 
