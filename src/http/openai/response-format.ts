@@ -22,8 +22,11 @@ type Schema = Record<string, unknown>
 
 /** Keywords that do not restrict the value. */
 const annotations = ['title', 'description', 'default', 'examples', '$schema', '$id', '$comment']
-const ofObject = new Set(['type', 'properties', 'required', 'additionalProperties', ...annotations])
+const definitions = ['$defs', 'definitions']
+const ofObject = new Set(['type', 'properties', 'required', 'additionalProperties', ...definitions, ...annotations])
 const ofField = new Set(['type', 'enum', 'const', ...annotations])
+const ofInteger = new Set([...ofField, 'minimum', 'maximum'])
+const ofReference = new Set(['$ref', ...annotations])
 const fieldTypes = ['string', 'integer', 'number', 'boolean']
 const at = 'response_format.json_schema.schema'
 
@@ -40,10 +43,24 @@ export function outputTypeOf(format: ResponseFormat | null | undefined): OutputT
   requireNames(schema['required'], properties)
   if (!['undefined', 'boolean'].includes(typeof schema['additionalProperties']))
     throw refuse('additionalProperties', 'must be true or false: a schema there is not supported')
+  const typeAt = (field: unknown, path: string) => typeOf(...resolve(schema, field, path))
   // Object.fromEntries keeps a field named __proto__.
   return parseOutputType(
-    Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, typeOf(field, `properties.${name}`)])),
+    Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, typeAt(field, `properties.${name}`)])),
   )
+}
+
+/** Pydantic puts the schema of an Enum class into `$defs`. @returns the schema that `field` refers to, with its path */
+function resolve(root: Schema, field: unknown, path: string, seen: readonly string[] = []): [unknown, string] {
+  if (!isSchema(field) || !('$ref' in field)) return [field, path]
+  requireOnly(field, ofReference, `${path}.`)
+  const [, group = '', name = ''] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(String(field['$ref'])) ?? []
+  const defined = root[group]
+  if (!isSchema(defined) || !Object.hasOwn(defined, name))
+    throw refuse(`${path}.$ref`, 'must name a schema of $defs, as in "#/$defs/Color"')
+  const target = `${group}.${name}`
+  if (seen.includes(target)) throw refuse(target, 'refers to itself')
+  return resolve(root, defined[name], target, [...seen, target])
 }
 
 function requireNames(required: unknown, properties: Schema) {
@@ -56,15 +73,25 @@ function requireNames(required: unknown, properties: Schema) {
 /** @returns the type in the syntax of `output_type` */
 function typeOf(field: unknown, path: string): string | unknown[] {
   if (!isSchema(field)) throw refuse(path, 'must be a schema')
-  requireOnly(field, ofField, `${path}.`)
+  const type = field['type']
+  requireOnly(field, type === 'integer' ? ofInteger : ofField, `${path}.`)
+  requireNoNarrowing(field, path)
   if ('const' in field) return [field['const']]
   if ('enum' in field) {
     if (!Array.isArray(field['enum'])) throw refuse(`${path}.enum`, 'must be a list')
     return field['enum']
   }
-  const type = field['type']
   if (typeof type === 'string' && fieldTypes.includes(type)) return type
   throw refuse(`${path}.type`, 'must be string, integer, number or boolean: nested values are not supported')
+}
+
+/** Every integer of an answer is a safe one. Some clients write these bounds into the schema. */
+function requireNoNarrowing({ minimum, maximum }: Schema, path: string) {
+  const most = Number.MAX_SAFE_INTEGER
+  if (minimum !== undefined && !(typeof minimum === 'number' && minimum <= -most))
+    throw refuse(`${path}.minimum`, `must be ${-most} or less: other bounds are not supported`)
+  if (maximum !== undefined && !(typeof maximum === 'number' && maximum >= most))
+    throw refuse(`${path}.maximum`, `must be ${most} or more: other bounds are not supported`)
 }
 
 function requireOnly(schema: Schema, known: ReadonlySet<string>, path: string) {

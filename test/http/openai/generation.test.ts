@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { z } from 'zod'
 import { ServiceError } from '../../../src/domain/service-error.ts'
 import type { Meter } from '../../../src/inference/meter.ts'
 import { startPublic } from '../support.ts'
@@ -133,11 +134,32 @@ suite("OpenAI's generation routes", async () => {
     assert.equal(JSON.parse(only ?? '').choices[0].delta.content, '{"n":4}')
   })
 
+  test('takes the schemas that zod 4 writes for integers and Pydantic for Enum classes', async () => {
+    const written = z.toJSONSchema(z.object({ n: z.int(), kind: z.literal('item'), size: z.enum(['s', 'l']) }))
+    const schema = {
+      ...written,
+      $defs: { Color: { enum: ['red', 'white'], title: 'Color', type: 'string' }, Unused: { type: 'array' } },
+      properties: {
+        ...written.properties,
+        color: { $ref: '#/$defs/Color', description: 'its colour', default: 'red' },
+      },
+    }
+    const response_format = { type: 'json_schema', json_schema: { name: 'item', strict: true, schema } }
+    assert.equal((await post(path, { model: 'tiny', messages, response_format })).status, 200)
+    assert.deepEqual(asked.at(-1)?.outputType, [
+      { name: 'n', type: { kind: 'int' } },
+      { name: 'kind', type: { kind: 'enum', values: ['item'] } },
+      { name: 'size', type: { kind: 'enum', values: ['s', 'l'] } },
+      { name: 'color', type: { kind: 'enum', values: ['red', 'white'] } },
+    ])
+  })
+
   const schemaAt = 'response_format.json_schema.schema'
   const ofSchema = (schema: object) => ({
     response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
   })
   const field = (schema: object) => ofSchema({ type: 'object', properties: { a: schema } })
+  const withDefs = ($defs: object) => ofSchema({ type: 'object', properties: { a: { $ref: '#/$defs/A' } }, $defs })
   const refused: [string, object][] = [
     ['n', { n: 2 }],
     ['logprobs', { logprobs: true }],
@@ -156,7 +178,15 @@ suite("OpenAI's generation routes", async () => {
     ['response_format.json_schema', { response_format: { type: 'json_schema' } }],
     [`${schemaAt}.type`, ofSchema({ type: 'array' })],
     [`${schemaAt}.properties`, ofSchema({ type: 'object', properties: {} })],
-    [`${schemaAt}.$defs`, ofSchema({ type: 'object', properties: { a: { type: 'string' } }, $defs: {} })],
+    [`${schemaAt}.properties.a.$ref`, field({ $ref: '#/$defs/A' })],
+    [`${schemaAt}.properties.a.$ref`, field({ $ref: 'https://example.com/schema' })],
+    [`${schemaAt}.$defs.A.type`, withDefs({ A: { type: 'object' } })],
+    [`${schemaAt}.$defs.A.pattern`, withDefs({ A: { type: 'string', pattern: 'x' } })],
+    [`${schemaAt}.$defs.A`, withDefs({ A: { $ref: '#/$defs/A' } })],
+    [`${schemaAt}.properties.a.minimum`, field({ type: 'integer', minimum: 0 })],
+    [`${schemaAt}.properties.a.maximum`, field({ type: 'integer', maximum: 10 })],
+    [`${schemaAt}.properties.a.exclusiveMinimum`, field({ type: 'integer', exclusiveMinimum: 0 })],
+    [`${schemaAt}.properties.a.minimum`, field({ type: 'number', minimum: -(2 ** 53) })],
     [`${schemaAt}.required`, ofSchema({ type: 'object', properties: { a: { type: 'string' } }, required: ['b'] })],
     [`${schemaAt}.properties.a.type`, field({ type: 'array' })],
     [`${schemaAt}.properties.a.type`, field({ type: ['string', 'null'] })],
