@@ -68,9 +68,9 @@ export class HttpError extends Error {
   }
 }
 
-/** No route has this path. */
-export const routeNotFound = ({ method, path }: { method: string; path: string }) =>
-  new HttpError(404, 'not_found', `There is no route ${method} ${shortened(path)}.`)
+/** No route has this path. `hint` is a sentence for a path that belongs elsewhere. */
+export const routeNotFound = ({ method, path }: { method: string; path: string }, hint: string | null = null) =>
+  new HttpError(404, 'not_found', `There is no route ${method} ${shortened(path)}.${hint === null ? '' : ` ${hint}`}`)
 
 /** How errors are written for paths that begin with `pathPrefix`. */
 export type ErrorFormat = {
@@ -88,6 +88,8 @@ export type Failure = {
   headers: Readonly<Record<string, string>>
   /** True for a bug or an outage: the error itself is then logged. */
   isOurs: boolean
+  /** The text does not fit into the model's context. */
+  isBeyondContext?: boolean
 }
 
 export function describeError(error: unknown, request: Pick<IncomingMessage, 'headers'>): Failure {
@@ -127,6 +129,7 @@ function describeServiceError(error: ServiceError, request: Pick<IncomingMessage
     issues: error.issues,
     headers,
     isOurs: false,
+    isBeyondContext: error.isBeyondContext,
   }
 }
 

@@ -20,9 +20,25 @@ export const openAiErrorFormat: ErrorFormat = {
   pathPrefix: '/openai/',
   contentType: 'application/json; charset=utf-8',
   schema: OpenAiError,
-  bodyOf: ({ status, code, detail, issues }) => ({
-    error: { message: detail, type: typeOf(status, code), param: issues[0]?.path || null, code: codeOf(code) },
+  bodyOf: (failure) => ({
+    error: {
+      message: messageOf(failure),
+      type: typeOf(failure.status, failure.code),
+      param: failure.issues[0]?.path || null,
+      code: codeOf(failure),
+    },
   }),
+}
+
+const maxProblems = 10
+
+/** OpenAI's format has no list of problems, so the message names them. */
+function messageOf({ code, detail, issues }: Failure): string {
+  if (code === 'invalid_token') return detail.replace('invalid token:', 'Incorrect API key provided (invalid token):')
+  const more = issues.length - maxProblems
+  const problems = issues.slice(0, maxProblems).map(({ message }) => message)
+  const text = issues.length > 1 ? [...problems, ...(more > 0 ? [`${more} more problems.`] : [])].join(' ') : detail
+  return text.replaceAll(' /v1/models', ' /openai/v1/models')
 }
 
 function typeOf(status: number, code: string): string {
@@ -38,7 +54,10 @@ const codes: Partial<Record<Failure['code'], string | null>> = {
   quota_exceeded: 'insufficient_quota',
 }
 
-const codeOf = (code: string) => (code in codes ? (codes[code] ?? null) : code)
+function codeOf({ code, isBeyondContext }: Failure): string | null {
+  if (isBeyondContext) return 'context_length_exceeded'
+  return code in codes ? (codes[code] ?? null) : code
+}
 
 /** Maps our name of a parameter to OpenAI's. */
 type ParamNames = Readonly<Record<string, string>>
@@ -53,7 +72,7 @@ export async function translateErrors<T>(more: ParamNames, run: () => Promise<T>
     const issues = error.issues.map(({ path, message }): InputIssue => {
       return { path: pathIn(names, path), message: textIn(names, message) }
     })
-    throw new ServiceError(error.code, textIn(names, error.message), { issues })
+    throw new ServiceError(error.code, textIn(names, error.message), { issues, isBeyondContext: error.isBeyondContext })
   }
 }
 

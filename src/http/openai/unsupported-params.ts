@@ -6,10 +6,9 @@ const error = 'is not supported'
 /** Absent, null, or one of these values. */
 export const only = (...values: readonly (string | number | boolean)[]) =>
   z
-    .union(
-      values.map((value) => z.literal(value)),
-      { error: `must be ${values.map((value) => JSON.stringify(value)).join(' or ')}: no other value is supported` },
-    )
+    .literal(values, {
+      error: `must be ${values.map((value) => JSON.stringify(value)).join(' or ')}: no other value is supported`,
+    })
     .nullish()
 
 export const unsupported = () => z.null({ error }).optional()
