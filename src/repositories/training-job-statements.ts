@@ -2,17 +2,21 @@
 import type { Statement } from './prepared-sql.ts'
 
 /** Each combination has its own text and so its own plan along an index, whatever the number of jobs. */
-export function listJobs({ isAfter, isFiltered }: { isAfter: boolean; isFiltered: boolean }): Statement {
-  const cursor =
-    'and (created_at, id) < (select created_at, id from training_jobs where id = $3::int and account_id = $1::uuid)'
-  const filter = `and status = $${isAfter ? 4 : 3}::text`
+export function listJobs(filters: { isAfter: boolean; hasStatus: boolean; hasMetadata: boolean }): Statement {
+  const { isAfter, hasStatus, hasMetadata } = filters
+  let parameter = 2
+  const cursor = isAfter
+    ? `and (created_at, id) < (select created_at, id from training_jobs where id = $${++parameter}::int and account_id = $1::uuid)`
+    : ''
+  const ofStatus = hasStatus ? `and status = $${++parameter}::text` : ''
+  const ofMetadata = hasMetadata ? `and spec->'metadata' @> $${++parameter}::jsonb` : ''
   return {
-    name: `list-jobs${isAfter ? '-after' : ''}${isFiltered ? '-of-status' : ''}`,
+    name: `list-jobs${isAfter ? '-after' : ''}${hasStatus ? '-of-status' : ''}${hasMetadata ? '-of-metadata' : ''}`,
     // Whole rows with their specs take four times as long.
     text: `
     select id, status, created_at as "createdAt", model_name as "modelName", custom_model_name as "customModelName",
       resume_count as "resumeCount", dataset_id as "datasetId", resume_limit as "resumeLimit"
-    from training_jobs where account_id = $1::uuid ${isFiltered ? filter : ''} ${isAfter ? cursor : ''}
+    from training_jobs where account_id = $1::uuid ${ofStatus} ${ofMetadata} ${cursor}
     order by created_at desc, id desc limit $2::int`,
   }
 }

@@ -17,6 +17,14 @@ export type StatusMove = {
   actor: string
 }
 
+type JobFilter = {
+  limit: number
+  after: number | null
+  status: TrainingJobStatus | null
+  /** Pairs that the metadata of a job must hold. */
+  metadata?: Record<string, string> | null
+}
+
 /**
  * `already`: the job has that status. `cancelling`: an accepted cancel forbids the move. `refused`: the generation differs
  * or the table of moves forbids it.
@@ -47,15 +55,13 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
   },
 
   /** Lists jobs, newest first. `after` is the id of the last job of the page before. */
-  list: (
-    accountId: string,
-    { limit, after, status }: { limit: number; after: number | null; status: TrainingJobStatus | null },
-  ): Promise<TrainingJobSummary[]> =>
-    run(listJobs({ isAfter: after !== null, isFiltered: status !== null }), [
+  list: (accountId: string, { limit, after, status, metadata = null }: JobFilter): Promise<TrainingJobSummary[]> =>
+    run(listJobs({ isAfter: after !== null, hasStatus: status !== null, hasMetadata: metadata !== null }), [
       accountId,
       limit,
       ...(after === null ? [] : [after]),
       ...(status === null ? [] : [status]),
+      ...(metadata === null ? [] : [JSON.stringify(metadata)]),
     ]),
 
   /** Locks the row until the transaction ends, so that commands to one job take turns. */

@@ -38,10 +38,10 @@ suite('the plan of the list', () => {
     await sql.end()
   })
 
-  const shapes = [false, true].flatMap((isAfter) => [false, true].map((isFiltered) => ({ isAfter, isFiltered })))
+  const shapes = [false, true].flatMap((isAfter) => [false, true].map((hasStatus) => ({ isAfter, hasStatus })))
 
   for (const shape of shapes) {
-    const { name, text } = listJobs(shape)
+    const { name, text } = listJobs({ ...shape, hasMetadata: false })
     test(`${name} walks one index and neither sorts, counts nor skips`, async (t) => {
       assert.doesNotMatch(text, /\boffset\b|\bcount\b/i)
       const [account] = accounts
@@ -49,7 +49,7 @@ suite('the plan of the list', () => {
         `select id from training_jobs where account_id = $1 order by created_at offset ${jobsOfAnAccount / 2} limit 1`,
         [account],
       )
-      const values = [account, 100, ...(shape.isAfter ? [half[0]?.id] : []), ...(shape.isFiltered ? ['FAILED'] : [])]
+      const values = [account, 100, ...(shape.isAfter ? [half[0]?.id] : []), ...(shape.hasStatus ? ['FAILED'] : [])]
       const plan = async (options: string, query: string) => {
         const { rows } = await sql.query<Record<string, string>>(`explain (${options}) ${query}`)
         return rows.map((row) => row['QUERY PLAN']).join('\n')
@@ -59,7 +59,7 @@ suite('the plan of the list', () => {
         text,
       )
       const asRun = await plan('analyze, timing off, costs off', literal)
-      const index = shape.isFiltered ? 'account_id_status_created_at_id' : 'account_id_created_at_id'
+      const index = shape.hasStatus ? 'account_id_status_created_at_id' : 'account_id_created_at_id'
       for (const seen of [asRun, await plan('generic_plan', text)]) {
         assert.match(seen, new RegExp(`Index Scan Backward using training_jobs_${index}_idx`))
         assert.doesNotMatch(seen, /Sort|Seq Scan|Aggregate|Bitmap/)
@@ -70,4 +70,27 @@ suite('the plan of the list', () => {
       t.diagnostic(asRun)
     })
   }
+
+  test('jobs are found by pairs of their metadata, in every page and status', async () => {
+    const [account] = accounts
+    const { rows: some } = await sql.query<{ id: number }>(
+      `update training_jobs set status = 'FAILED', spec = '{"metadata": {"team": "a", "run": "7"}}' where id in
+         (select id from training_jobs where account_id = $1 order by created_at desc limit 3 offset 500) returning id`,
+      [account],
+    )
+    const ids = some.map(({ id }) => id).toSorted((a, b) => a - b)
+    const list = async (metadata: object, after: number | undefined, status: string | undefined) => {
+      const shape = { isAfter: after !== undefined, hasStatus: status !== undefined, hasMetadata: true }
+      const values = [account, 100, after, status, JSON.stringify(metadata)].filter((value) => value !== undefined)
+      const { rows } = await sql.query<{ id: number }>(listJobs(shape).text, values)
+      return rows.map(({ id }) => id).toSorted((a, b) => a - b)
+    }
+    for (const status of [undefined, 'FAILED']) {
+      assert.deepEqual(await list({ team: 'a' }, undefined, status), ids)
+      assert.deepEqual(await list({ team: 'a', run: '7' }, undefined, status), ids)
+      assert.deepEqual(await list({ team: 'nobody' }, undefined, status), [])
+      assert.deepEqual(await list({ team: 'a', run: '8' }, undefined, status), [])
+      assert.equal((await list({ team: 'a' }, ids[1], status)).length, 1)
+    }
+  })
 })

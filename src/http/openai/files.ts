@@ -58,7 +58,7 @@ const FileContent = named('OpenAiFileContent', z.unknown().describe('The bytes a
 
 const FilePath = z.object({ file_id: z.string().max(64) })
 
-const FileListQuery = z.object({
+const FileListQuery = z.strictObject({
   after: queryText().optional().describe('The id of the last file of the previous page'),
   limit: queryInt({ min: 1, max: 10_000 }).optional().describe('Default 10000'),
   order: queryText()

@@ -19,6 +19,7 @@ import {
   jobIdIn,
   JobListQuery,
   jobPrefix,
+  metadataIn,
 } from './fine-tuning-schemas.ts'
 import { finetuneArgsOf, jobOf } from './job.ts'
 
@@ -58,8 +59,10 @@ export const fineTuningJobRoutes = [
     scope: 'read',
     query: JobListQuery,
     response: FineTuningJobList,
-    async handle({ caller: ctx, query: { after, limit = 20 } }) {
-      const pages = listTrainingJobs({ ctx, input: { limit: limit + 1, after: after && cursorOf(after) } })
+    async handle({ caller: ctx, query }) {
+      const { after, limit = 20 } = query
+      const input = { limit: limit + 1, after: after && cursorOf(after), metadata: metadataIn(query) }
+      const pages = listTrainingJobs({ ctx, input })
       const ids = (await Array.fromAsync(pages)).flat().map(({ id }) => id)
       const jobs = await findTrainingJobs(ctx, ids.slice(0, limit))
       return pageOf(

@@ -142,9 +142,28 @@ const page = (what: string, defaultSize: number) => ({
   limit: queryInt({ min: 1, max: 100 }).optional().describe(`Default ${defaultSize}`),
 })
 
-export const JobListQuery = z.object(page('job', 20))
-export const EventListQuery = z.object(page('event', 20))
-export const CheckpointListQuery = z.object(page('checkpoint', 10))
+export const EventListQuery = z.strictObject(page('event', 20))
+export const CheckpointListQuery = z.strictObject(page('checkpoint', 10))
+
+const metadataKey = /^metadata\[(.{1,64})\]$/su
+
+/** Besides the named parameters it takes `metadata[key]=value`, any number of times. */
+export const JobListQuery = z
+  .object(page('job', 20))
+  .catchall(queryText())
+  .superRefine((query, context) => {
+    const keys = Object.keys(query).filter((key) => !['after', 'limit'].includes(key) && !metadataKey.test(key))
+    if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: query })
+  })
+
+/** @returns the pairs that the metadata of a job must hold, or null */
+export function metadataIn(query: z.output<typeof JobListQuery>): Record<string, string> | null {
+  const pairs = Object.entries(query).flatMap(([name, value]) => {
+    const key = metadataKey.exec(name)?.[1]
+    return key === undefined ? [] : [[key, String(value)] as const]
+  })
+  return pairs.length === 0 ? null : Object.fromEntries(pairs)
+}
 
 export const jobPrefix = 'ftjob-'
 const maxJobId = 2 ** 31 - 1

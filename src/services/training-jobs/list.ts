@@ -20,10 +20,16 @@ function decodeJobCursor(cursor: string): number {
  */
 export async function* listTrainingJobs({
   ctx,
-  input: { status, after, limit },
+  input: { status, after, limit, metadata = null },
 }: {
   ctx: Ctx
-  input: { status?: TrainingJobStatus | undefined; after?: string | undefined; limit?: number | undefined }
+  input: {
+    status?: TrainingJobStatus | undefined
+    after?: string | undefined
+    limit?: number | undefined
+    /** Pairs that the metadata of a job must hold. */
+    metadata?: Record<string, string> | null
+  }
 }): AsyncGenerator<TrainingJobSummary[]> {
   let last = after === undefined ? null : decodeJobCursor(after)
   let left = limit ?? Number.POSITIVE_INFINITY
@@ -33,6 +39,7 @@ export async function* listTrainingJobs({
       limit: wanted,
       after: last,
       status: status ?? null,
+      metadata,
     })
     if (page.length > 0) yield page
     if (page.length < wanted) return
