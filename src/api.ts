@@ -46,6 +46,7 @@ async function main() {
     version: packageJson.version,
     metrics,
     trustedProxies: config.trustedProxies,
+    corsOrigins: config.corsOrigins,
   })
   const servers = [
     await listen(createInternalApp({ deps, metrics, bodyMemory }), {

@@ -22,6 +22,13 @@ const CallableAddresses = z.string().transform((text, ctx) => {
   }
 })
 
+const Origins = z.string().transform((text, ctx) => {
+  const origins = listed(text)
+  if (origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin)) return origins
+  ctx.addIssue('must be origins such as https://app.example.com, with commas between')
+  return z.NEVER
+})
+
 const Environment = z.object({
   DATABASE_URL: z.string().min(1),
   S3_ENDPOINT: z.url(),
@@ -68,6 +75,8 @@ const Environment = z.object({
   ANNEAL_MAX_STORED_BYTES: z.coerce.number().int().min(1).default(1e12),
   /** Addresses or networks of proxies whose X-Forwarded-For is believed, with commas between. */
   ANNEAL_TRUSTED_PROXIES: z.string().default(''),
+  /** Origins whose pages may call the public API from a browser, with commas between. */
+  ANNEAL_CORS_ORIGINS: Origins.prefault(''),
   /** Webhooks may go to addresses without TLS. */
   ANNEAL_WEBHOOKS_ALLOW_HTTP: flag.default(false),
   /** Networks that webhooks may go to though they are private, with commas between. */
@@ -206,6 +215,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     maxOpenJobs: env.ANNEAL_MAX_OPEN_JOBS,
     maxStoredBytes: env.ANNEAL_MAX_STORED_BYTES,
     trustedProxies: listed(env.ANNEAL_TRUSTED_PROXIES),
+    corsOrigins: env.ANNEAL_CORS_ORIGINS,
     webhooks: { allowsHttp: env.ANNEAL_WEBHOOKS_ALLOW_HTTP, isCallable: env.ANNEAL_WEBHOOKS_PRIVATE_NETWORKS },
     coldStartTimeoutMs: env.ANNEAL_COLD_START_TIMEOUT_SECONDS * 1000,
     answerTimeoutMs: env.ANNEAL_ANSWER_TIMEOUT_SECONDS * 1000,

@@ -7,7 +7,7 @@ import { createHttpApp } from './framework/create-app.ts'
 import { createKeyCaller } from './framework/key-caller.ts'
 import type { Metrics } from './framework/metrics.ts'
 import { openAiErrorFormat } from './openai/errors.ts'
-import { openAiRoutes } from './openai/routes.ts'
+import { openAiAliases, openAiHint, openAiRoutes } from './openai/routes.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { batchRoutes } from './routes/batches.ts'
 import { completionRoutes } from './routes/completions.ts'
@@ -30,10 +30,10 @@ export type PublicAppOptions = {
   metrics: Metrics
   bodyMemory: BodyMemory
   trustedProxies?: readonly string[]
+  corsOrigins?: readonly string[]
 }
 
-export function createPublicApp(options: PublicAppOptions): Express {
-  const { deps, serviceName, version, metrics, bodyMemory, trustedProxies } = options
+export function createPublicApp({ deps, serviceName, version, metrics, ...network }: PublicAppOptions): Express {
   const routes = [
     ...completionRoutes,
     ...batchRoutes,
@@ -60,9 +60,10 @@ export function createPublicApp(options: PublicAppOptions): Express {
       key: createKeyCaller(deps),
     },
     serviceName,
-    bodyMemory,
     mountPages: mountDocs,
-    trustedProxies,
+    ...network,
+    pathAliases: openAiAliases,
+    hintFor: openAiHint,
     errorFormats,
     log: deps.log,
     metrics,

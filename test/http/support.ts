@@ -98,12 +98,18 @@ function strict(name: string, stub: Stub): Stub {
 /** Closed after the tests of the file. */
 export async function startPublic(
   stubs: Record<string, Stub> = {},
-  options: { serviceName?: string; trustedProxies?: readonly string[]; bodyMemoryBytes?: number } = {},
+  options: {
+    serviceName?: string
+    trustedProxies?: readonly string[]
+    corsOrigins?: readonly string[]
+    bodyMemoryBytes?: number
+  } = {},
 ) {
   const app = createPublicApp({
     deps: stubDependencies(stubs),
     serviceName: options.serviceName ?? 'lamini',
     trustedProxies: options.trustedProxies ?? [],
+    corsOrigins: options.corsOrigins ?? [],
     version: '0.1.0',
     metrics: createMetrics(),
     bodyMemory: createBodyMemory(options.bodyMemoryBytes ?? bodyMemoryBytes),
@@ -118,7 +124,8 @@ export async function startPublic(
       const received = await edge.call(method, path, sent)
       const { status, headers, json } = received
       const contentType = headers['content-type'] ?? ''
-      if (json !== undefined) check({ method, path, status, contentType, body: json })
+      if (json !== undefined)
+        check({ method, path: path.replace(/^\/inf\//, '/openai/v1/'), status, contentType, body: json })
       return received
     },
   }

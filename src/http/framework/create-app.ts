@@ -8,6 +8,7 @@ import helmet from 'helmet'
 import type { z } from 'zod'
 import type { Origin } from '../../services/context.ts'
 import type { BodyMemory } from './body-memory.ts'
+import { allowOrigins } from './cors.ts'
 import { createJsonBodies, type JsonBodies } from './json-body.ts'
 import { HttpError, routeNotFound } from './problem.ts'
 import { receiveBody } from './receive-body.ts'
@@ -27,6 +28,12 @@ export type HttpAppOptions = RequestContextOptions & {
   bodyMemory: BodyMemory
   /** Proxies whose X-Forwarded-For header is believed. */
   trustedProxies?: readonly string[] | undefined
+  /** Origins whose pages may call this app from a browser. */
+  corsOrigins?: readonly string[] | undefined
+  /** Beginnings of paths that stand for others. */
+  pathAliases?: Readonly<Record<string, string>>
+  /** A sentence for a path without a route that is a usual mistake. */
+  hintFor?: (path: string) => string | null
   /** Mounts pages that are no JSON routes. */
   mountPages?: (app: Express) => void
 }
@@ -42,6 +49,12 @@ export function createHttpApp(options: HttpAppOptions): Express {
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing')
   app.set('trust proxy', options.trustedProxies ?? false)
   app.use(securityHeaders, openRequestContext(options))
+  if (options.corsOrigins?.length) app.use(allowOrigins(options.corsOrigins))
+  for (const [alias, path] of Object.entries(options.pathAliases ?? {}))
+    app.use((request, _response, next) => {
+      if (request.url.startsWith(alias)) request.url = path + request.url.slice(alias.length)
+      next()
+    })
   const json = createJsonBodies()
   const methodsOf = new Map<string, string[]>()
   for (const route of options.routes)
@@ -53,7 +66,7 @@ export function createHttpApp(options: HttpAppOptions): Express {
   for (const [path, methods] of methodsOf) app.all(path, methodNotAllowed(path, methods.join(', ')))
   options.mountPages?.(app)
   app.use((request: Request) => {
-    throw routeNotFound(request)
+    throw routeNotFound(request, options.hintFor?.(request.path))
   })
   // Express recognises an error handler by its four parameters.
   app.use((error: unknown, request: Request, response: Response, _next: unknown) => {

@@ -1,4 +1,6 @@
 // OpenAI's API under /openai/v1, translated to our services and back. docs/openai.md has the mapping.
+import { z } from 'zod'
+import type { Route } from '../framework/route.ts'
 import { chatRoutes } from './chat.ts'
 import { completionRoutes } from './completions.ts'
 import { embeddingRoutes } from './embeddings.ts'
@@ -6,6 +8,11 @@ import { fileRoutes } from './files.ts'
 import { fineTuningJobRoutes } from './fine-tuning-jobs.ts'
 import { fineTuningRecordRoutes } from './fine-tuning-records.ts'
 import { modelRoutes } from './models.ts'
+
+const base = '/openai/v1/'
+
+/** Refuses query parameters, as bodies refuse unknown fields. Routes with parameters have strict schemas of their own. */
+const withStrictQuery = (route: Route): Route => ({ ...route, query: route.query ?? z.strictObject({}) })
 
 export const openAiRoutes = [
   ...modelRoutes,
@@ -15,4 +22,16 @@ export const openAiRoutes = [
   ...fileRoutes,
   ...fineTuningJobRoutes,
   ...fineTuningRecordRoutes,
-]
+].map(withStrictQuery)
+
+/** The newest clients of the old platform ask for OpenAI's API here. */
+export const openAiAliases = { '/inf/': base }
+
+const firstWords = new Set(openAiRoutes.map(({ path }) => path.slice(base.length).split('/')[0]))
+
+/** @returns a sentence for a client of OpenAI's API whose base URL is wrong */
+export function openAiHint(path: string): string | null {
+  const word = /^(?:\/openai)?(?:\/v\d+)?\/(\w+)/.exec(path)?.[1]
+  if (path.startsWith(base) || !firstWords.has(word)) return null
+  return "OpenAI's API is under /openai/v1: end the client's base URL with /openai/v1."
+}

@@ -1,0 +1,145 @@
+// What clients of OpenAI's API rely on beside its routes: where it is, and what its refusals say.
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { promptTooLong } from '../../../src/inference/input-errors.ts'
+import { startPublic, trainingJob } from '../support.ts'
+
+const messages = [{ role: 'user', content: 'Who?' }]
+
+suite("The manners of OpenAI's API", async () => {
+  const listed: unknown[] = []
+  const edge = await startPublic(
+    {
+      inference: {
+        complete: ({ baseModel, prompts }: { baseModel: Parameters<typeof promptTooLong>[0]; prompts: string[] }) => {
+          if (prompts.some((prompt) => prompt.includes('long'))) throw promptTooLong(baseModel, 0)
+          return Promise.resolve({ outputs: prompts.map(() => ({ output: 'x' })), finishReasons: ['stop'] })
+        },
+      },
+      database: {
+        models: { find: () => Promise.resolve(null), list: () => Promise.resolve([]) },
+        trainingJobs: {
+          list: (_account: string, filter: unknown) => Promise.resolve(listed.push(filter) && []),
+          findMany: () => Promise.resolve([]),
+          find: () => Promise.resolve(trainingJob()),
+        },
+      },
+    },
+    { corsOrigins: ['https://app.example.com'] },
+  )
+  const post = (path: string, json: object) => edge.call('POST', path, { json })
+  const refused = async (call: ReturnType<typeof edge.call>) => {
+    const { status, json } = await call
+    return { status, ...json.error } as { status: number; message: string; param: string | null; code: string | null }
+  }
+
+  test('names every problem in the message, which stands alone', async () => {
+    const body = { model: 5, messages: [], n: 2, unknown: 1 }
+    const { message, param } = await refused(post('/openai/v1/chat/completions', body))
+    assert.equal(param, 'model')
+    assert.match(
+      message,
+      /^model must be a string\. n must be 1: no other value is supported\. messages must not be empty\./,
+    )
+    assert.match(message, /unknown is not a known parameter\.$/)
+    const many = Object.fromEntries(Array.from({ length: 15 }, (_, at) => [`unknown_${at}`, at]))
+    const long = await refused(post('/openai/v1/chat/completions', { model: 'tiny', messages, ...many }))
+    assert.match(long.message, /unknown_9 is not a known parameter\. 5 more problems\.$/)
+  })
+
+  test('says that a prompt is too long as OpenAI does', async () => {
+    for (const [path, body, param] of [
+      ['chat/completions', { messages: [{ role: 'user', content: 'long' }] }, 'messages'],
+      ['completions', { prompt: 'long' }, 'prompt[0]'],
+    ] as const) {
+      const error = await refused(post(`/openai/v1/${path}`, { model: 'tiny', ...body }))
+      assert.deepEqual([error.status, error.code, error.param], [400, 'context_length_exceeded', param])
+      assert.match(error.message, /This model's maximum context length is 1024 tokens/)
+    }
+    const { json } = await post('/v1/completions', { model_name: 'tiny', prompt: 'long' })
+    assert.equal(json.code, 'invalid_input')
+  })
+
+  test('says that a key is wrong as OpenAI does', async () => {
+    const error = await refused(edge.call('GET', '/openai/v1/models', { key: 'sk-wrong' }))
+    assert.deepEqual([error.status, error.code], [401, 'invalid_api_key'])
+    assert.match(error.message, /^Incorrect API key provided/)
+  })
+
+  test('points to its own list of models', async () => {
+    for (const call of [
+      post('/openai/v1/chat/completions', { model: 'none', messages }),
+      edge.call('GET', '/openai/v1/models/none'),
+    ])
+      assert.match((await refused(call)).message, /GET \/openai\/v1\/models lists/)
+  })
+
+  test('refuses unknown parameters of a query by name', async () => {
+    for (const [path, param] of [
+      ['/openai/v1/models?limit=3', 'limit'],
+      ['/openai/v1/files?before=x', 'before'],
+      ['/openai/v1/fine_tuning/jobs?status=failed', 'status'],
+      ['/openai/v1/fine_tuning/jobs?metadata=null', 'metadata'],
+      ['/openai/v1/fine_tuning/jobs?metadata[]=x', 'metadata[]'],
+      ['/openai/v1/fine_tuning/jobs/ftjob-7?verbose=1', 'verbose'],
+      ['/openai/v1/fine_tuning/jobs/ftjob-7/events?stream=true', 'stream'],
+    ] as const) {
+      const error = await refused(edge.call('GET', path))
+      assert.deepEqual([error.status, error.param], [400, param], path)
+    }
+    assert.equal((await refused(post('/openai/v1/completions?stream=true', {}))).param, 'stream')
+  })
+
+  test('filters jobs by pairs of their metadata', async () => {
+    const query = 'metadata[team]=red&metadata%5Ba%20b%5D=1&limit=2'
+    assert.equal((await edge.call('GET', `/openai/v1/fine_tuning/jobs?${query}`)).status, 200)
+    assert.deepEqual(listed.at(-1), { limit: 3, after: null, status: null, metadata: { team: 'red', 'a b': '1' } })
+    assert.equal((await edge.call('GET', '/openai/v1/fine_tuning/jobs')).status, 200)
+    assert.deepEqual(listed.at(-1), { limit: 21, after: null, status: null, metadata: null })
+  })
+
+  test('tells a client with a wrong base URL where the API is', async () => {
+    for (const path of ['/v1/chat/completions', '/v1/embeddings', '/chat/completions', '/openai/chat/completions']) {
+      const { status, json } = await post(path, {})
+      assert.equal(status, 404, path)
+      assert.match(json.detail ?? json.error.message, /base URL with \/openai\/v1\.$/, path)
+    }
+    const { json } = await edge.call('GET', '/v1/nothing')
+    assert.equal(json.detail, 'There is no route GET /v1/nothing.')
+  })
+
+  test('is also served under /inf', async () => {
+    const { status, json } = await post('/inf/chat/completions', { model: 'tiny', messages })
+    assert.deepEqual([status, json.object], [200, 'chat.completion'])
+    assert.equal((await edge.call('GET', '/inf/models')).json.data[0].id, 'tiny')
+    assert.equal((await refused(post('/inf/completions', {}))).param, 'model')
+  })
+
+  test('lets pages of the named origins call it, and no other', async () => {
+    const preflight = (origin: string) =>
+      edge.call('OPTIONS', '/openai/v1/chat/completions', {
+        key: null,
+        headers: {
+          origin,
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'authorization,content-type',
+        },
+      })
+    const allowed = await preflight('https://app.example.com')
+    assert.equal(allowed.status, 204)
+    assert.equal(allowed.headers['access-control-allow-origin'], 'https://app.example.com')
+    assert.equal(allowed.headers['access-control-allow-headers'], 'authorization,content-type')
+    assert.equal(allowed.headers['access-control-allow-credentials'], undefined)
+    const headers = { origin: 'https://app.example.com' }
+    for (const key of [undefined, 'sk-wrong']) {
+      const answer = await edge.call('GET', '/v1/models', { headers, ...(key !== undefined && { key }) })
+      assert.equal(answer.headers['access-control-allow-origin'], 'https://app.example.com')
+      assert.match(String(answer.headers['vary']), /Origin/)
+    }
+    const other = await preflight('https://evil.example.com')
+    assert.deepEqual([other.status, other.headers['access-control-allow-origin']], [405, undefined])
+    const byDefault = await startPublic()
+    const { headers: plain } = await byDefault.call('GET', '/healthz', { key: null, headers })
+    assert.equal(plain['access-control-allow-origin'], undefined)
+  })
+})
