@@ -10,6 +10,8 @@ export type CompletionInput = GenerationInput & {
   prompts: readonly string[]
   /** Null: plain text. */
   outputType: OutputType | null
+  /** Bounds all tokens of a typed answer, not only its texts. */
+  answerTokens?: number | null
 }
 
 const defaultMaxTokens = 256

@@ -1,6 +1,7 @@
 // Typed answers. Each prompt gets the longest strings that surely close within the context, prompts of one bound share a
 // grammar, and every answer is validated again before it is returned.
 import type { OutputType } from '../domain/output-type.ts'
+import { invalidInput } from '../domain/service-error.ts'
 import { runConcurrently } from './chunks.ts'
 import { countTokens } from './engine-client.ts'
 import { generate, type GenerationInput, type Row, type RowGroup } from './generation.ts'
@@ -11,6 +12,7 @@ import {
   comfortableBound,
   maxPromptTokens,
   shorter,
+  smallestAnswerTokens,
   tightBound,
   workOf,
   type Bound,
@@ -20,14 +22,21 @@ import { createAnswerParser, typedOutputRegex, type OutputValue } from './typed-
 /** @returns the answers in the prompts' order */
 export type Completions = { outputs: Record<string, OutputValue>[]; finishReasons: string[] }
 
-type TypedInput = GenerationInput & { prompts: readonly string[]; outputType: OutputType }
+type TypedInput = GenerationInput & {
+  prompts: readonly string[]
+  outputType: OutputType
+  /** Bounds all tokens of an answer. One that does not fit ends unfinished, as its text with the finish reason "length". */
+  answerTokens?: number | null
+}
 type BoundedRow = Row & { bound: Bound }
 
 /** An invalid answer is asked for again: with another seed, and shorter where its room was uncertain. */
 const maxRounds = 3
 
 export async function completeTyped(servers: Servers, input: TypedInput): Promise<Completions> {
-  const { outputType, prompts, sampling } = input
+  const { outputType, prompts, sampling, answerTokens = null } = input
+  if (answerTokens !== null && answerTokens < smallestAnswerTokens(outputType)) throw budgetTooSmall(outputType)
+  const finishReasons = prompts.map(() => 'stop')
   const parse = createAnswerParser(outputType)
   const outputs = Array.from<Record<string, OutputValue>>({ length: prompts.length })
   let rows = await boundRows(servers, input)
@@ -36,18 +45,21 @@ export async function completeTyped(servers: Servers, input: TypedInput): Promis
     const seed = sampling.seed === null ? null : sampling.seed + round
     // A text that may yet be asked for again is not streamed.
     const choices = await generate(servers, { ...input, onText: undefined }, groupRows(outputType, rows), seed)
-    const failed = rows.filter(({ index }) => {
-      const output = parse(choices[index]?.text ?? '')
-      if (output) outputs[index] = output
-      return output === null
+    const failed = rows.filter(({ index, bound }) => {
+      const { text = '', finishReason = '' } = choices[index] ?? {}
+      const output = parse(text)
+      const isOutOfTokens = output === null && finishReason === 'length' && answerTokens !== null && !bound.isCertain
+      if (isOutOfTokens) finishReasons[index] = 'length'
+      if (output || isOutOfTokens) outputs[index] = output ?? { output: text }
+      return output === null && !isOutOfTokens
     })
     rows = failed.map((row) => ({ ...row, bound: shorter(row.bound) }))
   }
-  return { outputs, finishReasons: prompts.map(() => 'stop') }
+  return { outputs, finishReasons }
 }
 
 async function boundRows(servers: Servers, input: TypedInput): Promise<BoundedRow[]> {
-  const { baseModel, adapter, accountId, meter, prompts, outputType, sampling, messages } = input
+  const { baseModel, adapter, accountId, meter, prompts, outputType, sampling, messages, answerTokens = null } = input
   const { contextLength } = baseModel
   const allowed = allowedCharacters(outputType, sampling.maxTokens)
   const rows: BoundedRow[] = []
@@ -55,7 +67,7 @@ async function boundRows(servers: Servers, input: TypedInput): Promise<BoundedRo
   for (const [index, prompt] of prompts.entries()) {
     // The length that a chat template adds is not known here.
     const promptTokens = messages ? contextLength : maxPromptTokens(prompt)
-    const bound = comfortableBound(outputType, allowed, { contextLength, promptTokens })
+    const bound = comfortableBound(outputType, allowed, { contextLength, promptTokens, answerTokens })
     if (bound) rows.push({ index, prompt, bound })
     else tight.push({ index, prompt })
   }
@@ -69,7 +81,7 @@ async function boundRows(servers: Servers, input: TypedInput): Promise<BoundedRo
       (endpoint, model, callSignal) =>
         countTokens(endpoint, { model, prompt, ...(messages && { messages }) }, callSignal),
     )
-    const bound = tightBound(outputType, allowed, { contextLength, promptTokens })
+    const bound = tightBound(outputType, allowed, { contextLength, promptTokens, answerTokens })
     if (!bound) throw answerTooLong(baseModel, index)
     rows.push({ index, prompt, bound })
   })
@@ -85,6 +97,11 @@ function groupRows(outputType: OutputType, rows: readonly BoundedRow[]): RowGrou
     const rows = group.map(({ index, prompt }) => ({ index, prompt }))
     return { rows, regex: typedOutputRegex(outputType, bounds[0] as Bound), maxTokens }
   })
+}
+
+function budgetTooSmall(outputType: OutputType) {
+  const least = smallestAnswerTokens(outputType)
+  return invalidInput('max_tokens', `max_tokens must be at least ${least} to hold an answer of this output_type.`)
 }
 
 function unfinished({ baseModel }: TypedInput, rows: readonly BoundedRow[]): Error {

@@ -31,6 +31,15 @@ export function structureBytes(fields: OutputType): number {
   return fields.reduce((sum, { name, type }) => sum + byteLength(JSON.stringify(name)) + 2 + valueBytes(type), 2)
 }
 
+/** Bytes of the shortest answer. */
+export function smallestBytes(fields: OutputType): number {
+  const shortest = (type: FieldType) => {
+    if (type.kind === 'enum') return Math.min(...type.values.map((value) => byteLength(JSON.stringify(value))))
+    return { str: 2, int: 1, float: 1, bool: 4 }[type.kind]
+  }
+  return fields.reduce((sum, { name, type }) => sum + byteLength(JSON.stringify(name)) + 2 + shortest(type), 1)
+}
+
 export const stringFieldCount = (fields: OutputType) => fields.filter(({ type }) => type.kind === 'str').length
 
 /** @returns a parser of answers of this type, which returns null for any other answer */

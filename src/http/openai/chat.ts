@@ -36,12 +36,13 @@ export const chatRoutes = [
 
 async function answer(ctx: Ctx, body: ChatRequest, signal: AbortSignal, onText?: (piece: string) => void) {
   const tokens = countTokens()
-  const { outputs, finishReasons } = await translateErrors({ prompt: 'messages', output_type: 'response_format' }, () =>
+  const { outputs, finishReasons } = await translateErrors(paramNames(body), () =>
     createCompletion({ ctx, input: inputOf(body), signal, onText, onUsage: tokens.onUsage }),
   )
-  const output = outputs[0] ?? {}
-  const text = body.response_format?.type === 'json_schema' ? JSON.stringify(output) : String(output['output'])
-  return { text, finishReason: finishReasons[0] ?? 'stop', usage: tokens.onWire() }
+  const [output = {}] = outputs
+  const [finishReason = 'stop'] = finishReasons
+  const isTyped = body.response_format?.type === 'json_schema' && finishReason === 'stop'
+  return { text: isTyped ? JSON.stringify(output) : String(output['output']), finishReason, usage: tokens.onWire() }
 }
 
 async function stream(ctx: Ctx, body: ChatRequest, signal: AbortSignal, send: (data: object) => void) {
@@ -63,6 +64,12 @@ async function stream(ctx: Ctx, body: ChatRequest, signal: AbortSignal, send: (d
   if (wantsUsage) chunk([], usage)
 }
 
+const paramNames = ({ max_completion_tokens: limit }: ChatRequest) => ({
+  prompt: 'messages',
+  output_type: 'response_format',
+  ...(typeof limit === 'number' && { max_tokens: 'max_completion_tokens' }),
+})
+
 function inputOf(body: ChatRequest) {
   const outputType = outputTypeOf(body.response_format)
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? null
@@ -72,6 +79,7 @@ function inputOf(body: ChatRequest) {
     messages: body.messages.map(messageOf),
     outputType,
     maxTokens: outputType ? maxTokens : (maxTokens ?? asManyAsFit),
+    answerTokens: outputType && maxTokens,
     ...samplingOf(body),
   }
 }

@@ -25,6 +25,8 @@ type CompleteInput = {
   topP: number | null
   seed: number | null
   stop: string[]
+  /** Bounds all tokens of a typed answer. One that does not fit is `{output}` with the finish reason "length". */
+  answerTokens?: number | null
 }
 
 /**
@@ -33,7 +35,7 @@ type CompleteInput = {
  */
 export async function createCompletion({
   ctx,
-  input: { dataId = null, modelName, prompts: texts, messages = null, outputType, ...sampling },
+  input: { dataId = null, modelName, prompts: texts, messages = null, outputType, answerTokens = null, ...sampling },
   signal,
   onText,
   onUsage,
@@ -49,8 +51,8 @@ export async function createCompletion({
   const prompts = messages ? [plainChat(messages)] : texts
   const rows = place && !messages ? await retrieveRows({ ctx, place, prompts, signal }) : null
   const meter = createMeter(ctx, { baseModel, adapter }, onUsage)
-  const { accountId } = ctx
-  const asked = { baseModel, adapter, accountId, prompts, messages, rows, outputType, sampling, signal, onText, meter }
+  const target = { baseModel, adapter, accountId: ctx.accountId, prompts, messages, rows }
+  const asked = { ...target, outputType, answerTokens, sampling, signal, onText, meter }
   const completions = await ctx.deps.inference.complete(asked)
   meter.countPrompts(prompts.length)
   return completions

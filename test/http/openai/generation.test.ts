@@ -9,6 +9,7 @@ type Asked = {
   messages: unknown
   prompts: string[]
   outputType: unknown
+  answerTokens: number | null
   sampling: unknown
   onText?: (piece: string) => void
   meter: Meter
@@ -25,6 +26,8 @@ suite("OpenAI's generation routes", async () => {
       asked.push(input)
       input.meter.countTokens({ promptTokens: 5, completionTokens: 2 })
       for (const piece of input.onText && !input.outputType ? ['The', ' cat'] : []) input.onText?.(piece)
+      if (input.answerTokens === 5)
+        return Promise.resolve({ outputs: [{ output: '{"n":' }], finishReasons: ['length'] })
       if (fails > 0 && fails--) throw new ServiceError('unavailable', 'The model server was lost.')
       const outputs = input.outputType
         ? [{ n: 4 }]
@@ -132,6 +135,19 @@ suite("OpenAI's generation routes", async () => {
     ])
     const [only] = await events(path, { model: 'tiny', messages, response_format })
     assert.equal(JSON.parse(only ?? '').choices[0].delta.content, '{"n":4}')
+  })
+
+  test('bounds a whole typed answer by max_tokens, and says when it is cut', async () => {
+    const schema = { type: 'object', properties: { n: { type: 'integer' } } }
+    const response_format = { type: 'json_schema', json_schema: { name: 'item', schema } }
+    for (const limit of [{ max_tokens: 5 }, { max_completion_tokens: 5, max_tokens: 9 }]) {
+      const { json } = await post(path, { model: 'tiny', messages, response_format, ...limit })
+      assert.deepEqual([json.choices[0].message.content, json.choices[0].finish_reason], ['{"n":', 'length'])
+    }
+    assert.equal((await post(path, { model: 'tiny', messages, response_format })).json.choices[0].finish_reason, 'stop')
+    assert.equal(asked.at(-1)?.answerTokens, null)
+    await post(path, { model: 'tiny', messages, max_tokens: 9 })
+    assert.equal(asked.at(-1)?.answerTokens, null)
   })
 
   test('takes the schemas that zod 4 writes for integers and Pydantic for Enum classes', async () => {

@@ -1,0 +1,64 @@
+// A typed answer whose caller bounds all of its tokens, as OpenAI's max_tokens does.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { root } from '../../tools/paths.mjs'
+import { parseCatalogue } from '../../src/domain/catalogue.ts'
+import { parseOutputType } from '../../src/domain/output-type.ts'
+import { createInference } from '../../src/inference/inference.ts'
+import { createFakeServers } from './support/fake-servers.ts'
+import { startStubEngine } from './support/stub-engine.ts'
+
+const tiny = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json'), 'utf8'))).defaultCompletionModel
+const sampling = { temperature: null, topP: null, seed: null, stop: [] }
+const whole = '{"n":1234567}'
+
+describe('a typed answer of bounded length', async () => {
+  // A token is a character.
+  const engine = await startStubEngine(({ max_tokens: limit }, request, response) => {
+    if (request.url === '/tokenize') return void response.end('{"count": 10}')
+    const isWhole = limit > whole.length
+    const choice = { index: 0, text: whole.slice(0, limit), finish_reason: isWhole ? 'stop' : 'length' }
+    response.end(JSON.stringify({ choices: [choice] }))
+  })
+  after(() => engine.close())
+  const servers = createFakeServers()
+  servers.set({ baseModel: tiny.name, state: 'ready', endpoint: engine.endpoint, generation: 1 })
+  const ask = (maxTokens: number, answerTokens: number | null) =>
+    createInference(servers.dependencies()).complete({
+      baseModel: tiny,
+      adapter: null,
+      prompts: ['How many?'],
+      outputType: parseOutputType({ n: 'int' }),
+      answerTokens,
+      sampling: { ...sampling, maxTokens },
+      signal: new AbortController().signal,
+    })
+  const generations = () => engine.requests.filter(({ max_tokens: limit }) => limit !== undefined)
+
+  it('ends with the reason "length" when its tokens run out, and is asked for once', async () => {
+    const before = generations().length
+    const { outputs, finishReasons } = await ask(5, 5)
+    assert.deepEqual([outputs, finishReasons], [[{ output: '{"n":' }], ['length']])
+    assert.deepEqual(
+      generations()
+        .slice(before)
+        .map(({ max_tokens: limit }) => limit),
+      [5],
+    )
+  })
+
+  it('is whole when its tokens are enough, or when only its texts are bounded', async () => {
+    for (const answerTokens of [30, null]) {
+      const { outputs, finishReasons } = await ask(5, answerTokens)
+      assert.deepEqual([outputs, finishReasons], [[{ n: 1234567 }], ['stop']])
+    }
+  })
+
+  it('is refused before the engine is asked when no answer can fit', async () => {
+    const before = engine.requests.length
+    await assert.rejects(ask(2, 2), { code: 'invalid_input', message: /^max_tokens must be at least 3 / })
+    assert.equal(engine.requests.length, before)
+  })
+})
