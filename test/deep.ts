@@ -44,6 +44,11 @@ const suites: Record<string, Suite> = {
     when: 'after a change of anything that recovers',
     args: ['test/faults/cli.ts'],
   },
+  isolation: {
+    what: 'ten ways in which one account could stop another, with the victim measured alone and under attack',
+    when: 'after a change of a limit, a queue, a pool or of anything that many accounts share; needs a quiet machine',
+    args: ['test/isolation/run.ts'],
+  },
   cluster: {
     what: 'all suites on a real Kubernetes cluster, from nothing to nothing left',
     when: 'after a change of src/compute/kubernetes, k8s/ or the Dockerfile',

@@ -1,0 +1,32 @@
+// The attacker's process: runs one attack as its parent orders it, and sends back what the attacker was answered.
+// It ends by itself when the attack is done, when its time is over, and when the parent says so or is gone.
+import { createAsk, type Ask } from './accounts.ts'
+import type { AttackOrder, AttackReport } from './attack-process.ts'
+import { findAttack } from './attacks.ts'
+import { createTally } from './tally.ts'
+
+const stop = new AbortController()
+
+process.once('message', (order: AttackOrder) => {
+  process.on('message', () => stop.abort())
+  void run(order)
+})
+process.once('disconnect', () => process.exit(1))
+
+async function run({ name, size, seconds, apiUrl, apiKey, baseModel, prepared }: AttackOrder) {
+  const tally = createTally()
+  const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(seconds * 1000)])
+  signal.addEventListener('abort', () => report({ kind: 'over' }))
+  const ask = createAsk(apiUrl, apiKey)
+  const countedAsk: Ask = async (method, path, body, askSignal = signal) => {
+    const answer = await ask(method, path, body, askSignal)
+    tally.count(answer)
+    return answer
+  }
+  const calls = { ...tally, ask: countedAsk, underway: () => report({ kind: 'underway' }) }
+  await findAttack(name).run({ size, baseModel, apiUrl, apiKey, prepared, signal, ...calls })
+  report({ kind: 'ended', record: tally.record() })
+  process.disconnect()
+}
+
+const report = (message: AttackReport) => process.send?.(message)

@@ -1,0 +1,34 @@
+// All attacks, in the order in which they run.
+import type { Attack } from './attack.ts'
+import { adapters } from './attacks/adapters.ts'
+import { batches } from './attacks/batches.ts'
+import { conversations } from './attacks/conversations.ts'
+import { datasetChecks } from './attacks/dataset-checks.ts'
+import { grammars } from './attacks/grammars.ts'
+import { inferenceQueue } from './attacks/inference-queue.ts'
+import { retrieval } from './attacks/retrieval.ts'
+import { singlePrompts } from './attacks/single-prompts.ts'
+import { storedBytes } from './attacks/stored-bytes.ts'
+import { tokenizing } from './attacks/tokenizing.ts'
+import { unfinishedBodies } from './attacks/unfinished-bodies.ts'
+
+export const attacks: readonly Attack[] = [
+  inferenceQueue,
+  unfinishedBodies,
+  tokenizing,
+  retrieval,
+  batches,
+  datasetChecks,
+  conversations,
+  adapters,
+  grammars,
+  storedBytes,
+  singlePrompts,
+]
+
+export function findAttack(name: string): Attack {
+  const attack = attacks.find((each) => each.name === name)
+  if (!attack)
+    throw new Error(`There is no attack "${name}". Choose from: ${attacks.map((each) => each.name).join(', ')}.`)
+  return attack
+}

@@ -1,0 +1,20 @@
+import type { Attack } from '../attack.ts'
+import { completion } from '../probes.ts'
+import { keepAsking } from './connections.ts'
+
+const calls = 10
+const promptsInCall = 10_000
+
+export const inferenceQueue: Attack = {
+  name: 'inference-queue',
+  what: 'ten connections keep a call of 10,000 prompts each at the model, the most that a call may hold',
+  seconds: { full: 45, short: 120 },
+  probes: (stage) => [completion(stage)],
+  async run({ baseModel, signal, ask, underway }) {
+    const prompt = Array.from({ length: promptsInCall }, (_, index) => `Is ${index} a large number?`)
+    setTimeout(underway, 1000)
+    await keepAsking(calls, signal, () =>
+      ask('POST', '/v1/completions', { model_name: baseModel, prompt, max_tokens: 16 }),
+    )
+  },
+}

@@ -1,0 +1,93 @@
+// Watches the stack's processes from outside, through /proc: resident memory before and at its peak, and restarts.
+import { readdirSync, readFileSync } from 'node:fs'
+import { readConnection } from '../../src/embedded/connection.ts'
+import { describeHome } from '../../src/embedded/data-directory.ts'
+
+export type ProcessReport = { name: string; beforeMb: number; peakMb: number }
+
+const sampleMs = 500
+
+/** @param homeDir data directory of the embedded stack */
+export function watchProcesses(homeDir: string) {
+  const first = sample(homeDir)
+  const peaks = new Map(first.memoryMb)
+  const mains = new Map(first.mains)
+  const restarts: string[] = []
+  const timer = setInterval(look, sampleMs)
+
+  function look() {
+    const now = sample(homeDir)
+    for (const [name, megabytes] of now.memoryMb) peaks.set(name, Math.max(peaks.get(name) ?? 0, megabytes))
+    for (const [name, pids] of now.mains) {
+      const known = mains.get(name)
+      // A process that is being restarted has no pid: the next sample shows another one.
+      if (known !== undefined && pids !== known) restarts.push(name)
+      mains.set(name, pids)
+    }
+  }
+
+  return {
+    /** @returns what was seen since the start */
+    end(): { memory: ProcessReport[]; restarts: string[] } {
+      look()
+      clearInterval(timer)
+      const memory = [...peaks].map(([name, peakMb]) => ({ name, beforeMb: first.memoryMb.get(name) ?? 0, peakMb }))
+      return { memory, restarts }
+    },
+  }
+}
+
+/** `mains`: the processes whose end is a restart. Those of Postgres that serve one connection come and go. */
+type Sample = { memoryMb: Map<string, number>; mains: Map<string, string> }
+
+function sample(homeDir: string): Sample {
+  const home = describeHome(homeDir)
+  const children = childrenByParent()
+  const memoryMb = new Map<string, number>()
+  const mains = new Map<string, string>()
+  for (const [name, pid] of Object.entries(readConnection(home)?.processes ?? {})) {
+    memoryMb.set(name, sumMb(treeOf(pid, children)))
+    mains.set(name, String(pid))
+  }
+  for (const run of readdirSync(home.runs).filter((name) => name.startsWith('model-server-'))) {
+    const pid = Number(readText(`${home.runs}/${run}/pid`))
+    const tree = pid > 0 ? treeOf(pid, children).filter((each) => memoryOf(each) > 0) : []
+    if (tree.length === 0) continue
+    // The replicas are children of the run's program.
+    const name = run.replace(/-g\d+$/, '')
+    memoryMb.set(name, sumMb(tree))
+    mains.set(name, [pid, ...(children.get(pid) ?? [])].join(' '))
+  }
+  return { memoryMb, mains }
+}
+
+function treeOf(pid: number, children: Map<number, number[]>): number[] {
+  return [pid, ...(children.get(pid) ?? []).flatMap((child) => treeOf(child, children))]
+}
+
+function childrenByParent(): Map<number, number[]> {
+  const children = new Map<number, number[]>()
+  for (const entry of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    const stat = readText(`/proc/${entry}/stat`)
+    const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+    children.set(parent, [...(children.get(parent) ?? []), Number(entry)])
+  }
+  return children
+}
+
+const sumMb = (pids: number[]) => Math.round(pids.reduce((sum, pid) => sum + memoryOf(pid), 0) / 1024)
+
+/** Kibibytes; a page that several processes share counts once among them (Postgres shares its buffers). */
+function memoryOf(pid: number): number {
+  const rollup = /^Pss:\s+(\d+) kB$/m.exec(readText(`/proc/${pid}/smaps_rollup`))?.[1]
+  return Number(rollup ?? /^VmRSS:\s+(\d+) kB$/m.exec(readText(`/proc/${pid}/status`))?.[1] ?? 0)
+}
+
+/** Empty when the process has ended meanwhile. */
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
