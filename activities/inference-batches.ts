@@ -3,30 +3,13 @@ import { ApplicationFailure, Context } from '@temporalio/activity'
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { batchResultText } from '../src/domain/batch-result.ts'
-import {
-  chunkLength,
-  type BatchCompletionInput,
-  type ChunkResults,
-  type InferenceBatch,
-} from '../src/domain/inference-batch.ts'
-import { ServiceError } from '../src/domain/service-error.ts'
+import { chunkLength, type InferenceBatch } from '../src/domain/inference-batch.ts'
+import { ServiceError, type InputIssue } from '../src/domain/service-error.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { Storage } from '../src/storage/storage.ts'
+import { answerChunk, failureOf, type Infer } from './batch-answers.ts'
 import { withHeartbeat } from './heartbeat.ts'
-import { partialCompletions, type Completions } from './partial-completions.ts'
-
-type Asker = Pick<InferenceBatch, 'accountId' | 'apiKeyId'>
-type Infer = {
-  complete(
-    input: Asker & BatchCompletionInput & { modelName: string; prompts: string[] },
-    signal: AbortSignal,
-  ): Promise<Completions>
-  embed(
-    input: Asker & { modelName: string; texts: string[]; onLong: 'cut' | 'refuse' },
-    signal: AbortSignal,
-  ): Promise<number[][]>
-}
 
 export type InferenceBatchDependencies = {
   database: Pick<Database, 'inferenceBatches' | 'transaction' | 'check'>
@@ -36,6 +19,8 @@ export type InferenceBatchDependencies = {
 
 export type InferenceBatchActivities = ReturnType<typeof createInferenceBatchActivities>
 
+type ChunkInput = { batchId: string; chunk: number; ageLimitMs: number }
+
 /** A larger result moves to the object store. */
 const maxResultBytes = 1024 * 1024
 
@@ -44,23 +29,24 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
 
   return {
     /** @throws ApplicationFailure Refused when no retry can help, ModelUnavailable when a later one may */
-    runBatchChunk: ({ batchId, chunk }: { batchId: string; chunk: number }): Promise<void> =>
+    runBatchChunk: ({ batchId, chunk, ageLimitMs }: ChunkInput): Promise<void> =>
       withHeartbeat(async () => {
         const batch = await existing(batchId)
         const start = chunk * batch.request.chunkSize
         if (batch.state !== 'running' || (await inferenceBatches.isChunkFinal({ batchId, start }))) return
-        const items = await readItems(batch, chunk)
-        const itemCount = chunkLength(batch, chunk)
-        for await (const results of answers(batch, items, start))
-          await database.transaction((tx) => tx.inferenceBatches.saveChunk({ batchId, start, itemCount }, results))
+        const ageMs = await inferenceBatches.begin(batchId)
+        if (ageMs === null) return
+        await withinAge(ageLimitMs - ageMs, (signal) => answerAndSave(batch, chunk, signal))
       }),
 
+    /** @throws ApplicationFailure Refused when every item was refused */
     finishBatch: ({ batchId }: { batchId: string }): Promise<void> =>
       withHeartbeat(async () => {
         const batch = await existing(batchId)
         if (batch.state === 'running') {
-          const isLarge = (await inferenceBatches.resultsSizeBytes(batchId)) > maxResultBytes
-          const resultKey = isLarge ? await storeResult(batch) : null
+          const { sizeBytes, errorCount } = await inferenceBatches.measureResults(batchId)
+          if (errorCount > 0 && errorCount === batch.itemCount) throw await allRefused(batchId)
+          const resultKey = sizeBytes > maxResultBytes ? await storeResult(batch) : null
           const isOurs = await database.transaction((tx) => tx.inferenceBatches.finish(batchId, resultKey))
           if (!isOurs && resultKey !== null) await storage.remove([resultKey])
         }
@@ -82,6 +68,22 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
     })
   }
 
+  async function answerAndSave(batch: InferenceBatch, chunk: number, signal: AbortSignal) {
+    const position = { batchId: batch.id, start: chunk * batch.request.chunkSize, itemCount: chunkLength(batch, chunk) }
+    const items = await readItems(batch, chunk)
+    const results = answerChunk(infer, batch, { start: position.start, items, signal })
+    for (;;) {
+      const { value, done } = await results.next().catch(async (error: unknown) => {
+        if (signal.aborted) throw error
+        // Without the database no model can be found: throws first, so that the model is not blamed.
+        await database.check()
+        throw failureOf(error)
+      })
+      if (done) return
+      await database.transaction((tx) => tx.inferenceBatches.saveChunk(position, value))
+    }
+  }
+
   async function readItems({ promptsKey, request }: InferenceBatch, chunk: number): Promise<string[]> {
     const location = request.chunks[chunk]
     if (!location) throw ApplicationFailure.nonRetryable(`The batch has no chunk ${chunk}.`)
@@ -94,41 +96,10 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
     return JSON.parse(bytes.toString()) as string[]
   }
 
-  /** Yields the final results; before them, for a streaming batch, shorter texts. */
-  async function* answers(batch: InferenceBatch, items: string[], start: number): AsyncGenerator<ChunkResults> {
-    const { accountId, apiKeyId, modelName, kind, request } = batch
-    const signal = Context.current().cancellationSignal
-    if (request.input === null) {
-      const vectors = await asked(start, signal, () =>
-        infer.embed(
-          { accountId, apiKeyId, modelName, texts: items, onLong: request.truncate ? 'cut' : 'refuse' },
-          signal,
-        ),
-      )
-      yield { values: unbracketed(vectors), finishReasons: '', step: 0, isFinal: true }
-      return
-    }
-    const input = { ...request.input, accountId, apiKeyId, modelName, prompts: items }
-    const complete = (maxTokens: number | null) =>
-      asked(start, signal, () => infer.complete({ ...input, maxTokens }, signal))
-    let step = 0
-    if (kind === 'streaming')
-      for await (const partial of partialCompletions(input, complete)) yield resultsOf(partial, step++, false)
-    yield resultsOf(await complete(input.maxTokens), step, true)
-  }
-
-  async function asked<T>(start: number, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
-    try {
-      return await ask()
-    } catch (error) {
-      if (signal.aborted) throw error
-      if (error instanceof ServiceError && !retryable.includes(error.code))
-        throw ApplicationFailure.nonRetryable(inBatch(error, start), 'Refused')
-      // Without the database no model can be found: throws first, so that the model is not blamed.
-      await database.check()
-      const message = error instanceof ServiceError ? error.message : 'The model failed to answer.'
-      throw ApplicationFailure.create({ message, type: 'ModelUnavailable', nonRetryable: true, cause: asError(error) })
-    }
+  async function allRefused(batchId: string): Promise<ApplicationFailure> {
+    const { errors } = (await inferenceBatches.findChunk({ batchId, start: 0 })) ?? {}
+    const [first] = JSON.parse(`[${errors ?? ''}]`) as InputIssue[]
+    return ApplicationFailure.nonRetryable(first?.message ?? 'Every item of the batch was refused.', 'Refused')
   }
 
   async function storeResult(batch: InferenceBatch): Promise<string> {
@@ -142,26 +113,19 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
   }
 }
 
-const retryable: readonly ServiceError['code'][] = ['unavailable', 'quota_exceeded']
-
-const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)))
-
-/** Turns an item's position in its chunk into its position in the batch. */
-function inBatch({ message, issues }: ServiceError, start: number): string {
-  const position = /^prompt\[(\d+)\]$/.exec(issues[0]?.path ?? '')?.[1]
-  return position === undefined
-    ? message
-    : message.replace(`position ${position}`, `position ${start + Number(position)}`)
+/** The signal also aborts when the activity is cancelled. */
+async function withinAge(leftMs: number, work: (signal: AbortSignal) => Promise<void>) {
+  const late = AbortSignal.timeout(Math.max(0, Math.ceil(leftMs)))
+  try {
+    if (leftMs <= 0) throw tooOld()
+    await work(AbortSignal.any([Context.current().cancellationSignal, late]))
+  } catch (error) {
+    throw late.aborted ? tooOld() : error
+  }
 }
 
-const unbracketed = (values: readonly unknown[]) => JSON.stringify(values).slice(1, -1)
-
-const resultsOf = ({ outputs, finishReasons }: Completions, step: number, isFinal: boolean): ChunkResults => ({
-  values: unbracketed(outputs),
-  finishReasons: unbracketed(finishReasons),
-  step,
-  isFinal,
-})
+const tooOld = () =>
+  ApplicationFailure.nonRetryable('The batch did not finish within its time limit. Submit it again.', 'Refused')
 
 async function* bytesOf(texts: AsyncIterable<string>) {
   for await (const text of texts) yield Buffer.from(text)

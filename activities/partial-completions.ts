@@ -2,8 +2,8 @@
 // shorter request: at most twice the work, and the final text equals that of a plain request.
 import type { BatchCompletionInput } from '../src/domain/inference-batch.ts'
 
-/** A null reason: the text has not ended yet. */
-export type Completions = { outputs: Record<string, unknown>[]; finishReasons: (string | null)[] }
+/** A null output: the prompt was refused. A null reason: the text has not ended yet. */
+export type Completions = { outputs: (Record<string, unknown> | null)[]; finishReasons: (string | null)[] }
 
 const firstTokens = 8
 /** The bound for a request that names none; more partial texts would only repeat the end. */
@@ -24,7 +24,9 @@ export async function* partialCompletions(
     if (!finishReasons.includes('length') || text === before) return
     before = text
     yield {
-      outputs: outputs.map((output, index) => (finishReasons[index] === 'length' ? cut(output, heldBack) : output)),
+      outputs: outputs.map((output, index) =>
+        output && finishReasons[index] === 'length' ? cut(output, heldBack) : output,
+      ),
       finishReasons: finishReasons.map((reason) => (reason === 'length' ? null : reason)),
     }
   }

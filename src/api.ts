@@ -98,6 +98,8 @@ function connect(config: Config): ServiceDependencies & { usage: UsageRecorder }
       maxNodes: config.maxNodes,
       maxOpenJobs: config.maxOpenJobs,
       maxStoredBytes: config.maxStoredBytes,
+      maxOpenBatches: config.maxOpenBatches,
+      maxWaitingBatchItems: config.maxWaitingBatchItems,
       webhooks: config.webhooks,
     },
     log,

@@ -73,6 +73,9 @@ const Environment = z.object({
   /** Of one account. */
   ANNEAL_MAX_OPEN_JOBS: z.coerce.number().int().min(1).default(1000),
   ANNEAL_MAX_STORED_BYTES: z.coerce.number().int().min(1).default(1e12),
+  ANNEAL_MAX_OPEN_BATCHES: z.coerce.number().int().min(1).default(1000),
+  /** At least the largest batch, which would be refused for ever otherwise. */
+  ANNEAL_MAX_WAITING_BATCH_ITEMS: z.coerce.number().int().min(10_000).default(200_000),
   /** Addresses or networks of proxies whose X-Forwarded-For is believed, with commas between. */
   ANNEAL_TRUSTED_PROXIES: z.string().default(''),
   /** Origins whose pages may call the public API from a browser, with commas between. */
@@ -214,6 +217,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     bodyMemoryBytes: env.ANNEAL_BODY_MEMORY_BYTES,
     maxOpenJobs: env.ANNEAL_MAX_OPEN_JOBS,
     maxStoredBytes: env.ANNEAL_MAX_STORED_BYTES,
+    maxOpenBatches: env.ANNEAL_MAX_OPEN_BATCHES,
+    maxWaitingBatchItems: env.ANNEAL_MAX_WAITING_BATCH_ITEMS,
     trustedProxies: listed(env.ANNEAL_TRUSTED_PROXIES),
     corsOrigins: env.ANNEAL_CORS_ORIGINS,
     webhooks: { allowsHttp: env.ANNEAL_WEBHOOKS_ALLOW_HTTP, isCallable: env.ANNEAL_WEBHOOKS_PRIVATE_NETWORKS },

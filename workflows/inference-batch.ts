@@ -8,7 +8,6 @@ import {
   setCurrentDetails,
   sleep,
   TimeoutFailure,
-  workflowInfo,
 } from '@temporalio/workflow'
 import type { InferenceBatchActivities } from '../activities/inference-batches.ts'
 import { inferenceTaskQueue, type InferenceBatchInput } from './contract.ts'
@@ -49,24 +48,24 @@ async function runChunks({ batchId, chunkCount, ageLimitMs }: InferenceBatchInpu
   let doneCount = 0
   const drain = async () => {
     for (const chunk of chunks) {
-      await runChunk({ batchId, chunk }, ageLimitMs)
+      await runChunk({ batchId, chunk, ageLimitMs })
       setCurrentDetails(`${++doneCount} of ${chunkCount} chunks are done`)
     }
   }
   try {
     await Promise.all(Array.from({ length: Math.min(concurrency, chunkCount) }, drain))
   } catch (error) {
-    // One failed prompt fails the batch, so the other chunks are cancelled.
+    // A batch without one of its chunks is no result, so the other chunks are cancelled.
     scope.cancel()
     throw error
   }
 }
 
-async function runChunk(work: { batchId: string; chunk: number }, ageLimitMs: number): Promise<void> {
+async function runChunk(work: { batchId: string; chunk: number; ageLimitMs: number }): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      const options = { summary: `chunk ${work.chunk}`, scheduleToCloseTimeout: leftMs(ageLimitMs) }
-      return await runBatchChunk.executeWithOptions(options, [work])
+      // The activity knows when the first chunk began. A wait for a turn has no limit.
+      return await runBatchChunk.executeWithOptions({ summary: `chunk ${work.chunk}` }, [work])
     } catch (error) {
       if (!isUnavailable(error) || tries >= maxTries) throw error
       await sleep(Math.min(firstBackOffMs * 2 ** (tries - 1), maxBackOffMs))
@@ -74,17 +73,12 @@ async function runChunk(work: { batchId: string; chunk: number }, ageLimitMs: nu
   }
 }
 
-/** Includes the wait for a turn and every try. */
-function leftMs(ageLimitMs: number): number {
-  return Math.max(1, workflowInfo().startTime.getTime() + ageLimitMs - Date.now())
-}
-
 const isUnavailable = (error: unknown) =>
   error instanceof ActivityFailure &&
   error.cause instanceof ApplicationFailure &&
   error.cause.type === 'ModelUnavailable'
 
-/** The time limit has passed, or would pass before the next try. */
+/** A chunk that an older release has scheduled was given the rest of the time. */
 const isTooOld = (error: unknown) =>
   error instanceof ActivityFailure && (error.cause instanceof TimeoutFailure || error.retryState === 'TIMEOUT')
 

@@ -6,11 +6,14 @@ export async function* batchResultText(
   chunk: (index: number) => Promise<ChunkResults | null>,
   { chunkCount, missingCount }: { chunkCount: number; missingCount: number },
 ): AsyncGenerator<string> {
+  const errors: string[] = []
   async function* list(column: 'values' | 'finishReasons') {
     let comma = ''
     for (let index = 0; index < chunkCount; index++) {
-      yield comma + ((await chunk(index))?.[column] ?? '')
+      const results = await chunk(index)
+      yield comma + (results?.[column] ?? '')
       comma = ','
+      if (column === 'values' && results?.errors) errors.push(results.errors)
     }
     if (missingCount > 0) yield comma + Array.from({ length: missingCount }, () => 'null').join(',')
   }
@@ -23,5 +26,5 @@ export async function* batchResultText(
     yield '],"finish_reason":['
     yield* list('finishReasons')
   }
-  yield ']}'
+  yield errors.length === 0 ? ']}' : `],"errors":[${errors.join(',')}]}`
 }

@@ -44,15 +44,23 @@ export type InferenceBatch = {
 }
 
 /**
- * The results of one chunk as JSON text without brackets, with the engine's own spelling of numbers.
+ * The results of one chunk as JSON text without brackets, with the engine's own spelling of numbers. A refused item has the
+ * value null, the finish reason `error` and an entry in `errors`. Chunks of older releases have neither of the last two fields.
  * `step` rises while a streaming chunk grows; a final chunk never changes again.
  */
-export type ChunkResults = { values: string; finishReasons: string; step: number; isFinal: boolean }
+export type ChunkResults = {
+  values: string
+  finishReasons: string
+  step: number
+  isFinal: boolean
+  errors?: string
+  errorCount?: number
+}
 
 /** Items of one activity: enough to keep an engine busy, few enough to repeat after a crash. */
 export const chunkSize = 128
 
-/** A batch that is not done this long after its start fails. */
+/** A batch that is not done this long after its first chunk began fails. Waiting for a turn does not count. */
 export const batchAgeLimitMs = 24 * 60 * 60 * 1000
 
 export const inferenceBatchWorkflowPrefix = 'inference-batch-'

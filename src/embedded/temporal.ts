@@ -21,6 +21,9 @@ const pragmas = ['journal_mode=wal', 'synchronous=normal']
 
 const retentionDays = 30
 
+/** Tasks with a fairness key take turns by it; without this Temporal ignores the key. */
+export const dynamicConfig = ['matching.enableFairness=true']
+
 export type Temporal = Pick<ChildSpec, 'command' | 'args' | 'answers'> & {
   address: string
   uiUrl: string
@@ -40,6 +43,7 @@ export function prepareTemporal(home: Home, ports: Ports): Temporal {
     ...['--db-filename', join(home.temporal, 'temporal.db')],
     ...Object.entries(portFlags).flatMap(([flag, port]) => [flag, String(port)]),
     ...pragmas.flatMap((pragma) => ['--sqlite-pragma', pragma]),
+    ...dynamicConfig.flatMap((setting) => ['--dynamic-config-value', setting]),
     ...Object.entries(searchAttributes).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
   ]
   const httpUrl = `http://127.0.0.1:${ports.temporalHttp}`

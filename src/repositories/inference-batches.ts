@@ -22,6 +22,26 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     return plain(row)
   },
 
+  /** How much the account's open batches have to do. */
+  async openOf(accountId: string): Promise<{ batchCount: number; waitingItems: number }> {
+    const [open] = await db.$queryRaw<{ batchCount: number; waitingItems: number }[]>`
+      select count(*)::int as "batchCount", coalesce(sum(item_count - done_count), 0)::int as "waitingItems"
+      from inference_batches where account_id = ${accountId}::uuid and state = 'running'`
+    return open ?? { batchCount: 0, waitingItems: 0 }
+  },
+
+  /**
+   * Notes the start of a running batch, which only its first chunk does.
+   * @returns the time since then by the database's clock; null when the batch has ended
+   */
+  async begin(id: string): Promise<number | null> {
+    const [begun] = await db.$queryRaw<{ ageMs: number }[]>`
+      update inference_batches set started_at = coalesce(started_at, now())
+      where id = ${id}::uuid and state = 'running'
+      returning (extract(epoch from now() - started_at) * 1000)::float8 as "ageMs"`
+    return begun?.ageMs ?? null
+  },
+
   /** Returns the batches that exist, with the keys of their objects. */
   async listKeys(ids: string[]): Promise<Pick<InferenceBatch, 'id' | 'state' | 'promptsKey' | 'resultKey'>[]> {
     const select = { id: true, state: true, promptsKey: true, resultKey: true } as const
@@ -66,11 +86,13 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     return rows.map(({ results }) => results)
   },
 
-  async resultsSizeBytes(batchId: string): Promise<number> {
-    const [row] = await db.$queryRaw<{ size: number }[]>`
-      select coalesce(sum(octet_length(results::text)), 0)::float8 as size
+  /** How large the stored results are, and how many items were refused. */
+  async measureResults(batchId: string): Promise<{ sizeBytes: number; errorCount: number }> {
+    const [row] = await db.$queryRaw<{ sizeBytes: number; errorCount: number }[]>`
+      select coalesce(sum(octet_length(results::text)), 0)::float8 as "sizeBytes",
+        coalesce(sum((results->>'errorCount')::int), 0)::int as "errorCount"
       from inference_batch_chunks where batch_id = ${batchId}::uuid`
-    return row?.size ?? 0
+    return row ?? { sizeBytes: 0, errorCount: 0 }
   },
 
   /**

@@ -19,6 +19,9 @@ type ServiceSettings = {
   /** Limit of one account. */
   maxOpenJobs: number
   maxStoredBytes: number
+  maxOpenBatches: number
+  /** Items of open batches that are not done. */
+  maxWaitingBatchItems: number
   /** Rules for calls to users' webhook servers. */
   webhooks: CallRules
 }

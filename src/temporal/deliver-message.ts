@@ -109,6 +109,8 @@ export function createDeliver({
       workflowId,
       taskQueue,
       args: [input],
+      // Its activities inherit the key: accounts take turns on a task queue.
+      priority: { fairnessKey: accountId },
       staticSummary: `Batch of ${itemCount} ${kind} on ${modelName}`,
       typedSearchAttributes: new TypedSearchAttributes([{ key: searchAttributes.account, value: accountId }]),
     }

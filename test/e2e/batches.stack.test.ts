@@ -7,13 +7,18 @@ import { livingServers } from '../support/processes.ts'
 import { connection, openAccount, type Api } from '../support/stack.ts'
 import { eventually } from '../support/eventually.ts'
 
-type Completions = { outputs: ({ output: string } | null)[]; finish_reason: (string | null)[] }
+type Completions = {
+  outputs: ({ output: string } | null)[]
+  finish_reason: (string | null)[]
+  errors?: { path: string; message: string }[]
+}
 type Result = Completions | Record<string, never>
 
 suite('batches', () => {
   let api: Api
   const model_name = connection().baseModel
   const prompts = Array.from({ length: 500 }, (_, index) => `${sampleRows[index % 40]?.input} (${index})`)
+  const tooLong = 'word '.repeat(20_000)
   const submit = async (path: string, body: object) =>
     (await api.post<{ id: string }>(path, { model_name, ...body })).id
   const isDone = (result: Result): result is Completions => 'outputs' in result && !result.finish_reason.includes(null)
@@ -117,9 +122,27 @@ suite('batches', () => {
     assert.deepEqual(result, { outputs: [], finish_reason: [] })
   })
 
-  test('one failed prompt fails the batch, by its place in the whole list', async () => {
-    const prompt = [...prompts.slice(0, 200), 'word '.repeat(20_000)]
-    const id = await submit('/v1/batch_completions', { prompt, max_tokens: 4 })
+  test('a refused prompt leaves the others answered, and is named by its place in the whole list', async () => {
+    const [before, after] = [prompts.slice(0, 200), prompts.slice(200, 210)]
+    const id = await submit('/v1/batch_completions', { prompt: [...before, tooLong, ...after], max_tokens: 4 })
+    const looks = await follow('/v1/batch_completions', id)
+    const { outputs, finish_reason, errors } = looks.at(-1) ?? assert.fail()
+    const plain = await api.post<unknown[]>('/v1/completions', {
+      model_name,
+      prompt: [...before, ...after],
+      max_tokens: 4,
+    })
+    assert.deepEqual(outputs, [...plain.slice(0, 200), null, ...plain.slice(200)])
+    assert.equal(finish_reason[200], 'error')
+    assert.deepEqual(
+      errors?.map(({ path }) => path),
+      ['prompt[200]'],
+    )
+    assert.match(errors?.[0]?.message ?? '', /position 200 is too long/)
+  })
+
+  test('a batch of refused prompts alone fails with the first reason', async () => {
+    const id = await submit('/v1/batch_completions', { prompt: [tooLong, tooLong], max_tokens: 4 })
     const refused = await eventually(async () => {
       const { status, body } = await api.request<{ detail: string; code: string }>(
         'GET',
@@ -128,7 +151,7 @@ suite('batches', () => {
       return status !== 200 && { status, ...body }
     })
     assert.equal(refused.status, 409)
-    assert.match(refused.detail, /position 200 is too long/)
+    assert.match(refused.detail, /position 0 is too long/)
   })
 
   test('the same Idempotency-Key is the same batch', async () => {

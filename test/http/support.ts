@@ -79,6 +79,8 @@ function stubDependencies({
       maxNodes: 1,
       maxOpenJobs: 1000,
       maxStoredBytes: 1e12,
+      maxOpenBatches: 1000,
+      maxWaitingBatchItems: 200_000,
       webhooks: { allowsHttp: false, isCallable: callableAddresses() },
     },
     log: createLog('test', 'silent'),

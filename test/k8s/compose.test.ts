@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
+import { dynamicConfig } from '../../src/embedded/temporal.ts'
 import { root } from '../../tools/paths.mjs'
 import { isKnownSetting } from './known-settings.ts'
 
@@ -17,7 +18,10 @@ type Service = {
 }
 
 const readText = (path: string) => readFileSync(join(root, path), 'utf8')
-const { services } = parse(readText('docker-compose.yml'), { merge: true }) as { services: Record<string, Service> }
+const { services, configs } = parse(readText('docker-compose.yml'), { merge: true }) as {
+  services: Record<string, Service>
+  configs: Record<string, { content: string }>
+}
 const all = Object.entries(services)
 
 test('every image has a version', () => {
@@ -31,6 +35,16 @@ test('our own are targets of the Dockerfile, with settings that the code reads',
     assert.ok(targets.includes(` AS ${build.target}\n`), name)
     for (const variable of Object.keys(environment)) assert.ok(isKnownSetting(variable), `${name}: ${variable}`)
   }
+})
+
+test('accounts take turns in Temporal, as on the embedded stack', () => {
+  const settings = Object.entries(
+    parse(configs['temporal-settings']?.content ?? '') as Record<string, [{ value: boolean }]>,
+  )
+  assert.deepEqual(
+    settings.map(([name, value]) => `${name}=${value[0].value}`),
+    dynamicConfig,
+  )
 })
 
 test('what runs on is watched, and whatever waits for it waits until it works', () => {

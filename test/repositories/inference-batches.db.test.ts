@@ -73,6 +73,24 @@ suite('chunks of a batch', () => {
       assert.deepEqual(await shown(), ['from 0', 'from 2'])
     }))
 
+  test('age from the start of the first one, and only while their batch runs', () =>
+    sandbox(async (tx, batchId) => {
+      // Two begin in one transaction, in which the clock stands still.
+      assert.deepEqual([await tx.inferenceBatches.begin(batchId), await tx.inferenceBatches.begin(batchId)], [0, 0])
+      await tx.inferenceBatches.finish(batchId, null)
+      assert.equal(await tx.inferenceBatches.begin(batchId), null)
+    }))
+
+  test('count the items that were refused', () =>
+    sandbox(async (tx, batchId) => {
+      const save = (start: number, more: Partial<ChunkResults>) =>
+        tx.inferenceBatches.saveChunk({ batchId, start, itemCount: 2 }, { ...results('null', 0, true), ...more })
+      await save(0, { errors: '{}', errorCount: 1 })
+      // A chunk of an older release.
+      await save(2, {})
+      assert.equal((await tx.inferenceBatches.measureResults(batchId)).errorCount, 1)
+    }))
+
   test('keep NUL, numbers and the order of fields as they were written', () =>
     sandbox(async (tx, batchId) => {
       const text = String.raw`{"b":1.0,"a":"\u0000 \" é"}`

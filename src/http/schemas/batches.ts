@@ -19,6 +19,11 @@ export const BatchParams = z.object({
     .meta({ format: 'uuid', description: 'The id in the answer of the POST' }),
 })
 
+const errors = z
+  .array(z.object({ path: z.string().describe('The place of the prompt, such as "prompt[3]"'), message: z.string() }))
+  .describe('The prompts that were refused, in order. Absent when none was')
+  .optional()
+
 const NotStarted = z.object({}).strict().describe('Nothing is finished yet')
 
 export const CompletionBatchResult = named(
@@ -27,12 +32,23 @@ export const CompletionBatchResult = named(
     NotStarted,
     z.object({
       outputs: z.array(Completion.nullable()).describe('In the order of the prompts'),
-      finish_reason: z.array(z.string().nullable()).describe('Null for prompts that are not finished'),
+      finish_reason: z
+        .array(z.string().nullable())
+        .describe('Null for prompts that are not finished, "error" for those that were refused'),
+      errors,
     }),
   ]),
 )
 
 export const EmbeddingBatchResult = named(
   'EmbeddingBatchResult',
-  z.union([NotStarted, z.object({ embedding: z.array(z.array(z.number())) })]),
+  z.union([
+    NotStarted,
+    z.object({
+      embedding: z
+        .array(z.array(z.number()).nullable())
+        .describe('In the order of the texts; null for those that were refused'),
+      errors,
+    }),
+  ]),
 )

@@ -12,6 +12,7 @@ import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { resolveModel } from '../models/resolve.ts'
+import { requireRoomForBatch } from './require-room.ts'
 
 export type CreateBatchInput = {
   /** Null, for embeddings only: the catalogue's first embedding model. */
@@ -24,7 +25,7 @@ export type CreateBatchInput = {
 
 /**
  * Accepts a batch: stores its items, then commits one row with its start message.
- * @throws ServiceError model_not_found, invalid_input
+ * @throws ServiceError model_not_found, invalid_input, quota_exceeded
  */
 export async function createBatch({
   ctx,
@@ -39,6 +40,7 @@ export async function createBatch({
   return once<{ id: string }>(ctx, idempotency, async (answer) => {
     if (input.kind === 'embeddings') await resolveModel(ctx, modelName)
     else await resolveTarget(ctx, input.completion.dataId, modelName)
+    await requireRoomForBatch(ctx, ctx.deps.database, input.items.length)
     const id = randomUUID()
     const promptsKey = storageKeys.batch(ctx.accountId, id, 'items.json')
     const { object, chunks } = layOut(input.items)
@@ -60,6 +62,8 @@ export async function createBatch({
     }
     return ctx.deps.database
       .transaction(async (tx) => {
+        await tx.accounts.hold(ctx.accountId)
+        await requireRoomForBatch(ctx, tx, batch.itemCount)
         await tx.inferenceBatches.create(batch)
         const workflowId = inferenceBatchWorkflowId(id)
         await tx.outbox.add({ workflowId, kind: 'start-batch', generation: 1, payload: { batchId: id } })

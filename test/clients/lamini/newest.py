@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import lamini
 from checks import BASE_MODEL, SAMPLE_FILE, SHORT_RUN, check, rows, run, wait_for
-from lamini.api.utils.batch_completions import BatchCompletions
+from lamini.api.pipeline_client import PipelineClient
+from lamini.api.utils.batch_completions import BatchCompletions, BatchStreamingCompletionObject
 from lamini.api.utils.batch_embeddings import BatchEmbeddings
 from lamini.error.error import APIError
 from lamini.generation.embedding_node import EmbeddingNode
@@ -179,6 +180,10 @@ def an_embedding_pipeline_answers_every_prompt() -> None:
     assert len(answers) == 7 and all(len(answer) == 384 for answer in answers)
 
 
+def batch_body(prompt: list[str]) -> dict:
+    return {"prompt": prompt, "model_name": BASE_MODEL, "output_type": None, "max_new_tokens": 4}
+
+
 @check
 def batches_answer_in_order() -> None:
     completions = BatchCompletions()
@@ -197,6 +202,35 @@ def batches_answer_in_order() -> None:
             break
         asyncio.run(asyncio.sleep(0.1))
     assert [len(vector) for vector in result["embedding"]] == [384, 384]
+
+
+@check
+def a_batch_with_a_bad_prompt_answers_the_others() -> None:
+    batches = BatchCompletions()
+    batch = batches.submit(prompt=["a", "word " * 20_000, "b"], model_name=BASE_MODEL, max_new_tokens=4)
+    result = asyncio.run(PipelineClient().batch_completions(None, batch_body(["a", "word " * 20_000, "b"])))
+    assert [output is None for output in result["outputs"]] == [False, True, False], result
+    assert result["finish_reason"][1] == "error" and result["errors"][0]["path"] == "prompt[1]", result
+    stream = BatchStreamingCompletionObject(f"{batches.api_prefix}batch_completions", batches.api_key, batch["id"], 0.1)
+    assert [each["output"] is None for each in stream] == [False, True, False]
+
+
+@check
+def a_batch_pipeline_passes_on_a_bad_prompt_without_an_answer() -> None:
+    class Pipeline(lamini.GenerationPipeline):
+        def __init__(self) -> None:
+            super().__init__()
+            self.node = lamini.GenerationNode(model_name=BASE_MODEL, max_new_tokens=8)
+
+        def forward(self, prompt: Iterator) -> AsyncIterator:
+            return self.node(prompt)
+
+    lamini.gate_pipeline_batch_completions = True
+    try:
+        answers = collect(Pipeline(), ["a", "word " * 20_000, "b"])
+    finally:
+        lamini.gate_pipeline_batch_completions = False
+    assert sorted(answer is None for answer in answers) == [False, False, True], answers
 
 
 @check

@@ -1,0 +1,76 @@
+// Against the real database: the limits of an account's batches hold when its requests come at once.
+import assert from 'node:assert/strict'
+import { after, suite, test } from 'node:test'
+import { makeApiKey, parseApiKey } from '../../../src/domain/identifiers.ts'
+import type { ServiceError } from '../../../src/domain/service-error.ts'
+import { connectDatabase } from '../../../src/repositories/database.ts'
+import { createBatch } from '../../../src/services/batches/create-batch.ts'
+import type { Ctx } from '../../../src/services/context.ts'
+import { connection } from '../../support/stack.ts'
+
+suite('batches of an account', () => {
+  const database = connectDatabase(connection().databaseUrl, { poolSize: 8 })
+  after(() => database.close())
+
+  async function open(limits: { maxOpenBatches: number; maxWaitingBatchItems: number }) {
+    const key = parseApiKey(makeApiKey()) ?? assert.fail()
+    await database.accounts.ensureWithApiKey({ name: 'batches', keyId: key.id, secretHash: key.secretHash })
+    const { accountId } = (await database.accounts.findLiveApiKey(key.id)) ?? assert.fail()
+    const objects = new Set<string>()
+    const entry = { name: 'mini', task: 'embedding' }
+    const ctx = {
+      deps: {
+        database,
+        storage: {
+          write: async (name: string) => void objects.add(name),
+          remove: async (names: string[]) => names.forEach((name) => objects.delete(name)),
+        },
+        catalogue: { defaultEmbeddingModel: entry, find: () => entry },
+        settings: limits,
+      },
+      ...{ accountId, apiKeyId: key.id, origin: { requestId: 'r', address: '::1' } },
+    } as unknown as Ctx
+    const submit = (itemCount: number) =>
+      createBatch({
+        ctx,
+        input: {
+          kind: 'embeddings',
+          modelName: null,
+          items: Array.from({ length: itemCount }, () => 'a'),
+          completion: null,
+        },
+        idempotency: null,
+      })
+    return { submit, objects, accountId }
+  }
+
+  const refusals = async (answers: Promise<unknown>[]) =>
+    (await Promise.allSettled(answers)).flatMap((answer) =>
+      answer.status === 'rejected' ? [answer.reason as ServiceError] : [],
+    )
+
+  test('are never more open than it may have, and a refused one leaves nothing', async () => {
+    const { submit, objects, accountId } = await open({ maxOpenBatches: 3, maxWaitingBatchItems: 1000 })
+    const refused = await refusals(Array.from({ length: 8 }, () => submit(1)))
+    assert.deepEqual(
+      refused.map(({ code }) => code),
+      Array.from({ length: 5 }, () => 'quota_exceeded'),
+    )
+    assert.match(refused[0]?.message ?? '', /3 open batches/)
+    assert.ok((refused[0]?.retryAfterSeconds ?? 0) > 0)
+    assert.deepEqual(await database.inferenceBatches.openOf(accountId), { batchCount: 3, waitingItems: 3 })
+    assert.equal(objects.size, 3)
+  })
+
+  test('have no more items left to do than it may have, and an ended batch makes room', async () => {
+    const { submit, accountId } = await open({ maxOpenBatches: 100, maxWaitingBatchItems: 10 })
+    const { id } = await submit(6)
+    const [refused = assert.fail('it was accepted')] = await refusals([submit(5)])
+    assert.equal(refused.code, 'quota_exceeded')
+    assert.match(refused.message, /6 items left to do.*5 more.*limit of 10 items/)
+    await submit(4)
+    await database.inferenceBatches.fail(id, 'ended')
+    assert.deepEqual(await database.inferenceBatches.openOf(accountId), { batchCount: 1, waitingItems: 4 })
+    await submit(6)
+  })
+})
