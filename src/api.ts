@@ -16,6 +16,7 @@ import { connectDatabase } from './repositories/database.ts'
 import { connectRateLimits } from './repositories/rate-limits.ts'
 import { listenToNotifications } from './repositories/notifications.ts'
 import type { ServiceDependencies } from './services/context.ts'
+import { createBatchBeginnings } from './services/batches/beginnings.ts'
 import { createLimits } from './services/limits/limits.ts'
 import { createHasRows } from './services/stored-data/has-rows.ts'
 import { createUsageRecorder, type UsageRecorder } from './services/usage/usage-recorder.ts'
@@ -87,6 +88,7 @@ function connect(config: Config): ServiceDependencies & { usage: UsageRecorder }
       answerTimeoutMs: config.answerTimeoutMs,
       log,
     }),
+    batchBeginnings: createBatchBeginnings(),
     hasRows: createHasRows({ database, notifications }),
     usage: createUsageRecorder({ usage: database.usage, log }),
     catalogue: config.catalogue,

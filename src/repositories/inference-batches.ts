@@ -76,12 +76,12 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     return row && (row.results as ChunkResults)
   },
 
-  /** Yields results from the first chunk up to the first gap. Does not read what follows the gap. */
-  async listLeadingChunks(batchId: string, chunkSize: number): Promise<ChunkResults[]> {
+  /** Returns results from chunk `first` up to the first gap. Does not read what lies before, or follows the gap. */
+  async listLeadingChunks(batchId: string, chunkSize: number, first = 0): Promise<ChunkResults[]> {
     const rows = await db.$queryRaw<{ results: ChunkResults }[]>`
       select results from (
-        select start, results, row_number() over (order by start) - 1 as index
-        from inference_batch_chunks where batch_id = ${batchId}::uuid) chunks
+        select start, results, row_number() over (order by start) - 1 + ${first}::int as index
+        from inference_batch_chunks where batch_id = ${batchId}::uuid and start >= ${first * chunkSize}::int) chunks
       where start = index * ${chunkSize}::int order by start`
     return rows.map(({ results }) => results)
   },

@@ -5,6 +5,7 @@ import type { Log } from '../log.ts'
 import type { Notifications } from '../repositories/notifications.ts'
 import type { Database } from '../repositories/database.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { BatchBeginnings } from './batches/beginnings.ts'
 import type { Limits } from './limits/limits.ts'
 import type { Inference } from '../inference/inference.ts'
 import type { HasRows } from './stored-data/has-rows.ts'
@@ -32,6 +33,7 @@ export type ServiceDependencies = {
   storage: Storage
   datasets: Pick<DatasetValidator, 'check'>
   inference: Inference
+  batchBeginnings: BatchBeginnings
   hasRows: HasRows
   usage: Pick<UsageRecorder, 'add'>
   catalogue: Catalogue

@@ -12,6 +12,7 @@ import { createMetrics } from '../../src/http/framework/metrics.ts'
 import { closeGracefully, listen } from '../../src/http/server.ts'
 import { createInternalApp } from '../../src/internal-http/app.ts'
 import { createLog } from '../../src/log.ts'
+import { createBatchBeginnings } from '../../src/services/batches/beginnings.ts'
 import type { ServiceDependencies } from '../../src/services/context.ts'
 import type { TrainingJob } from '../../src/domain/training-job.ts'
 import { createContract } from '../support/contract.ts'
@@ -55,6 +56,7 @@ function stubDependencies({
     storage: strict('storage', storage),
     datasets: strict('datasets', datasets),
     inference: strict('inference', inference),
+    batchBeginnings: createBatchBeginnings(),
     hasRows: () => Promise.resolve(false),
     usage: { add: () => undefined },
     notifications: strict('notifications', {}),

@@ -71,6 +71,12 @@ suite('chunks of a batch', () => {
       assert.deepEqual(await shown(), [])
       await save(0)
       assert.deepEqual(await shown(), ['from 0', 'from 2'])
+      const later = await tx.inferenceBatches.listLeadingChunks(batchId, 2, 1)
+      assert.deepEqual(
+        later.map(({ values }) => values),
+        ['from 2'],
+      )
+      assert.deepEqual(await tx.inferenceBatches.listLeadingChunks(batchId, 2, 2), [])
     }))
 
   test('age from the start of the first one, and only while their batch runs', () =>

@@ -19,17 +19,22 @@ export async function getBatchResult({
   ctx: Ctx
   input: { kind: BatchKind; batchId: string }
 }): Promise<AsyncIterable<string | Buffer>> {
-  const { inferenceBatches } = ctx.deps.database
+  const { batchBeginnings, database } = ctx.deps
+  const { inferenceBatches } = database
   const find = async () => {
     const batch = await inferenceBatches.find(ctx.accountId, batchId)
     if (batch?.kind !== kind) throw batchNotFound(batchId)
+    if (batch.state === 'failed' || batch.resultKey !== null) batchBeginnings.forget(batch)
     if (batch.state === 'failed') throw new ServiceError('conflict', batch.message ?? 'The batch failed.')
     return batch
   }
   const batch = await find()
   if (batch.resultKey !== null) return readStored(ctx, batch.resultKey, batchId)
   if (batch.state === 'running' && kind === 'embeddings') return nothingYet()
-  const shown = await inferenceBatches.listLeadingChunks(batchId, batch.request.chunkSize)
+  const { chunkSize } = batch.request
+  const shown = await batchBeginnings.read(batch, (first) =>
+    inferenceBatches.listLeadingChunks(batchId, chunkSize, first),
+  )
   // The batch may have ended between the two reads, which deletes its chunks.
   const { resultKey, state } = shown.length > 0 ? batch : await find()
   if (resultKey !== null) return readStored(ctx, resultKey, batchId)
