@@ -1,27 +1,34 @@
 // A row of messages in OpenAI's fine-tuning format. Every assistant message is trained on, with the messages before it as input.
 import { chatRoles, plainChat, type ChatMessage, type ChatRole } from '../domain/chat.ts'
-import type { ChatAnswer, DatasetRow, RowProblem } from './dataset-row.ts'
+import type { DatasetRow, RowProblem } from './dataset-row.ts'
 
 /** Fields that a message may have beside role and content, as long as they are empty. */
 const emptyFields = ['name', 'refusal', 'audio', 'tool_calls', 'function_call', 'tool_call_id']
+
+/** The trainer makes up to one sequence for each answer, so the work for a row grows with their number. */
+export const maxMessages = 1000
 
 export function readConversation(row: Record<string, unknown>): DatasetRow | RowProblem {
   const tools = ['tools', 'functions'].find((field) => !isEmpty(row[field]))
   if (tools !== undefined) return { field: tools, reason: 'is not supported' }
   const { messages: raw } = row
   if (!Array.isArray(raw) || raw.length === 0) return { field: 'messages', reason: 'is not a list of messages' }
+  if (raw.length > maxMessages)
+    return { field: 'messages', reason: `has ${raw.length} messages; a conversation may have at most ${maxMessages}` }
   const messages: ChatMessage[] = []
-  const answers: ChatAnswer[] = []
+  const learned: number[] = []
   for (const [index, each] of raw.entries()) {
     const read = readMessage(each, `messages[${index}]`)
     if ('reason' in read) return read
-    const { message, isLearned } = read
-    if (isLearned && index > 0) answers.push({ messages: [...messages], output: message.content })
-    messages.push(message)
+    if (read.isLearned && index > 0) learned.push(index)
+    messages.push(read.message)
   }
-  const last = answers.at(-1)
-  if (!last) return { field: 'messages', reason: 'has no assistant message to train on' }
-  return { input: plainChat(last.messages), output: last.output, answers }
+  const last = learned.at(-1)
+  const answer = last === undefined ? undefined : messages[last]
+  if (!answer) return { field: 'messages', reason: 'has no assistant message to train on' }
+  // Nothing is learned from the messages after the last answer.
+  const conversation = { messages: messages.slice(0, last).concat(answer), learned }
+  return { input: plainChat(messages.slice(0, last)), output: answer.content, conversation }
 }
 
 function readMessage(value: unknown, at: string): { message: ChatMessage; isLearned: boolean } | RowProblem {

@@ -2,11 +2,11 @@
 import type { ChatMessage } from '../domain/chat.ts'
 import { readConversation } from './conversation.ts'
 
-/** One assistant message to train on, and the messages before it. */
-export type ChatAnswer = { messages: ChatMessage[]; output: string }
+/** `learned`: the positions of the assistant messages to train on, in ascending order. The last message is the last of them. */
+export type Conversation = { messages: ChatMessage[]; learned: number[] }
 
-/** For a conversation, `input` is the plain text before the last answer, `output` that answer, and `answers` all answers to train on. */
-export type DatasetRow = { input: string; output: string; answers?: ChatAnswer[] }
+/** Of a conversation, `input` is the plain text before the last answer, and `output` is that answer. */
+export type DatasetRow = { input: string; output: string; conversation?: Conversation }
 export type RowProblem = { field: string; reason: string }
 
 /** The first pair with a field in the row decides its format. */

@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto'
 import { PassThrough } from 'node:stream'
-import { plainChat } from '../domain/chat.ts'
 import type { DataFile } from '../domain/training-job.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { DatasetRow } from './dataset-row.ts'
 
 const batchCharacters = 128 * 1024
 
-/** A conversation has a line for each answer to train on. */
-const linesOf = ({ input, output, answers }: DatasetRow) =>
-  answers?.map(({ messages, output }) => ({ input: plainChat(messages), output, messages })) ?? [{ input, output }]
+/** A conversation is written once, with the positions of the answers to learn. runtime/anneal_runtime/trainer/rows.py reads it. */
+export const lineOf = ({ input, output, conversation }: DatasetRow) => JSON.stringify(conversation ?? { input, output })
 
 /** Writes rows as JSON Lines to an object and hashes them. The object exists only after `close`. */
 export function openRowWriter(storage: Storage, key: string) {
@@ -33,12 +31,12 @@ export function openRowWriter(storage: Storage, key: string) {
 
   return {
     rowCount: () => rowCount,
+    /** Bytes handed to the store so far. */
+    sizeBytes: () => sizeBytes,
     /** @returns a promise to wait for when the store is slower than the caller */
     write(row: DatasetRow): Promise<void> | undefined {
-      for (const line of linesOf(row)) {
-        batch += `${JSON.stringify(line)}\n`
-        rowCount++
-      }
+      batch += `${lineOf(row)}\n`
+      rowCount++
       return batch.length > batchCharacters ? flush() : undefined
     },
     async close(): Promise<DataFile> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readDatasetRow } from '../../src/datasets/dataset-row.ts'
+import { readDatasetRow, type DatasetRow } from '../../src/datasets/dataset-row.ts'
+import { lineOf } from '../../src/datasets/write-rows.ts'
 
 const system = { role: 'system', content: 'Be brief.' }
 const user = (content: unknown) => ({ role: 'user', content })
@@ -15,20 +16,28 @@ test('every answer of a conversation is learned after all that was said before i
   assert.deepEqual(readDatasetRow({ messages, tools: null }), {
     input: 'system: Be brief.\nuser: Who?\nassistant: Zoë.\nuser: And now?',
     output: 'Ann.',
-    answers: [
-      { messages: [system, user('Who?')], output: 'Zoë.' },
-      { messages: [system, user('Who?'), assistant('Zoë.'), user('And now?')], output: 'Ann.' },
-    ],
+    conversation: {
+      messages: [system, user('Who?'), assistant('Zoë.'), user('And now?'), assistant('Ann.')],
+      learned: [2, 4],
+    },
   })
 })
 
-test('an answer of weight 0 is only read', () => {
-  const messages = [user('a'), assistant('no', { weight: 0 }), user('b'), assistant('yes', { weight: 1 })]
-  const row = readDatasetRow({ messages }) as { answers: { output: string }[] }
-  assert.deepEqual(
-    row.answers.map(({ output }) => output),
-    ['yes'],
-  )
+test('an answer of weight 0 is only read, and messages after the last answer are left out', () => {
+  const messages = [user('a'), assistant('no', { weight: 0 }), user('b'), assistant('yes', { weight: 1 }), user('c')]
+  const row = readDatasetRow({ messages }) as DatasetRow
+  assert.deepEqual([row.conversation?.learned, row.conversation?.messages.length], [[3], 4])
+})
+
+test('a conversation of 1,000 messages is read; its size in memory and on disk is its own', () => {
+  const messages = Array.from({ length: 500 }, (_, turn) => [user(`q${turn}`.repeat(50)), assistant('yes')]).flat()
+  const row = readDatasetRow({ messages }) as DatasetRow
+  assert.equal(row.conversation?.learned.length, 500)
+  assert.ok(lineOf(row).length < JSON.stringify({ messages }).length + 5000)
+  assert.deepEqual(readDatasetRow({ messages: [...messages, user('one more')] }), {
+    field: 'messages',
+    reason: 'has 1001 messages; a conversation may have at most 1000',
+  })
 })
 
 const bad: [object, string, string][] = [

@@ -1,13 +1,13 @@
-"""Rows of a data file as tokens: cut to length, with the place where the learned part begins."""
+"""Rows of a data file as tokens: cut to length, with what is learned at each position."""
 
 from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -19,52 +19,93 @@ if TYPE_CHECKING:
 
 ROWS_AT_ONCE = 1000
 
+# The label of a position that is not learned.
+NOT_LEARNED = -100
+
+# Tokens, and for each position its label: the token that it has to predict.
+Sequence = tuple[list[int], list[int]]
+
 
 @dataclass(frozen=True)
 class Row:
-    """With `messages` the prompt is these by the model's chat template, and `input` their plain text, to be read."""
+    """With `messages` the prompt is these by the model's chat template, and `input` their plain text, to be read.
+    `earlier` are the positions in `messages` of answers that are learned too.
+    """
 
     input: str
     output: str
     messages: list[dict[str, str]] = field(default_factory=list)
+    earlier: list[int] = field(default_factory=list)
 
 
 class EncodedRows:
-    """Tokens of many rows in one flat array. Rows that the run never visits are not encoded and have length 0."""
+    """Token sequences of many rows in flat arrays. A row has a sequence, a conversation may have several; rows that the
+    run never visits have none.
+    """
 
     def __init__(self) -> None:
-        self._tokens = array("i")
-        self._starts = [0]
-        self._first_targets = array("i")
+        self._tokens, self._labels = array("i"), array("i")
+        self._starts, self._label_counts = [0], array("i")
+        self._first_sequences = [0]
         self.cut_count = 0
 
     def __len__(self) -> int:
-        return len(self._first_targets)
+        return len(self._first_sequences) - 1
 
-    def length(self, index: int) -> int:
-        return self._starts[index + 1] - self._starts[index]
+    def sequences(self, rows: Iterable[int]) -> list[int]:
+        return [number for row in rows for number in range(*self._first_sequences[row : row + 2])]
 
-    def tokens(self, index: int) -> torch.Tensor:
-        return torch.tensor(self._tokens[self._starts[index] : self._starts[index + 1]], dtype=torch.long)
+    def length(self, sequence: int) -> int:
+        return self._starts[sequence + 1] - self._starts[sequence]
 
-    def first_target(self, index: int) -> int:
-        """Position of the first token that is learned; always at least 1, as something must predict it."""
-        return self._first_targets[index]
+    def longest(self) -> int:
+        return max((self.length(sequence) for sequence in range(len(self._label_counts))), default=0)
 
-    def add(self, tokens: list[int], first_target: int) -> None:
-        self._tokens.extend(tokens)
-        self._starts.append(len(self._tokens))
-        self._first_targets.append(first_target)
+    def tokens(self, sequence: int) -> torch.Tensor:
+        return self._part(self._tokens, sequence)
+
+    def labels(self, sequence: int) -> torch.Tensor:
+        return self._part(self._labels, sequence)
+
+    def label_count(self, sequence: int) -> int:
+        return self._label_counts[sequence]
+
+    def add(self, *sequences: Sequence) -> None:
+        """Adds a row."""
+        for tokens, labels in sequences:
+            self._tokens.extend(tokens)
+            self._labels.extend(labels)
+            self._starts.append(len(self._tokens))
+            self._label_counts.append(sum(label != NOT_LEARNED for label in labels))
+        self._first_sequences.append(len(self._label_counts))
+
+    def _part(self, values: array[int], sequence: int) -> torch.Tensor:
+        return torch.tensor(values[self._starts[sequence] : self._starts[sequence + 1]], dtype=torch.long)
+
+
+def labelled(tokens: list[int], first_target: int) -> Sequence:
+    """Learns the tokens from `first_target` on, which is at least 1, as something must predict it."""
+    first = max(first_target, 1)
+    return tokens, [NOT_LEARNED] * (first - 1) + tokens[first:] + [NOT_LEARNED] if tokens else []
 
 
 def read_rows(path: Path) -> Iterator[Row]:
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             try:
-                raw = json.loads(line)
-                yield Row(str(raw["input"]), str(raw["output"]), list(raw.get("messages", [])))
-            except (ValueError, KeyError, TypeError) as error:
+                yield _read_row(json.loads(line))
+            except (ValueError, KeyError, TypeError, IndexError) as error:
                 raise DataError(f"Line {number} of the data cannot be read: {error!r}.") from error
+
+
+def _read_row(raw: dict[str, Any]) -> Row:
+    if "learned" not in raw:
+        # Earlier releases wrote a conversation as a line with `messages` for each of its answers.
+        return Row(str(raw["input"]), str(raw["output"]), list(raw.get("messages", [])))
+    *earlier, last = raw["learned"]
+    before, answer = raw["messages"][:last], raw["messages"][last]
+    text = "\n".join(f"{message['role']}: {message['content']}" for message in before)
+    return Row(text, str(answer["content"]), before, earlier)
 
 
 def count_rows(path: Path) -> int:
@@ -82,10 +123,13 @@ def encode_rows(
         prompts = row_prompts(tokenizer, chunk)
         answers = completion_tokens(tokenizer, [row.output if row.input else "" for row in chunk])
         for row, prompt, answer in zip(chunk, prompts, answers, strict=True):
-            if row.input:
-                _add_pair(encoded, prompt, answer, max_length, tokenizer.bos_token_id)
+            encoded.cut_count += len(prompt) + len(answer) > max_length
+            if row.earlier:
+                encoded.add(*_conversation(tokenizer, row, prompt, answer, max_length))
+            elif row.input:
+                encoded.add(_pair(prompt, answer, max_length, tokenizer.bos_token_id))
             else:
-                _add_text(encoded, prompt + answer, max_length)
+                encoded.add(labelled((prompt + answer)[:max_length], 1))
         chunk.clear()
 
     for index, row in enumerate(read_rows(path)):
@@ -93,40 +137,56 @@ def encode_rows(
             chunk.append(row)
         else:
             encode_chunk()
-            encoded.add([], 1)
+            encoded.add()
         if len(chunk) == ROWS_AT_ONCE:
             encode_chunk()
     encode_chunk()
-    if not any(encoded.length(index) > encoded.first_target(index) for index in range(len(encoded))):
+    if not any(encoded.label_count(sequence) for sequence in encoded.sequences(range(len(encoded)))):
         raise DataError("No row of the data has an output token to learn. Check the outputs and max_length.")
     return encoded
 
 
 def row_prompts(tokenizer: PreTrainedTokenizerBase, rows: list[Row]) -> list[list[int]]:
-    """The tokens before each answer; for a plain text row, the whole text. Raises DataError."""
-    chats = [row for row in rows if row.messages]
-    try:
-        of_chats = iter(chat_tokens(tokenizer, [row.messages for row in chats]) if chats else [])
-    except ChatRefused as error:
-        raise DataError(f"The data has rows with messages. {error}") from error
+    """The tokens before each row's last answer; for a plain text row, the whole text. Raises DataError."""
+    of_chats = iter(_chat_prompts(tokenizer, [row.messages for row in rows if row.messages]))
     of_texts = iter(prompt_tokens(tokenizer, [row.input or row.output for row in rows if not row.messages]))
     return [next(of_chats) if row.messages else next(of_texts) for row in rows]
 
 
-def _add_pair(encoded: EncodedRows, prompt: list[int], answer: list[int], max_length: int, bos: int | None) -> None:
+def _chat_prompts(tokenizer: PreTrainedTokenizerBase, chats: list[list[dict[str, str]]]) -> list[list[int]]:
+    try:
+        return chat_tokens(tokenizer, chats) if chats else []
+    except ChatRefused as error:
+        raise DataError(f"The data has rows with messages. {error}") from error
+
+
+def _conversation(
+    tokenizer: PreTrainedTokenizerBase, row: Row, prompt: list[int], answer: list[int], max_length: int
+) -> list[Sequence]:
+    """One sequence for all answers, where each answer stands after the same tokens as in a chat. An answer whose prompt
+    differs from that, because the template or the tokenizer joins the parts in another way, gets a sequence of its own.
+    """
+    bos = tokenizer.bos_token_id
+    sequences = [_pair(prompt, answer, max_length, bos)]
+    for position in reversed(row.earlier):
+        (prompt,) = _chat_prompts(tokenizer, [row.messages[:position]])
+        (answer,) = completion_tokens(tokenizer, [row.messages[position]["content"]])
+        tokens, labels = sequences[-1]
+        before = prompt + (answer if tokenizer.eos_token_id is None else answer[:-1])
+        if prompt and tokens[: len(before)] == before:
+            # The end token is learned here, whatever the template writes next.
+            labels[len(prompt) - 1 : len(prompt) - 1 + len(answer)] = answer
+        else:
+            sequences.append(_pair(prompt, answer, max_length, bos))
+    return sequences
+
+
+def _pair(prompt: list[int], answer: list[int], max_length: int, bos: int | None) -> Sequence:
     """Too long: the prompt keeps its end (and start token), the answer its start; a long prompt keeps at least half."""
     if len(prompt) + len(answer) > max_length:
-        encoded.cut_count += 1
         room = max(max_length - len(answer), min(len(prompt), max_length // 2), 1)
         if len(prompt) > room:
             head = prompt[:1] if prompt[0] == bos and room > 1 else []
             prompt = head + prompt[len(prompt) - room + len(head) :]
         answer = answer[: max_length - len(prompt)]
-    encoded.add(prompt + answer, max(len(prompt), 1))
-
-
-def _add_text(encoded: EncodedRows, text: list[int], max_length: int) -> None:
-    """A plain text, with its end-of-text token, is learned from its first predictable token on."""
-    if len(text) > max_length:
-        encoded.cut_count += 1
-    encoded.add(text[:max_length], 1)
+    return labelled(prompt + answer, len(prompt))

@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from anneal_runtime.model_source import is_out_of_memory
 from anneal_runtime.trainer.batches import plan_microbatches
-from anneal_runtime.trainer.rows import EncodedRows
+from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -51,11 +51,12 @@ class OptimizerStep:
         self._device = parameters[0].device
         self._head = _SelectedPositions(model)
 
-    def run(self, indices: list[int], learning_rate: float) -> StepOutcome:
-        """Raises OutOfMemoryError only when a single row does not fit."""
+    def run(self, rows: list[int], learning_rate: float) -> StepOutcome:
+        """`rows` are row numbers. Raises OutOfMemoryError only when a single sequence does not fit."""
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate
-        target_count = sum(self._target_count(index) for index in indices)
+        indices = self._rows.sequences(rows)
+        target_count = sum(self._rows.label_count(index) for index in indices)
         loss = self._backward_within_memory(self._share(indices), target_count)
         if self._ranks is not None:
             loss = self._ranks.add_up(self._parameters, loss)
@@ -85,7 +86,7 @@ class OptimizerStep:
                 torch.cuda.empty_cache()
 
     def _backward(self, indices: list[int], target_count: int) -> torch.Tensor:
-        """The rows' part of the step's loss, whose mean is over `target_count` tokens."""
+        """The sequences' part of the step's loss, whose mean is over `target_count` tokens."""
         lengths = [self._rows.length(index) for index in indices]
         total = torch.zeros((), device=self._device)
         for group in plan_microbatches(lengths, self.token_budget, OVERHEAD_TOKENS[self._device.type]):
@@ -97,19 +98,17 @@ class OptimizerStep:
             total += loss.detach()
         return total
 
-    def _target_count(self, index: int) -> int:
-        return max(self._rows.length(index) - self._rows.first_target(index), 0)
-
     def _collate(self, indices: list[int]) -> _Microbatch:
-        """Rows padded on the right: causal attention then needs no mask, as no token sees the padding behind it."""
+        """Sequences padded on the right: causal attention needs no mask then, as no token sees the padding behind it."""
         width = max(self._rows.length(index) for index in indices)
         tokens = torch.zeros(len(indices), width, dtype=torch.long)
         positions, targets = [], []
         for line, index in enumerate(indices):
-            row, first = self._rows.tokens(index), self._rows.first_target(index)
+            row, labels = self._rows.tokens(index), self._rows.labels(index)
+            learned = labels != NOT_LEARNED
             tokens[line, : len(row)] = row
-            positions.append(torch.arange(first - 1, len(row) - 1) + line * width)
-            targets.append(row[first:])
+            positions.append(learned.nonzero().squeeze(1) + line * width)
+            targets.append(labels[learned])
         return _Microbatch(*(self._to_device(part) for part in (tokens, torch.cat(positions), torch.cat(targets))))
 
     def _to_device(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -166,6 +165,5 @@ def autocast(device: torch.device) -> torch.autocast:
 
 
 def default_token_budget(rows: EncodedRows, batch_size: int, device: torch.device) -> int:
-    """Never more than the longest batch of `batch_size` rows would take, which the caller declared to fit."""
-    longest = max(rows.length(index) for index in range(len(rows)))
-    return max(batch_size * longest, COMFORTABLE_TOKENS[device.type])
+    """Never more than a batch of the longest sequences would take, which the caller declared to fit by `batch_size`."""
+    return max(batch_size * rows.longest(), COMFORTABLE_TOKENS[device.type])

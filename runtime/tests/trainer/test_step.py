@@ -13,7 +13,7 @@ from transformers import DataCollatorForSeq2Seq, Trainer, TrainerCallback, Train
 from anneal_runtime.model_source import load_causal_lm, load_tokenizer
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.batches import RowOrder
-from anneal_runtime.trainer.rows import EncodedRows
+from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows, labelled
 from anneal_runtime.trainer.step import OptimizerStep
 from anneal_runtime.trainer.training_args import TrainingArgs, learning_rate_schedule, make_optimizer
 
@@ -28,7 +28,8 @@ def uneven_rows(count: int = 18) -> EncodedRows:
     rng, rows = random.Random(5), EncodedRows()
     for _ in range(count):
         length = rng.choice([6, 9, 15, 40, 90])
-        rows.add([1] + [rng.randrange(3, 200) for _ in range(length - 1)], rng.randrange(1, length - 1))
+        tokens = [1] + [rng.randrange(3, 200) for _ in range(length - 1)]
+        rows.add(labelled(tokens, rng.randrange(1, length - 1)))
     return rows
 
 
@@ -64,8 +65,8 @@ def reference_losses(args: TrainingArgs, rows: EncodedRows, tmp_path: Path) -> t
                 losses.append(logs["loss"])
 
     def example(index: int) -> dict[str, list[int]]:
-        ids, first = rows.tokens(index).tolist(), rows.first_target(index)
-        return {"input_ids": ids, "attention_mask": [1] * len(ids), "labels": [-100] * first + ids[first:]}
+        ids, labels = rows.tokens(index).tolist(), rows.labels(index).tolist()
+        return {"input_ids": ids, "attention_mask": [1] * len(ids), "labels": [-100, *labels[:-1]]}
 
     model = add_adapter(load_causal_lm(TINY, CPU).model, args, refuse)
     settings = TrainingArguments(
@@ -119,6 +120,23 @@ def test_losses_and_adapter_equal_those_of_a_plain_padded_trainer(optim: str, tm
     # Optimizers divide by the gradient's own size: where that is nothing but rounding (layer 0), so is the result.
     distances = [torch.dist(value, their_adapter[name]) / value.norm() for name, value in our_adapter.items()]
     assert statistics.median(map(float, distances)) < 1e-4
+
+
+def test_several_answers_in_one_sequence_are_learned_as_if_each_stood_alone() -> None:
+    """With another end token than the one that follows: the label decides."""
+    tokens, ends = [1, *range(10, 40)], {9: 2, 19: 2, 29: 2}
+    labels = [NOT_LEARNED] * len(tokens)
+    apart = []
+    for end, last in ends.items():
+        answer = [*tokens[end - 3 : end + 1], last]
+        labels[end - 4 : end + 1] = answer
+        apart.append(labelled([*tokens[: end + 1], last], end - 3))
+    packed, alone = EncodedRows(), EncodedRows()
+    packed.add((tokens, labels))
+    alone.add(*apart)
+    assert packed.label_count(0) == sum(alone.label_count(sequence) for sequence in alone.sequences([0])) == 15
+    args = TrainingArgs(max_steps=4, batch_size=1, gradient_accumulation_steps=1, r_value=8, optim="adamw")
+    assert our_losses(args, packed, 400)[0] == pytest.approx(our_losses(args, alone, 400)[0], rel=1e-5)
 
 
 def test_the_layout_on_the_device_does_not_change_the_result() -> None:
