@@ -9,7 +9,7 @@ import { verifyFiles } from './artifact-files.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 import { withHeartbeat } from './heartbeat.ts'
 import { isInvalidSpec } from './compute-error.ts'
-import { prepareRows } from './prepare-rows.ts'
+import type { PrepareRows } from './prepare-rows.ts'
 
 type Settings = FineTuneDependencies['settings']
 type Position = { jobId: number; attempt: number }
@@ -33,7 +33,7 @@ const gibibyte = 1024 ** 3
 
 const tokenOf = ({ secret }: Settings, attemptId: string) => podToken(secret, `attempt/${attemptId}`)
 
-export function createAttemptActivities(deps: FineTuneDependencies) {
+export function createAttemptActivities(deps: FineTuneDependencies, prepareRows: PrepareRows) {
   const { database, settings } = deps
 
   return {
@@ -96,7 +96,7 @@ export function createAttemptActivities(deps: FineTuneDependencies) {
       withHeartbeat(async () => {
         const position = { jobId, number }
         const slot = await takeSlot(deps, position)
-        if (slot === 'granted') await launch(deps, position)
+        if (slot === 'granted') await launch(deps, prepareRows, position)
         return slot === 'waiting' ? 'waiting' : null
       }),
   }
@@ -113,13 +113,13 @@ async function takeSlot({ database, trainers }: FineTuneDependencies, position: 
   return 'waiting'
 }
 
-async function launch(deps: FineTuneDependencies, position: AttemptPosition) {
+async function launch(deps: FineTuneDependencies, prepareRows: PrepareRows, position: AttemptPosition) {
   const { database, trainers, settings } = deps
   const job = await database.trainingJobs.get(position.jobId)
   const attempt = await database.attempts.get(position)
   if (attempt.claimedAt === null) {
     // A store that was restored may have lost the rows since.
-    await prepareRows(deps, job, cancellationSignal())
+    await prepareRows(job, cancellationSignal())
     const from = await chooseStart(deps, job, attempt)
     if (attempt.mode === 'evaluate' && from === null) {
       const message = 'The saved model no longer matches its manifest. It will be trained again.'

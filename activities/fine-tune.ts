@@ -8,6 +8,7 @@ import type { Database } from '../src/repositories/database.ts'
 import type { Storage } from '../src/storage/storage.ts'
 import { createJobActivities } from './jobs.ts'
 import { createAttemptActivities } from './attempts.ts'
+import { createRowPreparation } from './prepare-rows.ts'
 import { createReleaseActivities } from './release.ts'
 import { createPublishActivities } from './publish.ts'
 import { createWatchActivity } from './watch-attempt.ts'
@@ -29,14 +30,16 @@ export type FineTuneDependencies = {
   }
 }
 
-export const createFineTuneActivities = (deps: FineTuneDependencies) =>
-  refusingUnknown({
-    ...createJobActivities(deps),
-    ...createAttemptActivities(deps),
+export function createFineTuneActivities(deps: FineTuneDependencies) {
+  const prepareRows = createRowPreparation(deps)
+  return refusingUnknown({
+    ...createJobActivities(deps, prepareRows),
+    ...createAttemptActivities(deps, prepareRows),
     ...createWatchActivity(deps),
     ...createReleaseActivities(deps),
     ...createPublishActivities(deps),
   })
+}
 
 /** A row that the workflow has seen and Postgres does not know was lost by a restore: a retry would not find it either. */
 function refusingUnknown<T extends Record<string, (input: never) => Promise<unknown>>>(activities: T): T {

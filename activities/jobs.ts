@@ -8,17 +8,16 @@ import {
 import type { JobEnding, TrainingJob } from '../src/domain/training-job.ts'
 import { modelOf } from './publish.ts'
 import { withHeartbeat } from './heartbeat.ts'
-import { prepareRows, type PrepareDependencies } from './prepare-rows.ts'
+import type { PrepareDependencies, PrepareRows } from './prepare-rows.ts'
 
 type JobGeneration = { jobId: number; generation: number }
 
-export function createJobActivities(deps: PrepareDependencies) {
-  const { database } = deps
+export function createJobActivities({ database }: Pick<PrepareDependencies, 'database'>, prepareRows: PrepareRows) {
   return {
     async prepareDataset({ jobId }: JobGeneration): Promise<void> {
       const job = await database.trainingJobs.get(jobId)
       const { cancellationSignal } = Context.current()
-      if (!isTerminal(job.status)) await withHeartbeat(() => prepareRows(deps, job, cancellationSignal))
+      if (!isTerminal(job.status)) await withHeartbeat(() => prepareRows(job, cancellationSignal))
     },
 
     /** Moves forward to the phase, one status at a time. Ignores an earlier phase and older attempts. @returns the status afterwards */

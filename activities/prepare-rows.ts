@@ -1,36 +1,82 @@
-// Writes the checked rows of a job to the object store.
+// Writes the checked rows of a job to the object store. Jobs on one upload share one check and one copy of its rows.
 import { ApplicationFailure } from '@temporalio/activity'
-import type { DatasetReport } from '../src/domain/dataset-report.ts'
+import { invalidDataReason, type DatasetReport } from '../src/domain/dataset-report.ts'
 import type { PreparedData, TrainingJob } from '../src/domain/training-job.ts'
 import { allExist } from './artifact-files.ts'
+import { createBoundedTries } from './bounded-tries.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
+import { createPreparationPlaces } from './preparation-places.ts'
 
 export type PrepareDependencies = Pick<FineTuneDependencies, 'database' | 'datasets' | 'storage'>
 
 const rowsAreMissing =
-  'The training rows of this job are missing, and the upload has changed since the job was checked. Submit a new job to train on the new data.'
+  'The prepared rows of this job are gone, and its upload no longer gives the same rows. Submit a new job to train on the upload.'
 
-/**
- * Runs once per job: a resume trains on the same bytes. Missing rows are made again from the upload, if it is unchanged.
- * @throws ApplicationFailure DatasetInvalid
- */
-export async function prepareRows(
-  { database, datasets, storage }: PrepareDependencies,
-  { id: jobId, generation, spec, datasetVersionId, preparedData: before }: TrainingJob,
-  signal: AbortSignal,
-): Promise<void> {
-  if (before && (await allExist(storage, [before.train, before.evaluation]))) return
-  try {
-    const checked = await datasets.prepare({ jobId, spec }, signal)
-    await database.datasets.saveReport(datasetVersionId, checked.report)
-    if (!before) await database.trainingJobs.setPreparedData({ id: jobId, generation }, checked.prepared)
-    else if (isSame(before, checked.prepared))
-      await database.trainingJobs.movePreparedData({ id: jobId, generation }, checked.prepared)
-    else throw ApplicationFailure.nonRetryable(rowsAreMissing, 'DatasetInvalid')
-  } catch (error) {
-    if (!isInvalid(error)) throw error
-    if (error.report) await database.datasets.saveReport(datasetVersionId, error.report)
-    throw ApplicationFailure.nonRetryable(error.message, 'DatasetInvalid')
+/** Later the bytes are checked again: a limit may have been raised, or the reader of rows mended. */
+const badReportsCountMs = 3_600_000
+
+/** `owner`: the job whose folder holds the rows. */
+type Found = { prepared: PreparedData; owner: number }
+
+export type PrepareRows = ReturnType<typeof createRowPreparation>
+
+export function createRowPreparation({ database, datasets, storage }: PrepareDependencies) {
+  const places = createPreparationPlaces()
+  const boundedTries = createBoundedTries()
+  const isStored = ({ train, evaluation }: PreparedData) => allExist(storage, [train, evaluation])
+
+  /**
+   * Runs once per job: a resume trains on the same bytes. Missing rows are made again from the upload, if it is unchanged.
+   * @throws ApplicationFailure DatasetInvalid, NotUnderstood, WaitsForTurn
+   */
+  return async (job: TrainingJob, signal: AbortSignal): Promise<void> => {
+    if (job.preparedData && (await isStored(job.preparedData))) return
+    await boundedTries(job.id, 'The check of the training data', () =>
+      places.use(job, signal, () => prepare(job, signal)),
+    )
+  }
+
+  async function prepare(job: TrainingJob, signal: AbortSignal): Promise<void> {
+    const found = (await findShared(job)) ?? (await check(job, signal))
+    const before = job.preparedData
+    if (before && !isSame(before, found.prepared))
+      throw ApplicationFailure.nonRetryable(rowsAreMissing, 'DatasetInvalid')
+    const isKept = await database.transaction(async (tx) => {
+      if (found.owner !== job.id && !(await tx.trainingJobs.holdPreparedData(found.owner))) return false
+      if (before) await tx.trainingJobs.movePreparedData(job, found.prepared)
+      else await tx.trainingJobs.setPreparedData(job, found.prepared)
+      return true
+    })
+    // Retention has removed the shared rows meanwhile.
+    if (!isKept) await prepare(job, signal)
+  }
+
+  /** Rows that another job on the same bytes has prepared. @throws ApplicationFailure when those bytes are known to be bad */
+  async function findShared({ id, datasetVersionId, spec }: TrainingJob): Promise<Found | null> {
+    const upload = await storage.stat(spec.dataKey)
+    if (!upload) return null
+    const report = await database.datasets.report(datasetVersionId)
+    const isCurrent = report?.etag === upload.etag && Date.now() - Date.parse(report.checkedAt) < badReportsCountMs
+    const problem = isCurrent ? invalidDataReason('training data', report) : null
+    if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'DatasetInvalid')
+    if (spec.evaluationKey !== null) return null
+    const shared = await database.trainingJobs.findPreparedData(datasetVersionId, upload.etag)
+    return shared && shared.owner !== id && (await isStored(shared.prepared)) ? shared : null
+  }
+
+  async function check(
+    { id: jobId, accountId, spec, datasetVersionId }: TrainingJob,
+    signal: AbortSignal,
+  ): Promise<Found> {
+    try {
+      const { prepared, report } = await datasets.prepare({ jobId, accountId, spec }, signal)
+      await database.datasets.saveReport(datasetVersionId, report)
+      return { prepared, owner: jobId }
+    } catch (error) {
+      if (!isInvalid(error)) throw error
+      if (error.report) await database.datasets.saveReport(datasetVersionId, error.report)
+      throw ApplicationFailure.nonRetryable(error.message, 'DatasetInvalid')
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import { tunedModelName } from '../src/domain/identifiers.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
 import type { Artifact, TrainingJob, TunedModel } from '../src/domain/training-job.ts'
 import { verifyFiles } from './artifact-files.ts'
+import { createBoundedTries } from './bounded-tries.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
@@ -24,22 +25,25 @@ type Published =
   { modelName: string; artifactId: string } | { modelName: null; message: string; hasCheckpoint: boolean }
 
 export function createPublishActivities({ database, storage }: Pick<FineTuneDependencies, 'database' | 'storage'>) {
+  const boundedTries = createBoundedTries()
   return {
     /** Publishes the saved model or else the newest checkpoint; `finishJob` names it. @returns a null name when its bytes do not match the manifest */
     publishModel: ({ jobId }: { jobId: number; generation: number }): Promise<Published> =>
-      withHeartbeat(async () => {
-        const artifact = (await database.artifacts.newestModel(jobId)) ?? (await newestCheckpoint(jobId))
-        if (!artifact)
-          return { modelName: null, message: 'There is no saved model and no checkpoint.', hasCheckpoint: false }
-        const { name, files } = modelOf(await database.trainingJobs.get(jobId), artifact)
-        const keyOf = new Map(artifact.files.map((file) => [file.name, file.key]))
-        // Tags the copies with the job id: no row links them to the job yet.
-        for (const file of files) await storage.copy(keyOf.get(file.name) ?? '', file.key, { job: String(jobId) })
-        // Hashes the copies, because upload URLs may still overwrite the originals.
-        if (files.length === 0 || !(await verifyFiles(storage, files))) return refuse(artifact)
-        await database.artifacts.markVerified(artifact.id)
-        return { modelName: name, artifactId: artifact.id }
-      }),
+      withHeartbeat(() => boundedTries(jobId, 'The verification of the model', () => publish(jobId))),
+  }
+
+  async function publish(jobId: number): Promise<Published> {
+    const artifact = (await database.artifacts.newestModel(jobId)) ?? (await newestCheckpoint(jobId))
+    if (!artifact)
+      return { modelName: null, message: 'There is no saved model and no checkpoint.', hasCheckpoint: false }
+    const { name, files } = modelOf(await database.trainingJobs.get(jobId), artifact)
+    const keyOf = new Map(artifact.files.map((file) => [file.name, file.key]))
+    // Tags the copies with the job id: no row links them to the job yet.
+    for (const file of files) await storage.copy(keyOf.get(file.name) ?? '', file.key, { job: String(jobId) })
+    // Hashes the copies, because upload URLs may still overwrite the originals.
+    if (files.length === 0 || !(await verifyFiles(storage, files))) return refuse(artifact)
+    await database.artifacts.markVerified(artifact.id)
+    return { modelName: name, artifactId: artifact.id }
   }
 
   async function newestCheckpoint(jobId: number): Promise<Artifact | null> {

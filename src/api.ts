@@ -78,7 +78,7 @@ function connect(config: Config): ServiceDependencies & { usage: UsageRecorder }
     database,
     notifications,
     storage: createStorage(config.s3),
-    datasets: createDatasetValidator(config.s3, config.tokenizer),
+    datasets: createDatasetValidator(config.s3, config.tokenizer, config.datasetLimits),
     inference: createInference({
       modelServers,
       outbox,

@@ -4,6 +4,7 @@ import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { loadClientConnectConfig } from '@temporalio/envconfig'
 import { z } from 'zod'
+import { defaultDatasetLimits } from './datasets/dataset-limits.ts'
 import { callableAddresses } from './domain/callable-addresses.ts'
 import { parseCatalogue, type CatalogueEntry } from './domain/catalogue.ts'
 import { retentionOf } from './domain/retention.ts'
@@ -76,6 +77,10 @@ const Environment = z.object({
   ANNEAL_MAX_OPEN_BATCHES: z.coerce.number().int().min(1).default(1000),
   /** At least the largest batch, which would be refused for ever otherwise. */
   ANNEAL_MAX_WAITING_BATCH_ITEMS: z.coerce.number().int().min(10_000).default(200_000),
+  /** Of one data set, after decompression. */
+  ANNEAL_MAX_DATASET_BYTES: z.coerce.number().int().min(1).default(defaultDatasetLimits.unpackedBytes),
+  /** Processor time that the check of one data set may take. */
+  ANNEAL_DATASET_CHECK_SECONDS: z.coerce.number().positive().default(defaultDatasetLimits.checkSeconds),
   /** Addresses or networks of proxies whose X-Forwarded-For is believed, with commas between. */
   ANNEAL_TRUSTED_PROXIES: z.string().default(''),
   /** Origins whose pages may call the public API from a browser, with commas between. */
@@ -219,6 +224,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     maxStoredBytes: env.ANNEAL_MAX_STORED_BYTES,
     maxOpenBatches: env.ANNEAL_MAX_OPEN_BATCHES,
     maxWaitingBatchItems: env.ANNEAL_MAX_WAITING_BATCH_ITEMS,
+    datasetLimits: { unpackedBytes: env.ANNEAL_MAX_DATASET_BYTES, checkSeconds: env.ANNEAL_DATASET_CHECK_SECONDS },
     trustedProxies: listed(env.ANNEAL_TRUSTED_PROXIES),
     corsOrigins: env.ANNEAL_CORS_ORIGINS,
     webhooks: { allowsHttp: env.ANNEAL_WEBHOOKS_ALLOW_HTTP, isCallable: env.ANNEAL_WEBHOOKS_PRIVATE_NETWORKS },

@@ -1,7 +1,8 @@
 // Worker threads for work that would block the event loop. A thread costs a quarter of a second of processor time to start
-// and tens of megabytes, so the pool is small and its threads are reused; callers queue while all are busy.
+// and tens of megabytes, so the pool is small and its threads are reused. Callers wait while all are busy; the next turn is the one of whoever has least.
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { createTurns } from './turns.ts'
 
 const keptIdleMs = 30_000
 
@@ -10,28 +11,16 @@ export type Ask = (question: unknown) => Promise<unknown>
 
 export type ThreadOptions = {
   atMost: number
+  /** Threads that one owner of work may hold at once. */
+  atMostOfOne?: number
   /** V8 heap limit of a thread. A thread that needs more ends; see `neededTooMuchMemory`. */
   heapLimitMegabytes: number
   workerData?: unknown
 }
 
-export function createThreads(module: URL, { atMost, heapLimitMegabytes, workerData }: ThreadOptions) {
+export function createThreads(module: URL, { atMost, atMostOfOne, heapLimitMegabytes, workerData }: ThreadOptions) {
   const idle: { thread: Worker; ending: NodeJS.Timeout }[] = []
-  const waiting: PromiseWithResolvers<void>[] = []
-  let busy = 0
-
-  async function turn(signal?: AbortSignal): Promise<void> {
-    if (busy < atMost) return void busy++
-    const mine = Promise.withResolvers<void>()
-    waiting.push(mine)
-    const leave = () => {
-      const at = waiting.indexOf(mine)
-      if (at >= 0) waiting.splice(at, 1)
-      mine.reject(signal?.reason as Error)
-    }
-    signal?.addEventListener('abort', leave)
-    await mine.promise.finally(() => signal?.removeEventListener('abort', leave))
-  }
+  const turns = createTurns({ atMost, atMostOfOne: atMostOfOne ?? atMost })
 
   function take(): Worker {
     const kept = idle.pop()
@@ -62,12 +51,12 @@ export function createThreads(module: URL, { atMost, heapLimitMegabytes, workerD
 
   return {
     /**
-     * Lends a thread to `work` alone. The thread is reused unless `work` throws.
+     * Lends a thread to `work` alone. The thread is reused unless `work` throws. Owners of waiting work take turns.
      * @throws as `work`, or the signal's reason
      */
-    async use<T>(work: (ask: Ask) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    async use<T>(work: (ask: Ask) => Promise<T>, signal?: AbortSignal, owner = ''): Promise<T> {
       signal?.throwIfAborted()
-      await turn(signal)
+      await turns.take(owner, signal)
       const thread = take()
       try {
         const result = await work((question) => ask(thread, question, signal))
@@ -77,9 +66,7 @@ export function createThreads(module: URL, { atMost, heapLimitMegabytes, workerD
         void thread.terminate()
         throw error
       } finally {
-        const next = waiting.shift()
-        if (next) next.resolve()
-        else busy--
+        turns.giveBack(owner)
       }
     },
   }

@@ -78,7 +78,7 @@ const activities = createActivities({
   storage,
   trainers,
   modelServers,
-  datasets: createDatasetValidator(config.s3, config.tokenizer),
+  datasets: createDatasetValidator(config.s3, config.tokenizer, config.datasetLimits),
   health: watchApiHealth(config.internalUrl),
   executions,
   log,

@@ -256,11 +256,18 @@ async function giveUp(state: State, error: unknown): Promise<JobEnding> {
   await activities.releaseJob({ jobId, generation })
   const ending = dataError(error) ?? {
     status: 'FAILED',
-    ...(causeOf(error)?.type === 'Unknown' ? restored : unexpected),
+    ...reasonOf(causeOf(error)),
     modelName: null,
   }
   const moved = await activities.finishJob({ jobId, generation, ...ending, artifactId: null })
   return moved === 'cancelling' || moved === 'refused' ? cancel(state) : ending
+}
+
+function reasonOf(cause: ApplicationFailure | undefined): Pick<JobEnding, 'reason' | 'message'> {
+  if (cause?.type === 'Unknown') return restored
+  if (cause?.type !== 'NotUnderstood') return unexpected
+  const message = `${cause.message} Its workflow in Temporal has the details. Resume the job once the cause is fixed.`
+  return { ...unexpected, message }
 }
 
 function endingOf(decision: Exclude<Decision, Launch>, modelName: string | null): JobEnding {

@@ -1,22 +1,24 @@
 // Runs in a thread: validates data sets. Reads and writes the object store itself, so that no row passes the main event loop.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { DatasetReport } from '../domain/dataset-report.ts'
+import { isBug } from '../domain/outage.ts'
 import { createStorage, type StorageConfig } from '../storage/storage.ts'
+import type { DatasetLimits } from './dataset-limits.ts'
 import { validateDataset } from './validate-dataset.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { prepareData, type CheckedData, type DataOfJob } from './prepare-data.ts'
 import type { TokenizerSource } from './token-sample.ts'
 
-export type DatasetSettings = { config: StorageConfig; tokenizer: TokenizerSource | null }
+export type DatasetSettings = { config: StorageConfig; tokenizer: TokenizerSource | null; limits: DatasetLimits }
 
 export type DatasetTask = ({ kind: 'prepare' } & DataOfJob) | { kind: 'check'; key: string }
 
 export type TaskAnswer =
   | { result: CheckedData | DatasetReport | null }
   | { invalid: { message: string; report: DatasetReport | undefined } }
-  | { error: string }
+  | { error: string; isBug: boolean }
 
-const { config, tokenizer } = workerData as DatasetSettings
+const { config, ...settings } = workerData as DatasetSettings
 const storage = createStorage(config)
 parentPort?.on('message', (task: DatasetTask) => {
   void answer(task).then((text) => parentPort?.postMessage(text))
@@ -26,11 +28,11 @@ async function answer(task: DatasetTask): Promise<TaskAnswer> {
   try {
     const result =
       task.kind === 'prepare'
-        ? await prepareData(storage, task, tokenizer)
-        : await validateDataset(storage, task.key, tokenizer)
+        ? await prepareData(storage, task, settings)
+        : await validateDataset(storage, task.key, settings)
     return { result }
   } catch (error) {
     if (error instanceof DatasetInvalidError) return { invalid: { message: error.message, report: error.report } }
-    return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+    return { error: error instanceof Error ? (error.stack ?? error.message) : String(error), isBug: isBug(error) }
   }
 }

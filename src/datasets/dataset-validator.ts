@@ -3,26 +3,39 @@ import type { DatasetReport } from '../domain/dataset-report.ts'
 import type { StorageConfig } from '../storage/storage.ts'
 import { createThreads, neededTooMuchMemory } from '../worker-thread-pool.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
+import { defaultDatasetLimits, type DatasetLimits } from './dataset-limits.ts'
 import type { DatasetSettings, DatasetTask, TaskAnswer } from './dataset-thread.ts'
 import type { CheckedData, DataOfJob } from './prepare-data.ts'
 import type { TokenizerSource } from './token-sample.ts'
 
 const maxThreads = 4
+/** Checks of one account at once: the others find a free thread at any time. */
+const maxThreadsOfAccount = 2
 /** Five times the memory that the largest row takes. */
 const heapLimitMegabytes = 1024
 
+/** The store failed, not the check. */
+class DatasetUnreadableError extends Error {
+  override name = 'DatasetUnreadableError'
+}
+
 export type DatasetValidator = ReturnType<typeof createDatasetValidator>
 
-export function createDatasetValidator(config: StorageConfig, tokenizer: TokenizerSource | null) {
-  const workerData: DatasetSettings = { config, tokenizer }
+export function createDatasetValidator(
+  config: StorageConfig,
+  tokenizer: TokenizerSource | null,
+  limits: DatasetLimits = defaultDatasetLimits,
+) {
+  const workerData: DatasetSettings = { config, tokenizer, limits }
   const module = new URL('./dataset-thread.ts', import.meta.url)
-  const threads = createThreads(module, { atMost: maxThreads, heapLimitMegabytes, workerData })
+  const sizes = { atMost: maxThreads, atMostOfOne: maxThreadsOfAccount, heapLimitMegabytes }
+  const threads = createThreads(module, { ...sizes, workerData })
 
-  async function inThread(task: DatasetTask, signal?: AbortSignal) {
+  async function inThread(accountId: string, task: DatasetTask, signal?: AbortSignal) {
     try {
-      const answer = (await threads.use((ask) => ask(task), signal)) as TaskAnswer
+      const answer = (await threads.use((ask) => ask(task), signal, accountId)) as TaskAnswer
       if ('invalid' in answer) throw new DatasetInvalidError(answer.invalid.message, answer.invalid.report)
-      if ('error' in answer) throw new Error(answer.error)
+      if ('error' in answer) throw answer.isBug ? new Error(answer.error) : new DatasetUnreadableError(answer.error)
       return answer.result
     } catch (error) {
       if (neededTooMuchMemory(error))
@@ -35,10 +48,10 @@ export function createDatasetValidator(config: StorageConfig, tokenizer: Tokeniz
 
   return {
     /** @throws DatasetInvalidError */
-    prepare: (data: DataOfJob, signal?: AbortSignal) =>
-      inThread({ kind: 'prepare', ...data }, signal) as Promise<CheckedData>,
+    prepare: ({ accountId, ...data }: DataOfJob & { accountId: string }, signal?: AbortSignal) =>
+      inThread(accountId, { kind: 'prepare', ...data }, signal) as Promise<CheckedData>,
     /** @returns null when no object has this key */
-    check: (key: string, signal?: AbortSignal) =>
-      inThread({ kind: 'check', key }, signal) as Promise<DatasetReport | null>,
+    check: ({ accountId, key }: { accountId: string; key: string }, signal?: AbortSignal) =>
+      inThread(accountId, { kind: 'check', key }, signal) as Promise<DatasetReport | null>,
   }
 }

@@ -1,12 +1,13 @@
 // Turns an upload into the data of one job: copies it, validates every row, sets evaluation rows aside, and writes the rows to
 // keys that no issued URL can write.
 import { randomUUID } from 'node:crypto'
-import type { DatasetReport } from '../domain/dataset-report.ts'
+import { invalidDataReason, type DatasetReport } from '../domain/dataset-report.ts'
 import { storageKeys } from '../domain/storage-keys.ts'
 import type { DataSplit, PreparedData, TrainingSpec } from '../domain/training-job.ts'
 import type { Storage } from '../storage/storage.ts'
 import { validateRows, fingerprint } from './validate-rows.ts'
-import { DatasetInvalidError, invalidDataReason } from './dataset-invalid-error.ts'
+import { DatasetInvalidError } from './dataset-invalid-error.ts'
+import { createLimitWatch, type DatasetLimits, type LimitWatch } from './dataset-limits.ts'
 import { isProblem, readDatasetRow, type DatasetRow } from './dataset-row.ts'
 import { readDataset } from './read-dataset.ts'
 import { createEvaluationSelection } from './select-evaluation-rows.ts'
@@ -19,6 +20,11 @@ const evaluatedTrainingRows = 10
 export type DataOfJob = { jobId: number; spec: Pick<TrainingSpec, 'dataKey' | 'evaluationKey'> }
 export type CheckedData = { prepared: PreparedData; report: DatasetReport }
 
+export type PrepareSettings = { limits: DatasetLimits; tokenizer: TokenizerSource | null }
+
+/** Work on the data of one job, within its limits. */
+type Work = { storage: Storage; limits: DatasetLimits; watch: LimitWatch }
+
 /**
  * May run twice: each call writes under its own keys.
  * @throws DatasetInvalidError
@@ -26,26 +32,34 @@ export type CheckedData = { prepared: PreparedData; report: DatasetReport }
 export async function prepareData(
   storage: Storage,
   { jobId, spec }: DataOfJob,
-  tokenizer: TokenizerSource | null,
+  { limits, tokenizer }: PrepareSettings,
 ): Promise<CheckedData> {
+  const work: Work = { storage, limits, watch: createLimitWatch(limits) }
   const unique = randomUUID()
   const key = (name: string) => storageKeys.prepared(jobId, unique, name)
-  const uploaded = await storage.stat(spec.dataKey)
-  if (!uploaded) throw new DatasetInvalidError('The uploaded data set no longer exists: upload it again.')
   const pinned = key('source')
   try {
-    // The owner's URL can still write to the upload, so only the copy is used from here on.
-    await storage.copy(spec.dataKey, pinned)
+    const uploaded = await pin(storage, spec.dataKey, pinned)
     const selection = createEvaluationSelection()
-    const report = await check(storage, pinned, 'training data', (_row, print) => selection.add(print), {
-      ...uploaded,
-      tokenizer,
+    const report = await check(work, {
+      ...{ key: pinned, name: 'training data', of: { ...uploaded, tokenizer } },
+      use: (_row, print) => selection.add(print),
     })
     const setAside = spec.evaluationKey === null ? selection.selected() : new Set<string>()
-    const prepared = await split(storage, { pinned, setAside, evaluationKey: spec.evaluationKey, key })
-    return { prepared, report }
+    const files = await split(work, { pinned, setAside, evaluationKey: spec.evaluationKey, key })
+    return { prepared: { ...files, sourceEtag: uploaded.etag }, report }
   } finally {
     await storage.remove([pinned])
+  }
+}
+
+/** The owner's URL can still write to the upload, so only the copy is used. @returns what was copied */
+async function pin(storage: Storage, from: string, to: string) {
+  for (;;) {
+    const before = await storage.stat(from)
+    if (!before) throw new DatasetInvalidError('The uploaded data set no longer exists: upload it again.')
+    await storage.copy(from, to)
+    if ((await storage.stat(from))?.etag === before.etag) return before
   }
 }
 
@@ -56,20 +70,22 @@ type SplitInput = {
   key: (name: string) => string
 }
 
-async function split(storage: Storage, { pinned, setAside, evaluationKey, key }: SplitInput): Promise<PreparedData> {
-  const train = openRowWriter(storage, key('train.jsonl'))
-  const evaluation = openRowWriter(storage, key('evaluation.jsonl'))
+async function split(work: Work, { pinned, setAside, evaluationKey, key }: SplitInput): Promise<PreparedData> {
+  const train = openRowWriter(work.storage, key('train.jsonl'))
+  const evaluation = openRowWriter(work.storage, key('evaluation.jsonl'))
+  const writtenBytes = () => train.sizeBytes() + evaluation.sizeBytes()
   try {
     const isHeldOut = evaluationKey !== null || setAside.size > 0
-    await eachRow(storage, pinned, (row) => {
+    await eachRow(work, { key: pinned, name: 'training data', writtenBytes }, (row) => {
       const isSetAside = setAside.size > 0 && setAside.has(fingerprint(row))
       if (isSetAside) return evaluation.write(row)
-      if (!isHeldOut && evaluation.rowCount() < evaluatedTrainingRows) void evaluation.write(row)
-      return train.write(row)
+      const isEvaluated = !isHeldOut && evaluation.rowCount() < evaluatedTrainingRows
+      return isEvaluated ? both(evaluation.write(row), train.write(row)) : train.write(row)
     })
     if (evaluationKey !== null) {
-      await check(storage, evaluationKey, 'evaluation data')
-      await eachRow(storage, evaluationKey, (row) => evaluation.write(row))
+      const source = { key: evaluationKey, name: 'evaluation data' }
+      await check(work, source)
+      await eachRow(work, { ...source, writtenBytes }, (row) => evaluation.write(row))
     }
     const split: DataSplit = isHeldOut ? 'held_out' : 'train'
     return { train: await train.close(), evaluation: { ...(await evaluation.close()), split } }
@@ -79,14 +95,21 @@ async function split(storage: Storage, { pinned, setAside, evaluationKey, key }:
   }
 }
 
-async function check(
-  storage: Storage,
-  key: string,
-  name: string,
-  use?: (row: DatasetRow, print: string) => void,
-  of?: { etag: string; sizeBytes: number; tokenizer: TokenizerSource | null },
-): Promise<DatasetReport> {
-  const rows = await validateRows(await open(storage, key, name), use)
+async function both(first: Promise<void> | undefined, second: Promise<void> | undefined) {
+  await first
+  await second
+}
+
+type CheckInput = {
+  key: string
+  name: string
+  use?: (row: DatasetRow, print: string) => void
+  /** Names the bytes in the report; evaluation rows have no report. */
+  of?: { etag: string; sizeBytes: number; tokenizer: TokenizerSource | null }
+}
+
+async function check({ storage, ...bounds }: Work, { key, name, use, of }: CheckInput): Promise<DatasetReport> {
+  const rows = await validateRows(await open(storage, key, name), { ...bounds, use })
   const { etag, sizeBytes, tokenizer } = of ?? { etag: '', sizeBytes: 0, tokenizer: null }
   const report = rows.report({ etag, sizeBytes }, tokenizer)
   const problem = invalidDataReason(name, report)
@@ -95,14 +118,20 @@ async function check(
   return report
 }
 
-/** Reads a file whose rows were validated before. */
-async function eachRow(storage: Storage, key: string, use: (row: DatasetRow) => Promise<void> | undefined) {
-  for await (const batch of readDataset(await open(storage, key, 'data')))
+/** Reads a file whose rows were validated before. @throws DatasetInvalidError at a limit */
+async function eachRow(
+  { storage, limits, watch }: Work,
+  { key, name, writtenBytes }: { key: string; name: string; writtenBytes: () => number },
+  use: (row: DatasetRow) => Promise<void> | undefined,
+) {
+  for await (const batch of readDataset(await open(storage, key, name), limits.unpackedBytes))
     for (const raw of batch) {
       const row = 'problem' in raw ? null : readDatasetRow(raw.value)
       if (!row || isProblem(row)) throw new Error('a validated row is bad: its file has changed')
       const waiting = use(row)
-      if (waiting) await waiting
+      if (waiting === undefined) continue
+      await waiting
+      watch.requireRoom({ name, line: raw.line, writtenBytes: writtenBytes() })
     }
 }
 

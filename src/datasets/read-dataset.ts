@@ -1,6 +1,7 @@
 // Streams the rows of an uploaded file: JSON Lines, a JSON array or CSV, any of them gzipped, with or without a BOM.
 import { isUtf8 } from 'node:buffer'
 import { csvRows } from './csv-rows.ts'
+import { defaultDatasetLimits } from './dataset-limits.ts'
 import { createElementReader, type ElementBytes } from './json-rows.ts'
 import { decompressed, DecompressError } from './decompress.ts'
 
@@ -14,8 +15,11 @@ const newline = 0x0a
 const byteOrderMark = Buffer.from('\uFEFF')
 
 /** Yields batches of rows, in constant memory. Rejects only when the stream fails; an unreadable row is yielded as a problem. */
-export async function* readDataset(file: AsyncIterable<Buffer>): AsyncGenerator<RawRow[]> {
-  const bytes = decompressed(file)[Symbol.asyncIterator]()
+export async function* readDataset(
+  file: AsyncIterable<Buffer>,
+  unpackedLimitBytes: number = defaultDatasetLimits.unpackedBytes,
+): AsyncGenerator<RawRow[]> {
+  const bytes = decompressed(file, unpackedLimitBytes)[Symbol.asyncIterator]()
   let line = 1
   try {
     const start = await readStart(bytes)

@@ -1,5 +1,6 @@
 import type { DatasetReport } from '../domain/dataset-report.ts'
 import type { Storage } from '../storage/storage.ts'
+import { createLimitWatch, type DatasetLimits } from './dataset-limits.ts'
 import { validateRows } from './validate-rows.ts'
 import type { TokenizerSource } from './token-sample.ts'
 
@@ -7,11 +8,11 @@ import type { TokenizerSource } from './token-sample.ts'
 export async function validateDataset(
   storage: Storage,
   key: string,
-  tokenizer: TokenizerSource | null,
+  { limits, tokenizer }: { limits: DatasetLimits; tokenizer: TokenizerSource | null },
 ): Promise<DatasetReport | null> {
   const object = await storage.stat(key)
   const file = object && (await storage.read(key))
   if (!file) return null
-  const rows = await validateRows(file as AsyncIterable<Buffer>)
+  const rows = await validateRows(file as AsyncIterable<Buffer>, { limits, watch: createLimitWatch(limits) })
   return rows.report(object, tokenizer)
 }

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import type { BadRow, DatasetReport } from '../domain/dataset-report.ts'
 import { isProblem, readDatasetRow, type DatasetRow } from './dataset-row.ts'
+import type { DatasetLimits, LimitWatch } from './dataset-limits.ts'
 import { createLengthHistogram } from './length-histogram.ts'
 import { createFingerprintSet } from './fingerprint-set.ts'
 import { readDataset, type RawRow } from './read-dataset.ts'
@@ -64,16 +65,28 @@ function createRowValidation() {
   }
 }
 
-/** Reads the file once and reports all bad rows. `use` gets the rows before the first bad one, as nothing is trained on a bad file. */
+type Reading = {
+  limits: DatasetLimits
+  watch: LimitWatch
+  /** Gets the rows before the first bad one, as nothing is trained on a bad file. */
+  use?: ((row: DatasetRow, print: string) => void) | undefined
+}
+
+/** Reads the file once and reports all bad rows. Stops at the limit of time, which counts as a bad row. */
 export async function validateRows(
   file: AsyncIterable<Buffer>,
-  use?: (row: DatasetRow, print: string) => void,
+  { limits, watch, use }: Reading,
 ): Promise<RowValidation> {
   const check = createRowValidation()
-  for await (const batch of readDataset(file))
+  for await (const batch of readDataset(file, limits.unpackedBytes)) {
     for (const raw of batch) {
       const good = check.add(raw)
       if (use && good && check.badRowCount() === 0) use(good.row, good.print)
     }
+    const problem = watch.timeProblem()
+    if (problem === null) continue
+    check.add({ line: batch.at(-1)?.line ?? 1, problem })
+    break
+  }
   return check
 }

@@ -32,3 +32,16 @@ export type DatasetReport = {
   tokenLength: TokenLengths | null
   checkedAt: string
 }
+
+const badRowsInMessage = 5
+
+/** @returns why the data cannot be trained on, or null when it can */
+export function invalidDataReason(name: string, { rowCount, badRowCount, badRows }: DatasetReport): string | null {
+  if (rowCount === 0) return `The ${name} has no rows.`
+  if (badRowCount === 0) return null
+  const listed = badRows
+    .slice(0, badRowsInMessage)
+    .map(({ line, field, reason }) => `line ${line}: ${field}: ${reason}`)
+  const more = badRowCount > badRowsInMessage ? `; and ${badRowCount - badRowsInMessage} more` : ''
+  return `The ${name} cannot be used: ${badRowCount} of ${rowCount} rows are bad: ${listed.join('; ')}${more}.`
+}

@@ -23,7 +23,12 @@ export type DataSplit = 'held_out' | 'train'
 export type DataFile = { key: string; sizeBytes: number; sha256: string; rowCount: number }
 
 /** The checked rows of a job, under keys that no presigned URL can write. */
-export type PreparedData = { train: DataFile; evaluation: DataFile & { split: DataSplit } }
+export type PreparedData = {
+  train: DataFile
+  evaluation: DataFile & { split: DataSplit }
+  /** ETag of the upload that the rows come from; absent in jobs of earlier releases. */
+  sourceEtag?: string
+}
 
 export type TrainingJob = {
   id: number

@@ -202,7 +202,29 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
 
   /** Replaces the keys of the same bytes, while the generation is open. */
   async movePreparedData({ id, generation }: Pick<TrainingJob, 'id' | 'generation'>, preparedData: PreparedData) {
-    await db.trainingJob.updateMany({ where: { id, generation, status: { in: openStatuses } }, data: { preparedData } })
+    const data = { preparedData, dataRemovedAt: null }
+    await db.trainingJob.updateMany({ where: { id, generation, status: { in: openStatuses } }, data })
+  },
+
+  /** Finds rows that a job on these bytes of the version has prepared in its own folder, without evaluation rows of the caller. */
+  async findPreparedData(
+    datasetVersionId: string,
+    sourceEtag: string,
+  ): Promise<{ owner: number; prepared: PreparedData } | null> {
+    const [found] = await db.$queryRaw<{ owner: number; prepared: PreparedData }[]>`
+      select id as owner, prepared_data as prepared from training_jobs
+      where dataset_version_id = ${datasetVersionId}::uuid and prepared_data->>'sourceEtag' = ${sourceEtag}
+        and spec->>'evaluationKey' is null and data_removed_at is null
+        and prepared_data->'train'->>'key' like 'jobs/' || id || '/%'
+      order by id desc limit 1`
+    return found ?? null
+  },
+
+  /** Keeps retention from removing the rows of a job until the transaction ends. @returns false when they are removed */
+  async holdPreparedData(id: number): Promise<boolean> {
+    const held = await db.$queryRaw<unknown[]>`
+      select 1 from training_jobs where id = ${id} and prepared_data is not null and data_removed_at is null for share`
+    return held.length === 1
   },
 })
 
@@ -210,7 +232,7 @@ type Row = Prisma.TrainingJobGetPayload<object>
 
 /** The casts hold because only this file and the services write these columns. */
 function plain(row: Row): TrainingJob {
-  const { apiKeyId: _apiKeyId, updatedAt: _updatedAt, ...rest } = row
+  const { apiKeyId: _apiKeyId, updatedAt: _updatedAt, dataRemovedAt: _dataRemovedAt, ...rest } = row
   return {
     ...rest,
     status: row.status as TrainingJobStatus,

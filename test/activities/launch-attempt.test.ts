@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createAttemptActivities } from '../../activities/attempts.ts'
 import type { FineTuneDependencies } from '../../activities/fine-tune.ts'
+import { createRowPreparation } from '../../activities/prepare-rows.ts'
 import { ComputeError } from '../../src/compute/errors.ts'
 
 const file = { key: 'k', sizeBytes: 1, sha256: 'h' }
@@ -40,7 +41,7 @@ function launch({ mode, storedHash, launching, grantedAt = 1 }: Launch) {
     grantedAt,
   }
   const model = { id: 'x', kind: 'model', step: 9, specHash: 's', files: [file], createdAt: null }
-  const { launchAttempt } = createAttemptActivities({
+  const deps = {
     database: {
       transaction: async () => 0,
       accounts: { find: async () => null },
@@ -60,7 +61,8 @@ function launch({ mode, storedHash, launching, grantedAt = 1 }: Launch) {
       sha256: async () => ({ sizeBytes: 1, sha256: storedHash }),
     },
     settings: { secret: 'secret', internalUrl: 'http://internal', terminationGraceMs: 1 },
-  } as unknown as FineTuneDependencies)
+  } as unknown as FineTuneDependencies
+  const { launchAttempt } = createAttemptActivities(deps, createRowPreparation(deps))
   const done = new MockActivityEnvironment().run(launchAttempt, { jobId: 1, attempt: 3 })
   return { done, notes }
 }

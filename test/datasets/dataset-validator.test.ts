@@ -9,23 +9,25 @@ const count = () => void started++
 process.on('worker', count)
 after(() => process.off('worker', count))
 
-test('checks that come at once take turns in four threads, which serve the next ones too; one that is given up ends alone', async () => {
+test('checks that come at once take turns in four threads, two for each account, which serve the next ones too; one that is given up ends alone', async () => {
   const checker = createDatasetValidator(store, null)
   const reason = new Error('nobody wants to know')
   const giveUp = new AbortController()
   const refused = (check: Promise<unknown>) => assert.rejects(check, /ECONNREFUSED/)
-  const checks = Array.from({ length: 12 }, (_, key) => refused(checker.check(String(key))))
-  const waiting = assert.rejects(checker.check('waits', giveUp.signal), reason)
+  const checks = Array.from({ length: 12 }, (_, key) =>
+    refused(checker.check({ accountId: String(key % 3), key: String(key) })),
+  )
+  const waiting = assert.rejects(checker.check({ accountId: '0', key: 'waits' }, giveUp.signal), reason)
   giveUp.abort(reason)
   await Promise.all([...checks, waiting])
   assert.equal(started, 4)
 
   const stopping = new AbortController()
-  const stopped = assert.rejects(checker.check('runs', stopping.signal), reason)
+  const stopped = assert.rejects(checker.check({ accountId: '0', key: 'runs' }, stopping.signal), reason)
   // It has been asked by then, and cannot have answered.
   for (let turn = 0; turn < 20; turn++) await Promise.resolve()
   stopping.abort(reason)
   await stopped
-  await refused(checker.check('another'))
+  await refused(checker.check({ accountId: '0', key: 'another' }))
   assert.equal(started, 4)
 })

@@ -47,11 +47,10 @@ suite('attempts', () => {
       const { jobId } = await openAttempt(tx, accountId)
       await openAttempt(tx, accountId, 2, jobId)
       await tx.trainingJobs.queue({ jobId, generation: 1, reason: null, message: null })
-      const activities = createJobActivities({
-        database: { ...database, ...tx, transaction: (work) => work(tx) },
-        datasets: { prepare: () => assert.fail('nothing is prepared here') },
-        storage: {} as never,
-      })
+      const activities = createJobActivities(
+        { database: { ...database, ...tx, transaction: (work) => work(tx) } },
+        () => assert.fail('nothing is prepared here'),
+      )
       const ofJob = { jobId, generation: 1 }
       assert.equal(await activities.recordPhase({ ...ofJob, attempt: 1, phase: 'SAVING MODEL' }), 'QUEUED')
       assert.equal(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isOutage } from '../../src/http/framework/outage.ts'
+import { isOutage } from '../../src/domain/outage.ts'
 import { startSmallStore } from './support/small-store.ts'
 
 const hourMs = 3_600_000

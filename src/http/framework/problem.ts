@@ -2,7 +2,7 @@
 import { STATUS_CODES, type IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import { ServiceError, type InputIssue, type ServiceErrorCode } from '../../domain/service-error.ts'
-import { isOutage } from './outage.ts'
+import { isOutage } from '../../domain/outage.ts'
 import { named } from './named-schemas.ts'
 
 export const Problem = named(

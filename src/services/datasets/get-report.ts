@@ -40,21 +40,25 @@ export async function getDatasetReport({
 
 /** Running checks of this process, by version. */
 const checks = new Map<string, Promise<DatasetReport | null>>()
-/** More checks would only share the same cores. */
-const maxChecks = 2
+/** Accounts with a running check. The validator gives accounts their turns; one account may not fill its queue. */
+const checking = new Set<string>()
 
-function startCheck({ deps }: Ctx, { id, uploadKey }: DatasetVersion): Promise<DatasetReport | null> {
-  if (checks.size >= maxChecks)
-    throw new ServiceError('unavailable', 'Too many data sets are being checked. Ask again in a few seconds.', {
-      retryAfterSeconds: 5,
-    })
+function startCheck({ deps, accountId }: Ctx, { id, uploadKey }: DatasetVersion): Promise<DatasetReport | null> {
+  if (checking.has(accountId))
+    throw new ServiceError(
+      'unavailable',
+      'Another data set of this account is being checked. Ask again in a few seconds.',
+      { retryAfterSeconds: 5 },
+    )
+  checking.add(accountId)
   const check = (async () => {
     try {
-      const report = await deps.datasets.check(uploadKey)
+      const report = await deps.datasets.check({ accountId, key: uploadKey })
       if (report) await deps.database.datasets.saveReport(id, report)
       return report
     } finally {
       checks.delete(id)
+      checking.delete(accountId)
     }
   })()
   checks.set(id, check)

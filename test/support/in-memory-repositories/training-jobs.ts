@@ -94,6 +94,24 @@ export const trainingJobs = (db: Connection): InMemory<'trainingJobs'> => ({
         () => ({ preparedData }),
       )
     }),
+
+  findPreparedData: (datasetVersionId, sourceEtag) =>
+    db.run('trainingJobs.findPreparedData', (tx) => {
+      const isIt = ({ id, spec, preparedData, ...job }: Row) =>
+        job.datasetVersionId === datasetVersionId &&
+        preparedData?.sourceEtag === sourceEtag &&
+        spec.evaluationKey === null &&
+        preparedData.train.key.startsWith(`jobs/${id}/`)
+      const found = tx.all('trainingJob', isIt).toSorted((a, b) => b.id - a.id)[0]
+      return found?.preparedData ? { owner: found.id, prepared: found.preparedData } : null
+    }),
+
+  /** Nothing here removes prepared rows. */
+  holdPreparedData: (id) =>
+    db.run('trainingJobs.holdPreparedData', async (tx) => {
+      await tx.lock('trainingJob', id)
+      return (tx.get('trainingJob', id)?.preparedData ?? null) !== null
+    }),
 })
 
 const plain = ({ apiKeyId: _apiKeyId, ...job }: Row): TrainingJob => job

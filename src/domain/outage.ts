@@ -9,7 +9,7 @@ const outageKinds =
   /^(DatabaseNotReachable|DatabaseAccessDenied|ConnectionClosed|SocketTimeout|TooManyConnections|TlsConnectionError)$/
 /** Errors without a code: from node-postgres, minio's client, and our own upload-stream.ts. */
 const outageMessages =
-  /(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Retryable HTTP status: \d{3}|object store answered (403|408|429|5\d\d))/
+  /(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Retryable HTTP status: \d{3}|object store answered (403|408|429|5\d\d)|object store refused to remove)/
 
 export function isOutage(error: unknown, depth = 0): boolean {
   if (typeof error !== 'object' || error === null || depth > 5) return false
@@ -25,3 +25,13 @@ const matches = (pattern: RegExp, value: unknown) => typeof value === 'string' &
 
 const driverError = (meta: unknown) =>
   typeof meta === 'object' && meta !== null && 'driverAdapterError' in meta ? meta.driverAdapterError : undefined
+
+/** The classes of the language itself. Libraries report trouble outside of this process by classes of their own. */
+const builtIn: unknown[] = [Error, TypeError, RangeError, SyntaxError, ReferenceError, URIError, EvalError]
+
+/** Whether the error comes from our own code or from the bytes it works on, so that trying for ever cannot help. */
+export function isBug(error: unknown): boolean {
+  if (!(error instanceof Error)) return true
+  if (['AbortError', 'TimeoutError'].includes(error.name) || isOutage(error)) return false
+  return builtIn.includes(error.constructor)
+}

@@ -1,0 +1,127 @@
+import { ApplicationFailure } from '@temporalio/activity'
+import { MockActivityEnvironment } from '@temporalio/testing'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRowPreparation, type PrepareDependencies } from '../../activities/prepare-rows.ts'
+import type { PreparedData, TrainingJob } from '../../src/domain/training-job.ts'
+
+type World = { prepare?: (jobId: number) => Promise<unknown>; report?: object | null }
+
+/** A store and tables in memory with jobs of one account on one upload. */
+function world({ prepare, report = null }: World = {}) {
+  const kept = new Map<number, PreparedData>()
+  const stored = new Map([['upload', { etag: 'e', sizeBytes: 9 }]])
+  const removed = new Set<number>()
+  let checks = 0
+  const rows = (jobId: number, sha256 = 'h') => {
+    const file = { key: `jobs/${jobId}/data/rows`, sizeBytes: 1, sha256, rowCount: 1 }
+    stored.set(file.key, { etag: 'x', sizeBytes: 1 })
+    return { train: file, evaluation: { ...file, split: 'train' as const }, sourceEtag: 'e' }
+  }
+  const keep = async ({ id }: { id: number }, data: PreparedData) => void kept.set(id, data)
+  const trainingJobs = {
+    setPreparedData: keep,
+    movePreparedData: keep,
+    findPreparedData: async () => {
+      const [owner, prepared] = [...kept].find(([id, { train }]) => train.key.startsWith(`jobs/${id}/`)) ?? []
+      return owner !== undefined && prepared && !removed.has(owner) ? { owner, prepared } : null
+    },
+    holdPreparedData: async (id: number) => !removed.has(id),
+  }
+  const deps = {
+    database: {
+      datasets: { report: async () => report, saveReport: async () => undefined },
+      trainingJobs,
+      transaction: <T>(work: (tx: object) => Promise<T>) => work({ trainingJobs }),
+    },
+    storage: { stat: async (key: string) => stored.get(key) ?? null },
+    datasets: {
+      prepare: async ({ jobId }: { jobId: number }) => {
+        checks++
+        await prepare?.(jobId)
+        return { prepared: rows(jobId), report: {} }
+      },
+    },
+  } as unknown as PrepareDependencies
+  const prepareRows = createRowPreparation(deps)
+  const run = (id: number, more: object = {}) => {
+    const spec = { dataKey: 'upload', evaluationKey: null }
+    const job = { id, generation: 1, accountId: 'a', datasetVersionId: 'v', preparedData: null, spec, ...more }
+    const { signal } = new AbortController()
+    return new MockActivityEnvironment().run(() => prepareRows(job as unknown as TrainingJob, signal))
+  }
+  return { run, kept, stored, removed, rows, checks: () => checks }
+}
+
+test('jobs on one upload share one check and one copy of its rows', async () => {
+  const { run, kept, checks } = world({ prepare: () => new Promise((resolve) => setTimeout(resolve, 5)) })
+  await Promise.all([1, 2, 3, 4].map((id) => run(id)))
+  await run(5)
+  assert.equal(checks(), 1)
+  const keys = [1, 2, 3, 4, 5].map((id) => kept.get(id)?.train.key)
+  assert.deepEqual(new Set(keys).size, 1)
+})
+
+test('rows of another upload, rows that are gone, and evaluation rows of the caller are not shared', async () => {
+  const { run, kept, stored, removed, checks } = world()
+  await run(1)
+  stored.delete('jobs/1/data/rows')
+  await run(2)
+  assert.equal(kept.get(2)?.train.key, 'jobs/2/data/rows')
+  removed.add(1).add(2)
+  await run(3)
+  await run(4, { spec: { dataKey: 'upload', evaluationKey: 'own' } })
+  assert.deepEqual([kept.get(3)?.train.key, kept.get(4)?.train.key], ['jobs/3/data/rows', 'jobs/4/data/rows'])
+  assert.equal(checks(), 4)
+})
+
+test('a job whose rows are gone gets the same rows again, or none', async () => {
+  const { run, kept, rows, stored } = world()
+  const before = rows(1)
+  stored.delete(before.train.key)
+  await run(1, { preparedData: before })
+  assert.equal(kept.get(1)?.train.sha256, 'h')
+  const other = rows(2, 'other')
+  stored.delete(other.train.key)
+  await assert.rejects(run(2, { preparedData: other }), (error) => {
+    return (
+      error instanceof ApplicationFailure && error.type === 'DatasetInvalid' && /rows of this job/.test(error.message)
+    )
+  })
+})
+
+test('an upload that was just found bad is not checked again', async () => {
+  const badRows = [{ line: 3, field: 'output', reason: 'is missing' }]
+  const report = { etag: 'e', rowCount: 3, badRowCount: 1, badRows, checkedAt: new Date().toISOString() }
+  const { run, checks } = world({ report })
+  await assert.rejects(run(1), /line 3: output: is missing/)
+  assert.equal(checks(), 0)
+})
+
+test('an error that nobody foresaw ends the job after five tries; an outage is waited for', async () => {
+  let error: Error = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+  const { run } = world({ prepare: () => Promise.reject(error) })
+  for (let tries = 0; tries < 20; tries++) await assert.rejects(run(1), { message: 'connect' })
+  error = new RangeError('Invalid string length')
+  for (let tries = 0; tries < 4; tries++) await assert.rejects(run(1), { name: 'RangeError' })
+  await assert.rejects(run(1), (failure) => {
+    assert.ok(failure instanceof ApplicationFailure && failure.nonRetryable)
+    assert.equal(failure.type, 'NotUnderstood')
+    assert.equal(failure.message, 'The check of the training data failed 5 times on an unforeseen error.')
+    return true
+  })
+})
+
+test('an account may keep only a few preparations waiting; the others come back later', async () => {
+  const gate = Promise.withResolvers<void>()
+  const { run } = world({ prepare: () => gate.promise })
+  const waiting = Array.from({ length: 16 }, (_, id) => run(id))
+  await assert.rejects(run(16), (failure) => {
+    assert.ok(failure instanceof ApplicationFailure && !failure.nonRetryable)
+    assert.equal(failure.type, 'WaitsForTurn')
+    return Number(failure.nextRetryDelay) >= 2500
+  })
+  gate.resolve()
+  await Promise.all(waiting)
+  await run(17)
+})

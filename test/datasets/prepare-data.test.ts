@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { defaultDatasetLimits } from '../../src/datasets/dataset-limits.ts'
+import { prepareData } from '../../src/datasets/prepare-data.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+
+/** Prepares an upload in a store in memory. */
+async function prepare(upload: string | Buffer, limits: Partial<typeof defaultDatasetLimits> = {}) {
+  const objects = new Map<string, Buffer>([['upload', Buffer.from(upload)]])
+  const storage = {
+    stat: async (key: string) => {
+      const bytes = objects.get(key)
+      return bytes ? { etag: `${bytes.length}`, sizeBytes: bytes.length } : null
+    },
+    copy: async (from: string, to: string) => void objects.set(to, objects.get(from) ?? assert.fail('missing')),
+    read: async (key: string) => Readable.from([objects.get(key) ?? assert.fail('missing')]),
+    remove: async (keys: string[]) => keys.forEach((key) => objects.delete(key)),
+    writeStream: async (key: string, chunks: AsyncIterable<Buffer>) => {
+      const bytes = await buffer(chunks)
+      objects.set(key, bytes)
+      return bytes.length
+    },
+  } as unknown as Storage
+  const settings = { limits: { ...defaultDatasetLimits, ...limits }, tokenizer: null }
+  const job = { jobId: 1, spec: { dataKey: 'upload', evaluationKey: null } }
+  const { prepared } = await prepareData(storage, job, settings)
+  const lines = (key: string) => (objects.get(key) ?? assert.fail('missing')).toString().trimEnd().split('\n')
+  return { prepared, train: lines(prepared.train.key), evaluation: lines(prepared.evaluation.key), objects }
+}
+
+const conversation = (turns: number, text = 'a') => ({
+  messages: Array.from({ length: turns }, (_, turn) => ({
+    role: turn % 2 === 0 ? 'user' : 'assistant',
+    content: `${text}${turn}`,
+  })),
+})
+const lines = (rows: object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+
+test('a conversation is stored once and counts as one row, to train on and to evaluate', async () => {
+  const row = conversation(1000, 'x'.repeat(170))
+  const { prepared, train, evaluation, objects } = await prepare(lines([row]))
+  assert.deepEqual([train.length, evaluation.length], [1, 1])
+  assert.deepEqual(
+    [prepared.train.rowCount, prepared.evaluation.rowCount, prepared.sourceEtag],
+    [1, 1, String(lines([row]).length)],
+  )
+  assert.ok(prepared.train.sizeBytes < lines([row]).length * 1.1)
+  assert.deepEqual(JSON.parse(train[0] ?? ''), {
+    ...row,
+    learned: Array.from({ length: 500 }, (_, turn) => 2 * turn + 1),
+  })
+  // The copy that was read is gone.
+  assert.deepEqual([...objects.keys()].toSorted(), ['upload', prepared.train.key, prepared.evaluation.key].toSorted())
+})
+
+test('conversations are set aside whole, with their duplicates', async () => {
+  const rows = Array.from({ length: 300 }, (_, row) => conversation(4, `c${row} `))
+  const { prepared, train, evaluation } = await prepare(lines([...rows, ...rows]))
+  assert.deepEqual([prepared.evaluation.split, evaluation.length, train.length], ['held_out', 30, 570])
+})
+
+const plain = (count: number) =>
+  Array.from({ length: count }, (_, row) => ({ input: `q${row}`, output: 'a'.repeat(100) }))
+
+test('a data set beyond a limit is refused with the line and the limit', async () => {
+  const upload = lines(plain(20_000))
+  const limit = { unpackedBytes: 1024 ** 2 }
+  await assert.rejects(prepare(upload, limit), /line \d+: row: is larger than 0.000977 GB/)
+  await assert.rejects(prepare(gzipSync(upload), limit), /line \d+: row: unpacks to more than 0.000977 GB/)
+  await assert.rejects(
+    prepare(upload, { checkSeconds: 0 }),
+    /line \d+: row: the check took more than 0 seconds of processor time up to here; split the data set/,
+  )
+})
+
+test('rows that grow when they are prepared are bounded too', async () => {
+  const csv = `prompt,completion\n${'\u0001,\u0001\n'.repeat(20_000)}`
+  await assert.rejects(
+    prepare(csv, { unpackedBytes: 128 * 1024 }),
+    /^DatasetInvalidError: The training data cannot be used: line \d+: the prepared rows take more than 0.000244 GB up to here/,
+  )
+})
