@@ -28,6 +28,7 @@ describe('a typed answer of bounded length', async () => {
   const ask = (maxTokens: number, answerTokens: number | null) =>
     createInference(servers.dependencies()).complete({
       baseModel: tiny,
+      accountId: 'one',
       adapter: null,
       prompts: ['How many?'],
       outputType: parseOutputType({ n: 'int' }),

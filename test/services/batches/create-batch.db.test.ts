@@ -38,6 +38,7 @@ suite('batches of an account', () => {
           modelName: null,
           items: Array.from({ length: itemCount }, () => 'a'),
           completion: null,
+          truncate: false,
         },
         idempotency: null,
       })
