@@ -66,7 +66,7 @@ test('the list streams page after page as one array', async () => {
   assert.ok(seen.length >= 3)
   const limited = await edge.call('GET', '/v1/train/jobs?limit=2&status=CANCELED')
   assert.equal(limited.json.length, 2)
-  assert.deepEqual(seen.at(-1), { limit: 2, after: null, status: 'CANCELLED' })
+  assert.deepEqual(seen.at(-1), { limit: 2, after: null, status: 'CANCELLED', metadata: null })
 })
 
 test('an empty list is an empty array', async () => {

@@ -54,14 +54,20 @@ test('templates are laid over each other item by item', () => {
 
 test('calls beyond the burst are paced, and a quiet time gives the burst back', async () => {
   let now = 0
-  const limiter = createRateLimiter({ perSecond: 10, burst: 3, now: () => now })
+  const over = new AbortController()
+  // A wait is longer than the test.
+  const limiter = createRateLimiter({ perSecond: 0.0001, burst: 3, now: () => now })
   const free = async () => {
-    const taken = limiter.take().then(() => 'free')
+    const taken = limiter.take(over.signal).then(
+      () => 'free',
+      () => 'aborted',
+    )
     return Promise.race([taken, new Promise((resolve) => setImmediate(() => resolve('waits')))])
   }
   assert.deepEqual([await free(), await free(), await free(), await free()], ['free', 'free', 'free', 'waits'])
-  now = 1000
+  now = 1e8
   assert.deepEqual([await free(), await free(), await free(), await free()], ['free', 'free', 'free', 'waits'])
+  over.abort()
 })
 
 test('a place in the queue is by priority, then age, among those that wait', () => {
