@@ -39,6 +39,8 @@ const Environment = z.object({
   S3_BUCKET: z.string().default('anneal'),
   S3_ACCESS_KEY: z.string().min(1),
   S3_SECRET_KEY: z.string().min(1),
+  /** Larger checkpoints and models are uploaded and copied in parts of this size. An object has at most 10,000 parts. */
+  ANNEAL_UPLOAD_PART_MIB: z.coerce.number().int().min(5).max(4096).default(512),
   ANNEAL_BIND_HOST: z.string().min(1).default('127.0.0.1'),
   ANNEAL_PORT: port.default(8080),
   ANNEAL_INTERNAL_PORT: port.default(8081),
@@ -199,6 +201,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       bucket: env.S3_BUCKET,
       accessKey: env.S3_ACCESS_KEY,
       secretKey: env.S3_SECRET_KEY,
+      partBytes: env.ANNEAL_UPLOAD_PART_MIB * 1024 * 1024,
     },
     bindHost: env.ANNEAL_BIND_HOST,
     port: env.ANNEAL_PORT,

@@ -1,8 +1,8 @@
 """One HTTP exchange over the standard library, straight to the host: pods talk to addresses they were given."""
 
 import http.client
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import IO
 from urllib.parse import urlsplit
 
 from anneal_runtime.retry import Unavailable, parse_retry_after
@@ -27,7 +27,7 @@ def connect(url: str, timeout_s: float) -> tuple[http.client.HTTPConnection, str
 
 
 def exchange(
-    method: str, url: str, *, body: bytes | IO[bytes] | None, headers: dict[str, str], timeout_s: float
+    method: str, url: str, *, body: bytes | Iterable[bytes] | None, headers: dict[str, str], timeout_s: float
 ) -> Answer:
     """Raises Unavailable for no answer and for the statuses that mean "later"; returns every other answer."""
     connection, target = connect(url, timeout_s)

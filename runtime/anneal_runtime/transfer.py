@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,18 +55,37 @@ def download(file: RemoteFile, target: Path, retry: RetryPolicy = WITHIN_URL_LIF
     raise AssertionError("unreachable")
 
 
-def upload(url: str, source: Path, retry: RetryPolicy = WITHIN_URL_LIFE) -> None:
-    """PUTs the file. Raises UrlRefused or Unavailable."""
+def upload(place: dict[str, Any], source: Path, retry: RetryPolicy = WITHIN_URL_LIFE) -> None:
+    """PUTs the file to `url`, or its parts of `part_size` bytes to `urls`. Raises UrlRefused or Unavailable."""
+    size = source.stat().st_size
+    part_size = place.get("part_size", size)
+    for index, url in enumerate(place.get("urls") or [place["url"]]):
+        start = index * part_size
+        part = _Part(source, start, min(part_size, size - start))
+        call_with_retries(partial(_put, url, part), retry, on_wait=log)
 
-    def once() -> None:
-        # A length that is set keeps http.client from chunking, which presigned URLs do not allow.
-        headers = {"Content-Length": str(source.stat().st_size)}
-        with source.open("rb") as body:
-            answer = exchange("PUT", url, body=body, headers=headers, timeout_s=TIMEOUT_S)
-        if answer.status >= 300:
-            raise UrlRefused(f"The store refused the upload of {source.name} with {answer.status}.")
 
-    call_with_retries(once, retry, on_wait=log)
+@dataclass(frozen=True)
+class _Part:
+    source: Path
+    start: int
+    length: int
+
+    def chunks(self) -> Iterator[bytes]:
+        left = self.length
+        with self.source.open("rb") as handle:
+            handle.seek(self.start)
+            while left > 0 and (chunk := handle.read(min(CHUNK_BYTES, left))):
+                yield chunk
+                left -= len(chunk)
+
+
+def _put(url: str, part: _Part) -> None:
+    # A length that is set keeps http.client from chunking, which presigned URLs do not allow.
+    headers = {"Content-Length": str(part.length)}
+    answer = exchange("PUT", url, body=part.chunks(), headers=headers, timeout_s=TIMEOUT_S)
+    if answer.status >= 300:
+        raise UrlRefused(f"The store refused the upload of {part.source.name} with {answer.status}.")
 
 
 def verify(path: Path, size: int, sha256: str, name: str) -> None:

@@ -1,9 +1,10 @@
 // The only code that speaks to the object store.
-import { Client, CopyDestinationOptions, CopySourceOptions, S3Error } from 'minio'
+import { CopyDestinationOptions, CopySourceOptions, S3Error, type Client } from 'minio'
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { createStoreTransport, storeTimeouts, type StoreTimeouts, type StoreTransport } from './store-transport.ts'
+import { copyInParts, joinParts, MultipartClient, presignParts } from './multipart.ts'
 import { uploadStream } from './upload-stream.ts'
 
 export type StorageConfig = {
@@ -14,7 +15,11 @@ export type StorageConfig = {
   bucket: string
   accessKey: string
   secretKey: string
+  /** Larger objects of pods are uploaded and copied in parts of this size: 5 MiB to 4 GiB. */
+  partBytes?: number
 }
+
+const defaultPartBytes = 512 * 1024 * 1024
 
 /** Lifetimes of signed URLs: two hours to upload a data set, 15 minutes for a pod. */
 const uploadUrlSeconds = 2 * 60 * 60
@@ -31,7 +36,7 @@ type IncompleteUpload = { key: string; uploadId: string; initiated: Date }
 export type Storage = ReturnType<typeof createStorage>
 
 export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = storeTimeouts) {
-  const { bucket, region, endpoint, publicEndpoint = endpoint } = config
+  const { bucket, region, endpoint, publicEndpoint = endpoint, partBytes = defaultPartBytes } = config
   const transport = createStoreTransport({ useSSL: isSecure(endpoint), timeouts })
   const client = createClient(config, endpoint, { transport })
   // This client only signs and sends nothing.
@@ -44,6 +49,7 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
     urlPrefix: `${new URL(publicEndpoint).origin}/${bucket}/`,
     bucket,
     podUrlSeconds,
+    partBytes,
 
     async ensureBucket() {
       if (await client.bucketExists(bucket)) return
@@ -63,6 +69,13 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
     presignDownload: (key: string) => presign(publicClient, 'GET', key, podUrlSeconds),
     presignPodPut: (key: string) => presign(client, 'PUT', key, podUrlSeconds),
     presignPodGet: (key: string) => presign(client, 'GET', key, podUrlSeconds),
+
+    /** Begins an upload of a pod in parts. @returns their URLs in order; all parts but the last have `partBytes` */
+    presignPodParts: (key: string, sizeBytes: number): Promise<string[]> =>
+      presignParts({ client, bucket, key }, { sizeBytes, partBytes, now: transport.now() }),
+
+    /** Makes the parts of an upload one object if they have this size in all, else drops them. */
+    joinPodParts: (key: string, sizeBytes: number): Promise<void> => joinParts({ client, bucket, key }, sizeBytes),
 
     /** Null when the object does not exist. Another `etag` means other content. */
     async stat(key: string): Promise<{ sizeBytes: number; etag: string } | null> {
@@ -134,7 +147,7 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
     /** Aborts multipart uploads that nobody will finish. @returns how many there were */
     async abortStaleUploads(olderThanMs: number): Promise<number> {
       let count = 0
-      const before = Date.now() - olderThanMs
+      const before = transport.now().getTime() - olderThanMs
       for await (const item of client.listIncompleteUploads(bucket, '', true) as AsyncIterable<IncompleteUpload>) {
         if (item.initiated.getTime() > before) continue
         await client.abortMultipartUpload(bucket, item.key, item.uploadId)
@@ -143,8 +156,15 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       return count
     },
 
-    /** Copies on the server; a missing object is not copied. With `metadata`, the copy has only these. */
+    /** Copies on the server; a missing object is not copied. With `metadata`, the copy has only these; a large one has none else. */
     async copy(from: string, to: string, metadata?: Metadata) {
+      const sizeBytes = (await this.stat(from))?.sizeBytes ?? 0
+      if (sizeBytes > partBytes) {
+        const headers = Object.fromEntries(
+          Object.entries(metadata ?? {}).map(([name, value]) => [`x-amz-meta-${name}`, value]),
+        )
+        return copyInParts({ client, bucket, key: to }, { from, sizeBytes, partBytes, headers })
+      }
       const replaced = metadata ? { UserMetadata: metadata, MetadataDirective: 'REPLACE' as const } : {}
       try {
         await client.copyObject(
@@ -211,10 +231,10 @@ function createClient(
   { region, accessKey, secretKey }: StorageConfig,
   endpoint: string,
   more: { transport?: StoreTransport } = {},
-): Client {
+): MultipartClient {
   const url = new URL(endpoint)
   const useSSL = isSecure(endpoint)
-  return new Client({
+  return new MultipartClient({
     endPoint: url.hostname,
     port: Number(url.port || (useSSL ? 443 : 80)),
     useSSL,

@@ -47,7 +47,12 @@ const edge = await startInternal({
     outbox: { add: write },
     check: () => Promise.resolve(),
   },
-  storage: { presignPodPut: (key: string) => Promise.resolve(`http://store/${key}`), check: () => Promise.resolve() },
+  storage: {
+    partBytes: 100,
+    presignPodPut: (key: string) => Promise.resolve(`http://store/${key}`),
+    presignPodParts: (key: string) => Promise.resolve([`http://store/${key}?partNumber=1`]),
+    check: () => Promise.resolve(),
+  },
 })
 const post = (path: string, json: unknown, key: string | null = token, headers: Record<string, string> = {}) =>
   edge.call('POST', `/internal/v1${path}`, { json, key, headers })
@@ -82,6 +87,13 @@ test('an artifact is answered with a place for each file', async () => {
     json.uploads.map(({ name }: { name: string }) => name),
     ['a', 'b'],
   )
+})
+
+test('a file above the size of a part gets the URLs of its parts', async () => {
+  const files = [100, 101].map((size) => ({ name: `of-${size}`, size, sha256: 'b'.repeat(64) }))
+  const { json } = await post('/attempt/artifacts', { kind: 'model', step: 1, files })
+  assert.deepEqual(Object.keys(json.uploads[0]), ['name', 'url'])
+  assert.deepEqual([json.uploads[1].part_size, json.uploads[1].urls.length], [100, 1])
 })
 
 test('what a model has written is kept whatever it holds', async () => {

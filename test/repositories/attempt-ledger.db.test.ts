@@ -28,7 +28,11 @@ suite('the ledger of attempts', () => {
     const { id: jobId } = await openJob(tx, accountId, spec)
     const deps = {
       database: { ...tx, transaction: <T>(work: (tx: Repositories) => Promise<T>) => work(tx) },
-      storage: { presignPodPut: (key: string) => Promise.resolve(key), stat: () => Promise.resolve({ sizeBytes: 1 }) },
+      storage: {
+        partBytes: 100,
+        presignPodPut: (key: string) => Promise.resolve(key),
+        stat: () => Promise.resolve({ sizeBytes: 1 }),
+      },
     }
 
     async function attempt(

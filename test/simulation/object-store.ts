@@ -12,6 +12,7 @@ export function createObjectStore(faults: Faults) {
   const verbs = {
     bucket: 'bucket',
     urlPrefix: 'http://store/bucket/',
+    partBytes: 2 ** 30,
     presignPodPut: sign,
     presignPodGet: sign,
     stat: (key: string) =>

@@ -77,7 +77,7 @@ export async function runTrainer(
     for (;;) {
       const input = { kind, step, files: [file] }
       const { artifactId, uploads } = await ask('create artifact', (deps) => createArtifact({ pod: pod(deps), input }))
-      for (const { url } of uploads) await untilPut(url, weights)
+      for (const place of uploads) if ('url' in place) await untilPut(place.url, weights)
       try {
         return await ask('commit artifact', (deps) => commitArtifact({ pod: pod(deps), input: { artifactId } }))
       } catch (error) {

@@ -32,6 +32,8 @@ export function stackEnvironment(homeDir: string): NodeJS.ProcessEnv {
     ANNEAL_SLOTS: '1',
     ANNEAL_CATALOGUE: writeCatalogue(homeDir),
     ANNEAL_STALL_MINUTES: '1',
+    // The least: files of the small model have several parts.
+    ANNEAL_UPLOAD_PART_MIB: '5',
     ANNEAL_MAX_JOB_HOURS: '24',
     // A model may start slowly on a machine that runs other tests.
     ANNEAL_COLD_START_TIMEOUT_SECONDS: '240',

@@ -28,8 +28,8 @@ def publish(api: InternalApi, kind: str, step: int, folder: Path, before_commit:
     while True:
         try:
             granted = api.request_artifact(kind, step, files)
-            for target in granted["uploads"]:
-                upload(target["url"], folder / target["name"])
+            for place in granted["uploads"]:
+                upload(place, folder / place["name"])
             before_commit()
             api.commit_artifact(granted["artifact_id"])
             return

@@ -1,7 +1,10 @@
 import { defineRoute } from '../../http/framework/route.ts'
-import { commitArtifact, createArtifact } from '../../services/attempt-api/artifacts.ts'
+import { commitArtifact, createArtifact, type UploadPlace } from '../../services/attempt-api/artifacts.ts'
 import { ArtifactPath, NewArtifactAnswer, NewArtifactRequest } from '../schemas/artifact.ts'
 import { Done } from '../schemas/attempt.ts'
+
+const placeOf = (place: UploadPlace) =>
+  'url' in place ? place : { name: place.name, part_size: place.partBytes, urls: place.urls }
 
 export const artifactRoutes = [
   defineRoute({
@@ -15,7 +18,7 @@ export const artifactRoutes = [
     async handle({ caller: pod, body: { kind, step, files } }) {
       const sized = files.map(({ name, size, sha256 }) => ({ name, sizeBytes: size, sha256 }))
       const { artifactId, uploads } = await createArtifact({ pod, input: { kind, step, files: sized } })
-      return { artifact_id: artifactId, uploads }
+      return { artifact_id: artifactId, uploads: uploads.map(placeOf) }
     },
   }),
   defineRoute({

@@ -18,7 +18,14 @@ export const NewArtifactRequest = z.object({
 
 export const NewArtifactAnswer = z.object({
   artifact_id: z.uuid(),
-  uploads: z.array(z.object({ name: z.string(), url: z.string() })),
+  uploads: z.array(
+    z.union([
+      z.object({ name: z.string(), url: z.string() }),
+      z
+        .object({ name: z.string(), part_size: z.int(), urls: z.array(z.string()) })
+        .describe('A file in parts: each but the last has `part_size` bytes'),
+    ]),
+  ),
 })
 
 export const ArtifactPath = z.object({ artifact_id: z.uuid() })

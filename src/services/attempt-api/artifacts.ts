@@ -12,14 +12,17 @@ export type NewArtifact = {
   files: { name: string; sizeBytes: number; sha256: string }[]
 }
 
-/** Creates an artifact and returns its upload URLs. @throws ServiceError attempt_fenced */
+/** Where to PUT a file: as a whole, or in parts that have `partBytes` each but for the last. */
+export type UploadPlace = { name: string } & ({ url: string } | { partBytes: number; urls: string[] })
+
+/** Creates an artifact and returns where to upload its files. @throws ServiceError attempt_fenced */
 export async function createArtifact({
   pod,
   input: { kind, step, files },
 }: {
   pod: PodCtx
   input: NewArtifact
-}): Promise<{ artifactId: string; uploads: { name: string; url: string }[] }> {
+}): Promise<{ artifactId: string; uploads: UploadPlace[] }> {
   const id = randomUUID()
   const keyed = await fencedWrite(pod, async (tx, { jobId, number }) => {
     const keyed = files.map((file) => ({ ...file, key: storageKeys.artifact(jobId, id, file.name) }))
@@ -27,7 +30,11 @@ export async function createArtifact({
     await tx.artifacts.create({ id, jobId, attempt: number, kind, step, specHash, files: keyed })
     return keyed
   })
-  const uploads = keyed.map(async ({ name, key }) => ({ name, url: await pod.deps.storage.presignPodPut(key) }))
+  const { storage } = pod.deps
+  const uploads = keyed.map(async ({ name, key, sizeBytes }): Promise<UploadPlace> => {
+    if (sizeBytes <= storage.partBytes) return { name, url: await storage.presignPodPut(key) }
+    return { name, partBytes: storage.partBytes, urls: await storage.presignPodParts(key, sizeBytes) }
+  })
   return { artifactId: id, uploads: await Promise.all(uploads) }
 }
 
@@ -45,8 +52,10 @@ export async function commitArtifact({
   const artifact = await fencedWrite(pod, (tx, { jobId }) => tx.artifacts.find(jobId, artifactId))
   if (!artifact) throw new ServiceError('not_found', `There is no artifact ${artifactId}.`)
   if (artifact.committedAt) return
+  const { storage } = pod.deps
   for (const { name, key, sizeBytes } of artifact.files) {
-    const stored = await pod.deps.storage.stat(key)
+    if (sizeBytes > storage.partBytes) await storage.joinPodParts(key, sizeBytes)
+    const stored = await storage.stat(key)
     if (stored?.sizeBytes !== sizeBytes)
       throw new ServiceError(
         'artifact_incomplete',
