@@ -10,7 +10,7 @@ export const ModelSource = z.union([
   z.strictObject({ package: z.string().min(1) }).describe('A Python package that carries the weights'),
 ])
 
-/** Also of jobs that were accepted before models had this field. */
+/** Fits the models of this repository. Also that of jobs which were accepted before models had the field. */
 export const defaultDiskGiB = 10
 
 const Entry = z.strictObject({

@@ -4,9 +4,12 @@ import type { CatalogueEntry } from './catalogue.ts'
 import type { TrainingArgs } from './training-args.ts'
 import type { AttemptPhase, TrainingJobStatus } from './training-job-status.ts'
 
+/** Jobs that were accepted before models had a `diskGiB` have none. */
+type Resources = Omit<CatalogueEntry['resources'], 'diskGiB'> & { diskGiB?: number }
+
 /** Frozen when the job is accepted. */
 export type TrainingSpec = {
-  baseModel: Pick<CatalogueEntry, 'name' | 'source' | 'resources' | 'contextLength'> & { sha256: string | null }
+  baseModel: Pick<CatalogueEntry, 'name' | 'source' | 'contextLength'> & { sha256: string | null; resources: Resources }
   args: TrainingArgs
   gpus: number | null
   nodes: number

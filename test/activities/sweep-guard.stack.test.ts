@@ -1,6 +1,7 @@
 // A worker with the wrong DATABASE_URL: its sweep removes nothing and raises the alert.
 import { MockActivityEnvironment } from '@temporalio/testing'
 import { ApplicationFailure } from '@temporalio/activity'
+import { DefaultLogger } from '@temporalio/worker'
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
@@ -10,7 +11,6 @@ import { storageKeys } from '../../src/domain/storage-keys.ts'
 import { connectDatabase, type Database } from '../../src/repositories/database.ts'
 import { createStorage } from '../../src/storage/storage.ts'
 import { anAccount, openJob } from '../support/job-rows.ts'
-import { createSandbox } from '../support/sandbox.ts'
 import { createScratchDatabase } from '../support/scratch-database.ts'
 import { connection } from '../support/stack.ts'
 
@@ -18,14 +18,17 @@ import { connection } from '../support/stack.ts'
 const objectCount = 120
 
 suite('the sweep of a bucket', async () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
-  const scratch = await createScratchDatabase()
-  const empty = connectDatabase(scratch.url, { poolSize: 2 })
-  after(async () => {
-    await Promise.all([database.close(), empty.close()])
-    await scratch.drop()
-  })
-  const sandbox = createSandbox(database)
+  const [empty, right] = [await aDatabase(), await aDatabase()]
+
+  async function aDatabase(): Promise<Database> {
+    const scratch = await createScratchDatabase()
+    const database = connectDatabase(scratch.url, { poolSize: 2 })
+    after(async () => {
+      await database.close()
+      await scratch.drop()
+    })
+    return database
+  }
 
   async function aBucket() {
     const { endpoint, accessKey, secretKey } = connection().s3
@@ -53,20 +56,31 @@ suite('the sweep of a bucket', async () => {
       countRefusedSweep: (reason) => refusals.push(reason),
     })
     try {
-      return { removed: await new MockActivityEnvironment().run(removeOrphanedObjects), refusals }
+      return {
+        removed: await new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') }).run(
+          removeOrphanedObjects,
+        ),
+        refusals,
+      }
     } catch (error) {
       assert.ok(error instanceof ApplicationFailure && error.nonRetryable === true, String(error))
       return { removed: 0, refusals }
     }
   }
 
-  /** Runs `work` with a database that names every object of the bucket. */
-  const withRightDatabase = ({ artifactId }: Bucket, work: (right: Database) => Promise<void>) =>
-    sandbox(async (tx) => {
-      const { id: jobId } = await openJob(tx, await anAccount(tx))
-      await tx.artifacts.create({ id: artifactId, jobId, attempt: 1, kind: 'model', step: 1, specHash: 'h', files: [] })
-      await work({ ...tx, transaction: (inner) => inner(tx) } as Database)
+  /** From now on the right database names every object of the bucket. */
+  async function nameAll({ artifactId }: Bucket) {
+    const { id: jobId } = await openJob(right, await anAccount(right))
+    await right.artifacts.create({
+      id: artifactId,
+      jobId,
+      attempt: 1,
+      kind: 'model',
+      step: 1,
+      specHash: 'h',
+      files: [],
     })
+  }
 
   async function assertAllThere({ storage, keys }: Bucket) {
     for (const key of keys) assert.ok(await storage.stat(key), key)
@@ -74,9 +88,8 @@ suite('the sweep of a bucket', async () => {
 
   test('with an empty, migrated database removes nothing and is counted as refused', async () => {
     const bucket = await aBucket()
-    await withRightDatabase(bucket, async (right) =>
-      assert.deepEqual(await sweep(bucket, right), { removed: 0, refusals: [] }),
-    )
+    await nameAll(bucket)
+    assert.deepEqual(await sweep(bucket, right), { removed: 0, refusals: [] })
     assert.deepEqual(await sweep(bucket, empty), { removed: 0, refusals: ['another_installation'] })
     await assertAllThere(bucket)
   })
@@ -95,29 +108,28 @@ suite('the sweep of a bucket', async () => {
     await assertAllThere(bucket)
   })
 
-  test('with its own database removes what no row names, also after a restore of either store', async () => {
+  test('with its own database removes what no row names, also when a restore has brought back a bucket without an id', async () => {
     const bucket = await aBucket()
     const lost = storageKeys.artifact(1, randomUUID(), 'late')
-    await withRightDatabase(bucket, async (right) => {
-      for (const restored of [[storageKeys.installation], []]) {
-        await bucket.storage.remove(restored)
-        await bucket.storage.write(lost, Buffer.from('x'))
-        assert.deepEqual(await sweep(bucket, right), { removed: 1, refusals: [] })
-        assert.equal(await bucket.storage.stat(lost), null)
-      }
-    })
+    await nameAll(bucket)
+    for (const lostObjects of [[], [storageKeys.installation]]) {
+      await bucket.storage.remove(lostObjects)
+      await bucket.storage.write(lost, Buffer.from('x'))
+      assert.deepEqual(await sweep(bucket, right), { removed: 1, refusals: [] })
+      assert.equal(await bucket.storage.stat(lost), null)
+    }
     await assertAllThere(bucket)
   })
 
   test('two databases that meet a new bucket at once: it belongs to one of them', async () => {
     const bucket = await aBucket()
     await bucket.storage.remove(bucket.keys)
-    const both = await Promise.all([sweep(bucket, empty), sweep(bucket, database)])
+    const both = await Promise.all([sweep(bucket, empty), sweep(bucket, right)])
     assert.deepEqual(
       both.flatMap(({ refusals }) => refusals),
       ['another_installation'],
     )
-    for (const [i, of] of [empty, database].entries())
+    for (const [i, of] of [empty, right].entries())
       assert.deepEqual((await sweep(bucket, of)).refusals, both[i]?.refusals)
   })
 })

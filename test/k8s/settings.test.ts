@@ -81,7 +81,7 @@ for (const overlay of overlays) {
       const { slots } = readKubernetesConfig({ ...settings, ANNEAL_POD_TEMPLATES: podTemplates })
       // The tests' own cluster is shared by no accounts.
       if (overlay === 'test') return assert.equal(slots, null)
-      const { resourceGroups } = all('ClusterQueue')[0]?.spec as unknown as ClusterQueue
+      const { resourceGroups } = (all('ClusterQueue')[0] ?? assert.fail('no queue')).spec as unknown as ClusterQueue
       const quotas = resourceGroups.flatMap(({ flavors }) => flavors.flatMap(({ resources }) => resources))
       const quota = (name: string) => parseInt(quotas.find((each) => each.name === name)?.nominalQuota ?? '')
       const { cpuCount, memoryGiB, gpuCount } = parseCatalogue(models).defaultCompletionModel.resources

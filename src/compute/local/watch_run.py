@@ -1,9 +1,10 @@
 """Starts one program and records its end. It outlives the worker: own session, child of init.
 
-usage: python -I -S watch_run.py CLAIM_DIR RUN_DIR LOG_LIMIT_BYTES ORPHAN_GRACE_MS DISK_LIMIT_BYTES PROGRAM [ARGUMENT...]
+usage: python -I -S watch_run.py CLAIM_DIR RUN_DIR LOG_LIMIT_BYTES ORPHAN_GRACE_MS DISK_LIMIT_BYTES PROGRAM [ARG...]
 
 Renaming CLAIM_DIR to RUN_DIR is the exclusive claim of the run's name: a folder that is seen is whole, with the pid of
-a program that waits for the word to start. A folder above DISK_LIMIT_BYTES (0: no limit) ends the program. Prints "started" or "taken". The environment is the program's.
+a program that waits for the word to start. Prints "started" or "taken". The environment is the program's. A folder
+above DISK_LIMIT_BYTES ends the program; 0 is no limit.
 """
 
 import errno
