@@ -1,4 +1,5 @@
-// Uploads that were opened and then never used: no job, no check, no announcement.
+// Uploads that were opened and then never used (no job, no check, no announcement) go; the others are measured once their URLs
+// have expired.
 import type { Database } from '../src/repositories/database.ts'
 import type { Storage } from '../src/storage/storage.ts'
 
@@ -23,5 +24,20 @@ export async function removeAbandonedUploads(
       count++
     }
     if (abandoned.length < uploadsPerPortion) return count + (await storage.abortStaleUploads(olderThanMs))
+  }
+}
+
+/** Nobody knows the length of an upload when its URL is signed, and the URL may overwrite what a job has used. */
+export async function measureUploads(
+  { database, storage }: { database: Pick<Database, 'datasets'>; storage: Storage },
+  signal?: AbortSignal,
+) {
+  for (;;) {
+    const uploads = await database.datasets.unmeasuredUploads(uploadsPerPortion)
+    for (const { id, uploadKey } of uploads) {
+      signal?.throwIfAborted()
+      await database.datasets.measure(id, (await storage.stat(uploadKey))?.sizeBytes ?? 0)
+    }
+    if (uploads.length < uploadsPerPortion) return
   }
 }

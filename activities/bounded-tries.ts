@@ -26,5 +26,3 @@ export function createBoundedTries() {
     }
   }
 }
-
-export type BoundedTries = ReturnType<typeof createBoundedTries>

@@ -27,6 +27,8 @@ export type FineTuneDependencies = {
     internalUrl: string
     terminationGraceMs: number
     limits: AttemptLimits
+    /** Of an account. */
+    maxStoredBytes: number
   }
 }
 

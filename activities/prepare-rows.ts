@@ -1,13 +1,16 @@
 // Writes the checked rows of a job to the object store. Jobs on one upload share one check and one copy of its rows.
 import { ApplicationFailure } from '@temporalio/activity'
 import { invalidDataReason, type DatasetReport } from '../src/domain/dataset-report.ts'
+import { storageFull } from '../src/domain/storage-full.ts'
 import type { PreparedData, TrainingJob } from '../src/domain/training-job.ts'
 import { allExist } from './artifact-files.ts'
 import { createBoundedTries } from './bounded-tries.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 import { createPreparationPlaces } from './preparation-places.ts'
 
-export type PrepareDependencies = Pick<FineTuneDependencies, 'database' | 'datasets' | 'storage'>
+export type PrepareDependencies = Pick<FineTuneDependencies, 'database' | 'datasets' | 'storage'> & {
+  settings: Pick<FineTuneDependencies['settings'], 'maxStoredBytes'>
+}
 
 const rowsAreMissing =
   'The prepared rows of this job are gone, and its upload no longer gives the same rows. Submit a new job to train on the upload.'
@@ -20,7 +23,7 @@ type Found = { prepared: PreparedData; owner: number }
 
 export type PrepareRows = ReturnType<typeof createRowPreparation>
 
-export function createRowPreparation({ database, datasets, storage }: PrepareDependencies) {
+export function createRowPreparation({ database, datasets, storage, settings }: PrepareDependencies) {
   const places = createPreparationPlaces()
   const boundedTries = createBoundedTries()
   const isStored = ({ train, evaluation }: PreparedData) => allExist(storage, [train, evaluation])
@@ -68,6 +71,8 @@ export function createRowPreparation({ database, datasets, storage }: PrepareDep
     { id: jobId, accountId, spec, datasetVersionId }: TrainingJob,
     signal: AbortSignal,
   ): Promise<Found> {
+    if ((await database.accounts.storedBytes(accountId)) >= settings.maxStoredBytes)
+      throw ApplicationFailure.nonRetryable(storageFull(settings.maxStoredBytes), 'DatasetInvalid')
     try {
       const { prepared, report } = await datasets.prepare({ jobId, accountId, spec }, signal)
       await database.datasets.saveReport(datasetVersionId, report)

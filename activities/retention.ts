@@ -7,7 +7,7 @@ import type { Log } from '../src/log.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { WorkflowExecutions } from '../src/temporal/workflow-executions.ts'
 import type { Storage } from '../src/storage/storage.ts'
-import { removeAbandonedUploads } from './abandoned-uploads.ts'
+import { measureUploads, removeAbandonedUploads } from './abandoned-uploads.ts'
 import { withHeartbeat } from './heartbeat.ts'
 import { removeOrphanedObjects } from './orphaned-objects.ts'
 import { SweepRefused, type RefusalReason } from './sweep-guard.ts'
@@ -60,14 +60,15 @@ export function createRetentionActivities({
       return requests + (await removeRows(retention.usageWritersMs, rows.deleteUsageWriters))
     },
 
-    /** Old checkpoints, and broken artifacts of either kind. @returns the number of artifacts */
+    /** Old checkpoints, broken artifacts of either kind, and prepared rows of ended jobs. @returns the number of artifacts and jobs */
     removeOldCheckpoints: (): Promise<number> =>
       withHeartbeat(async () => {
+        const jobsWithData = await removePreparedData()
         const needed = {
           keptCheckpoints: retention.checkpointsPerJob,
           brokenBefore: await ago(retention.brokenArtifactsMs),
         }
-        let [count, last] = [0, 0]
+        let [count, last] = [jobsWithData, 0]
         for (;;) {
           const jobs = await rows.jobsWithOldArtifacts(last, needed, jobsPerPortion)
           for (const jobId of jobs) count += await removeArtifacts(await rows.oldArtifacts(jobId, needed))
@@ -85,7 +86,11 @@ export function createRetentionActivities({
       }),
 
     removeAbandonedUploads: (): Promise<number> =>
-      withHeartbeat(() => removeAbandonedUploads({ database, storage }, { signal: cancellationSignal() })),
+      withHeartbeat(async () => {
+        const signal = cancellationSignal()
+        await measureUploads({ database, storage }, signal)
+        return removeAbandonedUploads({ database, storage }, { signal })
+      }),
 
     /** @throws ApplicationFailure SweepRefused when this may not be the bucket's database; nothing is removed then */
     removeOrphanedObjects: (): Promise<number> =>
@@ -115,6 +120,21 @@ export function createRetentionActivities({
 
   function removeRows(keptMs: number, remove: (before: Date, limit: number) => Promise<number>): Promise<number> {
     return portions(rowsPerPortion, async () => remove(await ago(keptMs), rowsPerPortion))
+  }
+
+  /** Removes objects under the lock: a job that is resumed meanwhile waits, and then prepares its rows again. */
+  async function removePreparedData(): Promise<number> {
+    const before = await ago(retention.preparedDataMs)
+    for (let count = 0; ;) {
+      const jobs = await database.transaction(async (tx) => {
+        const held = await tx.retention.holdUnneededData(before, jobsPerPortion)
+        await storage.remove([...new Set(held.flatMap(({ keys }) => keys))])
+        await tx.retention.markDataRemoved(held.map(({ id }) => id))
+        return held.length
+      })
+      count += jobs
+      if (jobs < jobsPerPortion) return count
+    }
   }
 
   async function removeArtifacts(old: Awaited<ReturnType<typeof rows.oldArtifacts>>): Promise<number> {

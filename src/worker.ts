@@ -91,6 +91,7 @@ const activities = createActivities({
     internalUrl: config.internalUrl,
     terminationGraceMs: config.terminationGraceMs,
     limits: config.attemptLimits,
+    maxStoredBytes: config.maxStoredBytes,
     retention: config.retention,
     sweep: config.sweep,
   },

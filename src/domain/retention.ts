@@ -18,6 +18,8 @@ export const retentionOf = (scale: number) => ({
   batchesMs: 7 * dayMs * scale,
   /** For a job that is open or can be resumed: the newest one, and one to fall back to. */
   checkpointsPerJob: 2,
+  /** Prepared rows, since the end of the last job that uses them. */
+  preparedDataMs: 7 * dayMs * scale,
   /** Artifacts that were never committed, or whose bytes were wrong. */
   brokenArtifactsMs: 2 * dayMs * scale,
   /** Folders or cluster objects of ended runs. */

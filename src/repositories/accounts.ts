@@ -51,13 +51,11 @@ export const createAccountRepository = (db: Connection) => ({
     return open.length > 0
   },
 
-  /** Bytes of stored rows, of models and of the data sets whose size is known. */
+  /** Bytes of stored rows and of everything in the object store. */
   async storedBytes(id: string): Promise<number> {
     const [row] = await db.$queryRaw<{ bytes: number }[]>`
-      select ((select coalesce(sum(size_bytes), 0) from dataset_versions where account_id = ${id}::uuid)
-        + (select stored_row_bytes from accounts where id = ${id}::uuid)
-        + (select coalesce(sum((file->>'sizeBytes')::bigint), 0)
-           from models, jsonb_array_elements(files) file where account_id = ${id}::uuid))::float8 as bytes`
+      select (stored_row_bytes + coalesce((select bytes from account_storage where account_id = id), 0))::float8 as bytes
+      from accounts where id = ${id}::uuid`
     return row?.bytes ?? 0
   },
 

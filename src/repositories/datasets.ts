@@ -27,6 +27,7 @@ export type DatasetFile = Pick<DatasetVersion, 'id' | 'datasetId' | 'uploadKey'>
 export const hiddenDatasets = 'deleted:'
 const notHidden = { datasetId: { not: { startsWith: hiddenDatasets } } }
 
+type Upload = Pick<DatasetVersion, 'id' | 'uploadKey'>
 type NewDatasetVersion = Pick<DatasetVersion, 'id' | 'accountId' | 'datasetId' | 'version' | 'uploadKey'>
 
 export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
@@ -95,9 +96,32 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
     await db.datasetVersion.update({ where: { id }, data: { announcedRows } })
   },
 
-  /** Stores the size of an upload that was found. Retention leaves it alone from then on. */
-  async noteSize(id: string, sizeBytes: number) {
+  /** Stores the size of an upload that was found. Retention leaves it alone from then on, until the size is null again. */
+  async noteSize(id: string, sizeBytes: number | null) {
     await db.datasetVersion.updateMany({ where: { id, ...notHidden }, data: { sizeBytes } })
+  },
+
+  /** Lists an account's uploads by URL of the last day, first those whose size was measured longest ago. */
+  recentUploads: (accountId: string, limit: number): Promise<Upload[]> =>
+    db.$queryRaw<Upload[]>`
+      select id, upload_key as "uploadKey" from dataset_versions
+      where account_id = ${accountId}::uuid and created_at > now() - interval '1 day'
+        and upload_key like 'uploads/%' and dataset_id not like ${hiddenDatasets + '%'}
+      order by measured_at nulls first limit ${limit}`,
+
+  /** Lists uploads of the last two days whose URLs have expired since their size was last measured. */
+  unmeasuredUploads: (limit: number): Promise<Upload[]> =>
+    db.$queryRaw<Upload[]>`
+      select id, upload_key as "uploadKey" from dataset_versions
+      where created_at between now() - interval '2 days' and now() - interval '3 hours'
+        and upload_key like 'uploads/%' and dataset_id not like ${hiddenDatasets + '%'}
+        and (measured_at is null or measured_at < created_at + interval '3 hours')
+      limit ${limit}`,
+
+  /** Counts the bytes under an upload's key. A URL can overwrite them until it expires, also when a job has used them. */
+  async measure(id: string, uploadBytes: number) {
+    await db.$executeRaw`
+      update dataset_versions set upload_bytes = ${uploadBytes}, measured_at = now() where id = ${id}::uuid`
   },
 
   async report(id: string): Promise<DatasetReport | null> {
@@ -134,7 +158,13 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
   async hide(id: string) {
     await db.datasetVersion.updateMany({
       where: { id },
-      data: { datasetId: hiddenDatasets + id, report: Prisma.DbNull, announcedRows: null, sizeBytes: null },
+      data: {
+        datasetId: hiddenDatasets + id,
+        report: Prisma.DbNull,
+        announcedRows: null,
+        sizeBytes: null,
+        uploadBytes: null,
+      },
     })
   },
 

@@ -5,6 +5,7 @@ import type { Connection } from './database.ts'
 
 type OldArtifact = { id: string; files: ArtifactFile[] }
 type NeededArtifacts = { keptCheckpoints: number; brokenBefore: Date }
+type UnneededData = { id: number; keys: string[] }
 type OldBatch = { id: string; keys: string[] }
 
 /** Never committed, or different from its manifest. */
@@ -34,6 +35,26 @@ export const createRetentionRepository = (db: Connection) => ({
     db.$executeRaw`
       delete from usage_writers where id in (
         select id from usage_writers where written_at < ${before} limit ${limit} for update skip locked)`,
+
+  /**
+   * Locks jobs whose prepared rows no job uses that is open or ended after `before`. A job that others share the rows of
+   * waits for them.
+   */
+  holdUnneededData: (before: Date, limit: number): Promise<UnneededData[]> =>
+    db.$queryRaw<UnneededData[]>`
+      select j.id, array[j.prepared_data->'train'->>'key', j.prepared_data->'evaluation'->>'key'] as keys
+      from training_jobs j
+      where j.finished_at < ${before} and j.prepared_data is not null and j.data_removed_at is null
+        and not exists (
+          select from training_jobs o
+          where o.dataset_version_id = j.dataset_version_id and o.id <> j.id and o.data_removed_at is null
+            and o.prepared_data->'train'->>'key' = j.prepared_data->'train'->>'key'
+            and (o.finished_at is null or o.finished_at >= ${before}))
+      limit ${limit} for update of j skip locked`,
+
+  async markDataRemoved(ids: number[]) {
+    await db.$executeRaw`update training_jobs set data_removed_at = now() where id = any(${ids})`
+  },
 
   /** Ids, after this one, of jobs that may have artifacts which are no longer needed. */
   async jobsWithOldArtifacts(

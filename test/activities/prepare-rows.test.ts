@@ -5,10 +5,10 @@ import { test } from 'node:test'
 import { createRowPreparation, type PrepareDependencies } from '../../activities/prepare-rows.ts'
 import type { PreparedData, TrainingJob } from '../../src/domain/training-job.ts'
 
-type World = { prepare?: (jobId: number) => Promise<unknown>; report?: object | null }
+type World = { prepare?: (jobId: number) => Promise<unknown>; report?: object | null; storedBytes?: number }
 
 /** A store and tables in memory with jobs of one account on one upload. */
-function world({ prepare, report = null }: World = {}) {
+function world({ prepare, report = null, storedBytes = 99 }: World = {}) {
   const kept = new Map<number, PreparedData>()
   const stored = new Map([['upload', { etag: 'e', sizeBytes: 9 }]])
   const removed = new Set<number>()
@@ -29,7 +29,9 @@ function world({ prepare, report = null }: World = {}) {
     holdPreparedData: async (id: number) => !removed.has(id),
   }
   const deps = {
+    settings: { maxStoredBytes: 100 },
     database: {
+      accounts: { storedBytes: async () => storedBytes },
       datasets: { report: async () => report, saveReport: async () => undefined },
       trainingJobs,
       transaction: <T>(work: (tx: object) => Promise<T>) => work({ trainingJobs }),
@@ -95,6 +97,12 @@ test('an upload that was just found bad is not checked again', async () => {
   const report = { etag: 'e', rowCount: 3, badRowCount: 1, badRows, checkedAt: new Date().toISOString() }
   const { run, checks } = world({ report })
   await assert.rejects(run(1), /line 3: output: is missing/)
+  assert.equal(checks(), 0)
+})
+
+test('an account without room gets no further copy of rows', async () => {
+  const { run, checks } = world({ storedBytes: 100 })
+  await assert.rejects(run(1), /This account has stored 0.0 GB of data sets and models, the most that it may store/)
   assert.equal(checks(), 0)
 })
 

@@ -13,7 +13,7 @@ const version = {
 
 test('POST /v1/data gives a place to upload to, at once and again', async () => {
   const edge = await startPublic({
-    database: { datasets: { newestVersion: () => Promise.resolve(version) } },
+    database: { datasets: { newestVersion: () => Promise.resolve(version), recentUploads: () => Promise.resolve([]) } },
     storage: { presignUpload: (key: string) => Promise.resolve(`http://store/anneal/${key}?X-Amz-Signature=1`) },
   })
   for (const json of [

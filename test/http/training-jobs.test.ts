@@ -166,6 +166,7 @@ test('submit answers a text id, and passes the key of the request with a hash of
     database: {
       datasets: {
         newestVersion: () => Promise.resolve({ id: 'v', datasetId: 'questions', uploadKey: 'k', wasSeen: false }),
+        noteSize: (...noted: unknown[]) => Promise.resolve(assert.deepEqual(noted, ['v', 5])),
       },
       jobAcceptance: {
         accept: ({ job: { spec }, idempotency }: AcceptanceRequest) => {

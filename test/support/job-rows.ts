@@ -12,9 +12,11 @@ export async function anAccount(tx: Repositories): Promise<string> {
   return (await tx.accounts.findLiveApiKey(key.id))?.accountId ?? assert.fail('no account')
 }
 
-export async function openJob(tx: Repositories, accountId: string, spec = {} as TrainingSpec) {
-  const id = randomUUID()
-  await tx.datasets.createVersion({ id, accountId, datasetId: id, version: 1, uploadKey: id })
+/** @param versionId an existing version; without it the job gets one of its own */
+export async function openJob(tx: Repositories, accountId: string, spec = {} as TrainingSpec, versionId?: string) {
+  const id = versionId ?? randomUUID()
+  if (versionId === undefined)
+    await tx.datasets.createVersion({ id, accountId, datasetId: id, version: 1, uploadKey: id })
   const job = { accountId, apiKeyId: 'none', baseModel: 'm', customModelName: null, isPublic: false, resumeLimit: 1 }
   const accepted = await tx.jobAcceptance.accept(
     {

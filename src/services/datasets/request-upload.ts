@@ -6,7 +6,7 @@ import { storageKeys } from '../../domain/storage-keys.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
-import { requireRoomForData } from '../limits/account-quotas.ts'
+import { requireRoomForUpload } from '../limits/account-quotas.ts'
 
 /**
  * Returns a presigned URL for an upload. A data set keeps its version until a job uses it; then a new version begins.
@@ -23,7 +23,7 @@ export async function requestDatasetUpload({
 }) {
   const id = parseDatasetId(input.datasetId)
   const { datasetId, uploadKey } = await once<Place>(ctx, idempotency, async (answer) => {
-    await requireRoomForData(ctx)
+    await requireRoomForUpload(ctx)
     const version = await openDatasetVersion(ctx, id)
     await recordAudit(ctx.deps.database, ctx, 'data.upload', id)
     return answer(ctx.deps.database, { datasetId: version.datasetId, uploadKey: version.uploadKey })

@@ -7,6 +7,7 @@ import type { DatasetVersion, FoundVersion } from '../../repositories/datasets.t
 import type { Collection } from '../../repositories/stored-rows.ts'
 import type { Ctx } from '../context.ts'
 import { keepRows, openRows, type ReceivedRows } from './ingest-rows.ts'
+import { acceptUpload } from '../limits/account-quotas.ts'
 import { exportRows } from '../stored-data/export-rows.ts'
 
 export type DatasetReference = {
@@ -27,7 +28,7 @@ export async function resolveDataset(ctx: Ctx, reference: DatasetReference): Pro
   if (stored) return stored
   const named = await findNamed(ctx, reference)
   if (named) {
-    if (named.wasSeen || (await ctx.deps.storage.stat(named.uploadKey))) return named
+    if (named.wasSeen || (await acceptUpload(ctx, named))) return named
     if (!reference.rows)
       throw nothingUploaded(reference.uploadFilePath === undefined ? 'dataset_id' : 'upload_file_path', named.datasetId)
   }

@@ -1,11 +1,11 @@
 import { ServiceError } from '../../domain/service-error.ts'
+import { storageFull } from '../../domain/storage-full.ts'
 import type { Repositories } from '../../repositories/database.ts'
 import type { AcceptanceRequest } from '../../repositories/job-acceptance.ts'
 import type { Ctx } from '../context.ts'
 
 /** Jobs end and owners delete data; neither happens within seconds. */
 const retryAfterSeconds = 60
-const bytesPerGigabyte = 1e9
 /** More than the open transactions of all api processes together. */
 const acceptedAtOnce = 200
 
@@ -45,7 +45,7 @@ export function noRoomForJob({ deps: { settings } }: Ctx) {
 }
 
 /**
- * Call it before an upload. An upload by presigned URL counts once a job uses it or it is checked.
+ * Call it before an upload or a job.
  * @param key the request's Idempotency-Key: a repeat needs no room
  * @throws ServiceError quota_exceeded
  */
@@ -53,7 +53,46 @@ export async function requireRoomForData({ deps: { settings, database }, account
   const storedBytes = await database.accounts.storedBytes(accountId)
   if (storedBytes < settings.maxStoredBytes) return
   if (key !== undefined && (await database.idempotencyKeys.find({ accountId, key }))) return
-  const limit = `${(settings.maxStoredBytes / bytesPerGigabyte).toFixed(1)} GB`
-  const detail = `This account has stored ${limit} of data sets and models, the most that it may store.`
-  throw new ServiceError('quota_exceeded', `${detail} Delete some of them.`, { retryAfterSeconds })
+  throw noRoomForData(settings.maxStoredBytes)
+}
+
+const noRoomForData = (maxStoredBytes: number) =>
+  new ServiceError('quota_exceeded', storageFull(maxStoredBytes), { retryAfterSeconds })
+
+/** Uploads that are measured for each URL: more than a request can open. */
+const measuredForUrl = 4
+
+/**
+ * Call it before a URL is issued. The length of an upload is unknown when its URL is signed, so the account's earlier uploads
+ * are measured first.
+ * @throws ServiceError quota_exceeded
+ */
+export async function requireRoomForUpload(ctx: Ctx) {
+  const { database, storage } = ctx.deps
+  const uploads = await database.datasets.recentUploads(ctx.accountId, measuredForUrl)
+  await Promise.all(
+    uploads.map(async ({ id, uploadKey }) =>
+      database.datasets.measure(id, (await storage.stat(uploadKey))?.sizeBytes ?? 0),
+    ),
+  )
+  await requireRoomForData(ctx)
+}
+
+/**
+ * Counts an upload at its first use, and removes it if it does not fit.
+ * @returns false when nothing was uploaded
+ * @throws ServiceError quota_exceeded
+ */
+export async function acceptUpload(
+  { deps: { settings, database, storage }, accountId }: Ctx,
+  { id, uploadKey }: { id: string; uploadKey: string },
+): Promise<boolean> {
+  const object = await storage.stat(uploadKey)
+  if (!object) return false
+  await database.datasets.noteSize(id, object.sizeBytes)
+  if ((await database.accounts.storedBytes(accountId)) <= settings.maxStoredBytes) return true
+  await storage.remove([uploadKey])
+  await database.datasets.noteSize(id, null)
+  await database.datasets.measure(id, 0)
+  throw noRoomForData(settings.maxStoredBytes)
 }

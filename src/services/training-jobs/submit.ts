@@ -12,7 +12,7 @@ import type { TrainingSpec } from '../../domain/training-job.ts'
 import type { Acceptance, AcceptanceRequest } from '../../repositories/job-acceptance.ts'
 import type { Ctx } from '../context.ts'
 import { keyIsTaken, orFirstAnswer, requireFreeKey, type Idempotency } from '../idempotency.ts'
-import { acceptWithinQuota, noRoomForJob } from '../limits/account-quotas.ts'
+import { acceptUpload, acceptWithinQuota, noRoomForJob } from '../limits/account-quotas.ts'
 import type { ReceivedRows } from '../datasets/ingest-rows.ts'
 import { nothingUploaded, placeOf, resolveDataset, type DatasetReference } from '../datasets/resolve.ts'
 
@@ -50,7 +50,7 @@ async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   if (acceptance.outcome !== 'unseen') return answerTo(submission, upload, acceptance)
   const { datasetId } = acceptance
   const found = { ...upload, datasetId, wasSeen: true }
-  if (!(await ctx.deps.storage.stat(upload.uploadKey))) throw nothingUploaded('upload_file_path', datasetId)
+  if (!(await acceptUpload(ctx, upload))) throw nothingUploaded('upload_file_path', datasetId)
   return answerTo(submission, found, await accept(submission, resolved, found))
 }
 

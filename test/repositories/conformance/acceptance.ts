@@ -9,6 +9,7 @@ export const acceptanceCases: Cases = {
     const { id } = await accounts.create('a name', 'high')
     assert.deepEqual(await accounts.find(id), { id, name: 'a name', priority: 'high', createdAt: start })
     assert.equal(await accounts.find(randomUUID()), null)
+    assert.equal(await accounts.storedBytes(id), 0)
   },
 
   'only open jobs of the account itself fill it': async ({ database }) => {

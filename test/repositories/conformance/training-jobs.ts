@@ -130,6 +130,15 @@ export const trainingJobCases: Cases = {
     await trainingJobs.movePreparedData({ id, generation: 2 }, data('another generation'))
     await trainingJobs.movePreparedData({ id, generation: 1 }, data('third'))
     assert.deepEqual((await trainingJobs.get(id)).preparedData, data('third'))
+    const own = `jobs/${id}/data/train`
+    const { datasetVersionId } = await trainingJobs.get(id)
+    assert.equal(await trainingJobs.findPreparedData(datasetVersionId, 'etag'), null)
+    const shared = { ...data(own), sourceEtag: 'etag' }
+    await trainingJobs.movePreparedData({ id, generation: 1 }, shared)
+    const found = { owner: id, prepared: shared }
+    assert.deepEqual(await trainingJobs.findPreparedData(datasetVersionId, 'etag'), found)
+    assert.deepEqual([await trainingJobs.holdPreparedData(id), await trainingJobs.holdPreparedData(0)], [true, false])
+    await trainingJobs.movePreparedData({ id, generation: 1 }, data('third'))
     await mover(subject, id)('FAILED')
     await trainingJobs.movePreparedData({ id, generation: 1 }, data('late'))
     assert.equal(await prepared(), 'third')

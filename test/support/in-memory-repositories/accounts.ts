@@ -14,6 +14,9 @@ export const accounts = (db: Connection): InMemory<'accounts'> => ({
 
   find: (id) => db.run('accounts.find', (tx) => tx.get('account', id)),
 
+  /** Nothing is counted here. */
+  storedBytes: () => db.run('accounts.storedBytes', () => 0),
+
   hold: (id) => db.run('accounts.hold', (tx) => tx.lock('account', id)),
 
   hasOpenJobs: (accountId, count) =>

@@ -1,0 +1,90 @@
+// What an account stores is counted in the transaction of the row that names it, and stops to count with that row.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, suite, test } from 'node:test'
+import type { TrainingJob, TrainingSpec } from '../../src/domain/training-job.ts'
+import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { anAccount, openAttempt, openJob } from '../support/job-rows.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { connection } from '../support/stack.ts'
+
+suite('stored bytes', () => {
+  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
+  after(() => database.close())
+  const sandbox = createSandbox(database)
+  const soon = () => new Date(Date.now() + 60_000)
+  const end = (tx: Repositories, { id }: TrainingJob) =>
+    tx.trainingJobs.move({ jobId: id, generation: 1, to: 'FAILED', reason: null, message: null, actor: 'test' })
+
+  test('an upload counts from its first measure, by its larger size, until its row goes', () =>
+    sandbox(async (tx) => {
+      const accountId = await anAccount(tx)
+      const stored = () => tx.accounts.storedBytes(accountId)
+      const id = randomUUID()
+      const uploadKey = `uploads/${accountId}/d/${id}`
+      await tx.datasets.createVersion({ id, accountId, datasetId: id, version: 1, uploadKey })
+      assert.deepEqual(await tx.datasets.recentUploads(accountId, 10), [{ id, uploadKey }])
+      assert.equal(await stored(), 0)
+      await tx.datasets.measure(id, 70)
+      assert.equal(await stored(), 70)
+      await tx.datasets.noteSize(id, 50)
+      assert.equal(await stored(), 70)
+      await tx.datasets.measure(id, 20)
+      assert.equal(await stored(), 50)
+      await tx.datasets.removeUnused(id)
+      assert.equal(await stored(), 0)
+    }))
+
+  test('checkpoints and models count until they are deleted', () =>
+    sandbox(async (tx) => {
+      const accountId = await anAccount(tx)
+      const { jobId } = await openAttempt(tx, accountId)
+      const files = [10, 20].map((sizeBytes) => ({ name: `${sizeBytes}`, key: 'k', sizeBytes, sha256: 'h' }))
+      const id = randomUUID()
+      await tx.artifacts.create({ id, jobId, attempt: 1, kind: 'model', step: 1, specHash: 'h', files })
+      assert.equal(await tx.accounts.storedBytes(accountId), 30)
+      const model = { name: randomUUID(), accountId, jobId, artifactId: id, baseModel: 'm', files: files.slice(1) }
+      await tx.models.publish(model)
+      assert.equal(await tx.accounts.storedBytes(accountId), 50)
+      await tx.accountData.deleteJobs([jobId], [])
+      assert.equal(await tx.accounts.storedBytes(accountId), 0)
+    }))
+
+  test('rows that jobs share count once, are found by their bytes, and go when the last of the jobs has ended', () =>
+    sandbox(async (tx) => {
+      const accountId = await anAccount(tx)
+      const [owner, other] = await jobsWithSharedRows(tx, accountId)
+      assert.equal(await tx.accounts.storedBytes(accountId), 5)
+      const found = await tx.trainingJobs.findPreparedData(owner.datasetVersionId, 'etag')
+      assert.deepEqual([found?.owner, found?.prepared.train.key], [owner.id, `jobs/${owner.id}/data/train`])
+      assert.equal(await tx.trainingJobs.findPreparedData(owner.datasetVersionId, 'other'), null)
+
+      const unneeded = async () => {
+        const held = await tx.retention.holdUnneededData(soon(), 100_000)
+        return held.filter(({ id }) => id === owner.id || id === other.id)
+      }
+      await end(tx, owner)
+      assert.deepEqual(await unneeded(), [])
+      await end(tx, other)
+      assert.deepEqual(new Set((await unneeded()).map(({ id }) => id)), new Set([owner.id, other.id]))
+      await tx.retention.markDataRemoved([owner.id, other.id])
+      assert.deepEqual(await unneeded(), [])
+      assert.equal(await tx.accounts.storedBytes(accountId), 0)
+      assert.equal(await tx.trainingJobs.holdPreparedData(owner.id), false)
+      assert.equal(await tx.trainingJobs.findPreparedData(owner.datasetVersionId, 'etag'), null)
+    }))
+})
+
+async function jobsWithSharedRows(tx: Repositories, accountId: string): Promise<[TrainingJob, TrainingJob]> {
+  const spec = { evaluationKey: null } as TrainingSpec
+  const owner = await openJob(tx, accountId, spec)
+  const other = await openJob(tx, accountId, spec, owner.datasetVersionId)
+  const file = (name: string, sizeBytes: number) => {
+    const key = `jobs/${owner.id}/data/${name}`
+    return { key, sizeBytes, sha256: 'h', rowCount: 1 }
+  }
+  const evaluation = { ...file('evaluation', 2), split: 'train' as const }
+  for (const job of [owner, other])
+    await tx.trainingJobs.setPreparedData(job, { train: file('train', 3), evaluation, sourceEtag: 'etag' })
+  return [owner, other]
+}
