@@ -2,6 +2,12 @@ import type { TrainingStep } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
 
+export type SeenSteps = { attempt: number; step: number }
+/** Of the steps that were seen, those up to `keptStep` still hold; `steps` come after them. */
+export type NewSteps = { attempt: number; keptStep: number; steps: TrainingStep[] }
+
+type Changed = { attempt: number; keptStep: number } & (TrainingStep | { step: null })
+
 export const createTrainingStepRepository = (db: Connection, run: RunStatement) => ({
   /** A repeated step replaces the old one: a lost reply or a killed attempt leaves no duplicate. */
   async upsertMany(jobId: number, attempt: number, steps: readonly TrainingStep[]) {
@@ -21,12 +27,40 @@ export const createTrainingStepRepository = (db: Connection, run: RunStatement) 
     await db.trainingStep.deleteMany({ where: { jobId, step: { gt: step } } })
   },
 
-  list: (jobId: number): Promise<TrainingStep[]> => run(listSteps, [jobId]),
+  /**
+   * Reads what has changed since a reader saw the steps up to `step` while `attempt` was the newest that had claimed: an attempt
+   * that starts from a checkpoint drops the steps behind it.
+   */
+  async since(jobId: number, { attempt, step }: SeenSteps): Promise<NewSteps> {
+    const rows = await run<Changed>(changedSteps, [jobId, attempt, step])
+    const [first] = rows
+    return {
+      attempt: first?.attempt ?? 0,
+      keptStep: first?.keptStep ?? 0,
+      // The only row has no step when there are no new ones.
+      steps: rows.flatMap(({ attempt: _attempt, keptStep: _keptStep, ...row }) => (row.step === null ? [] : [row])),
+    }
+  },
+
+  /** Finds the reports of these steps. */
+  find: (jobId: number, steps: readonly number[]): Promise<TrainingStep[]> => run(findSteps, [jobId, steps]),
 })
 
-const listSteps: Statement = {
-  name: 'list-steps',
+const findSteps: Statement = {
+  name: 'find-steps',
   text: `
     select loss, learning_rate, epoch, iter_time, flops, remaining_time, step
-    from training_steps where job_id = $1::int order by step`,
+    from training_steps where job_id = $1::int and step = any($2::int[]) order by step`,
+}
+
+const changedSteps: Statement = {
+  name: 'changed-steps',
+  text: `
+    with claimed as (
+      select coalesce(max(number), 0)::int as attempt,
+        least($3::int, coalesce(min(from_step) filter (where number > $2::int), $3::int)) as "keptStep"
+      from attempts where job_id = $1::int and claimed_at is not null and mode = 'train')
+    select claimed.*, loss, learning_rate, epoch, iter_time, flops, remaining_time, step
+    from claimed left join training_steps on job_id = $1::int and step > claimed."keptStep"
+    order by step`,
 }

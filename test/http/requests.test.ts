@@ -13,7 +13,7 @@ const edge = await startPublic({
       find: (_account: string, id: number) => Promise.resolve(id === job.id ? job : null),
       lock: () => Promise.resolve({ ...job, status: 'CANCELLED' }),
     },
-    trainingSteps: { list: () => Promise.resolve([]) },
+    trainingSteps: { since: () => Promise.resolve({ attempt: 0, keptStep: 0, steps: [] }) },
   },
 })
 

@@ -11,7 +11,10 @@ const step = { loss: 1.5, learning_rate: 0.001, epoch: 1, iter_time: 0.1, flops:
 
 test('a single job has the documented fields, its history as JSON text', async () => {
   const edge = await startPublic({
-    database: { trainingJobs: { find }, trainingSteps: { list: () => Promise.resolve([step]) } },
+    database: {
+      trainingJobs: { find },
+      trainingSteps: { since: () => Promise.resolve({ attempt: 1, keptStep: 0, steps: [step] }) },
+    },
   })
   const { status, json } = await edge.call('GET', '/v1/train/jobs/7')
   assert.equal(status, 200)

@@ -68,7 +68,7 @@ export const trainingJobRoutes = [
       return {
         ...summaryOf(job),
         is_public: job.isPublic,
-        history: JSON.stringify(history),
+        history,
         status_reason: job.statusReason,
         status_message: job.statusMessage,
       }

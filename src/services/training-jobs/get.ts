@@ -1,6 +1,7 @@
 import { ServiceError } from '../../domain/service-error.ts'
-import type { TrainingJob, TrainingStep } from '../../domain/training-job.ts'
+import type { TrainingJob } from '../../domain/training-job.ts'
 import type { Ctx } from '../context.ts'
+import { historyText } from './history-text.ts'
 
 /** An unknown id and another account's id get the same refusal. */
 export const jobNotFound = (jobId: number | string) =>
@@ -17,14 +18,14 @@ export async function findTrainingJob(ctx: Ctx, jobId: number): Promise<Training
 export const findTrainingJobs = (ctx: Ctx, jobIds: readonly number[]): Promise<TrainingJob[]> =>
   ctx.deps.database.trainingJobs.findMany(ctx.accountId, jobIds)
 
-/** @throws ServiceError not_found */
+/** `history` is a JSON list of the reported steps. @throws ServiceError not_found */
 export async function getTrainingJob({
   ctx,
   input: { jobId },
 }: {
   ctx: Ctx
   input: { jobId: number }
-}): Promise<{ job: TrainingJob; history: TrainingStep[] }> {
+}): Promise<{ job: TrainingJob; history: string }> {
   const job = await findTrainingJob(ctx, jobId)
-  return { job, history: await ctx.deps.database.trainingSteps.list(jobId) }
+  return { job, history: await historyText(ctx.deps.database, jobId) }
 }

@@ -1,6 +1,6 @@
 import type { Artifact, TrainingJob, TrainingStep } from '../../domain/training-job.ts'
 import type { Ctx } from '../context.ts'
-import { getTrainingJob } from './get.ts'
+import { findTrainingJob } from './get.ts'
 
 type Checkpoint = { artifact: Artifact; step: TrainingStep | undefined; modelName: string | null }
 
@@ -14,11 +14,15 @@ export async function listCheckpoints({
   ctx: Ctx
   input: { jobId: number }
 }): Promise<{ job: TrainingJob; checkpoints: Checkpoint[] }> {
-  const { artifacts } = ctx.deps.database
-  const { job, history } = await getTrainingJob({ ctx, input })
+  const { artifacts, trainingSteps } = ctx.deps.database
+  const job = await findTrainingJob(ctx, input.jobId)
   const saved = await artifacts.listUsable(job.id, 'checkpoint', maxCheckpoints)
   const model = job.modelName === null ? null : await artifacts.newestModel(job.id)
-  const steps = new Map(history.map((each) => [each.step, each]))
+  const reported = await trainingSteps.find(
+    job.id,
+    saved.concat(model ?? []).map(({ step }) => step),
+  )
+  const steps = new Map(reported.map((each) => [each.step, each]))
   const checkpoints = [...(model ? [model] : []), ...saved].map((artifact) => {
     const modelName = artifact === model ? job.modelName : null
     return { artifact, step: steps.get(artifact.step), modelName }

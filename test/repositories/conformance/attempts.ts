@@ -272,6 +272,9 @@ export const attemptCases: Cases = {
     const next = await openNext(database, job, 2)
     await attempts.claim(next.tokenHash, 'two')
     await setNow(after(60))
+    // It starts from the beginning, so nothing holds that was seen before its claim.
+    const { steps: _steps, ...news } = await trainingSteps.since(job.id, { attempt: 1, step: 20 })
+    assert.deepEqual(news, { attempt: 2, keptStep: 0 })
     const looked = {
       phase: 'LOADING DATA',
       ranForMs: 20_000,

@@ -162,10 +162,14 @@ export const trainingJobCases: Cases = {
     const steps = (...losses: number[]) => losses.map((loss, index) => ({ ...row, step: index + 1, loss }))
     await trainingSteps.upsertMany(id, 1, steps(0.5, 0.25, 0.125))
     await trainingSteps.upsertMany(id, 2, steps(0.75))
-    assert.deepEqual(await trainingSteps.list(id), steps(0.75, 0.25, 0.125))
+    const all = async () => (await trainingSteps.since(id, { attempt: 0, step: 0 })).steps
+    assert.deepEqual(await all(), steps(0.75, 0.25, 0.125))
     await trainingSteps.deleteAfter(id, 2)
     await trainingSteps.deleteAfter(id + 1, 0)
-    assert.deepEqual(await trainingSteps.list(id), steps(0.75, 0.25))
+    assert.deepEqual(await all(), steps(0.75, 0.25))
+    const news = { attempt: 0, keptStep: 1, steps: steps(0, 0.25).slice(1) }
+    assert.deepEqual(await trainingSteps.since(id, { attempt: 0, step: 1 }), news)
+    assert.deepEqual((await trainingSteps.since(id, { attempt: 0, step: 2 })).steps, [])
   },
 
   'the reaper sees open jobs that Temporal was told of, in pages': async (subject) => {

@@ -207,11 +207,15 @@ export const trainingSteps = (db: Connection): InMemory<'trainingSteps'> => ({
       tx.delete('trainingStep', (row) => row.jobId === jobId && row.step > step),
     ),
 
-  list: (jobId) =>
-    db.run('trainingSteps.list', (tx) =>
-      tx
-        .all('trainingStep', (row) => row.jobId === jobId)
+  since: (jobId, { attempt, step }) =>
+    db.run('trainingSteps.since', (tx) => {
+      const claimed = tx.all('attempt', (row) => row.jobId === jobId && row.claimedAt !== null && row.mode === 'train')
+      const starts = claimed.filter(({ number }) => number > attempt).map(({ fromStep }) => fromStep)
+      const keptStep = Math.min(step, ...starts)
+      const steps = tx
+        .all('trainingStep', (row) => row.jobId === jobId && row.step > keptStep)
         .toSorted((a, b) => a.step - b.step)
-        .map(({ jobId: _jobId, attempt: _attempt, ...step }) => step),
-    ),
+        .map(({ jobId: _jobId, attempt: _attempt, ...each }) => each)
+      return { attempt: Math.max(0, ...claimed.map(({ number }) => number)), keptStep, steps }
+    }),
 })
