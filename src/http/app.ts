@@ -62,7 +62,7 @@ export function createPublicApp({ deps, serviceName, version, metrics, ...networ
     serviceName,
     mountPages: mountDocs,
     ...network,
-    pathAliases: openAiAliases,
+    pathAliases: { ...openAiAliases, [`/v1/${serviceName}/train`]: '/v1/train', '/v1/svc/train': '/v1/train' },
     hintFor: openAiHint,
     errorFormats,
     log: deps.log,

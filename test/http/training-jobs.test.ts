@@ -158,6 +158,23 @@ test('eval gives the tuned answer before the base one, under every name of the r
   assert.equal((await edge.call('GET', '/v1/lamini/train/jobs/7/eval')).status, 404)
 })
 
+test('jobs are also found under the name of the service, as the old pages write it', async () => {
+  const { call } = await startPublic({
+    database: { trainingJobs: { find: () => Promise.resolve(null), list: () => Promise.resolve([]) } },
+  })
+  assert.deepEqual((await call('GET', '/v1/lamini/train/jobs')).json, [])
+  for (const [method, path] of [
+    ['GET', '/v1/lamini/train/jobs/7'],
+    ['GET', '/v1/svc/train/jobs/7'],
+    ['GET', '/v1/lamini/train/jobs/7/eval'],
+  ] as const) {
+    const { status, json } = await call(method, path)
+    assert.deepEqual([status, json.detail], [404, 'There is no training job 7.'], path)
+  }
+  assert.equal((await call('POST', '/v1/lamini/train', { json: {} })).status, 400)
+  assert.equal((await call('POST', '/v1/lamini/train/jobs')).headers['allow'], 'GET, HEAD')
+})
+
 test('eval before there is one is 409', async () => {
   const edge = await startPublic({ database: { trainingJobs: { find } } })
   assert.equal((await edge.call('GET', '/v1/svc/train/jobs/7/eval')).status, 409)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { named } from '../framework/named-schemas.ts'
+import { Metadata } from './fine-tuning-schemas.ts'
 import { finishReason, generationFields, maxTokens, Usage } from './generation.ts'
 import { only, onlyEmpty, ignoredText, unsupported } from './unsupported-params.ts'
 import { ResponseFormat } from './response-format.ts'
@@ -9,18 +10,25 @@ const TextPart = z.object({
   text: z.string(),
 })
 
-const Message = z.strictObject({
-  role: z.enum(['system', 'developer', 'user', 'assistant']),
-  content: z.union([z.string(), z.array(TextPart).min(1).max(1000)], {
-    error: 'must be a string or a list of text parts',
-  }),
-  // Clients send our answers back, which may hold these fields.
-  refusal: unsupported(),
-  audio: unsupported(),
-  function_call: unsupported(),
-  annotations: onlyEmpty.list(),
-  tool_calls: onlyEmpty.list(),
-})
+const Message = z
+  .strictObject({
+    role: z.enum(['system', 'developer', 'user', 'assistant']),
+    content: z
+      .union([z.string(), z.array(TextPart).min(1).max(1000)], { error: 'must be a string or a list of text parts' })
+      .nullish(),
+    // Chat templates know no names.
+    name: ignoredText(),
+    // Clients send our answers back, which may hold these fields.
+    refusal: unsupported(),
+    audio: unsupported(),
+    function_call: unsupported(),
+    annotations: onlyEmpty.list(),
+    tool_calls: onlyEmpty.list(),
+  })
+  .superRefine(({ role, content }, context) => {
+    if (role === 'assistant' || (content ?? null) !== null) return
+    context.addIssue({ code: 'custom', path: ['content'], message: 'is required' })
+  })
 
 export const ChatRequest = named(
   'OpenAiChatRequest',
@@ -43,7 +51,9 @@ export const ChatRequest = named(
       .nullish(),
     store: only(false),
     service_tier: only('auto', 'default'),
-    metadata: onlyEmpty.map(),
+    // OpenAI keeps labels with stored answers, and nothing is stored here.
+    metadata: Metadata.nullish(),
+    reasoning_effort: unsupported(),
     safety_identifier: ignoredText(),
     prompt_cache_key: ignoredText(),
   }),

@@ -85,6 +85,6 @@ function inputOf(body: ChatRequest) {
 }
 
 function messageOf({ role, content }: ChatRequest['messages'][number]): ChatMessage {
-  const text = typeof content === 'string' ? content : content.map((part) => part.text).join('')
+  const text = typeof content === 'string' ? content : (content ?? []).map((part) => part.text).join('')
   return { role: role === 'developer' ? 'system' : role, content: text }
 }

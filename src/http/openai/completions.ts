@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { invalidInput } from '../../domain/service-error.ts'
 import { createCompletion } from '../../services/completions/create.ts'
+import { streamCompletions } from '../../services/completions/stream-many.ts'
 import type { Ctx } from '../../services/context.ts'
 import { named } from '../framework/named-schemas.ts'
 import { EventStream } from '../framework/respond.ts'
@@ -59,32 +60,36 @@ export const completionRoutes = [
     async handle({ caller: ctx, body, signal }) {
       const head = { ...headOf(ctx, 'cmpl', body.model), object: 'text_completion' as const }
       if (body.stream) return new EventStream((send) => stream(ctx, body, signal, (data) => send({ ...head, ...data })))
-      const { outputs, finishReasons, usage } = await answer(ctx, body, signal)
+      const tokens = countTokens()
+      const { outputs, finishReasons } = await translateErrors({}, () =>
+        createCompletion({ ctx, input: inputOf(body), signal, onUsage: tokens.onUsage }),
+      )
       const choices = outputs.map(({ output }, index) =>
         choiceOf(index, String(output), finishReasons[index] ?? 'stop'),
       )
-      return { ...head, choices, usage }
+      return { ...head, choices, usage: tokens.onWire() }
     },
   }),
 ]
 
-async function answer(ctx: Ctx, body: CompletionRequest, signal: AbortSignal, onText?: (piece: string) => void) {
-  const tokens = countTokens()
-  const maxTokens = body.max_tokens ?? defaultMaxTokens
-  const input = { modelName: body.model, prompts: promptsOf(body), outputType: null, maxTokens, ...samplingOf(body) }
-  const completions = await translateErrors({}, () =>
-    createCompletion({ ctx, input, signal, onText, onUsage: tokens.onUsage }),
-  )
-  return { ...completions, usage: tokens.onWire() }
-}
+const inputOf = (body: CompletionRequest) => ({
+  modelName: body.model,
+  prompts: promptsOf(body),
+  outputType: null,
+  maxTokens: body.max_tokens ?? defaultMaxTokens,
+  ...samplingOf(body),
+})
 
 async function stream(ctx: Ctx, body: CompletionRequest, signal: AbortSignal, send: (data: object) => void) {
-  if (promptsOf(body).length !== 1) throw invalidInput('prompt', 'prompt must be one text when stream is true.')
+  const input = inputOf(body)
+  if (input.prompts.length === 0) throw invalidInput('prompt', 'prompt must not be empty when stream is true.')
   const wantsUsage = body.stream_options?.include_usage === true
   const chunk = (choices: object[], usage: object | null = null) => send({ choices, ...(wantsUsage && { usage }) })
-  const { finishReasons, usage } = await answer(ctx, body, signal, (piece) => chunk([choiceOf(0, piece, null)]))
-  chunk([choiceOf(0, '', finishReasons[0] ?? 'stop')])
-  if (wantsUsage) chunk([], usage)
+  const tokens = countTokens()
+  const onText = (index: number, piece: string) => chunk([choiceOf(index, piece, null)])
+  const onEnd = (index: number, finishReason: string) => chunk([choiceOf(index, '', finishReason)])
+  await translateErrors({}, () => streamCompletions({ ctx, input, signal, onText, onEnd, onUsage: tokens.onUsage }))
+  if (wantsUsage) chunk([], tokens.onWire())
 }
 
 const choiceOf = (index: number, text: string, finishReason: string | null) => ({

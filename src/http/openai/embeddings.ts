@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { invalidInput } from '../../domain/service-error.ts'
 import { createEmbeddings } from '../../services/embeddings/create.ts'
 import { named } from '../framework/named-schemas.ts'
 import { defineRoute } from '../framework/route.ts'
@@ -6,8 +7,8 @@ import { promptsOf } from '../routes/completion-input.ts'
 import { Truncate } from '../schemas/embeddings.ts'
 import { ModelName, Prompt } from '../schemas/prompt.ts'
 import { translateErrors } from './errors.ts'
-import { countTokens } from './generation.ts'
-import { ignoredText, unsupported } from './unsupported-params.ts'
+import { answeredName, countTokens } from './generation.ts'
+import { ignoredText } from './unsupported-params.ts'
 
 const EmbeddingRequest = named(
   'OpenAiEmbeddingRequest',
@@ -15,7 +16,7 @@ const EmbeddingRequest = named(
     model: ModelName,
     input: Prompt,
     encoding_format: z.enum(['float', 'base64']).nullish().describe('base64: 32-bit floats, little-endian'),
-    dimensions: unsupported(),
+    dimensions: z.int().min(1).nullish().describe("The size of the model's vectors; no other is supported"),
     truncate: Truncate,
     user: ignoredText(),
   }),
@@ -50,7 +51,7 @@ export const embeddingRoutes = [
     allowsNul: true,
     errorStatuses: [404],
     response: EmbeddingList,
-    async handle({ caller: ctx, body: { model, input, encoding_format: format, truncate }, signal }) {
+    async handle({ caller: ctx, body: { model, input, encoding_format: format, dimensions, truncate }, signal }) {
       const tokens = countTokens()
       const vectors = await translateErrors({ prompt: 'input' }, () =>
         createEmbeddings({
@@ -60,6 +61,9 @@ export const embeddingRoutes = [
           onUsage: tokens.onUsage,
         }),
       )
+      const size = vectors[0]?.length
+      if (dimensions && size !== undefined && dimensions !== size)
+        throw invalidInput('dimensions', `dimensions must be ${size}: the vectors of this model have no other size.`)
       const { prompt_tokens } = tokens.onWire()
       return {
         object: 'list' as const,
@@ -68,7 +72,7 @@ export const embeddingRoutes = [
           index,
           embedding: format === 'base64' ? base64Of(vector) : vector,
         })),
-        model: ctx.deps.catalogue.find(model)?.name ?? model,
+        model: answeredName(ctx, model),
         usage: { prompt_tokens, total_tokens: prompt_tokens },
       }
     },

@@ -13,11 +13,15 @@ import { seconds } from './generation.ts'
 
 const purposeOnly = 'must be fine-tune: no other purpose is supported'
 
+const noExpiry = () => z.null({ error: 'is not supported: a file is kept until you delete it' }).optional()
+
 const FileRequest = named(
   'OpenAiFileRequest',
   z.strictObject({
     file: z.string().min(1).max(255).meta({ format: 'binary', minLength: undefined, maxLength: undefined }),
     purpose: z.literal('fine-tune', { error: ({ input }) => (input === undefined ? undefined : purposeOnly) }),
+    'expires_after[anchor]': noExpiry(),
+    'expires_after[seconds]': noExpiry(),
   }),
 )
 

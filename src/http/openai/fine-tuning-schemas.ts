@@ -18,7 +18,7 @@ const Hyperparameters = z.strictObject({
 const FileId = z.string().min(1).max(64)
 
 /** A key named __proto__ is dropped: z.record does so. */
-const Metadata = z
+export const Metadata = z
   .record(z.string().min(1).max(64), z.string().max(512))
   .refine((map) => Object.keys(map).length <= 16, { error: 'must have at most 16 keys' })
   .meta({ maxProperties: 16 })

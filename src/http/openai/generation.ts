@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Usage as TokenCounts } from '../../inference/engine-client.ts'
 import type { Ctx } from '../../services/context.ts'
+import { tunedNameOf } from '../../services/models/find-tuned.ts'
 import { ModelName } from '../schemas/prompt.ts'
 import { only, onlyEmpty, ignoredText } from './unsupported-params.ts'
 
@@ -44,11 +45,14 @@ export const samplingOf = ({ temperature, top_p, seed, stop }: Sampling) => ({
   stop: typeof stop === 'string' ? [stop] : (stop ?? []),
 })
 
-/** The first fields of an answer. `model` is the name in the catalogue, also when the request has an alias. */
+/** A request may have an alias. */
+export const answeredName = (ctx: Ctx, model: string) => ctx.deps.catalogue.find(model)?.name ?? tunedNameOf(model)
+
+/** The first fields of an answer. */
 export const headOf = (ctx: Ctx, prefix: string, model: string) => ({
   id: `${prefix}-${randomUUID().replaceAll('-', '')}`,
   created: seconds(new Date()),
-  model: ctx.deps.catalogue.find(model)?.name ?? model,
+  model: answeredName(ctx, model),
 })
 
 export const seconds = (date: Date) => Math.floor(date.getTime() / 1000)

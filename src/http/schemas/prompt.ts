@@ -9,11 +9,14 @@ export const ModelName = z
 
 const maxPrompts = 10_000
 
+const hasTokenIds = (input: unknown) =>
+  Array.isArray(input) && input.some((item) => typeof item === 'number' || Array.isArray(item))
+
 export const Prompt = z
   .union([z.string(), z.array(z.string()).max(maxPrompts)], {
     error: ({ input }) =>
       Array.isArray(input) && input.length > maxPrompts
         ? `must have at most ${maxPrompts} items. Split the list into several requests`
-        : 'must be a string or a list of strings',
+        : `must be a string or a list of strings${hasTokenIds(input) ? ': token ids are not supported' : ''}`,
   })
   .describe(`One string, or a list of at most ${maxPrompts}`)

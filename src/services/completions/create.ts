@@ -4,6 +4,7 @@ import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { collectionName } from '../../domain/stored-data.ts'
 import type { OnUsage } from '../../inference/engine-client.ts'
 import type { ModelCtx } from '../context.ts'
+import { tunedNameOf } from '../models/find-tuned.ts'
 import { resolveModel } from '../models/resolve.ts'
 import { retrieveRows } from '../stored-data/retrieve-rows.ts'
 import { createMeter } from '../usage/meter.ts'
@@ -64,7 +65,7 @@ export async function createCompletion({
  */
 export async function resolveTarget(ctx: ModelCtx, dataId: string | null, modelName: string) {
   const { catalogue, database, hasRows } = ctx.deps
-  const place = { accountId: ctx.accountId, collection: collectionName(catalogue, dataId ?? modelName) }
+  const place = { accountId: ctx.accountId, collection: collectionName(catalogue, dataId ?? tunedNameOf(modelName)) }
   const model = resolveModel(ctx, modelName).catch(async (error: unknown) => {
     // Clients also send the id of stored data in place of a model.
     const isData = dataId === null && error instanceof ServiceError && error.code === 'model_not_found'

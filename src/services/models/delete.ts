@@ -10,9 +10,9 @@ import { findTunedModel, modelNotFound } from './find-tuned.ts'
  * repeat finishes a request that was interrupted.
  * @throws ServiceError model_not_found, invalid_input for a base model, conflict while its job runs
  */
-export async function deleteModel({ ctx, input: { name } }: { ctx: Ctx; input: { name: string } }) {
+export async function deleteModel({ ctx, input }: { ctx: Ctx; input: { name: string } }) {
   const { database, storage } = ctx.deps
-  const { jobId, artifactId } = await findTunedModel(ctx, name)
+  const { name, jobId, artifactId } = await findTunedModel(ctx, input.name)
   return database.transaction(async (tx) => {
     const job = await tx.trainingJobs.lock(ctx.accountId, jobId)
     if (job && !isTerminal(job.status))

@@ -2,6 +2,7 @@ import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { TunedModel } from '../../domain/training-job.ts'
 import type { ModelCtx } from '../context.ts'
+import { modelNotFound, tunedNameOf } from './find-tuned.ts'
 
 export type ResolvedModel = {
   baseModel: CatalogueEntry
@@ -20,14 +21,13 @@ export async function resolveModel(ctx: ModelCtx, name: string): Promise<Resolve
   const { catalogue, database } = ctx.deps
   const entry = catalogue.find(name)
   if (entry) return { baseModel: entry, adapter: null }
-  const tuned = await database.models.find(ctx.accountId, name)
+  const tuned = await database.models.find(ctx.accountId, tunedNameOf(name))
   const baseModel = tuned && catalogue.find(tuned.baseModel)
-  if (tuned && baseModel) return { baseModel, adapter: { name, files: () => presignFiles(ctx, tuned) } }
+  if (tuned && baseModel) return { baseModel, adapter: { name: tuned.name, files: () => presignFiles(ctx, tuned) } }
+  if (!tuned) throw modelNotFound(name)
   throw new ServiceError(
     'model_not_found',
-    tuned
-      ? `The model "${name}" is tuned from ${tuned.baseModel}, which this service does not serve any more.`
-      : `There is no model "${name}". GET /v1/models lists the models that you can use.`,
+    `The model "${name}" is tuned from ${tuned.baseModel}, which this service does not serve any more.`,
   )
 }
 

@@ -225,7 +225,8 @@ suite("OpenAI's generation routes", async () => {
       tools: [],
       tool_choice: 'auto',
       logit_bias: {},
-      metadata: {},
+      metadata: { trace: 'a' },
+      reasoning_effort: null,
       user: 'u',
       store: false,
     }
@@ -243,9 +244,52 @@ suite("OpenAI's generation routes", async () => {
       sent.slice(0, -1).map((text) => JSON.parse(text).choices[0].text),
       ['The', ' cat', ''],
     )
-    const two = await post('/openai/v1/completions', { model: 'tiny', prompt: ['a', 'b'], stream: true })
-    assert.equal(two.json.error.param, 'prompt')
-    assert.equal((await post('/openai/v1/completions', { model: 'tiny', prompt: [1, 2] })).json.error.param, 'prompt')
+    for (const prompt of [[1, 2], [[1, 2]]]) {
+      const { error } = (await post('/openai/v1/completions', { model: 'tiny', prompt })).json
+      assert.deepEqual([error.param, /token ids are not supported/.test(error.message)], ['prompt', true])
+    }
+  })
+
+  test('streams the answers to several prompts, each by its index', async () => {
+    const prompt = Array.from({ length: 40 }, (_, at) => `prompt ${at}`)
+    const body = { model: 'tiny', prompt, stream_options: { include_usage: true } }
+    const sent = (await events('/openai/v1/completions', body)).slice(0, -1).map((text) => JSON.parse(text))
+    assert.deepEqual(sent.pop().usage, { prompt_tokens: 200, completion_tokens: 80, total_tokens: 280 })
+    const byIndex = Map.groupBy(sent, ({ choices }) => choices[0].index)
+    assert.equal(byIndex.size, 40)
+    for (const chunks of byIndex.values()) {
+      assert.deepEqual(
+        chunks.map(({ choices }) => [choices[0].text, choices[0].finish_reason]),
+        [
+          ['The', null],
+          [' cat', null],
+          ['', 'stop'],
+        ],
+      )
+    }
+    fails = 1
+    const failed = await events('/openai/v1/completions', { model: 'tiny', prompt })
+    assert.equal(JSON.parse(failed.at(-1) ?? '').error.code, 'unavailable')
+    const empty = await post('/openai/v1/completions', { model: 'tiny', prompt: [], stream: true })
+    assert.equal(empty.json.error.param, 'prompt')
+  })
+
+  test('takes messages without content from the assistant alone, and names beside messages', async () => {
+    const said = [
+      { role: 'user', content: 'Hello', name: 'ann' },
+      { role: 'assistant', content: null, tool_calls: null },
+      { role: 'assistant' },
+      { role: 'user', content: 'Who?' },
+    ]
+    assert.equal((await post(path, { model: 'tiny', messages: said })).status, 200)
+    assert.deepEqual(asked.at(-1)?.messages, [
+      { role: 'user', content: 'Hello' },
+      { role: 'assistant', content: '' },
+      { role: 'assistant', content: '' },
+      { role: 'user', content: 'Who?' },
+    ])
+    const { error } = (await post(path, { model: 'tiny', messages: [{ role: 'user', content: null }] })).json
+    assert.deepEqual([error.param, error.message], ['messages[0].content', 'messages[0].content is required.'])
   })
 
   test('embeds texts as floats or as their bytes', async () => {
@@ -257,7 +301,10 @@ suite("OpenAI's generation routes", async () => {
     const { data } = await ask({ encoding_format: 'base64' })
     const bytes = Buffer.from(data[0].embedding, 'base64')
     assert.deepEqual([bytes.readFloatLE(0), bytes.readFloatLE(4)], [0.5, -0.25])
-    assert.equal((await ask({ dimensions: 2 })).error.param, 'dimensions')
+    assert.equal((await ask({ dimensions: 2 })).data.length, 1)
+    const { error } = await ask({ dimensions: 3 })
+    assert.deepEqual([error.param, /must be 2/.test(error.message)], ['dimensions', true])
+    assert.match((await ask({ input: [[5, 6]] })).error.message, /^input must be .*token ids are not supported\.$/)
   })
 
   test('refuses in its own form wherever it is asked', async () => {

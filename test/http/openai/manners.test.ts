@@ -108,6 +108,39 @@ suite("The manners of OpenAI's API", async () => {
     assert.equal(json.detail, 'There is no route GET /v1/nothing.')
   })
 
+  test('finds a tuned model by a name that begins with ft:', async () => {
+    const name = 'a'.repeat(64)
+    const tuned = { name, baseModel: 'tiny', files: [], createdAt: new Date(0), jobId: 7, artifactId: 'none' }
+    const { call } = await startPublic({
+      inference: {
+        complete: ({ adapter }: { adapter: { name: string } }) =>
+          Promise.resolve({ outputs: [{ output: adapter.name }], finishReasons: ['stop'] }),
+      },
+      database: {
+        models: { find: (_account: string, asked: string) => Promise.resolve(asked === name ? tuned : null) },
+      },
+    })
+    for (const model of [name, `ft:${name}`, `ft:tiny:my-org:suffix:${name}`]) {
+      const { json } = await call('POST', '/openai/v1/chat/completions', { json: { model, messages } })
+      assert.deepEqual([json.model, json.choices?.[0].message.content], [name, name], model)
+      assert.equal((await call('GET', `/openai/v1/models/${model}`)).json.id, name)
+    }
+    const { json } = await call('POST', '/openai/v1/chat/completions', { json: { model: 'ft:tiny', messages } })
+    assert.equal(json.error.code, 'model_not_found')
+  })
+
+  test('refuses an expiry of files by name', async () => {
+    const form = [
+      ['purpose', 'fine-tune'],
+      ['expires_after[anchor]', 'created_at'],
+      ['expires_after[seconds]', '3600'],
+    ].map(([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)
+    const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+    const error = await refused(edge.call('POST', '/openai/v1/files', { headers, body: `${form.join('')}--b--\r\n` }))
+    assert.equal(error.status, 400)
+    assert.match(error.message, /expires_after\[anchor\] is not supported: a file is kept until you delete it\./)
+  })
+
   test('is also served under /inf', async () => {
     const { status, json } = await post('/inf/chat/completions', { model: 'tiny', messages })
     assert.deepEqual([status, json.object], [200, 'chat.completion'])

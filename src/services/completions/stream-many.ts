@@ -1,0 +1,38 @@
+import { createCompletion } from './create.ts'
+
+type Asked = Parameters<typeof createCompletion>[0]
+
+/** Enough to fill an engine's batch. */
+const streamsAtOnce = 32
+
+/**
+ * Streams the answer to each prompt, several at once. Calls carry the position of the prompt. The first failure ends all.
+ * @throws as createCompletion
+ */
+export async function streamCompletions({
+  ctx,
+  input,
+  signal,
+  onText,
+  onEnd,
+  onUsage,
+}: Omit<Asked, 'onText'> & {
+  onText: (index: number, piece: string) => void
+  onEnd: (index: number, finishReason: string) => void
+}): Promise<void> {
+  const failed = new AbortController()
+  const asked = { ctx, signal: AbortSignal.any([signal, failed.signal]), onUsage }
+  const prompts = input.prompts.entries()
+  const streamNext = async () => {
+    for (const [index, prompt] of prompts) {
+      const own = { input: { ...input, prompts: [prompt] }, onText: (piece: string) => onText(index, piece) }
+      const { finishReasons } = await createCompletion({ ...asked, ...own })
+      onEnd(index, finishReasons[0] ?? 'stop')
+    }
+  }
+  const streams = Array.from({ length: Math.min(streamsAtOnce, input.prompts.length) }, () =>
+    streamNext().catch((error: unknown) => failed.abort(error)),
+  )
+  await Promise.all(streams)
+  failed.signal.throwIfAborted()
+}
