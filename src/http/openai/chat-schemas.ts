@@ -4,6 +4,7 @@ import { Metadata } from './fine-tuning-schemas.ts'
 import { finishReason, generationFields, maxTokens, Usage } from './generation.ts'
 import { only, onlyEmpty, ignoredText, unsupported } from './unsupported-params.ts'
 import { ResponseFormat } from './response-format.ts'
+import { ToolCall, ToolChoice, Tools } from './tools.ts'
 
 const TextPart = z.object({
   type: z.literal('text', { error: 'must be "text": no other type is supported' }),
@@ -40,8 +41,8 @@ export const ChatRequest = named(
     response_format: ResponseFormat.nullish(),
     logprobs: only(false),
     top_logprobs: only(0),
-    tools: onlyEmpty.list(),
-    tool_choice: only('none', 'auto'),
+    tools: Tools,
+    tool_choice: ToolChoice,
     parallel_tool_calls: z.boolean().nullish(),
     functions: onlyEmpty.list(),
     function_call: only('none', 'auto'),
@@ -70,7 +71,12 @@ export const ChatCompletion = named(
     choices: z.array(
       z.object({
         index: z.int(),
-        message: z.object({ role: z.literal('assistant'), content: z.string(), refusal: z.null() }),
+        message: z.object({
+          role: z.literal('assistant'),
+          content: z.string().nullable(),
+          refusal: z.null(),
+          tool_calls: z.array(ToolCall).optional(),
+        }),
         logprobs: z.null(),
         finish_reason: finishReason,
       }),

@@ -1,4 +1,6 @@
 import type { ChatMessage } from '../../domain/chat.ts'
+import type { OutputType } from '../../domain/output-type.ts'
+import { invalidInput } from '../../domain/service-error.ts'
 import { createCompletion } from '../../services/completions/create.ts'
 import type { Ctx } from '../../services/context.ts'
 import { EventStream } from '../framework/respond.ts'
@@ -8,6 +10,7 @@ import { ChatCompletion, ChatRequest } from './chat-schemas.ts'
 import { translateErrors } from './errors.ts'
 import { asManyAsFit, countTokens, headOf, samplingOf } from './generation.ts'
 import { outputTypeOf } from './response-format.ts'
+import { forcedCallOf, toolCallOf, type ForcedCall } from './tools.ts'
 
 export const chatRoutes = [
   defineRoute({
@@ -25,27 +28,48 @@ export const chatRoutes = [
     alsoAnswers: 'text/event-stream',
     async handle({ caller: ctx, body, signal }) {
       const head = headOf(ctx, 'chatcmpl', body.model)
-      if (body.stream) return new EventStream((send) => stream(ctx, body, signal, (data) => send({ ...head, ...data })))
-      const { text, finishReason, usage } = await answer(ctx, body, signal)
-      const message = { role: 'assistant' as const, content: text, refusal: null }
+      const asked = await readTypes(body)
+      if (body.stream)
+        return new EventStream((send) => stream(ctx, asked, signal, (data) => send({ ...head, ...data })))
+      const { text, finishReason, usage } = await answer(ctx, asked, signal)
+      const said = asked.call ? { content: null, tool_calls: [toolCallOf(asked.call, text)] } : { content: text }
+      const message = { role: 'assistant' as const, refusal: null, ...said }
       const choices = [{ index: 0, message, logprobs: null, finish_reason: finishReason }]
       return { ...head, object: 'chat.completion' as const, choices, usage }
     },
   }),
 ]
 
-async function answer(ctx: Ctx, body: ChatRequest, signal: AbortSignal, onText?: (piece: string) => void) {
+type Asked = { body: ChatRequest; call: ForcedCall | null; outputType: OutputType | null }
+
+/** A typed answer is the content, or the arguments of a call. */
+async function readTypes(body: ChatRequest): Promise<Asked> {
+  const call = await translateErrors({ output_type: 'tools' }, () => forcedCallOf(body))
+  const content = await translateErrors({ output_type: 'response_format' }, () => outputTypeOf(body.response_format))
+  if (call && content)
+    throw invalidInput('response_format', 'response_format must be text when tool_choice asks for a call.')
+  return { body, call, outputType: call?.outputType ?? content }
+}
+
+async function answer(
+  ctx: Ctx,
+  { body, call, outputType }: Asked,
+  signal: AbortSignal,
+  onText?: (piece: string) => void,
+) {
   const tokens = countTokens()
-  const { outputs, finishReasons } = await translateErrors(paramNames(body), () =>
-    createCompletion({ ctx, input: inputOf(body), signal, onText, onUsage: tokens.onUsage }),
+  const { outputs, finishReasons } = await translateErrors(paramNames(body, call ? 'tools' : 'response_format'), () =>
+    createCompletion({ ctx, input: inputOf(body, outputType), signal, onText, onUsage: tokens.onUsage }),
   )
   const [output = {}] = outputs
   const [finishReason = 'stop'] = finishReasons
-  const isTyped = body.response_format?.type === 'json_schema' && finishReason === 'stop'
-  return { text: isTyped ? JSON.stringify(output) : String(output['output']), finishReason, usage: tokens.onWire() }
+  const isWhole = finishReason === 'stop'
+  const text = outputType && isWhole ? JSON.stringify(output) : String(output['output'])
+  return { text, finishReason: call && isWhole ? call.finishReason : finishReason, usage: tokens.onWire() }
 }
 
-async function stream(ctx: Ctx, body: ChatRequest, signal: AbortSignal, send: (data: object) => void) {
+async function stream(ctx: Ctx, asked: Asked, signal: AbortSignal, send: (data: object) => void) {
+  const { body, call } = asked
   const wantsUsage = body.stream_options?.include_usage === true
   const chunk = (choices: object[], usage: object | null = null) =>
     send({ object: 'chat.completion.chunk', choices, ...(wantsUsage && { usage }) })
@@ -57,21 +81,21 @@ async function stream(ctx: Ctx, body: ChatRequest, signal: AbortSignal, send: (d
     piece(hasStarted ? { content } : { role: 'assistant', content })
     hasStarted = true
   }
-  const { text, finishReason, usage } = await answer(ctx, body, signal, onText)
+  const { text, finishReason, usage } = await answer(ctx, asked, signal, onText)
   // A typed answer is sent whole, after its validation.
-  if (!hasStarted) onText(text)
+  if (call) piece({ role: 'assistant', content: null, tool_calls: [{ index: 0, ...toolCallOf(call, text) }] })
+  else if (!hasStarted) onText(text)
   piece({}, finishReason)
   if (wantsUsage) chunk([], usage)
 }
 
-const paramNames = ({ max_completion_tokens: limit }: ChatRequest) => ({
+const paramNames = ({ max_completion_tokens: limit }: ChatRequest, typed: string) => ({
   prompt: 'messages',
-  output_type: 'response_format',
+  output_type: typed,
   ...(typeof limit === 'number' && { max_tokens: 'max_completion_tokens' }),
 })
 
-function inputOf(body: ChatRequest) {
-  const outputType = outputTypeOf(body.response_format)
+function inputOf(body: ChatRequest, outputType: OutputType | null) {
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? null
   return {
     modelName: body.model,

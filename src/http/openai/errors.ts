@@ -63,7 +63,7 @@ function codeOf({ code, isBeyondContext }: Failure): string | null {
 type ParamNames = Readonly<Record<string, string>>
 
 /** Runs `run` and rewrites its input errors, so that they name the parameters as OpenAI does. */
-export async function translateErrors<T>(more: ParamNames, run: () => Promise<T>): Promise<T> {
+export async function translateErrors<T>(more: ParamNames, run: () => Promise<T> | T): Promise<T> {
   const names = { model_name: 'model', ...more }
   try {
     return await run()

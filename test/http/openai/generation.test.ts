@@ -170,6 +170,45 @@ suite("OpenAI's generation routes", async () => {
     ])
   })
 
+  const toolOf = (properties: object) => ({
+    type: 'function',
+    function: { name: 'count', description: 'Counts', parameters: { type: 'object', properties } },
+  })
+  const tools = [toolOf({ n: { type: 'integer' } })]
+  const named = { type: 'function', function: { name: 'count' } }
+
+  test('writes the call of a function that the request names', async () => {
+    for (const [tool_choice, reason] of [
+      [named, 'stop'],
+      ['required', 'tool_calls'],
+    ]) {
+      const { json } = await post(path, { model: 'tiny', messages, tools, tool_choice })
+      const { message, finish_reason } = json.choices[0]
+      assert.deepEqual([message.content, finish_reason], [null, reason])
+      const [{ id, ...call }] = message.tool_calls
+      assert.match(id, /^call_\w{32}$/)
+      assert.deepEqual(call, { type: 'function', function: { name: 'count', arguments: '{"n":4}' } })
+      assert.deepEqual(asked.at(-1)?.outputType, [{ name: 'n', type: { kind: 'int' } }])
+    }
+    const sent = await events(path, { model: 'tiny', messages, tools, tool_choice: named })
+    const chunks = sent.slice(0, -1).map((text) => JSON.parse(text).choices[0])
+    assert.deepEqual(
+      chunks.map(({ delta, finish_reason }) => [delta.tool_calls?.[0].function.arguments, finish_reason]),
+      [
+        ['{"n":4}', null],
+        [undefined, 'stop'],
+      ],
+    )
+    assert.deepEqual([chunks[0].delta.tool_calls[0].index, chunks[0].delta.content], [0, null])
+    const cut = await post(path, { model: 'tiny', messages, tools, tool_choice: 'required', max_tokens: 5 })
+    assert.deepEqual(
+      [cut.json.choices[0].finish_reason, cut.json.choices[0].message.tool_calls[0].function.arguments],
+      ['length', '{"n":'],
+    )
+    const none = await post(path, { model: 'tiny', messages, tools, tool_choice: 'none' })
+    assert.equal(none.json.choices[0].message.content, 'The cat')
+  })
+
   const schemaAt = 'response_format.json_schema.schema'
   const ofSchema = (schema: object) => ({
     response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
@@ -179,7 +218,21 @@ suite("OpenAI's generation routes", async () => {
   const refused: [string, object][] = [
     ['n', { n: 2 }],
     ['logprobs', { logprobs: true }],
-    ['tools', { tools: [{ type: 'function' }] }],
+    ['tools[0].function', { tools: [{ type: 'function' }] }],
+    ['tool_choice', { tools }],
+    ['tool_choice', { tools, tool_choice: 'auto' }],
+    ['tool_choice', { tools: [...tools, ...tools], tool_choice: 'required' }],
+    ['tool_choice', { tools, tool_choice: { type: 'function', function: { name: 'other' } } }],
+    [
+      'tools[0].function.parameters.type',
+      { tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'required' },
+    ],
+    [
+      'tools[0].function.parameters.properties.a.type',
+      { tools: [toolOf({ a: { type: 'array' } })], tool_choice: 'required' },
+    ],
+    ['tools', { tools: [toolOf({ a: { enum: [null] } })], tool_choice: 'required' }],
+    ['response_format', { tools, tool_choice: 'required', ...field({ type: 'string' }) }],
     ['tool_choice', { tool_choice: 'required' }],
     ['logit_bias', { logit_bias: { 5: 1 } }],
     ['presence_penalty', { presence_penalty: 0.5 }],
