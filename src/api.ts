@@ -15,10 +15,12 @@ import { createLog } from './log.ts'
 import { connectDatabase } from './repositories/database.ts'
 import { connectRateLimits } from './repositories/rate-limits.ts'
 import { listenToNotifications } from './repositories/notifications.ts'
+import { connectStoredRowSearch, type StoredRowSearch } from './repositories/stored-row-search.ts'
 import type { ServiceDependencies } from './services/context.ts'
 import { createBatchBeginnings } from './services/batches/beginnings.ts'
 import { createLimits } from './services/limits/limits.ts'
 import { createHasRows } from './services/stored-data/has-rows.ts'
+import { createSearchRows, searchLimits, searchTimeoutMs } from './services/stored-data/search-rows.ts'
 import { createUsageRecorder, type UsageRecorder } from './services/usage/usage-recorder.ts'
 import { createStorage } from './storage/storage.ts'
 
@@ -35,7 +37,7 @@ await main().catch((error: unknown) => {
 async function main() {
   const config = readConfig()
   const deps = connect(config)
-  const { database, notifications, limits, usage, log } = deps
+  const { database, notifications, limits, usage, rowSearch, log } = deps
   await bootstrap(deps, config)
   const metrics = createMetrics()
   for (const metric of deps.inference.metrics) metrics.registry.registerMetric(metric)
@@ -64,15 +66,19 @@ async function main() {
   log.info('stopping')
   await closeGracefully(servers, closeTimeoutMs)
   await usage.close()
-  await Promise.allSettled([limits.close(), notifications.close(), database.close()])
+  await Promise.allSettled([limits.close(), notifications.close(), rowSearch.close(), database.close()])
   process.exit(0)
 }
 
-function connect(config: Config): ServiceDependencies & { usage: UsageRecorder } {
+function connect(config: Config): ServiceDependencies & { usage: UsageRecorder; rowSearch: StoredRowSearch } {
   const log = createLog('api', config.logLevel)
   const database = connectDatabase(config.databaseUrl)
   const notifications = listenToNotifications(config.databaseUrl)
   const rateLimits = connectRateLimits(config.databaseUrl)
+  const rowSearch = connectStoredRowSearch(config.databaseUrl, {
+    connections: searchLimits.total,
+    timeoutMs: searchTimeoutMs,
+  })
   const { modelServers, outbox } = database
   return {
     database,
@@ -90,6 +96,8 @@ function connect(config: Config): ServiceDependencies & { usage: UsageRecorder }
     }),
     batchBeginnings: createBatchBeginnings(),
     hasRows: createHasRows({ database, notifications }),
+    searchRows: createSearchRows(rowSearch),
+    rowSearch,
     usage: createUsageRecorder({ usage: database.usage, log }),
     catalogue: config.catalogue,
     limits: createLimits({ store: rateLimits, settings: config.limits, log }),
@@ -102,6 +110,7 @@ function connect(config: Config): ServiceDependencies & { usage: UsageRecorder }
       maxStoredBytes: config.maxStoredBytes,
       maxOpenBatches: config.maxOpenBatches,
       maxWaitingBatchItems: config.maxWaitingBatchItems,
+      maxStoredRows: config.maxStoredRows,
       webhooks: config.webhooks,
     },
     log,

@@ -83,6 +83,8 @@ const Environment = z.object({
   ANNEAL_MAX_DATASET_BYTES: z.coerce.number().int().min(1).default(defaultDatasetLimits.unpackedBytes),
   /** Processor time that the check of one data set may take. */
   ANNEAL_DATASET_CHECK_SECONDS: z.coerce.number().positive().default(defaultDatasetLimits.checkSeconds),
+  /** Of one id. */
+  ANNEAL_MAX_STORED_ROWS: z.coerce.number().int().min(1).default(500_000),
   /** Addresses or networks of proxies whose X-Forwarded-For is believed, with commas between. */
   ANNEAL_TRUSTED_PROXIES: z.string().default(''),
   /** Origins whose pages may call the public API from a browser, with commas between. */
@@ -228,6 +230,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     maxOpenBatches: env.ANNEAL_MAX_OPEN_BATCHES,
     maxWaitingBatchItems: env.ANNEAL_MAX_WAITING_BATCH_ITEMS,
     datasetLimits: { unpackedBytes: env.ANNEAL_MAX_DATASET_BYTES, checkSeconds: env.ANNEAL_DATASET_CHECK_SECONDS },
+    maxStoredRows: env.ANNEAL_MAX_STORED_ROWS,
     trustedProxies: listed(env.ANNEAL_TRUSTED_PROXIES),
     corsOrigins: env.ANNEAL_CORS_ORIGINS,
     webhooks: { allowsHttp: env.ANNEAL_WEBHOOKS_ALLOW_HTTP, isCallable: env.ANNEAL_WEBHOOKS_PRIVATE_NETWORKS },

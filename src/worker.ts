@@ -21,6 +21,7 @@ import { modelServerToken } from './domain/model-server-token.ts'
 import { createInference } from './inference/inference.ts'
 import { createLog } from './log.ts'
 import { connectDatabase } from './repositories/database.ts'
+import { connectStoredRowSearch } from './repositories/stored-row-search.ts'
 import { listenToNotifications } from './repositories/notifications.ts'
 import { watchApiHealth } from './services/health/watch-api.ts'
 import { createBatchInference } from './services/batches/infer.ts'
@@ -34,6 +35,7 @@ import { webhookSender } from './loops/webhook-sender.ts'
 import { ensureSchedules } from './temporal/schedules.ts'
 import { wakeModelServer } from './services/models/wake-server.ts'
 import { createHasRows } from './services/stored-data/has-rows.ts'
+import { createSearchRows, searchLimits, searchTimeoutMs } from './services/stored-data/search-rows.ts'
 import { createUsageRecorder } from './services/usage/usage-recorder.ts'
 import { createCall } from './services/webhooks/call.ts'
 import { createWorkflowExecutions } from './temporal/workflow-executions.ts'
@@ -68,7 +70,12 @@ const usage = createUsageRecorder({ usage: database.usage, log })
 health?.add(inference.metrics)
 const storage = createStorage(config.s3)
 const hasRows = createHasRows({ database, notifications })
-const infer = createBatchInference({ database, storage, inference, hasRows, catalogue, usage })
+const rowSearch = connectStoredRowSearch(config.databaseUrl, {
+  connections: searchLimits.total,
+  timeoutMs: searchTimeoutMs,
+})
+const searchRows = createSearchRows(rowSearch)
+const infer = createBatchInference({ database, storage, inference, hasRows, searchRows, catalogue, usage })
 
 const executions = createWorkflowExecutions(temporal.client)
 
@@ -152,6 +159,7 @@ trainers.close()
 modelServers.close()
 await temporal.close()
 await usage.close()
+await rowSearch.close()
 await database.close()
 health?.close()
 

@@ -29,6 +29,8 @@ import { createUsageRepository } from './usage.ts'
 import { createWebhookDeliveryRepository } from './webhook-deliveries.ts'
 import { createWebhookRepository } from './webhooks.ts'
 
+const checkTimeoutMs = 2000
+
 export type Connection = Prisma.TransactionClient
 
 /** `run` executes the prepared statements of hot paths, in the same transaction as `db`. */
@@ -79,21 +81,35 @@ export function connectDatabase(
   // The pool replaces a broken idle connection at its next use.
   pool.on('error', () => undefined)
   const client = new PrismaClient({ adapter: new PrismaPg(pool) })
+  const readiness = connectReadiness(url, timeouts)
   return {
     ...createRepositories(client, preparing(pool)),
     transaction: (work) =>
       client.$transaction((tx) => work(createRepositories(tx, unprepared(tx))), { maxWait: 5000, timeout: 30_000 }),
-    async check() {
-      await client.$queryRaw`select 1`
-    },
+    check: readiness.check,
     async now() {
       const [row] = await client.$queryRaw<[{ now: Date }]>`select now()`
       return row.now
     },
     async close() {
       await client.$disconnect()
-      await pool.end()
+      await Promise.all([pool.end(), readiness.close()])
     },
+  }
+}
+
+/** A connection of its own, because a pool that is busy is no database that is away. Checks at the same time share one query. */
+function connectReadiness(url: string, timeouts?: DatabaseTimeouts) {
+  const pool = new pg.Pool({ ...connectionOptions(url, timeouts), max: 1, query_timeout: checkTimeoutMs })
+  pool.on('error', () => undefined)
+  let checking: Promise<void> | undefined
+  return {
+    check: () =>
+      (checking ??= pool
+        .query('select 1')
+        .then(() => undefined)
+        .finally(() => (checking = undefined))),
+    close: () => pool.end(),
   }
 }
 

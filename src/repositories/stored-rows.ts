@@ -37,6 +37,12 @@ export const createStoredRowRepository = (db: Connection) => ({
     return rows.length > 0
   },
 
+  async count({ accountId, collection }: Collection): Promise<number> {
+    const [counted] = await db.$queryRaw<{ count: number }[]>`
+      select row_count as count from stored_collections where account_id = ${accountId}::uuid and collection = ${collection}`
+    return counted?.count ?? 0
+  },
+
   /** @returns the number of deleted rows */
   async remove({ accountId, collection }: Collection): Promise<number> {
     const [removed] = await db.$queryRaw<{ count: number }[]>`
@@ -63,29 +69,6 @@ export const createStoredRowRepository = (db: Connection) => ({
         order by stored_rows.created_at, stored_rows.id limit ${pageSize}`,
     )
     for await (const page of pages) yield page.map(({ row }) => row)
-  },
-
-  /**
-   * Finds the nearest rows of each vector, nearest first. Compares every embedded row of the collection.
-   * @param options.similarity smallest cosine similarity of a result
-   */
-  async search(
-    { accountId, collection }: Collection,
-    vectors: readonly (readonly number[])[],
-    { limit, similarity }: { limit: number; similarity: number },
-  ): Promise<string[][]> {
-    const hits = await db.$queryRaw<{ at: number; text: string }[]>`
-      with query as materialized (
-        select vector::vector(384) as vector, at from unnest(${vectors.map(vectorText)}::text[]) with ordinality as sent(vector, at))
-      select query.at::int as at, hit.text from query cross join lateral (
-        select id, text, embedding <=> query.vector as distance from stored_rows
-        where account_id = ${accountId}::uuid and collection = ${collection} and embedding is not null
-        order by distance, id limit ${limit}) as hit
-      where hit.distance <= ${1 - similarity}
-      order by query.at, hit.distance, hit.id`
-    const found = vectors.map((): string[] => [])
-    for (const { at, text } of hits) found[at - 1]?.push(text)
-    return found
   },
 
   /**

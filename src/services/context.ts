@@ -9,6 +9,7 @@ import type { BatchBeginnings } from './batches/beginnings.ts'
 import type { Limits } from './limits/limits.ts'
 import type { Inference } from '../inference/inference.ts'
 import type { HasRows } from './stored-data/has-rows.ts'
+import type { SearchRows } from './stored-data/search-rows.ts'
 import type { UsageRecorder } from './usage/usage-recorder.ts'
 import type { CallRules } from './webhooks/call.ts'
 
@@ -23,6 +24,8 @@ type ServiceSettings = {
   maxOpenBatches: number
   /** Items of open batches that are not done. */
   maxWaitingBatchItems: number
+  /** Rows under one id. */
+  maxStoredRows: number
   /** Rules for calls to users' webhook servers. */
   webhooks: CallRules
 }
@@ -35,6 +38,7 @@ export type ServiceDependencies = {
   inference: Inference
   batchBeginnings: BatchBeginnings
   hasRows: HasRows
+  searchRows: SearchRows
   usage: Pick<UsageRecorder, 'add'>
   catalogue: Catalogue
   limits: Limits
@@ -56,7 +60,10 @@ export type AdminCtx = { deps: ServiceDependencies; accountId: string | null; ap
 
 /** The context of a call to a model. Workers have one too, without a request. */
 export type ModelCtx = {
-  deps: Pick<ServiceDependencies, 'database' | 'storage' | 'inference' | 'hasRows' | 'catalogue' | 'usage'>
+  deps: Pick<
+    ServiceDependencies,
+    'database' | 'storage' | 'inference' | 'hasRows' | 'searchRows' | 'catalogue' | 'usage'
+  >
   accountId: string
   /** Null when the service itself asks; usage is counted all the same. */
   apiKeyId: string | null

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
-import { connectDatabase } from '../../src/repositories/database.ts'
+import { connectStoredRowSearch } from '../../src/repositories/stored-row-search.ts'
 import { paraphrases, questionSet, unrelatedPrompts } from '../support/question-set.ts'
 import { connection, openAccount, type Api } from '../support/stack.ts'
 import { eventually } from '../support/eventually.ts'
@@ -17,7 +17,7 @@ const questions = questionSet.map(({ question }) => question)
 
 suite('retrieval', () => {
   const id = `facts-${randomUUID()}`
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 1 })
+  const search = connectStoredRowSearch(connection().databaseUrl, { connections: 1, timeoutMs: 60_000 })
   const client = new pg.Client({ connectionString: connection().databaseUrl })
   let [mine, other]: Api[] = []
   let accountId = ''
@@ -32,7 +32,7 @@ suite('retrieval', () => {
   })
   after(async () => {
     await client.end()
-    await database.close()
+    await search.close()
   })
 
   async function accountOf(collection: string): Promise<string> {
@@ -65,8 +65,8 @@ suite('retrieval', () => {
   async function recall(asked: { fact: string; question: string }[], limit: number): Promise<number> {
     const prompt = asked.map(({ question }) => question)
     const { embedding } = await api().post<{ embedding: number[][] }>('/v1/embedding', { prompt })
-    const found = await database.storedRows.search({ accountId, collection: id }, embedding, { limit, similarity: 0.3 })
-    return asked.filter(({ fact }, index) => found[index]?.includes(fact)).length / asked.length
+    const found = await search.nearest({ accountId, collection: id }, embedding, limit)
+    return asked.filter(({ fact }, index) => found[index]?.some(({ text }) => text === fact)).length / asked.length
   }
 
   test('the row that a question needs is among the first ones found', async () => {

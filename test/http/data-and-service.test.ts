@@ -132,3 +132,16 @@ test('data_type describes fields in texts; any other value is 400 naming the fie
     )
   }
 })
+
+test('more rows under an id than it may hold are 429, and the sentence names the limit', async () => {
+  const counts = [500_000, 500_001]
+  const storedRows = { add: () => Promise.resolve(), count: () => Promise.resolve(counts.shift()) }
+  const { call } = await startPublic({ database: { storedRows } })
+  const store = () =>
+    call('POST', '/v1/svc/data', { json: { id: 'facts', data: { fact: { text: 'We open at nine.' } } } })
+  assert.equal((await store()).status, 200)
+  const { status, json, headers } = await store()
+  assert.deepEqual([status, json.code], [429, 'quota_exceeded'])
+  assert.match(json.detail, /^An id may hold 500000 rows, and this one would hold more\. Delete its rows, or store/)
+  assert.ok(Number(headers['retry-after']) > 0)
+})

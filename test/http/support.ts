@@ -58,6 +58,7 @@ function stubDependencies({
     inference: strict('inference', inference),
     batchBeginnings: createBatchBeginnings(),
     hasRows: () => Promise.resolve(false),
+    searchRows: () => Promise.reject(new Error('searchRows is not stubbed')),
     usage: { add: () => undefined },
     notifications: strict('notifications', {}),
     catalogue: parseCatalogue({
@@ -83,6 +84,7 @@ function stubDependencies({
       maxStoredBytes: 1e12,
       maxOpenBatches: 1000,
       maxWaitingBatchItems: 200_000,
+      maxStoredRows: 500_000,
       webhooks: { allowsHttp: false, isCallable: callableAddresses() },
     },
     log: createLog('test', 'silent'),

@@ -2,6 +2,7 @@ import { ServiceError } from '../../domain/service-error.ts'
 import { storageFull } from '../../domain/storage-full.ts'
 import type { Repositories } from '../../repositories/database.ts'
 import type { AcceptanceRequest } from '../../repositories/job-acceptance.ts'
+import type { Collection } from '../../repositories/stored-rows.ts'
 import type { Ctx } from '../context.ts'
 
 /** Jobs end and owners delete data; neither happens within seconds. */
@@ -95,4 +96,13 @@ export async function acceptUpload(
   await database.datasets.noteSize(id, null)
   await database.datasets.measure(id, 0)
   throw noRoomForData(settings.maxStoredBytes)
+}
+
+/** Call it in the transaction that has added rows. @throws ServiceError quota_exceeded */
+export async function requireRoomForRows({ deps: { settings } }: Ctx, tx: Repositories, place: Collection) {
+  if ((await tx.storedRows.count(place)) <= settings.maxStoredRows) return
+  const detail = `An id may hold ${settings.maxStoredRows} rows, and this one would hold more.`
+  throw new ServiceError('quota_exceeded', `${detail} Delete its rows, or store the others under another id.`, {
+    retryAfterSeconds,
+  })
 }

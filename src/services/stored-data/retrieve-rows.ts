@@ -7,11 +7,10 @@ const maxRows = 3
 const minSimilarity = 0.3
 /** The question is at the end of a prompt. A longer text would blur it. */
 const queryCharacters = 1000
-const promptsPerSearch = 100
 
 /**
  * Finds the stored rows nearest to each prompt, nearest first.
- * @throws ServiceError unavailable while the embedder starts
+ * @throws ServiceError unavailable while the embedder starts, and as `searchRows`
  */
 export async function retrieveRows({
   ctx,
@@ -26,13 +25,6 @@ export async function retrieveRows({
 }): Promise<string[][]> {
   const texts = prompts.map((prompt) => prompt.slice(-queryCharacters).toWellFormed())
   const vectors = await createEmbeddings({ ctx, input: { modelName: null, texts, onLong: 'read' }, signal })
-  const found: string[][] = []
-  for (let start = 0; start < vectors.length; start += promptsPerSearch) {
-    signal.throwIfAborted()
-    const some = vectors.slice(start, start + promptsPerSearch)
-    found.push(
-      ...(await ctx.deps.database.storedRows.search(place, some, { limit: maxRows, similarity: minSimilarity })),
-    )
-  }
-  return found
+  const found = await ctx.deps.searchRows(place, vectors, { limit: maxRows, signal })
+  return found.map((rows) => rows.filter(({ similarity }) => similarity >= minSimilarity).map(({ text }) => text))
 }

@@ -14,7 +14,7 @@ import type { NewStoredRow } from '../../repositories/stored-rows.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
-import { requireRoomForData } from '../limits/account-quotas.ts'
+import { requireRoomForData, requireRoomForRows } from '../limits/account-quotas.ts'
 import type { ReceivedRows } from '../datasets/ingest-rows.ts'
 
 /** `rows`: the items of an array. `data`: a single item. */
@@ -31,7 +31,7 @@ const pageSize = 500
 
 /**
  * Adds rows under an id; duplicates are kept once. All rows are checked before the first is written. An interrupted request
- * can be repeated.
+ * can be repeated. If the id is full, the rows that fitted stay.
  * @throws ServiceError invalid_input naming the row, quota_exceeded
  */
 export async function storeRows({
@@ -50,7 +50,11 @@ export async function storeRows({
   return once(ctx, idempotency, async (answer) => {
     await requireRoomForData(ctx)
     for await (const _ of readPages(ctx, input)) continue
-    for await (const page of readPages(ctx, input)) await database.storedRows.add(place, page.map(newRow))
+    for await (const page of readPages(ctx, input))
+      await database.transaction(async (tx) => {
+        await tx.storedRows.add(place, page.map(newRow))
+        await requireRoomForRows(ctx, tx, place)
+      })
     const datasetId = collectionDatasetId(place.accountId, place.collection)
     return database.transaction(async (tx) => {
       await recordAudit(tx, ctx, 'data.store', id)

@@ -1,0 +1,38 @@
+import { ServiceError } from '../../domain/service-error.ts'
+import type { NearRow, StoredRowSearch } from '../../repositories/stored-row-search.ts'
+import type { Collection } from '../../repositories/stored-rows.ts'
+import { createSearchTurns, type SearchLimits } from './search-turns.ts'
+
+export type SearchRows = (
+  place: Collection,
+  vectors: readonly (readonly number[])[],
+  options: { limit: number; signal: AbortSignal },
+) => Promise<NearRow[][]>
+
+/** So few that searches leave processor time and connections of the database to everything else. */
+export const searchLimits: SearchLimits = { total: 4, perAccount: 2, waitMs: 30_000 }
+export const searchTimeoutMs = 10_000
+/** Short searches let the accounts take turns. */
+const vectorsPerSearch = 20
+
+/** The returned function throws ServiceError unavailable for a search that waits or takes too long. */
+export function createSearchRows({ nearest }: Pick<StoredRowSearch, 'nearest'>, limits = searchLimits): SearchRows {
+  const turns = createSearchTurns(limits)
+  return async (place, vectors, { limit, signal }) => {
+    const found: NearRow[][] = []
+    for (let start = 0; start < vectors.length; start += vectorsPerSearch) {
+      const some = vectors.slice(start, start + vectorsPerSearch)
+      const search = () => nearest(place, some, limit).catch(explain)
+      found.push(...(await turns.run(place.accountId, signal, search)))
+    }
+    return found
+  }
+}
+
+function explain(error: unknown): never {
+  // The SQLSTATE of a statement that the server ended.
+  const isLate = error instanceof Error && 'code' in error && error.code === '57014'
+  if (!isLate) throw error
+  const detail = `A search of the stored rows took longer than ${searchTimeoutMs / 1000} seconds. Try again later, or store fewer rows under the id.`
+  throw new ServiceError('unavailable', detail, { retryAfterSeconds: 5 })
+}
