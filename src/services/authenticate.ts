@@ -24,19 +24,13 @@ export function createAuthenticate(
 ): Authenticate {
   const keys = createTtlCache<ApiKeyRecord | null>(now)
 
-  function look(id: string): Promise<ApiKeyRecord | null> {
-    const record = database.accounts.findLiveApiKey(id)
-    record.then(
-      (found) => found && noteUse(found),
-      () => undefined,
-    )
-    return record
-  }
-
-  /** Stores the use to the minute: one write per minute and key. */
-  function noteUse({ id, lastUsedAt }: ApiKeyRecord) {
+  /** Stores the use to the minute: about one write per minute and key, and only after its secret was right. */
+  function noteUse(record: ApiKeyRecord) {
+    const { id, lastUsedAt } = record
     const minute = new Date(Math.floor(Date.now() / minuteMs) * minuteMs)
     if (lastUsedAt && lastUsedAt >= minute) return
+    // The record is kept for up to a second, and must not be written for each of its requests.
+    record.lastUsedAt = minute
     database.accounts
       .noteKeyUse(id, minute)
       .catch((error: unknown) => log.warn({ err: error }, 'failed to store the use of a key'))
@@ -46,8 +40,9 @@ export function createAuthenticate(
     const token = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
     const key = token === undefined ? undefined : parseApiKey(token)
     if (!key) throw refused()
-    const record = await keys.get(key.id, () => look(key.id))
+    const record = await keys.get(key.id, () => database.accounts.findLiveApiKey(key.id))
     if (!record || !sameHash(record.secretHash, key.secretHash)) throw refused()
+    noteUse(record)
     return record
   }
 }

@@ -58,3 +58,22 @@ test('what is known of a key is never used for longer than a second, whatever be
     await assert.rejects(late, { code: 'invalid_token' }, end)
   }
 })
+
+test('the use of a key is stored only after its secret was right, and once', async () => {
+  const rightKey = makeApiKey()
+  const { id, secretHash } = parseApiKey(rightKey) ?? assert.fail()
+  const written: string[] = []
+  const live: ApiKeyRecord = { id, accountId: 'a', secretHash, scopes: ['read'], lastUsedAt: null }
+  const accounts = {
+    findLiveApiKey: () => Promise.resolve(live),
+    noteKeyUse: (used: string) => Promise.resolve(void written.push(used)),
+  }
+  const deps = { database: { accounts }, log: createLog('test', 'silent') }
+  const authenticate = createAuthenticate(deps as unknown as ServiceDependencies, () => 0)
+  const secretAt = `ank_${id}_`.length
+  const wrongKey = rightKey.slice(0, secretAt) + makeApiKey().slice(secretAt)
+  await assert.rejects(authenticate(`Bearer ${wrongKey}`), { code: 'invalid_token' })
+  assert.deepEqual(written, [])
+  for (let request = 0; request < 3; request++) await authenticate(`Bearer ${rightKey}`)
+  assert.deepEqual(written, [id])
+})
