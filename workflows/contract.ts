@@ -1,7 +1,8 @@
 // The border of the workflows: queues, names, inputs, signals, search attributes.
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common'
 import { defineSignal } from '@temporalio/workflow'
-import type { TrainingJobStatus } from '../src/domain/training-job-status.ts'
+import type { AttemptOutcome, Decision } from '../src/domain/attempt-outcome.ts'
+import type { AttemptPhase, TrainingJobStatus } from '../src/domain/training-job-status.ts'
 
 /** Workflows and short activities. */
 export const taskQueue = 'anneal'
@@ -14,7 +15,19 @@ export const reaperScheduleId = 'anneal-reaper'
 export const retentionScheduleId = 'anneal-retention'
 export const dailyRetentionScheduleId = 'anneal-retention-daily'
 
-export type FineTuneInput = { jobId: number; generation: number }
+/** `continued`: what a run takes over from the one before it, which ended because its history had grown long. */
+export type FineTuneInput = { jobId: number; generation: number; continued?: ContinuedFineTune }
+export type Relaunch = Extract<Decision, { next: 'relaunch' }>
+export type ContinuedFineTune = {
+  attempt: number
+  status: TrainingJobStatus | null
+  phases: { attempt: number; phase: AttemptPhase }[]
+  slotSignalled: boolean
+  /** Attempts that ended before; `outcomes` has those of them that later decisions look at. */
+  endedCount: number
+  outcomes: AttemptOutcome[]
+  launch: Relaunch
+}
 /** How the job ended; the workflow closes as Completed, Canceled or Failed accordingly. */
 export type FineTuneResult = { jobId: number; status: TrainingJobStatus; modelName: string | null; attempts: number }
 

@@ -6,11 +6,14 @@ import {
   CancellationScope,
   CancelledFailure,
   condition,
+  continueAsNew,
   log,
+  patched,
   setHandler,
   sleep,
+  workflowInfo,
 } from '@temporalio/workflow'
-import { decideNext, type AttemptOutcome, type Decision } from '../src/domain/attempt-outcome.ts'
+import { decideNext, decisiveOutcomes, type AttemptOutcome, type Decision } from '../src/domain/attempt-outcome.ts'
 import { attemptPhases, type AttemptPhase, type TrainingJobStatus } from '../src/domain/training-job-status.ts'
 import type { JobEnding } from '../src/domain/training-job.ts'
 import {
@@ -18,8 +21,10 @@ import {
   phaseSignal,
   resumeSignal,
   slotSignal,
+  type ContinuedFineTune,
   type FineTuneInput,
   type FineTuneResult,
+  type Relaunch,
 } from './contract.ts'
 import { activities } from './fine-tune-activities.ts'
 import { createJobView, type JobView } from './job-view.ts'
@@ -40,21 +45,19 @@ type State = {
 }
 
 type Why = { reason: string; message: string }
-type Launch = Extract<Decision, { next: 'relaunch' }>
-
 /** Postgres refused a move: the job has ended, or a cancel was accepted whose signal has not arrived yet. */
 class MoveRefused extends Error {}
 
-export async function fineTune({ jobId, generation }: FineTuneInput): Promise<FineTuneResult> {
+export async function fineTune({ jobId, generation, continued }: FineTuneInput): Promise<FineTuneResult> {
   const root = CancellationScope.current()
   const work = new CancellationScope()
   const state: State = {
     jobId,
     generation,
-    attempt: 0,
-    slotSignalled: false,
-    status: null,
-    phases: [],
+    attempt: continued?.attempt ?? 0,
+    slotSignalled: continued?.slotSignalled ?? false,
+    status: continued?.status ?? null,
+    phases: continued?.phases ?? [],
     view: createJobView(),
   }
 
@@ -69,13 +72,15 @@ export async function fineTune({ jobId, generation }: FineTuneInput): Promise<Fi
     state.slotSignalled = true
   })
 
-  let ending: JobEnding
+  let ending: JobEnding | ContinuedFineTune
   try {
-    ending = await work.run(() => train(state))
+    ending = await work.run(() => train(state, continued))
   } catch (error) {
     const isCancel = error instanceof MoveRefused || wasCancelled(work, error)
     ending = await CancellationScope.nonCancellable(() => (isCancel ? cancel(state) : giveUp(state, error)))
   }
+  // Temporal takes the end of a run only once the run has seen every signal, so none is lost between two runs.
+  if ('launch' in ending) return continueAsNew<typeof fineTune>({ jobId, generation, continued: ending })
   state.view.show({ status: ending.status, attempt: state.attempt, reason: ending.reason, message: ending.message })
   return close(state, ending, root)
 }
@@ -94,13 +99,20 @@ async function close(
   throw new CancelledFailure(`job ${jobId} was cancelled`)
 }
 
-async function train(state: State): Promise<JobEnding> {
-  const unusable = await prepare(state)
-  if (unusable !== null) return finish(state, unusable)
-  const outcomes: AttemptOutcome[] = []
-  let launch: Launch = { next: 'relaunch', mode: 'train', counts: false, backOffMs: 0 }
+const firstLaunch: Relaunch = { next: 'relaunch', mode: 'train', counts: false, backOffMs: 0 }
+
+/** @returns how the job ends, or what the next run goes on with */
+async function train(state: State, continued?: ContinuedFineTune): Promise<JobEnding | ContinuedFineTune> {
+  if (!continued) {
+    const unusable = await prepare(state)
+    if (unusable !== null) return finish(state, unusable)
+  }
+  const { outcomes = [], launch: first = firstLaunch } = continued ?? {}
+  const endedBefore = (continued?.endedCount ?? 0) - outcomes.length
+  let launch = first
   for (;;) {
-    const { outcome, resumesLeft } = await runAttempt(state, outcomes, launch)
+    const ordinal = endedBefore + outcomes.length
+    const { outcome, resumesLeft } = await runAttempt(state, { ordinal, previous: outcomes.at(-1) }, launch)
     outcomes.push(outcome)
     let decision = decideNext(outcomes, { resumesLeft })
     while (decision.next === 'complete' || decision.next === 'complete_partially') {
@@ -116,8 +128,18 @@ async function train(state: State): Promise<JobEnding> {
     }
     if (decision.next === 'fail') return finish(state, endingOf(decision, null))
     launch = decision
+    if (isLong() && patched('continue a long fine-tune'))
+      return handOver(state, { endedCount: ordinal + 1, outcomes: decisiveOutcomes(outcomes), launch })
   }
 }
+
+/** Temporal suggests a new run long before it ends one for the length of its history. A cancelled run ends soon anyway. */
+const isLong = () => workflowInfo().continueAsNewSuggested && !CancellationScope.current().consideredCancelled
+
+const handOver = (
+  { attempt, status, phases, slotSignalled }: State,
+  reached: Pick<ContinuedFineTune, 'endedCount' | 'outcomes' | 'launch'>,
+): ContinuedFineTune => ({ attempt, status, phases, slotSignalled, ...reached })
 
 /** @returns null when the data is ready, else how the job ends */
 async function prepare({ jobId, generation, view }: State): Promise<JobEnding | null> {
@@ -150,13 +172,16 @@ function causeOf(error: unknown): ApplicationFailure | undefined {
   return cause instanceof ApplicationFailure ? cause : undefined
 }
 
-async function runAttempt(state: State, outcomes: readonly AttemptOutcome[], { mode, counts, backOffMs }: Launch) {
+async function runAttempt(
+  state: State,
+  { ordinal, previous }: { ordinal: number; previous: AttemptOutcome | undefined },
+  { mode, counts, backOffMs }: Relaunch,
+) {
   const { jobId, generation } = state
-  const previous = outcomes.at(-1)
   const why = previous ? { reason: previous.cause, message: previous.message } : null
   if (mode === 'evaluate') await walkTo(state, 'EVALUATING MODEL')
   if (backOffMs > 0) await backOff(state, mode === 'train' ? why : null, backOffMs)
-  const opened = await activities.openAttempt({ jobId, generation, ordinal: outcomes.length, mode, counts, why })
+  const opened = await activities.openAttempt({ jobId, generation, ordinal, mode, counts, why })
   if (opened.attempt === null) throw new MoveRefused('no attempt may be opened')
   state.attempt = opened.attempt
   if (mode === 'train') state.status = 'QUEUED'
@@ -270,7 +295,7 @@ function reasonOf(cause: ApplicationFailure | undefined): Pick<JobEnding, 'reaso
   return { ...unexpected, message }
 }
 
-function endingOf(decision: Exclude<Decision, Launch>, modelName: string | null): JobEnding {
+function endingOf(decision: Exclude<Decision, Relaunch>, modelName: string | null): JobEnding {
   if (decision.next === 'complete') return { status: 'COMPLETED', reason: null, message: null, modelName }
   const { reason, message } = decision
   return { status: decision.next === 'fail' ? 'FAILED' : 'PARTIALLY COMPLETED', reason, message, modelName }

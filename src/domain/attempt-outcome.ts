@@ -87,6 +87,12 @@ function byPolicy(outcomes: readonly AttemptOutcome[], outcome: AttemptOutcome, 
   return hasCheckpoint ? { next: 'complete_partially', ...ending } : { next: 'fail', ...ending }
 }
 
+/** The outcomes that a later decision looks at: with these alone `decideNext` decides as with all. */
+export function decisiveOutcomes(outcomes: readonly AttemptOutcome[]): AttemptOutcome[] {
+  const newest = outcomes.findLastIndex((each) => each.newCheckpoint)
+  return outcomes.filter((each, index) => index >= newest || each.modelSaved)
+}
+
 /** A trainer that exits with 0 must have saved a model; one that has not is a bug. */
 function diagnose({ cause, message }: AttemptOutcome): { cause: AttemptCause; message: string } {
   return cause === 'finished'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { attemptCauses, causeOfExit } from '../../src/domain/attempt-cause.ts'
-import { decideNext, type AttemptOutcome } from '../../src/domain/attempt-outcome.ts'
+import { decideNext, decisiveOutcomes, type AttemptOutcome } from '../../src/domain/attempt-outcome.ts'
 
 const outcome = (more: Partial<AttemptOutcome>): AttemptOutcome => ({
   cause: 'killed',
@@ -122,4 +122,24 @@ test('an exit code has one cause, any signal is a kill, none at all is a loss', 
     'killed',
     'lost',
   ])
+})
+
+test('a run that continues another decides as if it had every outcome', () => {
+  let random = 1
+  const below = (bound: number) => (random = (random * 48_271) % 2_147_483_647) % bound
+  const drawn = () =>
+    outcome({
+      cause: attemptCauses[below(attemptCauses.length)] ?? 'killed',
+      modelSaved: below(8) === 0,
+      newCheckpoint: below(4) === 0,
+      hasCheckpoint: below(2) === 0,
+    })
+  for (let list = 0; list < 2000; list++) {
+    const before = Array.from({ length: 1 + below(30) }, drawn)
+    const after = Array.from({ length: below(4) }, drawn)
+    const kept = decisiveOutcomes(before)
+    assert.deepEqual(kept.at(-1), before.at(-1))
+    assert.deepEqual(decideNext([...kept, ...after], plenty), decideNext([...before, ...after], plenty))
+  }
+  assert.equal(decisiveOutcomes(many(1000, { newCheckpoint: true })).length, 1)
 })

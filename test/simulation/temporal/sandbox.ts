@@ -22,6 +22,9 @@ const hour = 60 * 60_000
 /** A limit starts a thread for each call into the sandbox, which takes more than half of a schedule's time. */
 const noTimeLimit: number | undefined = undefined
 
+/** Tasks after which a run is asked to continue in a new one: few, so that jobs with several attempts do. */
+const longHistory = 6
+
 export type Sandbox = Awaited<ReturnType<typeof createSandbox>>
 export type LiveWorkflow = { activate(task: { atMs: number; jobs: Job[] }): Promise<Task>; dispose(): void }
 
@@ -48,6 +51,7 @@ export async function createSandbox(code: string) {
           timestamp: msToTs(atMs),
           isReplaying,
           historyLength: ++taskCount,
+          continueAsNewSuggested: taskCount >= longHistory,
           availableInternalFlags: flags,
           jobs: toSorted(jobs),
         } as unknown as Parameters<typeof live.activate>[0])) as unknown as Completion

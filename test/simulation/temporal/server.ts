@@ -6,7 +6,7 @@ import { kernel } from '../kernel.ts'
 import { Activities, type ScheduledActivity } from './activities.ts'
 import type { Command, Job, Task } from './sandbox.ts'
 
-export type RunStatus = 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELED' | 'TERMINATED'
+export type RunStatus = 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELED' | 'TERMINATED' | 'CONTINUED_AS_NEW'
 
 export type Run = {
   workflowId: string
@@ -120,7 +120,9 @@ export class TemporalServer {
 
   #obey(run: Run, command: Command) {
     const closing = closingOf(command)
-    if (closing) return this.#close(run, closing)
+    if (closing) this.#close(run, closing)
+    if (closing === 'CONTINUED_AS_NEW') this.#continue(run, command)
+    if (closing) return
     const { scheduleActivity, requestCancelActivity, startTimer, cancelTimer } = command
     if (scheduleActivity) this.activities.schedule(run, scheduleActivity)
     if (requestCancelActivity) this.activities.cancel(run, Number(requestCancelActivity['seq']))
@@ -132,6 +134,13 @@ export class TemporalServer {
       })
     }
     if (cancelTimer) run.timers.delete(Number(cancelTimer['seq']))
+  }
+
+  /** In one step with the end of the run before it: there is always an open one. */
+  #continue({ type, workflowId, memo }: Run, { continueAsNewWorkflowExecution: command }: Command) {
+    const payloads = (command?.['arguments'] ?? []) as never[]
+    const input = payloads.map((each) => defaultPayloadConverter.fromPayload(each))
+    this.start({ type, workflowId, input, memo })
   }
 
   #close(run: Run, status: RunStatus) {
@@ -147,5 +156,6 @@ export class TemporalServer {
 function closingOf(command: Command): RunStatus | null {
   if (command['completeWorkflowExecution']) return 'COMPLETED'
   if (command['failWorkflowExecution']) return 'FAILED'
+  if (command['continueAsNewWorkflowExecution']) return 'CONTINUED_AS_NEW'
   return command['cancelWorkflowExecution'] ? 'CANCELED' : null
 }
