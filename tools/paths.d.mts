@@ -3,5 +3,5 @@ export const nodeBinary: string
 export const runtimeDir: string
 export const cacheDir: string
 export const invocationDir: string
-export function toolPath(name: 'python' | 'postgresBinDir' | 'temporal' | 'versitygw'): string
+export function toolPath(name: 'python' | 'pythonTools' | 'postgresBinDir' | 'temporal' | 'versitygw'): string
 export function digest(...parts: (string | Buffer)[]): string

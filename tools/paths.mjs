@@ -22,14 +22,22 @@ export const recordPath = join(root, '.cache/setup.json')
 export function stepKeys() {
   return {
     node: digest(file('package-lock.json'), process.platform, process.arch),
+    'node-tools': digest(file('package-lock.json'), process.platform, process.arch),
     prisma: digest(file('prisma/schema.prisma'), file('package-lock.json')),
-    python: digest(file('runtime/requirements.lock'), 'compiled', process.env.ANNEAL_TORCH_BACKEND ?? '', cacheDir),
-    s3: digest(file('tools/go/go.mod'), file('tools/go/go.sum'), cacheDir),
+    python: digest(
+      file('runtime/requirements.lock'),
+      file('tools/python/torch-cpu.txt'),
+      process.env.ANNEAL_TORCH_BACKEND ?? '',
+      cacheDir,
+    ),
+    'python-tools': digest(file('tools/python/development.txt'), cacheDir),
+    s3: digest(file('tools/go/go.mod'), file('tools/go/go.sum'), file('tools/go/main.go'), cacheDir),
   }
 }
 
 export const stamps = {
   node: join(root, 'node_modules/.anneal-stamp'),
+  'node-tools': join(root, 'node_modules/.anneal-tools-stamp'),
   prisma: join(root, 'generated/.anneal-stamp'),
 }
 
@@ -44,9 +52,10 @@ export function readRecord() {
 
 /** A program that set-up provides. Throws one sentence when it has not. */
 export function toolPath(name) {
-  const { python, s3 } = readRecord()
+  const { python, s3, ...record } = readRecord()
   const path = {
     python: python?.binary,
+    pythonTools: record['python-tools']?.dir,
     postgresBinDir: python?.postgresBinDir,
     temporal: process.env.ANNEAL_TEMPORAL_BIN || python?.temporal,
     versitygw: process.env.ANNEAL_VERSITYGW_BIN || s3?.versitygw,

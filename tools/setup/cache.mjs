@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { releaseLock, takeLock } from '../pid-lock.mjs'
 import { cacheDir } from '../paths.mjs'
-import { say, SetupError } from './report.mjs'
+import { say } from './progress.mjs'
+import { SetupError } from './report.mjs'
 
 const held = new Set()
 

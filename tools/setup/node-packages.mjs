@@ -1,26 +1,51 @@
 // npm packages from the lock file, the Node that runs everything else, and Prisma's generated client.
-import { existsSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { nodeBinary, root, stamps, stepKeys } from '../paths.mjs'
+import { digest, nodeBinary, root, stamps, stepKeys } from '../paths.mjs'
 import { withLock, writeAtomically } from './cache.mjs'
 import { firstLine, runCommand } from './command.mjs'
-import { say, SetupError } from './report.mjs'
+import { leaveCopy, takeCopy } from './copies.mjs'
+import { say } from './progress.mjs'
+import { SetupError } from './report.mjs'
 
 const oldestNode = [24, 18]
+const expectedBytes = 1.7e9
 
-export function nodeIsReady() {
-  return stampIs('node') && stampIs('prisma') && existsSync(nodeBinary)
+/** @param {boolean} dev whether the development tools are wanted as well */
+export function nodeIsReady(dev) {
+  return stampIs('node') && stampIs('prisma') && existsSync(nodeBinary) && (!dev || stampIs('node-tools'))
 }
 
-export function setUpNode() {
+export function setUpNode(dev) {
   return withLock('node', join(root, '.cache/node.lock'), async () => {
-    if (!stampIs('node')) await installPackages()
+    // Whoever had the development tools keeps them when the lock file changes.
+    if (!stampIs('node')) await installPackages(dev || existsSync(stamps['node-tools']))
+    else if (dev && !stampIs('node-tools')) await addTools()
     linkNode()
     if (!stampIs('prisma')) await generatePrismaClient()
   })
 }
 
-async function installPackages() {
+async function installPackages(dev) {
+  const path = join(root, 'node_modules')
+  const copy = `node-${digest(stepKeys().node, String(dev)).slice(0, 16)}`
+  if (!(await takeCopy('node', 'linked', copy, path))) {
+    const doing = `installing the npm packages of package-lock.json${dev ? ' with the development tools' : ''}`
+    await npm(['ci', dev ? '--include=dev' : '--omit=dev'], doing)
+    prune()
+    await leaveCopy('node', 'linked', copy, path)
+  }
+  writeAtomically(stamps.node, stepKeys().node)
+  if (dev) writeAtomically(stamps['node-tools'], stepKeys()['node-tools'])
+}
+
+/** Not by `npm ci`, which would first delete what a running service uses. */
+async function addTools() {
+  await npm(['install', '--no-save', '--include=dev'], 'adding the development tools of package-lock.json')
+  writeAtomically(stamps['node-tools'], stepKeys()['node-tools'])
+}
+
+async function npm(args, doing) {
   // npm must not find the Node that it is about to delete.
   const path = (process.env.PATH ?? '')
     .split(delimiter)
@@ -30,14 +55,28 @@ async function installPackages() {
   if (firstLine('npm', ['--version'], { env }) === null) {
     throw new SetupError('npm is missing or does not run. Install Node 20 or later with npm: https://nodejs.org')
   }
-  await runCommand('node', ['npm', 'ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund'], {
-    doing: 'installing the npm packages of package-lock.json (about 1 GB; a minute, longer the first time)',
+  await runCommand('node', ['npm', ...args, '--include=optional', '--no-audit', '--no-fund'], {
+    doing,
     cwd: root,
     env,
+    writes: expectedBytes,
     needs: { space: '1.5 GB', dir: root },
     hint: 'Check that the npm registry answers (npm ping), then run this again; what was downloaded is kept.',
   })
-  writeAtomically(stamps.node, stepKeys().node)
+}
+
+/** Temporal's core comes for five systems in one package, and Node with headers for compilers: 180 MB that nothing here reads. */
+function prune() {
+  const packages = join(root, 'node_modules')
+  const releases = join(packages, '@temporalio/core-bridge/releases')
+  const machine = { x64: 'x86_64', arm64: 'aarch64' }[process.arch]
+  const system = { linux: 'linux', darwin: 'darwin' }[process.platform]
+  const ours = readdirSync(releases).filter((release) => release.startsWith(`${machine}-`) && release.includes(system))
+  if (ours.length === 0) return
+  const unused = readdirSync(releases).filter((release) => !ours.includes(release))
+  for (const release of unused) rmSync(join(releases, release), { recursive: true })
+  for (const node of readdirSync(packages).filter((name) => name.startsWith('node-linux-')))
+    rmSync(join(packages, node, 'include'), { recursive: true, force: true })
 }
 
 /** The npm package node-linux-* brings Node 24; elsewhere the machine's own has to do. */
@@ -55,12 +94,17 @@ function linkNode() {
 }
 
 async function generatePrismaClient() {
-  await runCommand('node', [nodeBinary, join(root, 'node_modules/prisma/build/index.js'), 'generate'], {
-    doing: 'generating the database client from prisma/schema.prisma',
-    cwd: root,
-    needs: { space: '50 MB', dir: root },
-    hint: 'Is prisma/schema.prisma valid? (node_modules/.bin/prisma validate)',
-  })
+  const path = join(root, 'generated')
+  const copy = `generated-${stepKeys().prisma.slice(0, 16)}`
+  if (!(await takeCopy('node', 'copied', copy, path))) {
+    await runCommand('node', [nodeBinary, join(root, 'node_modules/prisma/build/index.js'), 'generate'], {
+      doing: 'generating the database client from prisma/schema.prisma',
+      cwd: root,
+      needs: { space: '50 MB', dir: root },
+      hint: 'Is prisma/schema.prisma valid? (node_modules/.bin/prisma validate)',
+    })
+    await leaveCopy('node', 'copied', copy, path)
+  }
   writeAtomically(stamps.prisma, stepKeys().prisma)
 }
 

@@ -1,11 +1,7 @@
-// How set-up talks: a line per step as it goes, and for a failure one message that says what to do.
+// What set-up says at its end: for a failure, one message that says what to do.
 
 /** Its message is for the person at the terminal and is printed without a stack. */
 export class SetupError extends Error {}
-
-export function say(step, text) {
-  console.log(`[${step}] ${text}`)
-}
 
 export function duration(ms) {
   const seconds = Math.round(ms / 1000)
