@@ -6,7 +6,7 @@ import type { DatasetRow, RowProblem } from './dataset-row.ts'
 const emptyFields = ['name', 'refusal', 'audio', 'tool_calls', 'function_call', 'tool_call_id']
 
 /** The trainer makes up to one sequence for each answer, so the work for a row grows with their number. */
-export const maxMessages = 1000
+const maxMessages = 1000
 
 export function readConversation(row: Record<string, unknown>): DatasetRow | RowProblem {
   const tools = ['tools', 'functions'].find((field) => !isEmpty(row[field]))
