@@ -41,6 +41,7 @@ export function createInference(dependencies: InferenceDependencies) {
   const replicas = createReplicas()
   const endpoints = createEndpoints(dependencies, replicas)
   const queue = createQueue()
+  const answeredAtMs = new Map<string, number>()
   const metrics = createInferenceMetrics(() => queue.measure())
   const shared = { endpoints, replicas, adapters: createAdapterLoader(metrics.countAdapter) }
 
@@ -54,11 +55,19 @@ export function createInference(dependencies: InferenceDependencies) {
       dependencies.log.warn({ baseModel: name }, 'no answer from the engine in time')
       return unanswered(name, timeoutMs)
     }
-    return queue.accept({ baseModel: name, accountId, prompts }, (turns) =>
-      endpoints.whileUsing(name, () =>
-        whileAnswered(signal, { timeoutMs, late }, (own, onAnswer) => work({ ...shared, turns }, own, onAnswer)),
-      ),
-    )
+    return queue.accept({ baseModel: name, accountId, prompts }, (turns) => {
+      const isWaiting = () =>
+        !turns.isRunning() && performance.now() - (answeredAtMs.get(name) ?? -Infinity) < timeoutMs
+      return endpoints.whileUsing(name, () =>
+        whileAnswered(signal, { timeoutMs, late, isWaiting }, (own, onAnswer) => {
+          const onModelAnswer = () => {
+            answeredAtMs.set(name, performance.now())
+            onAnswer()
+          }
+          return work({ ...shared, turns }, own, onModelAnswer)
+        }),
+      )
+    })
   }
 
   /** The process's own metrics count every request, besides the caller's meter. */

@@ -9,6 +9,8 @@ import { begin, createTaker, end, join, leave, nextOf, type Taker } from './turn
 type Call = { rows: number; tokens: number; maxRows: number }
 /** The calls of one accepted request. */
 export type Turns = {
+  /** True while a call of the request is with an engine. */
+  isRunning: () => boolean
   /** Runs one call when its turn has come. @throws the signal's reason; what `run` throws */
   inTurn: <T extends { usage: Usage }>(call: Call, signal: AbortSignal, run: () => Promise<T>) => Promise<T>
 }
@@ -47,7 +49,10 @@ export function createQueue(limits?: AdmissionLimits) {
       const request = { ...createTaker(), places: new Set<Place>() }
       account.requests.add(request)
       try {
-        return await work({ inTurn: (call, signal, run) => inTurn(line, account, request, { call, signal, run }) })
+        return await work({
+          isRunning: () => request.running > 0,
+          inTurn: (call, signal, run) => inTurn(line, account, request, { call, signal, run }),
+        })
       } finally {
         release()
         account.requests.delete(request)
