@@ -62,6 +62,8 @@ class ServerSpec:
     # sha256 of the base model's weights; None if models.json has none.
     sha256: str | None = None
     max_adapters: int = 32
+    # Of all adapters together; a larger one is kept alone.
+    adapter_memory_bytes: int = 4 << 30
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,7 @@ def _server_spec(text: str) -> ServerSpec:
             max_batch=raw.get("max_batch") or 32,
             sha256=raw.get("sha256"),
             max_adapters=raw.get("max_adapters") or 32,
+            adapter_memory_bytes=raw.get("adapter_memory_bytes") or (4 << 30),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise BadSettings(f"ANNEAL_SERVER_SPEC cannot be read: {error!r}.") from error

@@ -23,17 +23,23 @@ class ChatRefused(Exception):
 
 def chat_tokens(tokenizer: PreTrainedTokenizerBase, conversations: list[list[dict[str, str]]]) -> list[list[int]]:
     """Each conversation up to where its next answer begins. Raises ChatRefused."""
+    return chat_text_tokens(tokenizer, [chat_text(tokenizer, messages) for messages in conversations])
+
+
+def chat_text(tokenizer: PreTrainedTokenizerBase, messages: list[dict[str, str]]) -> str:
+    """Raises ChatRefused."""
     from jinja2 import TemplateError
 
     if not tokenizer.chat_template:
         raise ChatRefused("This model has no chat template; it takes prompts only.")
     try:
-        texts = [
-            cast(str, tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
-            for messages in conversations
-        ]
+        return cast(str, tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
     except TemplateError as error:
         raise ChatRefused(f"The model's chat template does not accept the messages: {error}") from error
+
+
+def chat_text_tokens(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[list[int]]:
+    """The template has brought the special tokens."""
     return cast(list[list[int]], tokenizer(texts, add_special_tokens=False)["input_ids"]) if texts else []
 
 

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from anneal_runtime.server import request_bodies
 from anneal_runtime.server.adapters import refused
-from anneal_runtime.server.serving import serving_of
+from anneal_runtime.server.serving import account_of, serving_of
 from anneal_runtime.transfer import RemoteFile
 
 MAX_FILES = 64
@@ -24,7 +24,7 @@ async def put_adapter(request: Request) -> Response:
     files = body.get("files")
     if not isinstance(files, list) or len(files) > MAX_FILES:
         raise refused(f"files must be a list of at most {MAX_FILES}.")
-    await serving_of(request).adapters.install(name, [_file(raw) for raw in files])
+    await serving_of(request).adapters.install(name, [_file(raw) for raw in files], account_of(request))
     return JSONResponse({"name": name, "status": "loaded"})
 
 

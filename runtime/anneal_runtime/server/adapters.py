@@ -1,9 +1,9 @@
 """The adapters of this server: fetched, checked, verified by a generation, held in memory up to a budget.
 
 The same for every engine: `AdapterLoader` is what differs. Lives on the event loop; only reading files and generating
-leave it. There are as many places as the budget says, first come, first served. When none is free the least recently
-used adapter goes, an idle one if there is any; one in use goes when its last request is done, and takes no new ones.
-An adapter that went is forgotten, files too: whoever needs it puts it again.
+leave it. The budget has places and bytes, and accounts take turns for them. When there is no room, the account that
+holds most gives up its least recently used adapter, an idle one if there is any; one in use goes when its last request
+is done, and takes no new ones. An adapter that went is forgotten, files too: whoever needs it puts it again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import asyncio
 import re
 import shutil
 import uuid
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,7 +23,8 @@ from weakref import WeakValueDictionary
 
 from anneal_runtime.log import log
 from anneal_runtime.retry import RetryPolicy, Unavailable
-from anneal_runtime.server.adapter_checks import AdapterRefused
+from anneal_runtime.server.account_turns import AccountThreads, AccountTurns
+from anneal_runtime.server.adapter_checks import CONFIG_FILE, ORIGIN_FILE, WEIGHTS_FILE, AdapterRefused
 from anneal_runtime.server.errors import ApiError, unknown_model
 from anneal_runtime.transfer import CorruptFile, RemoteFile, UrlRefused, download, verify
 
@@ -31,17 +32,20 @@ if TYPE_CHECKING:
     from anneal_runtime.server.metrics import EngineMetrics
 
 MAX_LOADED = 32
+MAX_BYTES = 4 << 30
 MAX_FILE_BYTES = 4 << 30
 FETCH_RETRY = RetryPolicy(give_up_after_s=20.0)
+# Downloads at once, on threads of their own: a slow store must not hold up other work.
+DOWNLOADS = 4
 # Seconds that a load waits for a place.
 ROOM_WAIT_S = 60.0
 # Seconds during which a new adapter is not evicted: the request that loaded it must find it.
 STAY_S = 0.5
 LOOK_EVERY_S = 0.02
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-NEEDED = ("adapter_config.json", "adapter_model.safetensors")
+NEEDED = (CONFIG_FILE, WEIGHTS_FILE)
 # Holds the sha256 of the base weights that the adapter was trained on.
-OPTIONAL = ("anneal.json",)
+OPTIONAL = (ORIGIN_FILE,)
 
 
 class AdapterLoader(Protocol):
@@ -58,9 +62,18 @@ class AdapterLoader(Protocol):
         """Removes the adapter from the engine; running requests finish with it."""
 
 
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Room that an adapter takes while it is loading, loaded or leaving."""
+
+    account: str
+    size: int
+
+
 @dataclass
 class Held:
     adapter: Any
+    place: Place
     # The sha256 of each file; None for an adapter loaded by its folder, without hashes.
     fingerprint: tuple[str, ...] | None
     users: int = 0
@@ -80,12 +93,14 @@ class AdapterStore:
         folder: Path,
         metrics: EngineMetrics,
         max_loaded: int = MAX_LOADED,
+        max_bytes: int = MAX_BYTES,
         room_wait_s: float = ROOM_WAIT_S,
     ) -> None:
         self._loader, self._folder, self._metrics, self._room_wait_s = loader, folder, metrics, room_wait_s
-        # Counts neither the loaded adapters nor those that are loading or leaving.
-        self._free_places = self._max_loaded = max_loaded
-        self._turn = asyncio.Lock()
+        self._max_loaded, self._max_bytes = max_loaded, max_bytes
+        self._places: set[Place] = set()
+        self._downloads = AccountThreads("adapter", DOWNLOADS)
+        self._room_turns = AccountTurns()
         self._held: OrderedDict[str, Held] = OrderedDict()
         self._leaving: dict[str, Leaving] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -111,7 +126,7 @@ class AdapterStore:
         finally:
             held.users -= 1
 
-    async def install(self, name: str, files: list[RemoteFile]) -> None:
+    async def install(self, name: str, files: list[RemoteFile], account: str = "") -> None:
         """Fetches, checks and loads; nothing if it is loaded already. Raises ApiError."""
         self._check_name(name)
         promised = {file.name: file for file in files}
@@ -129,9 +144,10 @@ class AdapterStore:
             if held is not None:
                 raise refused(f"Other files are already loaded as {name}. Use a new name.")
             await self._gone(name)
-            await asyncio.to_thread(self._fetch, name, wanted)
+            await self._downloads.run(account, self._fetch, name, wanted)
             try:
-                await self._load(name, self._folder / name, fingerprint)
+                place = Place(account, promised[WEIGHTS_FILE].size)
+                await self._load(name, self._folder / name, fingerprint, place)
             except ApiError:
                 await asyncio.to_thread(shutil.rmtree, self._folder / name, True)
                 raise
@@ -146,7 +162,7 @@ class AdapterStore:
             if name in self._held:
                 raise ApiError(400, f"The lora adapter '{name}' has already been loaded.", param="lora_name")
             await self._gone(name)
-            await self._load(name, folder, None)
+            await self._load(name, folder, None, Place("", _size(folder / WEIGHTS_FILE)))
 
     async def remove(self, name: str) -> bool:
         """True if it was loaded. Returns once its last request is done and the adapter is gone."""
@@ -190,40 +206,57 @@ class AdapterStore:
         finally:
             shutil.rmtree(incoming, ignore_errors=True)
 
-    async def _load(self, name: str, folder: Path, fingerprint: tuple[str, ...] | None) -> None:
-        await self._take_place()
+    async def _load(self, name: str, folder: Path, fingerprint: tuple[str, ...] | None, place: Place) -> None:
+        await self._take_place(place)
         try:
             adapter = await self._loader.load(name, folder)
         except BaseException as error:
-            self._free_places += 1
+            self._places.remove(place)
             if isinstance(error, AdapterRefused):
                 raise refused(str(error)) from error
             raise
-        self._held[name] = Held(adapter, fingerprint)
+        self._held[name] = Held(adapter, place, fingerprint)
         self._metrics.adapters.set(len(self._held))
         log(f"Adapter {name[:16]} loaded")
 
-    async def _take_place(self) -> None:
-        """First come, first served. Raises ApiError 503."""
+    async def _take_place(self, place: Place) -> None:
+        """Accounts take turns. Raises ApiError 503."""
         try:
-            async with asyncio.timeout(self._room_wait_s), self._turn:
-                while self._free_places == 0:
-                    self._make_room()
+            async with asyncio.timeout(self._room_wait_s), self._room_turns.turn(place.account):
+                while not self._has_room(place):
+                    self._make_room(place)
                     await asyncio.sleep(LOOK_EVERY_S)
-                self._free_places -= 1
+                self._places.add(place)
         except TimeoutError as error:
-            raise ApiError(503, f"All {self._max_loaded} adapter places are in use.", code="adapters_busy") from error
+            message = f"All room for adapters is in use: {self._max_loaded} places, {self._max_bytes} bytes."
+            raise ApiError(503, message, code="adapters_busy") from error
 
-    def _make_room(self) -> None:
+    def _has_room(self, place: Place) -> bool:
+        """An adapter that is larger than the budget has room alone."""
+        size = sum(each.size for each in self._places) + place.size
+        return not self._places or (len(self._places) < self._max_loaded and size <= self._max_bytes)
+
+    def _make_room(self, wanted: Place) -> None:
         if any(leaving.held.users == 0 for leaving in self._leaving.values()):
             return
-        idle = (name for name, held in self._held.items() if held.users == 0)
+        names = self._names_of_largest_account(wanted)
+        idle = (name for name in names if self._held[name].users == 0)
         # Evict one adapter in use at a time: the others may fall idle meanwhile.
-        name = next(idle, None) or (None if self._leaving else next(iter(self._held), None))
+        name = next(idle, None) or (None if self._leaving else next(iter(names), None))
         if name is not None and monotonic() - self._held[name].loaded_at >= STAY_S:
             self._metrics.adapters_evicted.inc()
             self._let_go(name)
             log(f"Adapter {name[:16]} was evicted to make room")
+
+    def _names_of_largest_account(self, wanted: Place) -> list[str]:
+        """The least recently used one first. An account with less than its equal share is never the largest."""
+        sizes: Counter[str] = Counter()
+        for place in [*(held.place for held in self._held.values()), wanted]:
+            # An equal part of each budget, so that many small adapters count as well as a few large ones.
+            sizes[place.account] += max(place.size * self._max_loaded, self._max_bytes)
+        accounts = dict.fromkeys(held.place.account for held in self._held.values())
+        largest = max(accounts, key=lambda account: sizes[account], default=None)
+        return [name for name, held in self._held.items() if held.place.account == largest]
 
     def _let_go(self, name: str) -> None:
         """From now on it is unknown."""
@@ -238,7 +271,7 @@ class AdapterStore:
             await self._loader.unload(name)
             await asyncio.to_thread(shutil.rmtree, self._folder / name, True)
         finally:
-            self._free_places += 1
+            self._places.remove(held.place)
             del self._leaving[name]
 
     async def _gone(self, name: str) -> None:
@@ -248,6 +281,11 @@ class AdapterStore:
 
 def refused(message: str) -> ApiError:
     return ApiError(422, message, code="adapter_refused")
+
+
+def _size(path: Path) -> int:
+    """0 for a missing file, which the loader refuses."""
+    return path.stat().st_size if path.is_file() else 0
 
 
 def _holds(folder: Path, files: list[RemoteFile]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from anneal_runtime import model_source
 from anneal_runtime.settings import ServerSettings, ServerSpec
@@ -47,24 +47,6 @@ class Engine:
     folder: Path
     # The prompt of the start-up check, of the model and of each adapter.
     probe: list[int]
-
-    def prompt_tokens(self, texts: list[str]) -> list[list[int]]:
-        """Never an empty list: a text without tokens is its start (or end) token alone."""
-        start = self.tokenizer.bos_token_id
-        alone = [self.tokenizer.eos_token_id if start is None else start]
-        return [ids or alone for ids in prompt_tokens(self.tokenizer, texts)]
-
-    def windows(self, texts: list[str]) -> list[list[list[int]]]:
-        """Each text as windows that the model can read at once. A text that fits is one window."""
-        size = self.context_length
-        if self.generator is not None:
-            return [[ids[at : at + size] for at in range(0, len(ids), size)] for ids in self.prompt_tokens(texts)]
-        windows: list[list[list[int]]] = [[] for _ in texts]
-        # The tokenizer puts its start and end tokens around every window.
-        batch = self.tokenizer(texts, truncation=True, max_length=size, return_overflowing_tokens=True)
-        for index, ids in zip(batch["overflow_to_sample_mapping"], batch["input_ids"], strict=True):
-            windows[index].append(cast(list[int], ids))
-        return windows
 
 
 def load_engine(settings: ServerSettings, metrics: EngineMetrics) -> Engine:

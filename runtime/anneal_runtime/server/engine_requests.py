@@ -24,13 +24,14 @@ async def generate(
     prompts: list[list[int]],
     params: SamplingParams,
     *,
+    account: str = "",
     adapter: Adapter | None = None,
     grammar: LLMatcher | None = None,
     on_text: Callable[[int, str], None] | None = None,
 ) -> list[Answer]:
     """One answer a prompt, in order. Every prompt must leave room in the context. Cancelling it stops its rows."""
     answers, on_done = _future(list[Answer])
-    request = GenerationRequest(adapter, grammar, on_done, on_text)
+    request = GenerationRequest(adapter, grammar, on_done, on_text, account)
     for index, prompt in enumerate(prompts):
         room = engine.context_length - len(prompt)
         request.rows.append(Row(request, index, prompt, params, min(params.max_tokens, room)))
@@ -47,7 +48,13 @@ async def generate(
 
 
 async def stream(
-    engine: Engine, prompts: list[list[int]], params: SamplingParams, adapter: Adapter | None, grammar: LLMatcher | None
+    engine: Engine,
+    prompts: list[list[int]],
+    params: SamplingParams,
+    *,
+    account: str,
+    adapter: Adapter | None,
+    grammar: LLMatcher | None,
 ) -> AsyncIterator[tuple[int, str] | list[Answer]]:
     """Pieces of text with their prompts' indexes as they come, and last the answers. Closing it stops its rows."""
     loop = asyncio.get_running_loop()
@@ -57,7 +64,8 @@ async def stream(
         if not loop.is_closed():
             loop.call_soon_threadsafe(pieces.put_nowait, (index, piece))
 
-    job = asyncio.ensure_future(generate(engine, prompts, params, adapter=adapter, grammar=grammar, on_text=on_text))
+    answering = generate(engine, prompts, params, account=account, adapter=adapter, grammar=grammar, on_text=on_text)
+    job = asyncio.ensure_future(answering)
     job.add_done_callback(lambda _job: pieces.put_nowait(None))
     try:
         while (piece := await pieces.get()) is not None:
@@ -67,14 +75,16 @@ async def stream(
         job.cancel()
 
 
-async def encode(engine: Engine, texts: list[list[list[int]]], adapter: Adapter | None) -> list[NDArray[np.float32]]:
+async def encode(
+    engine: Engine, texts: list[list[list[int]]], adapter: Adapter | None, *, account: str = ""
+) -> list[NDArray[np.float32]]:
     """One vector for each text, in order. `texts` holds the windows of each. Cancelling it stops the work."""
     from anneal_runtime.server.decoding.encoding import EncodeRequest
 
     if not texts:
         return []
     finished, on_done = _future(type(None))
-    request = EncodeRequest(engine.encoder, texts, adapter, on_done)
+    request = EncodeRequest(engine.encoder, texts, adapter, on_done, account)
     engine.scheduler.submit(request)
     try:
         await finished

@@ -16,7 +16,8 @@ from starlette.responses import Response, StreamingResponse
 from anneal_runtime.server import engine_requests, request_bodies
 from anneal_runtime.server.decoding.rows import Answer, GenerationFailed, GrammarFailed, SamplingParams
 from anneal_runtime.server.errors import ApiError
-from anneal_runtime.server.serving import Serving, serving_of, stop_with_client
+from anneal_runtime.server.serving import Serving, account_of, serving_of, stop_with_client
+from anneal_runtime.tokenization import ChatRefused
 
 if TYPE_CHECKING:
     from llguidance import LLMatcher
@@ -36,6 +37,7 @@ async def chat_completions(request: Request) -> Response:
 class Asked:
     body: dict[str, Any]
     is_chat: bool
+    account: str
     tokens: list[list[int]]
     params: SamplingParams
     grammar: LLMatcher | None
@@ -61,14 +63,14 @@ async def _answer(request: Request, body: dict[str, Any], *, is_chat: bool) -> R
     if body.get("stream") not in (None, False, True):
         raise ApiError(400, "stream must be true or false.", param="stream")
     if body.get("stream"):
-        events = _events(serving, body, is_chat)
+        events = _events(serving, body, account_of(request), is_chat)
         # Run up to the first event, so that a refusal still gets its own status.
         await anext(events)
         return StreamingResponse(events, media_type="text/event-stream")
     with serving.adapters.use(body.get("model")) as adapter:
-        asked = await _read(serving, body, is_chat)
+        asked = await _read(serving, body, account_of(request), is_chat)
         generation = engine_requests.generate(
-            serving.engine, asked.tokens, asked.params, adapter=adapter, grammar=asked.grammar
+            serving.engine, asked.tokens, asked.params, account=asked.account, adapter=adapter, grammar=asked.grammar
         )
         try:
             answers = await stop_with_client(request, generation)
@@ -78,26 +80,28 @@ async def _answer(request: Request, body: dict[str, Any], *, is_chat: bool) -> R
     return Response(content, media_type="application/json")
 
 
-async def _read(serving: Serving, body: dict[str, Any], is_chat: bool) -> Asked:
+async def _read(serving: Serving, body: dict[str, Any], account: str, is_chat: bool) -> Asked:
     """Raises ApiError for an invalid body."""
     if serving.engine.generator is None:
         raise ApiError(400, "This model only gives embeddings: send the text to /v1/embeddings.", param="model")
     prompts = [] if is_chat else request_bodies.texts(body, "prompt")
     messages = request_bodies.messages(body) if is_chat else []
     params, regex = request_bodies.sampling_params(body), request_bodies.regex(body)
-    grammar = None if regex is None else await _compile(serving, regex)
-    tokens = [await serving.chat_tokens(messages)] if is_chat else await serving.tokenize(prompts)
+    grammar = None if regex is None else await _compile(serving, account, regex)
+    tokens = (
+        [await chat_tokens(serving, account, messages)] if is_chat else await serving.texts.prompts(account, prompts)
+    )
     _check_room(tokens, serving.engine.context_length)
-    asked = Asked(body, is_chat, tokens, params, grammar)
+    asked = Asked(body, is_chat, account, tokens, params, grammar)
     serving.metrics.prompts.inc(len(tokens))
     serving.metrics.prompt_tokens.inc(asked.prompt_tokens)
     return asked
 
 
-async def _events(serving: Serving, body: dict[str, Any], is_chat: bool) -> AsyncIterator[bytes]:
+async def _events(serving: Serving, body: dict[str, Any], account: str, is_chat: bool) -> AsyncIterator[bytes]:
     """Yields an empty piece once every check has passed, then server-sent events."""
     with serving.adapters.use(body.get("model")) as adapter:
-        asked = await _read(serving, body, is_chat)
+        asked = await _read(serving, body, account, is_chat)
         yield b""
         try:
             async for each in _chunks(serving, asked, adapter):
@@ -113,7 +117,10 @@ async def _events(serving: Serving, body: dict[str, Any], is_chat: bool) -> Asyn
 
 async def _chunks(serving: Serving, asked: Asked, adapter: Adapter | None) -> AsyncIterator[dict[str, Any]]:
     head = asked.answer([], chunk=True)
-    async for each in engine_requests.stream(serving.engine, asked.tokens, asked.params, adapter, asked.grammar):
+    pieces = engine_requests.stream(
+        serving.engine, asked.tokens, asked.params, account=asked.account, adapter=adapter, grammar=asked.grammar
+    )
+    async for each in pieces:
         if isinstance(each, tuple):
             yield {**head, "choices": [_piece(asked, *each, None)]}
             continue
@@ -146,12 +153,23 @@ def _event(value: dict[str, Any]) -> bytes:
     return b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
 
 
-async def _compile(serving: Serving, regex: str) -> LLMatcher:
+async def chat_tokens(serving: Serving, account: str, messages: list[dict[str, str]]) -> list[int]:
+    """Raises ApiError 400 for what the model's template does not take."""
+    try:
+        return await serving.texts.chat(account, messages)
+    except ChatRefused as error:
+        raise ApiError(400, str(error), param="messages") from error
+
+
+async def _compile(serving: Serving, account: str, regex: str) -> LLMatcher:
     from anneal_runtime.server.decoding.grammar import BadRegex
 
     assert serving.engine.generator is not None
+    grammars = serving.engine.generator.grammars
+    if (known := grammars.find(regex)) is not None:
+        return known
     try:
-        return await asyncio.to_thread(serving.engine.generator.grammars.compile, regex)
+        return await serving.compiling.run(account, grammars.compile, regex, account)
     except BadRegex as error:
         raise ApiError(400, str(error), param="structured_outputs") from error
 
@@ -161,7 +179,7 @@ def _check_room(prompts: list[list[int]], context_length: int) -> None:
         if len(prompt) >= context_length:
             message = (
                 f"This model's maximum context length is {context_length} tokens, and at least one is for the answer. "
-                f"The prompt at position {index} has {len(prompt)} tokens."
+                f"The prompt at position {index} has at least {len(prompt)} tokens."
             )
             raise ApiError(400, message, param="prompt", index=index)
 

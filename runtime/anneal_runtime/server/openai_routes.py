@@ -12,8 +12,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from anneal_runtime.server import engine_requests, request_bodies
 from anneal_runtime.server.errors import ApiError
-from anneal_runtime.server.generation_routes import usage
-from anneal_runtime.server.serving import Serving, serving_of, stop_with_client
+from anneal_runtime.server.generation_routes import chat_tokens, usage
+from anneal_runtime.server.serving import Serving, account_of, serving_of, stop_with_client
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,23 +36,26 @@ async def embeddings(request: Request) -> Response:
         encoding = body.get("encoding_format") or "float"
         if encoding not in ("float", "base64"):
             raise ApiError(400, "encoding_format must be float or base64.", param="encoding_format")
-        texts = await _windows(serving, body, inputs)
+        account = account_of(request)
+        texts = await _windows(serving, account, body, inputs)
         serving.metrics.texts.inc(len(inputs))
-        vectors = await stop_with_client(request, engine_requests.encode(serving.engine, texts, adapter))
+        vectors = await stop_with_client(
+            request, engine_requests.encode(serving.engine, texts, adapter, account=account)
+        )
     tokens = sum(map(_token_count, texts))
     content = await asyncio.to_thread(_embedding_list, body["model"], vectors, encoding, tokens)
     return Response(content, media_type="application/json")
 
 
-async def _windows(serving: Serving, body: dict[str, Any], inputs: list[str]) -> list[list[list[int]]]:
+async def _windows(serving: Serving, account: str, body: dict[str, Any], inputs: list[str]) -> list[list[list[int]]]:
     """The windows of each text. Raises ApiError 400 with the position of a text that is too long."""
     most, cut = request_bodies.text_length(body, serving.engine.context_length)
-    texts = await serving.windows(inputs)
+    texts = await serving.texts.windows(account, inputs, serving.engine.context_length if cut else most)
     if cut:
         return [text[:1] for text in texts]
     for index, text in enumerate(texts):
-        if (count := _token_count(text)) > most:
-            message = f"This model's maximum input length is {most} tokens. The text at position {index} has {count}."
+        if _token_count(text) > most:
+            message = f"This model's maximum input length is {most} tokens. The text at position {index} has more."
             raise ApiError(400, message, param="input", index=index)
     return texts
 
@@ -66,11 +69,10 @@ async def tokenize(request: Request) -> Response:
     body = await request_bodies.read_object(request)
     with serving.adapters.use(body.get("model", serving.engine.name)):
         if "messages" in body:
-            tokens = await serving.chat_tokens(request_bodies.messages(body))
+            tokens = await chat_tokens(serving, account_of(request), request_bodies.messages(body))
         else:
-            tokens = (
-                await serving.tokenize([request_bodies.string(body, "prompt") if body.get("prompt") != "" else ""])
-            )[0]
+            prompt = request_bodies.string(body, "prompt") if body.get("prompt") != "" else ""
+            (tokens,) = await serving.texts.prompts(account_of(request), [prompt])
     return JSONResponse({"count": len(tokens), "max_model_len": serving.engine.context_length, "tokens": tokens})
 
 

@@ -176,15 +176,17 @@ class ServerProcess(ReportingServer):
         try:
             from anneal_runtime.server.adapters import AdapterStore
             from anneal_runtime.server.engine_adapters import EngineAdapters
+            from anneal_runtime.server.text_threads import TextThreads
 
             if engine.generator is None:
                 await encode(engine, [[engine.probe]], None)
             else:
                 await generate(engine, [engine.probe], FIRST_GENERATION)
             settings = self._settings
-            folder, most = settings.work_dir / "adapters", settings.spec.max_adapters
-            adapters = AdapterStore(EngineAdapters(engine), folder, self._metrics, most)
-            self._open(Serving(engine, adapters, self._metrics))
+            folder, spec = settings.work_dir / "adapters", settings.spec
+            room = spec.max_adapters, spec.adapter_memory_bytes
+            adapters = AdapterStore(EngineAdapters(engine), folder, self._metrics, *room)
+            self._open(Serving(engine, adapters, self._metrics, TextThreads(engine)))
         # Nobody awaits this coroutine: an error that leaves it would be lost, and the server would hang half-started.
         except Exception as error:
             # A full disk is not the model's fault, and another start may succeed.

@@ -1,25 +1,27 @@
-"""State that the routes share: the loaded engine, its adapters, the tokenizer's thread."""
+"""State that the routes share: the loaded engine, its adapters, the threads for texts and grammars."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from starlette.requests import Request
 
+from anneal_runtime.server.account_turns import AccountThreads
 from anneal_runtime.server.errors import ApiError
-from anneal_runtime.tokenization import ChatRefused, chat_tokens
 
 if TYPE_CHECKING:
     from anneal_runtime.server.adapters import AdapterStore
     from anneal_runtime.server.engine import Engine
     from anneal_runtime.server.metrics import EngineMetrics
+    from anneal_runtime.server.text_threads import TextThreads
 
 T = TypeVar("T")
-TOKENIZE_AT_ONCE = 256
+ACCOUNT_HEADER = "x-anneal-account"
+# Compiling runs beside the decoding thread, which needs the processor more.
+COMPILING_THREADS = 1
 
 
 @dataclass(frozen=True)
@@ -27,30 +29,13 @@ class Serving:
     engine: Engine
     adapters: AdapterStore
     metrics: EngineMetrics
-    # One thread: tokenizers are not safe to share. Large requests take it in turns, a piece each.
-    text_thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="text"))
+    texts: TextThreads
+    compiling: AccountThreads = field(default_factory=lambda: AccountThreads("grammar", COMPILING_THREADS))
 
-    async def tokenize(self, texts: list[str]) -> list[list[int]]:
-        return await self._in_pieces(self.engine.prompt_tokens, texts)
 
-    async def chat_tokens(self, messages: list[dict[str, str]]) -> list[int]:
-        """Raises ApiError 400 for what the model's template does not take."""
-        loop = asyncio.get_running_loop()
-        try:
-            return (await loop.run_in_executor(self.text_thread, chat_tokens, self.engine.tokenizer, [messages]))[0]
-        except ChatRefused as error:
-            raise ApiError(400, str(error), param="messages") from error
-
-    async def windows(self, texts: list[str]) -> list[list[list[int]]]:
-        return await self._in_pieces(self.engine.windows, texts)
-
-    async def _in_pieces(self, tokens_of: Callable[[list[str]], list[T]], texts: list[str]) -> list[T]:
-        loop = asyncio.get_running_loop()
-        tokens: list[T] = []
-        for start in range(0, len(texts), TOKENIZE_AT_ONCE):
-            piece = texts[start : start + TOKENIZE_AT_ONCE]
-            tokens += await loop.run_in_executor(self.text_thread, tokens_of, piece)
-        return tokens
+def account_of(request: Request) -> str:
+    """The account for which the service asks. Accounts take turns."""
+    return request.headers.get(ACCOUNT_HEADER, "")
 
 
 def serving_of(request: Request) -> Serving:

@@ -70,7 +70,8 @@ class SidecarProcess(ReportingServer):
         await try_generation(self._engine, spec.name)
         log(f"vLLM {version} serves {spec.name} with {tokens} tokens of context.")
         loader = VllmAdapters(self._engine, spec.name, spec.sha256)
-        adapters = AdapterStore(loader, self._settings.work_dir / "adapters", self._metrics, spec.max_adapters)
+        folder, room = self._settings.work_dir / "adapters", (spec.max_adapters, spec.adapter_memory_bytes)
+        adapters = AdapterStore(loader, folder, self._metrics, *room)
         return SidecarServing(self._engine, adapters, spec.name, tokens, self._metrics)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from anneal_runtime.server import adapters
 from anneal_runtime.server.adapter_checks import AdapterRefused
-from anneal_runtime.server.adapters import AdapterStore
+from anneal_runtime.server.adapters import AdapterStore, Place
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.metrics import EngineMetrics
 
@@ -132,3 +132,51 @@ def test_a_refused_adapter_gives_its_place_back(run: Callable[..., None], tmp_pa
         assert engine.holds == store.names() == ["a"]
 
     run(story)
+
+
+def put(store: AdapterStore, name: str, account: str, size: int) -> Awaitable[None]:
+    return store._load(name, Path(name), None, Place(account, size))
+
+
+def test_an_account_makes_room_for_its_own_and_never_takes_another_ones_share(tmp_path: Path) -> None:
+    async def story() -> None:
+        store = AdapterStore(Engine(), tmp_path, EngineMetrics(), max_loaded=100, max_bytes=100, room_wait_s=60)
+        await put(store, "other", "other", 50)
+        for at in range(20):
+            await put(store, f"greedy {at}", "greedy", 10)
+        assert store.names() == ["other", *(f"greedy {at}" for at in range(15, 20))]
+        await put(store, "third", "third", 10)
+        assert store.names() == [*(f"greedy {at}" for at in range(15, 20)), "third"], "of equals, the first"
+        await put(store, "fourth", "fourth", 40)
+        await put(store, "fourth, too", "fourth", 10)
+        assert sum(place.size for place in store._places) <= 100
+        assert {"third", "fourth, too"} <= set(store.names())
+
+    asyncio.run(without_stay(story))
+
+
+def test_many_small_adapters_count_as_well_as_a_few_large_ones(tmp_path: Path) -> None:
+    async def story() -> None:
+        store = AdapterStore(Engine(), tmp_path, EngineMetrics(), max_loaded=4, max_bytes=1000, room_wait_s=60)
+        await put(store, "large", "other", 400)
+        for at in range(9):
+            await put(store, f"small {at}", "greedy", 1)
+        assert store.names() == ["large", "small 6", "small 7", "small 8"]
+
+    asyncio.run(without_stay(story))
+
+
+def test_an_adapter_larger_than_the_budget_is_kept_alone(tmp_path: Path) -> None:
+    async def story() -> None:
+        store = AdapterStore(Engine(), tmp_path, EngineMetrics(), max_bytes=100, room_wait_s=60)
+        for name, size in (("a", 10), ("huge", 500), ("b", 10)):
+            await put(store, name, "one", size)
+        assert store.names() == ["b"]
+
+    asyncio.run(without_stay(story))
+
+
+async def without_stay(story: Callable[[], Awaitable[None]]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(adapters, "STAY_S", 0.0)
+        await story()

@@ -1,4 +1,5 @@
 import threading
+from collections import Counter
 from queue import Queue
 from typing import cast
 
@@ -40,3 +41,46 @@ def test_rows_that_cannot_join_are_answered() -> None:
         request.queued = list(request.rows)
         scheduler.submit(request)
         assert isinstance(answers.get(timeout=PATIENCE_S), MemoryError)
+
+
+def waiting(scheduler: Scheduler, account: str, rows: int) -> GenerationRequest:
+    request = GenerationRequest(None, None, lambda _answers: None, account=account)
+    request.rows = [Row(request, index, [1], PARAMS, 1) for index in range(rows)]
+    request.queued = list(request.rows)
+    scheduler.submit(request)
+    return request
+
+
+def accounts_of(rows: list[Row]) -> dict[str, int]:
+    return dict(Counter(row.request.account for row in rows))
+
+
+def test_accounts_share_the_batch_whatever_they_have_waiting() -> None:
+    scheduler = Scheduler(cast(RunningBatch, NoRoomToJoin()), 16, EngineMetrics())
+    for _ in range(5):
+        waiting(scheduler, "many", 100)
+    waiting(scheduler, "few", 100)
+    scheduler._receive()
+    chosen = scheduler._choose([])
+    assert accounts_of(chosen) == {"many": 8, "few": 8}
+
+
+def test_an_idle_account_joins_a_full_batch_at_once() -> None:
+    scheduler = Scheduler(cast(RunningBatch, NoRoomToJoin()), 16, EngineMetrics())
+    for _ in range(40):
+        waiting(scheduler, "greedy", 2)
+    scheduler._receive()
+    running = scheduler._choose([])
+    assert len(running) == 16 + 2
+    assert scheduler._choose(running) == [], "the places beyond the size are taken"
+    waiting(scheduler, "idle", 5)
+    scheduler._receive()
+    assert accounts_of(scheduler._choose(running)) == {"idle": 1}
+
+
+def test_cancelled_requests_leave_the_line() -> None:
+    scheduler = Scheduler(cast(RunningBatch, NoRoomToJoin()), 16, EngineMetrics())
+    waiting(scheduler, "a", 2).cancelled = True
+    waiting(scheduler, "b", 2)
+    scheduler._receive()
+    assert accounts_of(scheduler._choose([])) == {"b": 2}

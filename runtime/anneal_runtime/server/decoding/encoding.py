@@ -61,8 +61,10 @@ class EncodeRequest:
         texts: list[list[list[int]]],
         adapter: Adapter | None,
         on_done: Callable[[Exception | None], None],
+        account: str = "",
     ) -> None:
         """`texts` holds the windows of each text, at least one."""
+        self.account = account
         self._encoder, self._adapter, self.on_done = encoder, adapter, on_done
         windows = [(index, window) for index, text in enumerate(texts) for window in text]
         # Shortest last: popping them off the end in batches of like lengths pads little.

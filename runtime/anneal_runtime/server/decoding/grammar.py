@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -45,23 +45,37 @@ class Grammars:
         )
         self._limits = LLParserLimits(max_lexer_states=50_000, verbose_errors=False)
         self._executor = LLExecutor(num_threads=1)
-        self._compiled: OrderedDict[str, LLMatcher] = OrderedDict()
+        # Each with the account that asked for it first, the least recently used one first.
+        self._compiled: OrderedDict[str, tuple[LLMatcher, str]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def compile(self, regex: str) -> LLMatcher:
-        """A matcher at its start, to be copied for each row. May take a second. Raises BadRegex."""
+    def find(self, regex: str) -> LLMatcher | None:
+        """A matcher that is compiled already, at its start, to be copied for each row."""
         with self._lock:
-            if regex in self._compiled:
-                self._compiled.move_to_end(regex)
-                self._count("hit")
-                return self._compiled[regex]
+            known = self._compiled.get(regex)
+            if known is None:
+                return None
+            self._compiled.move_to_end(regex)
+        self._count("hit")
+        return known[0]
+
+    def compile(self, regex: str, account: str = "") -> LLMatcher:
+        """As find, compiled if need be, which may take a second. Raises BadRegex."""
+        if (known := self.find(regex)) is not None:
+            return known
         self._count("miss")
         matcher = self._compile(regex)
         with self._lock:
-            self._compiled[regex] = matcher
-            while len(self._compiled) > CACHED_GRAMMARS:
-                self._compiled.popitem(last=False)
+            self._compiled[regex] = matcher, account
+            if len(self._compiled) > CACHED_GRAMMARS:
+                del self._compiled[self._one_too_many()]
         return matcher
+
+    def _one_too_many(self) -> str:
+        """The least recently used grammar of the account that has most: nobody's types drive out another's few."""
+        counts = Counter(account for _, account in self._compiled.values())
+        greediest = max(counts, key=counts.__getitem__)
+        return next(regex for regex, (_, account) in self._compiled.items() if account == greediest)
 
     def restrict(self, logits: torch.Tensor, matchers: Sequence[LLMatcher | None]) -> None:
         """Sets what a matcher forbids to minus infinity, in place; logits are [rows, vocabulary]."""

@@ -163,6 +163,8 @@ class GenerationRequest:
     on_done: Callable[[list[Answer] | Exception], None]
     # Called from the decoding thread too, with a row's index and what came to its text.
     on_text: Callable[[int, str], None] | None = None
+    # Accounts take turns.
+    account: str = ""
     rows: list[Row] = field(default_factory=list)
     # Rows that have not started, the next one last.
     queued: list[Row] = field(default_factory=list)

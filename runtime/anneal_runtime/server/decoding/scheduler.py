@@ -1,14 +1,15 @@
 """The one thread that runs the model. Routes hand it requests; it forms batches fairly and answers from them.
 
-Rows are admitted in turns between requests, and a request that has no running row may go beyond the batch's size by
-a few rows: a request of ten thousand prompts delays a single one by a step or two, not by its own length.
+The next row is one of the account that has the fewest rows in the batch, and its requests take turns. A request that
+has no running row may go beyond the batch's size by a few rows, an account that has none by a few more. So a request
+of ten thousand prompts delays a single one by a step or two, not by its own length.
 """
 
 from __future__ import annotations
 
 import threading
 import traceback
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from time import monotonic
 
@@ -31,8 +32,10 @@ class Scheduler:
         self._batch, self._max_batch, self._metrics = batch, max_batch, metrics
         self._inbox: deque[GenerationRequest | EncodeRequest] = deque()
         self._wake = threading.Event()
-        self._waiting: deque[GenerationRequest] = deque()
-        self._encoding: deque[EncodeRequest] = deque()
+        # By account; the requests in the order of their turns.
+        self._waiting: dict[str, deque[GenerationRequest]] = {}
+        # The account whose turn is next comes first.
+        self._encoding: dict[str, deque[EncodeRequest]] = {}
         self._failures = 0
         # Read by the watchdog: the number of the current turn, and whether it has work.
         self.turn, self.is_busy = 0, False
@@ -66,9 +69,9 @@ class Scheduler:
         while self._inbox:
             request = self._inbox.popleft()
             if isinstance(request, EncodeRequest):
-                self._encoding.append(request)
+                self._encoding.setdefault(request.account, deque()).append(request)
             else:
-                self._waiting.append(request)
+                self._waiting.setdefault(request.account, deque()).append(request)
 
     def _attempt(self, work: Callable[[RunningBatch], None]) -> None:
         """Fails the running requests, not the server, on an error in a forward pass."""
@@ -88,7 +91,7 @@ class Scheduler:
             raise error
 
     def _admit(self, batch: RunningBatch) -> None:
-        rows = self._choose(len(batch.rows))
+        rows = self._choose(batch.rows)
         if not rows:
             return
         try:
@@ -114,33 +117,51 @@ class Scheduler:
             self._metrics.batch_rows.observe(len(batch.rows))
             self._settle(batch, batch.step(), batch.rows)
 
-    def _choose(self, running: int) -> list[Row]:
-        """The next rows to admit, one of each waiting request in turn."""
-        self._waiting = deque(request for request in self._waiting if not request.cancelled)
-        newcomers = any(request.running == 0 for request in self._waiting)
-        free = self._max_batch - running
+    def _choose(self, running: list[Row]) -> list[Row]:
+        """The next rows to admit, in turns."""
+        self._drop_cancelled()
+        rows_of = Counter(row.request.account for row in running)
+        few, free = max(1, self._max_batch // 8), self._max_batch - len(running)
+        waiting = [request for requests in self._waiting.values() for request in requests]
         # Joining costs an extra pass, so wait for several free places unless a request has no running row.
-        if not newcomers and free < max(1, self._max_batch // 8):
+        if free < few and all(request.running > 0 for request in waiting):
             return []
         chosen: list[Row] = []
-        width, skipped = 0, 0
-        while self._waiting and skipped < len(self._waiting):
-            request = self._waiting.popleft()
-            reserve = max(1, self._max_batch // 8) if request.running == 0 else 0
-            if len(chosen) >= free + reserve:
-                self._waiting.append(request)
-                skipped += 1
-                continue
+        width = 0
+        while (request := self._next(rows_of, free - len(chosen), few)) is not None:
             width = max(width, len(request.queued[-1].prompt))
             if chosen and width * (len(chosen) + 1) > PREFILL_TOKENS:
-                self._waiting.appendleft(request)
                 break
             chosen.append(request.queued.pop())
             request.running += 1
-            skipped = 0
-            if request.queued:
-                self._waiting.append(request)
+            rows_of[request.account] += 1
+            self._end_turn(request)
         return chosen
+
+    def _next(self, rows_of: Counter[str], free: int, few: int) -> GenerationRequest | None:
+        """The request whose turn it is among those that may have a place."""
+        for account in sorted(self._waiting, key=lambda account: rows_of[account]):
+            for request in self._waiting[account]:
+                beyond = 2 * few if rows_of[account] == 0 else few if request.running == 0 else 0
+                if free + beyond > 0:
+                    return request
+        return None
+
+    def _end_turn(self, request: GenerationRequest) -> None:
+        requests = self._waiting[request.account]
+        requests.remove(request)
+        if request.queued:
+            requests.append(request)
+        elif not requests:
+            del self._waiting[request.account]
+
+    def _drop_cancelled(self) -> None:
+        for account, requests in list(self._waiting.items()):
+            left = deque(request for request in requests if not request.cancelled)
+            if left:
+                self._waiting[account] = left
+            else:
+                del self._waiting[account]
 
     def _settle(self, batch: RunningBatch, failures: list[RowFailed], stepped: list[Row]) -> None:
         now, self._failures = monotonic(), 0
@@ -170,27 +191,35 @@ class Scheduler:
             request.on_done(error)
 
     def _encode(self) -> None:
-        """One batch of one request, then the next request's turn."""
+        """One batch of one request, then the turn of the next account, and in this one of the next request."""
         if not self._encoding:
             return
-        request = self._encoding.popleft()
-        if request.cancelled:
-            return
+        account, requests = next(iter(self._encoding.items()))
+        request = requests.popleft()
+        if not request.cancelled and self._encode_batch(request):
+            requests.append(request)
+        del self._encoding[account]
+        if requests:
+            self._encoding[account] = requests
+
+    def _encode_batch(self, request: EncodeRequest) -> bool:
+        """True if more batches are left."""
         try:
             done = request.encode_next_batch()
         except GenerationFailed as error:
             request.on_done(error)
-            return
+            return False
         except Exception as error:
             request.on_done(error)
             self._count_failure("An embedding failed", error)
-            return
+            return False
         self._failures = 0
         if done:
             request.on_done(None)
-        else:
-            self._encoding.append(request)
+        return not done
 
     def _show(self) -> None:
         self._metrics.running_rows.set(len(self._batch.rows) if self._batch else 0)
-        self._metrics.waiting_rows.set(sum(len(request.queued) for request in self._waiting))
+        self._metrics.waiting_rows.set(
+            sum(len(each.queued) for requests in self._waiting.values() for each in requests)
+        )

@@ -16,6 +16,7 @@ from anneal_runtime.server.engine_adapters import EngineAdapters
 from anneal_runtime.server.metrics import EngineMetrics
 from anneal_runtime.server.process import bind
 from anneal_runtime.server.serving import Serving
+from anneal_runtime.server.text_threads import TextThreads
 from anneal_runtime.settings import ServerSettings, ServerSpec
 
 REPOSITORY = Path(__file__).parents[4]
@@ -48,7 +49,7 @@ def serve(spec: ServerSpec, work_dir: Path, **store_options: Any) -> RunningServ
 def open_to_clients(engine: Engine, metrics: EngineMetrics, work_dir: Path, **store_options: Any) -> RunningServer:
     app = create_app(TOKEN, metrics)
     adapters = AdapterStore(EngineAdapters(engine), work_dir / "adapters", metrics, **store_options)
-    app.state.serving = Serving(engine, adapters, metrics)
+    app.state.serving = Serving(engine, adapters, metrics, TextThreads(engine))
     listener = bind("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, access_log=False))
     threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), daemon=True).start()

@@ -1,0 +1,20 @@
+import pytest
+from server.support.running import REPOSITORY
+from transformers import AutoTokenizer
+
+from anneal_runtime.server.decoding import grammar
+from anneal_runtime.server.decoding.grammar import Grammars
+
+
+def test_an_accounts_many_types_do_not_drive_out_another_ones_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grammar, "CACHED_GRAMMARS", 4)
+    tokenizer = AutoTokenizer.from_pretrained(REPOSITORY / "models/anneal-tiny")
+    grammars = Grammars(tokenizer, len(tokenizer), [tokenizer.eos_token_id])
+    grammars.compile("mine", "few")
+    for at in range(10):
+        grammars.compile(f"theirs {at}", "many")
+    assert grammars.find("mine") is not None
+    assert [at for at in range(10) if grammars.find(f"theirs {at}")] == [7, 8, 9]
+    grammars.compile("mine, too", "few")
+    assert grammars.find("mine") is not None
+    assert grammars.find("theirs 7") is None
