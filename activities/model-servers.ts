@@ -217,12 +217,19 @@ function entryOf(catalogue: Catalogue, baseModel: string): CatalogueEntry {
 
 function runSpec(
   settings: ModelServerDependencies['settings'],
-  { name, engine, source, sha256: weights, contextLength, maxBatch, maxAdapters, resources }: CatalogueEntry,
+  entry: CatalogueEntry,
   generation: number,
   token: string,
 ): ModelServerSpec {
-  const limits = { context_length: contextLength, max_batch: maxBatch, max_adapters: maxAdapters }
-  const spec = { name, engine, source, sha256: weights, ...limits }
+  const { name, engine, source, sha256, resources } = entry
+  const limits = { context_length: entry.contextLength, max_batch: entry.maxBatch }
+  const adapterMemoryBytes = Math.floor(entry.adapterMemoryGiB * gibibyte)
+  const adapters = {
+    max_adapters: entry.maxAdapters,
+    adapter_memory_bytes: adapterMemoryBytes,
+    max_rank: entry.maxRank,
+  }
+  const spec = { name, engine, source, sha256, ...limits, ...adapters }
   return {
     name: modelServerRunName(name, generation),
     model: name,

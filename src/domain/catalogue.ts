@@ -32,6 +32,10 @@ const Entry = z.strictObject({
   maxBatch: z.int().min(1).default(64),
   /** Tuned models that a model server keeps loaded; it unloads one to load another. */
   maxAdapters: z.int().min(1).default(32),
+  /** Memory of a model server for tuned models. A larger one is kept alone. */
+  adapterMemoryGiB: z.number().positive().default(4),
+  /** The highest `r_value` of a training. A model server can hold every adapter up to it. */
+  maxRank: z.int().min(1).max(512).default(64),
   resources: z
     .strictObject({
       cpuCount: z.number().positive().default(1),
@@ -79,6 +83,11 @@ export function parseCatalogue(json: unknown): Catalogue {
         `The model catalogue has two names that differ only in case or punctuation: ${entry.name}. Rename one.`,
       )
     slugs.add(slug)
+    const rank = entry.recommendedArgs.r_value ?? 0
+    if (rank > entry.maxRank)
+      throw new Error(
+        `The model catalogue recommends r_value ${rank} for ${entry.name}, above its maxRank of ${entry.maxRank}.`,
+      )
   }
   const firstOf = (task: CatalogueEntry['task']) => {
     const entry = entries.find((each) => each.task === task)

@@ -1,5 +1,6 @@
 // Arguments of a fine-tune: from the request, from the catalogue, and the complete set for the trainer.
 import { z } from 'zod'
+import { invalidInput } from './service-error.ts'
 
 const positive = z.number().positive()
 const count = (most: number) => z.int().min(1).max(most)
@@ -73,13 +74,17 @@ export type TrainingNote = { code: string; message: string }
 /**
  * Takes each argument from the request, else the catalogue, else the documented defaults. `lora_alpha` defaults to
  * `r_value`: the original platform documents 1, which learns nothing when applied literally.
+ * @throws ServiceError invalid_input for an adapter that no model server could hold
  */
 export function resolveTrainingArgs(
   requested: FinetuneArgs,
-  entry: { contextLength: number; recommendedArgs: RecommendedArgs },
+  entry: { name: string; contextLength: number; maxRank: number; recommendedArgs: RecommendedArgs },
 ): { args: TrainingArgs; notes: TrainingNote[] } {
   const given = present(requested)
-  const args: TrainingArgs = { ...documentedDefaults, ...entry.recommendedArgs, ...given }
+  if ((given.r_value ?? 0) > entry.maxRank)
+    throw invalidInput('finetune_args.r_value', `r_value must be at most ${entry.maxRank} for ${entry.name}.`)
+  const r_value = Math.min(documentedDefaults.r_value, entry.maxRank)
+  const args: TrainingArgs = { ...documentedDefaults, r_value, ...entry.recommendedArgs, ...given }
   if (given.lora_alpha === undefined && (given.r_value !== undefined || entry.recommendedArgs.lora_alpha === undefined))
     args.lora_alpha = args.r_value
   // The caller's max_steps takes precedence over the catalogue's epochs.

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FinetuneArgs, resolveTrainingArgs } from '../../src/domain/training-args.ts'
 
-const entry = { contextLength: 1024, recommendedArgs: { learning_rate: 0.002, batch_size: 20 } }
+const entry = {
+  name: 'tiny',
+  contextLength: 1024,
+  maxRank: 64,
+  recommendedArgs: { learning_rate: 0.002, batch_size: 20 },
+}
 const resolve = (requested: unknown, from = entry) => resolveTrainingArgs(FinetuneArgs.parse(requested), from)
 
 test('a silent request gets the documented defaults below the catalogue’s recommendations', () => {
@@ -24,6 +29,16 @@ test('what the request says wins; null says nothing; unknown keys are ignored', 
 test('lora_alpha follows r_value unless it is given', () => {
   assert.equal(resolve({ r_value: 16 }).args.lora_alpha, 16)
   assert.equal(resolve({ r_value: 16, lora_alpha: 32 }).args.lora_alpha, 32)
+})
+
+test('a rank above that of the model is refused, naming the limit; a silent request stays below it', () => {
+  assert.equal(resolve({ r_value: 64 }).args.r_value, 64)
+  assert.throws(() => resolve({ r_value: 65 }), {
+    code: 'invalid_input',
+    message: /r_value must be at most 64 for tiny/,
+  })
+  const { args } = resolve({}, { ...entry, maxRank: 16 })
+  assert.deepEqual([args.r_value, args.lora_alpha], [16, 16])
 })
 
 test('a max_length beyond the context is cut, and said when it was asked for', () => {

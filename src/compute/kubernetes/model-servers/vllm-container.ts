@@ -11,11 +11,14 @@ type ServerSpec = {
   context_length: number
   max_batch: number
   max_adapters: number
+  max_rank: number
 }
 
 const port = 8001
-/** The most adapters in one batch, and their largest rank. A pod template may override these arguments. */
-const adapters = { inBatch: 8, rank: 64 }
+/** The most adapters in one batch. A pod template may override this argument. */
+const adaptersInBatch = 8
+/** The values that vLLM takes for --max-lora-rank. */
+const ranks = [8, 16, 32, 64, 128, 256, 320, 512]
 const agentResources: ModelServerSpec['resources'] = { cpuCount: 0.5, memoryBytes: 1024 ** 3, gpuCount: 0 }
 
 /** With vLLM the GPUs and most processors belong to its container; the agent only passes requests on. */
@@ -67,16 +70,16 @@ function modelArguments({ name, source }: ServerSpec): string[] {
   )
 }
 
-function engineArguments({ name, context_length, max_batch, max_adapters }: ServerSpec): string[] {
+function engineArguments({ name, context_length, max_batch, max_adapters, max_rank }: ServerSpec): string[] {
   return Object.entries({
     host: '127.0.0.1',
     port,
     'served-model-name': name,
     'max-model-len': context_length,
     'max-num-seqs': max_batch,
-    'max-loras': Math.min(adapters.inBatch, max_adapters),
+    'max-loras': Math.min(adaptersInBatch, max_adapters),
     'max-cpu-loras': max_adapters,
-    'max-lora-rank': adapters.rank,
+    'max-lora-rank': ranks.find((rank) => rank >= max_rank) ?? max_rank,
   })
     .flatMap(([key, value]) => [`--${key}`, String(value)])
     .concat('--enable-lora')

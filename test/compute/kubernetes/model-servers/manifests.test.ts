@@ -131,6 +131,7 @@ describe('the pods of a vLLM', () => {
     context_length: 4096,
     max_batch: 64,
     max_adapters: 4,
+    max_rank: 100,
   }
   const image = { name: 'vllm', image: 'vllm/vllm-openai:v0.33.0' }
   const withEngine = parsePodTemplates({
@@ -155,6 +156,7 @@ describe('the pods of a vLLM', () => {
     assert.ok(engine?.args?.includes('--enable-lora'))
     assert.equal(valueOf(engine?.args, '--max-cpu-loras'), '4')
     assert.equal(valueOf(engine?.args, '--max-loras'), '4')
+    assert.equal(valueOf(engine?.args, '--max-lora-rank'), '128')
     assert.ok(engine?.env?.some(({ name, value }) => name === 'VLLM_ALLOW_RUNTIME_LORA_UPDATING' && value === 'True'))
     assert.equal(engine?.resources?.limits?.['nvidia.com/gpu'], '1')
     assert.equal(agent?.resources?.limits?.['nvidia.com/gpu'], undefined)
