@@ -99,7 +99,7 @@ class OptimizerStep:
         return total
 
     def _collate(self, indices: list[int]) -> _Microbatch:
-        """Sequences padded on the right: causal attention needs no mask then, as no token sees the padding behind it."""
+        """Sequences padded on the right: causal attention needs no mask, as no token sees the padding behind it."""
         width = max(self._rows.length(index) for index in indices)
         tokens = torch.zeros(len(indices), width, dtype=torch.long)
         positions, targets = [], []
