@@ -8,13 +8,14 @@ suite('bad input', async () => {
   const api = await openAccount()
 
   test('an unreadable data set fails with its line numbers before any process starts', async () => {
-    const file = '{"input":"a","output":"b"}\n{"input":"a"}\nnot json\n{"input":1,"output":"b"}\n'
+    const messages = Array.from({ length: 5000 }, (_, turn) => ({ role: turn % 2 ? 'assistant' : 'user', content: 'a' }))
+    const file = `{"input":"a","output":"b"}\n{"input":"a"}\nnot json\n{"input":1,"output":"b"}\n${JSON.stringify({ messages })}\n`
     const id = await api.train({ upload_file_path: await api.upload('bad-rows', file) })
     const job = await api.until(id, ({ status }) => status === 'FAILED')
     assert.equal(job.status_reason, 'data_error')
     assert.match(
       job.status_message ?? '',
-      /3 of 4 rows are bad: line 2: output: is missing; line 3: row: is not valid JSON; line 4: input: is a number/,
+      /4 of 5 rows are bad: line 2: output: is missing; line 3: row: is not valid JSON; line 4: input: is a number.*line 5: messages: has 5000 messages/,
     )
     assert.equal(pidOf(`ft-${id}-a1`), null)
     const { attempts } = await api.get<{ attempts: unknown[] }>(`/v1/train/jobs/${id}/attempts`)
