@@ -2,7 +2,7 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common'
 import { defineSignal } from '@temporalio/workflow'
 import type { AttemptOutcome, Decision } from '../src/domain/attempt-outcome.ts'
-import type { AttemptPhase, TrainingJobStatus } from '../src/domain/training-job-status.ts'
+import type { TrainingJobStatus } from '../src/domain/training-job-status.ts'
 
 /** Workflows and short activities. */
 export const taskQueue = 'anneal'
@@ -21,8 +21,6 @@ export type Relaunch = Extract<Decision, { next: 'relaunch' }>
 export type ContinuedFineTune = {
   attempt: number
   status: TrainingJobStatus | null
-  phases: { attempt: number; phase: AttemptPhase }[]
-  slotSignalled: boolean
   /** Attempts that ended before; `outcomes` has those of them that later decisions look at. */
   endedCount: number
   outcomes: AttemptOutcome[]

@@ -55,9 +55,9 @@ export async function fineTune({ jobId, generation, continued }: FineTuneInput):
     jobId,
     generation,
     attempt: continued?.attempt ?? 0,
-    slotSignalled: continued?.slotSignalled ?? false,
+    slotSignalled: false,
     status: continued?.status ?? null,
-    phases: continued?.phases ?? [],
+    phases: [],
     view: createJobView(),
   }
 
@@ -79,7 +79,8 @@ export async function fineTune({ jobId, generation, continued }: FineTuneInput):
     const isCancel = error instanceof MoveRefused || wasCancelled(work, error)
     ending = await CancellationScope.nonCancellable(() => (isCancel ? cancel(state) : giveUp(state, error)))
   }
-  // Temporal takes the end of a run only once the run has seen every signal, so none is lost between two runs.
+  // Temporal takes the end of a run only once the run has seen every signal, so no cancel is lost between two runs. Phases and
+  // slots are those of attempts that have ended.
   if ('launch' in ending) return continueAsNew<typeof fineTune>({ jobId, generation, continued: ending })
   state.view.show({ status: ending.status, attempt: state.attempt, reason: ending.reason, message: ending.message })
   return close(state, ending, root)
@@ -128,18 +129,15 @@ async function train(state: State, continued?: ContinuedFineTune): Promise<JobEn
     }
     if (decision.next === 'fail') return finish(state, endingOf(decision, null))
     launch = decision
-    if (isLong() && patched('continue a long fine-tune'))
-      return handOver(state, { endedCount: ordinal + 1, outcomes: decisiveOutcomes(outcomes), launch })
+    if (isLong() && patched('continue a long fine-tune')) {
+      const { attempt, status } = state
+      return { attempt, status, endedCount: ordinal + 1, outcomes: decisiveOutcomes(outcomes), launch }
+    }
   }
 }
 
 /** Temporal suggests a new run long before it ends one for the length of its history. A cancelled run ends soon anyway. */
 const isLong = () => workflowInfo().continueAsNewSuggested && !CancellationScope.current().consideredCancelled
-
-const handOver = (
-  { attempt, status, phases, slotSignalled }: State,
-  reached: Pick<ContinuedFineTune, 'endedCount' | 'outcomes' | 'launch'>,
-): ContinuedFineTune => ({ attempt, status, phases, slotSignalled, ...reached })
 
 /** @returns null when the data is ready, else how the job ends */
 async function prepare({ jobId, generation, view }: State): Promise<JobEnding | null> {

@@ -104,6 +104,10 @@ suite('a fine-tune with many attempts', async () => {
 
   test('continues in new runs, each short, as one job', async () => {
     const job = createJob(1, 12)
+    job.hooks.onWatch = async (attempt) => {
+      await job.send('phase', { attempt, phase: 'TRAINING MODEL' })
+      await job.send('slot', { attempt })
+    }
     await job.withWorkers(async () => {
       await job.send('start', { jobId: 1 })
       const result = await client.workflow.getHandle(job.workflowId).result()
