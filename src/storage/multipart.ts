@@ -1,5 +1,6 @@
 // Large objects in parts: uploaded by URL, or copied on the server. S3 takes at most 5 GiB in one request.
 import { Client, S3Error } from 'minio'
+import { ServiceError } from '../domain/service-error.ts'
 
 /** S3 takes no more parts in one object. */
 const maxParts = 10_000
@@ -76,7 +77,8 @@ type Headers = Record<string, string>
 function partCount(sizeBytes: number, partBytes: number): number {
   const count = Math.ceil(sizeBytes / partBytes)
   if (count <= maxParts) return count
-  throw new Error(
-    `An object of ${sizeBytes} bytes needs more than ${maxParts} parts of ${partBytes} bytes: raise ANNEAL_UPLOAD_PART_MIB.`,
+  throw new ServiceError(
+    'payload_too_large',
+    `A file of ${sizeBytes} bytes needs more than ${maxParts} parts of ${partBytes} bytes: raise ANNEAL_UPLOAD_PART_MIB.`,
   )
 }
