@@ -1,7 +1,7 @@
 const gibibyte = 1024 ** 3
 
-/** @param what the run has exceeded, a sentence; by default its own limit */
+/** @param what a sentence that says which limit was passed */
 export const outOfDiskMessage = (what: string) =>
-  `${what} An operator can raise \`diskGiB\` of the base model in the model catalogue; then submit the job again.`
+  `${what} An operator can raise \`diskGiB\` of the base model in the model catalogue; jobs submitted afterwards have more.`
 
 export const wroteTooMuch = (limitBytes: number) => `The run wrote more than its ${limitBytes / gibibyte} GiB of disk.`
