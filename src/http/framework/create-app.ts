@@ -50,11 +50,12 @@ export function createHttpApp(options: HttpAppOptions): Express {
   app.set('trust proxy', options.trustedProxies ?? false)
   app.use(securityHeaders, openRequestContext(options))
   if (options.corsOrigins?.length) app.use(allowOrigins(options.corsOrigins))
-  for (const [alias, path] of Object.entries(options.pathAliases ?? {}))
-    app.use((request, _response, next) => {
-      if (request.url.startsWith(alias)) request.url = path + request.url.slice(alias.length)
-      next()
-    })
+  const aliases = Object.entries(options.pathAliases ?? {})
+  app.use((request, _response, next) => {
+    const [alias = '', path = ''] = aliases.find(([beginning]) => request.url.startsWith(beginning)) ?? []
+    request.url = path + request.url.slice(alias.length)
+    next()
+  })
   const json = createJsonBodies()
   const methodsOf = new Map<string, string[]>()
   for (const route of options.routes)

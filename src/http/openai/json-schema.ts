@@ -12,6 +12,8 @@ const ofObject = new Set(['type', 'properties', 'required', 'additionalPropertie
 const ofField = new Set(['type', 'enum', 'const', ...annotations])
 const ofInteger = new Set([...ofField, 'minimum', 'maximum'])
 const ofReference = new Set(['$ref', ...annotations])
+/** With a single schema in their list, these mean that schema. */
+const combiners = ['anyOf', 'allOf', 'oneOf']
 const fieldTypes = ['string', 'integer', 'number', 'boolean']
 
 /** @param at the path of the schema in the request. @throws ServiceError invalid_input naming the part of the schema */
@@ -33,9 +35,18 @@ export function outputTypeOfSchema(schema: Schema, at: string): OutputType | nul
   )
 }
 
-/** Pydantic puts the schema of an Enum class into `$defs`. @returns the schema that `field` refers to, with its path */
+/**
+ * Pydantic puts the schema of an Enum class into `$defs`; it and pydantic-ai put a reference with a default into a list of one.
+ * @returns the schema that `field` refers to, with its path
+ */
 function resolve(root: Root, field: unknown, path: string, seen: readonly string[] = []): [unknown, string] {
-  if (!isSchema(field) || !('$ref' in field)) return [field, path]
+  if (!isSchema(field)) return [field, path]
+  const combiner = combiners.find((keyword) => Array.isArray(field[keyword]) && field[keyword].length === 1)
+  if (combiner) {
+    requireOnly(field, new Set([combiner, ...annotations]), path)
+    return resolve(root, (field[combiner] as unknown[])[0], `${path}.${combiner}[0]`, seen)
+  }
+  if (!('$ref' in field)) return [field, path]
   requireOnly(field, ofReference, path)
   const [, group = '', name = ''] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(String(field['$ref'])) ?? []
   const defined = root.schema[group]

@@ -158,6 +158,7 @@ suite("OpenAI's generation routes", async () => {
       properties: {
         ...written.properties,
         color: { $ref: '#/$defs/Color', description: 'its colour', default: 'red' },
+        lining: { anyOf: [{ $ref: '#/$defs/Color' }], default: 'red' },
       },
     }
     const response_format = { type: 'json_schema', json_schema: { name: 'item', strict: true, schema } }
@@ -167,6 +168,7 @@ suite("OpenAI's generation routes", async () => {
       { name: 'kind', type: { kind: 'enum', values: ['item'] } },
       { name: 'size', type: { kind: 'enum', values: ['s', 'l'] } },
       { name: 'color', type: { kind: 'enum', values: ['red', 'white'] } },
+      { name: 'lining', type: { kind: 'enum', values: ['red', 'white'] } },
     ])
   })
 
@@ -252,6 +254,8 @@ suite("OpenAI's generation routes", async () => {
     [`${schemaAt}.$defs.A.type`, withDefs({ A: { type: 'object' } })],
     [`${schemaAt}.$defs.A.pattern`, withDefs({ A: { type: 'string', pattern: 'x' } })],
     [`${schemaAt}.$defs.A`, withDefs({ A: { $ref: '#/$defs/A' } })],
+    [`${schemaAt}.properties.a.anyOf`, field({ anyOf: [{ type: 'string' }, { type: 'null' }] })],
+    [`${schemaAt}.properties.a.anyOf[0].pattern`, field({ anyOf: [{ type: 'string', pattern: 'x' }] })],
     [`${schemaAt}.properties.a.minimum`, field({ type: 'integer', minimum: 0 })],
     [`${schemaAt}.properties.a.maximum`, field({ type: 'integer', maximum: 10 })],
     [`${schemaAt}.properties.a.exclusiveMinimum`, field({ type: 'integer', exclusiveMinimum: 0 })],
