@@ -54,7 +54,7 @@ WORKDIR /app
 ENV NODE_ENV=production MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 ANNEAL_BIND_HOST=0.0.0.0 ANNEAL_WORKFLOW_BUNDLE=/app/generated/workflows.js HOME=/tmp
 # By number: Kubernetes cannot see that a name is not root.
 USER 10001:10001
-EXPOSE 8080 8081
+EXPOSE 8080 8081 8083
 # As process 1, Node would ignore a SIGTERM that comes before it has its handlers.
 ENTRYPOINT ["tini", "--", "node"]
 CMD ["src/api.ts"]

@@ -14,7 +14,7 @@ await database.connect()
 
 async function admin<T>(path: string, body: object): Promise<T> {
   const headers = { authorization: `Bearer ${connection.operatorToken}`, 'content-type': 'application/json' }
-  const url = `${connection.internalUrl}/internal/v1/admin${path}`
+  const url = `${connection.adminUrl}/internal/v1/admin${path}`
   return (await fetchJson(url, { method: 'POST', headers, body: JSON.stringify(body) })) as T
 }
 

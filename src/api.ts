@@ -1,4 +1,4 @@
-// The api process: public HTTP on one port, the pods' and operators' on another. Never speaks to Temporal or to a cluster.
+// The api process: public HTTP on one port, the pods' on another, the operators' on a third. Never speaks to Temporal or to a cluster.
 import { setTimeout as sleep } from 'node:timers/promises'
 import packageJson from '../package.json' with { type: 'json' }
 import { readConfig, type Config } from './config.ts'
@@ -10,6 +10,7 @@ import { createBodyMemory } from './http/framework/body-memory.ts'
 import { createMetrics } from './http/framework/metrics.ts'
 import { closeGracefully, listen } from './http/server.ts'
 import { createInference } from './inference/inference.ts'
+import { createAdminApp } from './internal-http/admin-app.ts'
 import { createInternalApp } from './internal-http/app.ts'
 import { createLog } from './log.ts'
 import { connectDatabase } from './repositories/database.ts'
@@ -51,14 +52,14 @@ async function main() {
     trustedProxies: config.trustedProxies,
     corsOrigins: config.corsOrigins,
   })
+  const host = config.bindHost
   const servers = [
-    await listen(createInternalApp({ deps, metrics, bodyMemory }), {
-      host: config.bindHost,
-      port: config.internalPort,
-    }),
-    await listen(publicApp, { host: config.bindHost, port: config.port }),
+    await listen(createAdminApp({ deps, metrics, bodyMemory }), { host, port: config.adminPort }),
+    await listen(createInternalApp({ deps, metrics, bodyMemory }), { host, port: config.internalPort }),
+    await listen(publicApp, { host, port: config.port }),
   ]
-  log.info({ port: config.port, internalPort: config.internalPort }, 'listening')
+  const { port, internalPort, adminPort } = config
+  log.info({ port, internalPort, adminPort }, 'listening')
 
   await new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)

@@ -44,6 +44,8 @@ const Environment = z.object({
   ANNEAL_BIND_HOST: z.string().min(1).default('127.0.0.1'),
   ANNEAL_PORT: port.default(8080),
   ANNEAL_INTERNAL_PORT: port.default(8081),
+  /** Admin routes and metrics; pods of runs must not reach it. */
+  ANNEAL_ADMIN_PORT: port.default(8083),
   /** The worker's own, for its health and metrics; without it there is none. */
   ANNEAL_WORKER_PORT: port.optional(),
   /** Where pods find the internal API. */
@@ -170,7 +172,7 @@ const KubernetesEnvironment = z.object({
 const ClientEnvironment = z.object({
   ANNEAL_URL: z.url().optional(),
   ANNEAL_API_KEY: z.string().min(1).optional(),
-  /** The internal port, and the operator's token or a key with the scope admin. */
+  /** The admin port, and the operator's token or a key with the scope admin. */
   ANNEAL_ADMIN_URL: z.url().optional(),
   ANNEAL_ADMIN_TOKEN: z.string().min(1).optional(),
 })
@@ -208,6 +210,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     bindHost: env.ANNEAL_BIND_HOST,
     port: env.ANNEAL_PORT,
     internalPort: env.ANNEAL_INTERNAL_PORT,
+    adminPort: env.ANNEAL_ADMIN_PORT,
     workerPort: env.ANNEAL_WORKER_PORT,
     internalUrl: env.ANNEAL_INTERNAL_URL,
     secret: env.ANNEAL_SECRET,

@@ -8,8 +8,9 @@ import { bucket, type Addresses } from './services.ts'
 export type Connection = {
   apiUrl: string
   internalUrl: string
+  adminUrl: string
   apiKey: string
-  /** For the admin routes of the internal port. */
+  /** For the admin routes, at `adminUrl`. */
   operatorToken: string
   baseModel: string
   temporalAddress: string
@@ -27,12 +28,13 @@ export function writeConnection(
   baseModel: string,
   processes: Connection['processes'],
 ): void {
-  const { apiUrl, internalUrl, temporalAddress, temporalUiUrl, databaseUrl, s3Endpoint } = at
+  const { apiUrl, internalUrl, adminUrl, temporalAddress, temporalUiUrl, databaseUrl, s3Endpoint } = at
   const s3 = { endpoint: s3Endpoint, bucket, accessKey: secrets.s3AccessKey, secretKey: secrets.s3SecretKey }
   const { apiKey, signingSecret } = secrets
   const connection = {
     apiUrl,
     internalUrl,
+    adminUrl,
     apiKey,
     operatorToken: operatorToken(signingSecret),
     baseModel,

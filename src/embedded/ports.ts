@@ -5,7 +5,16 @@ import { createServer } from 'node:net'
 import { readJson, writePrivately, type Home } from './data-directory.ts'
 import { StartError } from './start-error.ts'
 
-const keptNames = ['internal', 'postgres', 'temporal', 'temporalUi', 'temporalHttp', 'temporalMetrics', 's3'] as const
+const keptNames = [
+  'internal',
+  'admin',
+  'postgres',
+  'temporal',
+  'temporalUi',
+  'temporalHttp',
+  'temporalMetrics',
+  's3',
+] as const
 type PortName = (typeof keptNames)[number] | 'api'
 export type Ports = Record<PortName, number>
 

@@ -11,6 +11,7 @@ const region = 'us-east-1'
 export type Addresses = {
   apiUrl: string
   internalUrl: string
+  adminUrl: string
   temporalAddress: string
   temporalUiUrl: string
   databaseUrl: string
@@ -54,6 +55,7 @@ export function serviceEnvironment(home: Home, ports: Ports, secrets: Secrets, a
     ANNEAL_PORT: String(ports.api),
     ANNEAL_INTERNAL_PORT: String(ports.internal),
     ANNEAL_INTERNAL_URL: at.internalUrl,
+    ANNEAL_ADMIN_PORT: String(ports.admin),
     ANNEAL_PUBLIC_URL: at.apiUrl,
     ANNEAL_SECRET: secrets.signingSecret,
     ANNEAL_BOOTSTRAP_API_KEY: secrets.apiKey,

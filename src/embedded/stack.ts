@@ -71,6 +71,7 @@ export function createStack({ home, port, say }: StackOptions): Stack {
     return {
       apiUrl: `http://127.0.0.1:${ports.api}`,
       internalUrl: `http://127.0.0.1:${ports.internal}`,
+      adminUrl: `http://127.0.0.1:${ports.admin}`,
       temporalAddress,
       temporalUiUrl,
       databaseUrl,

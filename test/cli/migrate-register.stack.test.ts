@@ -11,7 +11,7 @@ import { root } from '../../tools/paths.mjs'
 import { searchAttributes } from '../../workflows/contract.ts'
 import { connection } from '../support/stack.ts'
 
-const { databaseUrl, temporalAddress, internalUrl } = connection()
+const { databaseUrl, temporalAddress, adminUrl } = connection()
 const name = `operation_${randomBytes(4).toString('hex')}`
 
 const anneal = (command: string, env: Record<string, string>) =>
@@ -65,7 +65,7 @@ suite('anneal register', () => {
 
 suite('/metrics of the api', () => {
   const metric = async (wanted: string) => {
-    const text = await (await fetch(`${internalUrl}/metrics`)).text()
+    const text = await (await fetch(`${adminUrl}/metrics`)).text()
     return Number(new RegExp(`^${wanted} (\\S+)$`, 'm').exec(text)?.[1] ?? assert.fail(`no ${wanted} in ${text}`))
   }
 

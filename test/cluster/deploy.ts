@@ -65,7 +65,14 @@ async function announce(api: ClusterApi, { home, secrets, at }: Servers) {
   }
   const apiUrl = await address('anneal-api', 8080)
   const internalUrl = await address('anneal-internal', 8081)
+  const adminUrl = await address('anneal-admin', 8083)
   const catalogue = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json'), 'utf8')))
   const noProcesses = { postgres: 0, temporal: 0, s3: 0, api: 0, worker: 0 }
-  writeConnection(home, { apiUrl, internalUrl, ...at }, secrets, catalogue.defaultCompletionModel.name, noProcesses)
+  writeConnection(
+    home,
+    { apiUrl, internalUrl, adminUrl, ...at },
+    secrets,
+    catalogue.defaultCompletionModel.name,
+    noProcesses,
+  )
 }

@@ -112,7 +112,7 @@ suite('usage', async () => {
   })
 
   test('Prometheus reads queue, tokens and adapters by base model', async () => {
-    const metrics = await (await fetch(`${connection().internalUrl}/metrics`)).text()
+    const metrics = await (await fetch(`${connection().adminUrl}/metrics`)).text()
     const models = new Set(
       [...metrics.matchAll(/^anneal_inference_\w+\{.*model="([^"]*)"/gm)].map(([, model]) => model),
     )

@@ -40,7 +40,7 @@ describe('the supervisor', () => {
 
   test('is ready with a private connection.json that names every address and process', async () => {
     assert.deepEqual(Object.keys(connection()), [
-      ...['apiUrl', 'internalUrl', 'apiKey', 'operatorToken', 'baseModel'],
+      ...['apiUrl', 'internalUrl', 'adminUrl', 'apiKey', 'operatorToken', 'baseModel'],
       ...['temporalAddress', 'temporalUiUrl', 'databaseUrl', 's3', 'processes'],
     ])
     assert.equal(statSync(join(home.dir, 'connection.json')).mode & 0o777, 0o600)

@@ -108,6 +108,7 @@ export async function startFaultStack(dir: string, settings: NodeJS.ProcessEnv =
     const at = {
       apiUrl,
       internalUrl: await throughLink('internal', `http://127.0.0.1:${ports.internal}`),
+      adminUrl: `http://127.0.0.1:${ports.admin}`,
       temporalAddress: (await throughLink('temporal', `http://${address}`)).replace(/^http:\/\/|\/$/g, ''),
       temporalUiUrl: uiUrl,
       databaseUrl: await throughLink('postgres', databaseUrl),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { sha256 } from '../../src/domain/identifiers.ts'
-import { startInternal, startPublic } from './support.ts'
+import { operatorToken, sha256 } from '../../src/domain/identifiers.ts'
+import { startInternal, startPrivate, startPublic } from './support.ts'
 
 const token = 'pod-token'
 const attempt = {
@@ -157,10 +157,12 @@ test('what does not fit the protocol is 400, an unknown artifact 404', async () 
   assert.deepEqual(await codeOf(post('/attempt/artifacts/x/commit', undefined)), [404, 'not_found'])
 })
 
-test('metrics are here, count requests by route and not by path, and are not on the public port', async () => {
-  await post('/attempt/artifacts/x/commit', undefined)
-  await edge.call('GET', '/unknown/1')
-  const { status, text } = await edge.call('GET', '/metrics', { key: null })
+test('metrics are on the admin port only, and count requests by route and not by path', async () => {
+  const { internal, admin } = await startPrivate()
+  const headers = { authorization: 'Bearer x' }
+  await internal.call('POST', '/internal/v1/attempt/artifacts/x/commit', { headers })
+  await internal.call('GET', '/unknown/1')
+  const { status, text } = await admin.call('GET', '/metrics', { key: null })
   assert.equal(status, 200)
   assert.match(
     text,
@@ -169,7 +171,18 @@ test('metrics are here, count requests by route and not by path, and are not on 
   assert.match(text, /route="unmatched"/)
   assert.doesNotMatch(text, /unknown/)
   assert.match(text, /process_cpu_seconds_total/)
-  assert.equal((await (await startPublic()).call('GET', '/metrics')).status, 404)
+  for (const { call } of [internal, await startPublic()]) assert.equal((await call('GET', '/metrics')).status, 404)
+})
+
+test('admin routes are on the admin port only', async () => {
+  const { internal, admin } = await startPrivate()
+  const key = operatorToken('s'.repeat(32))
+  for (const path of ['/internal/v1/admin/accounts', '/internal/v1/admin/keys']) {
+    assert.equal((await admin.call('GET', path, { key: null })).status, 401)
+    assert.equal((await admin.call('GET', `${path}?limit=0`, { key })).status, 400)
+    for (const { call } of [internal, await startPublic()]) assert.equal((await call('GET', path, { key })).status, 404)
+  }
+  assert.equal((await admin.call('POST', '/internal/v1/attempt/claim', { key })).status, 404)
 })
 
 test('health is here too', async () => {

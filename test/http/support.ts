@@ -1,5 +1,5 @@
 // The real edges over loopback; below them a database and stores that hold only what a test puts there.
-import { request, type IncomingHttpHeaders, type Server } from 'node:http'
+import { request, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import { callableAddresses } from '../../src/domain/callable-addresses.ts'
@@ -10,6 +10,7 @@ import { createPublicApp } from '../../src/http/app.ts'
 import { createBodyMemory } from '../../src/http/framework/body-memory.ts'
 import { createMetrics } from '../../src/http/framework/metrics.ts'
 import { closeGracefully, listen } from '../../src/http/server.ts'
+import { createAdminApp } from '../../src/internal-http/admin-app.ts'
 import { createInternalApp } from '../../src/internal-http/app.ts'
 import { createLog } from '../../src/log.ts'
 import { createBatchBeginnings } from '../../src/services/batches/beginnings.ts'
@@ -140,18 +141,21 @@ export async function startPublic(
 const documented = (path: string) =>
   path.replace(/^\/inf\//, '/openai/v1/').replace(/^\/v1\/(lamini|svc)\/train/, '/v1/train')
 
-export async function startInternal(stubs: Record<string, Stub> = {}) {
-  return start(
-    await listen(
-      createInternalApp({
-        deps: stubDependencies(stubs),
-        metrics: createMetrics(),
-        bodyMemory: createBodyMemory(bodyMemoryBytes),
-      }),
-      { host: '127.0.0.1', port: 0 },
-    ),
-  )
+export const startInternal = async (stubs: Record<string, Stub> = {}) => startApp(createInternalApp(appOptions(stubs)))
+
+/** The internal and the admin edge of one process. */
+export async function startPrivate() {
+  const options = appOptions({})
+  return { internal: await startApp(createInternalApp(options)), admin: await startApp(createAdminApp(options)) }
 }
+
+const appOptions = (stubs: Record<string, Stub>) => ({
+  deps: stubDependencies(stubs),
+  metrics: createMetrics(),
+  bodyMemory: createBodyMemory(bodyMemoryBytes),
+})
+
+const startApp = async (app: RequestListener) => start(await listen(app, { host: '127.0.0.1', port: 0 }))
 
 function start(server: Server) {
   after(() => closeGracefully([server], 0))

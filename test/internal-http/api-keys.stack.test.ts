@@ -104,7 +104,7 @@ suite('accounts and keys', async () => {
     assert.equal((await operator.request('POST', `/keys/${made.id}/rotate`, {})).status, 409)
   })
 
-  test('a key with the scope admin governs its own account only, and only on the internal port', async () => {
+  test('a key with the scope admin governs its own account only, and only on the admin port', async () => {
     const other = await operator.openAccount()
     const foreign = await other.makeKey(['read'])
     const admin = createAdmin((await account.makeKey(['admin'])).key)

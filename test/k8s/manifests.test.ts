@@ -98,7 +98,7 @@ for (const overlay of overlays) {
     })
 
     test('labels, ports and names fit each other', () => {
-      for (const name of ['anneal-api', 'anneal-internal']) {
+      for (const name of ['anneal-api', 'anneal-internal', 'anneal-admin']) {
         const { selector, ports } = one('Service', name).spec as {
           selector: Record<string, string>
           ports: { targetPort: string }[]

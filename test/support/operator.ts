@@ -15,7 +15,7 @@ export type Key = {
 
 export function createAdmin(token: string) {
   async function request<T>(method: string, path: string, body?: unknown) {
-    const response = await fetch(`${connection().internalUrl}/internal/v1/admin${path}`, {
+    const response = await fetch(`${connection().adminUrl}/internal/v1/admin${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

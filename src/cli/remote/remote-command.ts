@@ -36,7 +36,7 @@ export function serviceCommand<O extends ParseArgsOptionsConfig>(definition: {
   options: O
   /** How many arguments besides the options. */
   takes: { least: number; most: number }
-  /** Uses the admin routes of the internal port. */
+  /** Uses the admin port. */
   isAdmin?: true
   /** Resolves with the exit code. */
   run: (invocation: Invocation<O>) => Promise<number>
@@ -94,8 +94,8 @@ function findAdmin(home: string | undefined): Address {
     if (adminToken === undefined) throw new UsageError('ANNEAL_ADMIN_URL is set, ANNEAL_ADMIN_TOKEN is not.')
     return { apiUrl: adminUrl.replace(/\/+$/, ''), apiKey: adminToken }
   }
-  const { internalUrl, operatorToken } = runningService(home, 'ANNEAL_ADMIN_URL and ANNEAL_ADMIN_TOKEN')
-  return { apiUrl: internalUrl, apiKey: operatorToken }
+  const { adminUrl: apiUrl, operatorToken } = runningService(home, 'ANNEAL_ADMIN_URL and ANNEAL_ADMIN_TOKEN')
+  return { apiUrl, apiKey: operatorToken }
 }
 
 function runningService(home: string | undefined, variables: string): Connection {

@@ -16,7 +16,7 @@ export function createMetrics() {
   return {
     registry,
     observeRequest: (
-      labels: { edge: 'public' | 'internal'; method: string; route: string; status: number },
+      labels: { edge: 'public' | 'internal' | 'admin'; method: string; route: string; status: number },
       seconds: number,
     ) => duration.observe(labels, seconds),
   }

@@ -10,7 +10,7 @@ import { describeError, errorFormatFor, type ErrorFormat } from './problem.ts'
 import { eventText, isEventStream, startAnswer } from './respond.ts'
 
 export type RequestContextOptions = {
-  edge: 'public' | 'internal'
+  edge: 'public' | 'internal' | 'admin'
   log: Log
   metrics: Metrics
   /** Error formats beside RFC 9457, by the beginning of the path. */

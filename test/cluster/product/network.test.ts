@@ -4,10 +4,11 @@ import { after, describe, test } from 'node:test'
 import { connection } from '../../support/stack.ts'
 import { api, cluster, shellPod, until, type Pod } from '../support/cluster.ts'
 
-const { apiUrl, internalUrl, databaseUrl, temporalAddress, s3 } = connection()
+const { apiUrl, internalUrl, adminUrl, databaseUrl, temporalAddress, s3 } = connection()
 const targets = {
   'public API': apiUrl,
   'internal API': internalUrl,
+  'admin API': adminUrl,
   Postgres: databaseUrl,
   Temporal: `http://${temporalAddress}`,
   'object store': s3.endpoint,
