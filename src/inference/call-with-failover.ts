@@ -32,8 +32,11 @@ const maxReloads = 8
 const maxEngineErrors = 2
 const firstPauseMs = 250
 const longestPauseMs = 2000
-/** Engine batches that a replica holds: enough that it never waits for us. The rest waits here. */
-const batchesAtHand = 8
+/**
+ * Engine batches that a replica holds: enough that it never waits for us. The rest waits here. vLLM works first come, first
+ * served, so a single prompt waits for all that it holds; our engines take turns between accounts themselves.
+ */
+const batchesAtHand = { vllm: 3, transformers: 8, embedder: 8 } satisfies Record<CatalogueEntry['engine'], number>
 /** An adapter's replica may have this much more work than the others before they load the adapter, too. */
 const batchesOfSlack = 2
 
@@ -61,10 +64,10 @@ export async function onServer<T extends { usage: Usage }>(
   signal: AbortSignal,
   call: Call<T>,
 ): Promise<T> {
-  const { name: baseModel, maxBatch } = target.baseModel
+  const { name: baseModel, maxBatch, engine } = target.baseModel
   // Wait for a cold model before taking a turn, so that no caller waits for both.
   const { length: count } = await servers.endpoints.ready(baseModel, signal)
-  const maxRows = count * batchesAtHand * Math.max(maxBatch, 16)
+  const maxRows = count * batchesAtHand[engine] * Math.max(maxBatch, 16)
   return servers.turns.inTurn({ ...work, maxRows }, signal, () =>
     untilAnswered(servers, target, work.rows, signal, call),
   )
