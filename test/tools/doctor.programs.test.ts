@@ -39,7 +39,7 @@ test('an index that a proxy refuses is named, with what it said', async () => {
   const { examine, install, remove } = patient()
   install(
     'python3',
-    'case "$*" in *download*) echo "ERROR: 403 Forbidden" >&2; exit 1;; esac; echo cpython 3 13 python3',
+    'case "$*" in *colorama*) echo "ERROR: 403 Forbidden" >&2; exit 1;; esac; echo cpython 3 13 python3',
   )
   assert.match(
     (await examine()).output,

@@ -14,7 +14,17 @@ export async function checkRegistries(missing) {
     checks.push(check('npm', 'npm', ['ping', '--fetch-retries=0'], 'npm config get registry, proxy'))
   if (missing.includes('python')) {
     const python = firstPython()?.path
-    const pip = ['-m', 'pip', 'download', '--quiet', '--no-deps', '--retries=0', '--dest', tmpdir(), 'colorama==0.4.6']
+    const pip = [
+      '-m',
+      'pip',
+      'install',
+      '--dry-run',
+      '--quiet',
+      '--no-deps',
+      '--ignore-installed',
+      '--retries=0',
+      'colorama==0.4.6',
+    ]
     if (python) checks.push(check('PyPI', python, pip, 'pip config list, HTTPS_PROXY'))
   }
   return (await Promise.all(checks)).filter(Boolean)

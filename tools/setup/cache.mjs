@@ -27,6 +27,11 @@ export async function cached(step, name, make) {
   })
 }
 
+/** Where somebody chose a folder for our cache, the tools keep theirs in it: the home may be read-only, and links stay possible. */
+export function cacheOf(variable, name) {
+  return process.env.ANNEAL_CACHE_DIR ? { [variable]: join(cacheDir, name) } : {}
+}
+
 export async function withLock(step, path, work) {
   makeDir(dirname(path))
   for (let waited = 0; ; waited++) {

