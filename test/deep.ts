@@ -45,7 +45,7 @@ const suites: Record<string, Suite> = {
     args: ['test/faults/cli.ts'],
   },
   isolation: {
-    what: 'ten ways in which one account could stop another, with the victim measured alone and under attack',
+    what: 'attacks of one account on another, with the victim measured alone and under attack',
     when: 'after a change of a limit, a queue, a pool or of anything that many accounts share; needs a quiet machine',
     args: ['test/isolation/run.ts'],
   },

@@ -47,6 +47,9 @@ export function startAttack({ name, seconds }: Attack, stage: Stage, prepared: P
     underway: Promise.race([underway.promise, ended.promise]),
     ended: ended.promise,
     isOver: () => isOver,
-    stop: () => void (child.connected && child.send('stop')),
+    stop() {
+      // The attacker may end in this moment.
+      if (child.connected) child.send('stop', () => undefined)
+    },
   }
 }

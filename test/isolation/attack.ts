@@ -28,6 +28,8 @@ export type Attack = {
   settings?: Record<string, string>
   /** Highest ratio of the victim's p99 under attack to its p99 alone, when it is not the usual one. */
   maxRatio?: number
+  /** Megabytes by which a process may grow at the full size. */
+  maxGrowthMb?: Record<string, number>
   /** The attacker is told to end after this time. An attack without a short size does not run in `npm test`. */
   seconds: { full: number; short?: number }
   /** Makes what attack and probes need, before anything is measured. */

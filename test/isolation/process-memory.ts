@@ -13,7 +13,7 @@ export function watchProcesses(homeDir: string) {
   const peaks = new Map(first.memoryMb)
   const mains = new Map(first.mains)
   const restarts: string[] = []
-  const timer = setInterval(look, sampleMs)
+  const timer = setInterval(look, sampleMs).unref()
 
   function look() {
     const now = sample(homeDir)

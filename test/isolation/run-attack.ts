@@ -20,7 +20,7 @@ export type AttackResult = {
 }
 
 /** Slow probes are asked less often than they want to be. */
-const aloneSeconds = 60
+const aloneSeconds = 40
 
 export async function runAttack(attack: Attack, stage: Stage): Promise<AttackResult> {
   const prepared = (await attack.prepare?.(stage)) ?? {}
@@ -63,7 +63,7 @@ function measureUnderAttack(probes: Probe[], { size }: Stage, running: AttackPro
 }
 
 /** A short attack lasts until each probe was asked this often. */
-const shortCountOf = ({ count }: Probe) => Math.max(2, count / 20)
+const shortCountOf = ({ count }: Probe) => Math.max(2, count / 40)
 
 function compare(name: string, alone?: Measurement, underAttack?: Measurement): ProbeResult {
   if (!alone || !underAttack) throw new Error(`The probe "${name}" was not measured.`)

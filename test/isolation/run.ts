@@ -45,7 +45,10 @@ async function main(chosen: readonly Attack[]): Promise<number> {
     })
     if (!result) continue
     results.push(result)
-    const wrong = judge(result, { maxRatio: attack.maxRatio ?? Number(values['max-ratio']) })
+    const wrong = judge(result, {
+      maxRatio: attack.maxRatio ?? Number(values['max-ratio']),
+      maxGrowthMb: attack.maxGrowthMb,
+    })
     wrongCount += wrong.length
     for (const sentence of wrong) say(`  ${sentence}`)
   }

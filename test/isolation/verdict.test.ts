@@ -26,7 +26,7 @@ test('an attack that is refused clearly and hurts nobody passes', () => {
   assert.deepEqual(judge(resultOf({ answers: [clear, readAnswer(200, null, '{}')] }), { maxRatio: 3 }), [])
 })
 
-test('a refusal of the victim, a restart and a slow victim are wrong', () => {
+test('a refusal of the victim, a restart, a slow victim and too much memory are wrong', () => {
   const result = resultOf({ refused: { '503 unavailable': 4 }, attackedMs: 90, restarts: ['api'], answers: [clear] })
   assert.deepEqual(judge(result, { maxRatio: 3 }), [
     'The victim\'s "completion" got 503 unavailable: 4 of 100.',
@@ -34,6 +34,7 @@ test('a refusal of the victim, a restart and a slow victim are wrong', () => {
     'The process api was restarted.',
   ])
   assert.equal(judge(result, { maxRatio: null }).length, 2)
+  assert.match(judge(result, { maxRatio: null, maxGrowthMb: { api: 99 } }).join(), /api grew from 200 to 300 MB/)
 })
 
 test("an attacker's refusal needs Retry-After and a sentence that names the limit", () => {

@@ -1,14 +1,17 @@
 // What an attack must not achieve, and how the service must answer it. One sentence for each thing that is wrong.
 import type { CountedAnswer } from './attack.ts'
+import type { ProcessReport } from './process-memory.ts'
 import type { AttackResult, ProbeResult } from './run-attack.ts'
 
 /** Times are judged in the full run only: on a machine that others use, they prove nothing. */
-export type Bounds = { maxRatio: number | null }
+export type Bounds = { maxRatio: number | null; maxGrowthMb?: Record<string, number> | undefined }
 
-export function judge({ probes, attacker, restarts, findings }: AttackResult, { maxRatio }: Bounds): string[] {
+export function judge(result: AttackResult, { maxRatio, maxGrowthMb = {} }: Bounds): string[] {
+  const { probes, attacker, memory, restarts, findings } = result
   return [
     ...probes.flatMap(refusalsOf),
     ...probes.flatMap((probe) => (maxRatio === null ? [] : slownessOf(probe, maxRatio))),
+    ...memory.flatMap((process) => growthOf(process, maxGrowthMb[process.name] ?? Infinity)),
     ...restarts.map((name) => `The process ${name} was restarted.`),
     ...attacker.answers.flatMap(wrongnessOf),
     ...findings,
@@ -23,6 +26,11 @@ function slownessOf({ name, alone, underAttack, ratio }: ProbeResult, maxRatio: 
   if (ratio <= maxRatio) return []
   const times = `${Math.round(underAttack.p99Ms)} ms, alone ${Math.round(alone.p99Ms)} ms`
   return [`The victim's "${name}" took ${ratio.toFixed(1)} times as long at p99: ${times}.`]
+}
+
+function growthOf({ name, beforeMb, peakMb }: ProcessReport, maxMb: number): string[] {
+  if (peakMb - beforeMb <= maxMb) return []
+  return [`The process ${name} grew from ${beforeMb} to ${peakMb} MB; it may grow by ${maxMb} MB.`]
 }
 
 /** Refusals of a limit: 429 and 503. The others say that a request was wrong (4xx) or that the attacker left (0). */

@@ -10,6 +10,7 @@ const jobs = 2
 export const conversations: Attack = {
   name: 'conversations',
   what: 'two jobs train on one row of messages of 175 KB: 2,700 turns of a few letters',
+  maxGrowthMb: { worker: 800 },
   seconds: { full: 60, short: 300 },
   probes: (stage) => [jobCheck(stage), completion(stage)],
   async run(attacker) {

@@ -13,7 +13,7 @@ const connections = 10
 export const datasetChecks: Attack = {
   name: 'dataset-checks',
   what: '60 jobs train on one gzip of 1,500,000 rows whose last row is bad, so that each fails once it is checked',
-  seconds: { full: 150, short: 300 },
+  seconds: { full: 100, short: 300 },
   prepare: async (stage) => ({ locations: [await upload(stage, counts[stage.size].rows)] }),
   probes: (stage) => [jobCheck(stage), completion(stage)],
   async run(attacker) {

@@ -14,6 +14,8 @@ const chunk = Buffer.alloc(256 * 1024, 'a')
 export const unfinishedBodies: Attack = {
   name: 'unfinished-bodies',
   what: '32 connections send a body of 60 MB up to its last byte and wait; eight more send a byte a second',
+  // Together the bodies have 1,920 MB.
+  maxGrowthMb: { api: 800 },
   seconds: { full: 30, short: 120 },
   probes: (stage) => [completion(stage)],
   async run(attacker) {
@@ -66,7 +68,7 @@ async function withUnfinishedBody(
         () => resolve(noAnswer('no_answer', 'The connection ended within the answer.')),
       )
     })
-    outgoing.once('error', (error) => isAnswered || resolve(noAnswer('no_answer', error.message)))
+    outgoing.on('error', (error) => isAnswered || resolve(noAnswer('no_answer', error.message)))
   })
   const isOver = () => isAnswered || signal.aborted || outgoing.destroyed
   let wake = () => {}
