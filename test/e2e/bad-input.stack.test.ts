@@ -8,7 +8,10 @@ suite('bad input', async () => {
   const api = await openAccount()
 
   test('an unreadable data set fails with its line numbers before any process starts', async () => {
-    const messages = Array.from({ length: 5000 }, (_, turn) => ({ role: turn % 2 ? 'assistant' : 'user', content: 'a' }))
+    const messages = Array.from({ length: 5000 }, (_, turn) => ({
+      role: turn % 2 ? 'assistant' : 'user',
+      content: 'a',
+    }))
     const file = `{"input":"a","output":"b"}\n{"input":"a"}\nnot json\n{"input":1,"output":"b"}\n${JSON.stringify({ messages })}\n`
     const id = await api.train({ upload_file_path: await api.upload('bad-rows', file) })
     const job = await api.until(id, ({ status }) => status === 'FAILED')

@@ -179,14 +179,15 @@ describe('an engine that hangs', () => {
   })
 
   it('over an adapter is lost to its callers, and asked again by the next', async () => {
-    let asked = 0
+    let isHung = true
     const engine = await startStubEngine((_body, _request, response) => {
-      if (++asked > 1) response.end('{}')
+      if (!isHung) response.end('{}')
     })
     const replica = { ...replicaAt(engine.endpoint), baseModel: tiny.name, generation: 1, token: '' }
     const adapter = { name: 'tuned', files: () => Promise.resolve([]) }
-    const adapters = createAdapterLoader(undefined, 50)
+    const adapters = createAdapterLoader(undefined, 2000)
     await assert.rejects(adapters.ensure(replica, adapter, signal), EngineLost)
+    isHung = false
     await adapters.ensure(replica, adapter, signal)
     engine.close()
   })
