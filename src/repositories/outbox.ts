@@ -20,16 +20,26 @@ export const createOutboxRepository = (db: Connection) => ({
     await notify(db, 'outbox')
   },
 
-  /** Claims the oldest undelivered message of each workflow, which keeps the order within a workflow. */
+  /**
+   * Claims the oldest undelivered message of each workflow, which keeps the order within a workflow. New batches come last, and
+   * accounts take turns with them: thousands of one account hold up neither a command nor another account's batch.
+   */
   async claim(limit: number): Promise<ClaimedMessage[]> {
     const rows = await db.$queryRaw<ClaimedMessage[]>`
       update outbox_messages set claimed_until = now() + make_interval(secs => ${claimSeconds}), delivery_count = delivery_count + 1
       where id in (
-        select id from outbox_messages candidate
-        where delivered_at is null and claimed_until <= now() and not exists (
-          select from outbox_messages earlier
-          where earlier.workflow_id = candidate.workflow_id and earlier.id < candidate.id and earlier.delivered_at is null)
-        order by id limit ${limit} for update skip locked)
+        select id from outbox_messages
+        where delivered_at is null and claimed_until <= now() and id in (
+          select id from (
+            select candidate.id, batch.id is not null as "isBatch",
+              row_number() over (partition by batch.account_id order by candidate.id) as turn
+            from outbox_messages candidate left join inference_batches batch
+              on candidate.kind = 'start-batch' and batch.id = (candidate.payload->>'batchId')::uuid
+            where delivered_at is null and claimed_until <= now() and not exists (
+              select from outbox_messages earlier
+              where earlier.workflow_id = candidate.workflow_id and earlier.id < candidate.id and earlier.delivered_at is null)
+          ) waiting order by "isBatch", turn, id limit ${limit})
+        for update skip locked)
       returning id, workflow_id as "workflowId", kind, generation, payload, created_at as "createdAt", delivery_count as "deliveryCount"`
     return rows
   },
