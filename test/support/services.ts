@@ -25,7 +25,7 @@ export async function startPostgres(homeDir: string): Promise<() => Promise<void
   return () => child.stop()
 }
 
-/** One slot, so that a second job waits; room for two tuned models; limits on attempts that a test can reach. */
+/** One slot, so that a second job waits; room for two tuned models; adapters of more than one part; limits on attempts that a test can reach. */
 export function stackEnvironment(homeDir: string): NodeJS.ProcessEnv {
   return {
     ...process.env,
@@ -63,6 +63,6 @@ function writeCatalogue(homeDir: string): string {
   const { models } = JSON.parse(readFileSync(join(root, 'models.json'), 'utf8')) as { models: object[] }
   const path = join(homeDir, 'models.json')
   mkdirSync(homeDir, { recursive: true })
-  writeFileSync(path, JSON.stringify({ models: models.map((model) => ({ ...model, maxAdapters: 2 })) }))
+  writeFileSync(path, JSON.stringify({ models: models.map((model) => ({ ...model, maxAdapters: 2, maxRank: 128 })) }))
   return path
 }
