@@ -22,8 +22,11 @@ export const accountId = '11111111-1111-4111-8111-111111111111'
 export const apiKey = makeApiKey()
 const { id: keyId, secretHash } = parseApiKey(apiKey) ?? { id: '', secretHash: Buffer.alloc(0) }
 
+/** Keeps a test that runs over a full minute from recording a use. */
+export const usedLater = new Date(Date.now() + 24 * 3_600_000)
+
 /** The record of `apiKey`, with all scopes. */
-export const liveKey = () => Promise.resolve({ id: keyId, accountId, secretHash, scopes, lastUsedAt: new Date() })
+export const liveKey = () => Promise.resolve({ id: keyId, accountId, secretHash, scopes, lastUsedAt: usedLater })
 
 const bodyMemoryBytes = 512 * 1024 * 1024
 

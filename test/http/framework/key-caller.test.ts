@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeApiKey, parseApiKey } from '../../../src/domain/identifiers.ts'
 import { until } from '../../support/eventually.ts'
-import { accountId, apiKey, startPublic } from '../support.ts'
+import { accountId, apiKey, startPublic, usedLater } from '../support.ts'
 
 const path = '/v1/get-upload-base-path'
 
@@ -70,7 +70,7 @@ test('a request ends for its key also when the client leaves while the key is lo
         looked.resolve()
         await left.promise
         const record = { id, accountId, secretHash: parseApiKey(apiKey)?.secretHash, scopes: ['data'] }
-        return { ...record, expiresAt: null, lastUsedAt: new Date() }
+        return { ...record, expiresAt: null, lastUsedAt: usedLater }
       },
     },
   })
