@@ -30,6 +30,9 @@ const { values } = parseArgs({
   },
 })
 
+// An interrupted run takes its stack with it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+
 if (values.help) console.log(usage)
 else if (values.list) for (const { name, what } of attacks) console.log(`${name}\n  ${what}`)
 else process.exitCode = await main(values.only?.split(',').map(findAttack) ?? attacks)

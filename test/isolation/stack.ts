@@ -22,6 +22,7 @@ export async function withStack<T>(settings: NodeJS.ProcessEnv, use: (stack: Sta
   const env = { ...process.env, ...stackSettings, ...settings }
   const supervisor = spawnNode(startArguments(homeDir), env)
   const exited = new Promise<void>((resolve) => supervisor.once('close', () => resolve()))
+  process.once('exit', () => supervisor.kill('SIGTERM'))
   try {
     await new Promise<void>((resolve, reject) => {
       let output = ''
