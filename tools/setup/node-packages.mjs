@@ -1,15 +1,15 @@
 // npm packages from the lock file, the Node that runs everything else, and Prisma's generated client.
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { digest, nodeBinary, root, stamps, stepKeys } from '../paths.mjs'
-import { cacheOf, withLock, writeAtomically } from './cache.mjs'
-import { firstLine, runCommand } from './command.mjs'
+import { withLock, writeAtomically } from './cache.mjs'
+import { runCommand } from './command.mjs'
 import { leaveCopy, takeCopy } from './copies.mjs'
+import { npm, npmCi } from './npm.mjs'
 import { say } from './progress.mjs'
 import { SetupError } from './report.mjs'
 
 const oldestNode = [24, 18]
-const expectedBytes = 1.7e9
 
 /** @param {boolean} dev whether the development tools are wanted as well */
 export function nodeIsReady(dev) {
@@ -31,7 +31,7 @@ async function installPackages(dev) {
   const copy = `node-${digest(stepKeys().node, String(dev)).slice(0, 16)}`
   if (!(await takeCopy('node', 'linked', copy, path))) {
     const doing = `installing the npm packages of package-lock.json${dev ? ' with the development tools' : ''}`
-    await npm(['ci', dev ? '--include=dev' : '--omit=dev'], doing)
+    await npmCi(dev ? '--include=dev' : '--omit=dev', doing)
     prune()
     await leaveCopy('node', 'linked', copy, path)
   }
@@ -41,28 +41,12 @@ async function installPackages(dev) {
 
 /** Not by `npm ci`, which would first delete what a running service uses. */
 async function addTools() {
-  await npm(['install', '--no-save', '--include=dev'], 'adding the development tools of package-lock.json')
+  await npm(
+    root,
+    ['install', '--no-save', '--include=dev', '--prefer-offline'],
+    'adding the development tools of package-lock.json',
+  )
   writeAtomically(stamps['node-tools'], stepKeys()['node-tools'])
-}
-
-async function npm(args, doing) {
-  // npm must not find the Node that it is about to delete.
-  const path = (process.env.PATH ?? '')
-    .split(delimiter)
-    .filter((dir) => !dir.endsWith('node_modules/.bin'))
-    .join(delimiter)
-  const env = { ...cacheOf('npm_config_cache', 'npm'), ...process.env, PATH: path }
-  if (firstLine('npm', ['--version'], { env }) === null) {
-    throw new SetupError('npm is missing or does not run. Install Node 20 or later with npm: https://nodejs.org')
-  }
-  await runCommand('node', ['npm', ...args, '--include=optional', '--no-audit', '--no-fund'], {
-    doing,
-    cwd: root,
-    env,
-    writes: expectedBytes,
-    needs: { space: '1.5 GB', dir: root },
-    hint: 'Check that the npm registry answers (npm ping), then run this again; what was downloaded is kept.',
-  })
 }
 
 /** Temporal's core comes for five systems in one package, and Node with headers for compilers: 180 MB that nothing here reads. */
