@@ -2,7 +2,7 @@
 //
 // A small collection is compared row by row. A large one is searched with the index of all accounts: pgvector walks it from
 // near to far and skips the rows of other collections, up to a number of rows. A vector for which the index finds too few,
-// because very many rows of others are nearer, is compared row by row too. So what others store costs time, never a result.
+// because very many rows of others are nearer, is compared row by row too. Rows of others cost time, and may cost some recall (docs/lab/retrieval.md).
 import pg from 'pg'
 import { connectionOptions, databaseTimeouts } from './connection-options.ts'
 import type { Collection } from './stored-rows.ts'

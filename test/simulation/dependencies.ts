@@ -44,7 +44,7 @@ export function createDependencies({
       stallMs: 3 * minute,
       maxJobMs: pick([null, null, 20_000]),
     },
-    maxStoredBytes: 1,
+    maxStoredBytes: 1e12,
   }
   const datasets = {
     prepare: ({ jobId }: { jobId: number }) =>

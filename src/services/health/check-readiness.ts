@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { ServiceDependencies } from '../context.ts'
+import { within } from './within.ts'
 
 const timeoutMs = 2000
 
@@ -9,12 +9,14 @@ const timeoutMs = 2000
  * @throws ServiceError unavailable with the name of what does not answer
  */
 export async function checkReadiness({ deps }: { deps: Pick<ServiceDependencies, 'database' | 'storage'> }) {
-  await Promise.all([answers('The database', deps.database.check()), answers('The object store', deps.storage.check())])
+  await Promise.all([
+    answers('The database', () => deps.database.check()),
+    answers('The object store', () => deps.storage.check()),
+  ])
 }
 
-async function answers(name: string, check: Promise<void>) {
-  const late = sleep(timeoutMs, undefined, { ref: false }).then(() => Promise.reject(new Error('timeout')))
-  await Promise.race([check, late]).catch(() => {
+async function answers(name: string, check: () => Promise<void>) {
+  await within(timeoutMs, check).catch(() => {
     throw new ServiceError('unavailable', `${name} does not answer.`, { retryAfterSeconds: 1 })
   })
 }

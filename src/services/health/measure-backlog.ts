@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Backlog } from '../../repositories/backlog.ts'
 import type { ServiceDependencies } from '../context.ts'
+import { within } from './within.ts'
 
 const timeoutMs = 2000
 
@@ -10,9 +10,8 @@ export async function measureBacklog({
 }: {
   deps: Pick<ServiceDependencies, 'database' | 'log'>
 }): Promise<Backlog | null> {
-  const late = sleep(timeoutMs, undefined, { ref: false }).then(() => Promise.reject(new Error('timeout')))
   try {
-    return await Promise.race([database.backlog.measure(), late])
+    return await within(timeoutMs, () => database.backlog.measure())
   } catch (error) {
     log.warn({ err: error }, 'failed to measure the backlog')
     return null

@@ -34,6 +34,11 @@ export const acceptanceCases: Cases = {
     assert.equal(await datasets.report(version.id), null)
     await datasets.saveReport(version.id, { rows: 3 } as never)
     assert.deepEqual(await datasets.report(version.id), { rows: 3 })
+    await datasets.noteSize(version.id, 5)
+    assert.equal((await datasets.findVersion(accountId, version.id))?.wasSeen, true)
+    assert.deepEqual([await accounts.storedBytes(accountId), await accounts.storedBytes(other)], [5, 0])
+    await datasets.noteSize(version.id, null)
+    assert.equal(await accounts.storedBytes(accountId), 0)
   },
 
   'a key is one request’s until it is answered, released or abandoned': async ({ database, setNow }) => {

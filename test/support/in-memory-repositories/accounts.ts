@@ -5,6 +5,7 @@ import { isTerminal } from '../../../src/domain/training-job-status.ts'
 import { hiddenDatasets } from '../../../src/repositories/datasets.ts'
 import type { Connection, InMemory } from './database.ts'
 import type { Rows } from './tables.ts'
+import type { Transaction } from './transactions.ts'
 
 export const accounts = (db: Connection): InMemory<'accounts'> => ({
   create: (name: string, priority?: Priority) =>
@@ -14,8 +15,7 @@ export const accounts = (db: Connection): InMemory<'accounts'> => ({
 
   find: (id) => db.run('accounts.find', (tx) => tx.get('account', id)),
 
-  /** Nothing is counted here. */
-  storedBytes: () => db.run('accounts.storedBytes', () => 0),
+  storedBytes: (accountId) => db.run('accounts.storedBytes', (tx) => storedBytes(tx, accountId)),
 
   hold: (id) => db.run('accounts.hold', (tx) => tx.lock('account', id)),
 
@@ -45,6 +45,15 @@ export const datasets = (db: Connection): InMemory<'datasets'> => ({
       return { ...plainVersion(row), wasSeen: wasSeen(row) }
     }),
 
+  noteSize: (id, sizeBytes) =>
+    db.run('datasets.noteSize', async (tx) => {
+      await tx.update(
+        'datasetVersion',
+        (row) => row.id === id && !row.datasetId.startsWith(hiddenDatasets),
+        () => ({ sizeBytes }),
+      )
+    }),
+
   saveReport: (id, report) =>
     db.run('datasets.saveReport', async (tx) => {
       await tx.update(
@@ -56,6 +65,19 @@ export const datasets = (db: Connection): InMemory<'datasets'> => ({
 
   report: (id) => db.run('datasets.report', (tx) => tx.get('datasetVersion', id)?.report ?? null),
 })
+
+/** As the triggers of the migration `stored_bytes` count. */
+function storedBytes(tx: Transaction, accountId: string): number {
+  const isOurs = (row: { accountId: string }) => row.accountId === accountId
+  const jobs = tx.all('trainingJob', isOurs)
+  const ids = new Set(jobs.map(({ id }) => id))
+  const prepared = jobs.flatMap(({ id, preparedData: data }) =>
+    data?.train.key.startsWith(`jobs/${id}/`) ? [data.train, data.evaluation] : [],
+  )
+  const files = [...tx.all('artifact', ({ jobId }) => ids.has(jobId)), ...tx.all('model', isOurs)]
+  const sizes = [...tx.all('datasetVersion', isOurs), ...prepared, ...files.flatMap((row) => row.files)]
+  return sizes.reduce((sum, { sizeBytes }) => sum + (sizeBytes ?? 0), 0)
+}
 
 export const wasSeen = ({ usedAt, sizeBytes }: Rows['datasetVersion']) => usedAt !== null || sizeBytes !== null
 
