@@ -7,7 +7,8 @@ export const createInferenceBatchRepository = (db: Connection) => ({
   async create(batch: Omit<InferenceBatch, 'state' | 'message' | 'resultKey'>) {
     // Stored as text: jsonb cannot hold a NUL, which a field's name may contain.
     const request = JSON.stringify(batch.request)
-    await db.inferenceBatch.create({ data: { ...batch, request, state: 'running' } })
+    const storedBytes = batch.request.chunks.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+    await db.inferenceBatch.create({ data: { ...batch, request, storedBytes, state: 'running' } })
   },
 
   async find(accountId: string, id: string): Promise<InferenceBatch | null> {
@@ -96,12 +97,14 @@ export const createInferenceBatchRepository = (db: Connection) => ({
   },
 
   /**
-   * Ends a batch. A result in the object store replaces its chunks. Needs a transaction.
+   * Ends a batch and counts the bytes of its results. A result in the object store replaces its chunks. Needs a transaction.
    * @returns false when the batch had ended before
    */
   async finish(id: string, resultKey: string | null): Promise<boolean> {
     const count = await db.$executeRaw`
-      update inference_batches set state = 'done', result_key = ${resultKey}, finished_at = now()
+      update inference_batches set state = 'done', result_key = ${resultKey}, finished_at = now(),
+        stored_bytes = stored_bytes + (
+          select coalesce(sum(octet_length(results::text)), 0) from inference_batch_chunks where batch_id = ${id}::uuid)
       where id = ${id}::uuid and state = 'running'`
     if (count > 0 && resultKey !== null) await db.inferenceBatchChunk.deleteMany({ where: { batchId: id } })
     return count > 0

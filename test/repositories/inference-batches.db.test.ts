@@ -12,7 +12,7 @@ suite('chunks of a batch', () => {
   after(() => database.close())
 
   /** Rolled back: nothing stays. */
-  async function sandbox(work: (tx: Repositories, batchId: string) => Promise<void>) {
+  async function sandbox(work: (tx: Repositories, batchId: string, accountId: string) => Promise<void>) {
     const done = new Error('rolled back')
     const prepared = database.transaction(async (tx) => {
       const key = parseApiKey(makeApiKey())
@@ -20,7 +20,7 @@ suite('chunks of a batch', () => {
       await tx.accounts.ensureWithApiKey({ name: 'batches', keyId: key.id, secretHash: key.secretHash })
       const { accountId } = (await tx.accounts.findLiveApiKey(key.id)) ?? assert.fail('no account')
       const id = randomUUID()
-      const request = { chunkSize: 2, chunks: [], input: null }
+      const request = { chunkSize: 2, chunks: [{ offset: 0, sizeBytes: 10 }], input: null }
       const batch = {
         id,
         accountId,
@@ -32,7 +32,7 @@ suite('chunks of a batch', () => {
         itemCount: 4,
       } as const
       await tx.inferenceBatches.create(batch)
-      await work(tx, id)
+      await work(tx, id, accountId)
       throw done
     })
     await assert.rejects(prepared, done)
@@ -59,6 +59,15 @@ suite('chunks of a batch', () => {
       await save('other', 9, true)
       assert.deepEqual(await shown(), ['abc'])
       assert.ok(await tx.inferenceBatches.isChunkFinal({ batchId, start: 0 }))
+    }))
+
+  test('count in the stored bytes of the account with the items, once the batch is done', () =>
+    sandbox(async (tx, batchId, accountId) => {
+      assert.equal(await tx.accounts.storedBytes(accountId), 10)
+      await tx.inferenceBatches.saveChunk({ batchId, start: 0, itemCount: 2 }, results('"a"', 0, true))
+      const { sizeBytes } = await tx.inferenceBatches.measureResults(batchId)
+      for (const repeat of [false, true]) assert.equal(await tx.inferenceBatches.finish(batchId, 'key'), !repeat)
+      assert.equal(await tx.accounts.storedBytes(accountId), 10 + sizeBytes)
     }))
 
   test('are read as far as they are shown: up to the first that has no results', () =>

@@ -11,6 +11,7 @@ import { resolveTarget } from '../completions/create.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
+import { requireRoomForData } from '../limits/account-quotas.ts'
 import { resolveModel } from '../models/resolve.ts'
 import { requireRoomForBatch } from './require-room.ts'
 
@@ -40,6 +41,7 @@ export async function createBatch({
   return once<{ id: string }>(ctx, idempotency, async (answer) => {
     if (input.kind === 'embeddings') await resolveModel(ctx, modelName)
     else await resolveTarget(ctx, input.completion.dataId, modelName)
+    await requireRoomForData(ctx)
     await requireRoomForBatch(ctx, ctx.deps.database, input.items.length)
     const id = randomUUID()
     const promptsKey = storageKeys.batch(ctx.accountId, id, 'items.json')

@@ -26,7 +26,7 @@ suite('batches of an account', () => {
           remove: async (names: string[]) => names.forEach((name) => objects.delete(name)),
         },
         catalogue: { defaultEmbeddingModel: entry, find: () => entry },
-        settings: limits,
+        settings: { ...limits, maxStoredBytes: 1e12 },
       },
       ...{ accountId, apiKeyId: key.id, origin: { requestId: 'r', address: '::1' } },
     } as unknown as Ctx
