@@ -1,6 +1,5 @@
 // Says whether `npm start` can work on this machine, and for each thing that stands in its way what to do next. Changes
 // nothing, works before any set-up, and imports nothing but Node:   npm run doctor [-- --home DIR --port N]
-// Exit code: 0 when nothing stands in the way, 1 when something does, 2 for wrong arguments.
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { checkHome, checkPort } from './doctor/home.mjs'
@@ -10,6 +9,18 @@ import { checkCompiler, checkNode, checkNpm, checkPython } from './doctor/progra
 import { missingSteps } from './doctor/steps.mjs'
 import { invocationDir, root } from './paths.mjs'
 
+const usage = `npm run doctor [-- --home DIR --port N]
+  --home DIR   the data directory that npm start would use (default: .anneal in the repository)
+  --port N     the port of the API (default: 8080; 0 checks none)
+
+Exit code: 0 npm start can work here, 1 something stands in its way, 2 wrong arguments.`
+
+const options = {
+  home: { type: 'string' },
+  port: { type: 'string', default: '8080' },
+  help: { type: 'boolean' },
+}
+
 const marks = { ok: 'ok  ', warning: 'note', problem: 'FAIL' }
 
 process.exitCode = await main()
@@ -17,10 +28,14 @@ process.exitCode = await main()
 async function main() {
   let values
   try {
-    ;({ values } = parseArgs({ options: { home: { type: 'string' }, port: { type: 'string', default: '8080' } } }))
+    ;({ values } = parseArgs({ options }))
   } catch (error) {
-    console.error(`${error.message}\nnpm run doctor [-- --home DIR --port N]`)
+    console.error(`${error.message}\n\n${usage}`)
     return 2
+  }
+  if (values.help) {
+    console.log(usage)
+    return 0
   }
   const home = values.home === undefined ? join(root, '.anneal') : resolve(invocationDir, values.home)
   const missing = missingSteps()

@@ -46,7 +46,7 @@ suite('retention', () => {
       for (const id of ids)
         await tx.inferenceBatches.create({
           ...{ id, accountId, apiKeyId: 'none', kind: 'completions', modelName: 'm' },
-          ...{ request: {} as never, promptsKey: 'prompts', itemCount: 1 },
+          ...{ request: { chunks: [] } as never, promptsKey: 'prompts', itemCount: 1 },
         })
       const found: string[] = []
       for await (const page of tx.reaper.startedBatches(2)) {
@@ -67,7 +67,7 @@ suite('retention', () => {
         apiKeyId: 'none',
         kind: 'completions',
         modelName: 'm',
-        request: {} as never,
+        request: { chunks: [] } as never,
         promptsKey: 'prompts',
         itemCount: 1,
       } as const
