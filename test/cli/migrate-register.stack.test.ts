@@ -29,7 +29,7 @@ suite('anneal migrate', async () => {
 
   test('of several that start at once, one migrates and the others wait for it', async () => {
     const outputs = await Promise.all([1, 2, 3].map(() => anneal('migrate', { DATABASE_URL: url })))
-    const brought = outputs.filter(({ stdout }) => stdout.includes('was brought to the schema'))
+    const brought = outputs.filter(({ stdout }) => stdout.includes('was migrated to the schema'))
     assert.equal(brought.length, 1, JSON.stringify(outputs))
     const database = connectDatabase(url, { poolSize: 1 })
     assert.equal((await database.backlog.measure()).outboxMessages, 0)
