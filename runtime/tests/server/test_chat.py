@@ -1,11 +1,14 @@
 """Conversations by the model's own template, and answers that are sent as they are decoded."""
 
+import copy
+import dataclasses
 import http.client
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from server.support.running import RunningServer
+from server.support.running import RunningServer, open_to_clients
 from support.until import PATIENCE_S, until
 
 QUESTION = "What is the colour of Anna?"
@@ -48,9 +51,11 @@ def test_what_is_no_conversation_is_refused(tiny: RunningServer, messages: Any) 
     assert (status, answer["error"]["param"]) == (400, "messages")
 
 
-def test_a_model_without_a_template_says_so(tiny: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiny.engine.tokenizer, "chat_template", None)
-    status, answer = chat(tiny)
+def test_a_model_without_a_template_says_so(tiny: RunningServer, tmp_path: Path) -> None:
+    tokenizer = copy.deepcopy(tiny.engine.tokenizer)
+    tokenizer.chat_template = None
+    engine = dataclasses.replace(tiny.engine, tokenizer=tokenizer)
+    status, answer = chat(open_to_clients(engine, tiny.metrics, tmp_path))
     assert (status, answer["error"]["param"]) == (400, "messages") and "no chat template" in answer["error"]["message"]
 
 
