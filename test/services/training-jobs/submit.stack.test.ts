@@ -40,7 +40,7 @@ suite('submit', async () => {
     const key = parseApiKey(api.apiKey) ?? assert.fail()
     const { accountId } = (await database.accounts.findLiveApiKey(key.id)) ?? assert.fail()
     after(() => api.post('/v1/train/jobs/cancel'))
-    const settings = { resumeLimit: 5, maxGpus: 1, maxNodes: 1, maxOpenJobs }
+    const settings = { resumeLimit: 5, maxGpus: 1, maxNodes: 1, maxOpenJobs, maxStoredBytes: 1e12 }
     const ctx = {
       deps: { database, storage, catalogue, settings },
       accountId,
@@ -90,7 +90,7 @@ suite('submit', async () => {
     assert.deepEqual(await written(accountId), { jobs: 2, events: 2, messages: 2, audited: 2, keys: 1 })
   })
 
-  test('the first submit on an upload is two statements and one look, with a key or without', async (t) => {
+  test('the first submit on an upload counts its bytes: four statements and one look, with a key or without', async (t) => {
     for (const key of [undefined, 'submit-key']) {
       const { ctx, accountId, submit } = await openSubmitter()
       let looks = 0
@@ -98,7 +98,7 @@ suite('submit', async () => {
       const queries = t.mock.method(pg.Client.prototype, 'query')
       await submit({}, key, 'body', { ...ctx, deps: { ...ctx.deps, storage: { ...storage, stat } } })
       t.mock.restoreAll()
-      assert.deepEqual([queries.mock.callCount(), looks], [2, 1])
+      assert.deepEqual([queries.mock.callCount(), looks], [4, 1])
       const keys = key === undefined ? 0 : 1
       assert.deepEqual(await written(accountId), { jobs: 1, events: 1, messages: 1, audited: 1, keys })
     }
