@@ -29,9 +29,13 @@ const suites: Record<string, Suite> = {
     args: lane('embedded/restore'),
   },
   servers: {
-    what: 'two replicas of a model server under kill -9, and Temporal behind TLS',
-    when: 'after a change of replicas, failover or the connection to Temporal',
-    args: ['test/run.ts', '--lane', 'deep', 'test/embedded/replicas.deep.test.ts', 'test/temporal/tls.deep.test.ts'],
+    what: 'two replicas of a model server under kill -9, Temporal behind TLS, fine-tunes that continue in a new run',
+    when: 'after a change of replicas, failover, the connection to Temporal or the fine-tune workflow',
+    args: [
+      'test/run.ts',
+      ...['--lane', 'deep', 'test/embedded/replicas.deep.test.ts', 'test/temporal/tls.deep.test.ts'],
+      'test/workflows/long-fine-tune.deep.test.ts',
+    ],
   },
   'typed-output': {
     what: '21,000 typed answers of models with random weights',

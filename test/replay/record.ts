@@ -1,6 +1,6 @@
 // Records the histories that replay.test.ts replays, from a running stack:
 //   ANNEAL_TEST_HOME=DIR node test/replay/record.ts
-// test/workflows/long-fine-tune.programs.test.ts records `continued-*`, with ANNEAL_RECORD_HISTORIES=1.
+// test/workflows/long-fine-tune.deep.test.ts records `continued-*`, with ANNEAL_RECORD_HISTORIES=1.
 // Add to them when a workflow gains a path. After a release keep the old ones: they stand for jobs that run during a deploy.
 import assert from 'node:assert/strict'
 import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
