@@ -1,7 +1,6 @@
 // Lets few searches run at once. An account that waits for its turn holds no connection, and keeps no other account waiting.
 import { ServiceError } from '../../domain/service-error.ts'
-
-type Waiting = { accountId: string } & PromiseWithResolvers<void>
+import { createTurns } from '../../turns.ts'
 
 const retryAfterSeconds = 5
 
@@ -14,60 +13,23 @@ export type SearchLimits = {
 }
 
 export function createSearchTurns({ total, perAccount, waitMs }: SearchLimits) {
-  const runningOf = new Map<string, number>()
-  let running = 0
-  let waiting: Waiting[] = []
-  const countOf = (accountId: string) => runningOf.get(accountId) ?? 0
+  const turns = createTurns({ atMost: total, atMostOfOne: perAccount })
 
-  function change(accountId: string, by: 1 | -1) {
-    running += by
-    const count = countOf(accountId) + by
-    if (count > 0) runningOf.set(accountId, count)
-    else runningOf.delete(accountId)
-  }
-
-  /** The account with the fewest running searches goes first, and of these the one that has waited longest. */
-  function admit() {
-    while (running < total) {
-      let next: Waiting | undefined
-      for (const each of waiting) {
-        const count = countOf(each.accountId)
-        if (count < perAccount && (!next || count < countOf(next.accountId))) next = each
-      }
-      if (!next) return
-      waiting = waiting.filter((each) => each !== next)
-      change(next.accountId, 1)
-      next.resolve()
-    }
-  }
-
-  async function turn(accountId: string, signal: AbortSignal): Promise<void> {
-    const mine: Waiting = { accountId, ...Promise.withResolvers<void>() }
-    const leave = (reason: unknown) => {
-      waiting = waiting.filter((each) => each !== mine)
-      mine.reject(reason as Error)
-    }
-    const onAbort = () => leave(signal.reason)
-    const timer = setTimeout(() => leave(waitedTooLong(perAccount, waitMs)), waitMs)
-    signal.addEventListener('abort', onAbort)
-    waiting.push(mine)
-    admit()
-    await mine.promise.finally(() => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', onAbort)
-    })
+  async function takeInTime(accountId: string, signal: AbortSignal): Promise<void> {
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(waitedTooLong(perAccount, waitMs)), waitMs)
+    await turns.take(accountId, AbortSignal.any([signal, late.signal])).finally(() => clearTimeout(timer))
   }
 
   return {
     /** Runs one search. @throws ServiceError unavailable, the signal's reason, and as `search` */
     async run<T>(accountId: string, signal: AbortSignal, search: () => Promise<T>): Promise<T> {
       signal.throwIfAborted()
-      await turn(accountId, signal)
+      await takeInTime(accountId, signal)
       try {
         return await search()
       } finally {
-        change(accountId, -1)
-        admit()
+        turns.giveBack(accountId)
       }
     },
   }
