@@ -27,7 +27,7 @@ export async function removeAbandonedUploads(
   }
 }
 
-/** Nobody knows the length of an upload when its URL is signed, and the URL may overwrite what a job has used. */
+/** The length of an upload is unknown when its URL is signed, and the URL may overwrite bytes that a job has used. */
 export async function measureUploads(
   { database, storage }: { database: Pick<Database, 'datasets'>; storage: Storage },
   signal?: AbortSignal,

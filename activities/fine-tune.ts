@@ -27,7 +27,7 @@ export type FineTuneDependencies = {
     internalUrl: string
     terminationGraceMs: number
     limits: AttemptLimits
-    /** Of an account. */
+    /** The most bytes that an account may store. */
     maxStoredBytes: number
   }
 }

@@ -23,7 +23,7 @@ export type RetentionDependencies = {
   countRefusedSweep: (reason: RefusalReason) => void
   settings: {
     retention: Retention
-    /** Of the sweep of objects that no row names. */
+    /** Settings of the sweep of objects that no row names. */
     sweep: { olderThanMs: number; maxShare: number }
   }
 }

@@ -81,11 +81,11 @@ const Environment = z.object({
   ANNEAL_MAX_OPEN_BATCHES: z.coerce.number().int().min(1).default(1000),
   /** At least the largest batch, which would be refused for ever otherwise. */
   ANNEAL_MAX_WAITING_BATCH_ITEMS: z.coerce.number().int().min(10_000).default(200_000),
-  /** Of one data set, after decompression. */
+  /** The most bytes of one data set after decompression. */
   ANNEAL_MAX_DATASET_BYTES: z.coerce.number().int().min(1).default(defaultDatasetLimits.unpackedBytes),
   /** Processor time that the check of one data set may take. */
   ANNEAL_DATASET_CHECK_SECONDS: z.coerce.number().positive().default(defaultDatasetLimits.checkSeconds),
-  /** Of one id. */
+  /** The most rows under one id. */
   ANNEAL_MAX_STORED_ROWS: z.coerce.number().int().min(1).default(500_000),
   /** Addresses or networks of proxies whose X-Forwarded-For is believed, with commas between. */
   ANNEAL_TRUSTED_PROXIES: z.string().default(''),

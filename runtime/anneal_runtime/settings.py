@@ -62,7 +62,7 @@ class ServerSpec:
     # sha256 of the base model's weights; None if models.json has none.
     sha256: str | None = None
     max_adapters: int = 32
-    # Of all adapters together; a larger one is kept alone.
+    # The most bytes of all adapters together; an adapter larger than that is kept alone.
     adapter_memory_bytes: int = 4 << 30
 
 

@@ -2,7 +2,7 @@
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 
 export type DatasetLimits = {
-  /** Of a file after decompression. The rows prepared from it may take twice as much. */
+  /** The most bytes of a file after decompression. The rows prepared from the file may take twice as much. */
   unpackedBytes: number
   /** Processor time of a check and of the preparation after it. Waiting for the store does not count. */
   checkSeconds: number

@@ -5,7 +5,7 @@ import { readConversation } from './conversation.ts'
 /** `learned`: the positions of the assistant messages to train on, in ascending order. The last message is the last of them. */
 type Conversation = { messages: ChatMessage[]; learned: number[] }
 
-/** Of a conversation, `input` is the plain text before the last answer, and `output` is that answer. */
+/** For a conversation, `input` is the plain text before the last answer, and `output` is that answer. */
 export type DatasetRow = { input: string; output: string; conversation?: Conversation }
 export type RowProblem = { field: string; reason: string }
 

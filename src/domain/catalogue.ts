@@ -41,7 +41,7 @@ const Entry = z.strictObject({
       cpuCount: z.number().positive().default(1),
       memoryGiB: z.number().positive().default(4),
       gpuCount: z.int().min(0).default(0),
-      /** What a program may write: downloads, checkpoints on their way, logs. A program that writes more is ended. */
+      /** The most that a program may write: downloads, checkpoints on their way, logs. A program that writes more is ended. */
       diskGiB: z.number().positive().default(defaultDiskGiB),
       /** Model servers of this model, each with the resources above. */
       replicas: z.int().min(1).max(1000).default(1),

@@ -32,7 +32,7 @@ const hopefulDigits = 8
 const longestTokenCharacters = 256
 export const maxTextCharacters = (contextLength: number) => contextLength * longestTokenCharacters
 
-/** What a call with these texts costs, as far as it can be told before the tokens are counted. */
+/** Estimates the cost of a call with these texts before their tokens are counted. */
 export const workOf = (texts: readonly string[], maxTokens: number) => ({
   rows: texts.length,
   tokens: texts.reduce((sum, text) => sum + Math.ceil(text.length / charactersPerToken) + maxTokens, 0),

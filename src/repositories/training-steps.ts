@@ -3,7 +3,7 @@ import type { Connection } from './database.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
 
 export type SeenSteps = { attempt: number; step: number }
-/** Of the steps that were seen, those up to `keptStep` still hold; `steps` come after them. */
+/** Steps that were seen up to `keptStep` still hold; `steps` come after them. */
 export type NewSteps = { attempt: number; keptStep: number; steps: TrainingStep[] }
 
 type Changed = { attempt: number; keptStep: number } & (TrainingStep | { step: null })

@@ -9,7 +9,7 @@ import { firstLine } from '../setup/command.mjs'
 const oldestGlibc = [2, 28]
 const leastMemoryBytes = 4e9
 const fewestFreeMemoryBytes = 2e9
-/** What set-up writes, by step. */
+/** The bytes that each step of set-up writes. */
 const neededBytes = { node: 1.2e9, python: 6e9, s3: 1e9 }
 const leastFreeBytes = 1e9
 

@@ -1,4 +1,4 @@
-// What set-up says at its end: for a failure, one message that says what to do.
+// The closing lines of set-up. A failure gets one message that says what to do.
 
 /** Its message is for the person at the terminal and is printed without a stack. */
 export class SetupError extends Error {}

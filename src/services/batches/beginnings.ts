@@ -6,7 +6,7 @@ import type { ChunkResults, InferenceBatch } from '../../domain/inference-batch.
 type Limits = { account: number; total: number }
 
 const defaultLimits: Limits = { account: 8_000_000, total: 32_000_000 }
-/** What a chunk takes besides its text. */
+/** Characters that a chunk takes besides its text. */
 const chunkOverhead = 500
 
 type Beginning = { chunks: ChunkResults[]; size: number }
