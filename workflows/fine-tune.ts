@@ -97,7 +97,10 @@ async function close(
   await CancellationScope.nonCancellable(() =>
     Promise.race([root.cancelRequested.catch(() => undefined), sleep(nativeCancelWaitMs)]),
   )
-  throw new CancelledFailure(`job ${jobId} was cancelled`)
+  if (root.consideredCancelled) throw new CancelledFailure(`job ${jobId} was cancelled`)
+  // A start that was delivered twice made this run after an earlier one had closed as Canceled. Temporal closes a run as Canceled
+  // only if a cancel was requested of it.
+  return { jobId, status, modelName, attempts: attempt }
 }
 
 const firstLaunch: Relaunch = { next: 'relaunch', mode: 'train', counts: false, backOffMs: 0 }
