@@ -14,7 +14,7 @@ const suites: Record<string, Suite> = {
     args: lane('simulation/simulation'),
   },
   jobs: {
-    what: 'reaper, retention, limits of an attempt, late launches, adapters, usage and webhooks of real jobs',
+    what: 'reaper, retention, limits of an attempt, late launches, adapters, files in parts, usage and webhooks of real jobs',
     when: 'after a change of the workflow, the reaper, retention or the trainer',
     args: lane('test/e2e/'),
   },
@@ -29,13 +29,18 @@ const suites: Record<string, Suite> = {
     args: lane('embedded/restore'),
   },
   servers: {
-    what: 'two replicas of a model server under kill -9, Temporal behind TLS, fine-tunes that continue in a new run',
-    when: 'after a change of replicas, failover, the connection to Temporal or the fine-tune workflow',
+    what: 'two replicas of a model server under kill -9, Temporal behind TLS, fine-tunes that continue in a new run, turns of batches',
+    when: 'after a change of replicas, failover, the connection to Temporal, or the workflows of fine-tunes and batches',
     args: [
       'test/run.ts',
       ...['--lane', 'deep', 'test/embedded/replicas.deep.test.ts', 'test/temporal/tls.deep.test.ts'],
-      'test/workflows/long-fine-tune.deep.test.ts',
+      ...['test/workflows/long-fine-tune.deep.test.ts', 'test/workflows/batch-turns.deep.test.ts'],
     ],
+  },
+  supervisor: {
+    what: 'the stack of npm start after kill -9 of each process and of all, with taken ports, interrupted',
+    when: 'after a change of src/embedded',
+    args: lane('embedded/supervisor'),
   },
   'typed-output': {
     what: '21,000 typed answers of models with random weights',

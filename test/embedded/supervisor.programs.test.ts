@@ -2,12 +2,10 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { processId } from '../../src/embedded/connection.ts'
 import { stopStack } from '../../src/embedded/stop.ts'
 import { identify } from '../../tools/pid-lock.mjs'
 import {
@@ -21,7 +19,6 @@ import {
   whenReady,
   type StackProcess,
 } from './support/stack-process.ts'
-import { eventually } from '../support/eventually.ts'
 
 describe('the supervisor', () => {
   const home = makeHome()
@@ -79,57 +76,6 @@ describe('the supervisor', () => {
     assert.ok(second.output().includes(connection().apiUrl))
   })
 
-  for (const name of ['api', 'worker', 's3', 'temporal', 'postgres'] as const) {
-    test(`starts ${name} again after kill -9, under a pid that connection.json then has`, async () => {
-      const before = connection()
-      const killed = processId(before, name)
-      process.kill(killed, 'SIGKILL')
-      const now = await eventually(() => {
-        const found = connection()
-        const pid = found.processes[name]
-        return pid !== undefined && pid !== killed && isRunning(pid) && found
-      })
-      assert.ok(!isRunning(killed))
-      assert.deepEqual({ ...now, processes: null }, { ...before, processes: null })
-      await eventually(() => answers(`${now.apiUrl}/readyz`))
-    })
-  }
-
-  test('after kill -9 of the supervisor alone, the next start ends what it left and goes on', async () => {
-    const before = connection()
-    stack.process.kill('SIGKILL')
-    await stack.exited
-    stack = startStack(home.dir)
-    const now = await whenReady(home.dir, stack)
-    assert.match(stack.output(), /ending what a killed supervisor left/)
-    for (const pid of Object.values(before.processes)) assert.ok(!isRunning(pid))
-    assert.deepEqual({ ...now, processes: null }, { ...before, processes: null })
-  })
-
-  test('after kill -9 of everything, the next start has all data', async () => {
-    const { databaseUrl, processes } = connection()
-    await query(databaseUrl, 'CREATE TABLE kept AS SELECT 42 AS answer')
-    stack.process.kill('SIGKILL')
-    for (const pid of Object.values(processes)) process.kill(pid, 'SIGKILL')
-    await stack.exited
-    stack = startStack(home.dir)
-    await whenReady(home.dir, stack)
-    assert.deepEqual(await query(databaseUrl, 'SELECT answer FROM kept'), [{ answer: 42 }])
-  })
-
-  test('takes a new port for a server whose kept one is taken by another program', async () => {
-    const kept = JSON.parse(readFileSync(join(home.dir, 'ports.json'), 'utf8')) as { s3: number; internal: number }
-    assert.ok(await stopStack(home.dir, () => {}))
-    const stranger = createServer().listen(kept.s3, '127.0.0.1')
-    await once(stranger, 'listening')
-    stack = startStack(home.dir)
-    const now = await whenReady(home.dir, stack)
-    stranger.close()
-    assert.match(stack.output(), new RegExp(`port ${kept.s3} \\(s3\\) is in use`))
-    assert.notEqual(now.s3.endpoint, `http://127.0.0.1:${kept.s3}`)
-    assert.equal(now.internalUrl, `http://127.0.0.1:${kept.internal}`)
-  })
-
   test('SIGTERM ends every process, runs included, and removes connection.json', async () => {
     const run = await startRun(home.dir)
     const exited = once(run, 'exit')
@@ -140,34 +86,9 @@ describe('the supervisor', () => {
     assert.deepEqual(processesOf(home.dir), [])
     for (const file of ['anneal.lock', 'children.json']) assert.ok(!existsSync(join(home.dir, file)), file)
   })
-
-  test('a lock of a process that is gone, even one whose pid another process has now, holds nothing up', async () => {
-    const reused = { ...identify(process.pid), startTime: 'an earlier boot 1' }
-    writeFileSync(join(home.dir, 'anneal.lock'), JSON.stringify(reused))
-    stack = startStack(home.dir)
-    await whenReady(home.dir, stack)
-  })
 })
 
 describe('a start that cannot succeed', () => {
-  test('says that the port is in use, exits 1, and leaves nothing that the next start trips over', async () => {
-    const home = makeHome()
-    const stranger = createServer().listen(0, '127.0.0.1')
-    await once(stranger, 'listening')
-    const { port } = stranger.address() as { port: number }
-    const refused = startStack(home.dir, port)
-    assert.equal(await refused.exited, 1)
-    assert.match(refused.output(), new RegExp(`Port ${port} is in use`))
-    assert.deepEqual(processesOf(home.dir), [])
-    stranger.close()
-    await once(stranger, 'close')
-    const stack = startStack(home.dir, port)
-    await whenReady(home.dir, stack)
-    stack.process.kill('SIGINT')
-    assert.equal(await stack.exited, 0)
-    home.remove()
-  })
-
   test('says that the data directory cannot be used', async () => {
     const home = makeHome()
     const file = join(home.dir, 'a-file')
@@ -176,20 +97,6 @@ describe('a start that cannot succeed', () => {
     assert.equal(await refused.exited, 1)
     assert.match(refused.output(), /data directory .* cannot be used/)
     assert.equal(refused.output().trim().split('\n').length, 1)
-    home.remove()
-  })
-
-  test('interrupted in the middle of its first start, it ends everything and can start again', async () => {
-    const home = makeHome()
-    const interrupted = startStack(home.dir)
-    await eventually(() => existsSync(join(home.dir, 'postgres.tmp')) || existsSync(join(home.dir, 'postgres')))
-    interrupted.process.kill('SIGTERM')
-    assert.equal(await interrupted.exited, 0)
-    assert.deepEqual(processesOf(home.dir), [])
-    const stack = startStack(home.dir)
-    await whenReady(home.dir, stack)
-    stack.process.kill('SIGTERM')
-    assert.equal(await stack.exited, 0)
     home.remove()
   })
 })

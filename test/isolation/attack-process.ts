@@ -1,11 +1,10 @@
 // Starts the attacker in a process of its own, so that its work does not disturb the clock of the victim's probes.
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
-import type { Attack, AttackRecord, Prepared, Size, Stage } from './attack.ts'
+import type { Attack, AttackRecord, Prepared, Stage } from './attack.ts'
 
 export type AttackOrder = {
   name: string
-  size: Size
   seconds: number
   apiUrl: string
   apiKey: string
@@ -24,7 +23,7 @@ export type AttackProcess = {
 }
 
 export function startAttack({ name, seconds }: Attack, stage: Stage, prepared: Prepared): AttackProcess {
-  const { size, connection, attacker } = stage
+  const { connection, attacker } = stage
   const child = fork(join(import.meta.dirname, 'attacker.ts'), { execArgv: [] })
   const underway = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<AttackRecord>()
@@ -41,8 +40,7 @@ export function startAttack({ name, seconds }: Attack, stage: Stage, prepared: P
   // The caller hears of a failure when it awaits the end.
   ended.promise.catch(() => undefined)
   const { apiUrl, baseModel } = connection
-  const limits = { size, seconds: seconds[size] ?? seconds.full }
-  child.send({ name, ...limits, apiUrl, apiKey: attacker.apiKey, baseModel, prepared } satisfies AttackOrder)
+  child.send({ name, seconds, apiUrl, apiKey: attacker.apiKey, baseModel, prepared } satisfies AttackOrder)
   return {
     underway: Promise.race([underway.promise, ended.promise]),
     ended: ended.promise,

@@ -3,7 +3,7 @@
 import type { Connection } from '../../src/embedded/connection.ts'
 import type { Account, Answer, Ask } from './accounts.ts'
 
-/** `short` runs in `npm test` on a shared stack; `full` is what `npm run test:isolation` measures. */
+/** `npm test` asks each probe a few times on a shared stack; `npm run test:isolation` measures at the full size. */
 export type Size = 'short' | 'full'
 
 export type Stage = { connection: Connection; homeDir: string; size: Size; attacker: Account; victim: Account }
@@ -30,8 +30,8 @@ export type Attack = {
   maxRatio?: number
   /** Megabytes by which a process may grow at the full size. */
   maxGrowthMb?: Record<string, number>
-  /** The attacker is told to end after this time. An attack without a short size does not run in `npm test`. */
-  seconds: { full: number; short?: number }
+  /** The attacker is told to end after this time. */
+  seconds: number
   /** Makes what attack and probes need, before anything is measured. */
   prepare?: (stage: Stage) => Promise<Prepared>
   probes: (stage: Stage, prepared: Prepared) => Probe[]
@@ -42,7 +42,6 @@ export type Attack = {
 }
 
 export type Attacker = {
-  size: Size
   baseModel: string
   apiUrl: string
   apiKey: string

@@ -13,7 +13,7 @@ process.once('message', (order: AttackOrder) => {
 })
 process.once('disconnect', () => process.exit(1))
 
-async function run({ name, size, seconds, apiUrl, apiKey, baseModel, prepared }: AttackOrder) {
+async function run({ name, seconds, apiUrl, apiKey, baseModel, prepared }: AttackOrder) {
   const tally = createTally()
   const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(seconds * 1000)])
   signal.addEventListener('abort', () => report({ kind: 'over' }))
@@ -24,7 +24,7 @@ async function run({ name, size, seconds, apiUrl, apiKey, baseModel, prepared }:
     return answer
   }
   const calls = { ...tally, ask: countedAsk, underway: () => report({ kind: 'underway' }) }
-  await findAttack(name).run({ size, baseModel, apiUrl, apiKey, prepared, signal, ...calls })
+  await findAttack(name).run({ baseModel, apiUrl, apiKey, prepared, signal, ...calls })
   report({ kind: 'ended', record: tally.record() })
   process.disconnect()
 }

@@ -14,7 +14,7 @@ export const adapters: Attack = {
   name: 'adapters',
   what: 'ten connections ask 40 tuned models in turn, and a job asks for an adapter of rank 1024',
   // Not in `npm test`: a model has to be tuned first.
-  seconds: { full: 45 },
+  seconds: 45,
   async prepare(stage) {
     const model = await tune(stage)
     return { victim: [model], attacker: await copyModels(stage, model) }

@@ -3,19 +3,19 @@ import { batch, completion, isWhole } from '../probes.ts'
 import { countDone } from './accepted-work.ts'
 import { askEach, pause, untilTold } from './connections.ts'
 
-const counts = { full: { batches: 3000, underwayAt: 300 }, short: { batches: 30, underwayAt: 10 } }
+const count = 3000
+const underwayAt = 300
 const connections = 10
 
 export const batches: Attack = {
   name: 'batches',
   what: 'ten connections submit 3,000 batches of four prompts',
-  seconds: { full: 120, short: 300 },
+  seconds: 120,
   probes: (stage) => [batch(stage), completion(stage)],
   async run(attacker) {
-    const { size, baseModel, signal, ask, underway } = attacker
+    const { baseModel, signal, ask, underway } = attacker
     const prompt = ['What is red?', 'What is blue?', 'What is green?', 'What is white?']
     const paths: string[] = []
-    const { batches: count, underwayAt } = counts[size]
     await askEach({ count, connections, signal }, async (index) => {
       const answer = await ask('POST', '/v1/batch_completions', { model_name: baseModel, prompt, max_tokens: 16 })
       if (index === underwayAt) underway()

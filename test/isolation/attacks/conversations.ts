@@ -4,20 +4,20 @@ import { countDone } from './accepted-work.ts'
 import { untilTold } from './connections.ts'
 
 /** A message of a few letters, so that the row has as many turns as it can: 63 bytes each. */
-const turns = { full: 2700, short: 300 }
+const turns = 2700
 const jobs = 2
 
 export const conversations: Attack = {
   name: 'conversations',
   what: 'two jobs train on one row of messages of 175 KB: 2,700 turns of a few letters',
   maxGrowthMb: { worker: 800 },
-  seconds: { full: 60, short: 300 },
+  seconds: 60,
   probes: (stage) => [jobCheck(stage), completion(stage)],
   async run(attacker) {
-    const { size, baseModel, signal, ask, underway } = attacker
+    const { baseModel, signal, ask, underway } = attacker
     const paths: string[] = []
     for (let job = 0; job < jobs; job++) {
-      const answer = await ask('POST', '/v1/train', { model_name: baseModel, data: [conversation(turns[size])] })
+      const answer = await ask('POST', '/v1/train', { model_name: baseModel, data: [conversation(turns)] })
       if (answer.status === 200) paths.push(`/v1/train/jobs/${(answer.body as { job_id: string }).job_id}`)
     }
     underway()

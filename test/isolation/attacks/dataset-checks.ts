@@ -7,20 +7,21 @@ import { completion, jobCheck, statusOf } from '../probes.ts'
 import { countDone } from './accepted-work.ts'
 import { askEach, pause, untilTold } from './connections.ts'
 
-const counts = { full: { jobs: 60, rows: 1_500_000 }, short: { jobs: 12, rows: 20_000 } }
+const jobs = 60
+const rows = 1_500_000
 const connections = 10
 
 export const datasetChecks: Attack = {
   name: 'dataset-checks',
   what: '60 jobs train on one gzip of 1,500,000 rows whose last row is bad, so that each fails once it is checked',
-  seconds: { full: 100, short: 300 },
-  prepare: async (stage) => ({ locations: [await upload(stage, counts[stage.size].rows)] }),
+  seconds: 100,
+  prepare: async (stage) => ({ locations: [await upload(stage)] }),
   probes: (stage) => [jobCheck(stage), completion(stage)],
   async run(attacker) {
-    const { size, baseModel, prepared, signal, ask, underway } = attacker
+    const { baseModel, prepared, signal, ask, underway } = attacker
     const body = { model_name: baseModel, upload_file_path: prepared['locations']?.[0] }
     const paths: string[] = []
-    await askEach({ count: counts[size].jobs, connections, signal }, async () => {
+    await askEach({ count: jobs, connections, signal }, async () => {
       const answer = await ask('POST', '/v1/train', body)
       if (answer.status === 200) paths.push(`/v1/train/jobs/${(answer.body as { job_id: string }).job_id}`)
       else await pause(100, signal)
@@ -32,11 +33,11 @@ export const datasetChecks: Attack = {
   },
 }
 
-async function upload({ attacker }: Stage, rows: number): Promise<string> {
+async function upload({ attacker }: Stage): Promise<string> {
   const { status, body } = await attacker.ask('POST', '/v1/data', { dataset_id: `large-${randomUUID()}` })
   if (status !== 200) throw new Error(`POST /v1/data answered ${status}.`)
   const { dataset_location: location } = body as { dataset_location: string }
-  const compressed = await buffer(Readable.from(linesOf(rows)).pipe(createGzip({ level: 1 })))
+  const compressed = await buffer(Readable.from(linesOf()).pipe(createGzip({ level: 1 })))
   const response = await fetch(location, { method: 'PUT', body: new Uint8Array(compressed) })
   if (response.status !== 200) throw new Error(`The upload answered ${response.status}.`)
   return location
@@ -44,7 +45,7 @@ async function upload({ attacker }: Stage, rows: number): Promise<string> {
 
 const linesInPiece = 5000
 
-function* linesOf(rows: number): Generator<string> {
+function* linesOf(): Generator<string> {
   for (let first = 0; first < rows; first += linesInPiece) {
     const count = Math.min(linesInPiece, rows - first)
     yield Array.from({ length: count }, (_, index) => line(first + index)).join('')

@@ -2,16 +2,16 @@ import type { Attack } from '../attack.ts'
 import { typedCompletion } from '../probes.ts'
 import { keepAsking } from './connections.ts'
 
-const connections = { full: 200, short: 40 }
+const connections = 200
 
 export const grammars: Attack = {
   name: 'grammars',
   what: '200 connections ask for typed answers, each time of a type that was never seen before',
-  seconds: { full: 30, short: 120 },
+  seconds: 30,
   probes: (stage) => [typedCompletion(stage)],
-  async run({ size, baseModel, signal, ask, underway }) {
+  async run({ baseModel, signal, ask, underway }) {
     underway()
-    await keepAsking(connections[size], signal, (connection, turn) =>
+    await keepAsking(connections, signal, (connection, turn) =>
       ask('POST', '/v1/completions', {
         model_name: baseModel,
         prompt: 'What is it?',

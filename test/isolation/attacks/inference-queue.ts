@@ -8,7 +8,7 @@ const promptsInCall = 10_000
 export const inferenceQueue: Attack = {
   name: 'inference-queue',
   what: 'ten connections keep a call of 10,000 prompts each at the model, the most that a call may hold',
-  seconds: { full: 45, short: 120 },
+  seconds: 45,
   probes: (stage) => [completion(stage)],
   async run({ baseModel, signal, ask, underway }) {
     const prompt = Array.from({ length: promptsInCall }, (_, index) => `Is ${index} a large number?`)

@@ -8,7 +8,7 @@ export const singlePrompts: Attack = {
   what: 'three accounts ask single prompts, one after the other, beside a call of 10,000 prompts of the victim',
   // The large call keeps 0.9 of its speed.
   maxRatio: 1 / 0.9,
-  seconds: { full: 120 },
+  seconds: 120,
   async prepare({ connection, attacker }) {
     const others = await Promise.all([openAccount(connection, 'second'), openAccount(connection, 'third')])
     return { keys: [attacker.apiKey, ...others.map(({ apiKey }) => apiKey)] }

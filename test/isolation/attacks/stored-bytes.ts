@@ -15,7 +15,7 @@ export const storedBytes: Attack = {
   name: 'stored-bytes',
   what: 'uploads of 5 MB, each with a job that is cancelled at once, on a stack that grants 20 MB to an account',
   settings: { ANNEAL_MAX_STORED_BYTES: String(quotaBytes) },
-  seconds: { full: 90 },
+  seconds: 90,
   probes: (stage) => [completion(stage)],
   async run(attacker) {
     attacker.underway()

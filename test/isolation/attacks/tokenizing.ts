@@ -2,7 +2,7 @@ import type { Attack } from '../attack.ts'
 import { completion } from '../probes.ts'
 import { keepAsking } from './connections.ts'
 
-const connections = { full: 10, short: 3 }
+const connections = 10
 /** Just below the length that is refused without a look: 256 characters for each token of the context. */
 const characters = 260_000
 const words = ['tundra', 'backpack', 'made', 'where', 'stock', 'colour', 'price', 'owner']
@@ -10,11 +10,11 @@ const words = ['tundra', 'backpack', 'made', 'where', 'stock', 'colour', 'price'
 export const tokenizing: Attack = {
   name: 'tokenizing',
   what: 'ten connections send prompts of 260,000 characters, which are tokenized before they are refused as too long',
-  seconds: { full: 30, short: 120 },
+  seconds: 30,
   probes: (stage) => [completion(stage)],
-  async run({ size, baseModel, signal, ask, underway }) {
+  async run({ baseModel, signal, ask, underway }) {
     underway()
-    await keepAsking(connections[size], signal, (connection, turn) => {
+    await keepAsking(connections, signal, (connection, turn) => {
       // Another text each time, so that no cache helps.
       const prompt = longText(connection * 7 + turn * 13)
       return ask('POST', '/v1/completions', { model_name: baseModel, prompt, max_tokens: 1 })

@@ -5,10 +5,9 @@ import type { Attack, Attacker } from '../attack.ts'
 import { completion } from '../probes.ts'
 import { pause, untilTold } from './connections.ts'
 
-const sizes = {
-  full: { bodies: 32, bodyBytes: 60e6, trickles: 8 },
-  short: { bodies: 6, bodyBytes: 20e6, trickles: 2 },
-}
+const bodies = 32
+const bodyBytes = 60e6
+const trickles = 8
 const chunk = Buffer.alloc(256 * 1024, 'a')
 
 export const unfinishedBodies: Attack = {
@@ -16,13 +15,12 @@ export const unfinishedBodies: Attack = {
   what: '32 connections send a body of 60 MB up to its last byte and wait; eight more send a byte a second',
   // Together the bodies have 1,920 MB.
   maxGrowthMb: { api: 800 },
-  seconds: { full: 30, short: 120 },
+  seconds: 30,
   probes: (stage) => [completion(stage)],
   async run(attacker) {
-    const { bodies, bodyBytes, trickles } = sizes[attacker.size]
     const begun = [
-      ...Array.from({ length: bodies }, () => sendAllButOneByte(attacker, bodyBytes)),
-      ...Array.from({ length: trickles }, () => sendSlowly(attacker, bodyBytes)),
+      ...Array.from({ length: bodies }, () => sendAllButOneByte(attacker)),
+      ...Array.from({ length: trickles }, () => sendSlowly(attacker)),
     ]
     attacker.underway()
     for (const answer of await Promise.all(begun)) attacker.count(answer)
@@ -31,15 +29,15 @@ export const unfinishedBodies: Attack = {
 
 type Sending = { write: (bytes: Buffer) => Promise<void>; isOver: () => boolean }
 
-async function sendAllButOneByte(attacker: Attacker, bodyBytes: number): Promise<Answer> {
-  return withUnfinishedBody(attacker, bodyBytes, async ({ write, isOver }) => {
+async function sendAllButOneByte(attacker: Attacker): Promise<Answer> {
+  return withUnfinishedBody(attacker, async ({ write, isOver }) => {
     for (let left = bodyBytes - 1; left > 0 && !isOver(); left -= chunk.length)
       await write(left < chunk.length ? chunk.subarray(0, left) : chunk)
   })
 }
 
-async function sendSlowly(attacker: Attacker, bodyBytes: number): Promise<Answer> {
-  return withUnfinishedBody(attacker, bodyBytes, async ({ write, isOver }) => {
+async function sendSlowly(attacker: Attacker): Promise<Answer> {
+  return withUnfinishedBody(attacker, async ({ write, isOver }) => {
     for (; !isOver(); await pause(1000, attacker.signal)) await write(chunk.subarray(0, 1))
   })
 }
@@ -47,7 +45,6 @@ async function sendSlowly(attacker: Attacker, bodyBytes: number): Promise<Answer
 /** Keeps the request open until it is answered or the attack ends. @returns the answer, `given_up` when none had come */
 async function withUnfinishedBody(
   { apiUrl, apiKey, signal }: Attacker,
-  bodyBytes: number,
   send: (sending: Sending) => Promise<void>,
 ): Promise<Answer> {
   const outgoing = request(`${apiUrl}/v1/completions`, {
