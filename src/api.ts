@@ -1,7 +1,7 @@
 // The api process: public HTTP on one port, the pods' on another, the operators' on a third. Never speaks to Temporal or to a cluster.
 import { setTimeout as sleep } from 'node:timers/promises'
 import packageJson from '../package.json' with { type: 'json' }
-import { readConfig, type Config } from './config.ts'
+import { readConfig, type Config } from './config/service.ts'
 import { createDatasetValidator } from './datasets/dataset-validator.ts'
 import { parseApiKey } from './domain/identifiers.ts'
 import { modelServerToken } from './domain/model-server-token.ts'

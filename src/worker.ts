@@ -8,14 +8,10 @@ import { inferenceTaskQueue, taskQueue, watchTaskQueue } from '../workflows/cont
 import { createLocalModelServers, createLocalTrainers } from './compute/local/local-compute.ts'
 import type { ModelServerCompute } from './compute/model-servers.ts'
 import type { TrainerCompute } from './compute/trainers.ts'
-import {
-  readConfig,
-  readKubernetesConfig,
-  readLocalComputeConfig,
-  readTemporalConfig,
-  type Config,
-  type TemporalConfig,
-} from './config.ts'
+import { readKubernetesConfig } from './config/kubernetes.ts'
+import { readLocalComputeConfig } from './config/local-compute.ts'
+import { readConfig, type Config } from './config/service.ts'
+import { readTemporalConfig, type TemporalConfig } from './config/temporal.ts'
 import { createDatasetValidator } from './datasets/dataset-validator.ts'
 import { modelServerToken } from './domain/model-server-token.ts'
 import { createInference } from './inference/inference.ts'

@@ -8,7 +8,6 @@ type Deleted = { id: string; deleted_objects: number; deleted_jobs: number }
 const path = '/internal/v1/admin/accounts'
 
 export const accounts = serviceCommand({
-  summary: 'Creates, lists and deletes accounts, and sets their priority.',
   usage: `create --name NAME [--priority P]
        anneal accounts priority ID P
        anneal accounts list [--limit N] [--after ID]

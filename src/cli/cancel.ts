@@ -3,7 +3,6 @@ import { followJob } from './remote/job.ts'
 import { serviceCommand } from './remote/remote-command.ts'
 
 export const cancel = serviceCommand({
-  summary: 'Cancels a training job, or all open ones.',
   usage: `ID [--wait] | --all
 
   --wait       wait until all of the job's resources are released

@@ -1,2 +1,2 @@
 /** `run` resolves with the exit code. */
-export type Command = { summary: string; usage: string; run: (args: string[]) => Promise<number> }
+export type Command = { usage: string; run: (args: string[]) => Promise<number> }

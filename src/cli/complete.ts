@@ -3,7 +3,6 @@ import { serviceCommand } from './remote/remote-command.ts'
 import { textsFrom } from './remote/stdin.ts'
 
 export const complete = serviceCommand({
-  summary: 'Completes prompts with a base or tuned model.',
   usage: `PROMPT... --model NAME [--type JSON]
 
   PROMPT          a text; - reads one from standard input

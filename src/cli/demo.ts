@@ -7,7 +7,6 @@ import { homeUsage, parseHome, parsePort } from './options.ts'
 import { createClient } from './remote/client.ts'
 
 export const demo: Command = {
-  summary: 'Fine-tunes the default base model on 40 sample rows and compares it with the base.',
   usage: `[--home DIR] [--port N]
 
 ${homeUsage}

@@ -2,7 +2,6 @@ import { serviceCommand } from './remote/remote-command.ts'
 import { textsFrom } from './remote/stdin.ts'
 
 export const embed = serviceCommand({
-  summary: 'Turns texts into vectors, one JSON list a line.',
   usage: `TEXT... [--model NAME]
 
   TEXT         a text; - reads one from standard input

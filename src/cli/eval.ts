@@ -6,7 +6,6 @@ type Evaluation = {
 }
 
 export const evaluation = serviceCommand({
-  summary: 'Shows the answers of the tuned model and its base to the evaluation rows.',
   usage: 'ID\n',
   options: {},
   takes: { least: 1, most: 1 },

@@ -1,12 +1,16 @@
-import type { Command } from './command.ts'
+import type { ListedCommand } from './commands.ts'
 
-export function generalHelp(commands: Record<string, Command>): string {
-  const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`)
-  return ['Usage: anneal <command> [options]', '', ...lines, '', 'anneal <command> --help shows its options.'].join(
-    '\n',
-  )
+export function generalHelp(commands: Record<string, ListedCommand>): string {
+  const width = Math.max(...Object.keys(commands).map((name) => name.length))
+  const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)} ${summary}`)
+  return [
+    'Usage: anneal <command> [options]',
+    '',
+    ...lines,
+    '',
+    'anneal <command> --help shows its options; anneal --version shows the version.',
+  ].join('\n')
 }
 
-export function commandHelp(name: string, { summary, usage }: Command): string {
-  return `Usage: anneal ${name} ${usage.trim()}\n\n${summary}`
-}
+export const commandHelp = (name: string, summary: string, usage: string) =>
+  `Usage: anneal ${name} ${usage.trim()}\n\n${summary}`

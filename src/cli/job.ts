@@ -2,7 +2,6 @@ import { describeJob, exitCodeOf, followJob, readJob } from './remote/job.ts'
 import { serviceCommand } from './remote/remote-command.ts'
 
 export const job = serviceCommand({
-  summary: 'Shows a training job: its state, its progress, and why it waits or failed.',
   usage: `ID [--watch]
 
   --watch      wait until the job has ended, with a progress bar`,

@@ -5,7 +5,6 @@ import { table } from './remote/table.ts'
 type Summary = Pick<Job, 'job_id' | 'status' | 'start_time' | 'dataset_id' | 'model_name'>
 
 export const jobs = serviceCommand({
-  summary: 'Lists training jobs, newest first.',
   usage: `[--status STATUS] [--limit N]
 
   --status S   only jobs of this status, such as COMPLETED

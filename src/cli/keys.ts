@@ -17,7 +17,6 @@ type Made = Key & { key: string }
 const path = '/internal/v1/admin/keys'
 
 export const keys = serviceCommand({
-  summary: 'Creates, lists, revokes and rotates API keys. A new key is printed only once.',
   usage: `create --account ID --name NAME --scopes LIST [--expires TIME]
        anneal keys list [--account ID] [--limit N] [--after ID]
        anneal keys revoke ID

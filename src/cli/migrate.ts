@@ -1,11 +1,10 @@
 import type { Command } from './command.ts'
-import { readDatabaseUrl } from '../config.ts'
+import { readDatabaseUrl } from '../config/database.ts'
 import { migrate as migrateDatabase } from '../embedded/migrations.ts'
 import { StartError } from '../embedded/start-error.ts'
 import { exitCodes } from './command-error.ts'
 
 export const migrate: Command = {
-  summary: 'Migrates the database in DATABASE_URL to the schema of this version. A repeat changes nothing.',
   usage: `
 
   Any number may run at once: one migrates, the others wait. Migrations only add, so processes of the previous version keep working.

@@ -1,10 +1,9 @@
 import type { Command } from './command.ts'
-import { readTemporalConfig } from '../config.ts'
+import { readTemporalConfig } from '../config/temporal.ts'
 import { exitCodes } from './command-error.ts'
 import { registerWithTemporal } from '../temporal/register.ts'
 
 export const register: Command = {
-  summary: 'Creates the namespace and the search attributes of the worker in the Temporal server at TEMPORAL_ADDRESS.',
   usage: `
 
   An existing namespace keeps its settings; a new one keeps closed workflows for 30 days. A repeat changes nothing.

@@ -2,7 +2,6 @@ import { describeJob, exitCodeOf, followJob } from './remote/job.ts'
 import { serviceCommand } from './remote/remote-command.ts'
 
 export const resume = serviceCommand({
-  summary: 'Continues a training job that was cancelled, failed or ended early, from its newest checkpoint.',
   usage: `ID [--watch]
 
   --watch      wait until the job has ended, with a progress bar`,

@@ -4,7 +4,6 @@ import { runSupervisor } from '../embedded/supervisor.ts'
 import { defaultPort, homeUsage, parseHome, parsePort } from './options.ts'
 
 export const start: Command = {
-  summary: 'Runs the whole service on this machine, in the foreground, until Ctrl-C or `anneal stop`.',
   usage: `[--home DIR] [--port N]
 
 ${homeUsage}

@@ -5,7 +5,6 @@ import { stopStack } from '../embedded/stop.ts'
 import { homeUsage, parseHome } from './options.ts'
 
 export const stop: Command = {
-  summary: 'Stops the service that runs on a data directory, and waits until it is gone.',
   usage: `[--home DIR]
 
 ${homeUsage}`,

@@ -4,7 +4,6 @@ import { serviceCommand } from './remote/remote-command.ts'
 import { uploadFile } from './remote/upload-file.ts'
 
 export const train = serviceCommand({
-  summary: 'Uploads a file and fine-tunes a model on it.',
   usage: `FILE --model NAME [--set NAME=VALUE]... [--watch]
 
   FILE         JSON Lines, a JSON array or CSV, gzipped or not, of {"input", "output"} rows

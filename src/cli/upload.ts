@@ -2,7 +2,6 @@ import { serviceCommand } from './remote/remote-command.ts'
 import { uploadFile } from './remote/upload-file.ts'
 
 export const upload = serviceCommand({
-  summary: 'Uploads a data set for later training jobs.',
   usage: `FILE [--dataset ID]
 
   FILE         JSON Lines, a JSON array or CSV, gzipped or not, of {"input", "output"} rows

@@ -4,7 +4,7 @@ import { nodeBinary } from '../../tools/paths.mjs'
 import { parseCatalogue } from '../domain/catalogue.ts'
 import { answers200 } from './http-probe.ts'
 import { createChild, processNames, type Child, type ChildSpec, type ProcessName } from './child.ts'
-import { removeConnection, writeConnection } from './connection.ts'
+import { removeConnection } from './connection.ts'
 import type { Home } from './data-directory.ts'
 import { endLeftovers, forgetChildren, leftovers, recordChildren } from './leftovers.ts'
 import { rotateLog } from './logs.ts'
@@ -17,6 +17,7 @@ import { loadSecrets, type Secrets } from './secrets.ts'
 import { entryPoints, environment, serviceDefaults, serviceEnvironment, type Addresses } from './services.ts'
 import { StartError } from './start-error.ts'
 import { prepareTemporal } from './temporal.ts'
+import { writeConnection } from './write-connection.ts'
 
 export type StackOptions = { home: Home; port: number; say: (text: string) => void }
 export type Stack = { start(): Promise<Addresses>; stop(): Promise<void> }

@@ -1,7 +1,7 @@
 // Creates in an existing Temporal what the embedded one is started with: the namespace and the search attributes.
 import { Connection, isGrpcServiceError } from '@temporalio/client'
 import { searchAttributes } from '../../workflows/contract.ts'
-import type { TemporalConfig } from '../config.ts'
+import type { TemporalConfig } from '../config/temporal.ts'
 
 /** From google.golang.org/grpc/codes and temporal.api.enums.v1.IndexedValueType. */
 const grpcCodes = { alreadyExists: 6, notFound: 5 }

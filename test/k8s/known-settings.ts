@@ -1,8 +1,11 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../tools/paths.mjs'
 
-const code = readFileSync(join(root, 'src/config.ts'), 'utf8')
+const folder = join(root, 'src/config')
+const code = readdirSync(folder)
+  .map((file) => readFileSync(join(folder, file), 'utf8'))
+  .join('\n')
 /** Read for the code by @temporalio/envconfig. */
 const ofTemporal = /^TEMPORAL_(ADDRESS|NAMESPACE|API_KEY|TLS(_\w+)?)$/
 

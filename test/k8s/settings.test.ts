@@ -7,7 +7,9 @@ import { loadYaml } from '@kubernetes/client-node'
 import { parsePodTemplates } from '../../src/compute/kubernetes/pods/pod-template-file.ts'
 import { modelServerTemplate } from '../../src/compute/kubernetes/model-servers/manifests.ts'
 import { trainerTemplate } from '../../src/compute/kubernetes/trainers/job-manifest.ts'
-import { readConfig, readKubernetesConfig, readTemporalConfig } from '../../src/config.ts'
+import { readKubernetesConfig } from '../../src/config/kubernetes.ts'
+import { readConfig } from '../../src/config/service.ts'
+import { readTemporalConfig } from '../../src/config/temporal.ts'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { root } from '../../tools/paths.mjs'
 import { isKnownSetting } from './known-settings.ts'
@@ -56,7 +58,7 @@ for (const overlay of overlays) {
         .flatMap(({ spec }) => [...spec.containers, ...(spec.initContainers ?? [])])
         .flatMap(({ env = [] }) => env.map(({ name }) => name))
       for (const name of [...Object.keys(settings), ...Object.keys(secrets), ...named])
-        assert.ok(isKnownSetting(name), `src/config.ts does not know ${name}`)
+        assert.ok(isKnownSetting(name), `src/config does not know ${name}`)
       const { address, namespace } = readTemporalConfig(settings)
       assert.deepEqual([address, namespace], [settings['TEMPORAL_ADDRESS'], settings['TEMPORAL_NAMESPACE']])
       const config = readConfig({

@@ -1,6 +1,6 @@
 // The frame of every command that talks to a running service: finds the address and the key, and reports errors.
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
-import { readClientConfig } from '../../config.ts'
+import { readClientConfig } from '../../config/client.ts'
 import { readConnection, type Connection } from '../../embedded/connection.ts'
 import { describeHome } from '../../embedded/data-directory.ts'
 import { StartError } from '../../embedded/start-error.ts'
@@ -30,7 +30,6 @@ type Invocation<O extends ParseArgsOptionsConfig> = {
 }
 
 export function serviceCommand<O extends ParseArgsOptionsConfig>(definition: {
-  summary: string
   /** The arguments in one line, then a line per option. */
   usage: string
   options: O
@@ -41,10 +40,9 @@ export function serviceCommand<O extends ParseArgsOptionsConfig>(definition: {
   /** Resolves with the exit code. */
   run: (invocation: Invocation<O>) => Promise<number>
 }): Command {
-  const { summary, usage, options, takes, isAdmin = false } = definition
+  const { usage, options, takes, isAdmin = false } = definition
   const variables = isAdmin ? 'ANNEAL_ADMIN_URL and ANNEAL_ADMIN_TOKEN' : 'ANNEAL_URL and ANNEAL_API_KEY'
   return {
-    summary,
     usage: `${usage}\n${sharedUsage(variables)}`,
     async run(args) {
       const parsed = parseArgs({ args, options: { ...options, ...shared }, allowPositionals: true })

@@ -1,0 +1,17 @@
+// The variables of the command line. Without zod, which takes longer to load than a command to run.
+
+/** Which service the command line talks to, when it is not the one of a data directory. @throws Error naming each wrong variable */
+export function readClientConfig(environment: NodeJS.ProcessEnv = process.env) {
+  const wrong = ['ANNEAL_URL', 'ANNEAL_ADMIN_URL'].filter((name) => {
+    const text = environment[name]
+    return text !== undefined && !URL.canParse(text)
+  })
+  if (wrong.length > 0) throw new Error(`The environment is not valid: ${wrong.join(' and ')} must be a URL.`)
+  return {
+    url: environment['ANNEAL_URL'],
+    apiKey: environment['ANNEAL_API_KEY'] || undefined,
+    /** The admin port, and the operator's token or a key with the scope admin. */
+    adminUrl: environment['ANNEAL_ADMIN_URL'],
+    adminToken: environment['ANNEAL_ADMIN_TOKEN'] || undefined,
+  }
+}

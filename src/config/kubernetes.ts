@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { parse } from './environment.ts'
+
+const PriorityClasses = z
+  .string()
+  .transform((text) => text.split(',').map((name) => name.trim()))
+  .pipe(
+    z.tuple([z.string().min(1), z.string().min(1), z.string().min(1)], 'must be three names: for low, normal, high'),
+  )
+  .transform(([low, normal, high]) => ({ low, normal, high }))
+
+/** The cluster itself is found as kubectl finds it: by KUBECONFIG, or the service account of the pod. */
+const KubernetesEnvironment = z.object({
+  /** Of the runs, not of this worker. */
+  ANNEAL_KUBERNETES_NAMESPACE: z.string().min(1).default('anneal-runs'),
+  /** A file: what the platform says of the pods of each program. docs/architecture.md has an example. */
+  ANNEAL_POD_TEMPLATES: z.string().min(1),
+  /** What nodes call their GPUs. */
+  ANNEAL_GPU_RESOURCE: z.string().min(1).default('nvidia.com/gpu'),
+  /** Kueue's LocalQueue, and its WorkloadPriorityClasses for the priorities low, normal, high, with commas. */
+  ANNEAL_KUEUE_QUEUE: z.string().min(1).optional(),
+  ANNEAL_KUEUE_PRIORITY_CLASSES: PriorityClasses.optional(),
+  /** Of this worker to the API server. */
+  ANNEAL_KUBERNETES_QPS: z.coerce.number().positive().default(50),
+  ANNEAL_KUBERNETES_BURST: z.coerce.number().int().min(1).default(100),
+  /** How long an image may be missing before its attempt fails. */
+  ANNEAL_IMAGE_TIMEOUT_SECONDS: z.coerce.number().positive().default(600),
+  /**
+   * How long beyond its grace period a pod may be silent before its node counts as lost. Kubelets may come back a minute
+   * after an API server that was away.
+   */
+  ANNEAL_NODE_LOST_SECONDS: z.coerce.number().positive().default(120),
+  /** Attempts at once, shared fairly between accounts; left out, the cluster decides. */
+  ANNEAL_SLOTS: z.coerce.number().int().min(1).optional(),
+})
+
+/** Settings of runs on a cluster; only the worker needs them. */
+export function readKubernetesConfig(environment: NodeJS.ProcessEnv = process.env) {
+  const env = parse(KubernetesEnvironment, environment)
+  const { ANNEAL_KUEUE_QUEUE: queue, ANNEAL_KUEUE_PRIORITY_CLASSES: priorityClasses } = env
+  return {
+    namespace: env.ANNEAL_KUBERNETES_NAMESPACE,
+    templatesText: readFileSync(env.ANNEAL_POD_TEMPLATES, 'utf8'),
+    gpuResource: env.ANNEAL_GPU_RESOURCE,
+    queue: queue === undefined ? null : { queue, ...(priorityClasses && { priorityClasses }) },
+    slots: env.ANNEAL_SLOTS ?? null,
+    callsPerSecond: env.ANNEAL_KUBERNETES_QPS,
+    callBurst: env.ANNEAL_KUBERNETES_BURST,
+    imageTimeoutMs: env.ANNEAL_IMAGE_TIMEOUT_SECONDS * 1000,
+    nodeLostAfterMs: env.ANNEAL_NODE_LOST_SECONDS * 1000,
+  }
+}

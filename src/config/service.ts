@@ -1,0 +1,80 @@
+// The settings of the api and the worker.
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseCatalogue, type CatalogueEntry } from '../domain/catalogue.ts'
+import { retentionOf } from '../domain/retention.ts'
+import { listed, parse } from './environment.ts'
+import { ServiceEnvironment } from './service-environment.ts'
+
+const hourMs = 3_600_000
+
+export type Config = ReturnType<typeof readConfig>
+
+/** @throws Error naming each wrong variable */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
+  const env = parse(ServiceEnvironment, environment)
+  const catalogue = parseCatalogue(JSON.parse(readFileSync(env.ANNEAL_CATALOGUE, 'utf8')))
+  return {
+    databaseUrl: env.DATABASE_URL,
+    s3: {
+      endpoint: env.S3_ENDPOINT,
+      publicEndpoint: env.S3_PUBLIC_ENDPOINT,
+      region: env.S3_REGION,
+      bucket: env.S3_BUCKET,
+      accessKey: env.S3_ACCESS_KEY,
+      secretKey: env.S3_SECRET_KEY,
+      partBytes: env.ANNEAL_UPLOAD_PART_MIB * 1024 * 1024,
+    },
+    bindHost: env.ANNEAL_BIND_HOST,
+    port: env.ANNEAL_PORT,
+    internalPort: env.ANNEAL_INTERNAL_PORT,
+    adminPort: env.ANNEAL_ADMIN_PORT,
+    workerPort: env.ANNEAL_WORKER_PORT,
+    internalUrl: env.ANNEAL_INTERNAL_URL,
+    secret: env.ANNEAL_SECRET,
+    bootstrapApiKey: env.ANNEAL_BOOTSTRAP_API_KEY,
+    catalogue,
+    tokenizer: tokenizerOf(catalogue.defaultCompletionModel, env.ANNEAL_MODELS_DIR),
+    serviceName: env.ANNEAL_SERVICE_NAME,
+    resumeLimit: env.ANNEAL_RESUME_LIMIT,
+    maxGpus: env.ANNEAL_MAX_GPUS,
+    // Local runs know one machine.
+    maxNodes: env.ANNEAL_COMPUTE === 'local' ? 1 : env.ANNEAL_MAX_NODES,
+    limits: {
+      requests: { perSecond: env.ANNEAL_REQUESTS_PER_SECOND, burst: env.ANNEAL_REQUEST_BURST },
+      concurrentRequests: env.ANNEAL_CONCURRENT_REQUESTS,
+      failedAuthenticationsPerMinute: env.ANNEAL_FAILED_AUTHENTICATIONS_PER_MINUTE,
+    },
+    bodyMemoryBytes: env.ANNEAL_BODY_MEMORY_BYTES,
+    maxOpenJobs: env.ANNEAL_MAX_OPEN_JOBS,
+    maxStoredBytes: env.ANNEAL_MAX_STORED_BYTES,
+    maxOpenBatches: env.ANNEAL_MAX_OPEN_BATCHES,
+    maxWaitingBatchItems: env.ANNEAL_MAX_WAITING_BATCH_ITEMS,
+    datasetLimits: { unpackedBytes: env.ANNEAL_MAX_DATASET_BYTES, checkSeconds: env.ANNEAL_DATASET_CHECK_SECONDS },
+    maxStoredRows: env.ANNEAL_MAX_STORED_ROWS,
+    trustedProxies: listed(env.ANNEAL_TRUSTED_PROXIES),
+    corsOrigins: env.ANNEAL_CORS_ORIGINS,
+    webhooks: { allowsHttp: env.ANNEAL_WEBHOOKS_ALLOW_HTTP, isCallable: env.ANNEAL_WEBHOOKS_PRIVATE_NETWORKS },
+    coldStartTimeoutMs: env.ANNEAL_COLD_START_TIMEOUT_SECONDS * 1000,
+    answerTimeoutMs: env.ANNEAL_ANSWER_TIMEOUT_SECONDS * 1000,
+    idleTimeoutMs: env.ANNEAL_IDLE_TIMEOUT_SECONDS * 1000,
+    warmModels: env.ANNEAL_WARM_MODELS,
+    workflowBundle: env.ANNEAL_WORKFLOW_BUNDLE,
+    compute: env.ANNEAL_COMPUTE,
+    terminationGraceMs: env.ANNEAL_TERMINATION_GRACE_SECONDS * 1000,
+    attemptLimits: {
+      timeSliceMs: env.ANNEAL_TIME_SLICE_HOURS * hourMs,
+      stallMs: env.ANNEAL_STALL_MINUTES * 60_000,
+      maxJobMs: env.ANNEAL_MAX_JOB_HOURS === undefined ? null : env.ANNEAL_MAX_JOB_HOURS * hourMs,
+    },
+    retention: retentionOf(env.ANNEAL_RETENTION_SCALE),
+    sweep: { olderThanMs: env.ANNEAL_BACKUP_MAX_AGE_HOURS * hourMs, maxShare: env.ANNEAL_SWEEP_MAX_SHARE },
+    logLevel: env.LOG_LEVEL,
+  }
+}
+
+/** Null when the base model's files are not on this machine. */
+function tokenizerOf({ name, source }: CatalogueEntry, modelsDir: string | undefined) {
+  if (!('path' in source)) return null
+  return { name, folder: resolve(modelsDir ?? '.', source.path) }
+}
