@@ -150,7 +150,22 @@ export type TunedModel = {
 /** A model's position in the list: microseconds since 1970, then its name. */
 export type ModelPlace = { createdMicros: string; name: string }
 
-export type ListedModel = Pick<TunedModel, 'jobId' | 'baseModel' | 'createdAt'> & ModelPlace
+/** `aliases` are its names with a version or an alias, such as `support-bot@3` and `support-bot@production`. */
+export type ListedModel = Pick<TunedModel, 'jobId' | 'baseModel' | 'createdAt'> & ModelPlace & { aliases: string[] }
+
+/** A published model with its origin. `version` is null without a custom name. */
+export type ModelVersion = {
+  version: number | null
+  modelName: string
+  jobId: number
+  status: 'COMPLETED' | 'PARTIALLY COMPLETED'
+  baseModel: string
+  datasetId: string
+  evaluatedRows: number
+  createdAt: Date
+}
+
+export type ModelAlias = { alias: string; version: number; movedAt: Date }
 
 export type EvaluationRow = { split: DataSplit; input: string; expected: string; tuned: string; base: string }
 

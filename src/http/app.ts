@@ -13,6 +13,7 @@ import { batchRoutes } from './routes/batches.ts'
 import { completionRoutes } from './routes/completions.ts'
 import { dataRoutes } from './routes/data.ts'
 import { embeddingRoutes } from './routes/embeddings.ts'
+import { modelNameRoutes } from './routes/model-names.ts'
 import { modelRoutes } from './routes/models.ts'
 import { reservationRoutes } from './routes/reservation.ts'
 import { healthRoutes, selfDescription } from './routes/service.ts'
@@ -45,6 +46,7 @@ export function createPublicApp({ deps, serviceName, version, metrics, ...networ
     ...trainingJobRoutes,
     ...trainingJobRecordRoutes,
     ...modelRoutes,
+    ...modelNameRoutes,
     ...openAiRoutes,
     ...usageRoutes,
     ...webhookRoutes,

@@ -19,6 +19,7 @@ import { createInferenceBatchRepository } from './inference-batches.ts'
 import { createJobEventRepository } from './job-events.ts'
 import { createTrainingJobRepository } from './training-jobs.ts'
 import { createModelServerRepository } from './model-servers.ts'
+import { createModelNameRepository } from './model-names.ts'
 import { createModelRepository } from './models.ts'
 import { createOutboxRepository } from './outbox.ts'
 import { preparing, unprepared, type RunStatement } from './prepared-sql.ts'
@@ -50,6 +51,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   jobAcceptance: createJobAcceptanceRepository(run),
   jobEvents: createJobEventRepository(db),
   modelServers: createModelServerRepository(db),
+  modelNames: createModelNameRepository(db),
   models: createModelRepository(db, run),
   outbox: createOutboxRepository(db),
   storedRows: createStoredRowRepository(db),

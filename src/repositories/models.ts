@@ -1,3 +1,4 @@
+import { parseModelReference } from '../domain/model-reference.ts'
 import type { ListedModel, ModelPlace, TunedModel } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
 import type { RunStatement } from './prepared-sql.ts'
@@ -6,8 +7,11 @@ import type { RunStatement } from './prepared-sql.ts'
 const endOfTime: ModelPlace = { createdMicros: String(Number.MAX_SAFE_INTEGER), name: '' }
 
 export const createModelRepository = (db: Connection, run: RunStatement) => ({
-  async find(accountId: string, name: string): Promise<TunedModel | null> {
-    const [model] = await run<TunedModel>(findModel, [accountId, name])
+  /** Finds a model by its id or by a reference to its custom name. One statement, so it sees one state of the aliases. */
+  async find(accountId: string, reference: string): Promise<TunedModel | null> {
+    const { name, tag } = parseModelReference(reference)
+    const [version, alias] = [tag && 'version' in tag ? tag.version : null, tag && 'alias' in tag ? tag.alias : null]
+    const [model] = await run<TunedModel>(findModel, [accountId, reference, name, version, alias])
     return model ?? null
   },
 
@@ -47,6 +51,11 @@ const listModels = {
   name: 'list-models',
   text: `
     select name, job_id as "jobId", base_model as "baseModel", created_at as "createdAt",
+      array(
+        select v.name || '@' || v.version from model_versions v where v.model_name = models.name
+        union all
+        select a.name || '@' || a.alias from model_versions v join model_aliases a using (account_id, name, version)
+        where v.model_name = models.name) as aliases,
       (extract(epoch from created_at) * 1000000)::bigint::text as "createdMicros"
     from models
     where account_id = $1::uuid
@@ -60,5 +69,13 @@ const findModel = {
   text: `
     select name, account_id as "accountId", job_id as "jobId", artifact_id as "artifactId", base_model as "baseModel", files,
       created_at as "createdAt"
-    from models where account_id = $1::uuid and name = $2`,
+    from models where account_id = $1::uuid and name = coalesce(
+      (select name from models where account_id = $1::uuid and name = $2::text),
+      (select model_name from model_versions where account_id = $1::uuid and name = $3::text and version = $4::int),
+      (select model_name from model_aliases join model_versions using (account_id, name, version)
+        where account_id = $1::uuid and name = $3::text and alias = $5::text),
+      (select v.model_name from model_versions v join training_jobs j on j.model_name = v.model_name
+        where v.account_id = $1::uuid and v.name = $3::text and $4::int is null and $5::text is null
+          and j.status = 'COMPLETED'
+        order by v.version desc limit 1))`,
 }

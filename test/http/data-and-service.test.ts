@@ -43,7 +43,7 @@ test('the upload base path needs a key and is never azure', async () => {
 })
 
 test('models lists the catalogue and the tuned models of the account', async () => {
-  const tuned = { name: 'c'.repeat(64), baseModel: 'tiny', jobId: 7, createdAt: new Date(5000) }
+  const tuned = { name: 'c'.repeat(64), aliases: ['bot@1'], baseModel: 'tiny', jobId: 7, createdAt: new Date(5000) }
   const edge = await startPublic({ database: { models: { list: () => Promise.resolve([tuned]) } } })
   const { json } = await edge.call('GET', '/v1/models')
   assert.equal(json.object, 'list')
@@ -60,7 +60,7 @@ test('models lists the catalogue and the tuned models of the account', async () 
 test('the list of models comes whole, or in pages that the Link header leads through', async () => {
   const all = Array.from({ length: 1203 }, (_, at) => {
     const name = `${9999 - at}`.padStart(64, 'a')
-    return { name, baseModel: 'tiny', jobId: at, createdAt: new Date(5000), createdMicros: '5000123' }
+    return { name, aliases: [], baseModel: 'tiny', jobId: at, createdAt: new Date(5000), createdMicros: '5000123' }
   })
   const list = (_accountId: string, { after, limit }: { after: { name: string } | null; limit: number }) => {
     const from = after ? all.findIndex(({ name }) => name === after.name) + 1 : 0

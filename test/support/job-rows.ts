@@ -13,11 +13,17 @@ export async function anAccount(tx: Repositories): Promise<string> {
 }
 
 /** @param versionId an existing version; without it the job gets one of its own */
-export async function openJob(tx: Repositories, accountId: string, spec = {} as TrainingSpec, versionId?: string) {
+export async function openJob(
+  tx: Repositories,
+  accountId: string,
+  spec = {} as TrainingSpec,
+  versionId?: string,
+  customModelName: string | null = null,
+) {
   const id = versionId ?? randomUUID()
   if (versionId === undefined)
     await tx.datasets.createVersion({ id, accountId, datasetId: id, version: 1, uploadKey: id })
-  const job = { accountId, apiKeyId: 'none', baseModel: 'm', customModelName: null, isPublic: false, resumeLimit: 1 }
+  const job = { accountId, apiKeyId: 'none', baseModel: 'm', customModelName, isPublic: false, resumeLimit: 1 }
   const accepted = await tx.jobAcceptance.accept(
     {
       job: { ...job, spec, specHash: 'h', notes: [] },

@@ -13,7 +13,7 @@ export function allowOrigins(origins: readonly string[]) {
     response.setHeader('Access-Control-Allow-Origin', origin)
     response.setHeader('Access-Control-Expose-Headers', 'Link, Retry-After, X-Request-Id')
     if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return next()
-    response.setHeader('Access-Control-Allow-Methods', 'GET, POST, DELETE')
+    response.setHeader('Access-Control-Allow-Methods', 'GET, POST, PUT, DELETE')
     const headers = request.headers['access-control-request-headers']
     if (headers !== undefined) response.setHeader('Access-Control-Allow-Headers', headers)
     response.setHeader('Access-Control-Max-Age', preflightSeconds)

@@ -39,7 +39,7 @@ type Answer<R> = R | AsyncIterable<R> | JsonText | EventStream | FileBytes
 type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R> = {
   /** Unique: the operation id of the OpenAPI document. */
   name: string
-  method: 'get' | 'post' | 'delete'
+  method: 'get' | 'post' | 'put' | 'delete'
   /** In Express syntax. `/v1/svc/...` is also served under the configured service name. */
   path: string
   aliases?: readonly string[]

@@ -3,6 +3,7 @@ import type { OutputType } from '../../domain/output-type.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { createCompletion } from '../../services/completions/create.ts'
 import type { Ctx } from '../../services/context.ts'
+import { pinModel } from '../../services/models/find-tuned.ts'
 import { EventStream } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
 import { completionBodyLimitBytes } from '../routes/completion-input.ts'
@@ -27,8 +28,9 @@ export const chatRoutes = [
     response: ChatCompletion,
     alsoAnswers: 'text/event-stream',
     async handle({ caller: ctx, body, signal }) {
-      const head = headOf(ctx, 'chatcmpl', body.model)
-      const asked = await readTypes(body)
+      const { modelName: model } = await pinModel(ctx, body.model)
+      const head = headOf(ctx, 'chatcmpl', model)
+      const asked = await readTypes({ ...body, model })
       if (body.stream)
         return new EventStream((send) => stream(ctx, asked, signal, (data) => send({ ...head, ...data })))
       const { text, finishReason, usage } = await answer(ctx, asked, signal)

@@ -3,6 +3,7 @@ import { invalidInput } from '../../domain/service-error.ts'
 import { createCompletion } from '../../services/completions/create.ts'
 import { streamCompletions } from '../../services/completions/stream-many.ts'
 import type { Ctx } from '../../services/context.ts'
+import { pinModel } from '../../services/models/find-tuned.ts'
 import { named } from '../framework/named-schemas.ts'
 import { EventStream } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
@@ -57,8 +58,10 @@ export const completionRoutes = [
     errorStatuses: [404],
     response: TextCompletion,
     alsoAnswers: 'text/event-stream',
-    async handle({ caller: ctx, body, signal }) {
-      const head = { ...headOf(ctx, 'cmpl', body.model), object: 'text_completion' as const }
+    async handle({ caller: ctx, body: sent, signal }) {
+      const { modelName, dataId } = await pinModel(ctx, sent.model)
+      const body = { ...sent, model: modelName, dataId }
+      const head = { ...headOf(ctx, 'cmpl', modelName), object: 'text_completion' as const }
       if (body.stream) return new EventStream((send) => stream(ctx, body, signal, (data) => send({ ...head, ...data })))
       const tokens = countTokens()
       const { outputs, finishReasons } = await translateErrors({}, () =>
@@ -72,15 +75,18 @@ export const completionRoutes = [
   }),
 ]
 
-const inputOf = (body: CompletionRequest) => ({
+type PinnedRequest = CompletionRequest & { dataId: string | null }
+
+const inputOf = (body: PinnedRequest) => ({
   modelName: body.model,
+  dataId: body.dataId,
   prompts: promptsOf(body),
   outputType: null,
   maxTokens: body.max_tokens ?? defaultMaxTokens,
   ...samplingOf(body),
 })
 
-async function stream(ctx: Ctx, body: CompletionRequest, signal: AbortSignal, send: (data: object) => void) {
+async function stream(ctx: Ctx, body: PinnedRequest, signal: AbortSignal, send: (data: object) => void) {
   const input = inputOf(body)
   if (input.prompts.length === 0) throw invalidInput('prompt', 'prompt must not be empty when stream is true.')
   const wantsUsage = body.stream_options?.include_usage === true

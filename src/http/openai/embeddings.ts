@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { invalidInput } from '../../domain/service-error.ts'
 import { createEmbeddings } from '../../services/embeddings/create.ts'
+import { pinModel } from '../../services/models/find-tuned.ts'
 import { named } from '../framework/named-schemas.ts'
 import { defineRoute } from '../framework/route.ts'
 import { promptsOf } from '../routes/completion-input.ts'
@@ -51,7 +52,12 @@ export const embeddingRoutes = [
     allowsNul: true,
     errorStatuses: [404],
     response: EmbeddingList,
-    async handle({ caller: ctx, body: { model, input, encoding_format: format, dimensions, truncate }, signal }) {
+    async handle({
+      caller: ctx,
+      body: { model: asked, input, encoding_format: format, dimensions, truncate },
+      signal,
+    }) {
+      const { modelName: model } = await pinModel(ctx, asked)
       const tokens = countTokens()
       const vectors = await translateErrors({ prompt: 'input' }, () =>
         createEmbeddings({

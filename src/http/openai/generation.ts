@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Usage as TokenCounts } from '../../inference/engine-client.ts'
 import type { Ctx } from '../../services/context.ts'
-import { tunedNameOf } from '../../services/models/find-tuned.ts'
 import { ModelName } from '../schemas/prompt.ts'
 import { only, onlyEmpty, ignoredText } from './unsupported-params.ts'
 
@@ -45,8 +44,8 @@ export const samplingOf = ({ temperature, top_p, seed, stop }: Sampling) => ({
   stop: typeof stop === 'string' ? [stop] : (stop ?? []),
 })
 
-/** A request may have an alias. */
-export const answeredName = (ctx: Ctx, model: string) => ctx.deps.catalogue.find(model)?.name ?? tunedNameOf(model)
+/** A request may have an alias of the catalogue. Tuned models are pinned before. */
+export const answeredName = (ctx: Ctx, model: string) => ctx.deps.catalogue.find(model)?.name ?? model
 
 /** The first fields of an answer. */
 export const headOf = (ctx: Ctx, prefix: string, model: string) => ({

@@ -84,13 +84,13 @@ const baseModel = (entry: CatalogueEntry): Model => ({
   ...limitsOf(entry),
 })
 
-const tunedModelOf = ({ name, createdAt, baseModel, jobId }: ListedModel, catalogue: Catalogue): Model => ({
+const tunedModelOf = ({ name, aliases, createdAt, baseModel, jobId }: ListedModel, catalogue: Catalogue): Model => ({
   id: name,
   object: 'model' as const,
   created: Math.floor(createdAt.getTime() / 1000),
   owned_by: 'account' as const,
   task: 'completion' as const,
-  aliases: [],
+  aliases,
   base_model: baseModel,
   job_id: jobId,
   ...limitsOf(catalogue.find(baseModel)),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { maxEmbeddingTokens, type CatalogueEntry } from '../../domain/catalogue.ts'
 import { named } from '../framework/named-schemas.ts'
+import { Time } from './training-job.ts'
 import { pathText, queryInt, queryText } from '../framework/params.ts'
 
 /** The models of /openai/v1 have these fields too. */
@@ -24,7 +25,9 @@ const Model = z.object({
   created: z.int().describe('Seconds since 1970; 0 for the models of the catalogue'),
   owned_by: z.enum(['catalogue', 'account']),
   task: z.enum(['completion', 'embedding']),
-  aliases: z.array(z.string()),
+  aliases: z
+    .array(z.string())
+    .describe('Other names in requests. Those of a tuned model are its version and its aliases, as in support-bot@3'),
   base_model: z.string().nullable().describe('Null for a base model'),
   job_id: z.int().nullable(),
   ...modelLimits,
@@ -40,7 +43,62 @@ export const ModelListQuery = z.object({
   after: queryText().optional().describe('The cursor from the Link header of the previous page'),
 })
 
-export const ModelPath = z.object({ name: pathText(256) })
+/** Room for a custom name of 256 characters with an alias. */
+export const ModelPath = z.object({ name: pathText(384) })
+
+export const AliasPath = z.object({ name: pathText(256), alias: pathText(256) })
+
+export const AliasBody = named(
+  'ModelAliasRequest',
+  z.object({ version: z.int().min(1).max(999_999_999).describe('A version of the name') }),
+)
+
+export const MovedAlias = named(
+  'MovedModelAlias',
+  z.object({
+    name: z.string(),
+    alias: z.string(),
+    version: z.int(),
+    model_name: z.string().describe('The id of the version'),
+    previous_version: z.int().nullable().describe('Null for a new alias'),
+  }),
+)
+
+export const DeletedAlias = named(
+  'DeletedModelAlias',
+  z.object({ name: z.string(), alias: z.string(), message: z.string() }),
+)
+
+export const ModelVersionsQuery = z.object({
+  limit: queryInt({ min: 1, max: 100 }).default(20).describe('Number of versions'),
+  after: queryInt({ min: 1, max: 999_999_999 }).optional().describe('`next` of the previous page'),
+})
+
+export const ModelVersions = named(
+  'ModelVersions',
+  z.object({
+    name: z.string().nullable().describe('Null for a model without a custom name'),
+    versions: z.array(
+      z.object({
+        version: z.int().nullable(),
+        model_name: z.string().describe('The id, which never leads to another model'),
+        status: z
+          .enum(['COMPLETED', 'PARTIALLY COMPLETED'])
+          .describe('The name alone leads to the newest COMPLETED version'),
+        job_id: z.int(),
+        dataset_id: z.string(),
+        base_model: z.string(),
+        created_at: Time,
+        evaluation: z
+          .object({ rows: z.int(), path: z.string() })
+          .nullable()
+          .describe('Where the answers of the tuned and the base model are; null without an evaluation'),
+      }),
+    ),
+    aliases: z.array(z.object({ alias: z.string(), version: z.int(), moved_at: Time })),
+    next: z.int().nullable().describe('Send as `after` for older versions; null at the end'),
+  }),
+)
 
 export const ModelDownload = named(
   'ModelDownload',

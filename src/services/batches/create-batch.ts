@@ -12,6 +12,7 @@ import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
+import { pinModel } from '../models/find-tuned.ts'
 import { resolveModel } from '../models/resolve.ts'
 import { requireRoomForBatch } from './require-room.ts'
 
@@ -37,10 +38,12 @@ export async function createBatch({
   input: CreateBatchInput
   idempotency: Idempotency
 }): Promise<{ id: string }> {
-  const modelName = input.modelName ?? ctx.deps.catalogue.defaultEmbeddingModel.name
+  const asked = input.modelName ?? ctx.deps.catalogue.defaultEmbeddingModel.name
   return once<{ id: string }>(ctx, idempotency, async (answer) => {
+    // All chunks use one version of the model, whatever happens to its names meanwhile.
+    const { modelName, dataId } = await pinModel(ctx, asked)
     if (input.kind === 'embeddings') await resolveModel(ctx, modelName)
-    else await resolveTarget(ctx, input.completion.dataId, modelName)
+    else await resolveTarget(ctx, input.completion.dataId ?? dataId, modelName)
     await requireRoomForData(ctx)
     await requireRoomForBatch(ctx, ctx.deps.database, input.items.length)
     const id = randomUUID()
@@ -56,7 +59,7 @@ export async function createBatch({
       request: {
         chunkSize,
         chunks,
-        input: input.completion && seeded(input),
+        input: input.completion && { ...seeded(input), dataId: input.completion.dataId ?? dataId },
         ...(input.kind === 'embeddings' && { truncate: input.truncate }),
       },
       promptsKey,

@@ -4,7 +4,7 @@ import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { collectionName } from '../../domain/stored-data.ts'
 import type { OnUsage } from '../../inference/engine-client.ts'
 import type { ModelCtx } from '../context.ts'
-import { tunedNameOf } from '../models/find-tuned.ts'
+import { rowsOf } from '../models/find-tuned.ts'
 import { resolveModel } from '../models/resolve.ts'
 import { retrieveRows } from '../stored-data/retrieve-rows.ts'
 import { createMeter } from '../usage/meter.ts'
@@ -65,16 +65,20 @@ export async function createCompletion({
  */
 export async function resolveTarget(ctx: ModelCtx, dataId: string | null, modelName: string) {
   const { catalogue, database, hasRows } = ctx.deps
-  const place = { accountId: ctx.accountId, collection: collectionName(catalogue, dataId ?? tunedNameOf(modelName)) }
+  const placeOf = (id: string) => ({ accountId: ctx.accountId, collection: collectionName(catalogue, id) })
+  const place = placeOf(dataId ?? (catalogue.find(modelName) ? modelName : rowsOf(modelName)))
   const model = resolveModel(ctx, modelName).catch(async (error: unknown) => {
     // Clients also send the id of stored data in place of a model.
     const isData = dataId === null && error instanceof ServiceError && error.code === 'model_not_found'
-    if (isData && (await database.storedRows.exists(place)))
-      return { baseModel: catalogue.defaultCompletionModel, adapter: null }
+    if (isData && (await database.storedRows.exists(placeOf(modelName))))
+      return { baseModel: catalogue.defaultCompletionModel, adapter: null, dataPlace: placeOf(modelName) }
     throw error
   })
-  const [{ baseModel, adapter }, isStored] = await Promise.all([model, hasRows(place)])
+  const [{ baseModel, adapter, dataPlace }, isStored] = await Promise.all([
+    model.then((found) => ({ dataPlace: null, ...found })),
+    hasRows(place),
+  ])
   if (baseModel.task !== 'completion')
     throw invalidInput('model_name', `"${modelName}" is an embedding model and cannot complete prompts.`)
-  return { baseModel, adapter, place: isStored ? place : null }
+  return { baseModel, adapter, place: dataPlace ?? (isStored ? place : null) }
 }

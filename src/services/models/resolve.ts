@@ -2,7 +2,7 @@ import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { TunedModel } from '../../domain/training-job.ts'
 import type { ModelCtx } from '../context.ts'
-import { modelNotFound, tunedNameOf } from './find-tuned.ts'
+import { lookUpTuned, modelNotFound } from './find-tuned.ts'
 
 export type ResolvedModel = {
   baseModel: CatalogueEntry
@@ -14,14 +14,14 @@ export type ResolvedModel = {
 }
 
 /**
- * Finds a base model by its name or alias, or a tuned model of the account.
+ * Finds a base model by its name or alias, or a tuned model of the account by any of its names.
  * @throws ServiceError model_not_found
  */
 export async function resolveModel(ctx: ModelCtx, name: string): Promise<ResolvedModel> {
-  const { catalogue, database } = ctx.deps
+  const { catalogue } = ctx.deps
   const entry = catalogue.find(name)
   if (entry) return { baseModel: entry, adapter: null }
-  const tuned = await database.models.find(ctx.accountId, tunedNameOf(name))
+  const tuned = await lookUpTuned(ctx, name)
   const baseModel = tuned && catalogue.find(tuned.baseModel)
   if (tuned && baseModel) return { baseModel, adapter: { name: tuned.name, files: () => presignFiles(ctx, tuned) } }
   if (!tuned) throw modelNotFound(name)

@@ -1,6 +1,7 @@
 import { assertNever } from '../../domain/assert-never.ts'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import { canonicalJson, sha256Hex } from '../../domain/identifiers.ts'
+import { canBeAsked } from '../../domain/model-reference.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import {
   resolveTrainingArgs,
@@ -44,7 +45,8 @@ async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   const { ctx, input } = submission
   const entry = findBaseModel(ctx, input.modelName)
   checkGpuConfig(ctx, input.gpuConfig)
-  const resolved = { entry, ...resolveTrainingArgs(input.finetuneArgs, entry) }
+  const { args, notes } = resolveTrainingArgs(input.finetuneArgs, entry)
+  const resolved = { entry, args, notes: [...notes, ...nameNotes(ctx, input.customModelName)] }
   const upload = await findUpload(submission)
   const acceptance = await accept(submission, resolved, upload)
   if (acceptance.outcome !== 'unseen') return answerTo(submission, upload, acceptance)
@@ -121,6 +123,13 @@ function findBaseModel(ctx: Ctx, name: string): CatalogueEntry {
     'model_not_found',
     `There is no base model "${name}": GET /v1/models lists what can be fine-tuned.`,
   )
+}
+
+/** Such names were always accepted, so they are noted and not refused. */
+function nameNotes({ deps: { catalogue } }: Ctx, name: string | null): TrainingNote[] {
+  if (name === null || name === '' || (canBeAsked(name) && !catalogue.find(name))) return []
+  const message = `Requests cannot name the model "${name}": a base model or a form that has another meaning comes first. Use the 64 hex digits of model_name.`
+  return [{ code: 'custom_model_name_unused', message }]
 }
 
 function checkGpuConfig(ctx: Ctx, { gpus, nodes }: SubmitTrainingJobInput['gpuConfig']) {

@@ -23,6 +23,7 @@ const noId = (params: NonNullable<Sent['params']>): Entry['invalid'] => ({ sent:
 const complete = {
   about: [
     ({ modelName }) => ({ body: { model_name: modelName, prompt: 'Who?', max_tokens: 2 } }),
+    ({ customName }) => ({ body: { model_name: customName, prompt: 'Who?', max_tokens: 2 } }),
     ({ storedId }) => ({ body: { model_name: base, id: storedId, prompt: 'When do you open?', max_tokens: 2 } }),
     ({ storedId }) => ({ body: { model_name: storedId, prompt: 'When do you open?', max_tokens: 2 } }),
   ],
@@ -210,6 +211,24 @@ export const entries: Record<string, Entry> = {
     about: [() => ({}), () => ({ query: 'limit=1' })],
     foreign: 'lists',
     invalid: bad({ query: 'after=none' }),
+  },
+  get_model: {
+    about: [
+      ({ customName }) => ({ params: { name: customName } }),
+      ({ modelName }) => ({ params: { name: modelName } }),
+    ],
+    invalid: bad({ params: { name: base } }),
+  },
+  set_model_alias: {
+    about: [({ customName }) => ({ params: { name: customName, alias: 'production' }, body: { version: 1 } })],
+    invalid: {
+      sent: ({ customName }) => ({ params: { name: customName, alias: '3' }, body: { version: 1 } }),
+      status: 400,
+    },
+  },
+  delete_model_alias: {
+    about: [({ customName }) => ({ params: { name: customName, alias: 'production' } })],
+    invalid: bad({ params: { name: base, alias: 'production' } }),
   },
   download_model: {
     about: [({ modelName }) => ({ params: { name: modelName } })],

@@ -18,7 +18,11 @@ export async function ownedNames(api: Api) {
   await api.post('/v1/svc/data', { id: 'owned-shelf', data: storedItems })
   const cancelledJobId = await api.train({ data: sampleRows })
   await api.post(`/v1/train/jobs/${cancelledJobId}/cancel`)
-  const jobId = await api.train({ dataset_id: 'owned-set', finetune_args: { max_steps: 1 } })
+  const jobId = await api.train({
+    dataset_id: 'owned-set',
+    custom_model_name: 'owned-bot',
+    finetune_args: { max_steps: 1 },
+  })
   const file = async () => (await api.post<{ id: string }>('/openai/v1/files', formOf('fine-tune'))).id
   const [fileId, spareFileId] = [await file(), await file()]
   const tuning = { model: base, training_file: fileId, hyperparameters: { n_epochs: 1 } }
@@ -50,6 +54,7 @@ export async function ownedNames(api: Api) {
     spareModelName: spareModelName ?? assert.fail('a completed job without a model'),
     cursor: encodeJobCursor(jobId),
     modelName: modelName ?? assert.fail('a completed job without a model'),
+    customName: 'owned-bot',
     completionBatchId,
     streamId,
     embeddingBatchId,
@@ -93,6 +98,7 @@ export function madeUpNames(owned: Names): Names {
     spareModelName: 'e'.repeat(64),
     cursor: encodeJobCursor(nobodysJob),
     modelName: 'f'.repeat(64),
+    customName: 'no-such-bot',
     completionBatchId: randomUUID(),
     streamId: randomUUID(),
     embeddingBatchId: randomUUID(),

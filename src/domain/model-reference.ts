@@ -1,0 +1,31 @@
+// How requests name a tuned model: by its id of 64 hex digits, by the name that its job gave (the newest COMPLETED version),
+// or by name@3 or name@production.
+
+type ModelTag = { version: number } | { alias: string }
+
+export type ModelReference = { name: string; tag: ModelTag | null }
+
+const modelId = /^[0-9a-f]{64}$/
+const checkpointName = /^ftjob-\d+:/
+
+export const isModelId = (text: string) => modelId.test(text)
+
+/** Whether a custom name reaches its models. The function `is_model_name` of the database has the same rule. */
+export const canBeAsked = (customName: string) =>
+  customName !== '' && !customName.includes('@') && !isModelId(customName) && !checkpointName.test(customName)
+
+/** A letter first, so that no alias reads like a version. */
+export const aliasPattern = /^[A-Za-z][A-Za-z0-9._-]{0,63}$/
+
+/** Any text is a reference; most lead to no model. */
+export function parseModelReference(text: string): ModelReference {
+  const [, name, tag] = /^(.+)@([^@]+)$/s.exec(text) ?? []
+  if (name === undefined || tag === undefined) return { name: text, tag: null }
+  return { name, tag: /^[1-9]\d{0,8}$/.test(tag) ? { version: Number(tag) } : { alias: tag } }
+}
+
+/**
+ * Some clients of OpenAI's API want names of tuned models to begin with "ft:", and put more words between.
+ * @returns our part of such a name; any other name unchanged
+ */
+export const withoutPrefix = (name: string) => /^ft:(?:.*:)?([^:]+)$/s.exec(name)?.[1] ?? name
