@@ -1,20 +1,23 @@
 // Runs in a thread: validates data sets. Reads and writes the object store itself, so that no row passes the main event loop.
 import { parentPort, workerData } from 'node:worker_threads'
-import type { DatasetReport } from '../domain/dataset-report.ts'
+import type { DatasetReport, RowPreview } from '../domain/dataset-report.ts'
 import { isBug } from '../domain/outage.ts'
 import { createStorage, type StorageConfig } from '../storage/storage.ts'
 import type { DatasetLimits } from './dataset-limits.ts'
 import { validateDataset } from './validate-dataset.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
+import { previewRows } from './preview-rows.ts'
 import { prepareData, type CheckedData, type DataOfJob } from './prepare-data.ts'
 import type { TokenizerSource } from './token-sample.ts'
 
 export type DatasetSettings = { config: StorageConfig; tokenizer: TokenizerSource | null; limits: DatasetLimits }
 
-export type DatasetTask = ({ kind: 'prepare' } & DataOfJob) | { kind: 'check'; key: string }
+export type DatasetTask = ({ kind: 'prepare' } & DataOfJob) | { kind: 'check'; key: string } | PreviewTask
+
+export type PreviewTask = { kind: 'preview'; key: string; offset: number; limit: number }
 
 export type TaskAnswer =
-  | { result: CheckedData | DatasetReport | null }
+  | { result: CheckedData | DatasetReport | RowPreview | null }
   | { invalid: { message: string; report: DatasetReport | undefined } }
   | { error: string; isBug: boolean }
 
@@ -26,13 +29,20 @@ parentPort?.on('message', (task: DatasetTask) => {
 
 async function answer(task: DatasetTask): Promise<TaskAnswer> {
   try {
-    const result =
-      task.kind === 'prepare'
-        ? await prepareData(storage, task, settings)
-        : await validateDataset(storage, task.key, settings)
-    return { result }
+    return { result: await perform(task) }
   } catch (error) {
     if (error instanceof DatasetInvalidError) return { invalid: { message: error.message, report: error.report } }
     return { error: error instanceof Error ? (error.stack ?? error.message) : String(error), isBug: isBug(error) }
+  }
+}
+
+function perform(task: DatasetTask) {
+  switch (task.kind) {
+    case 'prepare':
+      return prepareData(storage, task, settings)
+    case 'check':
+      return validateDataset(storage, task.key, settings)
+    case 'preview':
+      return previewRows(storage, task.key, task)
   }
 }

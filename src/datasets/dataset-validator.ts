@@ -1,10 +1,10 @@
 // Validates data sets in threads, because a gigabyte of rows would block the event loop.
-import type { DatasetReport } from '../domain/dataset-report.ts'
+import type { DatasetReport, RowPreview } from '../domain/dataset-report.ts'
 import type { StorageConfig } from '../storage/storage.ts'
 import { createThreads, neededTooMuchMemory } from '../worker-thread-pool.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { defaultDatasetLimits, type DatasetLimits } from './dataset-limits.ts'
-import type { DatasetSettings, DatasetTask, TaskAnswer } from './dataset-thread.ts'
+import type { DatasetSettings, DatasetTask, PreviewTask, TaskAnswer } from './dataset-thread.ts'
 import type { CheckedData, DataOfJob } from './prepare-data.ts'
 import type { TokenizerSource } from './token-sample.ts'
 
@@ -53,5 +53,8 @@ export function createDatasetValidator(
     /** @returns null when no object has this key */
     check: ({ accountId, key }: { accountId: string; key: string }, signal?: AbortSignal) =>
       inThread(accountId, { kind: 'check', key }, signal) as Promise<DatasetReport | null>,
+    /** @returns null when no object has this key */
+    preview: ({ accountId, ...task }: Omit<PreviewTask, 'kind'> & { accountId: string }, signal: AbortSignal) =>
+      inThread(accountId, { kind: 'preview', ...task }, signal) as Promise<RowPreview | null>,
   }
 }

@@ -37,21 +37,25 @@ export function createTokenSample() {
       if (rows.length > maxRows || characters > maxCharacters) thin()
     },
 
-    /** @returns null when this machine has no tokenizer, or the sample no rows */
-    measure(source: TokenizerSource | null): TokenLengths | null {
+    /** @param rowCount good rows of the whole file. @returns null when this machine has no tokenizer, or the sample no rows */
+    measure(source: TokenizerSource | null, rowCount: number): TokenLengths | null {
       const tokenizer = source && rows.length > 0 ? loadTokenizer(source) : null
       if (!source || !tokenizer) return null
       const [input, output] = [createLengthHistogram(), createLengthHistogram()]
       const count = (text: string) => tokenizer.encode(text, { add_special_tokens: false }).ids.length
+      let total = 0
       for (const row of rows) {
-        input.add(count(row.input))
-        output.add(count(row.output))
+        const [inputTokens, outputTokens] = [count(row.input), count(row.output)]
+        input.add(inputTokens)
+        output.add(outputTokens)
+        total += inputTokens + outputTokens
       }
       return {
         tokenizer: source.name,
         sampledRows: rows.length,
         input: input.percentiles(),
         output: output.percentiles(),
+        estimatedTotal: Math.round((total / rows.length) * rowCount),
       }
     },
   }

@@ -59,7 +59,7 @@ function createRowValidation() {
       emptyOutputCount,
       inputLength: inputLength.percentiles(),
       outputLength: outputLength.percentiles(),
-      tokenLength: tokens.measure(tokenizer),
+      tokenLength: tokens.measure(tokenizer, rowCount - badRowCount),
       checkedAt: new Date().toISOString(),
     }),
   }

@@ -8,6 +8,8 @@ export type TokenLengths = {
   sampledRows: number
   input: LengthPercentiles
   output: LengthPercentiles
+  /** Of all good rows, from the sample's mean. Absent in reports of earlier releases. */
+  estimatedTotal?: number
 }
 
 export type BadRow = { line: number; field: string; reason: string }
@@ -32,6 +34,33 @@ export type DatasetReport = {
   tokenLength: TokenLengths | null
   checkedAt: string
 }
+
+/** A data set with its newest version. Counts are null before its first check. */
+export type ListedDataset = {
+  datasetId: string
+  fileName: string | null
+  version: number
+  versionCount: number
+  createdAt: Date
+  sizeBytes: number | null
+  rowCount: number | null
+  badRowCount: number | null
+  tokenCount: number | null
+  /** The newest jobs that were accepted on any version. */
+  jobIds: number[]
+}
+
+/** `row` is null for a bad row. `line` is its place in the file. */
+export type PreviewedRow = {
+  index: number
+  line: number
+  row: { input: string; output: string } | null
+  isCut: boolean
+  error: { field: string; reason: string } | null
+}
+
+/** `next` is the index of the next row; null at the end. */
+export type RowPreview = { rows: PreviewedRow[]; next: number | null }
 
 const badRowsInMessage = 5
 

@@ -12,6 +12,7 @@ import { auditRoutes } from './routes/audit.ts'
 import { batchRoutes } from './routes/batches.ts'
 import { completionRoutes } from './routes/completions.ts'
 import { dataRoutes } from './routes/data.ts'
+import { dataSetRoutes } from './routes/data-sets.ts'
 import { embeddingRoutes } from './routes/embeddings.ts'
 import { modelNameRoutes } from './routes/model-names.ts'
 import { modelRoutes } from './routes/models.ts'
@@ -41,6 +42,7 @@ export function createPublicApp({ deps, serviceName, version, metrics, ...networ
     ...reservationRoutes,
     ...embeddingRoutes,
     ...dataRoutes,
+    ...dataSetRoutes,
     ...storedDataRoutes,
     ...trainRoutes,
     ...trainingJobRoutes,

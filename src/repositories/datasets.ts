@@ -1,5 +1,5 @@
 import { Prisma } from '../../generated/prisma/client.ts'
-import type { DatasetReport } from '../domain/dataset-report.ts'
+import type { DatasetReport, ListedDataset } from '../domain/dataset-report.ts'
 import type { Connection } from './database.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
 
@@ -70,6 +70,10 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
       data: { ...data, datasetId, version: (newest?.version ?? 0) + 1 },
     })
   },
+
+  /** Lists data sets by id, after the one named. */
+  list: (accountId: string, { after, limit }: { after: string | null; limit: number }): Promise<ListedDataset[]> =>
+    run<ListedDataset>(listDatasets, [accountId, after, limit]),
 
   async findFile(accountId: string, datasetId: string): Promise<DatasetFile | null> {
     const row = await db.datasetVersion.findFirst({ where: { accountId, datasetId, fileName: { not: null } } })
@@ -199,4 +203,23 @@ const findVersion: Statement = {
   text: `
     select ${columns} from dataset_versions
     where id = $2::uuid and account_id = $1::uuid and dataset_id not like '${hiddenDatasets}%'`,
+}
+
+/** Ids never begin with a character before "0", so an empty `after` precedes all. */
+const listDatasets: Statement = {
+  name: 'list-datasets',
+  text: `
+    select d.dataset_id as "datasetId", d.file_name as "fileName", d.version, d.created_at as "createdAt",
+      coalesce(d.size_bytes, d.upload_bytes)::float8 as "sizeBytes",
+      (d.report->>'rowCount')::int as "rowCount", (d.report->>'badRowCount')::int as "badRowCount",
+      (d.report->'tokenLength'->>'estimatedTotal')::float8 as "tokenCount",
+      (select count(*)::int from dataset_versions v where v.account_id = $1::uuid and v.dataset_id = d.dataset_id) as "versionCount",
+      array(
+        select j.id from dataset_versions v join training_jobs j on j.dataset_version_id = v.id
+        where v.account_id = $1::uuid and v.dataset_id = d.dataset_id order by j.id desc limit 10) as "jobIds"
+    from (
+      select distinct on (dataset_id) * from dataset_versions
+      where account_id = $1::uuid and dataset_id > coalesce($2::text, '') and dataset_id not like '${hiddenDatasets}%'
+      order by dataset_id, version desc limit $3::int) d
+    order by d.dataset_id`,
 }

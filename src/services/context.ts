@@ -34,7 +34,7 @@ export type ServiceDependencies = {
   database: Database
   notifications: Notifications
   storage: Storage
-  datasets: Pick<DatasetValidator, 'check'>
+  datasets: Pick<DatasetValidator, 'check' | 'preview'>
   inference: Inference
   batchBeginnings: BatchBeginnings
   hasRows: HasRows

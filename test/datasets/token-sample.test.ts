@@ -21,7 +21,7 @@ print(json.dumps([len(tokenizer.encode(text, add_special_tokens=False).ids) for 
   const ours = texts.map((output) => {
     const sample = createTokenSample()
     sample.add({ input: '', output })
-    return sample.measure(tiny)?.output.max
+    return sample.measure(tiny, 10)?.output.max
   })
   assert.deepEqual(ours, JSON.parse(counted.toString()))
 })
@@ -30,19 +30,22 @@ test('the sample is bounded, spread over all rows, and says its size', () => {
   const sample = createTokenSample()
   for (let row = 0; row < 50_000; row++) sample.add({ input: 'x', output: row < 25_000 ? 'a' : 'a b c' })
   sample.add({ input: '', output: 'z'.repeat(200_001) })
-  const { tokenizer, sampledRows, input, output } = sample.measure(tiny) ?? assert.fail('nothing measured')
+  const measured = sample.measure(tiny, 50_000) ?? assert.fail('nothing measured')
+  const { tokenizer, sampledRows, input, output, estimatedTotal = 0 } = measured
   assert.equal(tokenizer, 'anneal-tiny')
   assert.ok(sampledRows > 500 && sampledRows <= 1000)
   assert.equal(input.max, 1)
+  // Half of the rows have two tokens, the others four or five.
+  assert.ok(estimatedTotal > 140_000 && estimatedTotal < 190_000, String(estimatedTotal))
   assert.ok(output.p50 < output.p90)
 })
 
 test('without a tokenizer, or rows, there is nothing to say', () => {
   const sample = createTokenSample()
-  assert.equal(sample.measure(tiny), null)
+  assert.equal(sample.measure(tiny, 10), null)
   sample.add({ input: 'a', output: 'b' })
-  assert.equal(sample.measure(null), null)
-  assert.equal(sample.measure({ name: 'none', folder: `${root}/none` }), null)
+  assert.equal(sample.measure(null, 10), null)
+  assert.equal(sample.measure({ name: 'none', folder: `${root}/none` }, 10), null)
 })
 
 test('a tokenizer that was replaced counts from then on', (t) => {
@@ -53,7 +56,7 @@ test('a tokenizer that was replaced counts from then on', (t) => {
   const length = () => {
     const sample = createTokenSample()
     sample.add({ input: '', output: 'the the the' })
-    return sample.measure({ name: 'ours', folder })?.output.max
+    return sample.measure({ name: 'ours', folder }, 1)?.output.max
   }
   assert.equal(length(), 4)
   const tokenizer = JSON.parse(readFileSync(path, 'utf8')) as { model: { merges: unknown[] } }

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { queryInt, queryText } from '../framework/params.ts'
 import { named } from '../framework/named-schemas.ts'
+import { Time } from './training-job.ts'
 
 export const DataRequest = named(
   'DataRequest',
@@ -81,6 +83,61 @@ export const DatasetReport = named(
     output_length: Lengths,
     token_length: TokenLengths.nullable(),
     checked_at: z.string().nullable(),
+  }),
+)
+
+export const DatasetListQuery = z.object({
+  limit: queryInt({ min: 1, max: 1000 }).default(100),
+  after: queryText().optional().describe('`next` of the previous page'),
+})
+
+export const DatasetList = named(
+  'DatasetList',
+  z.object({
+    datasets: z.array(
+      z.object({
+        dataset_id: z.string(),
+        file_name: z.string().nullable().describe('Of a file of /openai/v1/files'),
+        version: z.int().describe('The newest version, which the other fields describe'),
+        versions: z.int().describe('Number of versions'),
+        created_at: Time,
+        state: z
+          .enum(['unchecked', 'empty', 'valid', 'invalid'])
+          .describe('unchecked: neither a job nor GET /v1/data/{dataset_id} has read it yet'),
+        rows: z.int().nullable().describe('Null before the first check'),
+        bad_rows: z.int().nullable(),
+        bytes: z.int().nullable().describe('Null before the size is known'),
+        tokens: z.int().nullable().describe('Estimated from a sample of the rows'),
+        job_ids: z.array(z.int()).describe('The newest ten jobs that train on any version, newest first'),
+      }),
+    ),
+    next: z.string().nullable().describe('Send as `after` for more; null at the end'),
+  }),
+)
+
+export const RowsQuery = z.object({
+  offset: queryInt({ min: 0, max: 1_000_000_000 })
+    .default(0)
+    .describe('Rows to skip. Rows beyond the first 256 MB of a file are not shown'),
+  limit: queryInt({ min: 1, max: 100 }).default(20),
+})
+
+export const DatasetRows = named(
+  'DatasetRows',
+  z.object({
+    dataset_id: z.string(),
+    version: z.int(),
+    rows: z.array(
+      z.object({
+        index: z.int().describe('Counts from 0'),
+        line: z.int().describe('Of the file, from 1'),
+        input: z.string().nullable().describe('As the trainer reads it; null for a bad row'),
+        output: z.string().nullable(),
+        cut: z.boolean().describe('Whether more than 10,000 characters of a text were left out here'),
+        error: z.object({ field: z.string(), reason: z.string() }).nullable().describe('Why the row is bad'),
+      }),
+    ),
+    next: z.int().nullable().describe('Send as `offset` for more; null at the end'),
   }),
 )
 

@@ -172,6 +172,15 @@ export const entries: Record<string, Entry> = {
     about: [({ datasetId }) => ({ params: { dataset_id: datasetId } })],
     invalid: noId({ dataset_id: '..%2Fx' }),
   },
+  list_datasets: {
+    about: [() => ({}), ({ datasetId }) => ({ query: `after=${datasetId}` })],
+    foreign: 'lists',
+    invalid: bad({ query: 'after=..' }),
+  },
+  preview_dataset_rows: {
+    about: [({ datasetId }) => ({ params: { dataset_id: datasetId } })],
+    invalid: { sent: ({ datasetId }) => ({ params: { dataset_id: datasetId }, query: 'limit=101' }), status: 400 },
+  },
   get_upload_base_path: { about: [() => ({})], foreign: namesNothing, invalid: takesNothing },
   store_data: {
     about: [({ storedId }) => ({ body: { id: storedId, data: [{ note: { text: 'We close at six.' } }] } })],

@@ -40,6 +40,53 @@ suite('data', async () => {
   const rows = (count: number, text = 'x') =>
     Array.from({ length: count }, (_, row) => ({ input: `question ${row} ${text}`, output: `answer ${row}` }))
 
+  test('are listed page by page with their rows, tokens, versions and jobs, and shown row by row', async () => {
+    type List = { datasets: Record<string, unknown>[]; next: string | null }
+    const lister = await openAccount()
+    const good = { input: 'Who?', output: 'Me.' }
+    await lister.upload(
+      'a-set',
+      [good, { input: 'Who?' }, { prompt: 'Why?', completion: 'So.' }].map((row) => JSON.stringify(row)).join('\n'),
+    )
+    await lister.post('/v1/local-data', { dataset_id: 'b-set', data: [good] })
+    const id = await lister.train({ dataset_id: 'b-set', finetune_args: { max_steps: 1 } })
+    await lister.post('/v1/local-data', { dataset_id: 'b-set', data: [good, good] })
+    await lister.get('/v1/data/a-set')
+    const first = await lister.get<List>('/v1/data?limit=1')
+    const { created_at: _at, bytes: _bytes, tokens, ...listed } = first.datasets[0] ?? {}
+    assert.ok(Number(tokens) >= 2)
+    assert.deepEqual(listed, {
+      dataset_id: 'a-set',
+      file_name: null,
+      version: 1,
+      versions: 1,
+      state: 'invalid',
+      rows: 3,
+      bad_rows: 1,
+      job_ids: [],
+    })
+    const second = await lister.get<List>(`/v1/data?limit=1&after=${first.next}`)
+    const { dataset_id: next, version, versions, state, job_ids: jobs } = second.datasets[0] ?? {}
+    assert.deepEqual([next, version, versions, state, jobs], ['b-set', 2, 2, 'unchecked', [id]])
+    assert.deepEqual((await lister.get<List>('/v1/data?after=b-set')).datasets, [])
+
+    type Rows = {
+      version: number
+      rows: { line: number; input: string | null; error: { reason: string } | null }[]
+      next: number | null
+    }
+    const shown = await lister.get<Rows>('/v1/data/a-set/rows?offset=1')
+    assert.deepEqual(
+      shown.rows.map(({ line, input, error }) => [line, input, error?.reason ?? null]),
+      [
+        [2, null, 'is missing'],
+        [3, 'Why?', null],
+      ],
+    )
+    assert.equal((await other.request('GET', '/v1/data/a-set/rows')).status, 404)
+    await lister.post(`/v1/train/jobs/${id}/cancel`)
+  })
+
   test('rows sent in one request become a data set that can be found, checked and trained on', async () => {
     const stored = await api.post<Located>('/v1/local-data', {
       upload_base_path: 's3',

@@ -1,0 +1,49 @@
+// Reads some rows of an upload, as the trainer would, with the reason of each bad one.
+import type { PreviewedRow, RowPreview } from '../domain/dataset-report.ts'
+import type { Storage } from '../storage/storage.ts'
+import { isProblem, readDatasetRow } from './dataset-row.ts'
+import { readDataset, type RawRow } from './read-dataset.ts'
+
+/** What is read to reach a page, after decompression: a second or two. */
+const reachBytes = 256 * 1024 * 1024
+const maxTextCharacters = 10_000
+
+/** @returns null when no object has this key */
+export async function previewRows(
+  storage: Storage,
+  key: string,
+  { offset, limit }: { offset: number; limit: number },
+): Promise<RowPreview | null> {
+  const file = await storage.read(key)
+  if (!file) return null
+  try {
+    return await readPage(file, offset, limit)
+  } finally {
+    // Nothing more is fetched.
+    file.destroy()
+  }
+}
+
+async function readPage(file: AsyncIterable<Buffer>, offset: number, limit: number): Promise<RowPreview> {
+  const rows: PreviewedRow[] = []
+  let index = 0
+  for await (const batch of readDataset(file, reachBytes))
+    for (const raw of batch) {
+      if (index >= offset && rows.length === limit) return { rows, next: index }
+      if (index >= offset) rows.push({ index, ...previewOf(raw) })
+      index += 1
+    }
+  return { rows, next: null }
+}
+
+function previewOf(raw: RawRow): Omit<PreviewedRow, 'index'> {
+  const { line } = raw
+  const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : readDatasetRow(raw.value)
+  if (isProblem(row)) return { line, row: null, isCut: false, error: row }
+  const { input, output } = row
+  const isCut = input.length > maxTextCharacters || output.length > maxTextCharacters
+  return { line, row: { input: beginning(input), output: beginning(output) }, isCut, error: null }
+}
+
+/** A pair of surrogates is not divided: half of one is no text. */
+const beginning = (text: string) => text.slice(0, maxTextCharacters).toWellFormed()

@@ -1,0 +1,69 @@
+// Looks into data sets: the list of them, and their rows.
+import type { ListedDataset, PreviewedRow } from '../../domain/dataset-report.ts'
+import { wireTime } from '../../domain/timestamps.ts'
+import { listDatasets } from '../../services/datasets/list.ts'
+import { previewDatasetRows } from '../../services/datasets/preview-rows.ts'
+import { defineRoute } from '../framework/route.ts'
+import { DatasetList, DatasetListQuery, DatasetParams, DatasetRows, RowsQuery } from '../schemas/data.ts'
+
+export const dataSetRoutes = [
+  defineRoute({
+    name: 'list_datasets',
+    method: 'get',
+    path: '/v1/data',
+    summary: 'List the data sets by id, with their rows, tokens, versions and jobs',
+    access: 'key',
+    scope: 'read',
+    query: DatasetListQuery,
+    response: DatasetList,
+    async handle({ caller: ctx, query: { after = null, limit } }) {
+      const { datasets, next } = await listDatasets({ ctx, input: { after, limit } })
+      return { datasets: datasets.map(listed), next }
+    },
+  }),
+  defineRoute({
+    name: 'preview_dataset_rows',
+    method: 'get',
+    path: '/v1/data/:dataset_id/rows',
+    summary: 'Show rows of the newest version as the trainer reads them, with the reason of each bad one',
+    access: 'key',
+    scope: 'read',
+    params: DatasetParams,
+    query: RowsQuery,
+    response: DatasetRows,
+    async handle({ caller: ctx, params, query, signal }) {
+      const input = { datasetId: params.dataset_id, ...query }
+      const { version, rows, next } = await previewDatasetRows({ ctx, input, signal })
+      return { dataset_id: version.datasetId, version: version.version, rows: rows.map(previewed), next }
+    },
+  }),
+]
+
+const listed = (dataset: ListedDataset) => ({
+  dataset_id: dataset.datasetId,
+  file_name: dataset.fileName,
+  version: dataset.version,
+  versions: dataset.versionCount,
+  created_at: wireTime(dataset.createdAt),
+  state: stateOf(dataset),
+  rows: dataset.rowCount,
+  bad_rows: dataset.badRowCount,
+  bytes: dataset.sizeBytes,
+  tokens: dataset.tokenCount,
+  job_ids: dataset.jobIds,
+})
+
+function stateOf({ rowCount, badRowCount }: ListedDataset) {
+  if (rowCount === null) return 'unchecked' as const
+  if (rowCount === 0) return 'empty' as const
+  return badRowCount === 0 ? ('valid' as const) : ('invalid' as const)
+}
+
+const previewed = ({ index, line, row, isCut, error }: PreviewedRow) => ({
+  index,
+  line,
+  input: row?.input ?? null,
+  output: row?.output ?? null,
+  cut: isCut,
+  error,
+})

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { previewRows } from '../../src/datasets/preview-rows.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+
+const storing = (file: Readable | null) => ({ read: () => Promise.resolve(file) }) as unknown as Storage
+
+const lines = [
+  JSON.stringify({ input: 'one', output: '1' }),
+  '{"input": "two"',
+  JSON.stringify({ prompt: 'three', completion: '' }),
+  '',
+  JSON.stringify({
+    messages: [
+      { role: 'user', content: 'four' },
+      { role: 'assistant', content: '4' },
+    ],
+  }),
+  JSON.stringify({ text: `${'é'.repeat(9999)}🦙` }),
+].join('\n')
+
+const preview = (page: { offset: number; limit: number }) =>
+  previewRows(storing(Readable.from([Buffer.from(lines)])), 'key', page)
+
+test('a preview shows rows of every format with their lines, and the reason of each bad one', async () => {
+  const { rows, next } = (await preview({ offset: 0, limit: 10 })) ?? assert.fail()
+  assert.deepEqual(
+    rows.map(({ index, line, row, error }) => [index, line, row?.output.slice(0, 3), error?.field, error?.reason]),
+    [
+      [0, 1, '1', undefined, undefined],
+      [1, 2, undefined, 'row', 'is not valid JSON'],
+      [2, 3, undefined, 'completion', 'is empty'],
+      [3, 5, '4', undefined, undefined],
+      [4, 6, 'ééé', undefined, undefined],
+    ],
+  )
+  assert.equal(next, null)
+  assert.deepEqual(
+    rows.map(({ isCut }) => isCut),
+    [false, false, false, false, true],
+  )
+  // The cut fell between the halves of a surrogate pair.
+  assert.ok(rows[4]?.row?.output.isWellFormed())
+})
+
+test('pages follow one another, and the last one says so', async () => {
+  const seen: number[] = []
+  for (let offset: number | null = 0; offset !== null;) {
+    const page: Awaited<ReturnType<typeof preview>> = await preview({ offset, limit: 2 })
+    seen.push(...(page?.rows.map(({ index }) => index) ?? []))
+    offset = page?.next ?? null
+  }
+  assert.deepEqual(seen, [0, 1, 2, 3, 4])
+  assert.deepEqual(await preview({ offset: 5, limit: 2 }), { rows: [], next: null })
+  assert.equal(await previewRows(storing(null), 'key', { offset: 0, limit: 2 }), null)
+})
+
+test('nothing is fetched beyond the page', async () => {
+  const file = Readable.from(
+    (function* () {
+      for (let row = 0; ; row += 1) yield Buffer.from(`{"input": "${row}", "output": "x"}\n`)
+    })(),
+  )
+  const { rows, next } = (await previewRows(storing(file), 'key', { offset: 3, limit: 2 })) ?? assert.fail()
+  assert.deepEqual([rows.map(({ row }) => row?.input), next], [['3', '4'], 5])
+  assert.ok(file.destroyed)
+})
