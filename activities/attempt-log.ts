@@ -6,6 +6,8 @@ import type { FineTuneDependencies } from './fine-tune.ts'
 /** A longer log keeps its end, which says what went wrong. */
 export const logLimitBytes = 4 * 1024 * 1024
 
+type LogStores = Pick<FineTuneDependencies, 'storage' | 'database'>
+
 const waitedForMs = 5000
 const retryMs = 10_000
 const triedForMs = 30 * 60_000
@@ -15,7 +17,7 @@ const triedForMs = 30 * 60_000
  * @returns its length
  */
 export async function copyLog(
-  deps: Pick<FineTuneDependencies, 'trainers' | 'storage'>,
+  deps: Pick<FineTuneDependencies, 'trainers' | 'storage' | 'database'>,
   attempt: Attempt,
   copiedBytes: number,
 ): Promise<number> {
@@ -27,7 +29,7 @@ export async function copyLog(
 }
 
 /** Resolves when the store has the log, or after 5 s; then this worker retries for half an hour. */
-export async function keepLog(deps: Pick<FineTuneDependencies, 'storage'>, attempt: Attempt, text: string) {
+export async function keepLog(deps: LogStores, attempt: Attempt, text: string) {
   const deadline = performance.now() + triedForMs
   const writing = (async () => {
     while (performance.now() < deadline) {
@@ -42,6 +44,8 @@ export async function keepLog(deps: Pick<FineTuneDependencies, 'storage'>, attem
   await Promise.race([writing, sleep(waitedForMs, undefined, { ref: false })])
 }
 
-async function writeLog({ storage }: Pick<FineTuneDependencies, 'storage'>, { jobId, number }: Attempt, text: string) {
-  await storage.write(storageKeys.log(jobId, number), Buffer.from(text))
+async function writeLog({ storage, database }: LogStores, attempt: Attempt, text: string) {
+  const bytes = Buffer.from(text)
+  await storage.write(storageKeys.log(attempt.jobId, attempt.number), bytes)
+  await database.attempts.noteLog(attempt, bytes.length)
 }

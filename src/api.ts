@@ -112,6 +112,7 @@ function connect(config: Config): ServiceDependencies & { usage: UsageRecorder; 
       maxOpenBatches: config.maxOpenBatches,
       maxWaitingBatchItems: config.maxWaitingBatchItems,
       maxStoredRows: config.maxStoredRows,
+      temporalWorkflowsUrl: config.temporalWorkflowsUrl,
       webhooks: config.webhooks,
     },
     log,

@@ -109,6 +109,9 @@ export const ServiceEnvironment = z.object({
   ANNEAL_SWEEP_MAX_SHARE: z.coerce.number().min(0).max(1).default(0.05),
   /** Multiplies every retention period. */
   ANNEAL_RETENTION_SCALE: z.coerce.number().positive().default(1),
+  /** The Temporal UI, for links that users get; without it there are none. */
+  TEMPORAL_UI_URL: z.url().optional(),
+  TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
   /** Where attempts and model servers run. */
   ANNEAL_COMPUTE: z.enum(['local', 'kubernetes']).default('local'),
   /** Where relative model paths start. The api and the worker take no more than a tokenizer from there. */

@@ -69,6 +69,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     },
     retention: retentionOf(env.ANNEAL_RETENTION_SCALE),
     sweep: { olderThanMs: env.ANNEAL_BACKUP_MAX_AGE_HOURS * hourMs, maxShare: env.ANNEAL_SWEEP_MAX_SHARE },
+    temporalWorkflowsUrl:
+      env.TEMPORAL_UI_URL === undefined
+        ? null
+        : `${env.TEMPORAL_UI_URL.replace(/\/+$/, '')}/namespaces/${env.TEMPORAL_NAMESPACE}/workflows`,
     logLevel: env.LOG_LEVEL,
   }
 }

@@ -74,12 +74,13 @@ export type TrainingNote = { code: string; message: string }
 /**
  * Takes each argument from the request, else the catalogue, else the documented defaults. `lora_alpha` defaults to
  * `r_value`: the original platform documents 1, which learns nothing when applied literally.
+ * @returns also the names of the arguments that the request gave
  * @throws ServiceError invalid_input for an adapter that no model server could hold
  */
 export function resolveTrainingArgs(
   requested: FinetuneArgs,
   entry: { name: string; contextLength: number; maxRank: number; recommendedArgs: RecommendedArgs },
-): { args: TrainingArgs; notes: TrainingNote[] } {
+): { args: TrainingArgs; givenArgs: string[]; notes: TrainingNote[] } {
   const given = present(requested)
   if ((given.r_value ?? 0) > entry.maxRank)
     throw invalidInput('finetune_args.r_value', `r_value must be at most ${entry.maxRank} for ${entry.name}.`)
@@ -98,7 +99,18 @@ export function resolveTrainingArgs(
       })
     args.max_length = entry.contextLength
   }
-  return { args, notes }
+  return { args, givenArgs: Object.keys(given), notes }
+}
+
+/** Steps of a run over this many rows; the trainer computes the same (training_args.py). */
+export function totalSteps(
+  args: Pick<TrainingArgs, 'max_steps' | 'num_train_epochs' | 'batch_size' | 'gradient_accumulation_steps'>,
+  rowCount: number,
+): { steps: number; epochs: number } {
+  const stepsPerEpoch = Math.ceil(rowCount / (args.batch_size * args.gradient_accumulation_steps))
+  const steps =
+    args.num_train_epochs === null ? args.max_steps : Math.max(Math.ceil(args.num_train_epochs * stepsPerEpoch), 1)
+  return { steps, epochs: steps / stepsPerEpoch }
 }
 
 const present = (requested: FinetuneArgs): RecommendedArgs =>

@@ -11,6 +11,8 @@ type Resources = Omit<CatalogueEntry['resources'], 'diskGiB'> & { diskGiB?: numb
 export type TrainingSpec = {
   baseModel: Pick<CatalogueEntry, 'name' | 'source' | 'contextLength'> & { sha256: string | null; resources: Resources }
   args: TrainingArgs
+  /** Names of the arguments that the request gave; the others are defaults. Absent in jobs of earlier releases. */
+  givenArgs?: string[]
   gpus: number | null
   nodes: number
   /** Key of the rows. The job's preparation copies them. */

@@ -186,6 +186,12 @@ export const createAttemptRepository = (db: Connection) => ({
     return waiting.length > 0
   },
 
+  /** Notes how many bytes of the log the object store holds, and wakes those who follow the job. */
+  async noteLog({ jobId, number }: Position, logBytes: number) {
+    await db.$executeRaw`update attempts set log_bytes = ${logBytes} where job_id = ${jobId} and number = ${number}`
+    await notify(db, 'training_jobs', String(jobId))
+  },
+
   /** After the commit, the attempt's token cannot write. */
   async fence({ jobId, number }: Position) {
     await db.attempt.updateMany({ where: { jobId, number, fencedAt: null }, data: { fencedAt: new Date() } })
@@ -243,7 +249,7 @@ export const createAttemptRepository = (db: Connection) => ({
 
 type Row = Prisma.AttemptGetPayload<object>
 
-function plain({ tokenHash: _tokenHash, ...row }: Row): Attempt {
+function plain({ tokenHash: _tokenHash, logBytes: _logBytes, ...row }: Row): Attempt {
   return {
     ...row,
     mode: row.mode as AttemptMode,

@@ -15,6 +15,7 @@ import { createInstallationRepository } from './installation.ts'
 import { createRetentionRepository } from './retention.ts'
 import { createIdempotencyRepository } from './idempotency-keys.ts'
 import { createJobAcceptanceRepository } from './job-acceptance.ts'
+import { createJobDetailsRepository } from './job-details.ts'
 import { createInferenceBatchRepository } from './inference-batches.ts'
 import { createJobEventRepository } from './job-events.ts'
 import { createTrainingJobRepository } from './training-jobs.ts'
@@ -49,6 +50,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   inferenceBatches: createInferenceBatchRepository(db),
   installation: createInstallationRepository(db),
   jobAcceptance: createJobAcceptanceRepository(run),
+  jobDetails: createJobDetailsRepository(run),
   jobEvents: createJobEventRepository(db),
   modelServers: createModelServerRepository(db),
   modelNames: createModelNameRepository(db),

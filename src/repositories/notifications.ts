@@ -1,37 +1,49 @@
-// Postgres notifications wake loops early. They may be lost: every listener also polls.
+// Postgres notifications wake loops early, and those who follow a job. A dead connection loses them: after each reconnect all
+// listeners are woken.
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectionOptions, databaseTimeouts, type DatabaseTimeouts } from './connection-options.ts'
 import type { Connection } from './database.ts'
 
-export type NotificationChannel = 'outbox' | 'slots' | 'model_servers' | 'stored_rows' | 'webhooks'
+export type NotificationChannel = 'outbox' | 'slots' | 'model_servers' | 'stored_rows' | 'webhooks' | 'training_jobs'
 
-const channels: NotificationChannel[] = ['outbox', 'slots', 'model_servers', 'stored_rows', 'webhooks']
+const channels: NotificationChannel[] = [
+  ...(['outbox', 'slots', 'model_servers', 'stored_rows', 'webhooks', 'training_jobs'] as const),
+]
+
+/** `payload` is empty after a reconnect. */
+type Listener = (payload: string) => void
 
 /** Listeners get the notification when the surrounding transaction commits. */
-export async function notify(db: Connection, channel: NotificationChannel) {
-  await db.$executeRaw`select pg_notify(${channel}, '')`
+export async function notify(db: Connection, channel: NotificationChannel, payload = '') {
+  await db.$executeRaw`select pg_notify(${channel}, ${payload})`
 }
 
 export type Notifications = ReturnType<typeof listenToNotifications>
 
 /** Uses one connection for all listeners of this process. Wakes all of them after each reconnect. */
 export function listenToNotifications(databaseUrl: string, timeouts: DatabaseTimeouts = databaseTimeouts) {
-  const listeners = new Map<NotificationChannel, Set<() => void>>(channels.map((channel) => [channel, new Set()]))
+  const listeners = new Map<NotificationChannel, Set<Listener>>(channels.map((channel) => [channel, new Set()]))
   const stopped = new AbortController()
   let client: pg.Client | undefined
 
-  const wake = (channel: NotificationChannel) => listeners.get(channel)?.forEach((listener) => listener())
+  const wake = (channel: NotificationChannel, payload = '') =>
+    listeners.get(channel)?.forEach((listener) => listener(payload))
+
+  function listen(channel: NotificationChannel, listener: Listener) {
+    listeners.get(channel)?.add(listener)
+    return () => void listeners.get(channel)?.delete(listener)
+  }
 
   async function connect() {
     const next = new pg.Client(connectionOptions(databaseUrl, timeouts))
     const ended = new Promise<void>((resolve) => next.once('end', resolve).on('error', () => resolve()))
-    next.on('notification', ({ channel }) => wake(channel as NotificationChannel))
+    next.on('notification', ({ channel, payload }) => wake(channel as NotificationChannel, payload))
     try {
       await next.connect()
       client = next
       await next.query(channels.map((channel) => `listen ${channel}`).join(';'))
-      channels.forEach(wake)
+      for (const channel of channels) wake(channel)
       // A quiet connection may be dead; only a query tells.
       for (;;) {
         const later = sleep(timeouts.silenceMs / 3, 'ask' as const, { ref: false })
@@ -55,9 +67,12 @@ export function listenToNotifications(databaseUrl: string, timeouts: DatabaseTim
   return {
     /** @returns a function that stops listening */
     on(channel: NotificationChannel, listener: () => void): () => void {
-      listeners.get(channel)?.add(listener)
-      return () => listeners.get(channel)?.delete(listener)
+      return listen(channel, () => listener())
     },
+
+    /** Hears of each change of what users see of a job. After a reconnect every job may have changed: the id is null. */
+    onJob: (listener: (jobId: number | null) => void) =>
+      listen('training_jobs', (payload) => listener(payload === '' ? null : Number(payload))),
 
     /** Resolves at the next notification, after `timeoutMs`, or when `signal` aborts. */
     async next(channel: NotificationChannel, { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal }) {

@@ -61,7 +61,7 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
       limit,
       ...(after === null ? [] : [after]),
       ...(status === null ? [] : [status]),
-      ...(metadata === null ? [] : [JSON.stringify(metadata)]),
+      ...(metadata === null ? [] : [JSON.stringify(metadata), ...firstPair(metadata)]),
     ]),
 
   /** Locks the row until the transaction ends, so that commands to one job take turns. */
@@ -228,11 +228,13 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
   },
 })
 
+const firstPair = (metadata: Record<string, string>): [string, string] => Object.entries(metadata)[0] ?? ['', '']
+
 type Row = Prisma.TrainingJobGetPayload<object>
 
 /** The casts hold because only this file and the services write these columns. */
 function plain(row: Row): TrainingJob {
-  const { apiKeyId: _apiKeyId, updatedAt: _updatedAt, dataRemovedAt: _dataRemovedAt, ...rest } = row
+  const { apiKeyId: _key, updatedAt: _updatedAt, dataRemovedAt: _removedAt, stateSequence: _sequence, ...rest } = row
   return {
     ...rest,
     status: row.status as TrainingJobStatus,

@@ -26,6 +26,8 @@ type ServiceSettings = {
   maxWaitingBatchItems: number
   /** Rows under one id. */
   maxStoredRows: number
+  /** Where the Temporal UI shows a workflow by its id; null when the operator has not named the UI. */
+  temporalWorkflowsUrl: string | null
   /** Rules for calls to users' webhook servers. */
   webhooks: CallRules
 }

@@ -21,7 +21,7 @@ function watch({ readLog, write }: { readLog: () => string; write: () => Promise
   let say: (state: RunState) => void = () => undefined
   const { watchAttempt } = createWatchActivity({
     database: {
-      attempts: { get: async () => attempt, recordEnd: async () => undefined },
+      attempts: { get: async () => attempt, recordEnd: async () => undefined, noteLog: async () => undefined },
       trainingJobs: { explain: async () => undefined },
     },
     trainers: {

@@ -92,6 +92,7 @@ test('names every route of the contract, with its aliases', () => {
     'get /v1/train/jobs/{job_id}/logs',
     'get /v1/train/jobs/{job_id}/events',
     'get /v1/train/jobs/{job_id}/attempts',
+    'get /v1/train/jobs/{job_id}/metrics',
     'get /v1/models',
     'get /v1/models/{name}',
     'delete /v1/models/{name}',

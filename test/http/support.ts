@@ -16,6 +16,7 @@ import { createLog } from '../../src/log.ts'
 import { createBatchBeginnings } from '../../src/services/batches/beginnings.ts'
 import type { ServiceDependencies } from '../../src/services/context.ts'
 import type { TrainingJob } from '../../src/domain/training-job.ts'
+import type { JobDetails } from '../../src/repositories/job-details.ts'
 import { createContract } from '../support/contract.ts'
 
 export const accountId = '11111111-1111-4111-8111-111111111111'
@@ -52,6 +53,10 @@ function stubDependencies({
     // Nothing is kept for retrieval.
     storedRows: { exists: () => Promise.resolve(false) },
     auditEvents: { add: () => Promise.resolve() },
+    jobDetails: {
+      describe: (_account: string, ids: number[]) => Promise.resolve(ids.map((id) => jobDetails({ id }))),
+      waiting: () => Promise.resolve([]),
+    },
     transaction: (work: (tx: Stub) => unknown) => work(repositories),
     ...database,
   })
@@ -89,6 +94,7 @@ function stubDependencies({
       maxOpenBatches: 1000,
       maxWaitingBatchItems: 200_000,
       maxStoredRows: 500_000,
+      temporalWorkflowsUrl: null,
       webhooks: { allowsHttp: false, isCallable: callableAddresses() },
     },
     log: createLog('test', 'silent'),
@@ -239,5 +245,29 @@ export const trainingJob = (changes: Partial<TrainingJob> = {}): TrainingJob => 
   modelName: null,
   createdAt: new Date('2026-11-20T10:00:00.123Z'),
   finishedAt: null,
+  ...changes,
+})
+
+export const jobDetails = (changes: Partial<JobDetails> = {}): JobDetails => ({
+  id: 7,
+  baseModel: 'tiny',
+  status: 'TRAINING MODEL',
+  statusReason: null,
+  statusMessage: null,
+  createdAt: new Date('2026-11-20T10:00:00.123Z'),
+  finishedAt: null,
+  datasetId: 'questions',
+  gpus: null,
+  nodes: 1,
+  args: null,
+  givenArgs: null,
+  metadata: null,
+  modelGpus: 0,
+  attemptCount: 1,
+  startedAt: null,
+  trainRows: null,
+  checkedRows: null,
+  newestAttempt: null,
+  lastStep: null,
   ...changes,
 })

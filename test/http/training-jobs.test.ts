@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accountId, apiKey, startPublic, trainingJob } from './support.ts'
+import { accountId, apiKey, jobDetails, startPublic, trainingJob } from './support.ts'
 import { parseApiKey } from '../../src/domain/identifiers.ts'
+import { documentedDefaults } from '../../src/domain/training-args.ts'
 import type { TrainingSpec } from '../../src/domain/training-job.ts'
 import type { AcceptanceRequest } from '../../src/repositories/job-acceptance.ts'
 
@@ -10,9 +11,15 @@ const find = (account: string, id: number) => Promise.resolve(account === accoun
 const step = { loss: 1.5, learning_rate: 0.001, epoch: 1, iter_time: 0.1, flops: 1e9, remaining_time: 3, step: 10 }
 
 test('a single job has the documented fields, its history as JSON text', async () => {
+  const args = { ...documentedDefaults, max_steps: 40 }
+  const details = jobDetails({
+    ...{ args, givenArgs: ['max_steps'], gpus: 2, metadata: { team: 'a' }, trainRows: 40, checkedRows: 42 },
+    ...{ startedAt: new Date('2026-11-20T10:00:05Z'), lastStep: step },
+  })
   const edge = await startPublic({
     database: {
       trainingJobs: { find },
+      jobDetails: { describe: () => Promise.resolve([details]) },
       trainingSteps: { since: () => Promise.resolve({ attempt: 1, keptStep: 0, steps: [step] }) },
     },
   })
@@ -31,7 +38,112 @@ test('a single job has the documented fields, its history as JSON text', async (
     history: JSON.stringify([step]),
     status_reason: null,
     status_message: null,
+    base_model: 'tiny',
+    finetune_args: args,
+    finetune_args_defaults: Object.keys(args).filter((name) => name !== 'max_steps'),
+    gpu_config: { gpus: 2, nodes: 1 },
+    created_at: '2026-11-20T10:00:00.123000',
+    started_at: '2026-11-20T10:00:05.000000',
+    finished_at: null,
+    queue: null,
+    progress: {
+      step: 10,
+      of: 40,
+      percent: 25,
+      tokens: null,
+      tokens_per_second: null,
+      remaining_seconds: step.remaining_time,
+    },
+    dataset: { id: 'questions', rows: 42, train_rows: 40 },
+    attempts: { count: 1, newest: null },
+    links: {
+      self: '/v1/train/jobs/7',
+      events: '/v1/train/jobs/7/events',
+      logs: '/v1/train/jobs/7/logs',
+      attempts: '/v1/train/jobs/7/attempts',
+      metrics: '/v1/train/jobs/7/metrics',
+      evaluation: '/v1/train/jobs/7/eval',
+      temporal_ui: null,
+    },
+    metadata: { team: 'a' },
   })
+})
+
+test('a job of an earlier release, whose request is not known, is told as far as it is known', async () => {
+  const edge = await startPublic({
+    database: {
+      trainingJobs: { find: () => Promise.resolve(trainingJob()) },
+      trainingSteps: { since: () => Promise.resolve({ attempt: 1, keptStep: 0, steps: [] }) },
+    },
+  })
+  const { json } = await edge.call('GET', '/v1/train/jobs/7')
+  assert.deepEqual(
+    [json.finetune_args, json.finetune_args_defaults, json.progress, json.metadata],
+    [{}, null, null, {}],
+  )
+})
+
+test('a queued job has its place among all that wait for a slot', async () => {
+  const queued = { status: 'QUEUED', statusReason: 'waits_for_slot', statusMessage: 'Waits.' } as const
+  const edge = await startPublic({
+    database: {
+      trainingJobs: { list: () => Promise.resolve([8, 7, 6].map((id) => trainingJob({ id, ...queued }))) },
+      jobDetails: {
+        describe: (_account: string, ids: number[]) => Promise.resolve(ids.map((id) => jobDetails({ id, ...queued }))),
+        waiting: () => Promise.resolve([3, 7, 8]),
+      },
+    },
+  })
+  const { json } = await edge.call('GET', '/v1/train/jobs')
+  const why = { reason: 'waits_for_slot', message: 'Waits.' }
+  assert.deepEqual(
+    json.map((each: { queue: unknown }) => each.queue),
+    [
+      { place: 3, ahead: 2, ...why },
+      { place: 2, ahead: 1, ...why },
+      { place: null, ahead: null, ...why },
+    ],
+  )
+})
+
+test('the list is filtered by metadata, and its link keeps the filter', async () => {
+  const seen: unknown[] = []
+  const list = (_account: string, query: { metadata: unknown }) => {
+    seen.push(query.metadata)
+    return Promise.resolve([trainingJob()])
+  }
+  const edge = await startPublic({ database: { trainingJobs: { list } } })
+  const { headers } = await edge.call('GET', '/v1/train/jobs?limit=1&metadata[team]=a&metadata[run]=7&other=1')
+  assert.deepEqual(seen, [{ team: 'a', run: '7' }])
+  assert.match(
+    headers['link'] as string,
+    /^<\/v1\/train\/jobs\?limit=1&metadata%5Bteam%5D=a&metadata%5Brun%5D=7&after=/,
+  )
+  for (const wrong of ['metadata[team]=a&metadata[team]=b', 'metadata=a', 'metadata[]=a']) {
+    const { status, json } = await edge.call('GET', `/v1/train/jobs?${wrong}`)
+    assert.equal(status, 400)
+    assert.match(json.detail, /must be metadata\[key\]=value/)
+  }
+})
+
+test('metrics come in pages, with every stored series', async () => {
+  const stored = [10, 20, 30].map((at) => ({ step: at, loss: 1 / at, perplexity: 2 }))
+  const edge = await startPublic({
+    database: {
+      trainingJobs: { find: () => Promise.resolve(trainingJob()) },
+      jobDetails: {
+        metrics: (_job: number, { sinceStep, limit }: { sinceStep: number; limit: number }) =>
+          Promise.resolve(stored.filter((row) => row.step > sinceStep).slice(0, limit)),
+      },
+    },
+  })
+  const page = async (query: string) => (await edge.call('GET', `/v1/train/jobs/7/metrics${query}`)).json
+  const first = await page('?limit=2')
+  assert.deepEqual([first.metrics.map((each: { step: number }) => each.step), first.next], [[10, 20], 20])
+  assert.equal(first.metrics[0].valid_loss, null)
+  assert.equal(first.metrics[0].perplexity, 2)
+  const last = await page('?since_step=20')
+  assert.deepEqual([last.metrics.map((each: { step: number }) => each.step), last.next], [[30], null])
 })
 
 test('custom_model_name is null while there is no model, then the given name or empty', async () => {

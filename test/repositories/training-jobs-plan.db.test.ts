@@ -71,26 +71,43 @@ suite('the plan of the list', () => {
     })
   }
 
+  const insertTagged = (metadata: object, count: number) =>
+    sql.query<{ id: number }>(
+      `insert into training_jobs (account_id, api_key_id, dataset_version_id, dataset_id, base_model, status, spec, spec_hash,
+         resume_limit, created_at)
+       select $1, 'none', (select id from dataset_versions where account_id = $1 limit 1), 'rows', 'm', 'FAILED',
+         jsonb_build_object('metadata', $2::jsonb), 'none', 1, now() - make_interval(secs => nth)
+       from generate_series(1, $3::int) nth returning id`,
+      [accounts[0], metadata, count],
+    )
+
   test('jobs are found by pairs of their metadata, in every page and status', async () => {
     const [account] = accounts
-    const { rows: some } = await sql.query<{ id: number }>(
-      `update training_jobs set status = 'FAILED', spec = '{"metadata": {"team": "a", "run": "7"}}' where id in
-         (select id from training_jobs where account_id = $1 order by created_at desc limit 3 offset 500) returning id`,
-      [account],
-    )
+    const { rows: some } = await insertTagged({ team: 'a', run: '7' }, 3)
+    await insertTagged({ team: 'a', run: '8' }, 5000)
+    await sql.query('analyze training_jobs, training_job_metadata')
     const ids = some.map(({ id }) => id).toSorted((a, b) => a - b)
-    const list = async (metadata: object, after: number | undefined, status: string | undefined) => {
+    const list = async (metadata: Record<string, string>, after?: number, status?: string) => {
       const shape = { isAfter: after !== undefined, hasStatus: status !== undefined, hasMetadata: true }
-      const values = [account, 100, after, status, JSON.stringify(metadata)].filter((value) => value !== undefined)
-      const { rows } = await sql.query<{ id: number }>(listJobs(shape).text, values)
+      const [first] = Object.entries(metadata)
+      const values = [account, 100, after, status, JSON.stringify(metadata), ...(first ?? [])]
+      const given = values.filter((value) => value !== undefined)
+      const { rows } = await sql.query<{ id: number }>(listJobs(shape).text, given)
       return rows.map(({ id }) => id).toSorted((a, b) => a - b)
     }
     for (const status of [undefined, 'FAILED']) {
-      assert.deepEqual(await list({ team: 'a' }, undefined, status), ids)
+      assert.deepEqual(await list({ run: '7' }, undefined, status), ids)
       assert.deepEqual(await list({ team: 'a', run: '7' }, undefined, status), ids)
       assert.deepEqual(await list({ team: 'nobody' }, undefined, status), [])
-      assert.deepEqual(await list({ team: 'a', run: '8' }, undefined, status), [])
-      assert.equal((await list({ team: 'a' }, ids[1], status)).length, 1)
+      assert.deepEqual(await list({ team: 'a', run: '9' }, undefined, status), [])
+      assert.equal((await list({ run: '7' }, ids[0], status)).length, 2)
+      assert.equal((await list({ team: 'a' }, undefined, status)).length, 100)
     }
+    const { rows } = await sql.query<Record<string, string>>(
+      `explain (generic_plan) ${listJobs({ isAfter: true, hasStatus: true, hasMetadata: true }).text}`,
+    )
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    assert.match(plan, /Scan Backward using training_job_metadata_pairs_idx/)
+    assert.doesNotMatch(plan, /Sort|Seq Scan|Bitmap/)
   })
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { named } from '../framework/named-schemas.ts'
-import { Metadata } from './fine-tuning-schemas.ts'
+import { Metadata } from '../schemas/metadata.ts'
 import { finishReason, generationFields, maxTokens, Usage } from './generation.ts'
 import { only, onlyEmpty, ignoredText, unsupported } from './unsupported-params.ts'
 import { ResponseFormat } from './response-format.ts'

@@ -19,8 +19,8 @@ import {
   jobIdIn,
   JobListQuery,
   jobPrefix,
-  metadataIn,
 } from './fine-tuning-schemas.ts'
+import { metadataIn } from '../schemas/metadata.ts'
 import { finetuneArgsOf, jobOf } from './job.ts'
 
 const path = '/openai/v1/fine_tuning/jobs'

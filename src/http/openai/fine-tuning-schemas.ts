@@ -3,6 +3,7 @@ import { named } from '../framework/named-schemas.ts'
 import { queryInt, queryText } from '../framework/params.ts'
 import { shortened } from '../framework/problem.ts'
 import { jobNotFound } from '../../services/training-jobs/get.ts'
+import { isMetadataFilter, Metadata } from '../schemas/metadata.ts'
 import { ModelName } from '../schemas/prompt.ts'
 import { onlyEmpty } from './unsupported-params.ts'
 
@@ -16,12 +17,6 @@ const Hyperparameters = z.strictObject({
 })
 
 const FileId = z.string().min(1).max(64)
-
-/** A key named __proto__ is dropped: z.record does so. */
-export const Metadata = z
-  .record(z.string().min(1).max(64), z.string().max(512))
-  .refine((map) => Object.keys(map).length <= 16, { error: 'must have at most 16 keys' })
-  .meta({ maxProperties: 16 })
 
 export const FineTuningRequest = named(
   'OpenAiFineTuningRequest',
@@ -145,25 +140,14 @@ const page = (what: string, defaultSize: number) => ({
 export const EventListQuery = z.strictObject(page('event', 20))
 export const CheckpointListQuery = z.strictObject(page('checkpoint', 10))
 
-const metadataKey = /^metadata\[(.{1,64})\]$/su
-
 /** Besides the named parameters it takes `metadata[key]=value`, any number of times. */
 export const JobListQuery = z
   .object(page('job', 20))
   .catchall(queryText())
   .superRefine((query, context) => {
-    const keys = Object.keys(query).filter((key) => !['after', 'limit'].includes(key) && !metadataKey.test(key))
+    const keys = Object.keys(query).filter((key) => !['after', 'limit'].includes(key) && !isMetadataFilter(key))
     if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: query })
   })
-
-/** @returns the pairs that the metadata of a job must hold, or null */
-export function metadataIn(query: z.output<typeof JobListQuery>): Record<string, string> | null {
-  const pairs = Object.entries(query).flatMap(([name, value]) => {
-    const key = metadataKey.exec(name)?.[1]
-    return key === undefined ? [] : [[key, String(value)] as const]
-  })
-  return pairs.length === 0 ? null : Object.fromEntries(pairs)
-}
 
 export const jobPrefix = 'ftjob-'
 const maxJobId = 2 ** 31 - 1

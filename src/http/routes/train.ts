@@ -31,6 +31,7 @@ export const trainRoutes = [
           gpuConfig: body.gpu_config ?? {},
           isPublic: body.is_public ?? false,
           customModelName: body.custom_model_name ?? null,
+          metadata: body.metadata ?? undefined,
         },
         idempotency,
       })

@@ -1,15 +1,19 @@
-// The records of a training job: its log, its events, its attempts.
+// The records of a training job: its log, its events, its attempts, its metrics.
 import type { AttemptLedger } from '../../domain/attempt-ledger.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import { listAttempts, type CountedAttempt } from '../../services/training-jobs/list-attempts.ts'
 import { listJobEvents } from '../../services/training-jobs/list-events.ts'
+import { listMetrics } from '../../services/training-jobs/list-metrics.ts'
 import { readJobLogs } from '../../services/training-jobs/read-logs.ts'
 import { linkToNext } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
 import { AttemptList, AttemptQuery, EventList, EventQuery, Log, LogQuery } from '../schemas/training-job-records.ts'
+import { MetricList, MetricsQuery } from '../schemas/job-metrics.ts'
 import { JobPath } from '../schemas/training-job.ts'
+import { metricOnWire } from './training-job-summary.ts'
 
 const defaultPageSize = 100
+const defaultMetricCount = 1000
 const defaultLogBytes = 64 * 1024
 
 const timeOrNull = (date: Date | null) => date && wireTime(date)
@@ -64,6 +68,22 @@ export const trainingJobRecordRoutes = [
       const { attempts, next } = await listAttempts({ ctx, input })
       if (next !== null) setHeader('Link', linkToNext(`/v1/train/jobs/${jobId}/attempts`, { limit, after: next }))
       return { attempts: attempts.map(attemptOf), next }
+    },
+  }),
+  defineRoute({
+    name: 'list_training_job_metrics',
+    method: 'get',
+    path: '/v1/train/jobs/:job_id/metrics',
+    summary: 'List the reported steps of a training job with all their series, in order',
+    access: 'key',
+    scope: 'read',
+    params: JobPath,
+    query: MetricsQuery,
+    response: MetricList,
+    async handle({ caller: ctx, params: { job_id: jobId }, query: { since_step: sinceStep = 0, limit } }) {
+      const input = { jobId, sinceStep, limit: limit ?? defaultMetricCount }
+      const { metrics, next } = await listMetrics({ ctx, input })
+      return { metrics: metrics.map(metricOnWire), next }
     },
   }),
 ]

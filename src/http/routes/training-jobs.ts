@@ -1,24 +1,25 @@
-import { wireTime } from '../../domain/timestamps.ts'
 import type { TrainingJobSummary } from '../../domain/training-job.ts'
+import type { Ctx } from '../../services/context.ts'
 import { cancelAllTrainingJobs } from '../../services/training-jobs/cancel-all.ts'
 import { cancelTrainingJob } from '../../services/training-jobs/cancel.ts'
+import { describeTrainingJobs } from '../../services/training-jobs/describe.ts'
 import { getEvaluation } from '../../services/training-jobs/get-evaluation.ts'
-import { getTrainingJob } from '../../services/training-jobs/get.ts'
+import { getTrainingJob, jobNotFound } from '../../services/training-jobs/get.ts'
 import { encodeJobCursor, listTrainingJobs } from '../../services/training-jobs/list.ts'
 import { resumeTrainingJob } from '../../services/training-jobs/resume.ts'
 import { linkToNext } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
+import { Job, JobList, type JobSummary } from '../schemas/job-resource.ts'
+import { isMetadataFilter, metadataIn } from '../schemas/metadata.ts'
 import {
   Evaluation,
-  Job,
   JobCancelled,
-  JobList,
   JobListQuery,
   JobPath,
   JobResumed,
   OpenJobsCancelled,
-  type JobSummary,
 } from '../schemas/training-job.ts'
+import { summaryOf } from './training-job-summary.ts'
 
 export const trainingJobRoutes = [
   defineRoute({
@@ -32,13 +33,14 @@ export const trainingJobRoutes = [
     query: JobListQuery,
     response: JobList,
     async handle({ caller: ctx, query, setHeader }) {
-      const pages = listTrainingJobs({ ctx, input: query })
-      if (query.limit === undefined) return summaries(pages)
+      const metadata = metadataIn(query)
+      const pages = listTrainingJobs({ ctx, input: { ...query, metadata } })
+      if (query.limit === undefined) return summaries(ctx, pages)
       const jobs = (await Array.fromAsync(pages)).flat()
       const last = jobs.at(-1)
       if (last && jobs.length === query.limit)
-        setHeader('Link', linkToNext('/v1/train/jobs', { ...query, after: encodeJobCursor(last.id) }))
-      return jobs.map(summaryOf)
+        setHeader('Link', linkToNext('/v1/train/jobs', { ...filtersOf(query), after: encodeJobCursor(last.id) }))
+      return summariesOf(ctx, jobs)
     },
   }),
   defineRoute({
@@ -64,9 +66,15 @@ export const trainingJobRoutes = [
     params: JobPath,
     response: Job,
     async handle({ caller: ctx, params }) {
-      const { job, history } = await getTrainingJob({ ctx, input: { jobId: params.job_id } })
+      const input = { jobId: params.job_id }
+      const [{ job, history }, described] = await Promise.all([
+        getTrainingJob({ ctx, input }),
+        describeTrainingJobs({ ctx, input: { jobIds: [input.jobId] } }),
+      ])
+      const details = described.get(job.id)
+      if (!details) throw jobNotFound(job.id)
       return {
-        ...summaryOf(job),
+        ...summaryOf(ctx, job, details),
         is_public: job.isPublic,
         history,
         status_reason: job.statusReason,
@@ -131,17 +139,23 @@ export const trainingJobRoutes = [
   }),
 ]
 
-async function* summaries(pages: AsyncIterable<TrainingJobSummary[]>): AsyncGenerator<JobSummary[]> {
-  for await (const page of pages) yield page.map(summaryOf)
+async function* summaries(ctx: Ctx, pages: AsyncIterable<TrainingJobSummary[]>): AsyncGenerator<JobSummary[]> {
+  for await (const page of pages) yield await summariesOf(ctx, page)
 }
 
-const summaryOf = (job: TrainingJobSummary): JobSummary => ({
-  job_id: job.id,
-  status: job.status,
-  start_time: wireTime(job.createdAt),
-  model_name: job.modelName,
-  custom_model_name: job.modelName === null ? null : (job.customModelName ?? ''),
-  resume_count: job.resumeCount,
-  dataset_id: job.datasetId,
-  resume_limit: job.resumeLimit,
-})
+/** Leaves out jobs that were deleted meanwhile, with their account. */
+async function summariesOf(ctx: Ctx, jobs: TrainingJobSummary[]): Promise<JobSummary[]> {
+  const described = await describeTrainingJobs({ ctx, input: { jobIds: jobs.map(({ id }) => id) } })
+  return jobs.flatMap((job) => {
+    const details = described.get(job.id)
+    return details ? [summaryOf(ctx, job, details)] : []
+  })
+}
+
+/** The parameters that choose jobs; others that a client sent are not repeated in the link to the next page. */
+const filtersOf = (query: Parameters<typeof metadataIn>[0]): Record<string, string | undefined> =>
+  Object.fromEntries(
+    Object.entries(query).flatMap(([name, value]) =>
+      ['limit', 'status'].includes(name) || isMetadataFilter(name) ? [[name, String(value)]] : [],
+    ),
+  )

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { FinetuneArgs } from '../../domain/training-args.ts'
 import { trainingJobStatuses } from '../../domain/training-job-status.ts'
 import { named } from '../framework/named-schemas.ts'
+import { Metadata } from './metadata.ts'
 import { DataId } from './stored-data.ts'
 import { ModelName } from './prompt.ts'
 
@@ -34,6 +35,7 @@ export const TrainRequest = named(
     gpu_config: GpuConfig.nullish(),
     is_public: z.boolean().nullish(),
     custom_model_name: z.string().max(256).nullish(),
+    metadata: Metadata.nullish().describe('Up to 16 pairs that the job keeps; GET /v1/train/jobs filters by them'),
     train_type: z.string().max(256).nullish().describe('Accepted and ignored'),
     enable_peft: z.boolean().nullish().describe('Accepted and ignored'),
     peft_args: z.object({}).nullish().describe('Accepted and ignored'),

@@ -4,6 +4,7 @@ import { jobNotFound } from '../../services/training-jobs/get.ts'
 import { shortened } from '../framework/problem.ts'
 import { named } from '../framework/named-schemas.ts'
 import { queryInt, queryText } from '../framework/params.ts'
+import { isMetadataFilter } from './metadata.ts'
 
 const maxJobId = 2 ** 31 - 1
 export const Time = z.string().describe('UTC, without a zone: 2026-11-20T10:00:00.123456')
@@ -21,49 +22,24 @@ export const JobPath = z.object({
     .meta({ type: 'integer', minimum: 1, maximum: maxJobId }),
 })
 
-export const JobListQuery = z.object({
-  limit: queryInt({ min: 1, max: 1000 }).optional().describe('Number of jobs; all when absent'),
-  after: queryText().optional().describe('The cursor from the Link header of the previous page'),
-  status: queryText()
-    .transform((text, ctx) => {
-      const status = parseStatus(text)
-      if (!status) ctx.addIssue(`must be one of ${trainingJobStatuses.join(', ')}`)
-      return status ?? 'CREATED'
-    })
-    .optional(),
-})
-
-export const JobSummary = named(
-  'TrainingJobSummary',
-  z.object({
-    job_id: z.int(),
-    status: Status,
-    start_time: Time.describe('The time of acceptance'),
-    model_name: z.string().nullable().describe('Null until the model is saved and verified'),
-    custom_model_name: z.string().nullable(),
-    resume_count: z.int(),
-    dataset_id: z.string(),
-    resume_limit: z.int(),
-  }),
-)
-export type JobSummary = z.infer<typeof JobSummary>
-
-export const JobList = named('TrainingJobList', z.array(JobSummary))
-
-export const Job = named(
-  'TrainingJob',
-  z.object({
-    ...JobSummary.shape,
-    is_public: z.boolean(),
-    history: z
-      .string()
-      .describe(
-        'JSON text: a list of {loss, learning_rate, epoch, iter_time, flops, remaining_time, step} in the order of steps',
-      ),
-    status_reason: z.string().nullable().describe('A machine-readable reason'),
-    status_message: z.string().nullable().describe('Why the job waits or failed, and what to do'),
-  }),
-)
+/** Besides the named parameters it takes `metadata[key]=value`, any number of times. */
+export const JobListQuery = z
+  .looseObject({
+    limit: queryInt({ min: 1, max: 1000 }).optional().describe('Number of jobs; all when absent'),
+    after: queryText().optional().describe('The cursor from the Link header of the previous page'),
+    status: queryText()
+      .transform((text, ctx) => {
+        const status = parseStatus(text)
+        if (!status) ctx.addIssue(`must be one of ${trainingJobStatuses.join(', ')}`)
+        return status ?? 'CREATED'
+      })
+      .optional(),
+  })
+  .superRefine((query, ctx) => {
+    for (const [name, value] of Object.entries(query))
+      if (name.startsWith('metadata') && !(isMetadataFilter(name) && typeof value === 'string'))
+        ctx.addIssue({ code: 'custom', path: [name], message: 'must be metadata[key]=value, each key once' })
+  })
 
 export const JobCancelled = named(
   'TrainingJobCancelled',

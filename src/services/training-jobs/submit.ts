@@ -56,7 +56,7 @@ async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   return answerTo(submission, found, await accept(submission, resolved, found))
 }
 
-type Resolved = { entry: CatalogueEntry; args: TrainingArgs; notes: TrainingNote[] }
+type Resolved = { entry: CatalogueEntry; args: TrainingArgs; givenArgs: string[]; notes: TrainingNote[] }
 type Upload = AcceptanceRequest['version']
 
 /** A location names its upload without a query: the acceptance then looks for the row. */
@@ -104,12 +104,12 @@ async function answerTo(
 function newJob(
   { accountId, apiKeyId, deps }: Ctx,
   { gpuConfig, customModelName, isPublic, metadata, evaluationRows }: SubmitTrainingJobInput,
-  { entry, args, notes }: Resolved,
+  { entry, args, givenArgs, notes }: Resolved,
   { uploadKey }: Upload,
 ): AcceptanceRequest['job'] {
   const asked = { gpus: gpuConfig.gpus ?? null, nodes: gpuConfig.nodes ?? 1, ...(metadata && { metadata }) }
   const data = { dataKey: uploadKey, evaluationKey: evaluationRows?.key ?? null }
-  const spec = { baseModel: frozen(entry), args, ...asked, ...data }
+  const spec = { baseModel: frozen(entry), args, givenArgs, ...asked, ...data }
   const { resumeLimit } = deps.settings
   const job = { accountId, apiKeyId, baseModel: entry.name, customModelName, isPublic, resumeLimit }
   return { ...job, spec, specHash: specHash(spec), notes }

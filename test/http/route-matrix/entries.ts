@@ -207,6 +207,7 @@ export const entries: Record<string, Entry> = {
   get_training_job_log: job('limit=0'),
   list_training_job_events: job('after=x'),
   list_attempts: job('after=0'),
+  list_training_job_metrics: job('since_step=x'),
   cancel_training_job: {
     about: [({ cancelledJobId }) => ({ params: { job_id: cancelledJobId } })],
     invalid: bad({ params: { job_id: 1 }, body: [] }),

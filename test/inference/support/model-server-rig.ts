@@ -144,6 +144,7 @@ export function createRows() {
     },
   }
   const notifications: Notifications = {
+    onJob: () => () => undefined,
     on(_channel, listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)

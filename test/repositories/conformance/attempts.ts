@@ -138,6 +138,7 @@ export const attemptCases: Cases = {
     await setNow(after(4))
     await attempts.release(position, { cause: 'finished', exitCode: 0, message: '' })
     await attempts.fence(position)
+    await attempts.noteLog(position, 12)
     await attempts.recordEnd(position, { cause: 'stalled', exitCode: null, message: '' })
     assert.deepEqual(await attempts.get(position), released)
   },

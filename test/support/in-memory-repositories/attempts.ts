@@ -135,6 +135,9 @@ export const attempts = (db: Connection): InMemory<'attempts'> => ({
       await tx.update('attempt', isIt, () => end)
     }),
 
+  /** Nobody here follows a job. */
+  noteLog: () => db.run('attempts.noteLog', () => undefined),
+
   lookAt: ({ jobId, number }) =>
     db.run('attempts.lookAt', (tx) => {
       const row = tx.find('attempt', isAt({ jobId, number }))

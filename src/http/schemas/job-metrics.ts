@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { named } from '../framework/named-schemas.ts'
+import { queryInt } from '../framework/params.ts'
+
+export const MetricsQuery = z.object({
+  since_step: queryInt({ min: 0, max: 2 ** 31 - 1 })
+    .optional()
+    .describe('Only later steps; the `next` of the page before'),
+  limit: queryInt({ min: 1, max: 10_000 }).optional().describe('Default 1000'),
+})
+
+const series = z.number().nullable()
+
+/** The series that every metric has, null where the trainer reported none at this step. Others follow as they are stored. */
+export const Metric = named(
+  'TrainingJobMetric',
+  z.looseObject({
+    step: z.int(),
+    loss: z.number().describe('Per target token of this step'),
+    valid_loss: series.describe('Loss on held-out rows'),
+    valid_token_accuracy: series,
+    learning_rate: series,
+    grad_norm: series,
+    epoch: series,
+    tokens_per_second: series,
+    iter_time: series.describe('Seconds per step'),
+    remaining_time: series.describe('In seconds'),
+    flops: series.describe('Since the first step'),
+  }),
+)
+export type Metric = z.infer<typeof Metric>
+
+export const MetricList = named(
+  'TrainingJobMetrics',
+  z.object({
+    metrics: z.array(Metric),
+    next: z.int().nullable().describe('The `since_step` of the next page; null on the last'),
+  }),
+)

@@ -1,0 +1,118 @@
+// Reads what the answers about a job tell beside its row: its first start, newest attempt, newest step, data set and place.
+import type { TrainingArgs } from '../domain/training-args.ts'
+import type { Attempt, TrainingJob, TrainingSpec } from '../domain/training-job.ts'
+import type { RunStatement, Statement } from './prepared-sql.ts'
+
+/** A stored step with every series that its row has; releases add columns. */
+export type MetricRow = { step: number; loss: number } & Record<string, number | null>
+
+export type JobDetails = Pick<
+  TrainingJob,
+  'id' | 'baseModel' | 'status' | 'statusReason' | 'statusMessage' | 'createdAt' | 'finishedAt' | 'datasetId'
+> &
+  Pick<TrainingSpec, 'gpus' | 'nodes'> & {
+    /** Null in rows that no request has made. */
+    args: TrainingArgs | null
+    /** Names of the arguments that the request gave. Null in jobs of earlier releases. */
+    givenArgs: string[] | null
+    metadata: Record<string, string> | null
+    /** GPUs of each node when the request names none. */
+    modelGpus: number
+    attemptCount: number
+    startedAt: Date | null
+    /** Null before the data is checked. */
+    trainRows: number | null
+    checkedRows: number | null
+    newestAttempt: NewestAttempt | null
+    lastStep: MetricRow | null
+  }
+
+export type NewestAttempt = Pick<Attempt, 'number' | 'mode' | 'phase' | 'cause' | 'createdAt' | 'claimedAt' | 'endedAt'>
+
+type NewestColumns = {
+  [Key in keyof NewestAttempt as `newest${Capitalize<Key>}`]: NewestAttempt[Key] | null
+}
+
+export const createJobDetailsRepository = (run: RunStatement) => ({
+  /** Describes those of the jobs that the account has. */
+  async describe(accountId: string, jobIds: readonly number[]): Promise<JobDetails[]> {
+    const rows = await run<Omit<JobDetails, 'newestAttempt'> & NewestColumns>(describeJobs, [accountId, jobIds])
+    return rows.map(detailsOf)
+  },
+
+  /** Lists the steps after `sinceStep`, in order. */
+  async metrics(jobId: number, { sinceStep, limit }: { sinceStep: number; limit: number }): Promise<MetricRow[]> {
+    const rows = await run<{ row: MetricRow }>(listMetrics, [jobId, sinceStep, limit])
+    return rows.map(({ row }) => row)
+  },
+
+  /** The jobs that wait for a slot, in the order in which they get one; at most `limit`. */
+  async waiting(limit: number): Promise<number[]> {
+    const rows = await run<{ jobId: number }>(listWaiting, [limit])
+    return rows.map(({ jobId }) => jobId)
+  },
+})
+
+function detailsOf({
+  newestNumber,
+  newestMode,
+  newestPhase,
+  newestCause,
+  newestCreatedAt,
+  newestClaimedAt,
+  newestEndedAt,
+  ...job
+}: Omit<JobDetails, 'newestAttempt'> & NewestColumns): JobDetails {
+  if (newestNumber === null || newestMode === null || newestCreatedAt === null) return { ...job, newestAttempt: null }
+  const newestAttempt = {
+    number: newestNumber,
+    mode: newestMode,
+    phase: newestPhase,
+    cause: newestCause,
+    createdAt: newestCreatedAt,
+    claimedAt: newestClaimedAt,
+    endedAt: newestEndedAt,
+  }
+  return { ...job, newestAttempt }
+}
+
+/** A stored step as JSON, without the columns that are no series. */
+export const metricOf = (table: string) => `to_jsonb(${table}) - '{job_id,attempt,at,sequence}'::text[]`
+
+const describeJobs: Statement = {
+  name: 'describe-jobs',
+  text: `
+    select j.id, j.base_model as "baseModel", j.status, j.status_reason as "statusReason", j.status_message as "statusMessage",
+      j.created_at as "createdAt", j.finished_at as "finishedAt", j.dataset_id as "datasetId",
+      j.spec->'args' as args, j.spec->'givenArgs' as "givenArgs", j.spec->'metadata' as metadata,
+      (j.spec->>'gpus')::int as gpus, coalesce((j.spec->>'nodes')::int, 1) as nodes,
+      coalesce((j.spec->'baseModel'->'resources'->>'gpuCount')::int, 0) as "modelGpus",
+      j.current_attempt as "attemptCount", (j.prepared_data->'train'->>'rowCount')::int as "trainRows",
+      (v.report->>'rowCount')::int as "checkedRows",
+      (select claimed_at from attempts where job_id = j.id and claimed_at is not null order by number limit 1) as "startedAt",
+      a.number as "newestNumber", a.mode as "newestMode", a.phase as "newestPhase", a.cause as "newestCause",
+      a.created_at as "newestCreatedAt", a.claimed_at as "newestClaimedAt", a.ended_at as "newestEndedAt",
+      (select ${metricOf('s')} from training_steps s where s.job_id = j.id order by s.step desc limit 1) as "lastStep"
+    from training_jobs j join dataset_versions v on v.id = j.dataset_version_id
+      left join attempts a on a.job_id = j.id and a.number = j.current_attempt
+    where j.id = any($2::int[]) and j.account_id = $1::uuid`,
+}
+
+const listMetrics: Statement = {
+  name: 'list-metrics',
+  text: `
+    select ${metricOf('s')} as row from training_steps s
+    where job_id = $1::int and step > $2::int order by step limit $3::int`,
+}
+
+/** The order of grantSlots (attempts.ts). */
+const listWaiting: Statement = {
+  name: 'list-waiting',
+  text: `
+    with active as (
+      select account_id, count(*) as n from attempts where granted_at is not null and released_at is null group by account_id)
+    select job_id as "jobId" from attempts a left join active using (account_id)
+    where a.granted_at is null and a.released_at is null and a.fenced_at is null
+    order by coalesce(active.n, 0) + row_number() over (partition by a.account_id order by a.created_at, a.id), a.created_at, a.id
+    limit $1::int`,
+}

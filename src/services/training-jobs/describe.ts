@@ -1,0 +1,57 @@
+import { progressOf, type JobProgress } from '../../domain/job-progress.ts'
+import { totalSteps } from '../../domain/training-args.ts'
+import type { JobDetails } from '../../repositories/job-details.ts'
+import type { Database } from '../../repositories/database.ts'
+import type { Ctx } from '../context.ts'
+import { createTtlCache } from '../ttl-cache.ts'
+
+export type DescribedJob = JobDetails & {
+  progress: JobProgress | null
+  /** Null unless the job is QUEUED. `place` counts from 1 and is null when the job waits for something other than a slot. */
+  queue: { place: number | null; reason: string | null; message: string | null } | null
+}
+
+/** Places behind it are not told: they change before they matter. */
+const toldPlaces = 10_000
+
+/** Describes those of the jobs that the account has, by their ids. */
+export async function describeTrainingJobs({
+  ctx,
+  input: { jobIds },
+}: {
+  ctx: Ctx
+  input: { jobIds: readonly number[] }
+}): Promise<Map<number, DescribedJob>> {
+  const { database } = ctx.deps
+  const jobs = await database.jobDetails.describe(ctx.accountId, jobIds)
+  const places = jobs.some(({ status }) => status === 'QUEUED') ? await placesIn(database) : new Map<number, number>()
+  return new Map(jobs.map((job) => [job.id, describe(job, places)]))
+}
+
+function describe(job: JobDetails, places: ReadonlyMap<number, number>): DescribedJob {
+  const { id, status, statusReason: reason, statusMessage: message, lastStep } = job
+  return {
+    ...job,
+    progress: progressOf(lastStep, { totalSteps: stepsOf(job), isTraining: status === 'TRAINING MODEL' }),
+    queue: status === 'QUEUED' ? { place: places.get(id) ?? null, reason, message } : null,
+  }
+}
+
+/** Null before the data is checked, unless the steps do not depend on it. */
+export function stepsOf({ args, trainRows }: Pick<JobDetails, 'args' | 'trainRows'>): number | null {
+  if (args === null || (trainRows === null && args.num_train_epochs !== null)) return null
+  return totalSteps(args, trainRows ?? 0).steps
+}
+
+type Places = ReadonlyMap<number, number>
+/** The order is that of all accounts, so each process reads it once for all who ask within a second. */
+const caches = new WeakMap<object, ReturnType<typeof createTtlCache<Places>>>()
+
+function placesIn(database: Pick<Database, 'jobDetails'>): Promise<Places> {
+  const cache = caches.get(database) ?? createTtlCache<Places>()
+  caches.set(database, cache)
+  return cache.get('all', async () => {
+    const waiting = await database.jobDetails.waiting(toldPlaces)
+    return new Map(waiting.map((jobId, index) => [jobId, index + 1]))
+  })
+}

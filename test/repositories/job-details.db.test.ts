@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { after, suite, test } from 'node:test'
+import { documentedDefaults } from '../../src/domain/training-args.ts'
+import type { TrainingSpec } from '../../src/domain/training-job.ts'
+import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { anAccount, openAttempt, openJob } from '../support/job-rows.ts'
+import { connection } from '../support/stack.ts'
+
+class Undone extends Error {}
+
+suite('what is told of a job beside its row', () => {
+  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
+  after(() => database.close())
+
+  const undone = (work: (tx: Repositories) => Promise<void>) =>
+    assert.rejects(
+      database.transaction(async (tx) => {
+        await work(tx)
+        throw new Undone()
+      }),
+      Undone,
+    )
+
+  const spec = {
+    args: documentedDefaults,
+    givenArgs: ['max_steps'],
+    gpus: null,
+    nodes: 2,
+    metadata: { team: 'a' },
+    baseModel: { resources: { gpuCount: 4 } },
+  } as unknown as TrainingSpec
+  const stepAt = (step: number) => ({
+    ...{ step, loss: 1 / step, learning_rate: 0.1, epoch: 1 },
+    ...{ iter_time: 0.5, flops: 1, remaining_time: 100 - step },
+  })
+
+  test('an untouched job, then its attempts and its newest step; never a job of another account', () =>
+    undone(async (tx) => {
+      const accountId = await anAccount(tx)
+      const { id: jobId } = await openJob(tx, accountId, spec)
+      const [bare] = await tx.jobDetails.describe(accountId, [jobId])
+      assert.deepEqual(
+        [bare?.args, bare?.givenArgs, bare?.metadata, bare?.nodes, bare?.modelGpus, bare?.gpus],
+        [documentedDefaults, ['max_steps'], { team: 'a' }, 2, 4, null],
+      )
+      assert.deepEqual(
+        [bare?.newestAttempt, bare?.startedAt, bare?.lastStep, bare?.trainRows],
+        [null, null, null, null],
+      )
+
+      const first = await openAttempt(tx, accountId, 1, jobId)
+      await tx.attempts.claim(first.tokenHash, 'one')
+      await tx.trainingSteps.upsertMany(jobId, 1, [stepAt(10), stepAt(20)])
+      await openAttempt(tx, accountId, 2, jobId)
+      const [later] = await tx.jobDetails.describe(accountId, [jobId])
+      assert.ok(later?.startedAt)
+      assert.deepEqual([later.newestAttempt?.number, later.newestAttempt?.claimedAt, later.attemptCount], [2, null, 2])
+      assert.deepEqual(later.lastStep, stepAt(20))
+      assert.deepEqual(await tx.jobDetails.describe(await anAccount(tx), [jobId]), [])
+    }))
+
+  test('steps come in pages with every series that their rows have', () =>
+    undone(async (tx) => {
+      const { id: jobId } = await openJob(tx, await anAccount(tx))
+      await tx.trainingSteps.upsertMany(jobId, 1, [stepAt(30), stepAt(10), stepAt(20)])
+      assert.deepEqual(await tx.jobDetails.metrics(jobId, { sinceStep: 10, limit: 1 }), [stepAt(20)])
+      assert.deepEqual(await tx.jobDetails.metrics(jobId, { sinceStep: 20, limit: 5 }), [stepAt(30)])
+    }))
+
+  test('the waiting stand in the order in which slots are granted', () =>
+    undone(async (tx) => {
+      const [one, other] = [await anAccount(tx), await anAccount(tx)]
+      const waiting: number[] = []
+      for (const accountId of [one, one, other]) waiting.push((await openAttempt(tx, accountId)).jobId)
+      const [first, second, ofOther] = waiting
+      const order = (await tx.jobDetails.waiting(10_000)).filter((jobId) => waiting.includes(jobId))
+      assert.deepEqual(order, [first, ofOther, second])
+    }))
+})
