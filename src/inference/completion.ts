@@ -1,5 +1,6 @@
 // Prompts in, answers out: one answer per prompt in order, or one error.
 import type { OutputType } from '../domain/output-type.ts'
+import { isText, type Prompt } from '../domain/prompt.ts'
 import { generate, type GenerationInput } from './generation.ts'
 import { promptTooLong } from './input-errors.ts'
 import type { Servers } from './call-with-failover.ts'
@@ -7,7 +8,7 @@ import { maxTextCharacters } from './text-bounds.ts'
 import { completeTyped, type Completions } from './typed-completion.ts'
 
 export type CompletionInput = GenerationInput & {
-  prompts: readonly string[]
+  prompts: readonly Prompt[]
   /** Null: plain text. */
   outputType: OutputType | null
   /** Bounds all tokens of a typed answer, not only its texts. */
@@ -19,14 +20,17 @@ const defaultMaxTokens = 256
 /** An untyped output is `{output}`. */
 export async function complete(servers: Servers, input: CompletionInput): Promise<Completions> {
   const { outputType, prompts, sampling, baseModel } = input
-  const tooLong = prompts.findIndex((prompt) => prompt.length > maxTextCharacters(baseModel.contextLength))
+  const { contextLength } = baseModel
+  const most = (prompt: Prompt) => (isText(prompt) ? maxTextCharacters(contextLength) : contextLength)
+  const tooLong = prompts.findIndex((prompt) => prompt.length > most(prompt))
   if (tooLong >= 0) throw promptTooLong(baseModel, tooLong)
-  if (outputType) return completeTyped(servers, { ...input, outputType })
-  const maxTokens = Math.min(sampling.maxTokens ?? defaultMaxTokens, baseModel.contextLength)
+  if (outputType) return completeTyped(servers, { ...input, prompts: prompts.filter(isText), outputType })
+  const maxTokens = Math.min(sampling.maxTokens ?? defaultMaxTokens, contextLength)
   const rows = prompts.map((prompt, index) => ({ index, prompt }))
   const choices = await generate(servers, input, [{ rows, regex: null, maxTokens }], sampling.seed)
   return {
     outputs: choices.map(({ text }) => ({ output: text })),
     finishReasons: choices.map(({ finishReason }) => finishReason),
+    ...(sampling.extras?.logprobs !== undefined && { logprobs: choices.map(({ logprobs }) => logprobs) }),
   }
 }

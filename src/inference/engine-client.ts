@@ -1,20 +1,23 @@
 // vLLM's OpenAI routes and our own routes for adapters, over kept-alive connections (docs/internal-api.md, "Model server").
 import { text as readText } from 'node:stream/consumers'
 import type { ChatMessage } from '../domain/chat.ts'
+import type { Prompt } from '../domain/prompt.ts'
+import type { SamplingExtras } from '../domain/sampling-extras.ts'
 import { EngineLost, EngineRefusal, exchange, type Endpoint } from './engine-exchange.ts'
 import { eventsOf } from './sse.ts'
 
 export { EngineLost, EngineRefusal, type Endpoint } from './engine-exchange.ts'
 
 export type AdapterFile = { name: string; url: string; sizeBytes: number; sha256: string }
-export type Choice = { index: number; text: string; finishReason: string }
+/** `logprobs`: as OpenAI has them; null when they are not asked for. */
+export type Choice = { index: number; text: string; finishReason: string; logprobs: unknown }
 export type Usage = { promptTokens: number; completionTokens: number }
 export type OnUsage = (usage: Usage) => void
 
 export type CompletionRequest = {
   model: string
   /** With `messages` the engine ignores this text: the model's own template makes the prompt. */
-  prompts: readonly string[]
+  prompts: readonly Prompt[]
   messages: readonly ChatMessage[] | null
   regex: string | null
   maxTokens: number
@@ -22,6 +25,7 @@ export type CompletionRequest = {
   topP: number
   seed: number | null
   stop: readonly string[]
+  extras: SamplingExtras | null
 }
 
 /** @returns one choice per prompt, in order. Every call throws EngineLost, EngineRefusal, or the signal's reason. */
@@ -41,7 +45,7 @@ export async function streamCompletion(
   endpoint: Endpoint,
   request: CompletionRequest,
   signal: AbortSignal,
-  onText: (piece: string) => void,
+  onText: (piece: string, logprobs?: unknown) => void,
 ): Promise<{ choices: Choice[]; usage: Usage }> {
   const body = { ...bodyOf(request), stream: true, stream_options: { include_usage: true } }
   const incoming = await exchange(endpoint, 'POST', pathOf(request), signal, JSON.stringify(body))
@@ -54,15 +58,15 @@ export async function streamCompletion(
     if (chunk.error) refuse(endpoint, 500, JSON.stringify(chunk))
     if (chunk.usage) usage = readUsage(chunk.usage)
     for (const choice of chunk.choices ?? []) {
-      const piece = readChoice(choice).text
+      const { text: piece, logprobs } = readChoice(choice)
       text += piece
-      if (piece !== '') onText(piece)
+      if (piece !== '' || logprobs) onText(piece, logprobs)
       finishReason = choice.finish_reason ?? finishReason
     }
   }
   if (finishReason === null)
     throw new EngineLost(`The model server of ${endpoint.baseModel} broke off its answer.`, true)
-  return { choices: [{ index: 0, text, finishReason }], usage }
+  return { choices: [{ index: 0, text, finishReason, logprobs: null }], usage }
 }
 
 type WireChoice = {
@@ -70,14 +74,16 @@ type WireChoice = {
   text?: string
   message?: { content: string | null }
   delta?: { content?: string | null }
+  logprobs?: unknown
   finish_reason: string | null
 }
 type WireUsage = { prompt_tokens: number; completion_tokens?: number }
 
-const readChoice = ({ index, text, message, delta, finish_reason }: WireChoice): Choice => ({
+const readChoice = ({ index, text, message, delta, logprobs = null, finish_reason }: WireChoice): Choice => ({
   index,
   text: text ?? message?.content ?? delta?.content ?? '',
   finishReason: finish_reason ?? '',
+  logprobs,
 })
 
 const readUsage = (usage: WireUsage | undefined): Usage => ({
@@ -87,7 +93,19 @@ const readUsage = (usage: WireUsage | undefined): Usage => ({
 
 const pathOf = ({ messages }: CompletionRequest) => (messages ? '/v1/chat/completions' : '/v1/completions')
 
-const bodyOf = ({ model, prompts, messages, regex, maxTokens, temperature, topP, seed, stop }: CompletionRequest) => ({
+const bodyOf = ({
+  model,
+  prompts,
+  messages,
+  regex,
+  maxTokens,
+  temperature,
+  topP,
+  seed,
+  stop,
+  extras,
+}: CompletionRequest) => ({
+  ...extras,
   model,
   ...(messages ? { messages } : { prompt: prompts }),
   max_tokens: maxTokens,

@@ -2,6 +2,8 @@
 import type { CatalogueEntry } from '../domain/catalogue.ts'
 import type { Adapter } from './adapters.ts'
 import { concurrencyFor, runConcurrently, splitIntoChunks } from './chunks.ts'
+import type { Prompt } from '../domain/prompt.ts'
+import type { SamplingExtras } from '../domain/sampling-extras.ts'
 import type { ChatMessage } from '../domain/chat.ts'
 import { requestCompletions, streamCompletion, type Choice } from './engine-client.ts'
 import { createGrowingText } from './stream-assembler.ts'
@@ -17,6 +19,7 @@ type Sampling = {
   topP: number | null
   seed: number | null
   stop: readonly string[]
+  extras?: SamplingExtras | null
 }
 
 export type GenerationInput = {
@@ -28,19 +31,22 @@ export type GenerationInput = {
   /** Replaces the only prompt, which then only serves to measure the length. */
   messages?: readonly ChatMessage[] | null
   /** Called with the text of a single prompt while it grows. */
-  onText?: ((piece: string) => void) | undefined
+  onText?: OnText | undefined
   meter?: Meter | undefined
 }
 
-export type Row = { index: number; prompt: string }
+/** `logprobs`: of the piece's tokens, as the engine writes them. */
+export type OnText = (piece: string, logprobs?: unknown) => void
+
+export type Row<P extends Prompt = string> = { index: number; prompt: P }
 /** Rows that may go to the engine together: one grammar, one length. */
-export type RowGroup = { rows: Row[]; regex: string | null; maxTokens: number }
+export type RowGroup<P extends Prompt = string> = { rows: Row<P>[]; regex: string | null; maxTokens: number }
 
 /** @returns the answers, each at the index of its row */
 export async function generate(
   servers: Servers,
   { baseModel, adapter, accountId, sampling, signal, messages = null, onText, meter }: GenerationInput,
-  groups: readonly RowGroup[],
+  groups: readonly RowGroup<Prompt>[],
   seed: number | null,
 ): Promise<Choice[]> {
   const target: Target = { baseModel, adapter, accountId, meter }
@@ -50,8 +56,9 @@ export async function generate(
   )
   const choices: Choice[] = []
   const concurrency = concurrencyFor(servers.endpoints.replicaCount(baseModel.name))
-  const growing = onText && createGrowingText(onText)
-  const send = async ({ rows, regex, maxTokens }: RowGroup, chunkSignal: AbortSignal) => {
+  const { extras = null } = sampling
+  const growing = onText && createGrowingText(onText, { mayRepeat: extras?.logprobs === undefined })
+  const send = async ({ rows, regex, maxTokens }: RowGroup<Prompt>, chunkSignal: AbortSignal) => {
     const request = {
       prompts: rows.map(({ prompt }) => prompt),
       messages,
@@ -62,6 +69,7 @@ export async function generate(
       seed,
       // A stop word would cut a typed answer short.
       stop: regex === null ? sampling.stop : [],
+      extras,
     }
     const answer = await naming(baseModel, rows, () =>
       onServer(servers, target, workOf(request.prompts, maxTokens), chunkSignal, (endpoint, model, callSignal) =>

@@ -90,11 +90,11 @@ export function createInference(dependencies: InferenceDependencies) {
     let isBegun = false
     return (
       onText &&
-      ((piece: string) => {
+      ((piece: string, logprobs?: unknown) => {
         if (!isBegun) metrics.observeFirstToken(baseModel.name, (performance.now() - acceptedAt) / 1000)
         isBegun = true
         onAnswer()
-        onText(piece)
+        onText(piece, logprobs)
       })
     )
   }

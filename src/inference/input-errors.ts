@@ -1,6 +1,7 @@
 // The engine names positions in a chunk; callers know the positions in their own list.
 import { maxEmbeddingTokens, type CatalogueEntry } from '../domain/catalogue.ts'
 import { invalidInput, ServiceError } from '../domain/service-error.ts'
+import { isText, type Prompt } from '../domain/prompt.ts'
 import { EngineRefusal } from './engine-client.ts'
 
 /** Fields of an engine request that come from the caller. */
@@ -8,6 +9,8 @@ const callersWords: Record<string, string> = {
   prompt: 'prompt',
   input: 'prompt',
   messages: 'messages',
+  prompt_token_ids: 'prompt',
+  logit_bias: 'logit_bias',
   structured_outputs: 'output_type',
 }
 
@@ -60,7 +63,7 @@ const tooComplex = ({ name }: CatalogueEntry) =>
   `output_type is too complex for ${name}: use fewer fields, or shorter names and lists of values.`
 
 /** @throws ServiceError invalid_input naming the first text that holds half of a surrogate pair, which no engine can read */
-export function assertWellFormed(texts: readonly string[]) {
-  const index = texts.findIndex((text) => !text.isWellFormed())
+export function assertWellFormed(prompts: readonly Prompt[]) {
+  const index = prompts.findIndex((prompt) => isText(prompt) && !prompt.isWellFormed())
   if (index >= 0) throw invalidInput(`prompt[${index}]`, `The prompt at position ${index} is not valid Unicode.`)
 }

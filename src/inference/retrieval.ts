@@ -1,4 +1,5 @@
 // Puts the nearest stored rows before a prompt, in the layout of docs/retrieval.md, as many as leave room for the answer.
+import { isText } from '../domain/prompt.ts'
 import { runConcurrently } from './chunks.ts'
 import type { CompletionInput } from './completion.ts'
 import { countTokens } from './engine-client.ts'
@@ -16,9 +17,9 @@ export async function withRows(
   servers: Servers,
   input: CompletionInput,
   rows: readonly (readonly string[])[],
-): Promise<CompletionInput> {
+): Promise<CompletionInput & { prompts: readonly string[] }> {
   const room = promptRoom(input)
-  const prompts = [...input.prompts]
+  const prompts = input.prompts.filter(isText)
   await runConcurrently([...prompts.entries()], input.signal, async ([index, prompt], signal) => {
     const fits = async (text: string) => {
       if (maxPromptTokens(text) <= room) return true

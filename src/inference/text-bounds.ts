@@ -1,5 +1,6 @@
 // Bounds the lengths of a typed answer's values, so that the answer always closes before its tokens run out.
 import type { OutputType } from '../domain/output-type.ts'
+import { isText, type Prompt } from '../domain/prompt.ts'
 import {
   characterBytes,
   maxDigits,
@@ -33,10 +34,13 @@ const longestTokenCharacters = 256
 export const maxTextCharacters = (contextLength: number) => contextLength * longestTokenCharacters
 
 /** Estimates the cost of a call with these texts before their tokens are counted. */
-export const workOf = (texts: readonly string[], maxTokens: number) => ({
-  rows: texts.length,
-  tokens: texts.reduce((sum, text) => sum + Math.ceil(text.length / charactersPerToken) + maxTokens, 0),
+export const workOf = (prompts: readonly Prompt[], maxTokens: number) => ({
+  rows: prompts.length,
+  tokens: prompts.reduce((sum, prompt) => sum + estimatedTokens(prompt) + maxTokens, 0),
 })
+
+const estimatedTokens = (prompt: Prompt) =>
+  isText(prompt) ? Math.ceil(prompt.length / charactersPerToken) : prompt.length
 
 /** An upper bound: a token has at least one byte, and some models put one or two tokens first. */
 export const maxPromptTokens = (prompt: string) => Buffer.byteLength(prompt) + 2

@@ -20,7 +20,7 @@ import {
 import { createAnswerParser, typedOutputRegex, type OutputValue } from './typed-output.ts'
 
 /** @returns the answers in the prompts' order */
-export type Completions = { outputs: Record<string, OutputValue>[]; finishReasons: string[] }
+export type Completions = { outputs: Record<string, OutputValue>[]; finishReasons: string[]; logprobs?: unknown[] }
 
 type TypedInput = GenerationInput & {
   prompts: readonly string[]

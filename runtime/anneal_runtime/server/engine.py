@@ -70,9 +70,9 @@ def _load_causal(spec: ServerSpec, folder: Path, metrics: EngineMetrics) -> Engi
     loaded = model_source.load_causal_lm(folder, model_source.choose_device())
     model, tokenizer = loaded.model, loaded.tokenizer
     end_tokens = _end_tokens(model, tokenizer)
-    vocabulary = Vocabulary(tokenizer, frozenset(end_tokens))
     router = AdapterRouter(model)
     vocabulary_size = model.config.get_text_config().vocab_size
+    vocabulary = Vocabulary(tokenizer, frozenset(end_tokens), vocabulary_size)
     grammars = Grammars(
         tokenizer, vocabulary_size, end_tokens, count=lambda result: metrics.grammars.labels(result).inc()
     )

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from anneal_runtime.server.decoding.extras import Score
 from anneal_runtime.server.decoding.rows import Answer, GenerationRequest, Row, SamplingParams
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ async def generate(
     account: str = "",
     adapter: Adapter | None = None,
     grammar: LLMatcher | None = None,
-    on_text: Callable[[int, str], None] | None = None,
+    on_text: Callable[[int, str, list[Score]], None] | None = None,
 ) -> list[Answer]:
     """One answer a prompt, in order. Every prompt must leave room in the context. Cancelling it stops its rows."""
     answers, on_done = _future(list[Answer])
@@ -55,14 +56,14 @@ async def stream(
     account: str,
     adapter: Adapter | None,
     grammar: LLMatcher | None,
-) -> AsyncIterator[tuple[int, str] | list[Answer]]:
-    """Pieces of text with their prompts' indexes as they come, and last the answers. Closing it stops its rows."""
+) -> AsyncIterator[tuple[int, str, list[Score]] | list[Answer]]:
+    """Pieces of text with index and scores as they come, and last the answers. Closing it stops its rows."""
     loop = asyncio.get_running_loop()
-    pieces: asyncio.Queue[tuple[int, str] | None] = asyncio.Queue()
+    pieces: asyncio.Queue[tuple[int, str, list[Score]] | None] = asyncio.Queue()
 
-    def on_text(index: int, piece: str) -> None:
+    def on_text(index: int, piece: str, scores: list[Score]) -> None:
         if not loop.is_closed():
-            loop.call_soon_threadsafe(pieces.put_nowait, (index, piece))
+            loop.call_soon_threadsafe(pieces.put_nowait, (index, piece, scores))
 
     answering = generate(engine, prompts, params, account=account, adapter=adapter, grammar=grammar, on_text=on_text)
     job = asyncio.ensure_future(answering)

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from anneal_runtime.server import engine_requests, request_bodies
+from anneal_runtime.server import engine_requests, request_bodies, request_extras
 from anneal_runtime.server.decoding.rows import Answer, GenerationFailed, GrammarFailed, SamplingParams
 from anneal_runtime.server.errors import ApiError
+from anneal_runtime.server.logprobs import logprobs_of
 from anneal_runtime.server.serving import Serving, account_of, serving_of, stop_with_client
-from anneal_runtime.tokenization import ChatRefused
+from anneal_runtime.tokenization import ChatRefused, text_of
 
 if TYPE_CHECKING:
     from llguidance import LLMatcher
@@ -38,6 +39,8 @@ class Asked:
     body: dict[str, Any]
     is_chat: bool
     account: str
+    # The prompts as they came, None for a chat, and as the model reads them.
+    texts: list[str] | None
     tokens: list[list[int]]
     params: SamplingParams
     grammar: LLMatcher | None
@@ -76,7 +79,7 @@ async def _answer(request: Request, body: dict[str, Any], *, is_chat: bool) -> R
             answers = await stop_with_client(request, generation)
         except GrammarFailed as error:
             raise ApiError(400, str(error), param="structured_outputs") from error
-    content = await asyncio.to_thread(_whole, asked, answers)
+    content = await asyncio.to_thread(_whole, serving, asked, answers)
     return Response(content, media_type="application/json")
 
 
@@ -84,15 +87,21 @@ async def _read(serving: Serving, body: dict[str, Any], account: str, is_chat: b
     """Raises ApiError for an invalid body."""
     if serving.engine.generator is None:
         raise ApiError(400, "This model only gives embeddings: send the text to /v1/embeddings.", param="model")
-    prompts = [] if is_chat else request_bodies.texts(body, "prompt")
+    ids = None if is_chat else request_extras.token_prompts(body)
+    prompts = [] if is_chat or ids is not None else request_bodies.texts(body, "prompt")
     messages = request_bodies.messages(body) if is_chat else []
     params, regex = request_bodies.sampling_params(body), request_bodies.regex(body)
+    request_extras.check_vocabulary(body, ids, serving.engine.generator.vocabulary.size)
     grammar = None if regex is None else await _compile(serving, account, regex)
-    tokens = (
-        [await chat_tokens(serving, account, messages)] if is_chat else await serving.texts.prompts(account, prompts)
-    )
-    _check_room(tokens, serving.engine.context_length)
-    asked = Asked(body, is_chat, account, tokens, params, grammar)
+    if ids is not None:
+        tokens, texts = ids, [text_of(serving.engine.tokenizer, each) for each in ids] if _echoes(params) else None
+    elif is_chat:
+        tokens, texts = [await chat_tokens(serving, account, messages)], None
+    else:
+        tokens, texts = await serving.texts.prompts(account, prompts), prompts
+    # An echo without an answer may fill the context.
+    _check_room(tokens, serving.engine.context_length + (1 if params.max_tokens == 0 else 0))
+    asked = Asked(body, is_chat, account, texts, tokens, params, grammar)
     serving.metrics.prompts.inc(len(tokens))
     serving.metrics.prompt_tokens.inc(asked.prompt_tokens)
     return asked
@@ -116,13 +125,16 @@ async def _events(serving: Serving, body: dict[str, Any], account: str, is_chat:
 
 
 async def _chunks(serving: Serving, asked: Asked, adapter: Adapter | None) -> AsyncIterator[dict[str, Any]]:
-    head = asked.answer([], chunk=True)
+    head, offsets = asked.answer([], chunk=True), [0] * len(asked.tokens)
     pieces = engine_requests.stream(
         serving.engine, asked.tokens, asked.params, account=asked.account, adapter=adapter, grammar=asked.grammar
     )
     async for each in pieces:
         if isinstance(each, tuple):
-            yield {**head, "choices": [_piece(asked, *each, None)]}
+            index, text, scores = each
+            logprobs = logprobs_of(serving.engine, asked.params, scores, offsets[index], is_chat=asked.is_chat)
+            offsets[index] += len(text)
+            yield {**head, "choices": [_piece(asked, index, text, None, logprobs)]}
             continue
         for index, answer in enumerate(each):
             yield {**head, "choices": [_piece(asked, index, "", answer.finish_reason)]}
@@ -131,22 +143,37 @@ async def _chunks(serving: Serving, asked: Asked, adapter: Adapter | None) -> As
             yield {**head, "choices": [], "usage": usage(asked.prompt_tokens, count)}
 
 
-def _piece(asked: Asked, index: int, text: str, finish_reason: str | None) -> dict[str, Any]:
+def _piece(
+    asked: Asked, index: int, text: str, finish_reason: str | None, logprobs: dict[str, Any] | None = None
+) -> dict[str, Any]:
     said = {"delta": {"content": text}} if asked.is_chat else {"text": text}
-    return {"index": index, **said, "logprobs": None, "finish_reason": finish_reason}
+    return {"index": index, **said, "logprobs": logprobs, "finish_reason": finish_reason}
 
 
-def _whole(asked: Asked, answers: list[Answer]) -> bytes:
-    def said(text: str) -> dict[str, Any]:
-        return {"message": {"role": "assistant", "content": text}} if asked.is_chat else {"text": text}
-
-    choices = [
-        {"index": index, **said(answer.text), "logprobs": None, "finish_reason": answer.finish_reason}
-        for index, answer in enumerate(answers)
-    ]
+def _whole(serving: Serving, asked: Asked, answers: list[Answer]) -> bytes:
+    choices = [_choice(serving, asked, index, answer) for index, answer in enumerate(answers)]
     count = sum(answer.token_count for answer in answers)
     answer = {**asked.answer(choices), "usage": usage(asked.prompt_tokens, count)}
     return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _choice(serving: Serving, asked: Asked, index: int, answer: Answer) -> dict[str, Any]:
+    ends = {"index": index, "finish_reason": answer.finish_reason}
+    if asked.is_chat:
+        message = {"role": "assistant", "content": answer.text}
+        return {
+            **ends,
+            "message": message,
+            "logprobs": logprobs_of(serving.engine, asked.params, answer.scores, 0, is_chat=True),
+        }
+    echo = asked.texts[index] if asked.texts is not None and _echoes(asked.params) else ""
+    prompt = list(zip(asked.tokens[index], answer.prompt_scores, strict=bool(answer.prompt_scores)))
+    logprobs = logprobs_of(serving.engine, asked.params, answer.scores, 0 if prompt else len(echo), prompt=prompt)
+    return {**ends, "text": echo + answer.text, "logprobs": logprobs}
+
+
+def _echoes(params: SamplingParams) -> bool:
+    return params.extras is not None and params.extras.echo
 
 
 def _event(value: dict[str, Any]) -> bytes:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 from typing import Any, cast
 
 from starlette.requests import ClientDisconnect, Request
 
 from anneal_runtime.server.decoding.rows import SamplingParams
 from anneal_runtime.server.errors import ApiError
+from anneal_runtime.server.request_extras import extras
+from anneal_runtime.server.request_numbers import number
 
 MAX_BODY_BYTES = 128 << 20
 LARGE_BYTES = 256 << 10
@@ -19,14 +20,7 @@ MAX_STOPS = 64
 UNSUPPORTED: dict[str, tuple[object, ...]] = {
     "n": (None, 1),
     "best_of": (None, 1),
-    "echo": (None, False),
-    "logprobs": (None, 0),
     "suffix": (None, ""),
-    "logit_bias": (None, {}),
-    "presence_penalty": (None, 0),
-    "frequency_penalty": (None, 0),
-    "top_k": (None, 0, -1),
-    "min_p": (None, 0),
 }
 
 
@@ -73,7 +67,7 @@ def text_length(body: dict[str, Any], context_length: int) -> tuple[int, bool]:
     cut = body.get("truncate_prompt_tokens")
     if cut not in (None, -1):
         raise ApiError(400, "truncate_prompt_tokens must be -1.", param="truncate_prompt_tokens")
-    most = _number(body, "max_input_tokens", context_length, low=1, high=1 << 31, whole=True)
+    most = number(body, "max_input_tokens", context_length, low=1, high=1 << 31, whole=True)
     return int(most), cut is not None
 
 
@@ -107,12 +101,15 @@ def sampling_params(body: dict[str, Any]) -> SamplingParams:
     for field, nothing in UNSUPPORTED.items():
         if body.get(field) not in nothing:
             raise ApiError(400, f"{field} is not supported by this server.", param=field)
+    # A prompt that is only to be echoed needs no answer.
+    least = 0 if body.get("echo") is True else 1
     return SamplingParams(
-        max_tokens=int(_number(body, "max_tokens", 16, low=1, high=1 << 31, whole=True)),
-        temperature=_number(body, "temperature", 1.0, low=0, high=100),
-        top_p=_number(body, "top_p", 1.0, low=1e-9, high=1),
-        seed=None if body.get("seed") is None else int(_number(body, "seed", 0, low=-(2**63), high=2**63, whole=True)),
+        max_tokens=int(number(body, "max_tokens", 16, low=least, high=1 << 31, whole=True)),
+        temperature=number(body, "temperature", 1.0, low=0, high=100),
+        top_p=number(body, "top_p", 1.0, low=1e-9, high=1),
+        seed=None if body.get("seed") is None else int(number(body, "seed", 0, low=-(2**63), high=2**63, whole=True)),
         stop=_stops(body.get("stop")),
+        extras=extras(body),
     )
 
 
@@ -124,17 +121,6 @@ def regex(body: dict[str, Any]) -> str | None:
         message = 'structured_outputs must be {"regex": "..."}: this server knows no other kind.'
         raise ApiError(400, message, param="structured_outputs")
     return cast(str, wanted["regex"])
-
-
-def _number(body: dict[str, Any], field: str, default: float, *, low: float, high: float, whole: bool = False) -> float:
-    value = body.get(field)
-    if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-        raise ApiError(400, f"{field} must be a {'whole ' if whole else ''}number.", param=field)
-    if not math.isfinite(value) or not low <= value <= high:
-        raise ApiError(400, f"{field} must be between {low:g} and {high:g}.", param=field)
-    return cast(float, value)
 
 
 def _stops(value: object) -> tuple[str, ...]:

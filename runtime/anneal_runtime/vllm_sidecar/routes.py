@@ -5,13 +5,13 @@ leaves, and a prompt that leaves none is named by its position.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from anneal_runtime.server import request_bodies
+from anneal_runtime.server import request_bodies, request_extras
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.serving import stop_with_client
 from anneal_runtime.vllm_sidecar.engine import EngineAnswer, EngineAway
@@ -20,6 +20,8 @@ from anneal_runtime.vllm_sidecar.serving import SidecarServing, sidecar_of
 # Some models begin with one or two tokens of their own; besides those a token has at least a byte.
 EXTRA_TOKENS = 2
 COUNTS_AT_ONCE = 8
+# Texts, or lists of token ids.
+Prompts = Sequence[str | list[int]]
 
 
 async def list_models(request: Request) -> Response:
@@ -40,7 +42,7 @@ async def completions(request: Request) -> Response:
     if body.get("stream"):
         return await _stream(serving, "/v1/completions", body)
     with serving.adapters.use(body.get("model")):
-        prompts = request_bodies.texts(body, "prompt")
+        prompts = _prompts(body)
         max_tokens = request_bodies.sampling_params(body).max_tokens
         serving.metrics.prompts.inc(len(prompts))
         answers = await stop_with_client(request, _complete(serving, body, prompts, max_tokens))
@@ -86,7 +88,7 @@ async def _within_context(serving: SidecarServing, body: dict[str, Any]) -> dict
     """One prompt, or one conversation, whose answer is cut to the room that there is."""
     max_tokens = request_bodies.sampling_params(body).max_tokens
     if "messages" not in body:
-        prompts = request_bodies.texts(body, "prompt")
+        prompts = _prompts(body)
         if len(prompts) != 1:
             raise ApiError(400, "stream takes one prompt, not a list.", param="prompt")
         return {**body, "max_tokens": (await _limits(serving, str(body["model"]), prompts, max_tokens))[0]}
@@ -95,9 +97,7 @@ async def _within_context(serving: SidecarServing, body: dict[str, Any]) -> dict
     return {**body, "max_tokens": min(max_tokens, room)}
 
 
-async def _complete(
-    serving: SidecarServing, body: dict[str, Any], prompts: list[str], max_tokens: int
-) -> dict[str, Any]:
+async def _complete(serving: SidecarServing, body: dict[str, Any], prompts: Prompts, max_tokens: int) -> dict[str, Any]:
     limits = await _limits(serving, str(body["model"]), prompts, max_tokens)
     groups = sorted(set(limits))
     requests = [
@@ -118,28 +118,38 @@ async def _complete(
     return {**whole, "choices": sorted(choices, key=lambda choice: int(choice["index"])), "usage": usage}
 
 
+def _prompts(body: dict[str, Any]) -> Prompts:
+    return request_extras.token_prompts(body) or request_bodies.texts(body, "prompt")
+
+
 def _count(serving: SidecarServing, usage: dict[str, int]) -> None:
     serving.metrics.prompt_tokens.inc(usage.get("prompt_tokens", 0))
     serving.metrics.generated_tokens.inc(usage.get("completion_tokens", 0))
 
 
-async def _limits(serving: SidecarServing, model: str, prompts: list[str], max_tokens: int) -> list[int]:
+async def _limits(serving: SidecarServing, model: str, prompts: Prompts, max_tokens: int) -> list[int]:
     """Tokens that each answer may have. Only prompts that might not leave that many are counted exactly."""
     turns = asyncio.Semaphore(COUNTS_AT_ONCE)
 
-    async def limit(index: int, prompt: str) -> int:
+    async def limit(index: int, prompt: str | list[int]) -> int:
+        if isinstance(prompt, list):
+            return min(max_tokens, _left(serving, len(prompt), index, max_tokens))
         if len(prompt.encode()) + EXTRA_TOKENS + max_tokens <= serving.context_length:
             return max_tokens
         async with turns:
-            return min(max_tokens, await _room(serving, {"model": model, "prompt": prompt}, index))
+            return min(max_tokens, await _room(serving, {"model": model, "prompt": prompt}, index, max_tokens))
 
     return await asyncio.gather(*(limit(index, prompt) for index, prompt in enumerate(prompts)))
 
 
-async def _room(serving: SidecarServing, asked: dict[str, Any], index: int) -> int:
-    """Tokens that the context leaves for the answer. Raises ApiError when there are none."""
+async def _room(serving: SidecarServing, asked: dict[str, Any], index: int, wanted: int = 1) -> int:
+    """Tokens that the context leaves for the answer. Raises ApiError when there are none, unless none is wanted."""
     count = int(_accepted(await _ask(serving.engine.post("/tokenize", asked)))["count"])
-    if count < serving.context_length:
+    return _left(serving, count, index, wanted)
+
+
+def _left(serving: SidecarServing, count: int, index: int, wanted: int) -> int:
+    if count < serving.context_length or (wanted == 0 and count == serving.context_length):
         return serving.context_length - count
     message = (
         f"This model's maximum context length is {serving.context_length} tokens, and at least one is for the "
@@ -168,8 +178,16 @@ def _accepted(answer: EngineAnswer, *, json: bool = True) -> dict[str, Any]:
     if answer.status == 200:
         body: dict[str, Any] = answer.json() if json else {}
         return body
-    param = "structured_outputs" if any(word in answer.message().lower() for word in ("regex", "grammar")) else None
-    raise ApiError(answer.status, answer.message(), param=param)
+    raise ApiError(answer.status, answer.message(), param=_refused_param(answer.message().lower()))
+
+
+def _refused_param(message: str) -> str | None:
+    """vLLM rarely names the parameter apart from its sentence."""
+    if any(word in message for word in ("regex", "grammar")):
+        return "structured_outputs"
+    if "logit_bias" in message:
+        return "logit_bias"
+    return "prompt_token_ids" if "out of vocabulary" in message else None
 
 
 def _passed_on(answer: EngineAnswer) -> Response:

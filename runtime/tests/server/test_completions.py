@@ -90,7 +90,7 @@ def test_unicode_survives(tiny: RunningServer) -> None:
     [
         {"prompt": 7},
         {"prompt": ["a", None]},
-        {"prompt": [1, 2]},
+        {"prompt": {"text": "a"}},
         {"prompt": "\ud800"},
         {"max_tokens": 0},
         {"max_tokens": "many"},

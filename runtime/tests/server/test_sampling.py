@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 import torch
 
+from anneal_runtime.server.decoding.extras import Extras
 from anneal_runtime.server.decoding.sampling import next_tokens
 
 
@@ -13,6 +14,7 @@ class FakeRow:
     temperature: float = 1.0
     top_p: float = 1.0
     stream: random.Random = field(default_factory=lambda: random.Random(3))
+    extras: Extras | None = None
 
     def draw(self) -> float:
         return 1.0 - self.stream.random()

@@ -67,7 +67,7 @@ class FakeVllm:
             return _refusal(404, f"The model `{body['model']}` does not exist.", "NotFoundError")
         prompts = [body["prompt"]] if isinstance(body["prompt"], str) else body["prompt"]
         for prompt in prompts:
-            count = len(prompt.split(" "))
+            count = len(prompt if isinstance(prompt, list) else prompt.split(" "))
             if count + body["max_tokens"] > CONTEXT:
                 message = f"This model's maximum context length is {CONTEXT} tokens. However, you requested more."
                 return _refusal(400, message, "BadRequestError")
@@ -92,6 +92,7 @@ class FakeVllm:
         return 200, "".join(f"data: {event}\n\n" for event in events)
 
     def _text(self, body: dict[str, Any], prompt: str) -> str:
+        prompt = str(prompt)
         regex = (body.get("structured_outputs") or {}).get("regex")
         if regex and not self.ignores_grammar:
             return '{"n":42}' if re.fullmatch(regex, '{"n":42}') else ""

@@ -167,6 +167,27 @@ def test_a_prompt_that_leaves_no_room_is_named_by_its_position(client: Client) -
     assert (answer["error"]["param"], answer["error"]["index"]) == ("prompt", 1)
 
 
+def test_vllm_gets_token_ids_penalties_and_log_probabilities_as_they_came(client: Client, vllm: FakeVllm) -> None:
+    asked = {
+        "presence_penalty": 0.5,
+        "frequency_penalty": -1,
+        "repetition_penalty": 1.1,
+        "logit_bias": {"5": 1},
+        "top_k": 40,
+        "min_p": 0.05,
+        "include_stop_str_in_output": True,
+        "logprobs": 1,
+        "echo": True,
+        "max_tokens": 0,
+    }
+    assert complete(client, [[5, 6], [7]], **asked)[0] == 200
+    path, body = vllm.bodies[-1]
+    assert (path, body["prompt"]) == ("/v1/completions", [[5, 6], [7]])
+    assert {name: body[name] for name in asked} == asked
+    status, answer = complete(client, [[5], list(range(2000))])
+    assert (status, answer["error"]["param"], answer["error"]["index"]) == (400, "prompt", 1)
+
+
 def test_chunked_answers_are_read_whole(client: Client, vllm: FakeVllm) -> None:
     vllm.chunked = True
     assert complete(client, "a")[1]["choices"][0]["text"] == f"{MODEL} says a in 8"

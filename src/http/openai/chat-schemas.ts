@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { named } from '../framework/named-schemas.ts'
 import { Metadata } from '../schemas/metadata.ts'
+import { ChatLogprobs } from './choices.ts'
 import { finishReason, generationFields, maxTokens, Usage } from './generation.ts'
 import { only, onlyEmpty, ignoredText, unsupported } from './unsupported-params.ts'
 import { ResponseFormat } from './response-format.ts'
+import { chatLogprobFields } from './sampling-fields.ts'
 import { ToolCall, ToolChoice, Tools } from './tools.ts'
 
 const TextPart = z.object({
@@ -39,8 +41,7 @@ export const ChatRequest = named(
     max_tokens: maxTokens,
     max_completion_tokens: maxTokens,
     response_format: ResponseFormat.nullish(),
-    logprobs: only(false),
-    top_logprobs: only(0),
+    ...chatLogprobFields,
     tools: Tools,
     tool_choice: ToolChoice,
     parallel_tool_calls: z.boolean().nullish(),
@@ -77,7 +78,7 @@ export const ChatCompletion = named(
           refusal: z.null(),
           tool_calls: z.array(ToolCall).optional(),
         }),
-        logprobs: z.null(),
+        logprobs: ChatLogprobs,
         finish_reason: finishReason,
       }),
     ),

@@ -7,24 +7,26 @@ import { pinModel } from '../../services/models/find-tuned.ts'
 import { named } from '../framework/named-schemas.ts'
 import { EventStream } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
-import { completionBodyLimitBytes, promptsOf } from '../routes/completion-input.ts'
-import { Prompt } from '../schemas/prompt.ts'
+import { completionBodyLimitBytes } from '../routes/completion-input.ts'
+import { CompletionLogprobs, eachChoice } from './choices.ts'
 import { translateErrors } from './errors.ts'
-import { countTokens, finishReason, generationFields, headOf, maxTokens, samplingOf, Usage } from './generation.ts'
-import { only, unsupported } from './unsupported-params.ts'
+import { countTokens, finishReason, generationFields, headOf, samplingOf, Usage } from './generation.ts'
+import { CompletionPrompt, listOf } from './prompt.ts'
+import { completionLogprobFields } from './sampling-fields.ts'
+import { only } from './unsupported-params.ts'
 
 /** OpenAI's default. */
 const defaultMaxTokens = 16
+const maxChoices = 10_000
 
 const CompletionRequest = named(
   'OpenAiCompletionRequest',
   z.strictObject({
     ...generationFields,
-    prompt: Prompt,
-    max_tokens: maxTokens,
-    echo: only(false),
+    ...completionLogprobFields,
+    prompt: CompletionPrompt,
+    max_tokens: z.int().min(0).max(1_000_000).nullish().describe('Default 16. 0 needs echo'),
     best_of: only(1),
-    logprobs: unsupported(),
     suffix: only(''),
   }),
 )
@@ -38,7 +40,12 @@ const TextCompletion = named(
     created: z.int(),
     model: z.string(),
     choices: z.array(
-      z.object({ index: z.int(), text: z.string(), logprobs: z.null(), finish_reason: finishReason.nullable() }),
+      z.object({
+        index: z.int(),
+        text: z.string(),
+        logprobs: CompletionLogprobs,
+        finish_reason: finishReason.nullable(),
+      }),
     ),
     usage: Usage,
   }),
@@ -64,11 +71,19 @@ export const completionRoutes = [
       const head = { ...headOf(ctx, 'cmpl', modelName), object: 'text_completion' as const }
       if (body.stream) return new EventStream((send) => stream(ctx, body, signal, (data) => send({ ...head, ...data })))
       const tokens = countTokens()
-      const { outputs, finishReasons } = await translateErrors({}, () =>
-        createCompletion({ ctx, input: inputOf(body), signal, onUsage: tokens.onUsage }),
+      const input = inputOf(body)
+      const answers = await translateErrors({}, () =>
+        eachChoice(body, signal, ({ seed }, own) =>
+          createCompletion({ ctx, input: { ...input, seed }, signal: own, onUsage: tokens.onUsage }),
+        ),
       )
-      const choices = outputs.map(({ output }, index) =>
-        choiceOf(index, String(output), finishReasons[index] ?? 'stop'),
+      const choices = input.prompts.flatMap((_, prompt) =>
+        answers.map(({ outputs, finishReasons, logprobs }, at) =>
+          choiceOf(prompt * answers.length + at, String(outputs[prompt]?.['output']), {
+            finishReason: finishReasons[prompt] ?? 'stop',
+            logprobs: logprobs?.[prompt],
+          }),
+        ),
       )
       return { ...head, choices, usage: tokens.onWire() }
     },
@@ -77,14 +92,17 @@ export const completionRoutes = [
 
 type PinnedRequest = CompletionRequest & { dataId: string | null }
 
-const inputOf = (body: PinnedRequest) => ({
-  modelName: body.model,
-  dataId: body.dataId,
-  prompts: promptsOf(body),
-  outputType: null,
-  maxTokens: body.max_tokens ?? defaultMaxTokens,
-  ...samplingOf(body),
-})
+function inputOf(body: PinnedRequest) {
+  const prompts = listOf(body.prompt)
+  if (body.max_tokens === 0 && !body.echo)
+    throw invalidInput('max_tokens', 'max_tokens must be at least 1 without echo.')
+  if (body.echo && body.stream) throw invalidInput('echo', 'echo must be false when stream is true.')
+  if (prompts.length * (body.n ?? 1) > maxChoices)
+    throw invalidInput('n', `n must be smaller: a request may ask for at most ${maxChoices} choices in all.`)
+  const { model: modelName, dataId } = body
+  const maxTokens = body.max_tokens ?? defaultMaxTokens
+  return { modelName, dataId, prompts, outputType: null, maxTokens, ...samplingOf(body) }
+}
 
 async function stream(ctx: Ctx, body: PinnedRequest, signal: AbortSignal, send: (data: object) => void) {
   const input = inputOf(body)
@@ -92,15 +110,28 @@ async function stream(ctx: Ctx, body: PinnedRequest, signal: AbortSignal, send: 
   const wantsUsage = body.stream_options?.include_usage === true
   const chunk = (choices: object[], usage: object | null = null) => send({ choices, ...(wantsUsage && { usage }) })
   const tokens = countTokens()
-  const onText = (index: number, piece: string) => chunk([choiceOf(index, piece, null)])
-  const onEnd = (index: number, finishReason: string) => chunk([choiceOf(index, '', finishReason)])
-  await translateErrors({}, () => streamCompletions({ ctx, input, signal, onText, onEnd, onUsage: tokens.onUsage }))
+  const count = body.n ?? 1
+  await translateErrors({}, () =>
+    eachChoice(body, signal, ({ at, seed }, own) =>
+      streamCompletions({
+        ctx,
+        input: { ...input, seed },
+        signal: own,
+        onText: (prompt, piece, logprobs) => chunk([choiceOf(prompt * count + at, piece, { logprobs })]),
+        onEnd: (prompt, finishReason) => chunk([choiceOf(prompt * count + at, '', { finishReason })]),
+        onUsage: tokens.onUsage,
+      }),
+    ),
+  )
   if (wantsUsage) chunk([], tokens.onWire())
 }
 
-const choiceOf = (index: number, text: string, finishReason: string | null) => ({
+type Ending = { finishReason?: string; logprobs?: unknown }
+
+const choiceOf = (index: number, text: string, { finishReason, logprobs }: Ending) => ({
   index,
   text,
-  logprobs: null,
-  finish_reason: finishReason,
+  // The engine writes them in OpenAI's form.
+  logprobs: (logprobs ?? null) as z.output<typeof CompletionLogprobs>,
+  finish_reason: finishReason ?? null,
 })

@@ -4,7 +4,8 @@ import { z } from 'zod'
 import type { Usage as TokenCounts } from '../../inference/engine-client.ts'
 import type { Ctx } from '../../services/context.ts'
 import { ModelName } from '../schemas/prompt.ts'
-import { only, onlyEmpty, ignoredText } from './unsupported-params.ts'
+import { extrasOf, samplingFields } from './sampling-fields.ts'
+import { ignoredText } from './unsupported-params.ts'
 
 const stopText = z.string().min(1).max(1000)
 
@@ -20,10 +21,7 @@ export const generationFields = {
   stream_options: z
     .object({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
     .nullish(),
-  n: only(1),
-  presence_penalty: only(0),
-  frequency_penalty: only(0),
-  logit_bias: onlyEmpty.map(),
+  ...samplingFields,
   user: ignoredText(),
 }
 
@@ -35,14 +33,19 @@ export const Usage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int
 
 export const finishReason = z.string().describe('stop or length')
 
-type Sampling = Pick<z.output<z.ZodObject<typeof generationFields>>, 'temperature' | 'top_p' | 'seed' | 'stop'>
+type Sampling = Pick<z.output<z.ZodObject<typeof generationFields>>, 'temperature' | 'top_p' | 'seed' | 'stop'> &
+  Parameters<typeof extrasOf>[0]
 
-export const samplingOf = ({ temperature, top_p, seed, stop }: Sampling) => ({
-  temperature: temperature ?? 1,
-  topP: top_p ?? null,
-  seed: seed ?? null,
-  stop: typeof stop === 'string' ? [stop] : (stop ?? []),
-})
+export function samplingOf(body: Sampling) {
+  const extras = extrasOf(body)
+  return {
+    temperature: body.temperature ?? 1,
+    topP: body.top_p ?? null,
+    seed: body.seed ?? null,
+    stop: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
+    ...(extras && { extras }),
+  }
+}
 
 /** A request may have an alias of the catalogue. Tuned models are pinned before. */
 export const answeredName = (ctx: Ctx, model: string) => ctx.deps.catalogue.find(model)?.name ?? model

@@ -1,5 +1,7 @@
 import { plainChat, type ChatMessage } from '../../domain/chat.ts'
 import type { OutputType } from '../../domain/output-type.ts'
+import { isText, type Prompt } from '../../domain/prompt.ts'
+import type { SamplingExtras } from '../../domain/sampling-extras.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { collectionName } from '../../domain/stored-data.ts'
 import type { OnUsage } from '../../inference/engine-client.ts'
@@ -17,7 +19,7 @@ type CompleteInput = {
   /** Rows stored under this id are put before related prompts. Null uses the rows stored under the model's name. */
   dataId?: string | null
   modelName: string
-  prompts: string[]
+  prompts: Prompt[]
   /** A conversation in place of prompts. It uses the model's chat template and no stored rows. */
   messages?: ChatMessage[] | null
   outputType: OutputType | null
@@ -26,6 +28,7 @@ type CompleteInput = {
   topP: number | null
   seed: number | null
   stop: string[]
+  extras?: SamplingExtras | null
   /** Bounds all tokens of a typed answer. One that does not fit is `{output}` with the finish reason "length". */
   answerTokens?: number | null
 }
@@ -45,12 +48,13 @@ export async function createCompletion({
   input: CompleteInput
   signal: AbortSignal
   /** Receives the growing text; for a single untyped prompt only. */
-  onText?: ((piece: string) => void) | undefined
+  onText?: ((piece: string, logprobs?: unknown) => void) | undefined
   onUsage?: OnUsage | undefined
-}): Promise<{ outputs: Record<string, unknown>[]; finishReasons: string[] }> {
+}): Promise<{ outputs: Record<string, unknown>[]; finishReasons: string[]; logprobs?: unknown[] }> {
   const { baseModel, adapter, place } = await resolveTarget(ctx, dataId, modelName)
   const prompts = messages ? [plainChat(messages)] : texts
-  const rows = place && !messages ? await retrieveRows({ ctx, place, prompts, signal }) : null
+  // Rows are put before texts: the tokens of a prompt stay as they came.
+  const rows = place && !messages && prompts.every(isText) ? await retrieveRows({ ctx, place, prompts, signal }) : null
   const meter = createMeter(ctx, { baseModel, adapter }, onUsage)
   const target = { baseModel, adapter, accountId: ctx.accountId, prompts, messages, rows }
   const asked = { ...target, outputType, answerTokens, sampling, signal, onText, meter }

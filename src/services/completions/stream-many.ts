@@ -17,7 +17,7 @@ export async function streamCompletions({
   onEnd,
   onUsage,
 }: Omit<Asked, 'onText'> & {
-  onText: (index: number, piece: string) => void
+  onText: (index: number, piece: string, logprobs?: unknown) => void
   onEnd: (index: number, finishReason: string) => void
 }): Promise<void> {
   const failed = new AbortController()
@@ -25,7 +25,10 @@ export async function streamCompletions({
   const prompts = input.prompts.entries()
   const streamNext = async () => {
     for (const [index, prompt] of prompts) {
-      const own = { input: { ...input, prompts: [prompt] }, onText: (piece: string) => onText(index, piece) }
+      const own = {
+        input: { ...input, prompts: [prompt] },
+        onText: (piece: string, logprobs?: unknown) => onText(index, piece, logprobs),
+      }
       const { finishReasons } = await createCompletion({ ...asked, ...own })
       onEnd(index, finishReasons[0] ?? 'stop')
     }

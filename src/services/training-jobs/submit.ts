@@ -45,8 +45,8 @@ async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   const { ctx, input } = submission
   const entry = findBaseModel(ctx, input.modelName)
   checkGpuConfig(ctx, input.gpuConfig)
-  const { args, notes } = resolveTrainingArgs(input.finetuneArgs, entry)
-  const resolved = { entry, args, notes: [...notes, ...nameNotes(ctx, input.customModelName)] }
+  const { args, givenArgs, notes } = resolveTrainingArgs(input.finetuneArgs, entry)
+  const resolved = { entry, args, givenArgs, notes: [...notes, ...nameNotes(ctx, input.customModelName)] }
   const upload = await findUpload(submission)
   const acceptance = await accept(submission, resolved, upload)
   if (acceptance.outcome !== 'unseen') return answerTo(submission, upload, acceptance)

@@ -218,8 +218,8 @@ suite("OpenAI's generation routes", async () => {
   const field = (schema: object) => ofSchema({ type: 'object', properties: { a: schema } })
   const withDefs = ($defs: object) => ofSchema({ type: 'object', properties: { a: { $ref: '#/$defs/A' } }, $defs })
   const refused: [string, object][] = [
-    ['n', { n: 2 }],
-    ['logprobs', { logprobs: true }],
+    ['n', { n: 129 }],
+    ['logprobs', { logprobs: 1 }],
     ['tools[0].function', { tools: [{ type: 'function' }] }],
     ['tool_choice', { tools }],
     ['tool_choice', { tools, tool_choice: 'auto' }],
@@ -236,8 +236,7 @@ suite("OpenAI's generation routes", async () => {
     ['tools', { tools: [toolOf({ a: { enum: [null] } })], tool_choice: 'required' }],
     ['response_format', { tools, tool_choice: 'required', ...field({ type: 'string' }) }],
     ['tool_choice', { tool_choice: 'required' }],
-    ['logit_bias', { logit_bias: { 5: 1 } }],
-    ['presence_penalty', { presence_penalty: 0.5 }],
+    ['presence_penalty', { presence_penalty: 2.5 }],
     ['store', { store: true }],
     ['temperature', { temperature: 2.5 }],
     ['reasoning_effort', { reasoning_effort: 'low' }],
@@ -301,10 +300,6 @@ suite("OpenAI's generation routes", async () => {
       sent.slice(0, -1).map((text) => JSON.parse(text).choices[0].text),
       ['The', ' cat', ''],
     )
-    for (const prompt of [[1, 2], [[1, 2]]]) {
-      const { error } = (await post('/openai/v1/completions', { model: 'tiny', prompt })).json
-      assert.deepEqual([error.param, /token ids are not supported/.test(error.message)], ['prompt', true])
-    }
   })
 
   test('streams the answers to several prompts, each by its index', async () => {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from anneal_runtime.server.decoding.cache import RowCache
+from anneal_runtime.server.decoding.extras import Score, change_logits, scores_of
 from anneal_runtime.server.decoding.lora import AdapterRouter
 from anneal_runtime.server.decoding.rows import GenerationFailed, Row, Vocabulary
 from anneal_runtime.server.decoding.sampling import next_tokens
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from anneal_runtime.server.decoding.grammar import Grammars
+
+# Logits that are held at once while the tokens of prompts are scored: 256 MB.
+SCORED_LOGITS = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,9 @@ class RunningBatch:
                 failures.append(RowFailed(row, error))
         failed = {failure.row for failure in failures}
         rows, cache = [row for row in rows if row.answer is None and row not in failed], RowCache()
-        if rows:
+        if any(row.scores_prompt for row in rows):
+            failures += self._read_scored(rows, cache)
+        elif rows:
             failures += self._forward(rows, max(len(row.pending) for row in rows), cache)
         return Joining(rows, cache), failures
 
@@ -73,11 +79,37 @@ class RunningBatch:
         rows, self.rows, self._cache = self.rows, [], RowCache()
         return rows
 
+    def _read_scored(self, rows: list[Row], cache: RowCache) -> list[RowFailed]:
+        """Reads prompts piece by piece, with the logits of all their tokens."""
+        prompts, width = [list(row.pending) for row in rows], max(len(row.pending) for row in rows)
+        step = max(1, SCORED_LOGITS // (len(rows) * self._model.config.get_text_config().vocab_size))
+        for row in rows:
+            row.prompt_scores = [None] if row.scores_prompt else []
+        for start in range(0, width, step):
+            end = min(start + step, width)
+            # The prompts end in the same column; a shorter one begins later.
+            counts = [max(0, end - width + len(ids)) - max(0, start - width + len(ids)) for ids in prompts]
+            logits = self._feed(rows, counts, end - start, cache, kept=end - start)
+            for row, own, ids, count in zip(rows, logits, prompts, counts, strict=True):
+                if row.scores_prompt and count > 0:
+                    row.prompt_scores += _next_scores(row, own[-count:].float(), ids)
+        for row in rows:
+            if row.max_tokens == 0:
+                row.end_unsampled(self._vocabulary)
+        sampled = [index for index, row in enumerate(rows) if row.answer is None]
+        last = logits[torch.tensor(sampled, dtype=torch.long, device=logits.device), -1].float()
+        return self._sample([rows[index] for index in sampled], last)
+
     def _forward(self, rows: list[Row], width: int, cache: RowCache) -> list[RowFailed]:
-        chunks = [row.pending[:width] for row in rows]
+        counts = [min(width, len(row.pending)) for row in rows]
+        return self._sample(rows, self._feed(rows, counts, width, cache, kept=1)[:, -1].float())
+
+    def _feed(self, rows: list[Row], taken: list[int], width: int, cache: RowCache, kept: int) -> torch.Tensor:
+        """One pass over the next tokens of each row. Returns the logits of the last columns."""
+        chunks = [row.pending[:count] for row, count in zip(rows, taken, strict=True)]
         device = self._model.device
         tokens = torch.tensor([[0] * (width - len(chunk)) + chunk for chunk in chunks], device=device)
-        counts = torch.tensor([len(chunk) for chunk in chunks], device=device)[:, None]
+        counts = torch.tensor(taken, device=device)[:, None]
         cached = torch.tensor([row.cached for row in rows], device=device)[:, None]
         offsets = torch.arange(width, device=device)[None, :] - (width - counts)
         mask = cache.extend_mask(offsets >= 0)
@@ -88,11 +120,12 @@ class RunningBatch:
                 position_ids=(cached + offsets).clamp(min=0),
                 past_key_values=cache,
                 use_cache=True,
-                logits_to_keep=1,
+                logits_to_keep=kept,
             )
         for row, chunk in zip(rows, chunks, strict=True):
             row.fed(len(chunk))
-        return self._sample(rows, output.logits[:, -1].float())
+        logits: torch.Tensor = output.logits
+        return logits
 
     def _sample(self, rows: list[Row], logits: torch.Tensor) -> list[RowFailed]:
         ready = [index for index, row in enumerate(rows) if not row.pending]
@@ -102,14 +135,35 @@ class RunningBatch:
             return []
         # Checked before the grammars' masks, which could hide infinities.
         finite = torch.isfinite(logits.amax(dim=-1))
+        extended = [index for index, row in enumerate(rows) if row.extras is not None]
+        plain = logits[torch.tensor(extended, device=logits.device)] if extended else logits
+        if extended:
+            change_logits(logits, rows)
         self._grammars.restrict(logits, [row.matcher for row in rows])
-        failures = []
-        for row, token, is_finite in zip(rows, next_tokens(logits, rows), finite.tolist(), strict=True):
+        failures, tokens = [], next_tokens(logits, rows)
+        if extended:
+            _score([rows[index] for index in extended], plain, [tokens[index] for index in extended])
+        for row, token, is_finite in zip(rows, tokens, finite.tolist(), strict=True):
             try:
                 row.accept(token if is_finite else -1, self._vocabulary)
             except GenerationFailed as error:
                 failures.append(RowFailed(row, error))
         return failures
+
+
+def _score(rows: list[Row], logits: torch.Tensor, tokens: list[int]) -> None:
+    """Notes the log-probabilities of the chosen tokens where they are asked for."""
+    for row, own, token in zip(rows, logits, tokens, strict=True):
+        if row.extras is not None and row.extras.logprobs is not None and token >= 0:
+            row.scores += scores_of(own[None], torch.tensor([token], device=own.device), row.extras.logprobs)
+
+
+def _next_scores(row: Row, logits: torch.Tensor, prompt: list[int]) -> list[Score | None]:
+    """Scores of the prompt's tokens that follow those of `logits`; the last token of the prompt has none after it."""
+    assert row.extras is not None
+    following = prompt[len(row.prompt_scores) :][: len(logits)]
+    tokens = torch.tensor(following, dtype=torch.long, device=logits.device)
+    return [*scores_of(logits[: len(following)], tokens, row.extras.logprobs or 0)]
 
 
 def _width(pending: list[int]) -> int:

@@ -71,6 +71,11 @@ class Grammars:
                 del self._compiled[self._one_too_many()]
         return matcher
 
+    def spelling(self, token: int) -> bytes:
+        """The token's bytes, which may be a part of a character."""
+        spelt: bytes = self._tokenizer.decode_bytes([token])
+        return spelt
+
     def _one_too_many(self) -> str:
         """The least recently used grammar of the account that has most: nobody's types drive out another's few."""
         counts = Counter(account for _, account in self._compiled.values())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tokenizers.decoders import DecodeStream
 
+from anneal_runtime.server.decoding.extras import Extras, Score
 from anneal_runtime.tokenization import text_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ FinishReason = Literal["stop", "length"]
 class Vocabulary:
     tokenizer: PreTrainedTokenizerBase
     end_tokens: frozenset[int]
+    # Token ids that the model can read.
+    size: int
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class SamplingParams:
     top_p: float
     seed: int | None
     stop: tuple[str, ...]
+    # None for most rows: they take the shorter way.
+    extras: Extras | None = None
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,9 @@ class Answer:
     text: str
     finish_reason: FinishReason
     token_count: int
+    # Empty unless log-probabilities are asked for. The first token of a prompt has none.
+    scores: list[Score] = field(default_factory=list)
+    prompt_scores: list[Score | None] = field(default_factory=list)
 
 
 class GenerationFailed(Exception):
@@ -57,16 +65,18 @@ class Row:
     ) -> None:
         self.request, self.index, self.prompt, self.params = request, index, prompt, params
         self.max_tokens = max_tokens
-        self.temperature, self.top_p = params.temperature, params.top_p
+        self.temperature, self.top_p, self.extras = params.temperature, params.top_p, params.extras
         self.output: list[int] = []
         # Known tokens that the model has not seen yet, and how many it has.
         self.pending: list[int] = list(prompt)
         self.cached = 0
         self.matcher: LLMatcher | None = None
         self.answer: Answer | None = None
+        self.scores: list[Score] = []
+        self.prompt_scores: list[Score | None] = []
         self._stream: DecodeStream | None = None
         self._text = ""
-        self._shown = 0
+        self._shown = self._scored = 0
 
     def start(self, vocabulary: Vocabulary) -> None:
         """Makes the state that a waiting row does not need; called right before the first forward pass."""
@@ -76,6 +86,16 @@ class Row:
         if self.request.grammar is not None:
             self.matcher = self.request.grammar.deep_copy()
             self._follow_forced(vocabulary)
+        if self.max_tokens == 0 and not self.scores_prompt:
+            self._finish("length", vocabulary)
+
+    @property
+    def wants_scores(self) -> bool:
+        return self.extras is not None and self.extras.logprobs is not None
+
+    @property
+    def scores_prompt(self) -> bool:
+        return self.extras is not None and self.extras.scores_prompt
 
     def draw(self) -> float:
         return 1.0 - self._random.random()
@@ -99,9 +119,15 @@ class Row:
         if self.matcher is not None and self.answer is None:
             self._follow_forced(vocabulary)
 
+    def end_unsampled(self, vocabulary: Vocabulary) -> None:
+        """Ends a row that asks for its prompt's log-probabilities only."""
+        self._finish("length", vocabulary)
+
     def _follow_forced(self, vocabulary: Vocabulary) -> None:
         """Tokens that the grammar leaves no choice about are taken at once instead of sampled one by one."""
         assert self.matcher is not None
+        if self.wants_scores:
+            return
         forced = [token for token in self.matcher.compute_ff_tokens() if token not in vocabulary.end_tokens]
         self.matcher.consume_tokens(forced)
         self._check_matcher()
@@ -131,9 +157,9 @@ class Row:
             return
         held = max(map(len, self.params.stop), default=1) - 1
         text = self._text[: max(len(self._text) - held, 0)] if self.answer is None else self.answer.text
-        if len(text) > self._shown:
-            self.request.on_text(self.index, text[self._shown :])
-            self._shown = len(text)
+        if len(text) > self._shown or len(self.scores) > self._scored:
+            self.request.on_text(self.index, text[self._shown :], self.scores[self._scored :])
+            self._shown, self._scored = max(self._shown, len(text)), len(self.scores)
 
     def _read(self, token: int, vocabulary: Vocabulary) -> bool:
         """True when it ended the answer by a stop."""
@@ -144,14 +170,17 @@ class Row:
             return False
         seen = len(self._text) - max(map(len, self.params.stop), default=0) + 1
         self._text += piece
-        found = [at for stop in self.params.stop if (at := self._text.find(stop, max(seen, 0))) >= 0]
+        found = [(at, stop) for stop in self.params.stop if (at := self._text.find(stop, max(seen, 0))) >= 0]
         if not found:
             return False
-        self.answer = Answer(self._text[: min(found)], "stop", len(self.output))
+        at, stop = min(found)
+        end = at + len(stop) if self.extras is not None and self.extras.include_stop else at
+        self.answer = Answer(self._text[:end], "stop", len(self.output), self.scores, self.prompt_scores)
         return True
 
     def _finish(self, reason: FinishReason, vocabulary: Vocabulary) -> None:
-        self.answer = Answer(text_of(vocabulary.tokenizer, self.output), reason, len(self.output))
+        text = text_of(vocabulary.tokenizer, self.output)
+        self.answer = Answer(text, reason, len(self.output), self.scores, self.prompt_scores)
 
 
 @dataclass(eq=False)
@@ -161,8 +190,8 @@ class GenerationRequest:
     adapter: Adapter | None
     grammar: LLMatcher | None
     on_done: Callable[[list[Answer] | Exception], None]
-    # Called from the decoding thread too, with a row's index and what came to its text.
-    on_text: Callable[[int, str], None] | None = None
+    # Called from the decoding thread too, with a row's index and what came to its text and its scores.
+    on_text: Callable[[int, str, list[Score]], None] | None = None
     # Accounts take turns.
     account: str = ""
     rows: list[Row] = field(default_factory=list)

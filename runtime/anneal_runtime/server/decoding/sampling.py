@@ -10,10 +10,13 @@ from typing import Protocol
 
 import torch
 
+from anneal_runtime.server.decoding.extras import Extras, filter_tokens
+
 
 class Sampled(Protocol):
     temperature: float
     top_p: float
+    extras: Extras | None
 
     def draw(self) -> float:
         """The row's next random number, in (0, 1]."""
@@ -33,6 +36,8 @@ def next_tokens(logits: torch.Tensor, rows: Sequence[Sampled]) -> list[int]:
 def _draw(logits: torch.Tensor, rows: Sequence[Sampled]) -> torch.Tensor:
     temperatures = torch.tensor([max(row.temperature, 1e-4) for row in rows], device=logits.device)
     probabilities = torch.softmax(logits / temperatures[:, None], dim=-1)
+    if any(row.extras is not None for row in rows):
+        filter_tokens(probabilities, [row.extras for row in rows])
     nuclear = [index for index, row in enumerate(rows) if row.top_p < 1]
     if nuclear:
         chosen = torch.tensor(nuclear, device=logits.device)
