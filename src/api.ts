@@ -51,6 +51,7 @@ async function main() {
     metrics,
     trustedProxies: config.trustedProxies,
     corsOrigins: config.corsOrigins,
+    consoleDir: config.consoleDir,
   })
   const host = config.bindHost
   const servers = [

@@ -83,6 +83,8 @@ export const ServiceEnvironment = z.object({
   ANNEAL_MAX_STORED_ROWS: z.coerce.number().int().min(1).default(500_000),
   /** Addresses or networks of proxies whose X-Forwarded-For is believed, with commas between. */
   ANNEAL_TRUSTED_PROXIES: z.string().default(''),
+  /** The built console; without it, /console says that it is missing. */
+  ANNEAL_CONSOLE_DIR: z.string().min(1).default('generated/console'),
   /** Origins whose pages may call the public API from a browser, with commas between. */
   ANNEAL_CORS_ORIGINS: Origins.prefault(''),
   /** Webhooks may go to addresses without TLS. */

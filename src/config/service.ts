@@ -35,6 +35,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     bootstrapApiKey: env.ANNEAL_BOOTSTRAP_API_KEY,
     catalogue,
     tokenizer: tokenizerOf(catalogue.defaultCompletionModel, env.ANNEAL_MODELS_DIR),
+    consoleDir: env.ANNEAL_CONSOLE_DIR,
     serviceName: env.ANNEAL_SERVICE_NAME,
     resumeLimit: env.ANNEAL_RESUME_LIMIT,
     maxGpus: env.ANNEAL_MAX_GPUS,

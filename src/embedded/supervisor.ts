@@ -1,6 +1,7 @@
 // `npm start`: one supervisor per data directory, in the foreground, until it is told to stop.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { lockOwner, releaseLock, takeLock } from '../../tools/pid-lock.mjs'
+import { consoleLink } from './console-link.ts'
 import { readConnection, removeConnection } from './connection.ts'
 import { describeHome, prepareHome, type Home } from './data-directory.ts'
 import { createStack, type Stack } from './stack.ts'
@@ -38,7 +39,7 @@ async function supervise(home: Home, stack: Stack, interrupted: Promise<NodeJS.S
   const outcome = await Promise.race([stack.start(), interrupted])
   if (typeof outcome !== 'string') {
     console.log(`Ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`)
-    describe(home)
+    await describe(home)
   }
   const signal = await interrupted
   console.log(`${signal}: stopping`)
@@ -54,7 +55,7 @@ async function takeOver(home: Home, interrupted: Promise<NodeJS.Signals>): Promi
     if (!owner) return true
     if (readConnection(home)) {
       console.log(`Anneal already runs in ${home.dir} (pid ${owner.pid}).`)
-      describe(home)
+      await describe(home)
       return false
     }
     if (waited === 0)
@@ -67,9 +68,11 @@ export function runningSupervisor(home: Home) {
   return lockOwner(home.lock)
 }
 
-function describe(home: Home) {
+async function describe(home: Home) {
   const connection = readConnection(home)
   if (!connection) return
+  console.log(`  Console      ${await consoleLink(connection)}`)
+  console.log('               The link signs you in once, within a minute. `npm start` prints a new one.')
   console.log(`  API          ${connection.apiUrl}`)
   console.log(`  Temporal UI  ${connection.temporalUiUrl}`)
   console.log(`  API key      in ${home.connection}`)

@@ -1,6 +1,7 @@
 // The public app: everything that users and their clients call.
 import type { Express } from 'express'
 import type { ServiceDependencies } from '../services/context.ts'
+import { mountConsole } from './console-page.ts'
 import { mountDocs } from './docs-page.ts'
 import type { BodyMemory } from './framework/body-memory.ts'
 import { createHttpApp } from './framework/create-app.ts'
@@ -11,6 +12,7 @@ import { openAiAliases, openAiHint, openAiRoutes } from './openai/routes.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { batchRoutes } from './routes/batches.ts'
 import { completionRoutes } from './routes/completions.ts'
+import { consoleRoutes } from './routes/console.ts'
 import { dataRoutes } from './routes/data.ts'
 import { dataSetRoutes } from './routes/data-sets.ts'
 import { embeddingRoutes } from './routes/embeddings.ts'
@@ -33,9 +35,18 @@ export type PublicAppOptions = {
   bodyMemory: BodyMemory
   trustedProxies?: readonly string[]
   corsOrigins?: readonly string[]
+  /** The folder of the built console. */
+  consoleDir?: string
 }
 
-export function createPublicApp({ deps, serviceName, version, metrics, ...network }: PublicAppOptions): Express {
+export function createPublicApp({
+  deps,
+  serviceName,
+  version,
+  metrics,
+  consoleDir,
+  ...network
+}: PublicAppOptions): Express {
   const routes = [
     ...completionRoutes,
     ...batchRoutes,
@@ -53,6 +64,7 @@ export function createPublicApp({ deps, serviceName, version, metrics, ...networ
     ...usageRoutes,
     ...webhookRoutes,
     ...auditRoutes,
+    ...consoleRoutes,
     ...healthRoutes,
   ]
   const errorFormats = [openAiErrorFormat]
@@ -60,11 +72,14 @@ export function createPublicApp({ deps, serviceName, version, metrics, ...networ
     edge: 'public',
     routes: [...routes, ...selfDescription(routes, { version, serviceName, errorFormats })],
     authenticators: {
-      none: () => deps,
-      key: createKeyCaller(deps),
+      none: ({ origin }) => ({ deps, origin }),
+      key: createKeyCaller(deps, { allowsSessions: true }),
     },
     serviceName,
-    mountPages: mountDocs,
+    mountPages(app) {
+      mountDocs(app)
+      mountConsole(app, consoleDir)
+    },
     ...network,
     pathAliases: { ...openAiAliases, [`/v1/${serviceName}/train`]: '/v1/train', '/v1/svc/train': '/v1/train' },
     hintFor: openAiHint,

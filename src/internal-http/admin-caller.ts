@@ -7,7 +7,7 @@ import { requireScope } from '../services/authenticate.ts'
 import type { AdminCtx, ServiceDependencies } from '../services/context.ts'
 
 export function createAdminCaller(deps: ServiceDependencies): (call: Call) => Promise<AdminCtx> {
-  const keyCaller = createKeyCaller(deps, (key) => requireScope(key, 'admin'))
+  const keyCaller = createKeyCaller(deps, { requireMore: (key) => requireScope(key, 'admin') })
   const operatorHash = sha256(operatorToken(deps.settings.secret))
   return async (call) => {
     const token = /^bearer +(\S+)$/i.exec(call.request.headers.authorization ?? '')?.[1]

@@ -19,7 +19,7 @@ export function createInternalApp({ deps, metrics, bodyMemory }: InternalAppOpti
   return createHttpApp({
     edge: 'internal',
     routes: [...attemptRoutes, ...artifactRoutes, ...serverRoutes, ...healthRoutes],
-    authenticators: { none: () => deps, pod: ({ request }) => podOf(deps, request) },
+    authenticators: { none: ({ origin }) => ({ deps, origin }), pod: ({ request }) => podOf(deps, request) },
     serviceName: 'svc',
     bodyMemory,
     log: deps.log,

@@ -16,6 +16,7 @@ import { createRetentionRepository } from './retention.ts'
 import { createIdempotencyRepository } from './idempotency-keys.ts'
 import { createJobAcceptanceRepository } from './job-acceptance.ts'
 import { createJobDetailsRepository } from './job-details.ts'
+import { createConsoleSessionRepository } from './console-sessions.ts'
 import { createInferenceBatchRepository } from './inference-batches.ts'
 import { createJobEventRepository } from './job-events.ts'
 import { createTrainingJobRepository } from './training-jobs.ts'
@@ -44,6 +45,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   attempts: createAttemptRepository(db),
   auditEvents: createAuditEventRepository(db),
   backlog: createBacklogRepository(db),
+  consoleSessions: createConsoleSessionRepository(db),
   datasets: createDatasetRepository(db, run),
   retention: createRetentionRepository(db),
   idempotencyKeys: createIdempotencyRepository(db),

@@ -30,6 +30,12 @@ export const createRetentionRepository = (db: Connection) => ({
       delete from idempotency_keys where (account_id, key) in (
         select account_id, key from idempotency_keys where created_at < ${before} limit ${limit} for update skip locked)`,
 
+  /** Sessions of the console, and links that nobody opened. @returns the number of deleted rows */
+  deleteConsoleSessions: (before: Date, limit: number): Promise<number> =>
+    db.$executeRaw`
+      delete from console_sessions where id in (
+        select id from console_sessions where expires_at < ${before} limit ${limit} for update skip locked)`,
+
   /** Rows of processes that ended long ago. @returns the number of deleted rows */
   deleteUsageWriters: (before: Date, limit: number): Promise<number> =>
     db.$executeRaw`

@@ -51,8 +51,11 @@ export type ServiceDependencies = {
 /** The origin of a request, for the audit trail. */
 export type Origin = { requestId: string; address: string }
 
-/** A user's request. Every read and write is limited to `accountId`. */
-export type Ctx = { deps: ServiceDependencies; accountId: string; apiKeyId: string; origin: Origin }
+/** A request that needs no key. */
+export type OpenCtx = { deps: ServiceDependencies; origin: Origin }
+
+/** A user's request. Every read and write is limited to `accountId`. `sessionId` is set for pages of the console. */
+export type Ctx = { deps: ServiceDependencies; accountId: string; apiKeyId: string; origin: Origin; sessionId?: string }
 
 /**
  * A request to the admin routes. `accountId` is null for the operator, who may act on every account. A key with the scope

@@ -37,7 +37,7 @@ suite('the matrix of routes', async () => {
   for (const [name, entry] of Object.entries(entries))
     for (const route of routes.filter((each) => each.name === name))
       test(`${route.method} ${route.path}`, async () => {
-        const right = entry.about[0]?.(owned) ?? assert.fail('no right request')
+        const right = (await entry.about[0]?.(owned)) ?? assert.fail('no right request')
         // Whatever is refused comes first: a right request may leave nothing to be refused.
         const cells = [await invalid(route, entry), await foreign(route, entry)]
         const { status, body } = await ask(owner, route, right)
@@ -68,11 +68,11 @@ suite('the matrix of routes', async () => {
     if (typeof shows === 'object') return `- (${shows.notApplicable})`
     const statuses: number[] = []
     for (const request of about) {
-      const theirs = await ask(await stranger(), route, request(owned))
+      const theirs = await ask(await stranger(), route, await request(owned))
       if (shows === 'lists') showsNothing(theirs.body)
       statuses.push(theirs.status)
       if (request.length === 0) continue
-      const nobodys = await ask(await stranger(), route, request(madeUp))
+      const nobodys = await ask(await stranger(), route, await request(madeUp))
       assert.deepEqual(
         [theirs.status, withoutNames(theirs.body, owned), headerNames(theirs)],
         [nobodys.status, withoutNames(nobodys.body, madeUp), headerNames(nobodys)],

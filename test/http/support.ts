@@ -118,6 +118,7 @@ export async function startPublic(
     serviceName?: string
     trustedProxies?: readonly string[]
     corsOrigins?: readonly string[]
+    consoleDir?: string
     bodyMemoryBytes?: number
   } = {},
 ) {
@@ -126,6 +127,7 @@ export async function startPublic(
     serviceName: options.serviceName ?? 'lamini',
     trustedProxies: options.trustedProxies ?? [],
     corsOrigins: options.corsOrigins ?? [],
+    ...(options.consoleDir === undefined ? {} : { consoleDir: options.consoleDir }),
     version: '0.1.0',
     metrics: createMetrics(),
     bodyMemory: createBodyMemory(options.bodyMemoryBytes ?? bodyMemoryBytes),

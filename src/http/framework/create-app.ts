@@ -104,6 +104,7 @@ function serve(route: Route, options: HttpAppOptions, json: JsonBodies) {
             params,
             query,
             headers: request.headers,
+            isSecure: request.secure,
             setHeader: (name, value) => response.setHeader(name, value),
             get signal() {
               return clientGone(response)

@@ -1,41 +1,62 @@
-// Finds the account of a request's bearer key, and checks the key's scope and limits.
+// Finds the account of a request's bearer key, or of the console session that acts for a key, and checks the key's scope and
+// limits.
 import ipaddr from 'ipaddr.js'
 import type { ApiKeyRecord } from '../../repositories/accounts.ts'
 import { createAuthenticate, requireScope } from '../../services/authenticate.ts'
-import type { Ctx, ServiceDependencies } from '../../services/context.ts'
+import { createAuthenticateSession } from '../../services/console/authenticate-session.ts'
+import type { Ctx, OpenCtx, ServiceDependencies } from '../../services/context.ts'
 import type { Call } from './create-app.ts'
+import { sessionSecrets } from './session-cookie.ts'
 
-/**
- * `requireMore` may refuse a valid key. A valid key is never refused because of its address: only failed authentications
- * count against an address.
- */
+type Shown = { key: ApiKeyRecord; sessionId?: string }
+
+type Options = {
+  /** May refuse a valid key. */
+  requireMore?: (key: ApiKeyRecord, call: Call) => void
+  /** Whether sessions of the console are accepted in place of a key. */
+  allowsSessions?: boolean
+}
+
+/** A valid key is never refused because of its address: only failed authentications count against an address. */
 export function createKeyCaller(
   deps: ServiceDependencies,
-  requireMore: (key: ApiKeyRecord, call: Call) => void = requireRouteScope,
+  { requireMore = requireRouteScope, allowsSessions = false }: Options = {},
 ): (call: Call) => Promise<Ctx> {
   const authenticate = createAuthenticate(deps)
-  return async (call) => {
-    const { request, response, origin } = call
-    const { authorization } = request.headers
-    let key: ApiKeyRecord
+  const authenticateSession = createAuthenticateSession(deps)
+
+  async function show({ request, origin }: Call): Promise<Shown> {
+    const { headers } = request
+    const { authorization } = headers
+    const secrets =
+      allowsSessions && authorization === undefined ? sessionSecrets({ headers, isSecure: request.secure }) : undefined
     try {
-      key = await authenticate(authorization)
+      return secrets ? await authenticateSession(secrets) : { key: await authenticate(authorization) }
     } catch (error) {
       // A request without a key is no attempt to guess one.
-      if (isInvalidToken(error) && authorization !== undefined)
-        await deps.limits.countFailedAuthentication(networkOf(origin.address))
+      if (authorization !== undefined || secrets) await countIfRefused(error, { deps, origin })
       throw error
     }
+  }
+
+  return async (call) => {
+    const { key, sessionId } = await show(call)
     const end = deps.limits.beginRequest(key.id)
     // A client may have left while the key was looked up.
-    if (response.closed) end()
-    else response.once('close', end)
+    if (call.response.closed) end()
+    else call.response.once('close', end)
     requireMore(key, call)
-    return { deps, accountId: key.accountId, apiKeyId: key.id, origin }
+    const ctx = { deps, accountId: key.accountId, apiKeyId: key.id, origin: call.origin }
+    return sessionId === undefined ? ctx : { ...ctx, sessionId }
   }
 }
 
 const requireRouteScope = (key: ApiKeyRecord, { route }: Call) => route.scope && requireScope(key, route.scope)
+
+/** Counts a wrong secret against the address that sent it. @throws ServiceError rate_limited */
+export async function countIfRefused(error: unknown, { deps, origin }: OpenCtx) {
+  if (isInvalidToken(error)) await deps.limits.countFailedAuthentication(networkOf(origin.address))
+}
 
 const isInvalidToken = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'invalid_token'
 

@@ -92,6 +92,7 @@ const tags = [
   ['Training', /train/],
   ['Models', /model/],
   ['Webhooks', /webhook/],
+  ['Console', /console/],
   ['Service', /./],
 ] as const
 

@@ -2,14 +2,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
 import type { Scope } from '../../domain/scopes.ts'
-import type { AdminCtx, Ctx, PodCtx, ServiceDependencies } from '../../services/context.ts'
+import type { AdminCtx, Ctx, OpenCtx, PodCtx } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
 import type { ReceivedRows, RowsOfFields, RowsOptions } from '../../services/datasets/ingest-rows.ts'
 import type { ErrorStatus } from './error-statuses.ts'
 import type { EventStream, FileBytes, JsonText } from './respond.ts'
 
 /** Kinds of callers, and the context that a handler gets for each. */
-export type CallerOf = { key: Ctx; admin: AdminCtx; pod: PodCtx; none: ServiceDependencies }
+export type CallerOf = { key: Ctx; admin: AdminCtx; pod: PodCtx; none: OpenCtx }
 export type Access = keyof CallerOf
 
 type RouteRequest<A extends Access, P, Q, B> = {
@@ -22,6 +22,8 @@ type RouteRequest<A extends Access, P, Q, B> = {
   /** The file of a form. It is removed after the answer unless a service keeps it. */
   file: ReceivedRows | null
   headers: IncomingHttpHeaders
+  /** Whether the client used TLS, to us or to a trusted proxy. */
+  isSecure: boolean
   /** Null when the client sent no Idempotency-Key. */
   idempotency: Idempotency
   /** Aborts when the client leaves before it has the answer. */

@@ -24,7 +24,7 @@ export const healthRoutes = [
     summary: 'Check that the service can serve requests',
     access: 'none',
     response: Health,
-    async handle({ caller: deps }) {
+    async handle({ caller: { deps } }) {
       await checkReadiness({ deps })
       return ok
     },

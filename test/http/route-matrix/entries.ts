@@ -1,6 +1,6 @@
 // A route an entry, by its operation id: how it is asked rightly, how wrongly, and by which names it could reach another account.
 import { connection } from '../../support/stack.ts'
-import { formOf, type Names } from './names.ts'
+import { formOf, makeConsoleLink, type Names } from './names.ts'
 
 export type Sent = { params?: Record<string, string | number>; query?: string; body?: unknown }
 /** Why a case cannot be. */
@@ -8,7 +8,7 @@ type Reason = string
 
 export type Entry = {
   /** The first must succeed for the owner of the names; a stranger gets for each what he gets for names that nobody has. */
-  about: readonly ((names: Names) => Sent)[]
+  about: readonly ((names: Names) => Sent | Promise<Sent>)[]
   /** For routes without an id: `lists` says that the answer must show nothing of another account. */
   foreign?: 'lists' | { notApplicable: Reason }
   invalid: { sent: (names: Names) => Sent; status: 400 | 404 } | { notApplicable: Reason }
@@ -281,6 +281,16 @@ export const entries: Record<string, Entry> = {
     invalid: noId({ webhook_id: 'x', delivery_id: 'x' }),
   },
   list_audit_events: { about: [() => ({})], foreign: 'lists', invalid: bad({ query: 'limit=1001' }) },
+
+  sign_in_to_console: { about: [() => ({})], foreign: namesNothing, invalid: takesNothing },
+  get_console_session: { about: [() => ({})], foreign: namesNothing, invalid: takesNothing },
+  sign_out_of_console: { about: [() => ({})], foreign: namesNothing, invalid: takesNothing },
+  create_console_link: { about: [() => ({})], foreign: namesNothing, invalid: takesNothing },
+  open_console_link: {
+    about: [async () => ({ body: { link: await makeConsoleLink() } })],
+    foreign: namesNothing,
+    invalid: bad({ body: { link: '' } }),
+  },
 
   ...openAi,
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { encodeJobCursor } from '../../../src/services/training-jobs/list.ts'
 import { sampleFile, sampleRows } from '../../support/rows.ts'
-import { connection, type Api } from '../../support/stack.ts'
+import { connection, createApi, type Api } from '../../support/stack.ts'
 
 export type Names = Awaited<ReturnType<typeof ownedNames>>
 
@@ -69,6 +69,12 @@ async function ownedWebhook(api: Api) {
   await api.post(`/v1/webhooks/${webhookId}/rotate`, {})
   const spare = await api.post<Webhook>('/v1/webhooks', body)
   return { webhookId, webhookSecretId: secrets[0]?.id ?? assert.fail('no secret'), spareWebhookId: spare.id }
+}
+
+/** Of the stack's own account. It is made when it is used, because it lasts a minute. */
+export async function makeConsoleLink(): Promise<string> {
+  const { path } = await createApi(connection().apiKey).post<{ path: string }>('/v1/console/links')
+  return path.split('#')[1] ?? assert.fail('a link without its secret')
 }
 
 /** One row, which is JSON by itself. */

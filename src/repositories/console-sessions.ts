@@ -1,0 +1,78 @@
+import { Prisma } from '../../generated/prisma/client.ts'
+import type { ApiKeyRecord } from './accounts.ts'
+import type { Connection } from './database.ts'
+
+/** A live session with the key that it acts for. */
+export type ConsoleSessionRecord = {
+  sessionId: string
+  pageTokenHash: Uint8Array
+  expiresAt: Date
+  key: ApiKeyRecord
+}
+
+type Owner = { accountId: string; apiKeyId: string }
+type SessionSecrets = { cookieHash: Uint8Array; pageTokenHash: Uint8Array }
+
+const keyColumns = Prisma.raw(
+  `k.id, k.account_id as "accountId", k.secret_hash as "secretHash", k.scopes, k.last_used_at as "lastUsedAt"`,
+)
+const keyIsLive = Prisma.raw('k.revoked_at is null and (k.expires_at is null or k.expires_at > now())')
+
+export const createConsoleSessionRepository = (db: Connection) => ({
+  /** Adds a link that opens one session until it expires. */
+  async addLink({ accountId, apiKeyId }: Owner, linkHash: Uint8Array, validSeconds: number) {
+    const [row] = await db.$queryRaw<[{ id: string; expiresAt: Date }]>`
+      insert into console_sessions (account_id, api_key_id, link_hash, expires_at)
+      values (${accountId}::uuid, ${apiKeyId}, ${linkHash}, now() + make_interval(secs => ${validSeconds}))
+      returning id, expires_at as "expiresAt"`
+    return row
+  },
+
+  async add({ accountId, apiKeyId }: Owner, { cookieHash, pageTokenHash }: SessionSecrets, validSeconds: number) {
+    const [row] = await db.$queryRaw<[{ id: string; expiresAt: Date }]>`
+      insert into console_sessions (account_id, api_key_id, cookie_hash, page_token_hash, expires_at)
+      values (${accountId}::uuid, ${apiKeyId}, ${cookieHash}, ${pageTokenHash}, now() + make_interval(secs => ${validSeconds}))
+      returning id, expires_at as "expiresAt"`
+    return row
+  },
+
+  /** Turns a live link of a live key into a session. Null for every other link, and for each further use of this one. */
+  async openLink(
+    linkHash: Uint8Array,
+    { cookieHash, pageTokenHash }: SessionSecrets,
+    validSeconds: number,
+  ): Promise<(Owner & { id: string; expiresAt: Date; scopes: ApiKeyRecord['scopes'] }) | null> {
+    const [row] = await db.$queryRaw<(Owner & { id: string; expiresAt: Date; scopes: ApiKeyRecord['scopes'] })[]>`
+      update console_sessions s
+      set link_hash = null, cookie_hash = ${cookieHash}, page_token_hash = ${pageTokenHash},
+        expires_at = now() + make_interval(secs => ${validSeconds})
+      from api_keys k
+      where s.link_hash = ${linkHash} and s.expires_at > now() and k.id = s.api_key_id and ${keyIsLive}
+      returning s.id, s.account_id as "accountId", s.api_key_id as "apiKeyId", s.expires_at as "expiresAt", k.scopes`
+    return row ?? null
+  },
+
+  /** Finds a session that has not expired, of a key that is neither revoked nor expired. */
+  async findLive(cookieHash: Uint8Array): Promise<ConsoleSessionRecord | null> {
+    const [row] = await db.$queryRaw<(ApiKeyRecord & Omit<ConsoleSessionRecord, 'key'>)[]>`
+      select s.id as "sessionId", s.page_token_hash as "pageTokenHash", s.expires_at as "expiresAt", ${keyColumns}
+      from console_sessions s join api_keys k on k.id = s.api_key_id
+      where s.cookie_hash = ${cookieHash} and s.expires_at > now() and ${keyIsLive}`
+    if (!row) return null
+    const { sessionId, pageTokenHash, expiresAt, ...key } = row
+    return { sessionId, pageTokenHash, expiresAt, key }
+  },
+
+  /** @returns whether the session was there */
+  async end({ accountId, id }: { accountId: string; id: string }): Promise<boolean> {
+    return (await db.consoleSession.deleteMany({ where: { id, accountId } })).count > 0
+  },
+
+  /** Deletes all but the newest `kept` sessions and links of the account, expired ones included. */
+  async keepNewest(accountId: string, kept: number) {
+    await db.$executeRaw`
+      delete from console_sessions where id in (
+        select id from console_sessions where account_id = ${accountId}::uuid
+        order by created_at desc, id desc offset ${kept})`
+  },
+})

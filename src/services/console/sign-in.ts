@@ -1,0 +1,113 @@
+// Sign-in to the console: a session acts for the API key that opened it, with its scopes, until the key is revoked, the
+// session ends, or twelve hours have passed. It has two secrets: the browser keeps one in an HttpOnly cookie, the pages send
+// the other in a header. Neither authenticates without the other.
+import { randomBytes } from 'node:crypto'
+import { sha256 } from '../../domain/identifiers.ts'
+import type { Scope } from '../../domain/scopes.ts'
+import { ServiceError } from '../../domain/service-error.ts'
+import type { Repositories } from '../../repositories/database.ts'
+import { recordAudit } from '../audit/record.ts'
+import type { Ctx, OpenCtx } from '../context.ts'
+
+export const sessionSeconds = 12 * 60 * 60
+const linkSeconds = 60
+/** Sessions and links of an account. The oldest one ends when there are more. */
+const maxSessions = 100
+
+export type SignedIn = {
+  sessionId: string
+  cookie: string
+  pageToken: string
+  expiresAt: Date
+  apiKeyId: string
+  scopes: Scope[]
+}
+
+/** The caller has shown the key itself: a session opens no other session, or it could outlive its twelve hours. */
+function requireKey({ sessionId }: Ctx) {
+  if (sessionId !== undefined)
+    throw new ServiceError(
+      'invalid_token',
+      'invalid token: send the API key itself; a session of the console cannot sign in again.',
+    )
+}
+
+/** @throws ServiceError invalid_token for a caller with a session */
+export async function signIn({ ctx }: { ctx: Ctx }): Promise<SignedIn> {
+  requireKey(ctx)
+  const scopes = await scopesOf(ctx)
+  const { secrets, hashes } = makeSecrets()
+  const { id, expiresAt } = await withRoom(ctx, async (tx) => {
+    const session = await tx.consoleSessions.add(ctx, hashes, sessionSeconds)
+    await recordAudit(tx, ctx, 'session.create', session.id)
+    return session
+  })
+  return { ...secrets, sessionId: id, expiresAt, apiKeyId: ctx.apiKeyId, scopes }
+}
+
+/** Makes a link that signs one browser in, once, within a minute. @throws ServiceError invalid_token for a caller with a session */
+export async function createSignInLink({ ctx }: { ctx: Ctx }): Promise<{ link: string; expiresAt: Date }> {
+  requireKey(ctx)
+  const link = randomSecret()
+  const { expiresAt } = await withRoom(ctx, async (tx) => {
+    const made = await tx.consoleSessions.addLink(ctx, sha256(link), linkSeconds)
+    await recordAudit(tx, ctx, 'session.link', made.id)
+    return made
+  })
+  return { link, expiresAt }
+}
+
+/** @throws ServiceError invalid_token when the link was used, has expired, or its key is revoked */
+export async function signInByLink({
+  ctx: { deps, origin },
+  input: { link },
+}: {
+  ctx: OpenCtx
+  input: { link: string }
+}): Promise<SignedIn> {
+  const { secrets, hashes } = makeSecrets()
+  const opened = await deps.database.transaction(async (tx) => {
+    const session = await tx.consoleSessions.openLink(sha256(link), hashes, sessionSeconds)
+    if (session) await recordAudit(tx, { ...session, origin }, 'session.create', session.id)
+    return session
+  })
+  if (!opened)
+    throw new ServiceError(
+      'invalid_token',
+      'invalid token: a sign-in link works once and for one minute. Run `npm start` again for a new link, or sign in with an API key.',
+    )
+  const { id, expiresAt, apiKeyId, scopes } = opened
+  return { ...secrets, sessionId: id, expiresAt, apiKeyId, scopes }
+}
+
+/** The key may have been revoked a moment ago. @throws ServiceError invalid_token */
+export async function scopesOf({ deps, apiKeyId }: Ctx): Promise<Scope[]> {
+  const key = await deps.database.accounts.findLiveApiKey(apiKeyId)
+  if (!key) throw new ServiceError('invalid_token', 'invalid token: the key was revoked.')
+  return key.scopes
+}
+
+/** Other api processes may accept the session for up to a second more. A repeat changes nothing. */
+export async function signOut({ ctx }: { ctx: Ctx }) {
+  const { accountId, sessionId } = ctx
+  if (sessionId === undefined) return
+  await ctx.deps.database.transaction(async (tx) => {
+    if (await tx.consoleSessions.end({ accountId, id: sessionId })) await recordAudit(tx, ctx, 'session.end', sessionId)
+  })
+}
+
+/** Sign-ins of an account take turns, so that its limit is exact. */
+function withRoom<T>({ deps, accountId }: Ctx, add: (tx: Repositories) => Promise<T>): Promise<T> {
+  return deps.database.transaction(async (tx) => {
+    await tx.accounts.hold(accountId)
+    await tx.consoleSessions.keepNewest(accountId, maxSessions - 1)
+    return add(tx)
+  })
+}
+
+const randomSecret = () => randomBytes(32).toString('base64url')
+
+function makeSecrets() {
+  const secrets = { cookie: randomSecret(), pageToken: randomSecret() }
+  return { secrets, hashes: { cookieHash: sha256(secrets.cookie), pageTokenHash: sha256(secrets.pageToken) } }
+}
