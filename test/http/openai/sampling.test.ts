@@ -152,7 +152,7 @@ suite('Sampling and probabilities of OpenAI routes', async () => {
     const taken = openAiRoutes
       .filter(({ path }) => paths.includes(path))
       .flatMap(({ body }) => Object.keys((body as unknown as { shape: object }).shape))
-    assert.deepEqual(documented.toSorted(), [...new Set(taken)].toSorted())
+    assert.deepEqual(new Set(documented), new Set(taken))
     for (const row of rows.filter((line) => line.startsWith('| `'))) assert.equal(row.split('|').length, 6, row)
   })
 })
