@@ -1,7 +1,7 @@
 // Publishes an artifact as a model: copies it to keys that no issued URL can write, and verifies the copies.
 import { tunedModelName } from '../src/domain/identifiers.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
-import type { Artifact, TrainingJob, TunedModel } from '../src/domain/training-job.ts'
+import type { Artifact, ArtifactFile, TrainingJob, TunedModel } from '../src/domain/training-job.ts'
 import { verifyFiles } from './artifact-files.ts'
 import { createBoundedTries } from './bounded-tries.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
@@ -12,14 +12,25 @@ export function modelOf(
   { id: jobId, accountId, baseModel }: TrainingJob,
   artifact: Artifact,
 ): Omit<TunedModel, 'createdAt'> {
-  const served = artifact.files.filter(({ name }) => servedFiles.includes(name))
+  const served = servedFiles(artifact)
   const name = tunedModelName(jobId, served)
   const files = served.map((file) => ({ ...file, key: storageKeys.model(accountId, name, file.name) }))
   return { name, accountId, jobId, artifactId: artifact.id, baseModel, files }
 }
 
-/** The files that serving needs; a checkpoint also holds the optimizer's state. */
-const servedFiles = ['adapter_model.safetensors', 'adapter_config.json', 'anneal.json']
+const weights = 'adapter_model.safetensors'
+const bestWeights = 'best_adapter_model.safetensors'
+const servedNames = [weights, 'adapter_config.json', 'anneal.json']
+
+/**
+ * The files that serving needs, under their names in the model. A checkpoint also holds the optimizer's state and, where the
+ * job keeps its best step, the weights of that step: these are served then.
+ */
+function servedFiles({ files }: Artifact): ArtifactFile[] {
+  const best = files.find(({ name }) => name === bestWeights)
+  const served = files.filter(({ name }) => servedNames.includes(name))
+  return served.map((file) => (best && file.name === weights ? { ...best, name: weights } : file))
+}
 
 type Published =
   { modelName: string; artifactId: string } | { modelName: null; message: string; hasCheckpoint: boolean }
@@ -37,7 +48,7 @@ export function createPublishActivities({ database, storage }: Pick<FineTuneDepe
     if (!artifact)
       return { modelName: null, message: 'There is no saved model and no checkpoint.', hasCheckpoint: false }
     const { name, files } = modelOf(await database.trainingJobs.get(jobId), artifact)
-    const keyOf = new Map(artifact.files.map((file) => [file.name, file.key]))
+    const keyOf = new Map(servedFiles(artifact).map((file) => [file.name, file.key]))
     // Tags the copies with the job id: no row links them to the job yet.
     for (const file of files) await storage.copy(keyOf.get(file.name) ?? '', file.key, { job: String(jobId) })
     // Hashes the copies, because upload URLs may still overwrite the originals.

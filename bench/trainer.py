@@ -26,8 +26,9 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 from anneal_runtime.model_source import choose_device, load_causal_lm
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.batches import RowOrder
-from anneal_runtime.trainer.rows import EncodedRows
-from anneal_runtime.trainer.step import OptimizerStep, default_token_budget
+from anneal_runtime.trainer.forward import default_token_budget
+from anneal_runtime.trainer.rows import EncodedRows, labelled
+from anneal_runtime.trainer.step import OptimizerStep
 from anneal_runtime.trainer.training_args import TrainingArgs, learning_rate_schedule, make_optimizer
 
 MODEL = Path(__file__).resolve().parents[1] / "models" / "anneal-tiny"
@@ -79,7 +80,7 @@ def make_rows(count: int, vocabulary: int) -> EncodedRows:
         length = min(max(round(rng.lognormvariate(math.log(MEDIAN_TOKENS), SIGMA)), SHORTEST), LONGEST)
         # Tokens come from a small part of the vocabulary, so that there is something to learn.
         tokens = [1] + [3 + min(int(rng.expovariate(0.05)), vocabulary - 4) for _ in range(length - 1)]
-        rows.add(tokens, max(1, int(length * rng.uniform(0.2, 0.8))))
+        rows.add(labelled(tokens, max(1, int(length * rng.uniform(0.2, 0.8)))))
     return rows
 
 

@@ -45,7 +45,7 @@ class InternalApi:
     def report_phase(self, phase: str) -> None:
         self.call("phase", {"phase": phase})
 
-    def report_steps(self, steps: list[dict[str, float | int]]) -> None:
+    def report_steps(self, steps: list[dict[str, float | int | None]]) -> None:
         self.call("steps", {"steps": steps})
 
     def request_artifact(self, kind: str, step: int, files: list[dict[str, Any]]) -> dict[str, Any]:

@@ -29,6 +29,18 @@ const knownArgs = {
   target_modules: z.union([z.string().min(1).max(200), z.array(z.string().min(1).max(200)).min(1).max(64)], {
     error: 'must be a string or a list of strings',
   }),
+  eval_steps: count(10_000_000).describe(
+    'Steps from one validation on held-out rows to the next; default: ten times a run',
+  ),
+  keep: z
+    .enum(['last', 'best'])
+    .describe('The step whose model is published: the last one, or the one with the lowest held-out loss'),
+  early_stopping: z
+    .object({
+      patience: count(1000).describe('Validations in a row without a gain'),
+      min_delta: z.number().min(0).max(1000).default(0).describe('The held-out loss has to fall by more than this'),
+    })
+    .describe('Ends the run once the held-out loss no longer falls'),
 }
 
 const optionalArgs = Object.fromEntries(Object.entries(knownArgs).map(([key, schema]) => [key, schema.nullish()]))
@@ -41,7 +53,14 @@ export type FinetuneArgs = z.infer<typeof FinetuneArgs>
 export type RecommendedArgs = Partial<z.infer<z.ZodObject<typeof knownArgs>>>
 
 /** The complete arguments for the trainer. `num_train_epochs`, when set, replaces `max_steps`. */
-export const TrainingArgs = z.object({ ...knownArgs, num_train_epochs: knownArgs.num_train_epochs.nullable() })
+export const TrainingArgs = z.object({
+  ...knownArgs,
+  num_train_epochs: knownArgs.num_train_epochs.nullable(),
+  // Absent in jobs of earlier releases.
+  eval_steps: knownArgs.eval_steps.nullish(),
+  keep: knownArgs.keep.optional(),
+  early_stopping: knownArgs.early_stopping.nullish(),
+})
 export type TrainingArgs = z.infer<typeof TrainingArgs>
 
 /** Defaults that the original platform documents. */
@@ -63,6 +82,9 @@ export const documentedDefaults: TrainingArgs = {
   lora_alpha: 64,
   lora_dropout: 0,
   target_modules: 'all-linear',
+  eval_steps: null,
+  keep: 'last',
+  early_stopping: null,
 }
 
 /** The learning rate of a request that names none. */

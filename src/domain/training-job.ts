@@ -113,7 +113,10 @@ export type Attempt = {
   releasedAt: Date | null
 }
 
-/** `loss` is per target token of this step; times are in seconds; `flops` is cumulative. */
+/**
+ * `loss` is per target token of this step; times are in seconds; `flops` is cumulative. The fields of a validation are
+ * present at the steps after which one was made, means over the target tokens of `valid_rows` held-out rows.
+ */
 export type TrainingStep = {
   step: number
   loss: number
@@ -122,6 +125,12 @@ export type TrainingStep = {
   iter_time: number
   flops: number
   remaining_time: number
+  /** Before the clipping. */
+  grad_norm?: number | undefined
+  tokens_per_second?: number | undefined
+  valid_loss?: number | undefined
+  valid_token_accuracy?: number | undefined
+  valid_rows?: number | undefined
 }
 
 export type ArtifactKind = 'checkpoint' | 'model'

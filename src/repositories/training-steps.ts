@@ -6,20 +6,27 @@ export type SeenSteps = { attempt: number; step: number }
 /** Steps that were seen up to `keptStep` still hold; `steps` come after them. */
 export type NewSteps = { attempt: number; keptStep: number; steps: TrainingStep[] }
 
-type Changed = { attempt: number; keptStep: number } & (TrainingStep | { step: null })
+/** As a row holds it: null where a step was not validated or measured. */
+type StepRow = { [K in keyof TrainingStep]-?: Exclude<TrainingStep[K], undefined> | null } & { step: number }
+type Changed = { attempt: number; keptStep: number } & (StepRow | { step: null })
 
 export const createTrainingStepRepository = (db: Connection, run: RunStatement) => ({
   /** A repeated step replaces the old one: a lost reply or a killed attempt leaves no duplicate. */
   async upsertMany(jobId: number, attempt: number, steps: readonly TrainingStep[]) {
-    const column = <K extends keyof TrainingStep>(name: K) => steps.map((each) => each[name])
+    const column = <K extends keyof TrainingStep>(name: K) => steps.map((each) => each[name] ?? null)
     await db.$executeRaw`
-      insert into training_steps (job_id, attempt, step, loss, learning_rate, epoch, iter_time, flops, remaining_time)
+      insert into training_steps (job_id, attempt, step, loss, learning_rate, epoch, iter_time, flops, remaining_time,
+        grad_norm, tokens_per_second, valid_loss, valid_token_accuracy, valid_rows)
       select ${jobId}::int, ${attempt}::int, * from unnest(
         ${column('step')}::int[], ${column('loss')}::float8[], ${column('learning_rate')}::float8[], ${column('epoch')}::float8[],
-        ${column('iter_time')}::float8[], ${column('flops')}::float8[], ${column('remaining_time')}::float8[])
+        ${column('iter_time')}::float8[], ${column('flops')}::float8[], ${column('remaining_time')}::float8[],
+        ${column('grad_norm')}::float8[], ${column('tokens_per_second')}::float8[], ${column('valid_loss')}::float8[],
+        ${column('valid_token_accuracy')}::float8[], ${column('valid_rows')}::int[])
       on conflict (job_id, step) do update set
         attempt = excluded.attempt, loss = excluded.loss, learning_rate = excluded.learning_rate, epoch = excluded.epoch,
-        iter_time = excluded.iter_time, flops = excluded.flops, remaining_time = excluded.remaining_time, at = now()`
+        iter_time = excluded.iter_time, flops = excluded.flops, remaining_time = excluded.remaining_time,
+        grad_norm = excluded.grad_norm, tokens_per_second = excluded.tokens_per_second, valid_loss = excluded.valid_loss,
+        valid_token_accuracy = excluded.valid_token_accuracy, valid_rows = excluded.valid_rows, at = now()`
   },
 
   /** Deletes the steps after the checkpoint from which an attempt starts. */
@@ -38,18 +45,26 @@ export const createTrainingStepRepository = (db: Connection, run: RunStatement) 
       attempt: first?.attempt ?? 0,
       keptStep: first?.keptStep ?? 0,
       // The only row has no step when there are no new ones.
-      steps: rows.flatMap(({ attempt: _attempt, keptStep: _keptStep, ...row }) => (row.step === null ? [] : [row])),
+      steps: rows.flatMap(({ attempt: _attempt, keptStep: _keptStep, ...row }) =>
+        row.step === null ? [] : [plain(row)],
+      ),
     }
   },
 
   /** Finds the reports of these steps. */
-  find: (jobId: number, steps: readonly number[]): Promise<TrainingStep[]> => run(findSteps, [jobId, steps]),
+  async find(jobId: number, steps: readonly number[]): Promise<TrainingStep[]> {
+    return (await run<StepRow>(findSteps, [jobId, steps])).map(plain)
+  },
 })
+
+/** Leaves out what is null. */
+const plain = (row: StepRow) =>
+  Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as TrainingStep
 
 const findSteps: Statement = {
   name: 'find-steps',
   text: `
-    select loss, learning_rate, epoch, iter_time, flops, remaining_time, step
+    select loss, learning_rate, epoch, iter_time, flops, remaining_time, step, valid_loss, valid_token_accuracy, valid_rows
     from training_steps where job_id = $1::int and step = any($2::int[]) order by step`,
 }
 
@@ -60,7 +75,7 @@ const changedSteps: Statement = {
       select coalesce(max(number), 0)::int as attempt,
         least($3::int, coalesce(min(from_step) filter (where number > $2::int), $3::int)) as "keptStep"
       from attempts where job_id = $1::int and claimed_at is not null and mode = 'train')
-    select claimed.*, loss, learning_rate, epoch, iter_time, flops, remaining_time, step
+    select claimed.*, loss, learning_rate, epoch, iter_time, flops, remaining_time, step, valid_loss, valid_token_accuracy
     from claimed left join training_steps on job_id = $1::int and step > claimed."keptStep"
     order by step`,
 }

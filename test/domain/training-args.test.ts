@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FinetuneArgs, resolveTrainingArgs } from '../../src/domain/training-args.ts'
+import { FinetuneArgs, resolveTrainingArgs, TrainingArgs } from '../../src/domain/training-args.ts'
 
 const entry = {
   name: 'tiny',
@@ -58,6 +58,17 @@ test('known keys are validated', () => {
     { max_steps: '10' },
     { learning_rate: -1 },
     { lora_dropout: 1 },
+    { eval_steps: 0 },
+    { keep: 'first' },
+    { early_stopping: {} },
+    { early_stopping: { patience: 0 } },
+    { early_stopping: { patience: 3, min_delta: -1 } },
   ])
     assert.ok(!FinetuneArgs.safeParse(bad).success, JSON.stringify(bad))
+})
+
+test('validation is off the wire of earlier jobs, and a patience alone is enough to stop early', () => {
+  const { eval_steps, keep, early_stopping, ...earlier } = resolve({ early_stopping: { patience: 3 } }).args
+  assert.deepEqual([eval_steps, keep, early_stopping], [null, 'last', { patience: 3, min_delta: 0 }])
+  assert.ok(TrainingArgs.safeParse(earlier).success)
 })

@@ -64,6 +64,10 @@ test('every call of the protocol answers 200 with an object', async () => {
   const calls: [string, unknown][] = [
     ['/attempt/phase', { phase: 'TRAINING MODEL' }],
     ['/attempt/steps', { steps: [step] }],
+    [
+      '/attempt/steps',
+      { steps: [{ ...step, grad_norm: null, valid_loss: 1.5, valid_token_accuracy: 0.5, valid_rows: 32 }] },
+    ],
     ['/attempt/steps', { steps: [] }],
     ['/attempt/artifacts', { kind: 'checkpoint', step: 60, files: [{ name: 'a.safetensors', size: 3, sha256: hash }] }],
     ['/attempt/evaluation', { split: 'train', results: [{ input: 'q', expected: 'a', tuned: 'a', base: '' }] }],
@@ -142,6 +146,7 @@ test('what does not fit the protocol is 400, an unknown artifact 404', async () 
     ['/attempt/claim', { claim_id: 'x', runtime_version: '0.1.0', hostname: 'n', device: 'cpu' }],
     ['/attempt/phase', { phase: 'COMPLETED' }],
     ['/attempt/steps', { steps: [{ ...step, loss: null }] }],
+    ['/attempt/steps', { steps: [{ ...step, valid_loss: 'low' }] }],
     ['/attempt/steps', { steps: Array(1001).fill(step) }],
     ['/attempt/artifacts', { kind: 'model', step: 1, files: [] }],
     ['/attempt/artifacts', { kind: 'model', step: 1, files: [file, file] }],

@@ -62,14 +62,18 @@ def load_adapter(base: PreTrainedModel, folder: Path) -> PeftModel:
 def save_adapter(model: PeftModel, folder: Path, origin: Origin, step: int) -> None:
     """Weights in fp32, configuration and origin. The configuration names the base as the catalogue does, not a path."""
     folder.mkdir(parents=True, exist_ok=True)
-    weights = get_peft_model_state_dict(model, save_embedding_layers=False)
-    cpu = {name: tensor.detach().float().cpu().contiguous() for name, tensor in weights.items()}
-    save_file(cpu, folder / WEIGHTS_FILE, metadata={"format": "pt"})
+    save_file(weights_of(model), folder / WEIGHTS_FILE, metadata={"format": "pt"})
     config = copy.deepcopy(model.peft_config["default"])
     config.base_model_name_or_path = origin.base_model
     config.inference_mode = True
     config.save_pretrained(str(folder))
     (folder / ORIGIN_FILE).write_text(json.dumps({**origin.__dict__, "step": step}, indent=2) + "\n")
+
+
+def weights_of(model: PeftModel) -> dict[str, torch.Tensor]:
+    """In fp32 on the CPU. They may share their memory with the model."""
+    weights = get_peft_model_state_dict(model, save_embedding_layers=False)
+    return {name: tensor.detach().float().cpu().contiguous() for name, tensor in weights.items()}
 
 
 def load_weights(model: PeftModel, folder: Path) -> None:

@@ -40,8 +40,14 @@ class Assignment:
     train: RemoteFile
     evaluation: RemoteFile
     evaluation_split: str
+    evaluation_row_count: int
     checkpoint: Artifact | None
     model: Artifact | None
+
+    @property
+    def has_held_out_rows(self) -> bool:
+        """Otherwise the evaluation rows are training rows, whose loss says nothing about new ones."""
+        return self.evaluation_split == "held_out" and self.evaluation_row_count > 0
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> "Assignment":
@@ -57,6 +63,7 @@ class Assignment:
             train=RemoteFile.from_json(raw["data"]["train"], "train.jsonl"),
             evaluation=RemoteFile.from_json(evaluation, "evaluation.jsonl"),
             evaluation_split=evaluation["split"],
+            evaluation_row_count=evaluation["rows"],
             checkpoint=_artifact(raw["checkpoint"]),
             model=_artifact(raw["model"]),
         )

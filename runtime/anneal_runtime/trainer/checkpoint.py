@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from anneal_runtime.trainer.adapter import Origin, load_weights, save_adapter, trainable
+from anneal_runtime.trainer.trend import Trend
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -33,6 +34,12 @@ class RunState:
     flops: float = 0.0
     seconds_per_step: float | None = None
     token_budget: int = 0
+    # Sum of the losses of the steps since the newest look, and their number.
+    window_loss: float = 0.0
+    window_steps: int = 0
+    # Loss and gradient norm of the newest step, if its look is still due.
+    unreported: tuple[float, float] | None = None
+    trend: Trend = field(default_factory=Trend)
 
 
 def save_checkpoint(
@@ -54,7 +61,12 @@ def load_checkpoint(folder: Path, model: PeftModel, optimizer: torch.optim.Optim
     load_weights(model, folder)
     _unflatten(optimizer, trainable(model), load_file(folder / OPTIMIZER_FILE), scalars)
     _restore_random_states(load_file(folder / RANDOM_FILE))
-    return RunState(**document)
+    # Checkpoints of earlier releases have no trend.
+    trend = Trend(**document.pop("trend", {}))
+    state = RunState(**document, trend=trend)
+    if state.unreported is None:
+        trend.looked_at = state.step
+    return state
 
 
 def _flatten(optimizer: torch.optim.Optimizer, names: list[str]) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:

@@ -38,7 +38,7 @@ class Ranks:
         self.rank, self.world_size = placement.rank, placement.world_size
         self._peer_timeout_s = placement.peer_timeout_s
         self._stop_requested = stop_requested
-        # Set by `add_up`, on all ranks at the same step: some process was asked to stop.
+        # Set by `add_up` and `sum_of`, on all ranks at the same step: some process was asked to stop.
         self.stop_agreed = False
         self._sums: torch.Tensor | None = None
         _raising_peer_lost(
@@ -54,6 +54,7 @@ class Ranks:
     def start_together(self, parameters: list[torch.nn.Parameter]) -> None:
         """Waits until all have loaded; then all train what rank 0 begins with."""
         self._sum(torch.zeros(1), None, LOADING_TIMEOUT.total_seconds())
+        self._device = parameters[0].device
         backend = "nccl" if parameters[0].is_cuda else "gloo"
         group = _raising_peer_lost(
             lambda: dist.new_group(backend=backend, timeout=timedelta(seconds=self._peer_timeout_s))
@@ -93,6 +94,14 @@ class Ranks:
         for parameter, part, count in zip(parameters, gradients, present, strict=True):
             parameter.grad = part.view_as(parameter) if count else None
         return sums[-1].clone()
+
+    def sum_of(self, values: list[float]) -> list[float]:
+        """Adds up the values of all ranks, place by place."""
+        sums = torch.tensor([*values, float(self._stop_requested())], dtype=torch.float64, device=self._device)
+        self._sum(sums, self._group, self._peer_timeout_s)
+        *total, stops = sums.tolist()
+        self.stop_agreed = stops > 0
+        return total
 
     def _sum(self, tensor: torch.Tensor, group: dist.ProcessGroup | None, timeout_s: float) -> None:
         """Polls in short waits: Python handles no signal during a long one."""

@@ -8,7 +8,7 @@ import torch
 from transformers import DynamicCache
 
 from anneal_runtime.model_source import is_out_of_memory
-from anneal_runtime.trainer.step import autocast
+from anneal_runtime.trainer.forward import autocast
 
 if TYPE_CHECKING:
     from peft import PeftModel

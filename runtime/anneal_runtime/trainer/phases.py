@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,7 @@ def load(attempt: Attempt, assignment: Assignment) -> tuple[LoadedModel, Origin]
     work_dir = attempt.settings.work_dir
     if assignment.mode != "evaluate":
         fetch(lambda current: [current.train], work_dir, assignment, attempt.claim)
-    if attempt.reports:
+    if attempt.reports or assignment.has_held_out_rows:
         fetch(lambda current: [current.evaluation], work_dir, assignment, attempt.claim)
     base = assignment.base_model
     folder = locate(base.source, attempt.settings.models_dir)
@@ -55,25 +56,28 @@ def train_and_save(attempt: Attempt, assignment: Assignment, loaded: LoadedModel
         exit_now(exit_codes.TERMINATED)
     reporter.phase("SAVING MODEL")
     with termination.deferred(GRACE_S):
-        call_with_retries(lambda: _write_model(run, work_dir / "model", origin), UNTIL_THERE_IS_ROOM, on_wait=log)
-        publish(attempt.api, "model", run.total_steps, work_dir / "model", before_commit=reporter.flush)
+        step = run.settle()
+        write = partial(_write_model, run, work_dir / "model", origin, step)
+        call_with_retries(write, UNTIL_THERE_IS_ROOM, on_wait=log)
+        publish(attempt.api, "model", step, work_dir / "model", before_commit=reporter.flush)
     log("Model saved")
     termination.exit_if_requested()
     return run.model
 
 
-def _write_model(run: TrainingRun, folder: Path, origin: Origin) -> None:
+def _write_model(run: TrainingRun, folder: Path, origin: Origin, step: int) -> None:
     try:
-        save_adapter(run.model, folder, origin, run.total_steps)
+        save_adapter(run.model, folder, origin, step)
     except CANNOT_WRITE as error:
         raise Unavailable(f"The model cannot be written: {error}") from error
 
 
 def train_along(attempt: Attempt, assignment: Assignment, loaded: LoadedModel, origin: Origin) -> None:
     """Runs the share of one rank other than 0 in each step. Rank 0 reports, saves and evaluates."""
-    run = _training_run(attempt, assignment, loaded, origin, _silently)
+    run, ranks = _training_run(attempt, assignment, loaded, origin, _silently), attempt.ranks
+    assert ranks is not None
     with attempt.termination.deferred():
-        finished = run.follow()
+        finished = run.follow(ranks)
     if not finished:
         exit_now(exit_codes.TERMINATED)
 
@@ -82,7 +86,8 @@ def _training_run(
     attempt: Attempt, assignment: Assignment, loaded: LoadedModel, origin: Origin, note: Note
 ) -> TrainingRun:
     args, work_dir = TrainingArgs.from_json(assignment.args, note), attempt.settings.work_dir
-    plan = Plan(args, origin, work_dir / "train.jsonl", work_dir, _checkpoint(attempt, assignment))
+    held_out = work_dir / assignment.evaluation.name if assignment.has_held_out_rows else None
+    plan = Plan(args, origin, work_dir / "train.jsonl", held_out, work_dir, _checkpoint(attempt, assignment))
     return TrainingRun(plan, loaded, note, attempt.ranks)
 
 

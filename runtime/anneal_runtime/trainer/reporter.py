@@ -3,6 +3,8 @@
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +33,7 @@ class Reporter:
         log(phase.capitalize())
         self._add(_Report("phase", phase))
 
-    def step(self, row: dict[str, float | int]) -> None:
+    def step(self, row: dict[str, float | int | None]) -> None:
         self._add(_Report("step", row))
 
     def note(self, code: str, message: str) -> None:
@@ -104,17 +106,31 @@ class ProgressClock:
 
     def __init__(self, seconds_per_step: float | None = None) -> None:
         self.seconds_per_step = seconds_per_step
+        self.tokens_per_second = 0.0
+        # Of the newest time aside.
+        self.seconds_aside = 0.0
         self._since = time.perf_counter()
-        self._steps = 0
+        self._steps = self._tokens = 0
 
-    def step_done(self) -> None:
+    def step_done(self, token_count: int) -> None:
         self._steps += 1
+        self._tokens += token_count
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """The time inside counts for no step."""
+        since = time.perf_counter()
+        yield
+        self.seconds_aside = time.perf_counter() - since
+        self._since += self.seconds_aside
 
     def read(self) -> float:
         """Mean seconds of the steps since the last reading."""
         now = time.perf_counter()
-        latest = (now - self._since) / max(self._steps, 1)
-        self._since, self._steps = now, 0
+        elapsed = now - self._since
+        latest = elapsed / max(self._steps, 1)
+        self.tokens_per_second = self._tokens / elapsed if elapsed > 0 else 0.0
+        self._since, self._steps, self._tokens = now, 0, 0
         old = self.seconds_per_step
         self.seconds_per_step = latest if old is None else old + self.WEIGHT_OF_NEW * (latest - old)
         return latest

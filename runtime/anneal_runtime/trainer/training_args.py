@@ -35,6 +35,9 @@ class TrainingArgs:
     lora_alpha: float = DEFAULT_ARGS["lora_alpha"]
     lora_dropout: float = DEFAULT_ARGS["lora_dropout"]
     target_modules: str | list[str] = DEFAULT_ARGS["target_modules"]
+    eval_steps: int | None = DEFAULT_ARGS["eval_steps"]
+    keep: str = DEFAULT_ARGS["keep"]
+    early_stopping: dict[str, Any] | None = DEFAULT_ARGS["early_stopping"]
 
     @classmethod
     def from_json(cls, raw: dict[str, Any], note: Note) -> TrainingArgs:
@@ -52,6 +55,18 @@ class TrainingArgs:
         if self.num_train_epochs is not None:
             return max(math.ceil(self.num_train_epochs * steps_per_epoch), 1)
         return self.max_steps
+
+    def steps_between_looks(self, total_steps: int) -> int:
+        return self.eval_steps or math.ceil(total_steps / 10)
+
+    @property
+    def patience(self) -> int | None:
+        """Validations in a row without a gain that end the run; None for a run that does all its steps."""
+        return None if self.early_stopping is None else int(self.early_stopping["patience"])
+
+    @property
+    def min_delta(self) -> float:
+        return float((self.early_stopping or {}).get("min_delta", 0.0))
 
 
 def make_optimizer(args: TrainingArgs, parameters: list[torch.nn.Parameter], note: Note) -> torch.optim.Optimizer:

@@ -28,10 +28,15 @@ def json_lines(rows: list[dict[str, str]]) -> bytes:
 
 
 def assign(
-    fake: FakeAnneal, rows: list[dict[str, str]], evaluation: list[dict[str, str]] | None = None, **args: Any
+    fake: FakeAnneal,
+    rows: list[dict[str, str]],
+    evaluation: list[dict[str, str]] | None = None,
+    *,
+    split: str = "train",
+    **args: Any,
 ) -> dict[str, Any]:
     """Sets the claim's answer: a training of these rows from the start."""
-    held_out = evaluation if evaluation is not None else rows[:2]
+    evaluated = evaluation if evaluation is not None else rows[:2]
     defaults = {
         "max_steps": 12,
         "learning_rate": 2e-3,
@@ -53,9 +58,9 @@ def assign(
         "data": {
             "train": {**fake.store("train", json_lines(rows)), "rows": len(rows)},
             "evaluation": {
-                **fake.store("evaluation", json_lines(held_out)),
-                "rows": len(held_out),
-                "split": "train",
+                **fake.store("evaluation", json_lines(evaluated)),
+                "rows": len(evaluated),
+                "split": split,
             },
         },
         "checkpoint": None,

@@ -14,6 +14,7 @@ from support.trainer_process import TrainerProcess, start_trainer
 from anneal_runtime import exit_codes
 
 LONG = {"max_steps": 24, "batch_size": 3, "gradient_accumulation_steps": 2}
+VALIDATED: dict[str, Any] = {**LONG, "eval_steps": 6, "split": "held_out", "evaluation": make_rows(33, seed=8)}
 # Steps so many that only a signal ends them.
 ENDLESS = {**LONG, "max_steps": 100_000}
 
@@ -33,7 +34,7 @@ def codes(trainers: list[TrainerProcess]) -> list[int]:
 
 
 def trace(anneal: FakeAnneal, key: str = "loss") -> list[float]:
-    return [anneal.steps[step][key] for step in sorted(anneal.steps)]
+    return [anneal.steps[step][key] for step in sorted(anneal.steps) if key in anneal.steps[step]]
 
 
 def again(anneal: FakeAnneal) -> None:
@@ -46,9 +47,10 @@ def again(anneal: FakeAnneal) -> None:
 
 @pytest.mark.parametrize("optim", ["adamw_torch", "adafactor"])
 def test_two_nodes_equal_one_process(anneal: FakeAnneal, tmp_path: Path, optim: str) -> None:
-    assign(anneal, make_rows(17), **LONG, optim=optim)
+    assign(anneal, make_rows(17), **VALIDATED, optim=optim)
     assert start_trainer(anneal.url, tmp_path / "one").exit_code() == 0
     losses, flops, calls = trace(anneal), trace(anneal, "flops"), anneal.calls.count("steps")
+    valid_losses = trace(anneal, "valid_loss")
     evaluation = anneal.evaluation
 
     again(anneal)
@@ -57,6 +59,7 @@ def test_two_nodes_equal_one_process(anneal: FakeAnneal, tmp_path: Path, optim: 
     # Sums of floats in another order, which the steps of an optimizer may enlarge.
     assert trace(anneal) == pytest.approx(losses, rel=1e-4)
     assert trace(anneal, "flops") == flops and calls >= 1
+    assert len(valid_losses) == 4 and trace(anneal, "valid_loss") == pytest.approx(valid_losses, rel=1e-3)
     assert anneal.evaluation is not None and evaluation is not None
     # The first node alone speaks; the other one claims with it.
     assert anneal.phases == ["TRAINING MODEL", "SAVING MODEL", "EVALUATING MODEL"]
@@ -80,10 +83,10 @@ def test_processes_of_one_node_are_started_by_the_first_and_idle_ones_are_noted(
 
 
 def test_sigterm_to_any_process_stops_all_at_one_step_and_a_resume_goes_on(anneal: FakeAnneal, tmp_path: Path) -> None:
-    whole: dict[str, Any] = {**LONG, "lora_dropout": 0.1}
+    whole: dict[str, Any] = {**VALIDATED, "lora_dropout": 0.1, "keep": "best"}
     assign(anneal, make_rows(17), **whole)
     assert codes(start_nodes(anneal, tmp_path / "whole")) == [0, 0]
-    losses = trace(anneal)
+    losses, valid_losses, step = trace(anneal), trace(anneal, "valid_loss"), (anneal.artifact("model") or {})["step"]
 
     again(anneal)
     nodes = start_nodes(anneal, tmp_path / "stopped")
@@ -98,9 +101,10 @@ def test_sigterm_to_any_process_stops_all_at_one_step_and_a_resume_goes_on(annea
     anneal.step_posts.clear()
     resumed = start_nodes(anneal, tmp_path / "resumed")
     assert codes(resumed) == [0, 0], resumed[0].log + resumed[1].log
-    assert min(step for post in anneal.step_posts for step in post) > checkpoint["step"]
+    assert min(row for post in anneal.step_posts for row in post) >= checkpoint["step"]
     # Bit for bit, dropout included: shares and sums are pure functions of the step.
-    assert trace(anneal) == losses
+    assert trace(anneal) == losses and trace(anneal, "valid_loss") == valid_losses
+    assert (anneal.artifact("model") or {})["step"] == step
 
 
 def test_a_killed_process_ends_the_others_to_be_tried_again_from_the_last_step(

@@ -107,7 +107,7 @@ export const Job = named(
     history: z
       .string()
       .describe(
-        'JSON text: a list of {loss, learning_rate, epoch, iter_time, flops, remaining_time, step} in the order of steps',
+        'JSON text: a list of {loss, learning_rate, epoch, iter_time, flops, remaining_time, step} in the order of steps. Where held-out rows were validated, also {valid_loss, valid_token_accuracy}',
       ),
     status_reason: z.string().nullable().describe('A machine-readable reason'),
     status_message: z.string().nullable().describe('Why the job waits or failed, and what to do'),

@@ -43,6 +43,9 @@ export const ClaimAnswer = z.object({
 
 export const PhaseRequest = z.object({ phase: z.enum(attemptPhases) })
 
+/** Null or absent where it was not measured. Trainers of earlier builds do not send it. */
+const measured = (value: z.ZodNumber | z.ZodInt32) => value.nullish().transform((sent) => sent ?? undefined)
+
 export const StepsRequest = z.object({
   steps: z
     .array(
@@ -54,6 +57,11 @@ export const StepsRequest = z.object({
         iter_time: z.number(),
         flops: z.number(),
         remaining_time: z.number(),
+        grad_norm: measured(z.number()),
+        tokens_per_second: measured(z.number()),
+        valid_loss: measured(z.number()),
+        valid_token_accuracy: measured(z.number()),
+        valid_rows: measured(z.int32().min(1)),
       }),
     )
     .max(1000),

@@ -14,7 +14,8 @@ export async function recordSteps({
   await fencedWrite(pod, async (tx, attempt) => {
     const { jobId, number, fromStep } = attempt
     // The statement below must not touch a row twice.
-    const newest = new Map(steps.filter(({ step }) => step > fromStep).map((row) => [row.step, row]))
+    // A stop may have come between the step of the checkpoint and its report, which then comes from here.
+    const newest = new Map(steps.filter(({ step }) => step >= fromStep).map((row) => [row.step, row]))
     await tx.trainingSteps.upsertMany(jobId, number, [...newest.values()])
     await tx.attempts.update({ jobId, number }, { lastStep: Math.max(attempt.lastStep ?? 0, ...newest.keys()) })
   })

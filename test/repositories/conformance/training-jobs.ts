@@ -170,6 +170,11 @@ export const trainingJobCases: Cases = {
     const news = { attempt: 0, keptStep: 1, steps: steps(0, 0.25).slice(1) }
     assert.deepEqual(await trainingSteps.since(id, { attempt: 0, step: 1 }), news)
     assert.deepEqual((await trainingSteps.since(id, { attempt: 0, step: 2 })).steps, [])
+    const [first, second] = steps(0.75, 0.25)
+    assert.ok(first && second)
+    const validated = { ...second, valid_loss: 0.375, valid_token_accuracy: 0.5 }
+    await trainingSteps.upsertMany(id, 2, [validated])
+    assert.deepEqual(await all(), [first, validated], 'a series that was not measured is absent')
   },
 
   'the reaper sees open jobs that Temporal was told of, in pages': async (subject) => {

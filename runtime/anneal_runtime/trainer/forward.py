@@ -1,0 +1,98 @@
+"""Forward passes over sequences of rows: padded microbatches, and logits only where a target is predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+
+# Fixed cost of one more pass, in tokens: kernel launches on a GPU, Python on a CPU.
+OVERHEAD_TOKENS = {"cuda": 1024, "cpu": 48}
+# A microbatch may always be this large; beyond, it stays within what the caller's batch_size would need anyway.
+COMFORTABLE_TOKENS = {"cuda": 8192, "cpu": 4096}
+
+
+@dataclass(frozen=True)
+class Microbatch:
+    tokens: torch.Tensor
+    positions: torch.Tensor
+    targets: torch.Tensor
+
+
+class ForwardPass:
+    def __init__(self, model: PeftModel, device: torch.device) -> None:
+        self._model, self._device = model, device
+        self._head = _SelectedPositions(model)
+
+    def collate(self, rows: EncodedRows, indices: list[int]) -> Microbatch:
+        """Sequences padded on the right: causal attention needs no mask, as no token sees the padding behind it."""
+        width = max(rows.length(index) for index in indices)
+        tokens = torch.zeros(len(indices), width, dtype=torch.long)
+        positions, targets = [], []
+        for line, index in enumerate(indices):
+            row, labels = rows.tokens(index), rows.labels(index)
+            learned = labels != NOT_LEARNED
+            tokens[line, : len(row)] = row
+            positions.append(learned.nonzero().squeeze(1) + line * width)
+            targets.append(labels[learned])
+        return Microbatch(*(self._to_device(part) for part in (tokens, torch.cat(positions), torch.cat(targets))))
+
+    def logits(self, batch: Microbatch) -> torch.Tensor:
+        """In fp32, a line for each target of the batch."""
+        logits: torch.Tensor
+        with autocast(self._device), self._head.only(batch.positions):
+            logits = self._model(input_ids=batch.tokens, use_cache=False).logits
+        logits = logits.view(-1, logits.size(-1))
+        if len(logits) != len(batch.targets):  # a model whose output layer could not be told
+            logits = logits.index_select(0, batch.positions)
+        return logits.float()
+
+    def _to_device(self, tensor: torch.Tensor) -> torch.Tensor:
+        if self._device.type == "cuda":
+            return tensor.pin_memory().to(self._device, non_blocking=True)
+        return tensor
+
+
+class _SelectedPositions:
+    """Makes the output layer see only the positions that predict a target: the rest of the vocabulary-wide logits,
+    often the largest tensor of a pass, is never computed. Scaling that a model applies after the layer still happens.
+    """
+
+    def __init__(self, model: PeftModel) -> None:
+        self._positions: torch.Tensor | None = None
+        output_layer = model.get_base_model().get_output_embeddings()
+        if output_layer is not None:
+            output_layer.register_forward_pre_hook(self._select)
+
+    @contextmanager
+    def only(self, positions: torch.Tensor) -> Iterator[None]:
+        self._positions = positions
+        try:
+            yield
+        finally:
+            self._positions = None
+
+    def _select(self, _layer: torch.nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        if self._positions is None:
+            return None
+        hidden = inputs[0]
+        return (hidden.reshape(-1, hidden.size(-1)).index_select(0, self._positions).unsqueeze(0), *inputs[1:])
+
+
+def autocast(device: torch.device) -> torch.autocast:
+    """bf16 where the GPU has it; the adapter itself stays in fp32."""
+    enabled = device.type == "cuda" and torch.cuda.is_bf16_supported()
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled)
+
+
+def default_token_budget(rows: EncodedRows, batch_size: int, device: torch.device) -> int:
+    """Never more than a batch of the longest sequences would take, which the caller declared to fit by `batch_size`."""
+    return max(batch_size * rows.longest(), COMFORTABLE_TOKENS[device.type])

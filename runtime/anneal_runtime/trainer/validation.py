@@ -1,0 +1,124 @@
+"""Loss and accuracy on rows that are not trained on. Draws no random number, so the training goes on as without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from anneal_runtime.model_source import is_out_of_memory
+from anneal_runtime.trainer.batches import plan_microbatches
+from anneal_runtime.trainer.forward import OVERHEAD_TOKENS, ForwardPass, default_token_budget
+from anneal_runtime.trainer.rows import EncodedRows, count_rows, encode_rows
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+    from transformers import PreTrainedTokenizerBase
+
+    from anneal_runtime.trainer.distributed import Ranks
+
+MOST_ROWS = 128
+# Fewer rows would say too little, whatever they save.
+FEWEST_ROWS = 16
+# A row costs about half as much to validate as to train: with this share validation takes about a tenth of the time.
+SHARE_OF_TRAINED_ROWS = 0.2
+
+
+@dataclass(frozen=True)
+class Validated:
+    """Means over the target tokens of `row_count` held-out rows."""
+
+    loss: float
+    token_accuracy: float
+    row_count: int
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The rows of every validation of a run, of `available` in the file."""
+
+    rows: EncodedRows
+    used: list[int]
+    available: int
+
+
+def load_held_out(
+    path: Path, tokenizer: PreTrainedTokenizerBase, max_length: int, rows_trained_between: int
+) -> HeldOut:
+    """Evenly spaced rows. `rows_trained_between` is the number of training rows from one validation to the next."""
+    available = count_rows(path)
+    wanted = max(FEWEST_ROWS, int(rows_trained_between * SHARE_OF_TRAINED_ROWS))
+    count = min(available, MOST_ROWS, wanted)
+    used = [number * available // count for number in range(count)]
+    return HeldOut(encode_rows(path, tokenizer, max_length, set(used)), used, available)
+
+
+class Validation:
+    def __init__(self, model: PeftModel, forward: ForwardPass, held_out: HeldOut, ranks: Ranks | None) -> None:
+        self._model, self._forward, self._rows, self._ranks = model, forward, held_out.rows, ranks
+        self._device = next(model.parameters()).device
+        self._row_count = len(held_out.used)
+        self._groups = self._plan(held_out.rows.sequences(held_out.used))
+
+    def _plan(self, indices: list[int]) -> list[list[int]]:
+        """Microbatches, the same on every rank: they depend on nothing that a rank meets while it trains."""
+        budget = default_token_budget(self._rows, 1, self._device)
+        lengths = [self._rows.length(index) for index in indices]
+        plan = plan_microbatches(lengths, budget, OVERHEAD_TOKENS[self._device.type])
+        return [[indices[position] for position in group] for group in plan]
+
+    def run(self, stop_requested: Callable[[], bool]) -> Validated | None:
+        """None when a stop was requested meanwhile: nothing is known then. All ranks must get the same answer from
+        `stop_requested` after each round.
+        """
+        self._model.eval()
+        try:
+            with torch.no_grad():
+                sums = self._sums(stop_requested)
+        finally:
+            self._model.train()
+        if sums is None:
+            return None
+        loss, right, count = sums
+        return Validated(loss / count, right / count, self._row_count)
+
+    def _sums(self, stop_requested: Callable[[], bool]) -> list[float] | None:
+        """Each rank takes every n-th group."""
+        rank, size = (0, 1) if self._ranks is None else (self._ranks.rank, self._ranks.world_size)
+        totals = [0.0, 0.0, 0.0]
+        for first in range(0, len(self._groups), size):
+            mine = self._groups[first + rank : first + rank + 1]
+            sums = self._within_memory(mine[0]) if mine else [0.0, 0.0, 0.0]
+            if self._ranks is not None:
+                sums = self._ranks.sum_of(sums)
+            totals = [total + part for total, part in zip(totals, sums, strict=True)]
+            if stop_requested():
+                return None
+        return totals
+
+    def _within_memory(self, indices: list[int]) -> list[float]:
+        try:
+            return self._evaluate(indices)
+        except RuntimeError as error:
+            if not is_out_of_memory(error) or len(indices) == 1:
+                raise
+        # Outside of the handler, whose traceback keeps the failed pass alive.
+        if self._device.type == "cuda":
+            torch.cuda.empty_cache()
+        half = len(indices) // 2
+        parts = self._within_memory(indices[:half]), self._within_memory(indices[half:])
+        return [a + b for a, b in zip(*parts, strict=True)]
+
+    def _evaluate(self, indices: list[int]) -> list[float]:
+        """Sum of losses, number of right tokens, number of tokens."""
+        batch = self._forward.collate(self._rows, indices)
+        if batch.targets.numel() == 0:
+            return [0.0, 0.0, 0.0]
+        logits = self._forward.logits(batch)
+        loss = cross_entropy(logits, batch.targets, reduction="sum")
+        right = (logits.argmax(-1) == batch.targets).sum()
+        return [float(loss), float(right), float(batch.targets.numel())]

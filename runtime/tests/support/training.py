@@ -1,0 +1,78 @@
+"""A training in this process, without the API: what it would report, save and note."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+
+from anneal_runtime.model_source import load_causal_lm
+from anneal_runtime.trainer.adapter import Origin, trainable
+from anneal_runtime.trainer.artifacts import CheckpointUploader
+from anneal_runtime.trainer.reporter import Reporter
+from anneal_runtime.trainer.termination import Termination
+from anneal_runtime.trainer.training_args import TrainingArgs
+from anneal_runtime.trainer.training_run import Plan, TrainingRun
+from support.assignments import json_lines
+from support.trainer_process import TINY
+
+Rows = list[dict[str, str]]
+
+
+@dataclass
+class Training:
+    """Stands for reporter and uploader of a run; `checkpoints` are the folders by step."""
+
+    folder: Path
+    rows: dict[int, dict[str, Any]] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+    checkpoints: dict[int, Path] = field(default_factory=dict)
+    model_step: int | None = None
+    weights: dict[str, torch.Tensor] = field(default_factory=dict)
+
+    def step(self, row: dict[str, Any]) -> None:
+        self.rows[row["step"]] = row
+
+    def note(self, code: str, message: str) -> None:
+        self.notes[code] = message
+
+    def submit(self, step: int, folder: Path) -> None:
+        self.checkpoints[step] = Path(shutil.move(folder, self.folder / f"saved-{step}"))
+
+    def finish(self, _timeout_s: float) -> bool:
+        return True
+
+    def raise_failure(self) -> None:
+        pass
+
+    def series(self, *names: str) -> dict[int, list[Any]]:
+        return {step: [row.get(name) for name in names] for step, row in sorted(self.rows.items())}
+
+
+def train(
+    folder: Path,
+    rows: Rows,
+    held_out: Rows | None,
+    *,
+    checkpoint: Path | None = None,
+    prepare: Callable[[TrainingRun, Termination], None] = lambda _run, _termination: None,
+    **args: Any,
+) -> Training:
+    """`prepare` may change the run before it begins."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "train").write_bytes(json_lines(rows))
+    (folder / "held_out").write_bytes(json_lines(held_out or []))
+    defaults = {"batch_size": 4, "gradient_accumulation_steps": 1, "r_value": 8, "lora_alpha": 8, "optim": "adamw"}
+    settings = TrainingArgs(**{"learning_rate": 2e-3, "save_steps": 1000, **defaults, **args})
+    training = Training(folder)
+    where = folder / "held_out" if held_out else None
+    plan = Plan(settings, Origin("anneal-tiny", "00", "spec"), folder / "train", where, folder, checkpoint)
+    run = TrainingRun(plan, load_causal_lm(TINY, torch.device("cpu")), training.note)
+    termination = Termination()
+    prepare(run, termination)
+    if run.train(cast(Reporter, training), cast(CheckpointUploader, training), termination):
+        training.model_step = run.settle()
+        training.weights = {name: value.detach().clone() for name, value in trainable(run.model).items()}
+    return training
