@@ -14,7 +14,7 @@ from support.trainer_process import TrainerProcess, start_trainer
 from anneal_runtime import exit_codes
 
 LONG = {"max_steps": 24, "batch_size": 3, "gradient_accumulation_steps": 2}
-VALIDATED: dict[str, Any] = {**LONG, "eval_steps": 6, "split": "held_out", "evaluation": make_rows(33, seed=8)}
+VALIDATED: dict[str, Any] = {**LONG, "eval_steps": 6, "split": "held_out", "evaluation": make_rows(17, seed=8)}
 # Steps so many that only a signal ends them.
 ENDLESS = {**LONG, "max_steps": 100_000}
 

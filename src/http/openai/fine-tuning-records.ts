@@ -1,5 +1,6 @@
 // The events and checkpoints of a training job, newest first.
 import { invalidInput } from '../../domain/service-error.ts'
+import type { TrainingStep } from '../../domain/training-job.ts'
 import { listCheckpoints } from '../../services/training-jobs/list-checkpoints.ts'
 import { listJobEvents } from '../../services/training-jobs/list-events.ts'
 import { defineRoute } from '../framework/route.ts'
@@ -47,14 +48,14 @@ export const fineTuningRecordRoutes = [
     response: FineTuningCheckpointList,
     async handle({ caller: ctx, params: { fine_tuning_job_id: jobId }, query: { after, limit = 10 } }) {
       const { checkpoints } = await listCheckpoints({ ctx, input: { jobId } })
-      const all = checkpoints.map(({ artifact, step, modelName }) => ({
+      const all = checkpoints.map(({ artifact, step, isFullyValidated, modelName }) => ({
         id: `ftckpt-${artifact.id}`,
         object: 'fine_tuning.job.checkpoint' as const,
         created_at: seconds(artifact.committedAt ?? new Date(0)),
         fine_tuning_job_id: jobPrefix + jobId,
         fine_tuned_model_checkpoint: modelName,
         step_number: artifact.step,
-        metrics: { step: artifact.step, train_loss: step?.loss ?? null },
+        metrics: { step: artifact.step, train_loss: step?.loss ?? null, ...validationOf(step, isFullyValidated) },
       }))
       if (after !== undefined) requireId(after, /^ftckpt-([0-9a-f-]{36})$/, 'a checkpoint')
       const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1
@@ -63,6 +64,13 @@ export const fineTuningRecordRoutes = [
     },
   }),
 ]
+
+function validationOf(step: TrainingStep | undefined, isFull: boolean) {
+  const { valid_loss, valid_token_accuracy: valid_mean_token_accuracy } = step ?? {}
+  if (valid_loss === undefined) return {}
+  const full = { full_valid_loss: valid_loss, full_valid_mean_token_accuracy: valid_mean_token_accuracy }
+  return { valid_loss, valid_mean_token_accuracy, ...(isFull && full) }
+}
 
 function requireId(after: string, pattern: RegExp, what: string): string {
   const id = pattern.exec(after)?.[1]

@@ -127,7 +127,14 @@ export const FineTuningCheckpointList = named(
       fine_tuning_job_id: z.string(),
       fine_tuned_model_checkpoint: z.string().nullable().describe('Null for a checkpoint that only a resume can use'),
       step_number: z.int(),
-      metrics: z.object({ step: z.int(), train_loss: z.number().nullable() }),
+      metrics: z.object({
+        step: z.int(),
+        train_loss: z.number().nullable(),
+        valid_loss: z.number().optional().describe('Of held-out rows; absent where none were validated at this step'),
+        valid_mean_token_accuracy: z.number().optional(),
+        full_valid_loss: z.number().optional().describe('Present where the validation took every held-out row'),
+        full_valid_mean_token_accuracy: z.number().optional(),
+      }),
     }),
   ),
 )

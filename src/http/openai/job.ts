@@ -95,8 +95,12 @@ function fileOfKey(key: string | null): string | null {
   return versionId === undefined ? null : fileIdOf(versionId)
 }
 
+/** Notes that report what was asked for. */
+const welcomeNotes = ['best_kept', 'stopped_early']
+
 export function eventOf({ id, at, kind, status, attempt, reason, message }: JobEvent) {
-  const level = status === 'FAILED' ? ('error' as const) : kind === 'note' ? ('warn' as const) : ('info' as const)
+  const isWarning = kind === 'note' && !welcomeNotes.includes(reason ?? '')
+  const level = status === 'FAILED' ? ('error' as const) : isWarning ? ('warn' as const) : ('info' as const)
   return {
     id: `ftevent-${id}`,
     object: 'fine_tuning.job.event' as const,

@@ -2,7 +2,13 @@ import type { Artifact, TrainingJob, TrainingStep } from '../../domain/training-
 import type { Ctx } from '../context.ts'
 import { findTrainingJob } from './get.ts'
 
-type Checkpoint = { artifact: Artifact; step: TrainingStep | undefined; modelName: string | null }
+/** `isFullyValidated`: the validation after its step took every held-out row. */
+type Checkpoint = {
+  artifact: Artifact
+  step: TrainingStep | undefined
+  isFullyValidated: boolean
+  modelName: string | null
+}
 
 const maxCheckpoints = 1000
 
@@ -25,7 +31,9 @@ export async function listCheckpoints({
   const steps = new Map(reported.map((each) => [each.step, each]))
   const checkpoints = [...(model ? [model] : []), ...saved].map((artifact) => {
     const modelName = artifact === model ? job.modelName : null
-    return { artifact, step: steps.get(artifact.step), modelName }
+    const step = steps.get(artifact.step)
+    const isFullyValidated = step?.valid_rows === job.preparedData?.evaluation.rowCount
+    return { artifact, step, isFullyValidated, modelName }
   })
   return { job, checkpoints }
 }
