@@ -125,6 +125,9 @@ async function launch(deps: FineTuneDependencies, prepareRows: PrepareRows, posi
       const message = 'The saved model no longer matches its manifest. It will be trained again.'
       return database.attempts.recordEnd(position, { cause: 'control_plane', exitCode: null, message })
     }
+    const lost = from === null ? await missingStart(deps, job) : null
+    if (lost !== null)
+      return database.attempts.recordEnd(position, { cause: 'model_unavailable', exitCode: null, message: lost })
     await database.attempts.setStart(position, {
       artifactId: from?.id ?? null,
       step: from?.step ?? 0,
@@ -141,6 +144,12 @@ async function launch(deps: FineTuneDependencies, prepareRows: PrepareRows, posi
     throw error
   })
   await database.attempts.setRunUid(position, uid)
+}
+
+/** A checkpoint holds the whole adapter, so only a start from the beginning needs the tuned model. */
+async function missingStart({ database }: FineTuneDependencies, { accountId, spec }: TrainingJob) {
+  if (!spec.startFrom || (await database.models.find(accountId, spec.startFrom.modelName))) return null
+  return `The tuned model ${spec.startFrom.modelName}, which this job begins from, was deleted. Submit a job from another model.`
 }
 
 /** The newest checkpoint whose bytes match its manifest, or the saved model to evaluate. */

@@ -21,7 +21,11 @@ export type TrainingSpec = {
   evaluationKey: string | null
   /** Stored with the job and returned with it. */
   metadata?: Record<string, string>
+  /** The tuned model whose adapter the training continues; absent when it begins from the base. */
+  startFrom?: StartModel
 }
+
+export type StartModel = Pick<TunedModel, 'files' | 'jobId'> & { modelName: string }
 
 export type DataSplit = 'held_out' | 'train'
 
@@ -173,6 +177,8 @@ export type ModelVersion = {
   baseModel: string
   datasetId: string
   evaluatedRows: number
+  /** The tuned model that its training began from. */
+  parent: { modelName: string; name: string | null; version: number | null } | null
   createdAt: Date
 }
 

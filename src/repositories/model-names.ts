@@ -69,5 +69,8 @@ const versionFields = Prisma.sql`
   select v.version, m.name as "modelName", m.job_id as "jobId", m.base_model as "baseModel", m.created_at as "createdAt",
     j.dataset_id as "datasetId",
     case when j.model_name = m.name and j.status = 'COMPLETED' then j.status else 'PARTIALLY COMPLETED' end as status,
-    (select count(*)::int from evaluations e where e.artifact_id = m.artifact_id) as "evaluatedRows"
-  from models m join training_jobs j on j.id = m.job_id left join model_versions v on v.model_name = m.name`
+    (select count(*)::int from evaluations e where e.artifact_id = m.artifact_id) as "evaluatedRows",
+    case when j.spec ? 'startFrom' then jsonb_build_object(
+      'modelName', j.spec->'startFrom'->>'modelName', 'name', p.name, 'version', p.version) end as parent
+  from models m join training_jobs j on j.id = m.job_id left join model_versions v on v.model_name = m.name
+    left join model_versions p on p.model_name = j.spec->'startFrom'->>'modelName'`

@@ -119,6 +119,14 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     return plain(await db.trainingJob.update({ where: { id }, data }))
   },
 
+  /** Finds an open job that begins from this tuned model. */
+  async openJobFrom(accountId: string, modelName: string): Promise<number | null> {
+    const [job] = await db.$queryRaw<{ id: number }[]>`
+      select id from training_jobs where account_id = ${accountId}::uuid and status = any(${openStatuses})
+        and spec->'startFrom'->>'modelName' = ${modelName} limit 1`
+    return job?.id ?? null
+  },
+
   /** Compare-and-set along the table of moves; adds the event. */
   async move({ jobId, generation, to, reason, message, attempt, modelName, actor }: StatusMove): Promise<MoveResult> {
     const { count } = await db.trainingJob.updateMany({

@@ -9,6 +9,7 @@ import { apiKey, startPublic, trainingJob, type Received } from './support.ts'
 const job = trainingJob()
 const edge = await startPublic({
   database: {
+    models: { find: () => Promise.resolve(null) },
     trainingJobs: {
       find: (_account: string, id: number) => Promise.resolve(id === job.id ? job : null),
       lock: () => Promise.resolve({ ...job, status: 'CANCELLED' }),

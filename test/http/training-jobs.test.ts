@@ -370,7 +370,7 @@ test('a submit on an upload URL that nothing was uploaded to is 400 and says so'
 })
 
 test('an unknown base model is 404 naming it, 594 to an old client', async () => {
-  const edge = await startPublic()
+  const edge = await startPublic({ database: { models: { find: () => Promise.resolve(null) } } })
   const sent = { json: { model_name: 'nope', dataset_id: 'questions' } }
   const modern = await edge.call('POST', '/v1/train', sent)
   assert.deepEqual([modern.status, modern.json.code], [404, 'model_not_found'])

@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from peft import LoraConfig, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
@@ -49,9 +49,21 @@ def add_adapter(base: PreTrainedModel, args: TrainingArgs, note: Note) -> PeftMo
         return _wrap(base, args, "all-linear")
 
 
+def continue_adapter(base: PreTrainedModel, folder: Path, args: TrainingArgs) -> PeftModel:
+    """A saved adapter over its base, to be trained on."""
+    torch.manual_seed(args.seed)
+    return _load(base, folder, inference_mode=False, lora_dropout=args.lora_dropout)
+
+
 def load_adapter(base: PreTrainedModel, folder: Path) -> PeftModel:
     """A saved adapter over its base, for evaluation."""
+    return _load(base, folder, inference_mode=True)
+
+
+def _load(base: PreTrainedModel, folder: Path, **changes: Any) -> PeftModel:
     config = LoraConfig.from_pretrained(str(folder))
+    for name, value in changes.items():
+        setattr(config, name, value)
     # PEFT warns where the name differs from the path that the base was loaded from, which it always does here.
     config.base_model_name_or_path = None
     model = get_peft_model(base, config)

@@ -43,6 +43,8 @@ class Assignment:
     evaluation_row_count: int
     checkpoint: Artifact | None
     model: Artifact | None
+    # The adapter of the tuned model that the training begins from; empty when it begins from the base.
+    start: list[RemoteFile]
 
     @property
     def has_held_out_rows(self) -> bool:
@@ -66,6 +68,7 @@ class Assignment:
             evaluation_row_count=evaluation["rows"],
             checkpoint=_artifact(raw["checkpoint"]),
             model=_artifact(raw["model"]),
+            start=[RemoteFile.from_json(file) for file in raw.get("start", {"files": []})["files"]],
         )
 
 

@@ -87,7 +87,9 @@ def _training_run(
 ) -> TrainingRun:
     args, work_dir = TrainingArgs.from_json(assignment.args, note), attempt.settings.work_dir
     held_out = work_dir / assignment.evaluation.name if assignment.has_held_out_rows else None
-    plan = Plan(args, origin, work_dir / "train.jsonl", held_out, work_dir, _checkpoint(attempt, assignment))
+    checkpoint = _checkpoint(attempt, assignment)
+    start = _start(attempt, assignment, checkpoint)
+    plan = Plan(args, origin, work_dir / "train.jsonl", held_out, work_dir, checkpoint, start)
     return TrainingRun(plan, loaded, note, attempt.ranks)
 
 
@@ -120,4 +122,13 @@ def _checkpoint(attempt: Attempt, assignment: Assignment) -> Path | None:
         return None
     folder = attempt.settings.work_dir / "resume"
     fetch(lambda current: current.checkpoint.files if current.checkpoint else [], folder, assignment, attempt.claim)
+    return folder
+
+
+def _start(attempt: Attempt, assignment: Assignment, checkpoint: Path | None) -> Path | None:
+    """The folder of the adapter that the training continues. A checkpoint holds the whole adapter."""
+    if not assignment.start or checkpoint is not None:
+        return checkpoint if assignment.start else None
+    folder = attempt.settings.work_dir / "start"
+    fetch(lambda current: current.start, folder, assignment, attempt.claim)
     return folder

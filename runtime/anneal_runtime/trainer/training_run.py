@@ -13,7 +13,7 @@ import torch
 
 from anneal_runtime.log import log
 from anneal_runtime.model_source import LoadedModel, context_length
-from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin, add_adapter, trainable
+from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin, add_adapter, continue_adapter, trainable
 from anneal_runtime.trainer.artifacts import CheckpointUploader
 from anneal_runtime.trainer.batches import RowOrder
 from anneal_runtime.trainer.best_adapter import BestAdapter
@@ -50,6 +50,8 @@ class Plan:
     held_out: Path | None
     work_dir: Path
     checkpoint: Path | None
+    # The adapter to begin from; None makes a new one.
+    start: Path | None
 
 
 class TrainingRun:
@@ -65,7 +67,11 @@ class TrainingRun:
             note("rows_cut", _rows_cut(self._rows, max_length, context))
         held_out = self._held_out(base, max_length)
 
-        self.model: PeftModel = add_adapter(base.model, self._args, note)
+        self.model: PeftModel = (
+            add_adapter(base.model, self._args, note)
+            if plan.start is None
+            else continue_adapter(base.model, plan.start, self._args)
+        )
         parameters = trainable(self.model)
         self._optimizer = make_optimizer(self._args, list(parameters.values()), note)
         self._learning_rate = learning_rate_schedule(self._args, self._optimizer, self.total_steps)

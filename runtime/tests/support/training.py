@@ -68,7 +68,7 @@ def train(
     settings = TrainingArgs(**{"learning_rate": 2e-3, "save_steps": 1000, **defaults, **args})
     training = Training(folder)
     where = folder / "held_out" if held_out else None
-    plan = Plan(settings, Origin("anneal-tiny", "00", "spec"), folder / "train", where, folder, checkpoint)
+    plan = Plan(settings, Origin("anneal-tiny", "00", "spec"), folder / "train", where, folder, checkpoint, None)
     run = TrainingRun(plan, load_causal_lm(TINY, torch.device("cpu")), training.note)
     termination = Termination()
     prepare(run, termination)

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { cancelTrainingJob } from '../../services/training-jobs/cancel.ts'
 import type { Ctx } from '../../services/context.ts'
+import { lookUpTuned } from '../../services/models/find-tuned.ts'
 import { findFile, type StoredFile } from '../../services/files/find-file.ts'
 import { findTrainingJob, findTrainingJobs } from '../../services/training-jobs/get.ts'
 import { orFirstAnswer } from '../../services/idempotency.ts'
@@ -122,12 +123,18 @@ async function submissionOf(ctx: Ctx, body: z.output<typeof FineTuningRequest>) 
     modelName: body.model,
     datasetId: training.datasetId,
     evaluationRows: validation ? rowsOf(validation) : undefined,
-    finetuneArgs: finetuneArgsOf(ctx, body),
+    finetuneArgs: finetuneArgsOf(await baseOf(ctx, body.model), body),
     gpuConfig: {},
     isPublic: false,
     customModelName: body.suffix ?? null,
     metadata: body.metadata ?? undefined,
   }
+}
+
+/** The submit refuses an unknown model. */
+async function baseOf(ctx: Ctx, model: string) {
+  const { catalogue } = ctx.deps
+  return catalogue.find(model) ?? catalogue.find((await lookUpTuned(ctx, model))?.baseModel ?? '')
 }
 
 async function stop(ctx: Ctx, jobId: number, { isPause }: { isPause: boolean }) {

@@ -1,5 +1,6 @@
 // Translates a training job into OpenAI's format. docs/openai.md has the same tables.
 import { defaultLearningRate, type FinetuneArgs } from '../../domain/training-args.ts'
+import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import type { TrainingJobStatus } from '../../domain/training-job-status.ts'
 import type { JobEvent, TrainingJob } from '../../domain/training-job.ts'
 import type { Ctx } from '../../services/context.ts'
@@ -74,13 +75,15 @@ function hyperparametersOf({ deps }: Ctx, { baseModel, spec: { args } }: Trainin
 
 const rounded = (value: number) => Number(value.toPrecision(12))
 
-/** "auto" and absent values take the defaults of the model and the service. */
-export function finetuneArgsOf(ctx: Ctx, { model, method, hyperparameters, seed }: FineTuningRequest): FinetuneArgs {
+/** @param entry the base model. "auto" and absent values take the defaults of the model and the service. */
+export function finetuneArgsOf(
+  entry: CatalogueEntry | undefined,
+  { method, hyperparameters, seed }: FineTuningRequest,
+): FinetuneArgs {
   const asked = method?.supervised?.hyperparameters ?? hyperparameters ?? {}
   const given = <T>(value: T | 'auto' | null | undefined) => (value === 'auto' ? undefined : (value ?? undefined))
   const batchSize = given(asked.batch_size)
   const multiplier = given(asked.learning_rate_multiplier)
-  const entry = ctx.deps.catalogue.find(model)
   return {
     num_train_epochs: given(asked.n_epochs),
     // OpenAI's batch_size is the number of rows per optimizer step.

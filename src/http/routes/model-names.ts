@@ -75,6 +75,7 @@ const versionOf = ({
   status,
   createdAt,
   evaluatedRows,
+  parent,
 }: ModelVersion) => ({
   version,
   model_name: modelName,
@@ -83,5 +84,6 @@ const versionOf = ({
   dataset_id: datasetId,
   base_model: baseModel,
   created_at: wireTime(createdAt),
+  parent: parent && { model_name: parent.modelName, name: parent.name, version: parent.version },
   evaluation: evaluatedRows > 0 ? { rows: evaluatedRows, path: `/v1/train/jobs/${jobId}/eval` } : null,
 })

@@ -89,6 +89,10 @@ export const ModelVersions = named(
         dataset_id: z.string(),
         base_model: z.string(),
         created_at: Time,
+        parent: z
+          .object({ model_name: z.string(), name: z.string().nullable(), version: z.int().nullable() })
+          .nullable()
+          .describe('The tuned model that its training began from; null if it was the base model'),
         evaluation: z
           .object({ rows: z.int(), path: z.string() })
           .nullable()

@@ -39,6 +39,10 @@ export const ClaimAnswer = z.object({
   data: z.object({ train: DataFile, evaluation: DataFile.extend({ split: DataSplit }) }),
   checkpoint: SavedArtifact.nullable(),
   model: SavedArtifact.nullable(),
+  start: z
+    .object({ model_name: z.string(), files: SavedArtifact.shape.files })
+    .optional()
+    .describe('The tuned model whose adapter the training continues'),
 })
 
 export const PhaseRequest = z.object({ phase: z.enum(attemptPhases) })

@@ -1,7 +1,7 @@
 // A training pod claims its attempt first. The answer holds everything that the pod needs to know.
 import { ServiceError } from '../../domain/service-error.ts'
 import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
-import type { Artifact, Attempt, DataFile, TrainingJob } from '../../domain/training-job.ts'
+import type { Artifact, ArtifactFile, Attempt, DataFile, TrainingJob } from '../../domain/training-job.ts'
 import type { PodCtx } from '../context.ts'
 import { fenced } from './fenced-write.ts'
 
@@ -24,6 +24,7 @@ export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimIn
   if (!job.preparedData) throw new Error(`job ${job.id} has an attempt but no prepared data`)
   const { train, evaluation } = job.preparedData
   const { name, source, sha256 } = job.spec.baseModel
+  const { startFrom } = job.spec
   return {
     job_id: job.id,
     attempt: attempt.number,
@@ -37,6 +38,7 @@ export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimIn
     },
     checkpoint: attempt.mode === 'train' && checkpoint ? await artifactFiles(pod, checkpoint) : null,
     model: attempt.mode === 'evaluate' && checkpoint ? await artifactFiles(pod, checkpoint) : null,
+    ...(startFrom && { start: { model_name: startFrom.modelName, files: await fileLinks(pod, startFrom.files) } }),
   }
 }
 
@@ -77,15 +79,18 @@ const dataFile = async ({ deps }: PodCtx, { key, sizeBytes, sha256, rowCount }: 
   rows: rowCount,
 })
 
-const artifactFiles = async ({ deps }: PodCtx, { id, step, files }: Artifact) => ({
+const artifactFiles = async (pod: PodCtx, { id, step, files }: Artifact) => ({
   id,
   step,
-  files: await Promise.all(
+  files: await fileLinks(pod, files),
+})
+
+const fileLinks = ({ deps }: PodCtx, files: readonly ArtifactFile[]) =>
+  Promise.all(
     files.map(async ({ name, key, sizeBytes, sha256 }) => ({
       name,
       url: await deps.storage.presignPodGet(key),
       size: sizeBytes,
       sha256,
     })),
-  ),
-})
+  )

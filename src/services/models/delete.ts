@@ -10,8 +10,8 @@ import { findTunedModel, modelNotFound } from './find-tuned.ts'
 /**
  * Deletes the model's bytes, then its rows: artifact, model and evaluation. The job and its other checkpoints stay. A
  * repeat finishes a request that was interrupted.
- * @throws ServiceError model_not_found, invalid_input for a base model or a name that may move, conflict while its job runs
- *   or an alias leads to the model
+ * @throws ServiceError model_not_found, invalid_input for a base model or a name that may move, conflict while its job runs,
+ *   an alias leads to the model, or an open job begins from it
  */
 export async function deleteModel({ ctx, input }: { ctx: Ctx; input: { name: string } }) {
   const { database, storage } = ctx.deps
@@ -22,6 +22,9 @@ export async function deleteModel({ ctx, input }: { ctx: Ctx; input: { name: str
     if (job && !isTerminal(job.status))
       throw new ServiceError('conflict', `Job ${jobId}, which made this model, is ${job.status}. Cancel it first.`)
     await refuseAliased(tx, ctx.accountId, name)
+    const child = await tx.trainingJobs.openJobFrom(ctx.accountId, name)
+    if (child !== null)
+      throw new ServiceError('conflict', `Job ${child} begins from this model. Wait until it ends, or cancel it first.`)
     // Objects first: after a crash the rows still name what is left. They are only a few.
     const published = await storage.removeFolder(storageKeys.model(ctx.accountId, name, ''))
     const saved = await storage.removeFolder(storageKeys.artifact(jobId, artifactId, ''))

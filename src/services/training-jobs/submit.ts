@@ -2,13 +2,8 @@ import { assertNever } from '../../domain/assert-never.ts'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import { canonicalJson, sha256Hex } from '../../domain/identifiers.ts'
 import { canBeAsked } from '../../domain/model-reference.ts'
-import { invalidInput, ServiceError } from '../../domain/service-error.ts'
-import {
-  resolveTrainingArgs,
-  type FinetuneArgs,
-  type TrainingArgs,
-  type TrainingNote,
-} from '../../domain/training-args.ts'
+import { invalidInput } from '../../domain/service-error.ts'
+import { type FinetuneArgs, type TrainingNote } from '../../domain/training-args.ts'
 import type { TrainingSpec } from '../../domain/training-job.ts'
 import type { Acceptance, AcceptanceRequest } from '../../repositories/job-acceptance.ts'
 import type { Ctx } from '../context.ts'
@@ -16,6 +11,7 @@ import { keyIsTaken, orFirstAnswer, requireFreeKey, type Idempotency } from '../
 import { acceptUpload, acceptWithinQuota, noRoomForJob } from '../limits/account-quotas.ts'
 import type { ReceivedRows } from '../datasets/ingest-rows.ts'
 import { nothingUploaded, placeOf, resolveDataset, type DatasetReference } from '../datasets/resolve.ts'
+import { findStartModel, withShape, type FoundStart } from './start-model.ts'
 
 export type SubmitTrainingJobInput = DatasetReference & {
   modelName: string
@@ -43,10 +39,10 @@ export const submitTrainingJob = (submission: Submission): Promise<SubmittedTrai
 
 async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   const { ctx, input } = submission
-  const entry = findBaseModel(ctx, input.modelName)
+  const { entry, startFrom, shape } = await findStartModel(ctx, input.modelName)
   checkGpuConfig(ctx, input.gpuConfig)
-  const { args, givenArgs, notes } = resolveTrainingArgs(input.finetuneArgs, entry)
-  const resolved = { entry, args, givenArgs, notes: [...notes, ...nameNotes(ctx, input.customModelName)] }
+  const { args, givenArgs, notes } = resolveTrainingArgs(withShape(input.finetuneArgs, shape), entry)
+  const resolved = { entry, startFrom, args, givenArgs, notes: [...notes, ...nameNotes(ctx, input.customModelName)] }
   const upload = await findUpload(submission)
   const acceptance = await accept(submission, resolved, upload)
   if (acceptance.outcome !== 'unseen') return answerTo(submission, upload, acceptance)
@@ -56,7 +52,7 @@ async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   return answerTo(submission, found, await accept(submission, resolved, found))
 }
 
-type Resolved = { entry: CatalogueEntry; args: TrainingArgs; givenArgs: string[]; notes: TrainingNote[] }
+type Resolved = Pick<FoundStart, 'entry' | 'startFrom'> & ReturnType<typeof resolveTrainingArgs>
 type Upload = AcceptanceRequest['version']
 
 /** A location names its upload without a query: the acceptance then looks for the row. */
@@ -104,25 +100,15 @@ async function answerTo(
 function newJob(
   { accountId, apiKeyId, deps }: Ctx,
   { gpuConfig, customModelName, isPublic, metadata, evaluationRows }: SubmitTrainingJobInput,
-  { entry, args, givenArgs, notes }: Resolved,
+  { entry, startFrom, args, givenArgs, notes }: Resolved,
   { uploadKey }: Upload,
 ): AcceptanceRequest['job'] {
   const asked = { gpus: gpuConfig.gpus ?? null, nodes: gpuConfig.nodes ?? 1, ...(metadata && { metadata }) }
   const data = { dataKey: uploadKey, evaluationKey: evaluationRows?.key ?? null }
-  const spec = { baseModel: frozen(entry), args, givenArgs, ...asked, ...data }
+  const spec = { baseModel: frozen(entry), args, givenArgs, ...asked, ...data, ...(startFrom && { startFrom }) }
   const { resumeLimit } = deps.settings
   const job = { accountId, apiKeyId, baseModel: entry.name, customModelName, isPublic, resumeLimit }
   return { ...job, spec, specHash: specHash(spec), notes }
-}
-
-function findBaseModel(ctx: Ctx, name: string): CatalogueEntry {
-  const entry = ctx.deps.catalogue.find(name)
-  if (entry?.task === 'completion') return entry
-  if (entry) throw invalidInput('model_name', `"${name}" is an embedding model and cannot be fine-tuned.`)
-  throw new ServiceError(
-    'model_not_found',
-    `There is no base model "${name}": GET /v1/models lists what can be fine-tuned.`,
-  )
 }
 
 /** Such names were always accepted, so they are noted and not refused. */
@@ -148,11 +134,12 @@ const frozen = ({ name, source, resources, contextLength, sha256 }: CatalogueEnt
 })
 
 /** A job resumes only from checkpoints with its own hash. */
-const specHash = ({ baseModel, args, dataKey }: TrainingSpec) =>
+const specHash = ({ baseModel, args, dataKey, startFrom }: TrainingSpec) =>
   sha256Hex(
     canonicalJson({
       baseModel: { name: baseModel.name, source: baseModel.source, sha256: baseModel.sha256 },
       args,
       dataKey,
+      ...(startFrom && { startFrom: startFrom.modelName }),
     }),
   )

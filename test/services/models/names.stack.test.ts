@@ -120,6 +120,25 @@ suite('a custom name', () => {
     await Promise.all(askers)
   })
 
+  test('can be trained on: the new version begins from the adapter, and says so', async () => {
+    const body = { model_name: 'support-bot@1', custom_model_name: 'support-bot', data: [{ input, output: colours[0] }] }
+    const wrong = await api.request<{ detail: string }>('POST', '/v1/train', {
+      ...body,
+      model_name: 'support-bot@1',
+      finetune_args: { r_value: 3 },
+    })
+    assert.equal(wrong.status, 400)
+    assert.match(wrong.body.detail, /r_value follows from the tuned model and must be absent or 64\./)
+    const id = await api.train({ ...body, finetune_args: { max_steps: 1, learning_rate: 1e-9 } })
+    assert.equal((await api.request('DELETE', '/v1/models/support-bot@1')).status, 409)
+    const model = (await api.untilStatus(id, 'COMPLETED')).model_name ?? assert.fail('no model')
+    // A step that changes nothing: the answers are those of the start.
+    assert.equal(await ask('support-bot'), answers.get(models[0] ?? ''))
+    const { versions } = await api.get<{ versions: { parent: object | null }[] }>(`/v1/models/${model}`)
+    assert.deepEqual(versions[0]?.parent, { model_name: models[0], name: 'support-bot', version: 1 })
+    assert.equal((await api.request('DELETE', `/v1/models/${model}`)).status, 200)
+  })
+
   test('refuses to lose a version that an alias needs, and aliases that mislead', async () => {
     await alias('production', 1)
     for (const [name, status] of [
