@@ -1,7 +1,13 @@
 // Publishes an artifact as a model: copies it to keys that no issued URL can write, and verifies the copies.
 import { tunedModelName } from '../src/domain/identifiers.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
-import type { Artifact, ArtifactFile, TrainingJob, TunedModel } from '../src/domain/training-job.ts'
+import {
+  servedFilesOf,
+  type Artifact,
+  type ArtifactFile,
+  type TrainingJob,
+  type TunedModel,
+} from '../src/domain/training-job.ts'
 import { verifyFiles } from './artifact-files.ts'
 import { createBoundedTries } from './bounded-tries.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
@@ -12,7 +18,7 @@ export function modelOf(
   { id: jobId, accountId, baseModel }: TrainingJob,
   artifact: Artifact,
 ): Omit<TunedModel, 'createdAt'> {
-  const served = servedFiles(artifact)
+  const served = publishedFiles(artifact)
   const name = tunedModelName(jobId, served)
   const files = served.map((file) => ({ ...file, key: storageKeys.model(accountId, name, file.name) }))
   return { name, accountId, jobId, artifactId: artifact.id, baseModel, files }
@@ -20,16 +26,14 @@ export function modelOf(
 
 const weights = 'adapter_model.safetensors'
 const bestWeights = 'best_adapter_model.safetensors'
-const servedNames = [weights, 'adapter_config.json', 'anneal.json']
 
 /**
- * The files that serving needs, under their names in the model. A checkpoint also holds the optimizer's state and, where the
- * job keeps its best step, the weights of that step: these are served then.
+ * The files that serving needs, under their names in the model. A checkpoint holds the weights of the best step as well, where
+ * the job keeps that one: these are served then.
  */
-function servedFiles({ files }: Artifact): ArtifactFile[] {
+function publishedFiles({ files }: Artifact): ArtifactFile[] {
   const best = files.find(({ name }) => name === bestWeights)
-  const served = files.filter(({ name }) => servedNames.includes(name))
-  return served.map((file) => (best && file.name === weights ? { ...best, name: weights } : file))
+  return servedFilesOf(files).map((file) => (best && file.name === weights ? { ...best, name: weights } : file))
 }
 
 type Published =

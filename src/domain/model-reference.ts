@@ -6,13 +6,22 @@ type ModelTag = { version: number } | { alias: string }
 export type ModelReference = { name: string; tag: ModelTag | null }
 
 const modelId = /^[0-9a-f]{64}$/
-const checkpointName = /^ftjob-\d+:/
+const reserved = /^ftjob-\d+:/
+const checkpoint = /^ftjob-([1-9]\d{0,8}):ckpt-step-([1-9]\d{0,8})$/
 
 export const isModelId = (text: string) => modelId.test(text)
 
 /** Whether a custom name reaches its models. The function `is_model_name` of the database has the same rule. */
 export const canBeAsked = (customName: string) =>
-  customName !== '' && !customName.includes('@') && !isModelId(customName) && !checkpointName.test(customName)
+  customName !== '' && !customName.includes('@') && !isModelId(customName) && !reserved.test(customName)
+
+export const checkpointName = (jobId: number, step: number) => `ftjob-${jobId}:ckpt-step-${step}`
+
+/** @returns null when the text names no checkpoint */
+export function parseCheckpointName(text: string): { jobId: number; step: number } | null {
+  const [, jobId, step] = checkpoint.exec(text) ?? []
+  return jobId === undefined || step === undefined ? null : { jobId: Number(jobId), step: Number(step) }
+}
 
 /** A letter first, so that no alias reads like a version. */
 export const aliasPattern = /^[A-Za-z][A-Za-z0-9._-]{0,63}$/

@@ -26,6 +26,7 @@ const knownArgs = {
   r_value: count(1024),
   lora_alpha: positive.max(65_536),
   lora_dropout: z.number().min(0).lt(1),
+  keep_checkpoints: z.int().min(0).max(100),
   target_modules: z.union([z.string().min(1).max(200), z.array(z.string().min(1).max(200)).min(1).max(64)], {
     error: 'must be a string or a list of strings',
   }),
@@ -81,6 +82,7 @@ export const documentedDefaults: TrainingArgs = {
   r_value: 64,
   lora_alpha: 64,
   lora_dropout: 0,
+  keep_checkpoints: 1,
   target_modules: 'all-linear',
   eval_steps: null,
   keep: 'last',

@@ -1,4 +1,4 @@
-// Types of training jobs, their attempts, artifacts and events.
+// Training jobs, their attempts, artifacts and events.
 import type { AttemptCause } from './attempt-cause.ts'
 import type { CatalogueEntry } from './catalogue.ts'
 import type { TrainingArgs } from './training-args.ts'
@@ -139,6 +139,11 @@ export type TrainingStep = {
 
 export type ArtifactKind = 'checkpoint' | 'model'
 export type ArtifactFile = { name: string; key: string; sizeBytes: number; sha256: string }
+
+/** The files that serving needs; a checkpoint also holds the optimizer's state. */
+export const servedFilesOf = (files: readonly ArtifactFile[]) =>
+  files.filter(({ name }) => ['adapter_model.safetensors', 'adapter_config.json', 'anneal.json'].includes(name))
+
 export type Artifact = {
   id: string
   jobId: number

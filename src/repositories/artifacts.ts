@@ -43,6 +43,15 @@ export const createArtifactRepository = (db: Connection) => ({
     return rows.map(plain)
   },
 
+  /** Finds the newest usable checkpoint of this step. */
+  async checkpointOf(jobId: number, step: number): Promise<Artifact | null> {
+    const row = await db.artifact.findFirst({
+      where: { jobId, kind: 'checkpoint', step, committedAt: { not: null }, corruptAt: null },
+      orderBy: { committedAt: 'desc' },
+    })
+    return row && plain(row)
+  },
+
   /** Finds the job's saved model, of any attempt or generation. */
   async newestModel(jobId: number): Promise<Artifact | null> {
     const [newest] = await this.listUsable(jobId, 'model', 1)

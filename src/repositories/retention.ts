@@ -11,6 +11,11 @@ type OldBatch = { id: string; keys: string[] }
 /** Never committed, or different from its manifest. */
 const isBroken = Prisma.raw('(a.committed_at is null or a.corrupt_at is not null)')
 
+/** A complete job needs no resume. Jobs that were accepted before the argument existed keep none then. */
+const checkpointsToKeep = (forResume: number) => Prisma.sql`
+  greatest(coalesce((j.spec->'args'->>'keep_checkpoints')::int, 0),
+    case when j.status = 'COMPLETED' then 0 else ${forResume}::int end)`
+
 export const createRetentionRepository = (db: Connection) => ({
   /** @returns the number of deleted rows */
   deleteDeliveredMessages: (before: Date, limit: number): Promise<number> =>
@@ -71,17 +76,16 @@ export const createRetentionRepository = (db: Connection) => ({
     const rows = await db.$queryRaw<{ jobId: number }[]>`
       select a.job_id as "jobId" from artifacts a join training_jobs j on j.id = a.job_id
       where a.job_id > ${afterJobId}
-      group by a.job_id, j.status
-      having count(*) filter (where a.kind = 'checkpoint') > ${keptCheckpoints}
-        or (j.status = 'COMPLETED' and bool_or(a.kind = 'checkpoint'))
+      group by a.job_id, j.id
+      having count(*) filter (where a.kind = 'checkpoint') > ${checkpointsToKeep(keptCheckpoints)}
         or bool_or(${isBroken} and a.created_at < ${brokenBefore})
       order by a.job_id limit ${limit}`
     return rows.map(({ jobId }) => jobId)
   },
 
   /**
-   * Artifacts of a job that are no longer needed: checkpoints beyond the newest usable ones, all checkpoints of a complete
-   * job, and old broken artifacts whose attempt is released. Never one that a model was made from or an attempt starts from.
+   * Artifacts of a job that are no longer needed: checkpoints beyond the newest usable ones that its `keep_checkpoints` or a
+   * resume needs, and old broken artifacts whose attempt is released. Never one that a model was made from or an attempt starts from.
    */
   oldArtifacts: (jobId: number, { keptCheckpoints, brokenBefore }: NeededArtifacts): Promise<OldArtifact[]> =>
     db.$queryRaw<OldArtifact[]>`
@@ -90,7 +94,7 @@ export const createRetentionRepository = (db: Connection) => ({
         where job_id = ${jobId} and kind = 'checkpoint' and committed_at is not null and corrupt_at is null)
       select a.id, a.files from artifacts a join training_jobs j on j.id = a.job_id left join usable on usable.id = a.id
       where a.job_id = ${jobId}
-        and ((a.kind = 'checkpoint' and (usable.place > ${keptCheckpoints} or j.status = 'COMPLETED'))
+        and ((a.kind = 'checkpoint' and usable.place > ${checkpointsToKeep(keptCheckpoints)})
           or (${isBroken} and a.created_at < ${brokenBefore} and not exists (
             select from attempts t where t.job_id = a.job_id and t.number = a.attempt and t.released_at is null)))
         and not exists (select from models m where m.artifact_id = a.id)

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aliasPattern, canBeAsked, parseModelReference, withoutPrefix } from '../../src/domain/model-reference.ts'
+import {
+  aliasPattern,
+  canBeAsked,
+  checkpointName,
+  parseCheckpointName,
+  parseModelReference,
+  withoutPrefix,
+} from '../../src/domain/model-reference.ts'
 
 const id = 'a1'.repeat(32)
 
@@ -30,6 +37,12 @@ test('ft: and the words after it may stand before any reference', () => {
 test('a custom name that reads like another reference is never asked', () => {
   for (const name of ['support-bot', 'Support Bot', 'ft:tiny:bot', 'a/b', 'größe']) assert.ok(canBeAsked(name), name)
   for (const name of ['', 'a@b', '@', id, 'ftjob-7:ckpt-step-60']) assert.ok(!canBeAsked(name), name)
+})
+
+test('a checkpoint is named by its job and step', () => {
+  assert.deepEqual(parseCheckpointName(checkpointName(7, 60)), { jobId: 7, step: 60 })
+  for (const name of ['ftjob-7', 'ftjob-7:ckpt-step-0', 'ftjob-07:ckpt-step-60', 'ftjob-7:ckpt-step-60x', id])
+    assert.equal(parseCheckpointName(name), null, name)
 })
 
 test('no alias reads like a version or breaks a reference', () => {

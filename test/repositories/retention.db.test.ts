@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
-import type { ArtifactKind } from '../../src/domain/training-job.ts'
+import type { ArtifactKind, TrainingSpec } from '../../src/domain/training-job.ts'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
-import { anAccount, openAttempt } from '../support/job-rows.ts'
+import { anAccount, openAttempt, openJob } from '../support/job-rows.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { connection } from '../support/stack.ts'
 
@@ -103,6 +103,41 @@ suite('retention', () => {
       await tx.retention.deleteArtifacts(broken)
       assert.deepEqual(await oldArtifacts(tx, jobId, soon()), [])
       assert.ok(await tx.artifacts.find(jobId, kept))
+    }))
+
+  test('a complete job keeps as many checkpoints as it was told to, an ended one at least those of a resume', () =>
+    sandbox(async (tx) => {
+      const accountId = await anAccount(tx)
+      for (const [keep, status, expected] of [
+        [3, 'COMPLETED', 3],
+        [1, 'COMPLETED', 1],
+        [undefined, 'COMPLETED', 0],
+        [3, 'FAILED', 3],
+        [1, 'FAILED', 2],
+        [undefined, 'FAILED', 2],
+      ] as const) {
+        const spec = { args: keep === undefined ? {} : { keep_checkpoints: keep } } as TrainingSpec
+        const { id: jobId } = await openJob(tx, accountId, spec)
+        const steps = [10, 20, 30, 40, 50]
+        for (const step of steps) {
+          const id = randomUUID()
+          await tx.artifacts.create({ id, jobId, attempt: 1, kind: 'checkpoint', step, specHash: 'h', files: [] })
+          await tx.artifacts.commit(id)
+        }
+        await tx.trainingJobs.queue({ jobId, generation: 1, reason: null, message: null })
+        const phases = ['LOADING DATA', 'TRAINING MODEL', 'SAVING MODEL', 'EVALUATING MODEL'] as const
+        for (const to of status === 'COMPLETED' ? [...phases, status] : [status])
+          await tx.trainingJobs.move({ jobId, generation: 1, to, reason: null, message: null, actor: 'test' })
+        const old = await oldArtifacts(tx, jobId, new Date(0))
+        const kept = (await tx.artifacts.listUsable(jobId, 'checkpoint')).filter(({ id }) => !old.includes(id))
+        assert.deepEqual(
+          kept.map(({ step }) => step),
+          steps.toReversed().slice(0, expected),
+          `${keep} ${status}`,
+        )
+        const asked = await tx.artifacts.checkpointOf(jobId, 40)
+        assert.equal(asked?.step, 40)
+      }
     }))
 
   test('what an attempt is still uploading stays, however long that takes', () =>

@@ -34,6 +34,8 @@ class TrainingArgs:
     r_value: int = DEFAULT_ARGS["r_value"]
     lora_alpha: float = DEFAULT_ARGS["lora_alpha"]
     lora_dropout: float = DEFAULT_ARGS["lora_dropout"]
+    # Read by the service's retention only.
+    keep_checkpoints: int = DEFAULT_ARGS["keep_checkpoints"]
     target_modules: str | list[str] = DEFAULT_ARGS["target_modules"]
     eval_steps: int | None = DEFAULT_ARGS["eval_steps"]
     keep: str = DEFAULT_ARGS["keep"]

@@ -125,7 +125,7 @@ export const FineTuningCheckpointList = named(
       object: z.literal('fine_tuning.job.checkpoint'),
       created_at: z.int(),
       fine_tuning_job_id: z.string(),
-      fine_tuned_model_checkpoint: z.string().nullable().describe('Null for a checkpoint that only a resume can use'),
+      fine_tuned_model_checkpoint: z.string().describe('Used as model in requests'),
       step_number: z.int(),
       metrics: z.object({
         step: z.int(),

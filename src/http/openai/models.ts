@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
+import { parseCheckpointName } from '../../domain/model-reference.ts'
 import type { ListedModel, TunedModel } from '../../domain/training-job.ts'
 import type { Ctx } from '../../services/context.ts'
 import { deleteModel } from '../../services/models/delete.ts'
@@ -59,7 +60,9 @@ export const modelRoutes = [
     response: Model,
     async handle({ caller: ctx, params }) {
       const entry = ctx.deps.catalogue.find(params.model)
-      return entry ? baseModel(entry) : tunedModel(ctx, await findTunedModel(ctx, params.model))
+      if (entry) return baseModel(entry)
+      const found = tunedModel(ctx, await findTunedModel(ctx, params.model))
+      return parseCheckpointName(params.model) ? { ...found, id: params.model } : found
     },
   }),
   defineRoute({

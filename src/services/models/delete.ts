@@ -1,5 +1,5 @@
 import { storageKeys } from '../../domain/storage-keys.ts'
-import { isModelId, parseModelReference, withoutPrefix } from '../../domain/model-reference.ts'
+import { isModelId, parseCheckpointName, parseModelReference, withoutPrefix } from '../../domain/model-reference.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { isTerminal } from '../../domain/training-job-status.ts'
 import { recordAudit } from '../audit/record.ts'
@@ -15,6 +15,7 @@ import { findTunedModel, modelNotFound } from './find-tuned.ts'
  */
 export async function deleteModel({ ctx, input }: { ctx: Ctx; input: { name: string } }) {
   const { database, storage } = ctx.deps
+  refuseCheckpoint(input.name)
   const { name, jobId, artifactId } = await findTunedModel(ctx, input.name)
   refuseMovingName(input.name)
   return database.transaction(async (tx) => {
@@ -32,6 +33,11 @@ export async function deleteModel({ ctx, input }: { ctx: Ctx; input: { name: str
     await recordAudit(tx, ctx, 'model.delete', name)
     return { name, objects: published + saved }
   })
+}
+
+function refuseCheckpoint(name: string) {
+  if (parseCheckpointName(name))
+    throw invalidInput('name', `"${name}" is a checkpoint. Retention removes it with those that its job does not keep.`)
 }
 
 /** Such a name leads to another model after the deletion, so a repeat would delete that one too. */

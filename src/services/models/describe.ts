@@ -1,7 +1,7 @@
 import { invalidInput } from '../../domain/service-error.ts'
 import type { ModelAlias, ModelVersion } from '../../domain/training-job.ts'
 import type { Ctx } from '../context.ts'
-import { findTunedModel } from './find-tuned.ts'
+import { findTunedModel, modelNotFound } from './find-tuned.ts'
 
 export type ModelDescription = {
   /** Null for a model without a custom name. */
@@ -39,10 +39,11 @@ async function describeOne(ctx: Ctx, reference: string): Promise<ModelDescriptio
   const { name: modelName } = await findTunedModel(ctx, reference)
   const given = await modelNames.versionOf(modelName)
   const version = await modelNames.describe(ctx.accountId, modelName)
+  if (!version) throw modelNotFound(reference)
   const aliases = given ? await modelNames.aliases(ctx.accountId, given.name) : []
   return {
     name: given?.name ?? null,
-    versions: version ? [version] : [],
+    versions: [version],
     next: null,
     aliases: aliases.filter((each) => each.version === given?.version),
   }

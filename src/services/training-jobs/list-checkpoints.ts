@@ -1,3 +1,4 @@
+import { checkpointName } from '../../domain/model-reference.ts'
 import type { Artifact, TrainingJob, TrainingStep } from '../../domain/training-job.ts'
 import type { Ctx } from '../context.ts'
 import { findTrainingJob } from './get.ts'
@@ -7,7 +8,7 @@ type Checkpoint = {
   artifact: Artifact
   step: TrainingStep | undefined
   isFullyValidated: boolean
-  modelName: string | null
+  modelName: string
 }
 
 const maxCheckpoints = 1000
@@ -30,7 +31,8 @@ export async function listCheckpoints({
   )
   const steps = new Map(reported.map((each) => [each.step, each]))
   const checkpoints = [...(model ? [model] : []), ...saved].map((artifact) => {
-    const modelName = artifact === model ? job.modelName : null
+    const own = artifact === model ? job.modelName : null
+    const modelName = own ?? checkpointName(job.id, artifact.step)
     const step = steps.get(artifact.step)
     const isFullyValidated = step?.valid_rows === job.preparedData?.evaluation.rowCount
     return { artifact, step, isFullyValidated, modelName }

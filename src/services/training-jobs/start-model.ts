@@ -1,6 +1,7 @@
 // A training begins from a base model or from a tuned one, whose adapter it continues.
 import { z } from 'zod'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
+import { parseCheckpointName } from '../../domain/model-reference.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import type { FinetuneArgs } from '../../domain/training-args.ts'
 import type { StartModel, TunedModel } from '../../domain/training-job.ts'
@@ -25,6 +26,8 @@ export async function findStartModel(ctx: Ctx, name: string): Promise<FoundStart
   const base = catalogue.find(name)
   if (base?.task === 'completion') return { entry: base, startFrom: null, shape: null }
   if (base) throw invalidInput('model_name', `"${name}" is an embedding model and cannot be fine-tuned.`)
+  if (parseCheckpointName(name))
+    throw invalidInput('model_name', 'A training begins from a base model or a tuned model, not from a checkpoint.')
   const tuned = await lookUpTuned(ctx, name)
   const entry = tuned && catalogue.find(tuned.baseModel)
   if (!tuned || !entry)

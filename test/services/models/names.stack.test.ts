@@ -17,7 +17,7 @@ suite('a custom name', () => {
   const answers = new Map<string, string>()
 
   const tune = async (output: string) => {
-    const finetune_args = { max_steps: 30, learning_rate: 0.005 }
+    const finetune_args = { max_steps: 30, save_steps: 20, learning_rate: 0.005 }
     const id = await api.train({ custom_model_name: 'support-bot', data: [{ input, output }], finetune_args })
     return (await api.untilStatus(id, 'COMPLETED')).model_name ?? assert.fail('no model')
   }
@@ -118,6 +118,23 @@ suite('a custom name', () => {
     }
     isMoving = false
     await Promise.all(askers)
+  })
+
+  test('leaves a checkpoint that is asked like a model, by its account only', async () => {
+    const { versions } = await api.get<{ versions: { job_id: number }[] }>('/v1/models/support-bot@1')
+    const name = `ftjob-${versions[0]?.job_id}:ckpt-step-20`
+    const { model, choices } = await chat(name)
+    assert.equal(model, name)
+    assert.equal((await ask(name)).length > 0, (choices[0]?.message.content.length ?? 0) > 0)
+    const { data } = await api.get<{ data: { fine_tuned_model_checkpoint: string }[] }>(
+      `/openai/v1/fine_tuning/jobs/${name.split(':')[0]}/checkpoints`,
+    )
+    assert.deepEqual(data.map((each) => each.fine_tuned_model_checkpoint), [models[0], name])
+    assert.equal((await api.get<{ files: object[] }>(`/v1/models/${name}/download`)).files.length, 3)
+    const stranger = await openAccount()
+    assert.equal((await stranger.request('POST', '/v1/completions', { model_name: name, prompt: 'a' })).status, 404)
+    assert.equal((await api.request('DELETE', `/v1/models/${name}`)).status, 400)
+    assert.equal((await api.request('POST', '/v1/completions', { model_name: `${name}0`, prompt: 'a' })).status, 404)
   })
 
   test('can be trained on: the new version begins from the adapter, and says so', async () => {
