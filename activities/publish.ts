@@ -52,7 +52,7 @@ export function createPublishActivities({ database, storage }: Pick<FineTuneDepe
     if (!artifact)
       return { modelName: null, message: 'There is no saved model and no checkpoint.', hasCheckpoint: false }
     const { name, files } = modelOf(await database.trainingJobs.get(jobId), artifact)
-    const keyOf = new Map(servedFiles(artifact).map((file) => [file.name, file.key]))
+    const keyOf = new Map(publishedFiles(artifact).map((file) => [file.name, file.key]))
     // Tags the copies with the job id: no row links them to the job yet.
     for (const file of files) await storage.copy(keyOf.get(file.name) ?? '', file.key, { job: String(jobId) })
     // Hashes the copies, because upload URLs may still overwrite the originals.
