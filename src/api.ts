@@ -19,6 +19,7 @@ import { listenToNotifications } from './repositories/notifications.ts'
 import { connectStoredRowSearch, type StoredRowSearch } from './repositories/stored-row-search.ts'
 import type { ServiceDependencies } from './services/context.ts'
 import { createBatchBeginnings } from './services/batches/beginnings.ts'
+import { createJobFeeds, type JobFeeds } from './services/job-stream/job-feeds.ts'
 import { createLimits } from './services/limits/limits.ts'
 import { createHasRows } from './services/stored-data/has-rows.ts'
 import { createSearchRows, searchLimits, searchTimeoutMs } from './services/stored-data/search-rows.ts'
@@ -66,13 +67,18 @@ async function main() {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
   })
   log.info('stopping')
+  deps.jobFeeds.close()
   await closeGracefully(servers, closeTimeoutMs)
   await usage.close()
   await Promise.allSettled([limits.close(), notifications.close(), rowSearch.close(), database.close()])
   process.exit(0)
 }
 
-function connect(config: Config): ServiceDependencies & { usage: UsageRecorder; rowSearch: StoredRowSearch } {
+function connect(config: Config): ServiceDependencies & {
+  usage: UsageRecorder
+  rowSearch: StoredRowSearch
+  jobFeeds: JobFeeds
+} {
   const log = createLog('api', config.logLevel)
   const database = connectDatabase(config.databaseUrl)
   const notifications = listenToNotifications(config.databaseUrl)
@@ -81,11 +87,12 @@ function connect(config: Config): ServiceDependencies & { usage: UsageRecorder; 
     connections: searchLimits.total,
     timeoutMs: searchTimeoutMs,
   })
+  const storage = createStorage(config.s3)
   const { modelServers, outbox } = database
   return {
     database,
     notifications,
-    storage: createStorage(config.s3),
+    storage,
     datasets: createDatasetValidator(config.s3, config.tokenizer, config.datasetLimits),
     inference: createInference({
       modelServers,
@@ -97,6 +104,7 @@ function connect(config: Config): ServiceDependencies & { usage: UsageRecorder; 
       log,
     }),
     batchBeginnings: createBatchBeginnings(),
+    jobFeeds: createJobFeeds({ database, storage, notifications, log, maxOfAccount: config.maxJobFollowers }),
     hasRows: createHasRows({ database, notifications }),
     searchRows: createSearchRows(rowSearch),
     rowSearch,

@@ -61,6 +61,8 @@ export const ServiceEnvironment = z.object({
   ANNEAL_REQUEST_BURST: z.coerce.number().int().min(1).default(400),
   /** Of one key, running at once in one api process. */
   ANNEAL_CONCURRENT_REQUESTS: z.coerce.number().int().min(1).default(500),
+  /** Streams of jobs that one account may follow at once in one api process. */
+  ANNEAL_MAX_JOB_FOLLOWERS: z.coerce.number().int().min(1).default(250),
   /** Memory for the bodies of one api process's requests; at least twice the largest body. */
   ANNEAL_BODY_MEMORY_BYTES: z.coerce
     .number()

@@ -47,6 +47,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       failedAuthenticationsPerMinute: env.ANNEAL_FAILED_AUTHENTICATIONS_PER_MINUTE,
     },
     bodyMemoryBytes: env.ANNEAL_BODY_MEMORY_BYTES,
+    maxJobFollowers: env.ANNEAL_MAX_JOB_FOLLOWERS,
     maxOpenJobs: env.ANNEAL_MAX_OPEN_JOBS,
     maxStoredBytes: env.ANNEAL_MAX_STORED_BYTES,
     maxOpenBatches: env.ANNEAL_MAX_OPEN_BATCHES,

@@ -19,6 +19,7 @@ import { embeddingRoutes } from './routes/embeddings.ts'
 import { modelNameRoutes } from './routes/model-names.ts'
 import { modelRoutes } from './routes/models.ts'
 import { reservationRoutes } from './routes/reservation.ts'
+import { jobStreamRoutes } from './routes/job-stream.ts'
 import { healthRoutes, selfDescription } from './routes/service.ts'
 import { storedDataRoutes } from './routes/stored-data.ts'
 import { trainRoutes } from './routes/train.ts'
@@ -58,6 +59,7 @@ export function createPublicApp({
     ...trainRoutes,
     ...trainingJobRoutes,
     ...trainingJobRecordRoutes,
+    ...jobStreamRoutes,
     ...modelRoutes,
     ...modelNameRoutes,
     ...openAiRoutes,

@@ -19,6 +19,7 @@ import { createJobDetailsRepository } from './job-details.ts'
 import { createConsoleSessionRepository } from './console-sessions.ts'
 import { createInferenceBatchRepository } from './inference-batches.ts'
 import { createJobEventRepository } from './job-events.ts'
+import { createJobFeedRepository } from './job-feed.ts'
 import { createTrainingJobRepository } from './training-jobs.ts'
 import { createModelServerRepository } from './model-servers.ts'
 import { createModelNameRepository } from './model-names.ts'
@@ -54,6 +55,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   jobAcceptance: createJobAcceptanceRepository(run),
   jobDetails: createJobDetailsRepository(run),
   jobEvents: createJobEventRepository(db),
+  jobFeed: createJobFeedRepository(run),
   modelServers: createModelServerRepository(db),
   modelNames: createModelNameRepository(db),
   models: createModelRepository(db, run),

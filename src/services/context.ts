@@ -8,6 +8,7 @@ import type { Storage } from '../storage/storage.ts'
 import type { BatchBeginnings } from './batches/beginnings.ts'
 import type { Limits } from './limits/limits.ts'
 import type { Inference } from '../inference/inference.ts'
+import type { JobFeeds } from './job-stream/job-feeds.ts'
 import type { HasRows } from './stored-data/has-rows.ts'
 import type { SearchRows } from './stored-data/search-rows.ts'
 import type { UsageRecorder } from './usage/usage-recorder.ts'
@@ -39,6 +40,7 @@ export type ServiceDependencies = {
   datasets: Pick<DatasetValidator, 'check' | 'preview'>
   inference: Inference
   batchBeginnings: BatchBeginnings
+  jobFeeds: Pick<JobFeeds, 'follow'>
   hasRows: HasRows
   searchRows: SearchRows
   usage: Pick<UsageRecorder, 'add'>

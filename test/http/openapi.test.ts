@@ -13,6 +13,7 @@ const text = z.strictObject({ schema: z.strictObject({ description: z.string() }
 const Content = z.union([
   z.record(z.string().regex(/^application\/(problem\+)?json$/), named),
   z.strictObject({ 'multipart/form-data': named }),
+  z.strictObject({ 'text/event-stream': named }),
   z.strictObject({ 'application/json': named, 'text/event-stream': text }),
   z.strictObject({ 'application/json': named, 'application/octet-stream': text }),
 ])
@@ -93,6 +94,7 @@ test('names every route of the contract, with its aliases', () => {
     'get /v1/train/jobs/{job_id}/events',
     'get /v1/train/jobs/{job_id}/attempts',
     'get /v1/train/jobs/{job_id}/metrics',
+    'get /v1/train/jobs/{job_id}/stream',
     'get /v1/models',
     'get /v1/models/{name}',
     'delete /v1/models/{name}',

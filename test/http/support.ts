@@ -66,6 +66,7 @@ function stubDependencies({
     datasets: strict('datasets', datasets),
     inference: strict('inference', inference),
     batchBeginnings: createBatchBeginnings(),
+    jobFeeds: strict('jobFeeds', {}),
     hasRows: () => Promise.resolve(false),
     searchRows: () => Promise.reject(new Error('searchRows is not stubbed')),
     usage: { add: () => undefined },

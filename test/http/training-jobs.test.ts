@@ -62,6 +62,7 @@ test('a single job has the documented fields, its history as JSON text', async (
       logs: '/v1/train/jobs/7/logs',
       attempts: '/v1/train/jobs/7/attempts',
       metrics: '/v1/train/jobs/7/metrics',
+      stream: '/v1/train/jobs/7/stream',
       evaluation: '/v1/train/jobs/7/eval',
       temporal_ui: null,
     },

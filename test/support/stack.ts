@@ -87,8 +87,9 @@ export function createApi(apiKey: string, stack: () => Connection = connection) 
       },
       ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
     })
-    const answer = (await response.json()) as T
     const contentType = response.headers.get('content-type') ?? ''
+    const isText = contentType.startsWith('text/')
+    const answer = (await (isText ? response.text() : response.json())) as T
     ;(await contract(stack()))({ method, path, status: response.status, contentType, body: answer })
     return { status: response.status, body: answer, headers: response.headers }
   }

@@ -1,6 +1,7 @@
 // The command line knows the service by HTTP only, as any client does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CommandError, exitCodes } from '../command-error.ts'
+import { serverSentEvents, type ServerSentEvent } from './server-sent-events.ts'
 
 const coldModelTimeoutMs = 180_000
 const cancelTimeoutMs = 5_000
@@ -14,6 +15,8 @@ export type Client = {
   get<T>(path: string): Promise<T>
   post<T>(path: string, body?: unknown): Promise<T>
   delete<T>(path: string): Promise<T>
+  /** Yields the events of a stream up to its `end`. Continues after a broken connection. */
+  follow(path: string): AsyncGenerator<ServerSentEvent>
   /** Uploads to a presigned URL, which needs no key. */
   upload(url: string, file: Blob): Promise<void>
   /** Also works after an interruption. */
@@ -25,6 +28,7 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
     get: (path) => request('GET', path),
     post: (path, body) => request('POST', path, body),
     delete: (path) => request('DELETE', path),
+    follow,
     upload: async (url, body) => {
       const response = await fetch(url, { method: 'PUT', body, signal }).catch(unlessAborted(signal))
       if (!response) throw new CommandError(`${new URL(url).origin} does not answer.`, exitCodes.unreachable)
@@ -32,13 +36,40 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
       await response.body?.cancel()
     },
     cancel: async (jobId) => {
-      await request('POST', `/v1/train/jobs/${jobId}/cancel`, undefined, AbortSignal.timeout(cancelTimeoutMs))
+      await request('POST', `/v1/train/jobs/${jobId}/cancel`, undefined, {
+        until: AbortSignal.timeout(cancelTimeoutMs),
+      })
     },
   }
 
+  async function request<T>(method: string, path: string, body?: unknown, options: AskOptions = {}): Promise<T> {
+    return (await (await ask(method, path, body, options)).json()) as T
+  }
+
+  async function* follow(path: string): AsyncGenerator<ServerSentEvent> {
+    for (let more: Record<string, string> = {}; ;) {
+      const { body } = await ask('GET', path, undefined, { more })
+      try {
+        for await (const each of serverSentEvents(body ?? emptyBody())) {
+          yield each
+          if (each.event === 'end') return
+          more = { 'Last-Event-ID': each.id }
+        }
+      } catch (error) {
+        unlessAborted(signal)(error)
+      }
+      await sleep(unansweredPauseMs, undefined, { signal })
+    }
+  }
+
   /** Repeats a request that is answered with Retry-After (a model starts, too many requests) for three minutes. */
-  async function request<T>(method: string, path: string, body?: unknown, until = signal): Promise<T> {
-    const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' }
+  async function ask(
+    method: string,
+    path: string,
+    body: unknown,
+    { until = signal, more = {} }: AskOptions,
+  ): Promise<Response> {
+    const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json', ...more }
     let unanswered = 0
     for (const deadline = performance.now() + coldModelTimeoutMs; ;) {
       const response = await fetch(apiUrl + path, {
@@ -54,7 +85,7 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
         await sleep(unansweredPauseMs, undefined, { signal: until })
         continue
       }
-      if (response.ok) return (await response.json()) as T
+      if (response.ok) return response
       const retryAfterSeconds = Number(response.headers.get('retry-after') ?? Number.NaN)
       if (Number.isNaN(retryAfterSeconds) || performance.now() > deadline) throw await refusal(method, path, response)
       await response.body?.cancel()
@@ -62,6 +93,11 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
     }
   }
 }
+
+const emptyBody = () => new ReadableStream<Uint8Array>({ start: (controller) => controller.close() })
+
+/** `more` are headers. */
+type AskOptions = { until?: AbortSignal; more?: Record<string, string> }
 
 function unlessAborted(signal: AbortSignal) {
   return (error: unknown) => {

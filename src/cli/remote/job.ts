@@ -1,5 +1,4 @@
 // A training job as the command line shows and follows it.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { exitCodes } from '../command-error.ts'
 import type { Client } from './client.ts'
 import { createProgressLine, type TrainingStep } from './progress-line.ts'
@@ -17,23 +16,21 @@ export type Job = {
   status_message: string | null
 }
 
-const endStates = ['COMPLETED', 'PARTIALLY COMPLETED', 'FAILED', 'CANCELLED']
-const pollMs = 500
-
 export const readJob = (client: Client, jobId: string) => client.get<Job>(`/v1/train/jobs/${jobId}`)
 
 /** Resolves with the job once it has ended, however it did. */
 export async function followJob(client: Client, jobId: string, { quiet = false } = {}): Promise<Job> {
   const line = createProgressLine()
-  for (;;) {
-    const job = await readJob(client, jobId)
-    if (!quiet) line.show(job.status, historyOf(job))
-    if (endStates.includes(job.status)) {
-      line.end()
-      return job
-    }
-    await sleep(pollMs)
+  const before = await readJob(client, jobId)
+  let [status, steps] = [before.status, historyOf(before).slice(-1)]
+  if (!quiet) line.show(status, steps)
+  for await (const { event, data } of client.follow(`/v1/train/jobs/${jobId}/stream?from=now`)) {
+    if (event === 'status') ({ status } = JSON.parse(data) as Pick<Job, 'status'>)
+    if (event === 'metric') steps = [JSON.parse(data) as TrainingStep]
+    if (!quiet) line.show(status, steps)
   }
+  line.end()
+  return readJob(client, jobId)
 }
 
 /** The exit code of a command that waited for the job's end. */

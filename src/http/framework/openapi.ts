@@ -52,6 +52,8 @@ function operation(
   { isAlias, error }: { isAlias: boolean; error: ErrorFormat },
 ): Json {
   const parameters = [...parametersOf(route.params, 'path'), ...parametersOf(route.query, 'query')]
+  if (route.contentType === 'text/event-stream')
+    parameters.push({ name: 'Last-Event-ID', in: 'header', required: false, schema: { type: 'string' } })
   if (route.idempotent)
     parameters.push({ name: 'Idempotency-Key', in: 'header', schema: { type: 'string', minLength: 1, maxLength: 255 } })
   return {
@@ -69,7 +71,10 @@ function operation(
         }
       : {}),
     responses: {
-      200: { description: 'Done', content: { ...content('application/json', route.response), ...moreContent(route) } },
+      200: {
+        description: 'Done',
+        content: { ...content(route.contentType ?? 'application/json', route.response), ...moreContent(route) },
+      },
       ...Object.fromEntries(
         errorStatusesOf(route).map(([status, description]) => [
           status,

@@ -1,4 +1,5 @@
 // The forms of an answer: JSON, streamed JSON, server-sent events and files.
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -32,9 +33,19 @@ export class EventStream {
   }
 }
 
+/** Text of server-sent events, sent at the client's pace. A client that takes nothing for half a minute is cut. */
+export class EventText {
+  readonly pieces: AsyncIterable<string | Buffer>
+
+  constructor(pieces: AsyncIterable<string | Buffer>) {
+    this.pieces = pieces
+  }
+}
+
 /** @param answer a JSON value, or pages (lists of items) that are streamed as one JSON array, or one of the classes above */
 export async function sendAnswer(response: ServerResponse, answer: unknown) {
   if (answer instanceof EventStream) return sendEvents(response, answer)
+  if (answer instanceof EventText) return sendEventText(response, answer)
   if (answer instanceof FileBytes) return sendFile(response, answer)
   if (answer instanceof JsonText) return sendJsonText(response, answer.pieces)
   if (isAsyncIterable(answer)) return sendJsonText(response, arrayText(answer as AsyncIterable<unknown[]>))
@@ -105,14 +116,37 @@ async function sendFile(response: ServerResponse, { bytes, sizeBytes }: FileByte
 async function sendEvents(response: ServerResponse, { write }: EventStream) {
   await write((data) => {
     if (response.destroyed) return
-    if (!response.headersSent) {
-      startAnswer(response, 200, null, eventStreamType)
-      // Without this header, nginx would hold the events back until the answer ends.
-      response.setHeader('X-Accel-Buffering', 'no')
-    }
+    if (!response.headersSent) startEvents(response)
     response.write(eventText(JSON.stringify(data)))
   })
   response.end(eventText('[DONE]'))
+}
+
+function startEvents(response: ServerResponse) {
+  startAnswer(response, 200, null, eventStreamType)
+  // Without this header, nginx would hold the events back until the answer ends.
+  response.setHeader('X-Accel-Buffering', 'no')
+}
+
+const slowClientMs = 30_000
+
+async function sendEventText(response: ServerResponse, { pieces }: EventText) {
+  startEvents(response)
+  for await (const piece of pieces) {
+    // A HEAD request has its answer with the headers.
+    if (response.destroyed || response.req.method === 'HEAD') break
+    if (!response.write(piece) && !(await isDrained(response))) return void response.destroy()
+  }
+  response.end()
+}
+
+/** Waits until the client has taken what was written. */
+async function isDrained(response: ServerResponse): Promise<boolean> {
+  const tooSlow = AbortSignal.timeout(slowClientMs)
+  return once(response, 'drain', { signal: AbortSignal.any([tooSlow, clientGone(response)]) }).then(
+    () => true,
+    () => false,
+  )
 }
 
 const eventStreamType = 'text/event-stream; charset=utf-8'

@@ -6,7 +6,7 @@ import type { AdminCtx, Ctx, OpenCtx, PodCtx } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
 import type { ReceivedRows, RowsOfFields, RowsOptions } from '../../services/datasets/ingest-rows.ts'
 import type { ErrorStatus } from './error-statuses.ts'
-import type { EventStream, FileBytes, JsonText } from './respond.ts'
+import type { EventStream, EventText, FileBytes, JsonText } from './respond.ts'
 
 /** Kinds of callers, and the context that a handler gets for each. */
 export type CallerOf = { key: Ctx; admin: AdminCtx; pod: PodCtx; none: OpenCtx }
@@ -36,7 +36,7 @@ type RouteRequest<A extends Access, P, Q, B> = {
 type ScopeOf<A extends Access> = A extends 'key' ? { scope: Scope } : { scope?: never }
 
 /** A handler answers a JSON value, pages of a JSON array to be streamed, JSON text, events, or a file. */
-type Answer<R> = R | AsyncIterable<R> | JsonText | EventStream | FileBytes
+type Answer<R> = R | AsyncIterable<R> | JsonText | EventStream | EventText | FileBytes
 
 type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R> = {
   /** Unique: the operation id of the OpenAPI document. */
@@ -63,6 +63,8 @@ type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B ex
   /** Error statuses beside those that the definition implies. */
   errorStatuses?: readonly ErrorStatus[]
   response: z.ZodType<unknown, R>
+  /** The media type of a 200 answer that is no JSON. `response` then describes one event. */
+  contentType?: 'text/event-stream'
   /** Another media type that a 200 answer may have. */
   alsoAnswers?: 'text/event-stream' | 'application/octet-stream'
   handle(request: RouteRequest<A, z.output<P>, z.output<Q>, z.output<B>>): Promise<Answer<R>> | Answer<R>

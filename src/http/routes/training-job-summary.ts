@@ -60,6 +60,7 @@ function linksOf({ deps: { settings } }: Ctx, jobId: number) {
     logs: `${self}/logs`,
     attempts: `${self}/attempts`,
     metrics: `${self}/metrics`,
+    stream: `${self}/stream`,
     evaluation: `${self}/eval`,
     temporal_ui: settings.temporalWorkflowsUrl && `${settings.temporalWorkflowsUrl}/${fineTuneWorkflowId(jobId)}`,
   }

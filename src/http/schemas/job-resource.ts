@@ -50,6 +50,7 @@ const Links = z
     logs: z.string(),
     attempts: z.string(),
     metrics: z.string(),
+    stream: z.string(),
     evaluation: z.string(),
     temporal_ui: z.url().nullable().describe('Null when the operator has not named the Temporal UI'),
   })

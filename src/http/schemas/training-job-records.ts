@@ -28,21 +28,21 @@ export const EventQuery = z.object({
   limit: PageSize,
 })
 
+export const JobEvent = z.object({
+  id: z.string(),
+  at: Time,
+  kind: z.enum(['status', 'command', 'attempt', 'note']),
+  status: Status.nullable(),
+  attempt: z.int().nullable(),
+  reason: z.string().nullable(),
+  message: z.string().nullable(),
+  actor: z.string(),
+})
+
 export const EventList = named(
   'TrainingJobEventList',
   z.object({
-    events: z.array(
-      z.object({
-        id: z.string(),
-        at: Time,
-        kind: z.enum(['status', 'command', 'attempt', 'note']),
-        status: Status.nullable(),
-        attempt: z.int().nullable(),
-        reason: z.string().nullable(),
-        message: z.string().nullable(),
-        actor: z.string(),
-      }),
-    ),
+    events: z.array(JobEvent),
     next: z.string().nullable().describe('The `after` of the next page; null on the last'),
   }),
 )

@@ -208,6 +208,8 @@ export const entries: Record<string, Entry> = {
   list_training_job_events: job('after=x'),
   list_attempts: job('after=0'),
   list_training_job_metrics: job('since_step=x'),
+  // A job that has ended, so that the stream ends.
+  follow_training_job: job('from=then'),
   cancel_training_job: {
     about: [({ cancelledJobId }) => ({ params: { job_id: cancelledJobId } })],
     invalid: bad({ params: { job_id: 1 }, body: [] }),

@@ -1,0 +1,70 @@
+// How far a follower of a job has read. Each part is a number that the database assigned, so any api process can continue
+// from it. The parts are independent: events, steps, states and log lines are committed by different transactions.
+
+export type JobCursor = {
+  /** Id of the newest event. */
+  event: number
+  /** Sequence of the newest report of a step, and the step: rows of earlier releases share the sequence 0. */
+  sequence: number
+  step: number
+  /** Sequence of the step whose progress was told. */
+  progress: number
+  /** Sequence of the newest state of the job's row. */
+  state: number
+  /** The attempt whose log is read, and the bytes of it. */
+  attempt: number
+  offset: number
+}
+
+/** The parts that one message moves; the parts of a pair come together. */
+export type CursorMove =
+  | { event: number; state?: number }
+  | { sequence: number; step: number }
+  | { progress: number }
+  | { state: number }
+  | { attempt: number; offset: number }
+
+export const startCursor: JobCursor = {
+  event: 0,
+  sequence: 0,
+  step: 0,
+  progress: 0,
+  state: 0,
+  attempt: 1,
+  offset: 0,
+}
+
+const pattern = /^(\d{1,15})-(\d{1,15})\.(\d{1,10})-(\d{1,15})-(\d{1,15})-(\d{1,9})\.(\d{1,12})$/
+
+export const cursorText = ({ event, sequence, step, progress, state, attempt, offset }: JobCursor) =>
+  `${event}-${sequence}.${step}-${progress}-${state}-${attempt}.${offset}`
+
+/** @returns null for text that is no cursor */
+export function parseCursor(text: string): JobCursor | null {
+  const found = pattern.exec(text)
+  if (!found) return null
+  const [event = 0, sequence = 0, step = 0, progress = 0, state = 0, attempt = 0, offset = 0] = found
+    .slice(1)
+    .map(Number)
+  return { event, sequence, step, progress, state, attempt: Math.max(attempt, 1), offset }
+}
+
+/** Whether a follower at the cursor has not had the message. */
+export function isBehind(cursor: JobCursor, move: CursorMove): boolean {
+  if ('event' in move) return move.event > cursor.event
+  if ('sequence' in move) return isPairAfter([move.sequence, move.step], [cursor.sequence, cursor.step])
+  if ('progress' in move) return move.progress > cursor.progress
+  if ('attempt' in move) return isPairAfter([move.attempt, move.offset], [cursor.attempt, cursor.offset])
+  return move.state > cursor.state
+}
+
+/** Whether all that `base` has had, the cursor has had as well. */
+export const hasReached = (cursor: JobCursor, { event, sequence, step, progress, state, attempt, offset }: JobCursor) =>
+  cursor.event >= event &&
+  !isPairAfter([sequence, step], [cursor.sequence, cursor.step]) &&
+  cursor.progress >= progress &&
+  cursor.state >= state &&
+  !isPairAfter([attempt, offset], [cursor.attempt, cursor.offset])
+
+type Pair = [number, number]
+const isPairAfter = (a: Pair, b: Pair) => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1])

@@ -1,0 +1,160 @@
+// The news of one job, read once for all its followers in this process. A bounded end of them stays in memory; a follower
+// behind that reads by itself until it has caught up.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { cursorText, hasReached, isBehind, type JobCursor } from '../../domain/job-cursor.ts'
+import { numbered, type NumberedMessage } from './messages.ts'
+import type { Page, StateAtEnd } from './read-news.ts'
+
+/** Followers that are level get the same object, so that its text is made once. */
+export type Batch = {
+  messages: readonly NumberedMessage[]
+  after: JobCursor
+  /** Set in the last batch of a stream. */
+  end: StateAtEnd | null
+}
+
+/** About 300 bytes each. */
+const keptMessages = 1000
+/** Reports that follow each other faster are read together. */
+const spacingMs = 50
+const retryMs = 1000
+
+export type JobFeed = ReturnType<typeof createJobFeed>
+
+type FeedOptions = {
+  /** @returns null when the job is gone */
+  read: (cursor: JobCursor) => Promise<Page | null>
+  /** Where the first follower begins. */
+  from: JobCursor
+  onFailure: (error: unknown) => void
+}
+
+export function createJobFeed({ read, from, onFailure }: FeedOptions) {
+  const wakes = new Set<() => void>()
+  const kept = createKeptBatches(from)
+  /** Pages that followers behind the kept batches are reading. */
+  const reading = new Map<string, Promise<Batch | null>>()
+  let end: Batch | null = null
+  let isGone = false
+  let isLooking = false
+  let isDirty = false
+  let version = 0
+
+  function wakeAll() {
+    version++
+    for (const wake of wakes) wake()
+  }
+
+  async function readAll() {
+    for (;;) {
+      const page = await read(kept.head())
+      if (page === null) isGone = true
+      if (page) kept.add(page)
+      end = page?.end ? { messages: [], after: page.after, end: page.end } : null
+      wakeAll()
+      if (page?.logFailure) throw page.logFailure
+      if (!page?.hasMore) return
+    }
+  }
+
+  /** Reads what is new. A call during a read makes it read once more. */
+  async function look() {
+    isDirty = true
+    if (isLooking) return
+    isLooking = true
+    while (isDirty && wakes.size > 0 && !isGone) {
+      isDirty = false
+      try {
+        await readAll()
+        await sleep(spacingMs)
+      } catch (error) {
+        onFailure(error)
+        isDirty = true
+        await sleep(retryMs)
+      }
+    }
+    isLooking = false
+  }
+
+  async function readPage(cursor: JobCursor): Promise<Batch | null> {
+    const page = await read(cursor)
+    if (page === null) return null
+    const isNothing = page.messages.length === 0 && !page.hasMore
+    return { messages: page.messages, after: isNothing ? kept.head() : page.after, end: null }
+  }
+
+  /** Followers at one cursor share a read. */
+  function readBehind(cursor: JobCursor): Promise<Batch | null> {
+    const id = cursorText(cursor)
+    const shared = reading.get(id) ?? readPage(cursor).finally(() => reading.delete(id))
+    reading.set(id, shared)
+    return shared
+  }
+
+  return {
+    look: () => void look(),
+    /** Rises whenever there may be more. */
+    version: () => version,
+    isGone: () => isGone,
+    followerCount: () => wakes.size,
+
+    /** @param wake is called whenever there may be more @returns a function that ends the following */
+    join(wake: () => void): () => void {
+      wakes.add(wake)
+      if (wakes.size === 1) void look()
+      return () => wakes.delete(wake)
+    },
+
+    wakeAll,
+
+    /** @returns what comes after the cursor; null when there is nothing yet */
+    async after(cursor: JobCursor): Promise<Batch | null> {
+      if (kept.isHead(cursor)) return end
+      return kept.after(cursor) ?? (kept.covers(cursor) ? null : readBehind(cursor))
+    },
+  }
+}
+
+function createKeptBatches(from: JobCursor) {
+  let [base, head, headId] = [from, from, cursorText(from)]
+  let messageCount = 0
+  /** By the cursor before each batch, in order. */
+  const batches = new Map<string, Batch>()
+
+  function trim() {
+    for (const [id, { messages, after }] of batches) {
+      if (messageCount <= keptMessages || batches.size === 1) return
+      messageCount -= messages.length
+      base = after
+      batches.delete(id)
+    }
+  }
+
+  /** For a follower that is between two batches, or has had messages that others have not. */
+  function pick(cursor: JobCursor): Batch | null {
+    const wanted = [...batches.values()]
+      .flatMap(({ messages }) => messages.map(({ message }) => message))
+      .filter(({ move }) => isBehind(cursor, move))
+    const [messages, at] = numbered(wanted, cursor)
+    if (hasReached(head, at)) return { messages, after: head, end: null }
+    return messages.length === 0 ? null : { messages, after: at, end: null }
+  }
+
+  return {
+    head: () => head,
+    isHead: (cursor: JobCursor) => cursorText(cursor) === headId,
+    covers: (cursor: JobCursor) => hasReached(cursor, base),
+
+    add({ messages, after }: Page) {
+      const id = cursorText(after)
+      if (id === headId) return
+      batches.set(headId, { messages, after, end: null })
+      messageCount += messages.length
+      ;[head, headId] = [after, id]
+      trim()
+    },
+
+    after: (cursor: JobCursor): Batch | null =>
+      batches.get(cursorText(cursor)) ?? (hasReached(cursor, base) ? pick(cursor) : null),
+  }
+}

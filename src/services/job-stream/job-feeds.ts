@@ -1,0 +1,142 @@
+// The followers of jobs in one api process. A notification makes the feed of its job read; nothing polls. Heartbeats keep
+// connections open, and end those of keys that were revoked.
+import type { JobCursor } from '../../domain/job-cursor.ts'
+import { ServiceError } from '../../domain/service-error.ts'
+import type { Notifications } from '../../repositories/notifications.ts'
+import { createTurns } from '../../turns.ts'
+import type { ServiceDependencies } from '../context.ts'
+import { createTtlCache } from '../ttl-cache.ts'
+import { createJobFeed, type Batch, type JobFeed } from './job-feed.ts'
+import { readNews } from './read-news.ts'
+
+const heartbeatMs = 15_000
+const retryAfterSeconds = 30
+/** Of all accounts, in one process. */
+const maxFollowers = 5000
+/** Of the process's database connections, so that other requests find a free one. */
+const reads = { atMost: 6, atMostOfOne: 3 }
+
+export type Follower = { accountId: string; apiKeyId: string; jobId: number; cursor: JobCursor; signal: AbortSignal }
+
+export type JobFeeds = ReturnType<typeof createJobFeeds>
+
+type FeedsDependencies = Pick<ServiceDependencies, 'database' | 'storage' | 'log'> & {
+  notifications: Pick<Notifications, 'onJob'>
+  /** Of one account in this process. */
+  maxOfAccount: number
+}
+
+export function createJobFeeds({ database, storage, notifications, log, maxOfAccount }: FeedsDependencies) {
+  const feeds = new Map<number, JobFeed>()
+  const followers = createFollowerCount(maxOfAccount)
+  const turns = createTurns(reads)
+  const liveKeys = createTtlCache<boolean>()
+  let heartbeats = 0
+  let isClosed = false
+
+  const off = notifications.onJob((jobId) => {
+    if (jobId !== null) return feeds.get(jobId)?.look()
+    for (const feed of feeds.values()) feed.look()
+  })
+  const beating = setInterval(() => {
+    heartbeats++
+    wakeAll()
+  }, heartbeatMs)
+  beating.unref()
+
+  function wakeAll() {
+    for (const feed of feeds.values()) feed.wakeAll()
+  }
+
+  function feedOf({ jobId, accountId, cursor }: Follower): JobFeed {
+    const newsSince: typeof database.jobFeed.since = async (...input) => {
+      await turns.take(accountId)
+      return database.jobFeed.since(...input).finally(() => turns.giveBack(accountId))
+    }
+    const read = (from: JobCursor) => readNews({ storage, newsSince }, jobId, from)
+    const onFailure = (error: unknown) => log.warn({ err: error, jobId }, 'failed to read the news of a job')
+    const feed = feeds.get(jobId) ?? createJobFeed({ read, from: cursor, onFailure })
+    feeds.set(jobId, feed)
+    return feed
+  }
+
+  /** A database that does not answer ends no stream. */
+  const isLive = (apiKeyId: string) =>
+    liveKeys.get(apiKeyId, async () => (await database.accounts.findLiveApiKey(apiKeyId)) !== null).catch(() => true)
+
+  /** Yields null as a heartbeat, at once and then regularly. Ends after the batch with `end`, or without one when cut. */
+  async function* news(follower: Follower): AsyncGenerator<Batch | null> {
+    const { jobId, apiKeyId, signal } = follower
+    const feed = feedOf(follower)
+    let wake: () => void = () => undefined
+    const leave = feed.join(() => wake())
+    const onAbort = () => wake()
+    signal.addEventListener('abort', onAbort)
+    try {
+      yield null
+      let { cursor } = follower
+      for (let seenBeats = heartbeats; !isClosed && !signal.aborted && !feed.isGone();) {
+        const version = feed.version()
+        const batch = await feed.after(cursor)
+        if (batch) {
+          if (batch.messages.length > 0 || batch.end) yield batch
+          if (batch.end) return
+          cursor = batch.after
+        } else if (seenBeats !== heartbeats) {
+          seenBeats = heartbeats
+          if (!(await isLive(apiKeyId))) return
+          yield null
+        } else if (version === feed.version() && !signal.aborted) await new Promise<void>((resolve) => (wake = resolve))
+      }
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+      leave()
+      if (feed.followerCount() === 0 && feeds.get(jobId) === feed) feeds.delete(jobId)
+      followers.remove(follower.accountId)
+    }
+  }
+
+  return {
+    /** The caller iterates over the answer, which frees the follower's place. @throws ServiceError quota_exceeded, unavailable */
+    follow(follower: Follower): AsyncGenerator<Batch | null> {
+      followers.add(follower.accountId)
+      return news(follower)
+    },
+
+    /** Ends every stream. Clients continue at another process. */
+    close() {
+      isClosed = true
+      off()
+      clearInterval(beating)
+      wakeAll()
+    },
+  }
+}
+
+function createFollowerCount(maxOfAccount: number) {
+  const counts = new Map<string, number>()
+  let total = 0
+  return {
+    add(accountId: string) {
+      const count = counts.get(accountId) ?? 0
+      if (count >= maxOfAccount)
+        throw new ServiceError(
+          'quota_exceeded',
+          `This account follows ${maxOfAccount} streams of jobs, the most that it may. Close one, or ask GET /v1/train/jobs/{id}.`,
+          { retryAfterSeconds },
+        )
+      if (total >= maxFollowers)
+        throw new ServiceError('unavailable', 'Too many streams of jobs are open here. Try again in a while.', {
+          retryAfterSeconds,
+        })
+      counts.set(accountId, count + 1)
+      total++
+    },
+    remove(accountId: string) {
+      const left = (counts.get(accountId) ?? 1) - 1
+      if (left > 0) counts.set(accountId, left)
+      else counts.delete(accountId)
+      total--
+    },
+  }
+}

@@ -1,0 +1,92 @@
+// A real job followed by its stream alone, from its acceptance to its end, with the connection broken on the way.
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { serverSentEvents, type ServerSentEvent } from '../../src/cli/remote/server-sent-events.ts'
+import { sampleFile } from '../support/rows.ts'
+import { connection, openAccount, type Api } from '../support/stack.ts'
+
+type Data = {
+  event_id?: string | null
+  id?: string
+  status?: string
+  step?: number
+  line?: string
+  model_name?: string
+}
+type Told = Omit<ServerSentEvent, 'data'> & { data: Data }
+
+suite('the stream of a job', () => {
+  async function* follow(api: Api, jobId: number, lastEventId?: string): AsyncGenerator<Told> {
+    const headers = { authorization: `Bearer ${api.apiKey}`, ...(lastEventId && { 'last-event-id': lastEventId }) }
+    const response = await fetch(`${connection().apiUrl}/v1/train/jobs/${jobId}/stream`, { headers })
+    assert.equal(response.status, 200)
+    assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/)
+    for await (const { id, event, data } of serverSentEvents(response.body ?? assert.fail('no body')))
+      yield { id, event, data: JSON.parse(data) as Data }
+  }
+
+  test('tells everything once, in order, though the connection breaks twice', async () => {
+    const api = await openAccount()
+    const location = await api.upload('products', sampleFile)
+    const id = await api.train({ upload_file_path: location, finetune_args: { max_steps: 60 } })
+    const told: Told[] = []
+    /** Breaks the connection at the first event that is wanted. */
+    const followUntil = async (isWanted: (each: Told) => boolean) => {
+      for await (const each of follow(api, id, told.at(-1)?.id)) {
+        told.push(each)
+        if (isWanted(each)) return
+      }
+    }
+    await followUntil(({ event }) => event === 'metric')
+    await followUntil(({ event, data }) => event === 'metric' && (data.step ?? 0) >= 30)
+    await followUntil(({ event }) => event === 'end')
+
+    const of = (...kinds: string[]) => told.filter(({ event }) => kinds.includes(event)).map(({ data }) => data)
+    const { events } = await api.get<{ events: { id: string }[] }>(`/v1/train/jobs/${id}/events?limit=1000`)
+    const toldEvents = of('status', 'event').flatMap((data) => data.event_id ?? data.id ?? [])
+    assert.deepEqual(
+      toldEvents,
+      events.map((event) => event.id),
+    )
+    const { metrics } = await api.get<{ metrics: Data[] }>(`/v1/train/jobs/${id}/metrics`)
+    assert.deepEqual(
+      of('metric').map(({ step }) => step),
+      metrics.map(({ step }) => step),
+    )
+    const { text, complete } = await api.get<{ text: string; complete: boolean }>(
+      `/v1/train/jobs/${id}/logs?limit=1048576`,
+    )
+    assert.ok(complete)
+    assert.deepEqual(
+      of('log')
+        .map(({ line }) => line)
+        .join('\n')
+        .trimEnd(),
+      text.trimEnd(),
+    )
+    assert.equal(new Set(told.map((each) => each.id)).size, told.length, 'no id comes twice')
+
+    const job = await api.job(id)
+    assert.deepEqual(
+      [told.at(-1)?.event, of('end')[0]?.status, of('end')[0]?.model_name],
+      ['end', 'COMPLETED', job.model_name],
+    )
+    assert.equal(of('progress').at(-1)?.step, 60)
+
+    const again: Told[] = []
+    for await (const each of follow(api, id, told.at(-1)?.id)) again.push(each)
+    assert.deepEqual(again, [told.at(-1)], 'a follower that has had everything is told the end')
+    const whole: Told[] = []
+    for await (const each of follow(api, id)) whole.push(each)
+    assert.deepEqual(whole.filter(({ event }) => event === 'metric').length, metrics.length)
+  })
+
+  test('is refused for a job of another account and for an id that is none of ours', async () => {
+    const [api, stranger] = [await openAccount(), await openAccount()]
+    const id = await api.train({ data: [{ input: 'a', output: 'b' }], finetune_args: { max_steps: 1 } })
+    const path = `/v1/train/jobs/${id}/stream`
+    assert.equal((await stranger.request('GET', path)).status, 404)
+    assert.equal((await api.request('GET', path, undefined, { 'last-event-id': 'x' })).status, 400)
+    await api.post(`/v1/train/jobs/${id}/cancel`)
+  })
+})

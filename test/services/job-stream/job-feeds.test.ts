@@ -1,0 +1,178 @@
+// Followers of one job in two api processes, over a database that is a list of what was committed.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { parseCursor, startCursor, type JobCursor } from '../../../src/domain/job-cursor.ts'
+import { createLog } from '../../../src/log.ts'
+import type { JobNews } from '../../../src/repositories/job-feed.ts'
+import { createJobFeeds, type JobFeeds } from '../../../src/services/job-stream/job-feeds.ts'
+import type { Batch } from '../../../src/services/job-stream/job-feed.ts'
+import { until } from '../../support/eventually.ts'
+
+type Follower = { told: string[]; lastId: () => string; leave: () => Promise<void>; isOver: Promise<boolean> }
+
+function createWorld({ maxOfAccount = 1000 } = {}) {
+  const job = { status: 'TRAINING MODEL', statusReason: null, statusMessage: null, modelName: null } as JobNews
+  const steps: JobNews['steps'] = []
+  const listeners = new Set<(jobId: number | null) => void>()
+  const processes: JobFeeds[] = []
+  let [log, sequence, reads, isAway] = ['', 0, 0, false]
+  after(() => processes.forEach((each) => each.close()))
+
+  const since = async (_jobId: number, cursor: JobCursor, limit: number): Promise<JobNews> => {
+    reads++
+    await Promise.resolve()
+    if (isAway) throw new Error('the database is away')
+    const newest = steps.at(-1)
+    return {
+      ...job,
+      ...{ stateSequence: 0, currentAttempt: 1, args: null, trainRows: null, events: [] },
+      steps: steps.filter((each) => each.sequence > cursor.sequence).slice(0, limit),
+      newestStep: newest ?? null,
+      log: cursor.attempt === 1 ? { bytes: log.length, isReleased: job.status === 'COMPLETED' } : null,
+    }
+  }
+  const readRange = async (_key: string, { offset, limit }: { offset: number; limit: number }) => ({
+    bytes: Buffer.from(log).subarray(offset, offset + limit),
+    sizeBytes: log.length,
+  })
+  const announce = (jobId: number | null = 7) => listeners.forEach((listener) => listener(jobId))
+  const step = () => {
+    sequence++
+    steps.push({ sequence, attempt: 1, at: new Date(sequence).toISOString(), row: { step: sequence, loss: 1 } })
+  }
+
+  return {
+    job,
+    reads: () => reads,
+    setAway: (away: boolean) => (isAway = away),
+    announce,
+    report(count: number) {
+      for (let each = 0; each < count; each++) step()
+      announce()
+    },
+    write(text: string) {
+      log += text
+      announce()
+    },
+    process(): JobFeeds {
+      const database = { jobFeed: { since }, accounts: { findLiveApiKey: async () => ({}) } }
+      const onJob = (listener: (jobId: number | null) => void) => {
+        listeners.add(listener)
+        return () => void listeners.delete(listener)
+      }
+      const feeds = createJobFeeds({
+        ...{ database, storage: { readRange }, notifications: { onJob } },
+        ...{ log: createLog('test', 'silent'), maxOfAccount },
+      } as unknown as Parameters<typeof createJobFeeds>[0])
+      processes.push(feeds)
+      return feeds
+    },
+  }
+}
+
+/** Notes what it is told: metrics as numbers, lines as they are. */
+function follow(feeds: JobFeeds, lastId?: string): Follower {
+  const told: string[] = []
+  const leaving = new AbortController()
+  let last = lastId ?? ''
+  const cursor = (lastId === undefined ? startCursor : parseCursor(lastId)) ?? assert.fail('no cursor')
+  const batches = feeds.follow({ accountId: 'a', apiKeyId: 'k', jobId: 7, cursor, signal: leaving.signal })
+  const note = ({ messages }: Batch) => {
+    for (const { id, message } of messages) {
+      last = id
+      if (message.event === 'metric') told.push(String(message.data.row.step))
+      if (message.event === 'log') told.push(message.data.line)
+    }
+  }
+  const reading = (async () => {
+    for await (const batch of batches) {
+      if (batch) note(batch)
+      if (batch?.end) return true
+    }
+    return false
+  })()
+  const leave = async () => {
+    leaving.abort()
+    await reading
+  }
+  return { told, lastId: () => last, leave, isOver: reading }
+}
+
+const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => String(from + at))
+
+test('a follower that changes to another process misses nothing and gets nothing twice', async () => {
+  const world = createWorld()
+  const [one, other] = [world.process(), world.process()]
+  world.report(5)
+  const first = follow(one)
+  await until('the first five', () => first.told.length === 5)
+  await first.leave()
+  world.report(1200)
+  world.write('a line\nhalf a ')
+  const second = follow(other, first.lastId())
+  await until('the next and a line', () => second.told.length === 1201)
+  assert.deepEqual(second.told, [...numbers(6, 1205), 'a line'])
+  await second.leave()
+  Object.assign(world.job, { status: 'COMPLETED' })
+  world.write('line')
+  const third = follow(one, second.lastId())
+  assert.equal(await third.isOver, true)
+  assert.deepEqual(third.told, ['half a line'])
+})
+
+test('a hundred followers of a job cost the reads of one', async () => {
+  const world = createWorld()
+  const feeds = world.process()
+  const followers = Array.from({ length: 100 }, () => follow(feeds))
+  for (let count = 1; count <= 5; count++) {
+    world.report(1)
+    await until(`step ${count} at all of them`, () => followers.every(({ told }) => told.length === count))
+  }
+  // A read for each report and those that were under way when it came.
+  assert.ok(world.reads() <= 20, `${world.reads()} reads`)
+  const late = follow(feeds)
+  await until('what the others had', () => late.told.length === 5)
+  assert.ok(world.reads() <= 20, 'the late one was served from memory')
+  await Promise.all([...followers, late].map(({ leave }) => leave()))
+})
+
+test('followers that join in the middle, behind what is kept, get all of it', async () => {
+  const world = createWorld()
+  const feeds = world.process()
+  const first = follow(feeds)
+  world.report(4000)
+  await until('all', () => first.told.length === 4000)
+  const [fromStart, fromMiddle] = [follow(feeds), follow(feeds, '0-100.100-0-0-1.0')]
+  world.report(10)
+  await until('all again', () => fromStart.told.length === 4010 && fromMiddle.told.length === 3910)
+  assert.deepEqual(fromStart.told, numbers(1, 4010))
+  assert.deepEqual(fromMiddle.told, numbers(101, 4010))
+  await Promise.all([first, fromStart, fromMiddle].map(({ leave }) => leave()))
+})
+
+test('an outage of the database is waited out', async () => {
+  const world = createWorld()
+  const follower = follow(world.process())
+  world.report(1)
+  await until('the first', () => follower.told.length === 1)
+  world.setAway(true)
+  world.report(1)
+  const before = world.reads()
+  await until('a try', () => world.reads() > before)
+  world.setAway(false)
+  await until('the second', () => follower.told.length === 2)
+  await follower.leave()
+})
+
+test('an account has only so many followers, and a place is free once one has left', async () => {
+  const world = createWorld({ maxOfAccount: 1 })
+  const feeds = world.process()
+  const only = follow(feeds)
+  assert.throws(() => follow(feeds), { code: 'quota_exceeded' })
+  await only.leave()
+  const next = follow(feeds)
+  world.report(1)
+  await until('it follows', () => next.told.length === 1)
+  feeds.close()
+  assert.equal(await next.isOver, false, 'a process that stops ends its streams without an end')
+})
