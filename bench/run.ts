@@ -15,6 +15,10 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'a page of jobs out of 1,000,000 against one out of 1,000, and against a bare query behind bare http',
     command: [process.execPath, 'bench/list.ts'],
   },
+  'job-stream': {
+    says: '1,000 followers of a job against one and none; the first page of metrics of 100,000 steps against one of 1,000',
+    command: [process.execPath, 'bench/job-stream.ts'],
+  },
   ingest: {
     says: 'MB/s of POST /v1/local-data against JSON.parse per line, memory at a gigabyte, validation of a million rows',
     command: [process.execPath, 'bench/ingest.ts'],

@@ -19,8 +19,14 @@ export function createEvaluationSelection() {
       smallest = [...smallest, print].toSorted().slice(0, maxRows)
     },
     selected(): Set<string> {
-      if (distinct.size < minDistinctRows) return new Set()
-      return new Set(smallest.slice(0, Math.min(maxRows, Math.floor(distinct.size * share))))
+      return new Set(smallest.slice(0, setAside(distinct.size)))
     },
   }
 }
+
+const setAside = (distinctRows: number) =>
+  distinctRows < minDistinctRows ? 0 : Math.min(maxRows, Math.floor(distinctRows * share))
+
+/** Rows that are left to train on. Duplicates of the rows set aside are left out too, but not known here. */
+export const trainedRowCount = ({ rowCount, duplicateCount }: { rowCount: number; duplicateCount: number }) =>
+  rowCount - setAside(rowCount - duplicateCount)

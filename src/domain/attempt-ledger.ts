@@ -26,5 +26,9 @@ export function ledgerOf(
 }
 
 /** GPUs of all nodes together. The SQL that releases an attempt uses the same formula. */
-export const gpuCountOf = ({ gpus, nodes, baseModel }: Pick<TrainingSpec, 'gpus' | 'nodes' | 'baseModel'>): number =>
+export const gpuCountOf = ({
+  gpus,
+  nodes,
+  baseModel,
+}: Pick<TrainingSpec, 'gpus' | 'nodes'> & { baseModel: { resources: { gpuCount: number } } }): number =>
   nodes * (gpus ?? baseModel.resources.gpuCount)

@@ -34,10 +34,13 @@ export const startCursor: JobCursor = {
   offset: 0,
 }
 
-const pattern = /^(\d{1,15})-(\d{1,15})\.(\d{1,10})-(\d{1,15})-(\d{1,15})-(\d{1,9})\.(\d{1,12})$/
+const pattern = /^(\d{1,15})-(\d{1,15})\.(\d{1,10})-(\d{1,15})-(\d{1,15})-(\d{1,9})\.(\d{1,12})(?:-end)?$/
 
 export const cursorText = ({ event, sequence, step, progress, state, attempt, offset }: JobCursor) =>
   `${event}-${sequence}.${step}-${progress}-${state}-${attempt}.${offset}`
+
+/** The id of the message that a stream ends with. Its follower has had everything, and may ask again. */
+export const endText = (cursor: JobCursor) => `${cursorText(cursor)}-end`
 
 /** @returns null for text that is no cursor */
 export function parseCursor(text: string): JobCursor | null {

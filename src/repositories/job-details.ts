@@ -1,5 +1,6 @@
 // Reads what the answers about a job tell beside its row: its first start, newest attempt, newest step, data set and place.
 import type { TrainingArgs } from '../domain/training-args.ts'
+import type { PastRun } from '../domain/training-estimate.ts'
 import type { Attempt, TrainingJob, TrainingSpec } from '../domain/training-job.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
 
@@ -23,6 +24,7 @@ export type JobDetails = Pick<
     /** Null before the data is checked. */
     trainRows: number | null
     checkedRows: number | null
+    estimatedTokens: number | null
     newestAttempt: NewestAttempt | null
     lastStep: MetricRow | null
   }
@@ -45,6 +47,10 @@ export const createJobDetailsRepository = (run: RunStatement) => ({
     const rows = await run<{ row: MetricRow }>(listMetrics, [jobId, sinceStep, limit])
     return rows.map(({ row }) => row)
   },
+
+  /** The newest complete jobs on a base model and so many GPUs that nothing interrupted, of all accounts. */
+  pastRuns: (baseModel: string, { gpuCount, limit }: { gpuCount: number; limit: number }): Promise<PastRun[]> =>
+    run(listPastRuns, [baseModel, gpuCount, limit]),
 
   /** The jobs that wait for a slot, in the order in which they get one; at most `limit`. */
   async waiting(limit: number): Promise<number[]> {
@@ -89,6 +95,7 @@ const describeJobs: Statement = {
       coalesce((j.spec->'baseModel'->'resources'->>'gpuCount')::int, 0) as "modelGpus",
       j.current_attempt as "attemptCount", (j.prepared_data->'train'->>'rowCount')::int as "trainRows",
       (v.report->>'rowCount')::int as "checkedRows",
+      (v.report->'tokenLength'->>'estimatedTotal')::float8 as "estimatedTokens",
       (select claimed_at from attempts where job_id = j.id and claimed_at is not null order by number limit 1) as "startedAt",
       a.number as "newestNumber", a.mode as "newestMode", a.phase as "newestPhase", a.cause as "newestCause",
       a.created_at as "newestCreatedAt", a.claimed_at as "newestClaimedAt", a.ended_at as "newestEndedAt",
@@ -103,6 +110,28 @@ const listMetrics: Statement = {
   text: `
     select ${metricOf('s')} as row from training_steps s
     where job_id = $1::int and step > $2::int order by step limit $3::int`,
+}
+
+/** Looks at the newest hundred. */
+const listPastRuns: Statement = {
+  name: 'list-past-runs',
+  text: `
+    select extract(epoch from j.finished_at - a.claimed_at)::float8 as seconds, s.steps, s.seconds_per_step as "secondsPerStep",
+      (j.args->>'batch_size')::int * (j.args->>'gradient_accumulation_steps')::int as "rowsPerStep",
+      (v.report->'tokenLength'->>'estimatedTotal')::float8 / (v.report->>'rowCount')::float8 as "tokensPerRow"
+    from (
+        select id, dataset_version_id, finished_at, current_attempt, spec->'args' as args,
+          coalesce((spec->>'nodes')::int, 1)
+            * coalesce((spec->>'gpus')::int, (spec->'baseModel'->'resources'->>'gpuCount')::int, 0) as gpu_count
+        from training_jobs where status = 'COMPLETED' and base_model = $1::text and finished_at is not null
+        order by finished_at desc limit 100) j
+      join dataset_versions v on v.id = j.dataset_version_id
+      join attempts a on a.job_id = j.id and a.number = 1 and a.claimed_at is not null
+      cross join lateral (
+        select max(step) as steps, avg(iter_time) as seconds_per_step
+        from (select step, iter_time from training_steps where job_id = j.id order by step desc limit 20) newest) s
+    where j.gpu_count = $2::int and j.current_attempt = 1 and s.steps is not null and j.args is not null
+    order by j.finished_at desc limit $3::int`,
 }
 
 /** The order of grantSlots (attempts.ts). */

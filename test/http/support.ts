@@ -270,6 +270,7 @@ export const jobDetails = (changes: Partial<JobDetails> = {}): JobDetails => ({
   startedAt: null,
   trainRows: null,
   checkedRows: null,
+  estimatedTokens: null,
   newestAttempt: null,
   lastStep: null,
   ...changes,

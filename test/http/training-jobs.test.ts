@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { suite, test } from 'node:test'
 import { accountId, apiKey, jobDetails, startPublic, trainingJob } from './support.ts'
 import { parseApiKey } from '../../src/domain/identifiers.ts'
 import { documentedDefaults } from '../../src/domain/training-args.ts'
@@ -13,7 +13,15 @@ const step = { loss: 1.5, learning_rate: 0.001, epoch: 1, iter_time: 0.1, flops:
 test('a single job has the documented fields, its history as JSON text', async () => {
   const args = { ...documentedDefaults, max_steps: 40 }
   const details = jobDetails({
-    ...{ args, givenArgs: ['max_steps'], gpus: 2, metadata: { team: 'a' }, trainRows: 40, checkedRows: 42 },
+    ...{
+      args,
+      givenArgs: ['max_steps'],
+      gpus: 2,
+      metadata: { team: 'a' },
+      trainRows: 40,
+      checkedRows: 42,
+      estimatedTokens: 500,
+    },
     ...{ startedAt: new Date('2026-11-20T10:00:05Z'), lastStep: step },
   })
   const edge = await startPublic({
@@ -54,7 +62,7 @@ test('a single job has the documented fields, its history as JSON text', async (
       tokens_per_second: null,
       remaining_seconds: step.remaining_time,
     },
-    dataset: { id: 'questions', rows: 42, train_rows: 40 },
+    dataset: { id: 'questions', rows: 42, train_rows: 40, tokens: 500 },
     attempts: { count: 1, newest: null },
     links: {
       self: '/v1/train/jobs/7',
@@ -493,3 +501,52 @@ function secretHashOf(key: string) {
   assert.ok(parsed)
   return parsed.secretHash
 }
+
+suite('a dry run', () => {
+  const report = {
+    ...{ etag: 'e', sizeBytes: 9, rowCount: 40, badRowCount: 0, badRows: [], duplicateCount: 0, emptyOutputCount: 0 },
+    tokenLength: { tokenizer: 'tiny', sampledRows: 40, estimatedTotal: 500 },
+  }
+  const past = { seconds: 30, steps: 100, rowsPerStep: 2, secondsPerStep: 0.2, tokensPerRow: 12.5 }
+  const edgeWith = (pastRuns: unknown[], changes: object = {}) =>
+    startPublic({
+      database: {
+        datasets: {
+          newestVersion: () => Promise.resolve({ id: 'v', uploadKey: 'k', datasetId: 'questions' }),
+          report: () => Promise.resolve({ ...report, ...changes }),
+        },
+        jobDetails: { pastRuns: () => Promise.resolve(pastRuns) },
+      },
+      storage: { stat: () => Promise.resolve({ sizeBytes: 9, etag: 'e' }) },
+    })
+  const json = {
+    model_name: 'tiny',
+    dataset_id: 'questions',
+    finetune_args: { max_steps: 200 },
+    gpu_config: { gpus: 2 },
+  }
+
+  test('tells steps, epochs and a range of seconds from complete jobs, and creates nothing', async () => {
+    const edge = await edgeWith([past])
+    const { status, json: answer } = await edge.call('POST', '/v1/train?dry_run=true', { json })
+    assert.equal(status, 200)
+    const { note: _note, ...told } = answer
+    assert.deepEqual(told, {
+      ...{ dry_run: true, rows: 40, tokens: 500, steps: 200, epochs: 10, based_on: 1 },
+      estimated_seconds: { low: 50, likely: 50, high: 50 },
+      estimated_gpu_seconds: { low: 100, likely: 100, high: 100 },
+    })
+  })
+
+  test('says so when no job has completed yet, and refuses what the job would refuse', async () => {
+    const { json: first } = await (await edgeWith([])).call('POST', '/v1/train?dry_run=true', { json })
+    assert.deepEqual([first.estimated_seconds, first.estimated_gpu_seconds, first.based_on], [null, null, 0])
+    assert.match(first.note, /No job on this base model/)
+    const bad = await edgeWith([], { badRowCount: 1, badRows: [{ line: 3, field: 'output', reason: 'is missing' }] })
+    const refused = await bad.call('POST', '/v1/train?dry_run=true', { json })
+    assert.equal(refused.status, 400)
+    assert.match(refused.json.detail, /line 3: output: is missing/)
+    const { status } = await bad.call('POST', '/v1/train?dry_run=maybe', { json })
+    assert.equal(status, 400)
+  })
+})

@@ -1,6 +1,6 @@
 // A job as server-sent events.
 import { wireTime } from '../../domain/timestamps.ts'
-import { cursorText } from '../../domain/job-cursor.ts'
+import { endText } from '../../domain/job-cursor.ts'
 import { assertNever } from '../../domain/assert-never.ts'
 import { followTrainingJob } from '../../services/job-stream/follow.ts'
 import type { Batch } from '../../services/job-stream/job-feed.ts'
@@ -56,7 +56,7 @@ function encoded(batch: Batch): Buffer {
   if (end) {
     const { status, statusReason, statusMessage, modelName } = end
     const state = { status, status_reason: statusReason, status_message: statusMessage, model_name: modelName }
-    texts.push(eventText(cursorText(after), 'end', state))
+    texts.push(eventText(endText(after), 'end', state))
   }
   const bytes = Buffer.from(texts.join(''))
   bytesOf.set(batch, bytes)

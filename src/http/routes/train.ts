@@ -1,6 +1,7 @@
+import { estimateTrainingJob, type TrainingEstimate } from '../../services/training-jobs/estimate.ts'
 import { submitTrainingJob } from '../../services/training-jobs/submit.ts'
 import { defineRoute } from '../framework/route.ts'
-import { TrainAnswer, TrainRequest } from '../schemas/train.ts'
+import { TrainOrDryRun, TrainQuery, TrainRequest } from '../schemas/train.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -16,26 +17,40 @@ export const trainRoutes = [
     body: TrainRequest,
     rows: { fields: ['data', 'eval_data'], limitBytes: 1024 * mebibyte, restLimitBytes: mebibyte },
     idempotent: true,
-    response: TrainAnswer,
-    async handle({ caller: ctx, body, rows, idempotency }) {
-      const { jobId, status, datasetId } = await submitTrainingJob({
-        ctx,
-        input: {
-          modelName: body.model_name,
-          uploadFilePath: body.upload_file_path ?? undefined,
-          datasetId: body.dataset_id ?? undefined,
-          rows: rows['data'],
-          storedId: body.id ?? undefined,
-          evaluationRows: rows['eval_data'],
-          finetuneArgs: body.finetune_args ?? {},
-          gpuConfig: body.gpu_config ?? {},
-          isPublic: body.is_public ?? false,
-          customModelName: body.custom_model_name ?? null,
-          metadata: body.metadata ?? undefined,
-        },
-        idempotency,
-      })
+    query: TrainQuery,
+    response: TrainOrDryRun,
+    async handle({ caller: ctx, query, body, rows, idempotency }) {
+      const input = {
+        modelName: body.model_name,
+        uploadFilePath: body.upload_file_path ?? undefined,
+        datasetId: body.dataset_id ?? undefined,
+        rows: rows['data'],
+        storedId: body.id ?? undefined,
+        evaluationRows: rows['eval_data'],
+        finetuneArgs: body.finetune_args ?? {},
+        gpuConfig: body.gpu_config ?? {},
+        isPublic: body.is_public ?? false,
+        customModelName: body.custom_model_name ?? null,
+        metadata: body.metadata ?? undefined,
+      }
+      if (query.dry_run === 'true') return dryRun(await estimateTrainingJob({ ctx, input }))
+      const { jobId, status, datasetId } = await submitTrainingJob({ ctx, input, idempotency })
       return { job_id: String(jobId), status, dataset_id: datasetId }
     },
   }),
 ]
+
+const dryRun = ({ rows, tokens, steps, epochs, seconds, gpuSeconds, basedOn }: TrainingEstimate) => ({
+  dry_run: true as const,
+  rows,
+  tokens,
+  steps,
+  epochs,
+  estimated_seconds: seconds,
+  estimated_gpu_seconds: gpuSeconds,
+  based_on: basedOn,
+  note:
+    basedOn === 0
+      ? 'No job on this base model and as many GPUs has completed yet, so there is nothing to estimate from.'
+      : `The range holds most of what ${basedOn} complete ${basedOn === 1 ? 'job says' : 'jobs say'}, scaled by steps and rows.`,
+})

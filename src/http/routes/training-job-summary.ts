@@ -34,7 +34,12 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
     finished_at: timeOrNull(job.finishedAt),
     queue: queue && { ...queue, ahead: queue.place === null ? null : queue.place - 1 },
     progress: progressOnWire(job.progress),
-    dataset: { id: job.datasetId, rows: job.checkedRows, train_rows: job.trainRows },
+    dataset: {
+      id: job.datasetId,
+      rows: job.checkedRows,
+      train_rows: job.trainRows,
+      tokens: job.estimatedTokens,
+    },
     attempts: { count: job.attemptCount, newest: newestAttemptOf(job) },
     links: linksOf(ctx, job.id),
     metadata: job.metadata ?? {},

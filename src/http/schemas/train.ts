@@ -47,6 +47,33 @@ export const TrainAnswer = named(
   z.object({ job_id: z.string(), status: z.enum(trainingJobStatuses), dataset_id: z.string() }),
 )
 
+const Range = z.object({ low: z.number(), likely: z.number(), high: z.number() }).nullable()
+
+export const TrainQuery = z.object({
+  dry_run: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('true checks the request and its data, estimates the time, and creates nothing'),
+})
+
+const DryRun = z.object({
+  dry_run: z.literal(true),
+  rows: z.int().describe('Rows of the data set'),
+  tokens: z.int().nullable().describe('Of all rows, from a sample; null without a tokenizer on the server'),
+  steps: z.int(),
+  epochs: z.number(),
+  estimated_seconds: Range.describe(
+    'From the start of the trainer to the end, without the time in the queue. Null when no job on this base has completed yet',
+  ),
+  estimated_gpu_seconds: Range,
+  based_on: z
+    .int()
+    .describe('Complete jobs on this base and as many GPUs, of all accounts, that the estimate comes from'),
+  note: z.string().describe('How far to trust the estimate'),
+})
+
+export const TrainOrDryRun = named('TrainOrDryRun', z.union([TrainAnswer, DryRun]))
+
 /** Bounds the depth, because JSON.stringify recurses when the rows are written again. */
 function isRow(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false

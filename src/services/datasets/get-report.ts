@@ -21,16 +21,24 @@ export async function getDatasetReport({
   ctx: Ctx
   input: { datasetId: string }
 }): Promise<CheckedDataset> {
-  const { database, storage } = ctx.deps
   const version = await findDataset({ ctx, input })
+  return { version, report: await checkVersion(ctx, version) }
+}
+
+/** @returns null when nothing is uploaded @throws ServiceError unavailable while the check runs */
+export async function checkVersion(
+  ctx: Ctx,
+  version: Pick<DatasetVersion, 'id' | 'uploadKey'>,
+): Promise<DatasetReport | null> {
+  const { database, storage } = ctx.deps
   const object = await storage.stat(version.uploadKey)
-  if (!object) return { version, report: null }
+  if (!object) return null
   const known = await database.datasets.report(version.id)
-  if (known?.etag === object.etag) return { version, report: known }
+  if (known?.etag === object.etag) return known
   await database.datasets.noteSize(version.id, object.sizeBytes)
   const check = checks.get(version.id) ?? startCheck(ctx, version)
   const report = await Promise.race([check, sleep(waitMs, 'late' as const, { ref: false })])
-  if (report !== 'late') return { version, report }
+  if (report !== 'late') return report
   // The next request reports a later failure.
   check.catch(() => undefined)
   throw new ServiceError('unavailable', 'The data set is still being checked. Ask again in a few seconds.', {
@@ -43,7 +51,10 @@ const checks = new Map<string, Promise<DatasetReport | null>>()
 /** Accounts with a running check. The validator gives accounts their turns; one account may not fill its queue. */
 const checking = new Set<string>()
 
-function startCheck({ deps, accountId }: Ctx, { id, uploadKey }: DatasetVersion): Promise<DatasetReport | null> {
+function startCheck(
+  { deps, accountId }: Ctx,
+  { id, uploadKey }: Pick<DatasetVersion, 'id' | 'uploadKey'>,
+): Promise<DatasetReport | null> {
   if (checking.has(accountId))
     throw new ServiceError(
       'unavailable',

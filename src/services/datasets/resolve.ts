@@ -33,12 +33,21 @@ export async function resolveDataset(ctx: Ctx, reference: DatasetReference): Pro
       throw nothingUploaded(reference.uploadFilePath === undefined ? 'dataset_id' : 'upload_file_path', named.datasetId)
   }
   if (reference.rows) return keepInline(ctx, reference, reference.rows)
-  if (reference.datasetId !== undefined)
-    throw invalidInput(
-      'dataset_id',
-      `There is no data set "${reference.datasetId}": ask POST /v1/data for a place to upload it.`,
-    )
-  throw invalidInput('upload_file_path', 'Name the training data: upload_file_path, dataset_id, data or id.')
+  throw noDataNamed(reference)
+}
+
+export const noDataNamed = ({ datasetId }: DatasetReference) =>
+  datasetId === undefined
+    ? invalidInput('upload_file_path', 'Name the training data: upload_file_path, dataset_id, data or id.')
+    : invalidInput('dataset_id', `There is no data set "${datasetId}": ask POST /v1/data for a place to upload it.`)
+
+/** Finds what `resolveDataset` would train on, and creates nothing. @throws ServiceError invalid_input */
+export async function findReferenced(
+  ctx: Ctx,
+  reference: DatasetReference,
+): Promise<{ storedCollection: string | null; version: FoundVersion | null }> {
+  const storedCollection = await findStored(ctx, reference)
+  return { storedCollection, version: storedCollection === null ? await findNamed(ctx, reference) : null }
 }
 
 export const nothingUploaded = (field: string, datasetId: string) =>
@@ -49,19 +58,29 @@ export const nothingUploaded = (field: string, datasetId: string) =>
 
 /** Inline rows come after the stored ones; `datasetId` names what comes of both. */
 async function resolveStored(ctx: Ctx, reference: DatasetReference) {
-  const { storedId, modelName, uploadFilePath, datasetId, rows, isPublic } = reference
+  const collection = await findStored(ctx, reference)
+  if (collection === null) return null
+  const place = { accountId: ctx.accountId, collection }
+  const { datasetId, rows, isPublic } = reference
+  const ownId = datasetId === undefined ? collectionDatasetId(ctx.accountId, collection) : parseDatasetId(datasetId)
+  return exportStored(ctx, { place, rows, datasetId: ownId, isPublic: isPublic ?? false })
+}
+
+/** @returns the collection of the rows kept under the reference's id or model, or null when they are not meant */
+async function findStored(
+  ctx: Ctx,
+  { storedId, modelName, uploadFilePath, datasetId, rows }: DatasetReference,
+): Promise<string | null> {
   const isNamed = [uploadFilePath, datasetId, rows].some((each) => each !== undefined)
   if (storedId === undefined && isNamed) return null
   const collection = collectionName(ctx.deps.catalogue, storedId ?? modelName)
-  const place = { accountId: ctx.accountId, collection }
-  if (!(await ctx.deps.database.storedRows.exists(place))) {
+  if (!(await ctx.deps.database.storedRows.exists({ accountId: ctx.accountId, collection }))) {
     if (storedId === undefined || isNamed) return null
     throw invalidInput('id', `Nothing is kept under the id "${storedId}": POST /v1/svc/data stores rows there.`)
   }
   if (uploadFilePath !== undefined)
     throw invalidInput('upload_file_path', 'Train on an uploaded file or on the rows kept under an id, not on both.')
-  const ownId = datasetId === undefined ? collectionDatasetId(ctx.accountId, collection) : parseDatasetId(datasetId)
-  return exportStored(ctx, { place, rows, datasetId: ownId, isPublic: isPublic ?? false })
+  return collection
 }
 
 async function exportStored(

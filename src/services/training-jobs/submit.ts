@@ -39,10 +39,8 @@ export const submitTrainingJob = (submission: Submission): Promise<SubmittedTrai
 
 async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   const { ctx, input } = submission
-  const { entry, startFrom, shape } = await findStartModel(ctx, input.modelName)
-  checkGpuConfig(ctx, input.gpuConfig)
-  const { args, givenArgs, notes } = resolveTrainingArgs(withShape(input.finetuneArgs, shape), entry)
-  const resolved = { entry, startFrom, args, givenArgs, notes: [...notes, ...nameNotes(ctx, input.customModelName)] }
+  const training = await resolveTraining(ctx, input)
+  const resolved = { ...training, notes: [...training.notes, ...nameNotes(ctx, input.customModelName)] }
   const upload = await findUpload(submission)
   const acceptance = await accept(submission, resolved, upload)
   if (acceptance.outcome !== 'unseen') return answerTo(submission, upload, acceptance)
@@ -50,6 +48,13 @@ async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   const found = { ...upload, datasetId, wasSeen: true }
   if (!(await acceptUpload(ctx, upload))) throw nothingUploaded('upload_file_path', datasetId)
   return answerTo(submission, found, await accept(submission, resolved, found))
+}
+
+/** @throws ServiceError model_not_found, invalid_input */
+export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): Promise<Resolved> {
+  const { entry, startFrom, shape } = await findStartModel(ctx, input.modelName)
+  checkGpuConfig(ctx, input.gpuConfig)
+  return { entry, startFrom, ...resolveTrainingArgs(withShape(input.finetuneArgs, shape), entry) }
 }
 
 type Resolved = Pick<FoundStart, 'entry' | 'startFrom'> & ReturnType<typeof resolveTrainingArgs>

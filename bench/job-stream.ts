@@ -1,0 +1,135 @@
+// One job with 1,000 followers against one follower and none: processor time of the api, statements of the database, and the
+// time from a report's commit to the followers. Then the first page of metrics of 100,000 steps against one of 1,000.
+import { Agent, get, type IncomingMessage } from 'node:http'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { fetchJson, inTurn, sayRatio } from './rounds.ts'
+import { quantile, startStack } from './stack.ts'
+
+const reportsPerRun = 60
+/** As often as a trainer reports. */
+const reportEveryMs = 500
+const manyFollowers = 1000
+const [fewSteps, manySteps] = [1000, 100_000]
+/** Of Linux on all architectures that we run on. */
+const ticksPerSecond = 100
+
+const stack = await startStack()
+const { connection } = stack
+const authorization = `Bearer ${connection.apiKey}`
+const database = new pg.Client({ connectionString: connection.databaseUrl })
+await database.connect()
+const { rows: accounts } = await database.query<{ account_id: string }>('select account_id from api_keys limit 1')
+const accountId = accounts[0]?.account_id
+
+async function insertJob(steps: number): Promise<number> {
+  const { rows } = await database.query<{ id: number }>(
+    `with version as (
+       insert into dataset_versions (id, account_id, dataset_id, version, upload_key)
+       values (gen_random_uuid(), $1, gen_random_uuid()::text, 1, 'none') returning id)
+     insert into training_jobs (account_id, api_key_id, dataset_version_id, dataset_id, base_model, status, spec, spec_hash, resume_limit)
+     select $1, 'none', id, 'rows', 'm', 'TRAINING MODEL', '{}', 'none', 1 from version returning id`,
+    [accountId],
+  )
+  const id = rows[0]?.id ?? 0
+  await insertSteps(id, 1, steps)
+  return id
+}
+
+const insertSteps = (jobId: number, from: number, to: number) =>
+  database.query(
+    `insert into training_steps (job_id, step, attempt, loss, learning_rate, epoch, iter_time, flops, remaining_time)
+     select $1, step, 1, 1.5, 0.001, 1, 0.1, 1e9, 60 from generate_series($2::int, $3::int) step`,
+    [jobId, from, to],
+  )
+
+/** Processor time of the api in seconds. */
+function apiSeconds(): number {
+  const [user = 0, system = 0] = readFileSync(`/proc/${connection.processes.api}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ')
+    .slice(11, 13)
+    .map(Number)
+  return (user + system) / ticksPerSecond
+}
+
+async function statements(): Promise<number> {
+  // The server writes its counts twice a second.
+  await sleep(1200)
+  const { rows } = await database.query<{ count: string }>(
+    `select xact_commit + xact_rollback as count from pg_stat_database where datname = current_database()`,
+  )
+  return Number(rows[0]?.count)
+}
+
+async function openFollower(jobId: number, onMetric: () => void) {
+  const agent = new Agent({ keepAlive: false })
+  const path = `/v1/train/jobs/${jobId}/stream?from=now`
+  const [response] = (await once(get(connection.apiUrl + path, { agent, headers: { authorization } }), 'response')) as [
+    IncomingMessage,
+  ]
+  if (response.statusCode !== 200) throw new Error(`a follower got ${response.statusCode}`)
+  response.setEncoding('utf8').on('data', (text: string) => {
+    if (text.includes('event: metric')) onMetric()
+  })
+  return () => response.destroy()
+}
+
+/** Reports at a trainer's pace. */
+async function run(followers: number) {
+  const jobId = await insertJob(1)
+  const delays: number[] = []
+  let reportedAt = 0
+  const close: (() => void)[] = []
+  for (let opened = 0; opened < followers; opened++)
+    close.push(await openFollower(jobId, () => delays.push(performance.now() - reportedAt)))
+  const before = { seconds: apiSeconds(), statements: await statements(), atMs: performance.now() }
+  for (let report = 1; report <= reportsPerRun; report++) {
+    await insertSteps(jobId, report * 10, report * 10)
+    reportedAt = performance.now()
+    await sleep(reportEveryMs)
+  }
+  const share = (apiSeconds() - before.seconds) / ((performance.now() - before.atMs) / 1000)
+  const perReport = ((await statements()) - before.statements) / reportsPerRun
+  for (const each of close) each()
+  console.log(
+    `  ${String(followers).padStart(4)} followers: api ${(share * 100).toFixed(1)} % of a core, ${perReport.toFixed(1)} transactions a report` +
+      (delays.length > 0
+        ? `, told after p50 ${quantile(delays, 0.5).toFixed(1)} ms, p99 ${quantile(delays, 0.99).toFixed(1)} ms (${delays.length} of ${followers * reportsPerRun})`
+        : ''),
+  )
+  return { share, perReport }
+}
+
+const none = await run(0)
+const one = await run(1)
+const many = await run(manyFollowers)
+console.log(
+  `transactions a report, ${manyFollowers} followers - 1: ${(many.perReport - one.perReport).toFixed(1)} (target: 0)`,
+)
+console.log(
+  `processor time of ${manyFollowers} followers, of a core: ${(many.share - none.share).toFixed(3)} (target: below 0.10); ` +
+    `for each follower and report ${(((many.share - none.share) * reportEveryMs * 1000) / manyFollowers).toFixed(0)} µs`,
+)
+
+const [small, large] = [await insertJob(fewSteps), await insertJob(manySteps)]
+await database.query('vacuum analyze training_steps')
+const page = (jobId: number, query = '') =>
+  fetchJson(`${connection.apiUrl}/v1/train/jobs/${jobId}/metrics${query}`, { headers: { authorization } })
+const times = await inTurn(
+  {
+    'few steps': () => page(small),
+    'many steps': () => page(large),
+    'many, half-way': () => page(large, `?since_step=${manySteps / 2}`),
+  },
+  { rounds: 200 },
+)
+sayRatio(`first page of ${manySteps} / of ${fewSteps} steps (target: 1.10)`, times, (p50) => {
+  return p50['many steps'] / p50['few steps']
+})
+sayRatio('half-way / first page', times, (p50) => p50['many, half-way'] / p50['many steps'])
+
+await database.end()
+await stack.stop()

@@ -1,0 +1,67 @@
+import { trainedRowCount } from '../../datasets/select-evaluation-rows.ts'
+import { gpuCountOf } from '../../domain/attempt-ledger.ts'
+import { invalidDataReason, type DatasetReport } from '../../domain/dataset-report.ts'
+import { invalidInput } from '../../domain/service-error.ts'
+import { totalSteps } from '../../domain/training-args.ts'
+import { estimateSeconds, type Estimate } from '../../domain/training-estimate.ts'
+import type { Ctx } from '../context.ts'
+import { checkReferencedData } from '../datasets/check-referenced.ts'
+import { resolveTraining, type SubmitTrainingJobInput } from './submit.ts'
+
+const pastRuns = 20
+
+export type TrainingEstimate = {
+  /** Rows of the data set. */
+  rows: number
+  /** Their tokens, from a sample; null without the model's tokenizer. */
+  tokens: number | null
+  steps: number
+  epochs: number
+  seconds: Estimate | null
+  gpuSeconds: Estimate | null
+  /** Number of complete jobs behind the estimate. */
+  basedOn: number
+}
+
+/**
+ * Checks a request and its data as a submit and its job would, and creates neither.
+ * @throws ServiceError model_not_found, invalid_input, unavailable while a long check runs
+ */
+export async function estimateTrainingJob({
+  ctx,
+  input,
+}: {
+  ctx: Ctx
+  input: SubmitTrainingJobInput
+}): Promise<TrainingEstimate> {
+  const { entry, args } = await resolveTraining(ctx, input)
+  const report = await checkReferencedData(ctx, input)
+  const reason = invalidDataReason('training data', report)
+  if (reason !== null) throw invalidInput('data', reason)
+  const { gpuConfig, evaluationRows } = input
+  const trained = evaluationRows ? report.rowCount : trainedRowCount(report)
+  const { steps, epochs } = totalSteps(args, trained)
+  const tokensPerRow = tokensOf(report, args.max_length)
+  const gpuCount = gpuCountOf({ gpus: gpuConfig.gpus ?? null, nodes: gpuConfig.nodes ?? 1, baseModel: entry })
+  const past = await ctx.deps.database.jobDetails.pastRuns(entry.name, { gpuCount, limit: pastRuns })
+  const rowsPerStep = args.batch_size * args.gradient_accumulation_steps
+  const seconds = estimateSeconds(past, { steps, rowsPerStep, tokensPerRow })
+  return {
+    rows: report.rowCount,
+    tokens: tokensPerRow === null ? null : Math.round(tokensPerRow * report.rowCount),
+    steps,
+    epochs,
+    seconds,
+    gpuSeconds: seconds && multiplied(seconds, gpuCount),
+    basedOn: past.length,
+  }
+}
+
+const tokensOf = ({ tokenLength, rowCount }: DatasetReport, maxLength: number): number | null =>
+  tokenLength?.estimatedTotal === undefined ? null : Math.min(tokenLength.estimatedTotal / rowCount, maxLength)
+
+const multiplied = ({ low, likely, high }: Estimate, count: number): Estimate => ({
+  low: low * count,
+  likely: likely * count,
+  high: high * count,
+})
