@@ -3,6 +3,7 @@
 import { ApplicationFailure } from '@temporalio/activity'
 import type { BatchCompletionInput, ChunkResults, InferenceBatch } from '../src/domain/inference-batch.ts'
 import { ServiceError } from '../src/domain/service-error.ts'
+import { answerLines, type AnsweredLine, type LineInput } from './request-lines.ts'
 import { partialCompletions, type Completions } from './partial-completions.ts'
 import { answerOthers, type Answered } from './refused-items.ts'
 
@@ -17,6 +18,8 @@ export type Infer = {
     input: Asker & { modelName: string; texts: string[]; onLong: 'cut' | 'refuse' },
     signal: AbortSignal,
   ): Promise<number[][]>
+  /** Answers one line of a batch of requests. Throws what a later try may mend. */
+  answerLine(input: Asker & LineInput, signal: AbortSignal): Promise<AnsweredLine>
 }
 
 type Chunk = { start: number; items: readonly string[]; signal: AbortSignal }
@@ -29,6 +32,10 @@ export async function* answerChunk(infer: Infer, batch: InferenceBatch, chunk: C
   const { accountId, apiKeyId, modelName, kind, request } = batch
   const { start, items, signal } = chunk
   const answer = answerOthers({ start, itemCount: items.length })
+  if (request.requests) {
+    yield await answerLines(infer, batch, chunk)
+    return
+  }
   const at = (positions: readonly number[]) => positions.map((position) => items[position] as string)
   if (request.input === null) {
     const onLong = request.truncate ? 'cut' : 'refuse'

@@ -3,16 +3,23 @@ import { ApplicationFailure, Context } from '@temporalio/activity'
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { batchResultText } from '../src/domain/batch-result.ts'
-import { chunkLength, type InferenceBatch } from '../src/domain/inference-batch.ts'
+import {
+  batchCancelled,
+  batchTooOld,
+  chunkLength,
+  requestLines,
+  type InferenceBatch,
+} from '../src/domain/inference-batch.ts'
 import { ServiceError, type InputIssue } from '../src/domain/service-error.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { Storage } from '../src/storage/storage.ts'
 import { answerChunk, failureOf, type Infer } from './batch-answers.ts'
+import { createRequestBatchEnd } from './request-batches.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
 export type InferenceBatchDependencies = {
-  database: Pick<Database, 'inferenceBatches' | 'transaction' | 'check'>
+  database: Pick<Database, 'inferenceBatches' | 'requestBatches' | 'transaction' | 'check'>
   storage: Storage
   infer: Infer
 }
@@ -25,7 +32,8 @@ type ChunkInput = { batchId: string; chunk: number; ageLimitMs: number }
 const maxResultBytes = 1024 * 1024
 
 export function createInferenceBatchActivities({ database, storage, infer }: InferenceBatchDependencies) {
-  const { inferenceBatches } = database
+  const { inferenceBatches, requestBatches } = database
+  const closeRequestBatch = createRequestBatchEnd({ database, storage })
 
   return {
     /** @throws ApplicationFailure Refused when no retry can help, ModelUnavailable when a later one may */
@@ -43,6 +51,7 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
     finishBatch: ({ batchId }: { batchId: string }): Promise<void> =>
       withHeartbeat(async () => {
         const batch = await existing(batchId)
+        if (batch.kind === 'requests') return closeRequestBatch(batch)
         if (batch.state === 'running') {
           const { sizeBytes, errorCount } = await inferenceBatches.measureResults(batchId)
           if (errorCount > 0 && errorCount === batch.itemCount) throw await allRefused(batchId)
@@ -53,10 +62,17 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
         await storage.remove([batch.promptsKey])
       }),
 
-    async failBatch({ batchId, message }: { batchId: string; message: string }): Promise<void> {
-      await database.transaction((tx) => tx.inferenceBatches.fail(batchId, message))
-      await storage.remove([(await existing(batchId)).promptsKey])
-    },
+    failBatch: ({ batchId, message }: { batchId: string; message: string }): Promise<void> =>
+      withHeartbeat(async () => {
+        const batch = await existing(batchId)
+        if (batch.kind === 'requests') {
+          const reason = message === batchTooOld ? 'expired' : message === batchCancelled ? 'cancelled' : 'failed'
+          await requestBatches.requestEnd(batchId, reason, message)
+          return closeRequestBatch(batch)
+        }
+        await database.transaction((tx) => tx.inferenceBatches.fail(batchId, message))
+        await storage.remove([batch.promptsKey])
+      }),
   }
 
   /** A deleted account takes its batches along: the failure is final. */
@@ -84,7 +100,7 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
     }
   }
 
-  async function readItems({ promptsKey, request }: InferenceBatch, chunk: number): Promise<string[]> {
+  async function readItems({ promptsKey, request, kind }: InferenceBatch, chunk: number): Promise<string[]> {
     const location = request.chunks[chunk]
     if (!location) throw ApplicationFailure.nonRetryable(`The batch has no chunk ${chunk}.`)
     const { bytes } = await storage.readRange(promptsKey, { offset: location.offset, limit: location.sizeBytes })
@@ -93,7 +109,7 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
         'The prompts of the batch are missing from the object store. Submit the batch again.',
         'Refused',
       )
-    return JSON.parse(bytes.toString()) as string[]
+    return kind === 'requests' ? requestLines(bytes.toString()) : (JSON.parse(bytes.toString()) as string[])
   }
 
   async function allRefused(batchId: string): Promise<ApplicationFailure> {
@@ -124,8 +140,7 @@ async function withinAge(leftMs: number, work: (signal: AbortSignal) => Promise<
   }
 }
 
-const tooOld = () =>
-  ApplicationFailure.nonRetryable('The batch did not finish within its time limit. Submit it again.', 'Refused')
+const tooOld = () => ApplicationFailure.nonRetryable(batchTooOld, 'Refused')
 
 async function* bytesOf(texts: AsyncIterable<string>) {
   for await (const text of texts) yield Buffer.from(text)

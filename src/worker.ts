@@ -14,6 +14,7 @@ import { readConfig, type Config } from './config/service.ts'
 import { readTemporalConfig, type TemporalConfig } from './config/temporal.ts'
 import { createDatasetValidator } from './datasets/dataset-validator.ts'
 import { modelServerToken } from './domain/model-server-token.ts'
+import { createLineAnswers } from './http/openai/batch-lines.ts'
 import { createInference } from './inference/inference.ts'
 import { createLog } from './log.ts'
 import { connectDatabase } from './repositories/database.ts'
@@ -71,7 +72,8 @@ const rowSearch = connectStoredRowSearch(config.databaseUrl, {
   timeoutMs: searchTimeoutMs,
 })
 const searchRows = createSearchRows(rowSearch)
-const infer = createBatchInference({ database, storage, inference, hasRows, searchRows, catalogue, usage })
+const models = { database, storage, inference, hasRows, searchRows, catalogue, usage }
+const infer = { ...createBatchInference(models), answerLine: createLineAnswers(models) }
 
 const executions = createWorkflowExecutions(temporal.client)
 

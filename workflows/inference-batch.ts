@@ -10,6 +10,7 @@ import {
   TimeoutFailure,
 } from '@temporalio/workflow'
 import type { InferenceBatchActivities } from '../activities/inference-batches.ts'
+import { batchCancelled, batchTooOld } from '../src/domain/inference-batch.ts'
 import { inferenceTaskQueue, type InferenceBatchInput } from './contract.ts'
 import { wasCancelled } from './was-cancelled.ts'
 
@@ -26,7 +27,8 @@ const limits = { startToCloseTimeout: '1 day', heartbeatTimeout: '12 seconds', r
 
 const { runBatchChunk } = proxyActivities<InferenceBatchActivities>({ ...limits, taskQueue: inferenceTaskQueue })
 const { finishBatch } = proxyActivities<InferenceBatchActivities>({ ...limits, summary: 'store the result' })
-const { failBatch } = proxyActivities<InferenceBatchActivities>({ startToCloseTimeout: '30 seconds', retry })
+// A batch of requests that ends early writes its files first.
+const { failBatch } = proxyActivities<InferenceBatchActivities>(limits)
 
 export async function inferenceBatch(input: InferenceBatchInput): Promise<void> {
   const { batchId } = input
@@ -35,7 +37,7 @@ export async function inferenceBatch(input: InferenceBatchInput): Promise<void> 
     await finishBatch({ batchId })
   } catch (error) {
     const isCancel = wasCancelled(CancellationScope.current(), error)
-    const message = isCancel ? 'The batch was cancelled by an operator.' : messageOf(error)
+    const message = isCancel ? batchCancelled : messageOf(error)
     await CancellationScope.nonCancellable(() => failBatch({ batchId, message }))
     // Closes as Canceled or as Failed, so that the Temporal UI shows the same end.
     throw isCancel ? new CancelledFailure(message) : ApplicationFailure.nonRetryable(message, 'BatchFailed')
@@ -83,7 +85,7 @@ const isTooOld = (error: unknown) =>
   error instanceof ActivityFailure && (error.cause instanceof TimeoutFailure || error.retryState === 'TIMEOUT')
 
 function messageOf(error: unknown): string {
-  if (isTooOld(error)) return 'The batch did not finish within its time limit. Submit it again.'
+  if (isTooOld(error)) return batchTooOld
   const cause = error instanceof ActivityFailure ? error.cause : error
   const isForOwner = cause instanceof ApplicationFailure && ['Refused', 'ModelUnavailable'].includes(cause.type ?? '')
   return isForOwner ? cause.message : 'An unexpected error ended the batch. Its workflow in Temporal has the details.'

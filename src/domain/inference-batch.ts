@@ -2,7 +2,9 @@
 import type { OutputType } from './output-type.ts'
 
 /** A `streaming` batch shows partial texts. */
-export type BatchKind = 'completions' | 'embeddings' | 'streaming'
+export type PromptBatchKind = 'completions' | 'embeddings' | 'streaming'
+/** The items of `requests` are lines of a file, each a whole request. */
+export type BatchKind = PromptBatchKind | 'requests'
 export type BatchState = 'running' | 'done' | 'failed'
 
 /** Options of every item; null means the default of a single request. */
@@ -25,6 +27,8 @@ export type BatchRequest = {
   input: BatchCompletionInput | null
   /** Long texts to embed are cut, not refused. */
   truncate?: boolean
+  /** Of a batch of requests. */
+  requests?: RequestBatchOptions
 }
 
 export type InferenceBatch = {
@@ -68,3 +72,43 @@ export const inferenceBatchWorkflowId = (batchId: string) => `${inferenceBatchWo
 
 export const chunkLength = ({ itemCount, request }: Pick<InferenceBatch, 'itemCount' | 'request'>, chunk: number) =>
   Math.min(request.chunkSize, itemCount - chunk * request.chunkSize)
+
+/** The paths that a line may name. */
+export const batchEndpoints = ['/v1/chat/completions', '/v1/completions', '/v1/embeddings'] as const
+export type BatchEndpoint = (typeof batchEndpoints)[number]
+
+type RequestBatchOptions = {
+  endpoint: BatchEndpoint
+  inputFileId: string
+  metadata: Record<string, string> | null
+  /** Named when the batch is created, so that writing them again changes nothing. */
+  output: BatchFile
+  errors: BatchFile
+}
+/** `id` is the file's id for users, `versionId` its row. */
+export type BatchFile = { id: string; versionId: string }
+
+/** Why a batch of requests ends before its last line. */
+export type BatchEndReason = 'cancelled' | 'expired' | 'failed'
+
+/** A batch of requests as its owner sees it. `failedCount` is part of `doneCount`. */
+export type RequestBatch = InferenceBatch & {
+  doneCount: number
+  failedCount: number
+  endReason: BatchEndReason | null
+  outputFileId: string | null
+  errorFileId: string | null
+  createdAt: Date
+  startedAt: Date | null
+  cancelledAt: Date | null
+  finalizingAt: Date | null
+  finishedAt: Date | null
+}
+
+export const batchCancelled = 'The batch was cancelled by an operator.'
+export const batchTooOld = 'The batch did not finish within its time limit. Submit it again.'
+
+const isBlank = /^[ \t\r]*$/
+
+/** The requests of a file, or of a part that begins and ends with whole lines. Blank lines are none. */
+export const requestLines = (text: string) => text.split('\n').filter((line) => !isBlank.test(line))

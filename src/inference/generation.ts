@@ -36,7 +36,7 @@ export type GenerationInput = {
 }
 
 /** `logprobs`: of the piece's tokens, as the engine writes them. */
-export type OnText = (piece: string, logprobs?: unknown) => void
+type OnText = (piece: string, logprobs?: unknown) => void
 
 export type Row<P extends Prompt = string> = { index: number; prompt: P }
 /** Rows that may go to the engine together: one grammar, one length. */

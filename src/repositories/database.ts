@@ -18,6 +18,7 @@ import { createJobAcceptanceRepository } from './job-acceptance.ts'
 import { createJobDetailsRepository } from './job-details.ts'
 import { createConsoleSessionRepository } from './console-sessions.ts'
 import { createInferenceBatchRepository } from './inference-batches.ts'
+import { createRequestBatchRepository } from './request-batches.ts'
 import { createJobEventRepository } from './job-events.ts'
 import { createJobFeedRepository } from './job-feed.ts'
 import { createTrainingJobRepository } from './training-jobs.ts'
@@ -51,6 +52,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   retention: createRetentionRepository(db),
   idempotencyKeys: createIdempotencyRepository(db),
   inferenceBatches: createInferenceBatchRepository(db),
+  requestBatches: createRequestBatchRepository(db),
   installation: createInstallationRepository(db),
   jobAcceptance: createJobAcceptanceRepository(run),
   jobDetails: createJobDetailsRepository(run),

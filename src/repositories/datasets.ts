@@ -1,5 +1,6 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { DatasetReport, ListedDataset } from '../domain/dataset-report.ts'
+import type { FilePurpose } from '../domain/file-purpose.ts'
 import type { Connection } from './database.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
 
@@ -19,6 +20,7 @@ export type FoundVersion = DatasetVersion & { wasSeen: boolean }
 /** A data set that was uploaded as a file through the OpenAI API. */
 export type DatasetFile = Pick<DatasetVersion, 'id' | 'datasetId' | 'uploadKey'> & {
   fileName: string
+  purpose: FilePurpose
   sizeBytes: number
   createdAt: Date
 }
@@ -26,6 +28,8 @@ export type DatasetFile = Pick<DatasetVersion, 'id' | 'datasetId' | 'uploadKey'>
 /** Prefix of the ids of deleted data sets. No valid id begins with it. */
 export const hiddenDatasets = 'deleted:'
 const notHidden = { datasetId: { not: { startsWith: hiddenDatasets } } }
+
+type FilePage = { after: string | null; limit: number; isOldestFirst: boolean; purpose?: FilePurpose | null }
 
 type Upload = Pick<DatasetVersion, 'id' | 'uploadKey'>
 type NewDatasetVersion = Pick<DatasetVersion, 'id' | 'accountId' | 'datasetId' | 'version' | 'uploadKey'>
@@ -59,10 +63,17 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
       isPublic,
       sizeBytes,
       fileName,
-    }: { datasetId: string | undefined; isPublic: boolean; sizeBytes: number; fileName?: string | undefined },
+      purpose,
+    }: {
+      datasetId: string | undefined
+      isPublic: boolean
+      sizeBytes: number
+      fileName?: string | undefined
+      purpose?: FilePurpose | undefined
+    },
   ): Promise<DatasetVersion> {
     const { accountId } = await db.datasetVersion.findUniqueOrThrow({ where: { id }, select: { accountId: true } })
-    const data = { isPublic, sizeBytes, fileName: fileName ?? null }
+    const data = { isPublic, sizeBytes, fileName: fileName ?? null, purpose: purpose ?? null }
     if (datasetId === undefined) return db.datasetVersion.update({ where: { id }, data })
     const newest = await this.newestVersion(accountId, datasetId)
     return db.datasetVersion.update({
@@ -83,11 +94,16 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
   /** `after` is the id of a file of the account. */
   async listFiles(
     accountId: string,
-    { after, limit, isOldestFirst }: { after: string | null; limit: number; isOldestFirst: boolean },
+    { after, limit, isOldestFirst, purpose = null }: FilePage,
   ): Promise<DatasetFile[]> {
     const direction = isOldestFirst ? 'asc' : 'desc'
     const rows = await db.datasetVersion.findMany({
-      where: { accountId, fileName: { not: null }, ...notHidden },
+      where: {
+        accountId,
+        fileName: { not: null },
+        ...notHidden,
+        ...(purpose !== null && { purpose: purpose === 'fine-tune' ? null : purpose }),
+      },
       orderBy: [{ createdAt: direction }, { id: direction }],
       take: limit,
       ...(after === null ? {} : { cursor: { id: after }, skip: 1 }),
@@ -184,7 +200,8 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
 
 function fileOf(row: Prisma.DatasetVersionGetPayload<object>): DatasetFile {
   const { id, datasetId, uploadKey, fileName, sizeBytes, createdAt } = row
-  return { id, datasetId, uploadKey, fileName: fileName ?? '', sizeBytes: Number(sizeBytes ?? 0), createdAt }
+  const purpose = (row.purpose ?? 'fine-tune') as FilePurpose
+  return { id, datasetId, uploadKey, fileName: fileName ?? '', purpose, sizeBytes: Number(sizeBytes ?? 0), createdAt }
 }
 
 const columns = `id, account_id as "accountId", dataset_id as "datasetId", version, upload_key as "uploadKey",

@@ -4,7 +4,7 @@ import { ServiceError } from '../domain/service-error.ts'
 import type { Connection } from './database.ts'
 
 export const createInferenceBatchRepository = (db: Connection) => ({
-  async create(batch: Omit<InferenceBatch, 'state' | 'message' | 'resultKey'>) {
+  async create(batch: NewBatch) {
     // Stored as text: jsonb cannot hold a NUL, which a field's name may contain.
     const request = JSON.stringify(batch.request)
     const storedBytes = batch.request.chunks.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
@@ -33,12 +33,12 @@ export const createInferenceBatchRepository = (db: Connection) => ({
 
   /**
    * Notes the start of a running batch, which only its first chunk does.
-   * @returns the time since then by the database's clock; null when the batch has ended
+   * @returns the time since then by the database's clock; null when the batch has ended, or is about to
    */
   async begin(id: string): Promise<number | null> {
     const [begun] = await db.$queryRaw<{ ageMs: number }[]>`
       update inference_batches set started_at = coalesce(started_at, now())
-      where id = ${id}::uuid and state = 'running'
+      where id = ${id}::uuid and state = 'running' and end_reason is null
       returning (extract(epoch from now() - started_at) * 1000)::float8 as "ageMs"`
     return begun?.ageMs ?? null
   },
@@ -53,7 +53,7 @@ export const createInferenceBatchRepository = (db: Connection) => ({
   /** Ignores older or repeated results, and results of an ended batch. Needs a transaction. */
   async saveChunk({ batchId, start, itemCount }: Chunk & { itemCount: number }, results: ChunkResults) {
     const held = await db.$queryRaw<unknown[]>`
-      select id from inference_batches where id = ${batchId}::uuid and state = 'running' for update`
+      select id from inference_batches where id = ${batchId}::uuid and state = 'running' and finalizing_at is null for update`
     if (held.length === 0) return
     const changed = await db.$executeRaw`
       insert into inference_batch_chunks as old (batch_id, start, results)
@@ -62,7 +62,10 @@ export const createInferenceBatchRepository = (db: Connection) => ({
       where not (old.results->>'isFinal')::boolean
         and ((excluded.results->>'isFinal')::boolean or (old.results->>'step')::int < (excluded.results->>'step')::int)`
     if (changed > 0 && results.isFinal)
-      await db.inferenceBatch.update({ where: { id: batchId }, data: { doneCount: { increment: itemCount } } })
+      await db.inferenceBatch.update({
+        where: { id: batchId },
+        data: { doneCount: { increment: itemCount }, failedCount: { increment: results.errorCount ?? 0 } },
+      })
   },
 
   async isChunkFinal({ batchId, start }: Chunk): Promise<boolean> {
@@ -119,9 +122,10 @@ export const createInferenceBatchRepository = (db: Connection) => ({
   },
 })
 
+type NewBatch = Omit<InferenceBatch, 'state' | 'message' | 'resultKey'>
 type Chunk = { batchId: string; start: number }
 
-const plain = ({
+export const plain = ({
   id,
   accountId,
   apiKeyId,

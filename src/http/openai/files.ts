@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { filePurposes } from '../../domain/file-purpose.ts'
 import { deleteDataset } from '../../services/datasets/delete.ts'
 import { findFile, type StoredFile } from '../../services/files/find-file.ts'
 import { listFiles } from '../../services/files/list-files.ts'
@@ -11,7 +12,7 @@ import { defineRoute } from '../framework/route.ts'
 import { translateErrors } from './errors.ts'
 import { seconds } from './generation.ts'
 
-const purposeOnly = 'must be fine-tune: no other purpose is supported'
+const purposeOnly = 'must be fine-tune or batch: no other purpose is supported'
 
 const noExpiry = () => z.null({ error: 'is not supported: a file is kept until you delete it' }).optional()
 
@@ -19,7 +20,9 @@ const FileRequest = named(
   'OpenAiFileRequest',
   z.strictObject({
     file: z.string().min(1).max(255).meta({ format: 'binary', minLength: undefined, maxLength: undefined }),
-    purpose: z.literal('fine-tune', { error: ({ input }) => (input === undefined ? undefined : purposeOnly) }),
+    purpose: z.literal(['fine-tune', 'batch'], {
+      error: ({ input }) => (input === undefined ? undefined : purposeOnly),
+    }),
     'expires_after[anchor]': noExpiry(),
     'expires_after[seconds]': noExpiry(),
   }),
@@ -33,8 +36,10 @@ const File = named(
     bytes: z.int(),
     created_at: z.int(),
     filename: z.string(),
-    purpose: z.literal('fine-tune'),
-    status: z.literal('processed').describe('Always processed: the job that trains on the file validates its rows'),
+    purpose: z.enum(filePurposes),
+    status: z
+      .literal('processed')
+      .describe('Always processed: the job or batch that uses the file validates its lines'),
   }),
 )
 type File = z.output<typeof File>
@@ -80,7 +85,7 @@ export const fileRoutes = [
     name: 'openai_create_file',
     method: 'post',
     path: '/openai/v1/files',
-    summary: 'Upload a file of rows to train on: chat or prompt and completion, as JSON Lines',
+    summary: 'Upload a file of rows to train on, or of requests for a batch, as JSON Lines',
     access: 'key',
     scope: 'data',
     body: FileRequest,
@@ -88,7 +93,7 @@ export const fileRoutes = [
     idempotent: true,
     response: File,
     handle: async ({ caller: ctx, body, file, idempotency }) =>
-      fileOf(await storeFile({ ctx, input: { file, fileName: body.file }, idempotency })),
+      fileOf(await storeFile({ ctx, input: { file, fileName: body.file, purpose: body.purpose }, idempotency })),
   }),
   defineRoute({
     name: 'openai_list_files',
@@ -101,8 +106,9 @@ export const fileRoutes = [
     errorStatuses: [404],
     response: FileList,
     async handle({ caller: ctx, query: { after, limit = maxFiles, order, purpose } }) {
-      const input = { after, limit, isOldestFirst: order === 'asc' }
-      const isOther = purpose !== undefined && purpose !== 'fine-tune'
+      const known = filePurposes.find((each) => each === purpose)
+      const input = { after, limit, isOldestFirst: order === 'asc', purpose: known ?? null }
+      const isOther = purpose !== undefined && known === undefined
       const { files, hasMore } = isOther ? { files: [], hasMore: false } : await listFiles({ ctx, input })
       return pageOf(files.map(fileOf), hasMore)
     },
@@ -151,13 +157,13 @@ export const fileRoutes = [
   }),
 ]
 
-const fileOf = ({ datasetId, sizeBytes, createdAt, fileName }: StoredFile): File => ({
+const fileOf = ({ datasetId, sizeBytes, createdAt, fileName, purpose }: StoredFile): File => ({
   id: datasetId,
   object: 'file' as const,
   bytes: sizeBytes,
   created_at: seconds(createdAt),
   filename: fileName,
-  purpose: 'fine-tune' as const,
+  purpose,
   status: 'processed' as const,
 })
 

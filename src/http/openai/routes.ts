@@ -1,6 +1,7 @@
 // OpenAI's API under /openai/v1, translated to our services and back. docs/openai.md has the mapping.
 import { z } from 'zod'
 import type { Route } from '../framework/route.ts'
+import { batchRoutes } from './batches.ts'
 import { chatRoutes } from './chat.ts'
 import { completionRoutes } from './completions.ts'
 import { embeddingRoutes } from './embeddings.ts'
@@ -20,6 +21,7 @@ export const openAiRoutes = [
   ...completionRoutes,
   ...embeddingRoutes,
   ...fileRoutes,
+  ...batchRoutes,
   ...fineTuningJobRoutes,
   ...fineTuningRecordRoutes,
 ].map(withStrictQuery)

@@ -1,6 +1,6 @@
 // Batches: accepted at once, processed durably, and read by id from any replica.
 import type { z } from 'zod'
-import type { BatchKind } from '../../domain/inference-batch.ts'
+import type { PromptBatchKind } from '../../domain/inference-batch.ts'
 import { createBatch } from '../../services/batches/create-batch.ts'
 import { getBatchResult } from '../../services/batches/get-batch-result.ts'
 import { JsonText } from '../framework/respond.ts'
@@ -45,7 +45,7 @@ export const batchRoutes = [
   result('embeddings', '/v1/batch_embeddings', EmbeddingBatchResult),
 ]
 
-function completionBatch(kind: Exclude<BatchKind, 'embeddings'>, path: string, summary: string) {
+function completionBatch(kind: Exclude<PromptBatchKind, 'embeddings'>, path: string, summary: string) {
   return defineRoute({
     name: nameOf(path),
     method: 'post',
@@ -65,7 +65,7 @@ function completionBatch(kind: Exclude<BatchKind, 'embeddings'>, path: string, s
   })
 }
 
-function result(kind: BatchKind, path: string, response: z.ZodType) {
+function result(kind: PromptBatchKind, path: string, response: z.ZodType) {
   return defineRoute({
     name: `${nameOf(path)}_result`,
     method: 'get',

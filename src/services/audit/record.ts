@@ -9,6 +9,7 @@ type AuditAction =
   | 'account.delete'
   | 'account.priority'
   | 'batch.create'
+  | 'batch.cancel'
   | 'data.announce'
   | 'data.delete'
   | 'data.store'

@@ -3,8 +3,8 @@ import {
   chunkSize,
   inferenceBatchWorkflowId,
   type BatchCompletionInput,
-  type BatchKind,
   type ChunkLocation,
+  type PromptBatchKind,
 } from '../../domain/inference-batch.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import { resolveTarget } from '../completions/create.ts'
@@ -21,8 +21,8 @@ export type CreateBatchInput = {
   modelName: string | null
   items: readonly string[]
 } & (
-  | { kind: Extract<BatchKind, 'embeddings'>; completion: null; truncate: boolean }
-  | { kind: Exclude<BatchKind, 'embeddings'>; completion: BatchCompletionInput }
+  | { kind: Extract<PromptBatchKind, 'embeddings'>; completion: null; truncate: boolean }
+  | { kind: Exclude<PromptBatchKind, 'embeddings'>; completion: BatchCompletionInput }
 )
 
 /**

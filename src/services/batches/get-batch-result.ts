@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { batchResultText } from '../../domain/batch-result.ts'
-import { chunkLength, type BatchKind, type InferenceBatch } from '../../domain/inference-batch.ts'
+import { chunkLength, type InferenceBatch, type PromptBatchKind } from '../../domain/inference-batch.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
 
@@ -17,7 +17,7 @@ export async function getBatchResult({
   input: { kind, batchId },
 }: {
   ctx: Ctx
-  input: { kind: BatchKind; batchId: string }
+  input: { kind: PromptBatchKind; batchId: string }
 }): Promise<AsyncIterable<string | Buffer>> {
   const { batchBeginnings, database } = ctx.deps
   const { inferenceBatches } = database

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { splitStreamingBody, type Lines } from '../../datasets/streaming-body.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import { isUniqueViolation, type Repositories } from '../../repositories/database.ts'
+import type { FilePurpose } from '../../domain/file-purpose.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
 import type { Ctx } from '../context.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
@@ -101,7 +102,10 @@ export async function openRows(ctx: Ctx): Promise<ReceivedRows> {
 export async function keepRows<T>(
   ctx: Ctx,
   rows: ReceivedRows,
-  { datasetId, ...options }: { datasetId: string | undefined; isPublic: boolean; fileName?: string },
+  {
+    datasetId,
+    ...options
+  }: { datasetId: string | undefined; isPublic: boolean; fileName?: string; purpose?: FilePurpose | undefined },
   finish: (tx: Repositories, version: DatasetVersion) => Promise<T>,
 ): Promise<T> {
   const { versionId, sizeBytes } = rows

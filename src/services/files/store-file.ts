@@ -11,19 +11,26 @@ import { fileIdOf, findFile, type StoredFile } from './find-file.ts'
  */
 export async function storeFile({
   ctx,
-  input: { file, fileName },
+  input: { file, fileName, purpose },
   idempotency,
 }: {
   ctx: Ctx
-  input: { file: ReceivedRows | null; fileName: string }
+  input: { file: ReceivedRows | null; fileName: string; purpose: 'fine-tune' | 'batch' }
   idempotency: Idempotency
 }): Promise<StoredFile> {
   if (!file || file.sizeBytes === 0) throw invalidInput('file', 'file must be a file with at least one byte.')
   const { fileId } = await once<{ fileId: string }>(ctx, idempotency, (answer) =>
-    keepRows(ctx, file, { datasetId: fileIdOf(file.versionId), isPublic: false, fileName }, async (tx, version) => {
+    keepRows(ctx, file, keptAs(file, fileName, purpose), async (tx, version) => {
       await recordAudit(tx, ctx, 'data.upload', version.datasetId)
       return answer(tx, { fileId: version.datasetId })
     }),
   )
   return findFile({ ctx, input: { fileId } })
 }
+
+const keptAs = ({ versionId }: ReceivedRows, fileName: string, purpose: 'fine-tune' | 'batch') => ({
+  datasetId: fileIdOf(versionId),
+  isPublic: false,
+  fileName,
+  purpose: purpose === 'batch' ? purpose : undefined,
+})

@@ -1,5 +1,5 @@
 // The main job with the official openai SDK for Node, unchanged; the job is paused and resumed on its way.
-import OpenAI from 'openai'
+import OpenAI, { toFile } from 'openai'
 import assert from 'node:assert/strict'
 import { createReadStream, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -96,6 +96,32 @@ await check('prompts are completed, texts embedded', async () => {
   assert.ok(Math.abs(Math.hypot(...data[1].embedding) - 1) < 1e-5)
 })
 
+await check('choices, probabilities and a batch of requests', async () => {
+  const asked = { model: base, messages: [rows[0][0]], max_tokens: 6, temperature: 0 }
+  const { choices } = await client.chat.completions.create({ ...asked, n: 2, logprobs: true, top_logprobs: 1 })
+  assert.deepEqual([choices.length, choices[1].index], [2, 1])
+  assert.ok(choices[0].logprobs.content.every(({ logprob, top_logprobs }) => logprob === top_logprobs[0].logprob))
+  const url = '/v1/chat/completions'
+  const lines = ['a', 'b'].map((id) => JSON.stringify({ custom_id: id, method: 'POST', url, body: asked }))
+  const file = await client.files.create({
+    file: await toFile(Buffer.from(lines.join('\n')), 'requests.jsonl'),
+    purpose: 'batch',
+  })
+  let batch = await client.batches.create({ input_file_id: file.id, endpoint: url, completion_window: '24h' })
+  for (let tries = 0; batch.status !== 'completed' && tries < 4000; tries++) {
+    await sleep(100)
+    batch = await client.batches.retrieve(batch.id)
+  }
+  const answers = (await (await client.files.content(batch.output_file_id)).text())
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  assert.deepEqual(
+    answers.map(({ custom_id, response }) => [custom_id, response.body.choices[0].message.content]),
+    ['a', 'b'].map((id) => [id, choices[0].message.content]),
+  )
+})
+
 await check('models', async () => {
   const ids = []
   for await (const each of client.models.list()) ids.push(each.id)
@@ -109,8 +135,8 @@ await check('refusals are its exceptions', async () => {
       () => assert.fail('no refusal'),
       (error) => error,
     )
-  const logprobs = await refused(client.chat.completions.create({ model: base, messages, logprobs: true }))
-  assert.ok(logprobs instanceof OpenAI.BadRequestError && logprobs.param === 'logprobs', String(logprobs))
+  const store = await refused(client.chat.completions.create({ model: base, messages, store: true }))
+  assert.ok(store instanceof OpenAI.BadRequestError && store.param === 'store', String(store))
   assert.ok((await refused(client.models.retrieve('none'))) instanceof OpenAI.NotFoundError)
   const stranger = new OpenAI({ apiKey: 'sk-wrong', maxRetries: 0 })
   assert.ok((await refused(stranger.models.list())) instanceof OpenAI.AuthenticationError)

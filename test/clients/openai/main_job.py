@@ -141,6 +141,53 @@ def prompts_are_completed() -> None:
 
 
 @check
+def choices_and_probabilities() -> None:
+    asked = {"model": BASE, "messages": [ROWS[0][0]], "max_tokens": 6}
+    several = client.chat.completions.create(**asked, n=3, seed=5, presence_penalty=0.5, logit_bias={"40": -5})
+    assert [choice.index for choice in several.choices] == [0, 1, 2]
+    alone = client.chat.completions.create(**asked, seed=6, presence_penalty=0.5, logit_bias={"40": -5})
+    assert several.choices[1].message.content == alone.choices[0].message.content
+    scored = client.chat.completions.create(**asked, logprobs=True, top_logprobs=2, temperature=0)
+    content = scored.choices[0].logprobs.content
+    assert content and all(len(each.top_logprobs) == 2 and each.logprob <= 0 for each in content)
+    chunks = client.chat.completions.create(**asked, logprobs=True, top_logprobs=2, temperature=0, stream=True)
+    choices = [choice for chunk in chunks for choice in chunk.choices if choice.logprobs]
+    assert [each for choice in choices for each in choice.logprobs.content] == content
+    echo = client.completions.create(model=BASE, prompt=[[5, 6, 7], [8]], max_tokens=0, echo=True, logprobs=1)
+    assert [len(choice.logprobs.token_logprobs) for choice in echo.choices] == [3, 1]
+
+
+@check
+def a_batch_of_requests() -> None:
+    def line(name: str, body: Any) -> str:
+        return json.dumps({"custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": body})
+
+    good = {"model": BASE, "messages": [ROWS[0][0]], "max_tokens": 6, "temperature": 0}
+    lines = [line("a", good), line("b", {**good, "temperature": 9}), line("c", good)]
+    file = client.files.create(file=("requests.jsonl", "\n".join(lines).encode()), purpose="batch")
+    assert file.purpose == "batch" and [each.id for each in client.files.list(purpose="batch")] == [file.id]
+    batch = client.batches.create(
+        input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h", metadata={"team": "blue"}
+    )
+    assert batch.object == "batch" and batch.metadata == {"team": "blue"}
+    assert [each.id for each in client.batches.list(limit=1)] == [batch.id]
+    for _ in range(4000):
+        if (batch := client.batches.retrieve(batch.id)).status == "completed":
+            break
+        assert batch.status in ("validating", "in_progress", "finalizing"), batch
+        time.sleep(0.1)
+    assert batch.request_counts.model_dump() == {"total": 3, "completed": 2, "failed": 1}
+    answers = [json.loads(each) for each in client.files.content(batch.output_file_id).text.splitlines()]
+    alone = client.chat.completions.create(**good).choices[0].message.content
+    assert [(each["custom_id"], each["response"]["status_code"]) for each in answers] == [("a", 200), ("c", 200)]
+    assert all(each["response"]["body"]["choices"][0]["message"]["content"] == alone for each in answers)
+    (error,) = [json.loads(each) for each in client.files.content(batch.error_file_id).text.splitlines()]
+    assert (error["custom_id"], error["response"]["body"]["error"]["param"]) == ("b", "temperature")
+    refusal(openai.ConflictError, lambda: openai.OpenAI(max_retries=0).batches.cancel(batch.id))
+    assert client.files.delete(batch.output_file_id).deleted
+
+
+@check
 def texts_are_embedded() -> None:
     as_bytes = client.embeddings.create(model="all-MiniLM-L6-v2", input=["a cat", "a dog"], encoding_format="base64")
     as_numbers = client.embeddings.create(model="all-MiniLM-L6-v2", input=["a cat", "a dog"], encoding_format="float")
@@ -159,8 +206,10 @@ def models() -> None:
 @check
 def refusals_are_their_exceptions() -> None:
     message = [{"role": "user", "content": "a"}]
-    many = refusal(openai.BadRequestError, lambda: client.chat.completions.create(model=BASE, messages=message, n=2))
-    assert (many.param, many.type) == ("n", "invalid_request_error"), many.body
+    kept = refusal(
+        openai.BadRequestError, lambda: client.chat.completions.create(model=BASE, messages=message, store=True)
+    )
+    assert (kept.param, kept.type) == ("store", "invalid_request_error"), kept.body
     unknown = refusal(openai.NotFoundError, lambda: client.chat.completions.create(model="none", messages=message))
     assert unknown.code == "model_not_found"
     wrong = openai.OpenAI(api_key="sk-wrong", max_retries=0)
@@ -173,7 +222,9 @@ def refusals_are_their_exceptions() -> None:
     assert no_file.param == "training_file"
     purpose = refusal(openai.BadRequestError, lambda: client.files.create(file=("a", b"{}"), purpose="assistants"))
     assert purpose.param == "purpose"
-    bad = client.files.create(file=("bad.jsonl", b'{"messages": [{"role": "robot", "content": "x"}]}\n'), purpose="fine-tune")
+    bad = client.files.create(
+        file=("bad.jsonl", b'{"messages": [{"role": "robot", "content": "x"}]}\n'), purpose="fine-tune"
+    )
     failed = until(client.fine_tuning.jobs.create(model=BASE, training_file=bad.id).id, "failed")
     assert "messages[0].role" in failed.error.message and failed.error.param == "training_file"
 

@@ -80,6 +80,17 @@ const openAiFile = (name: 'fileId' | 'spareFileId'): Entry => ({
   invalid: noId({ file_id: 'x'.repeat(65) }),
 })
 
+const batchBody = (fileId: string) => ({
+  input_file_id: fileId,
+  endpoint: '/v1/completions',
+  completion_window: '24h',
+})
+
+const openAiBatch: Entry = {
+  about: [({ requestBatchId }) => ({ params: { batch_id: requestBatchId } })],
+  invalid: noId({ batch_id: 'x' }),
+}
+
 const openAi: Record<string, Entry> = {
   openai_list_models: { about: [() => ({})], foreign: 'lists', invalid: takesNothing },
   openai_get_model: {
@@ -92,14 +103,14 @@ const openAi: Record<string, Entry> = {
         body: { model: modelName, messages: [{ role: 'user', content: 'Who?' }], max_tokens: 2 },
       }),
     ],
-    invalid: bad({ body: { model: base, messages: [{ role: 'user', content: 'Who?' }], n: 2 } }),
+    invalid: bad({ body: { model: base, messages: [{ role: 'user', content: 'Who?' }], n: 0 } }),
   },
   openai_completions: {
     about: [
       ({ modelName }) => ({ body: { model: modelName, prompt: 'Who?', max_tokens: 2 } }),
       ({ storedId }) => ({ body: { model: storedId, prompt: 'When do you open?', max_tokens: 2 } }),
     ],
-    invalid: bad({ body: { model: base, prompt: 'Who?', echo: true } }),
+    invalid: bad({ body: { model: base, prompt: 'Who?', best_of: 2 } }),
   },
   openai_embeddings: {
     about: [({ modelName }) => ({ body: { model: modelName, input: 'a cat' } })],
@@ -117,6 +128,17 @@ const openAi: Record<string, Entry> = {
   },
   openai_get_file: openAiFile('fileId'),
   openai_get_file_content: openAiFile('fileId'),
+  openai_create_batch: {
+    about: [({ batchFileId }) => ({ body: batchBody(batchFileId) })],
+    invalid: bad({ body: { ...batchBody('x'), endpoint: '/v1/responses' } }),
+  },
+  openai_list_batches: {
+    about: [() => ({}), ({ requestBatchId }) => ({ query: `after=${requestBatchId}` })],
+    foreign: 'lists',
+    invalid: bad({ query: 'limit=101' }),
+  },
+  openai_get_batch: openAiBatch,
+  openai_cancel_batch: openAiBatch,
   openai_create_fine_tuning_job: {
     about: [
       ({ fileId }) => ({ body: { model: base, training_file: fileId } }),

@@ -33,6 +33,7 @@ export async function ownedNames(api: Api) {
   const completionBatchId = await batch('/v1/batch_completions', { model_name: base, prompt: ['a'], max_tokens: 2 })
   const streamId = await batch('/v3/streaming_completions', { model_name: base, prompt: 'a', max_tokens: 2 })
   const embeddingBatchId = await batch('/v1/batch_embeddings', { prompt: ['a'] })
+  const { batchFileId, requestBatchId } = await ownedRequestBatch(api)
   const { model_name: modelName } = await api.untilStatus(jobId, 'COMPLETED')
   const { model_name: spareModelName } = await api.untilStatus(spareJobId, 'COMPLETED')
   await api.untilStatus(cancelledJobId, 'CANCELLED')
@@ -58,7 +59,24 @@ export async function ownedNames(api: Api) {
     completionBatchId,
     streamId,
     embeddingBatchId,
+    batchFileId,
+    requestBatchId,
   }
+}
+
+/** Cancelled before so many lines can be answered. */
+async function ownedRequestBatch(api: Api) {
+  const endpoint = '/v1/completions'
+  const body = { model: connection().baseModel, prompt: 'a', max_tokens: 50 }
+  const line = JSON.stringify({ custom_id: 'a', method: 'POST', url: endpoint, body })
+  const form = new FormData()
+  form.set('purpose', 'batch')
+  form.set('file', new Blob([`${line}\n`.repeat(2000)]), 'requests.jsonl')
+  const { id: batchFileId } = await api.post<{ id: string }>('/openai/v1/files', form)
+  const asked = { input_file_id: batchFileId, endpoint, completion_window: '24h' }
+  const { id: requestBatchId } = await api.post<{ id: string }>('/openai/v1/batches', asked)
+  await api.post(`/openai/v1/batches/${requestBatchId}/cancel`)
+  return { batchFileId, requestBatchId }
 }
 
 /** A webhook whose address does not answer. The first of its two secrets is the older one. */
@@ -108,6 +126,8 @@ export function madeUpNames(owned: Names): Names {
     completionBatchId: randomUUID(),
     streamId: randomUUID(),
     embeddingBatchId: randomUUID(),
+    batchFileId: `file-${'c'.repeat(32)}`,
+    requestBatchId: `batch_${'c'.repeat(32)}`,
   }
 }
 

@@ -1,0 +1,43 @@
+// The lines of a chunk of a batch of requests: each is a request of its own, with a line of its own as its answer.
+import type { BatchEndpoint, ChunkResults, InferenceBatch } from '../src/domain/inference-batch.ts'
+import type { Infer } from './batch-answers.ts'
+
+/** `id` names the answer: the same for every try. */
+export type LineInput = { id: string; endpoint: BatchEndpoint; line: string }
+/** One line of JSON, for the file of answers or for that of errors. */
+export type AnsweredLine = { isError: boolean; text: string }
+
+/** Enough to fill an engine's batch. */
+const linesAtOnce = 32
+
+/** @throws the first error that a later try may mend */
+export async function answerLines(
+  infer: Pick<Infer, 'answerLine'>,
+  { id: batchId, accountId, apiKeyId, request }: InferenceBatch,
+  { start, items, signal }: { start: number; items: readonly string[]; signal: AbortSignal },
+): Promise<ChunkResults> {
+  const endpoint = request.requests?.endpoint ?? '/v1/completions'
+  const failed = new AbortController()
+  const own = AbortSignal.any([signal, failed.signal])
+  const answers: AnsweredLine[] = []
+  const left = items.entries()
+  const drain = async () => {
+    for (const [at, line] of left) {
+      own.throwIfAborted()
+      const id = requestId(batchId, start + at)
+      answers[at] = await infer.answerLine({ id, accountId, apiKeyId, endpoint, line }, own)
+    }
+  }
+  await Promise.all(
+    Array.from({ length: Math.min(linesAtOnce, items.length) }, () =>
+      drain().catch((error: unknown) => failed.abort(error)),
+    ),
+  )
+  own.throwIfAborted()
+  const [errors, values] = [answers.filter(({ isError }) => isError), answers.filter(({ isError }) => !isError)]
+  const text = (lines: readonly AnsweredLine[]) => lines.map((line) => `${line.text}\n`).join('')
+  const isFinal = { step: 0, isFinal: true }
+  return { values: text(values), finishReasons: '', errors: text(errors), errorCount: errors.length, ...isFinal }
+}
+
+export const requestId = (batchId: string, index: number) => `batch_req_${batchId.replaceAll('-', '')}_${index}`

@@ -1,0 +1,95 @@
+// Answers a line of a batch as the route of its endpoint would answer it alone.
+import { z } from 'zod'
+import { ServiceError, invalidInput } from '../../domain/service-error.ts'
+import type { BatchEndpoint } from '../../domain/inference-batch.ts'
+import type { Ctx, ModelCtx } from '../../services/context.ts'
+import { describeError } from '../framework/problem.ts'
+import { requireStorableText, validate } from '../framework/validation.ts'
+import type { Route } from '../framework/route.ts'
+import { chatRoutes } from './chat.ts'
+import { completionRoutes } from './completions.ts'
+import { embeddingRoutes } from './embeddings.ts'
+import { openAiErrorFormat } from './errors.ts'
+
+type Line = { id: string; accountId: string; apiKeyId: string; endpoint: BatchEndpoint; line: string }
+type Answered = { isError: boolean; text: string }
+
+const maxIdCharacters = 512
+const routes = [...chatRoutes, ...completionRoutes, ...embeddingRoutes]
+
+const BatchLine = z.object({
+  custom_id: z.string().min(1).max(maxIdCharacters),
+  method: z.literal('POST'),
+  url: z.string(),
+  body: z.record(z.string(), z.unknown()),
+})
+
+/** @returns a function that throws what a later try may mend: a model that is away, or no room in its queue */
+export function createLineAnswers(deps: ModelCtx['deps']) {
+  return async function answerLine(
+    { id, accountId, apiKeyId, ...asked }: Line,
+    signal: AbortSignal,
+  ): Promise<Answered> {
+    const ctx = { deps, accountId, apiKeyId }
+    let customId: string | null = null
+    try {
+      const value = jsonOf(asked.line)
+      customId = customIdOf(value)
+      const { url, body: request } = validate(BatchLine, value)
+      if (url !== asked.endpoint) throw invalidInput('url', `url must be ${asked.endpoint}, as the batch has it.`)
+      const body = await answer(ctx, asked.endpoint, request, signal)
+      return written(id, customId, 200, body)
+    } catch (error) {
+      signal.throwIfAborted()
+      const failure = describeError(error, { headers: {} })
+      if (failure.isOurs || failure.status === 503 || failure.status === 429) throw error
+      const body = openAiErrorFormat.bodyOf(failure, { path: asked.endpoint, requestId: id })
+      return written(id, customId, failure.status, body)
+    }
+  }
+}
+
+/** @throws ServiceError invalid_input */
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line.replace(/^\uFEFF/, ''))
+  } catch (error) {
+    throw new ServiceError('invalid_input', `The line is not JSON: ${error instanceof Error ? error.message : ''}`)
+  }
+}
+
+/** Names a line whose other fields are wrong. */
+function customIdOf(value: unknown): string | null {
+  const { custom_id: id } = (value ?? {}) as { custom_id?: unknown }
+  return typeof id === 'string' ? id.slice(0, maxIdCharacters) : null
+}
+
+async function answer(ctx: ModelCtx, endpoint: BatchEndpoint, value: object, signal: AbortSignal): Promise<unknown> {
+  const route = routes.find(({ path }) => path === `/openai${endpoint}`) as Route
+  requireStorableText(value, { allowsNul: true })
+  const body = route.body ? validate(route.body, value) : value
+  if ((body as { stream?: boolean | null }).stream) throw invalidInput('stream', 'stream must be false in a batch.')
+  return route.handle({ ...nothing, caller: asCaller(ctx), body, signal })
+}
+
+/** The routes of models use no more of a caller than models do, and none of the request's other parts. */
+const asCaller = (ctx: ModelCtx) => ctx as unknown as Ctx
+const nothing = {
+  params: {},
+  query: {},
+  rows: {},
+  file: null,
+  headers: {},
+  idempotency: null,
+  setHeader: () => undefined,
+}
+
+const written = (id: string, customId: string | null, status: number, body: unknown): Answered => ({
+  isError: status !== 200,
+  text: JSON.stringify({
+    id,
+    custom_id: customId,
+    response: { status_code: status, request_id: id, body },
+    error: null,
+  }),
+})

@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { batchAgeLimitMs, batchEndpoints, type RequestBatch } from '../../domain/inference-batch.ts'
+import { named } from '../framework/named-schemas.ts'
+import { seconds } from './generation.ts'
+
+const time = z.int().nullable()
+const statuses = [
+  'validating',
+  'in_progress',
+  'finalizing',
+  'completed',
+  'failed',
+  'expired',
+  'cancelling',
+  'cancelled',
+] as const
+type Status = (typeof statuses)[number]
+
+export const Batch = named(
+  'OpenAiBatch',
+  z.object({
+    id: z.string(),
+    object: z.literal('batch'),
+    endpoint: z.enum(batchEndpoints),
+    errors: z
+      .object({
+        object: z.literal('list'),
+        data: z.array(z.object({ code: z.string(), message: z.string(), param: z.null(), line: z.null() })),
+      })
+      .nullable()
+      .describe('Why the batch as a whole failed. The errors of lines are in the error file'),
+    input_file_id: z.string(),
+    completion_window: z.literal('24h'),
+    status: z.enum(statuses),
+    output_file_id: z.string().nullable(),
+    error_file_id: z.string().nullable().describe('The lines that were refused, or not begun before the end'),
+    created_at: z.int(),
+    in_progress_at: time,
+    expires_at: time.describe('24 hours after the first line was begun'),
+    finalizing_at: time,
+    completed_at: time,
+    failed_at: time,
+    expired_at: time,
+    cancelling_at: time,
+    cancelled_at: time,
+    request_counts: z.object({ total: z.int(), completed: z.int(), failed: z.int() }),
+    metadata: z.record(z.string(), z.string()).nullable(),
+  }),
+)
+
+const idOf = (batchId: string) => `batch_${batchId.replaceAll('-', '')}`
+
+export function batchOf(batch: RequestBatch): z.output<typeof Batch> {
+  const { requests } = batch.request
+  const status = statusOf(batch)
+  const endedAs = (wanted: Status) => (status === wanted ? secondsOrNull(batch.finishedAt) : null)
+  const startedAt = batch.startedAt ?? batch.createdAt
+  return {
+    id: idOf(batch.id),
+    object: 'batch',
+    endpoint: requests?.endpoint ?? '/v1/completions',
+    errors: errorsOf(batch, status),
+    input_file_id: requests?.inputFileId ?? '',
+    completion_window: '24h',
+    status,
+    output_file_id: batch.outputFileId,
+    error_file_id: batch.errorFileId,
+    created_at: seconds(batch.createdAt),
+    in_progress_at: secondsOrNull(batch.startedAt),
+    expires_at: seconds(new Date(startedAt.getTime() + batchAgeLimitMs)),
+    finalizing_at: secondsOrNull(batch.finalizingAt),
+    completed_at: endedAs('completed'),
+    failed_at: endedAs('failed'),
+    expired_at: endedAs('expired'),
+    cancelling_at: secondsOrNull(batch.cancelledAt),
+    cancelled_at: endedAs('cancelled'),
+    request_counts: {
+      total: batch.itemCount,
+      completed: batch.doneCount - batch.failedCount,
+      failed: batch.failedCount,
+    },
+    metadata: requests?.metadata ?? null,
+  }
+}
+
+function statusOf({ state, endReason, startedAt, finalizingAt, doneCount, itemCount }: RequestBatch): Status {
+  if (state === 'done') return 'completed'
+  if (state === 'failed') return endReason ?? 'failed'
+  if (endReason === 'cancelled') return 'cancelling'
+  if (finalizingAt !== null || endReason !== null || doneCount === itemCount) return 'finalizing'
+  return startedAt === null ? 'validating' : 'in_progress'
+}
+
+function errorsOf({ message }: RequestBatch, status: Status) {
+  if (status !== 'failed' && status !== 'expired') return null
+  const data = [{ code: `batch_${status}`, message: message ?? 'The batch failed.', param: null, line: null }]
+  return { object: 'list' as const, data }
+}
+
+const secondsOrNull = (date: Date | null) => (date === null ? null : seconds(date))

@@ -1,0 +1,83 @@
+import type { Prisma } from '../../generated/prisma/client.ts'
+import type { BatchEndReason, BatchFile, RequestBatch } from '../domain/inference-batch.ts'
+import type { Connection } from './database.ts'
+import { plain } from './inference-batches.ts'
+
+const kind = 'requests'
+
+/** A file that a batch has written. */
+export type WrittenFile = BatchFile & { key: string; name: string; sizeBytes: number }
+
+/** Batches whose items are whole requests. `inference-batches.ts` has what all batches share. */
+export const createRequestBatchRepository = (db: Connection) => ({
+  async find(accountId: string, id: string): Promise<RequestBatch | null> {
+    const row = await db.inferenceBatch.findFirst({ where: { id, accountId, kind } })
+    return row && requestBatch(row)
+  },
+
+  /** Newest first. `after` is the id of a batch of the account. */
+  async list(accountId: string, { after, limit }: { after: string | null; limit: number }): Promise<RequestBatch[]> {
+    const rows = await db.inferenceBatch.findMany({
+      where: { accountId, kind },
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      take: limit,
+      ...(after === null ? {} : { cursor: { id: after }, skip: 1 }),
+    })
+    return rows.map(requestBatch)
+  },
+
+  /** No further line is begun. The first reason counts. @returns false when its files are being written, or it has ended */
+  async requestEnd(id: string, reason: BatchEndReason, message: string | null): Promise<boolean> {
+    const count = await db.$executeRaw`
+      update inference_batches set end_reason = coalesce(end_reason, ${reason}), message = coalesce(message, ${message}),
+        cancelled_at = coalesce(cancelled_at, case when ${reason} = 'cancelled' then now() end)
+      where id = ${id}::uuid and state = 'running' and finalizing_at is null`
+    return count > 0
+  },
+
+  /** No further result is taken, so that both files see the same. @returns why lines are missing, if any are */
+  async freeze(id: string): Promise<BatchEndReason | null> {
+    const [row] = await db.$queryRaw<{ endReason: BatchEndReason | null }[]>`
+      update inference_batches set finalizing_at = coalesce(finalizing_at, now())
+      where id = ${id}::uuid and state = 'running' returning end_reason as "endReason"`
+    return row?.endReason ?? null
+  },
+
+  /** Ends a batch with its files, and deletes its chunks. Needs a transaction. @returns false when it had ended before */
+  async close(
+    { id, accountId }: Pick<RequestBatch, 'id' | 'accountId'>,
+    files: { output: WrittenFile | null; errors: WrittenFile | null },
+  ): Promise<boolean> {
+    const count = await db.$executeRaw`
+      update inference_batches set state = case when end_reason is null then 'done' else 'failed' end,
+        output_file_id = ${files.output?.id ?? null}, error_file_id = ${files.errors?.id ?? null},
+        finished_at = now(), stored_bytes = 0
+      where id = ${id}::uuid and state = 'running'`
+    if (count === 0) return false
+    await db.inferenceBatchChunk.deleteMany({ where: { batchId: id } })
+    for (const file of [files.output, files.errors])
+      if (file)
+        await db.datasetVersion.create({
+          data: {
+            id: file.versionId,
+            accountId,
+            datasetId: file.id,
+            version: 1,
+            uploadKey: file.key,
+            fileName: file.name,
+            purpose: 'batch_output',
+            sizeBytes: file.sizeBytes,
+          },
+        })
+    return true
+  },
+})
+
+function requestBatch(row: Prisma.InferenceBatchGetPayload<object>): RequestBatch {
+  const { doneCount, failedCount, outputFileId, errorFileId } = row
+  const { createdAt, startedAt, cancelledAt, finalizingAt, finishedAt } = row
+  const endReason = row.endReason as BatchEndReason | null
+  const files = { outputFileId, errorFileId }
+  const times = { createdAt, startedAt, cancelledAt, finalizingAt, finishedAt }
+  return { ...plain(row), doneCount, failedCount, endReason, ...files, ...times }
+}

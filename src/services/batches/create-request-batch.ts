@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto'
+import {
+  inferenceBatchWorkflowId,
+  type BatchEndpoint,
+  type BatchFile,
+  type RequestBatch,
+} from '../../domain/inference-batch.ts'
+import { invalidInput } from '../../domain/service-error.ts'
+import { storageKeys } from '../../domain/storage-keys.ts'
+import { recordAudit } from '../audit/record.ts'
+import type { Ctx } from '../context.ts'
+import { fileIdOf, findFile } from '../files/find-file.ts'
+import { readFile } from '../files/read-file.ts'
+import { once, type Idempotency } from '../idempotency.ts'
+import { requireRoomForData } from '../limits/account-quotas.ts'
+import { findRequestBatch } from './find-request-batch.ts'
+import { requireRoomForBatch } from './require-room.ts'
+import { scanLines } from './scan-lines.ts'
+
+const maxFileBytes = 200 * 1024 * 1024
+
+/**
+ * Accepts a batch of the requests in a file: copies the file, then commits one row with its start message. The lines
+ * themselves are read when they are answered.
+ * @throws ServiceError not_found, invalid_input, quota_exceeded
+ */
+export async function createRequestBatch({
+  ctx,
+  input: { fileId, endpoint, metadata },
+  idempotency,
+}: {
+  ctx: Ctx
+  input: { fileId: string; endpoint: BatchEndpoint; metadata: Record<string, string> | null }
+  idempotency: Idempotency
+}): Promise<RequestBatch> {
+  const { database, storage } = ctx.deps
+  const { id } = await once<{ id: string }>(ctx, idempotency, async (answer) => {
+    const file = await findFile({ ctx, input: { fileId } })
+    if (file.purpose !== 'batch')
+      throw invalidInput('input_file_id', 'The file of input_file_id must have the purpose batch.')
+    if (file.sizeBytes > maxFileBytes)
+      throw invalidInput('input_file_id', `The file of input_file_id has more than ${maxFileBytes} bytes. Split it.`)
+    await requireRoomForData(ctx)
+    await requireRoomForBatch(ctx, database, 1)
+    const { bytes } = await readFile({ ctx, input: { fileId } })
+    const { lineCount, ...layout } = await scanLines(bytes)
+    const id = randomUUID()
+    const promptsKey = storageKeys.batch(ctx.accountId, id, 'requests.jsonl')
+    // The owner may delete the file at any time.
+    await storage.copy(file.uploadKey, promptsKey)
+    const requests = { endpoint, inputFileId: fileId, metadata, output: newFile(), errors: newFile() }
+    const batch = {
+      id,
+      accountId: ctx.accountId,
+      apiKeyId: ctx.apiKeyId,
+      kind: 'requests' as const,
+      modelName: '',
+      request: { ...layout, input: null, requests },
+      promptsKey,
+      itemCount: lineCount,
+    }
+    return database
+      .transaction(async (tx) => {
+        await tx.accounts.hold(ctx.accountId)
+        await requireRoomForBatch(ctx, tx, lineCount)
+        await tx.inferenceBatches.create(batch)
+        const workflowId = inferenceBatchWorkflowId(id)
+        await tx.outbox.add({ workflowId, kind: 'start-batch', generation: 1, payload: { batchId: id } })
+        await recordAudit(tx, ctx, 'batch.create', id)
+        return answer(tx, { id })
+      })
+      .catch(async (error: unknown) => {
+        await storage.remove([promptsKey]).catch(() => undefined)
+        throw error
+      })
+  })
+  return findRequestBatch({ ctx, input: { batchId: id } })
+}
+
+function newFile(): BatchFile {
+  const versionId = randomUUID()
+  return { id: fileIdOf(versionId), versionId }
+}
