@@ -82,6 +82,7 @@ const nothing = {
   headers: {},
   idempotency: null,
   setHeader: () => undefined,
+  isSecure: false,
 }
 
 const written = (id: string, customId: string | null, status: number, body: unknown): Answered => ({

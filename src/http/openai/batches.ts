@@ -11,7 +11,7 @@ import { defineRoute } from '../framework/route.ts'
 import { Batch, batchOf } from './batch-object.ts'
 import { translateErrors } from './errors.ts'
 import { pageOf } from './files.ts'
-import { Metadata } from './fine-tuning-schemas.ts'
+import { Metadata } from '../schemas/metadata.ts'
 
 const path = '/openai/v1/batches'
 
