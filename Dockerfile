@@ -14,6 +14,15 @@ RUN npm ci --omit=dev --include=optional --no-audit --no-fund \
  && rm -rf node_modules/node-linux-* node_modules/.bin/node \
  && cd node_modules/@temporalio/core-bridge/releases && find . -mindepth 1 -maxdepth 1 ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -rf {} +
 
+FROM ${NODE_IMAGE} AS console
+WORKDIR /console
+COPY console/package.json console/package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY console/index.html console/vite.config.ts ./
+COPY console/public public
+COPY console/src src
+RUN node node_modules/vite/bin/vite.js build
+
 FROM packages AS build
 COPY prisma.config.ts models.json ./
 COPY prisma prisma
@@ -24,6 +33,7 @@ COPY models/anneal-tiny models/anneal-tiny
 COPY src src
 COPY activities activities
 COPY workflows workflows
+COPY --from=console /console/dist console/dist
 # Apart from the packages: they are a layer of their own, which an upgrade need not fetch again.
 RUN node tools/bundle-workflows.mjs generated/workflows.js && cp -L "$(command -v node)" /usr/local/node \
  && mkdir /built && find . -mindepth 1 -maxdepth 1 ! -name node_modules -exec cp -r -t /built {} +

@@ -86,7 +86,7 @@ export const ServiceEnvironment = z.object({
   /** Addresses or networks of proxies whose X-Forwarded-For is believed, with commas between. */
   ANNEAL_TRUSTED_PROXIES: z.string().default(''),
   /** The built console; without it, /console says that it is missing. */
-  ANNEAL_CONSOLE_DIR: z.string().min(1).default('generated/console'),
+  ANNEAL_CONSOLE_DIR: z.string().min(1).default('console/dist'),
   /** Origins whose pages may call the public API from a browser, with commas between. */
   ANNEAL_CORS_ORIGINS: Origins.prefault(''),
   /** Webhooks may go to addresses without TLS. */

@@ -23,7 +23,7 @@ export const entryPoints = { api: join(root, 'src/api.ts'), worker: join(root, '
 export const serviceDefaults = {
   ANNEAL_CATALOGUE: join(root, 'models.json'),
   ANNEAL_MODELS_DIR: root,
-  ANNEAL_CONSOLE_DIR: join(root, 'generated/console'),
+  ANNEAL_CONSOLE_DIR: join(root, 'console/dist'),
   ANNEAL_COMPUTE: 'local',
   ANNEAL_WARM_MODELS: '1',
   // glibc gives each thread an arena, up to eight a core, and keeps what is free in them: 57 MB more after 190 jobs.

@@ -40,6 +40,31 @@ export type PublicAppOptions = {
   consoleDir?: string
 }
 
+/** All but the two that describe them. */
+export const publicRoutes = [
+  ...completionRoutes,
+  ...batchRoutes,
+  ...reservationRoutes,
+  ...embeddingRoutes,
+  ...dataRoutes,
+  ...dataSetRoutes,
+  ...storedDataRoutes,
+  ...trainRoutes,
+  ...trainingJobRoutes,
+  ...trainingJobRecordRoutes,
+  ...jobStreamRoutes,
+  ...modelRoutes,
+  ...modelNameRoutes,
+  ...openAiRoutes,
+  ...usageRoutes,
+  ...webhookRoutes,
+  ...auditRoutes,
+  ...consoleRoutes,
+  ...healthRoutes,
+]
+
+export const errorFormats = [openAiErrorFormat]
+
 export function createPublicApp({
   deps,
   serviceName,
@@ -48,31 +73,9 @@ export function createPublicApp({
   consoleDir,
   ...network
 }: PublicAppOptions): Express {
-  const routes = [
-    ...completionRoutes,
-    ...batchRoutes,
-    ...reservationRoutes,
-    ...embeddingRoutes,
-    ...dataRoutes,
-    ...dataSetRoutes,
-    ...storedDataRoutes,
-    ...trainRoutes,
-    ...trainingJobRoutes,
-    ...trainingJobRecordRoutes,
-    ...jobStreamRoutes,
-    ...modelRoutes,
-    ...modelNameRoutes,
-    ...openAiRoutes,
-    ...usageRoutes,
-    ...webhookRoutes,
-    ...auditRoutes,
-    ...consoleRoutes,
-    ...healthRoutes,
-  ]
-  const errorFormats = [openAiErrorFormat]
   return createHttpApp({
     edge: 'public',
-    routes: [...routes, ...selfDescription(routes, { version, serviceName, errorFormats })],
+    routes: [...publicRoutes, ...selfDescription(publicRoutes, { version, serviceName, errorFormats })],
     authenticators: {
       none: ({ origin }) => ({ deps, origin }),
       key: createKeyCaller(deps, { allowsSessions: true }),

@@ -1,9 +1,10 @@
-// npm packages from the lock file, the Node that runs everything else, and Prisma's generated client.
+// npm packages from the lock file, the Node that runs everything else, Prisma's generated client, and the console.
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { digest, nodeBinary, root, stamps, stepKeys } from '../paths.mjs'
 import { withLock, writeAtomically } from './cache.mjs'
 import { runCommand } from './command.mjs'
+import { consoleIsReady, setUpConsole } from './console.mjs'
 import { leaveCopy, takeCopy } from './copies.mjs'
 import { npm, npmCi } from './npm.mjs'
 import { say } from './progress.mjs'
@@ -13,7 +14,8 @@ const oldestNode = [24, 18]
 
 /** @param {boolean} dev whether the development tools are wanted as well */
 export function nodeIsReady(dev) {
-  return stampIs('node') && stampIs('prisma') && existsSync(nodeBinary) && (!dev || stampIs('node-tools'))
+  const isReady = stampIs('node') && stampIs('prisma') && existsSync(nodeBinary) && (!dev || stampIs('node-tools'))
+  return isReady && consoleIsReady(dev)
 }
 
 export function setUpNode(dev) {
@@ -23,6 +25,8 @@ export function setUpNode(dev) {
     else if (dev && !stampIs('node-tools')) await addTools()
     linkNode()
     if (!stampIs('prisma')) await generatePrismaClient()
+    // It is built by the Node of this step.
+    if (!consoleIsReady(dev)) await setUpConsole(dev)
   })
 }
 

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
 /** The header in which the console's pages send the second secret of their session. */
-export const pageTokenHeader = 'x-console-token'
+const pageTokenHeader = 'x-console-token'
 
 type Site = { headers: IncomingHttpHeaders; isSecure: boolean }
 

@@ -1,0 +1,127 @@
+// Follows one job: its metrics, and the stream of its events where the service has one.
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { mergeMetrics, type Metric } from '../domain/curve.ts'
+import { createEventParser, type StreamEvent } from '../domain/event-stream.ts'
+import { getIfThere, send } from './client.ts'
+import { ApiError } from './errors.ts'
+import type { Job } from './job.ts'
+import { queryClient } from './queries.ts'
+
+const pageSize = 10_000
+/** Events come in bursts; what they have changed is asked for once. */
+const settleMs = 250
+const againMs = 1000
+
+export const metricsKey = (id: number) => ['metrics', id] as const
+
+/** The numbers of every step. A running job is asked only for the steps that are new. */
+export function useMetrics(job: Job | undefined, { isOpen, isFollowed }: { isOpen: boolean; isFollowed: boolean }) {
+  const id = job?.job_id ?? 0
+  return useQuery({
+    queryKey: metricsKey(id),
+    enabled: job !== undefined,
+    refetchInterval: isOpen ? (isFollowed ? 15_000 : 2000) : false,
+    queryFn: async ({ signal }) => {
+      const known = queryClient.getQueryData<Metric[]>(metricsKey(id)) ?? []
+      return readMetrics(id, known, signal)
+    },
+  })
+}
+
+async function readMetrics(id: number, known: Metric[], signal: AbortSignal): Promise<Metric[]> {
+  let metrics = known
+  for (let since = known.at(-1)?.step ?? 0; ;) {
+    const path = `/v1/train/jobs/${id}/metrics?since_step=${since}&limit=${pageSize}`
+    const page = await getIfThere<{ metrics: Metric[]; next: number | null }>(path, signal)
+    if (page === null) return historyOf(id, signal)
+    metrics = mergeMetrics(metrics, page.metrics)
+    if (page.next === null) return metrics
+    since = page.next
+  }
+}
+
+/** Every service has the history of losses as text. */
+async function historyOf(id: number, signal: AbortSignal): Promise<Metric[]> {
+  const job = await getIfThere<Job>(`/v1/train/jobs/${id}`, signal)
+  return job ? (JSON.parse(job.history) as Metric[]) : []
+}
+
+/** Follows an open job until the page is left. @returns whether a stream is open: without one, pages ask again and again */
+export function useFollow(id: number, isOpen: boolean): boolean {
+  const [isFollowed, setFollowed] = useState(false)
+  useEffect(() => {
+    if (!isOpen) return setFollowed(false)
+    const stop = new AbortController()
+    void follow(id, setFollowed, stop.signal)
+    return () => stop.abort()
+  }, [id, isOpen])
+  return isFollowed
+}
+
+async function follow(id: number, setFollowed: (isOpen: boolean) => void, signal: AbortSignal) {
+  const changed = createRefresher(id, signal)
+  for (let lastId: string | null = null; !signal.aborted;) {
+    try {
+      const headers: Record<string, string> = { Accept: 'text/event-stream' }
+      if (lastId !== null) headers['Last-Event-ID'] = lastId
+      const response = await send(`/v1/train/jobs/${id}/stream`, { headers, signal })
+      setFollowed(true)
+      const parse = createEventParser()
+      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+      for (let part = await reader?.read(); part && !part.done; part = await reader?.read())
+        for (const event of parse(part.value)) {
+          lastId = event.id ?? lastId
+          if (event.type === 'end') return changed(event)
+          changed(event)
+        }
+    } catch (error) {
+      // A service without streams, or a session that has ended.
+      if (error instanceof ApiError && error.status < 500) return setFollowed(false)
+    }
+    setFollowed(false)
+    await new Promise((resolve) => setTimeout(resolve, againMs))
+  }
+}
+
+const changedBy: Record<string, readonly string[]> = {
+  status: ['job', 'events', 'attempts', 'jobs'],
+  progress: ['job'],
+  event: ['events', 'attempts', 'job'],
+  log: ['log'],
+  end: ['job', 'events', 'attempts', 'metrics', 'evaluation', 'log'],
+}
+
+/** Puts metrics into the cache at once, and asks again for what other events have changed. */
+function createRefresher(id: number, signal: AbortSignal) {
+  const stale = new Set<string>()
+  const metrics: Metric[] = []
+  let timer: ReturnType<typeof setTimeout> | undefined
+  signal.addEventListener('abort', () => clearTimeout(timer))
+
+  function settle() {
+    timer = undefined
+    if (metrics.length > 0) {
+      const newer = metrics.splice(0).toSorted((a, b) => a.step - b.step)
+      queryClient.setQueryData<Metric[]>(metricsKey(id), (known) => known && mergeMetrics(known, newer))
+    }
+    for (const name of stale) void queryClient.invalidateQueries({ queryKey: name === 'jobs' ? [name] : [name, id] })
+    stale.clear()
+  }
+
+  return ({ type, data }: StreamEvent) => {
+    const metric = type === 'metric' ? readMetric(data) : null
+    if (metric) metrics.push(metric)
+    for (const name of changedBy[type] ?? []) stale.add(name)
+    timer ??= setTimeout(settle, settleMs)
+  }
+}
+
+function readMetric(text: string): Metric | null {
+  try {
+    const value = JSON.parse(text) as Metric
+    return typeof value.step === 'number' ? value : null
+  } catch {
+    return null
+  }
+}

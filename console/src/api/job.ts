@@ -1,0 +1,36 @@
+// What the API says of jobs. Fields with a `?` are not in every build of the service.
+import type { components } from './types.ts'
+
+type Schemas = components['schemas']
+
+export type Progress = {
+  step: number
+  of: number | null
+  percent: number | null
+  tokens?: number | null
+  tokens_per_second?: number | null
+  remaining_seconds?: number | null
+}
+
+type Details = {
+  base_model?: string
+  finetune_args?: Record<string, unknown>
+  finetune_args_defaults?: string[] | null
+  gpu_config?: { gpus: number; nodes: number }
+  started_at?: string | null
+  finished_at?: string | null
+  queue?: { place: number | null; ahead: number | null; reason: string | null; message: string | null } | null
+  progress?: Progress | null
+  dataset?: { id: string; rows: number | null; train_rows?: number | null }
+  attempts?: { count: number }
+  links?: { temporal_ui?: string | null }
+  metadata?: Record<string, string>
+}
+
+export type JobSummary = Omit<Schemas['TrainingJobSummary'], keyof Details> & Details
+export type Job = Omit<Schemas['TrainingJob'], keyof Details> & Details
+export type JobEvent = Schemas['TrainingJobEventList']['events'][number]
+export type Attempt = Schemas['AttemptList']['attempts'][number]
+export type EvaluatedRow = Schemas['Evaluation']['eval_results'][number] & {
+  outputs: { scores?: Record<string, number> }[]
+}

@@ -1,0 +1,149 @@
+// What the pages ask, and how long an answer stays fresh.
+import { QueryCache, QueryClient, useQuery, type UseQueryOptions } from '@tanstack/react-query'
+import { isOpen, mergeJobs } from '../domain/job-list.ts'
+import { answerOf, api, getIfThere } from './client.ts'
+import { ApiError, isOutage } from './errors.ts'
+import type { Attempt, Job, JobEvent, JobSummary } from './job.ts'
+import { onSessionChange } from './session.ts'
+
+const second = 1000
+
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache(),
+  defaultOptions: {
+    queries: {
+      // The browser's own idea of being offline says nothing about a service on this machine.
+      networkMode: 'always',
+      staleTime: second,
+      // Pages heal by themselves when the service comes back.
+      retry: (_count, error) => isOutage(error),
+      retryDelay: (count) => Math.min(5 * second, 500 * 2 ** count),
+    },
+    mutations: { networkMode: 'always' },
+  },
+})
+
+// Nothing of one account may show in the pages of the next.
+onSessionChange(() => queryClient.clear())
+
+const headSize = 100
+/** The whole list is read again this often, for changes of older jobs. */
+const wholeListMs = 60 * second
+
+/** All jobs of the account, newest first. The newest are asked for every two seconds, the rest every minute. */
+export function useJobs() {
+  const all = useQuery({
+    queryKey: ['jobs'],
+    queryFn: async ({ signal }) => (await answerOf(api.GET('/v1/train/jobs', { signal }))) as JobSummary[],
+    staleTime: wholeListMs,
+    refetchInterval: wholeListMs,
+  })
+  useQuery({
+    queryKey: ['newest jobs'],
+    queryFn: async ({ signal }) => {
+      const params = { query: { limit: headSize } }
+      const head = (await answerOf(api.GET('/v1/train/jobs', { params, signal }))) as JobSummary[]
+      queryClient.setQueryData<JobSummary[]>(['jobs'], (known) => known && mergeJobs(known, head))
+      return null
+    },
+    enabled: all.data !== undefined,
+    refetchInterval: 2 * second,
+  })
+  return all
+}
+
+const jobPath = (id: number) => ({ path: { job_id: id } })
+
+export const jobQuery = (id: number) => ({
+  queryKey: ['job', id],
+  queryFn: async ({ signal }: { signal: AbortSignal }) =>
+    (await answerOf(api.GET('/v1/train/jobs/{job_id}', { params: jobPath(id), signal }))) as Job,
+})
+
+/** @param isFollowed whether a stream tells of changes; else an open job is asked about every two seconds */
+export function useJob(id: number, isFollowed = false) {
+  return useQuery({
+    ...jobQuery(id),
+    refetchInterval: ({ state }) => (state.data && isOpen(state.data.status) ? (isFollowed ? 15 : 2) * second : false),
+  })
+}
+
+/** Records that grow while the job is open. */
+type Growing<T> = Pick<UseQueryOptions<T>, 'queryKey' | 'queryFn'> & { isOpen: boolean; isFollowed: boolean }
+
+function useGrowing<T>({ isOpen: grows, isFollowed, ...query }: Growing<T>) {
+  return useQuery({ ...query, refetchInterval: grows ? (isFollowed ? 15 : 2) * second : false })
+}
+
+type Watched = { isOpen: boolean; isFollowed: boolean }
+
+export function useEvents(id: number, watched: Watched) {
+  return useGrowing<JobEvent[]>({
+    ...watched,
+    queryKey: ['events', id],
+    queryFn: async ({ signal }) => {
+      const known = queryClient.getQueryData<JobEvent[]>(['events', id]) ?? []
+      const events = [...known]
+      for (let after = known.at(-1)?.id; ;) {
+        const query = { limit: 1000, ...(after === undefined ? {} : { after }) }
+        const params = { ...jobPath(id), query }
+        const page = await answerOf(api.GET('/v1/train/jobs/{job_id}/events', { params, signal }))
+        events.push(...page.events)
+        if (page.next === null) return events
+        after = page.next
+      }
+    },
+  })
+}
+
+export function useAttempts(id: number, watched: Watched) {
+  return useGrowing<Attempt[]>({
+    ...watched,
+    queryKey: ['attempts', id],
+    queryFn: async ({ signal }) => {
+      const params = { ...jobPath(id), query: { limit: 100 } }
+      return (await answerOf(api.GET('/v1/train/jobs/{job_id}/attempts', { params, signal }))).attempts
+    },
+  })
+}
+
+/** Null while the job has no evaluation yet. */
+export function useEvaluation(id: number, isReady: boolean) {
+  return useQuery({
+    queryKey: ['evaluation', id],
+    enabled: isReady,
+    queryFn: async ({ signal }) => {
+      try {
+        return await answerOf(api.GET('/v1/train/jobs/{job_id}/eval', { params: jobPath(id), signal }))
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 409) return null
+        throw error
+      }
+    },
+  })
+}
+
+export function useModels() {
+  return useQuery({
+    queryKey: ['models'],
+    queryFn: async ({ signal }) => (await answerOf(api.GET('/v1/models', { signal }))).data,
+  })
+}
+
+/** The names of the routes and parameters of this service: pages offer only what it has. */
+export function useCapabilities() {
+  return useQuery({
+    queryKey: ['capabilities'],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async ({ signal }) => {
+      type Operation = { parameters?: { name: string }[] }
+      const document = await getIfThere<{ paths: Record<string, Record<string, Operation>> }>('/openapi.json', signal)
+      const paths = document?.paths ?? {}
+      return {
+        has: (method: string, path: string) => paths[path]?.[method] !== undefined,
+        takes: (method: string, path: string, parameter: string) =>
+          paths[path]?.[method]?.parameters?.some(({ name }) => name === parameter) ?? false,
+      }
+    },
+  })
+}

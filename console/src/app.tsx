@@ -1,0 +1,117 @@
+// The frame around every page: sign-in, navigation, and the line that says when the service is silent.
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
+import { useSilence } from './api/connection.ts'
+import { useSession } from './api/session.ts'
+import { Help } from './ui/help.tsx'
+import { useKeys } from './ui/keys.ts'
+import { Empty, Loading } from './ui/states.tsx'
+import { applyTheme, chosenTheme, nextTheme } from './ui/theme.ts'
+import { OpenLink, SignIn } from './views/sign-in.tsx'
+import { JobsView } from './views/jobs.tsx'
+
+const JobView = lazy(() => import('./views/job.tsx'))
+
+const pages = [['/jobs', 'Jobs']] as const
+
+export function App() {
+  const session = useSession()
+  return (
+    <Switch>
+      <Route path="/open">
+        <OpenLink />
+      </Route>
+      <Route>{session ? <Frame keyId={session.keyId} /> : <SignIn />}</Route>
+    </Switch>
+  )
+}
+
+function Frame({ keyId }: { keyId: string }) {
+  const [location, navigate] = useLocation()
+  const [showsHelp, setShowsHelp] = useState(false)
+  const main = useRef<HTMLElement>(null)
+  const place = location.split('/')[1] ?? ''
+  useKeys({
+    '?': () => setShowsHelp(true),
+    g: () => navigate('/jobs'),
+  })
+  useEffect(() => {
+    document.title = `${pages.find(([path]) => path === `/${place}`)?.[1] ?? 'Page'} · Anneal`
+  }, [place])
+  return (
+    <div className="frame">
+      <a className="skip" href="#main" onClick={() => main.current?.focus()}>
+        Skip to the content
+      </a>
+      <header className="top">
+        <Link href="/jobs" className="brand">
+          Anneal
+        </Link>
+        <nav aria-label="Pages">
+          {pages.map(([path, name]) => (
+            <Link key={path} href={path} aria-current={`/${place}` === path ? 'page' : undefined}>
+              {name}
+            </Link>
+          ))}
+        </nav>
+        <div className="tools">
+          <ThemeButton />
+          <button type="button" className="plain" aria-label="Keys and account" onClick={() => setShowsHelp(true)}>
+            ?
+          </button>
+        </div>
+      </header>
+      <Silence />
+      <main id="main" ref={main} tabIndex={-1}>
+        <Suspense fallback={<Loading what="the page" />}>
+          <Switch>
+            <Route path="/">
+              <Redirect to="/jobs" replace />
+            </Route>
+            <Route path="/jobs">
+              <JobsView />
+            </Route>
+            <Route path="/jobs/:id">{({ id }) => <JobView key={id} id={Number(id)} />}</Route>
+            <Route>
+              <Empty>
+                <h1>There is no such page</h1>
+                <Link href="/jobs">To the jobs</Link>
+              </Empty>
+            </Route>
+          </Switch>
+        </Suspense>
+      </main>
+      {showsHelp && <Help keyId={keyId} close={() => setShowsHelp(false)} />}
+    </div>
+  )
+}
+
+function ThemeButton() {
+  const [theme, setTheme] = useState(chosenTheme)
+  return (
+    <button
+      type="button"
+      className="plain"
+      onClick={() => {
+        const next = nextTheme(theme)
+        applyTheme(next)
+        setTheme(next)
+      }}
+    >
+      Theme: {theme}
+    </button>
+  )
+}
+
+function Silence() {
+  const since = useSilence()
+  return (
+    <div role="status" aria-live="polite">
+      {since && (
+        <p className="silence">
+          The service has not answered since {since.toLocaleTimeString()}. This page tries again by itself.
+        </p>
+      )}
+    </div>
+  )
+}

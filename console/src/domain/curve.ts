@@ -1,0 +1,87 @@
+// The numbers behind the curves of a job.
+
+export type Metric = {
+  step: number
+  loss: number | null
+  valid_loss?: number | null
+  learning_rate?: number | null
+  epoch?: number | null
+  iter_time?: number | null
+  remaining_time?: number | null
+  [series: string]: number | null | undefined
+}
+
+export type Axis = 'step' | 'epoch' | 'time'
+export const axes: readonly Axis[] = ['step', 'epoch', 'time']
+
+/** A step that an attempt repeats replaces the one that was there. */
+export function mergeMetrics(known: readonly Metric[], newer: readonly Metric[]): Metric[] {
+  const [first, last] = [newer[0], known.at(-1)]
+  if (!first) return [...known]
+  if (!last || first.step > last.step) return [...known, ...newer]
+  const bySteps = new Map([...known, ...newer].map((metric) => [metric.step, metric]))
+  return [...bySteps.values()].toSorted((a, b) => a.step - b.step)
+}
+
+/** Seconds of training at each metric: the time of a step counts for the steps since the metric before. */
+export function secondsAt(metrics: readonly Metric[]): number[] {
+  let [seconds, before] = [0, 0]
+  return metrics.map(({ step, iter_time: each }) => {
+    seconds += (step - before) * (each ?? 0)
+    before = step
+    return seconds
+  })
+}
+
+export function valuesOn(axis: Axis, metrics: readonly Metric[]): number[] {
+  if (axis === 'time') return secondsAt(metrics)
+  return metrics.map((metric) => (axis === 'epoch' ? (metric.epoch ?? metric.step) : metric.step))
+}
+
+/**
+ * An exponential mean that does not lean towards the first value.
+ * @param weight 0 leaves the values as they are; towards 1 they become smoother
+ */
+export function smooth(values: readonly (number | null)[], weight: number): (number | null)[] {
+  let [mean, total] = [0, 0]
+  return values.map((value) => {
+    if (value === null || weight <= 0) return value
+    mean = mean * weight + value * (1 - weight)
+    total = total * weight + (1 - weight)
+    return mean / total
+  })
+}
+
+/** The step with the lowest held-out loss. */
+export function bestStep(metrics: readonly Metric[]): { step: number; value: number } | null {
+  let best: { step: number; value: number } | null = null
+  for (const { step, valid_loss: value } of metrics)
+    if (value !== null && value !== undefined && (best === null || value < best.value)) best = { step, value }
+  return best
+}
+
+/** The series that have a number somewhere. */
+export function seriesOf(metrics: readonly Metric[]): string[] {
+  const names = new Set<string>()
+  for (const metric of metrics)
+    for (const [name, value] of Object.entries(metric))
+      if (typeof value === 'number' && name !== 'step') names.add(name)
+  return [...names]
+}
+
+export function toCsv(metrics: readonly Metric[]): string {
+  const names = ['step', ...seriesOf(metrics)]
+  const rows = metrics.map((metric) => names.map((name) => metric[name] ?? '').join(','))
+  return `${[names.join(','), ...rows].join('\n')}\n`
+}
+
+/** The points of a small curve, in a box of this size. */
+export function sparkPath(values: readonly number[], width: number, height: number): string {
+  if (values.length === 0) return ''
+  const [low, high] = [Math.min(...values), Math.max(...values)]
+  const wide = values.length > 1 ? width / (values.length - 1) : 0
+  const tall = high > low ? height / (high - low) : 0
+  return values.map((value, index) => `${round(index * wide)},${round(height - (value - low) * tall)}`).join(' ')
+}
+
+const round = (value: number) => Math.round(value * 10) / 10

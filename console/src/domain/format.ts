@@ -1,0 +1,42 @@
+// How numbers and times read.
+
+/** Times of the API are UTC without a zone. */
+export const parseTime = (text: string) => new Date(/[zZ]|[+-]\d\d:\d\d$/.test(text) ? text : `${text}Z`)
+
+export function duration(seconds: number): string {
+  if (!Number.isFinite(seconds)) return '–'
+  if (seconds < 1) return seconds <= 0 ? '0 s' : '< 1 s'
+  if (seconds < 60) return `${Math.round(seconds)} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 48) return `${hours} h ${minutes % 60} min`
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`
+}
+
+export function age(from: Date, now: Date): string {
+  const seconds = Math.max(0, (now.getTime() - from.getTime()) / 1000)
+  if (seconds < 60) return 'just now'
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`
+  if (seconds < 48 * 3600) return `${Math.floor(seconds / 3600)} h ago`
+  return `${Math.floor(seconds / 86_400)} d ago`
+}
+
+export function bytes(count: number): string {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB']
+  let [value, unit] = [count, 0]
+  while (value >= 1000 && unit < units.length - 1) [value, unit] = [value / 1000, unit + 1]
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit] ?? ''}`
+}
+
+export const count = (value: number) => value.toLocaleString('en-US')
+
+export function loss(value: number | null | undefined): string {
+  if (value === null || value === undefined) return '–'
+  return Math.abs(value) >= 0.001 || value === 0 ? value.toPrecision(4) : value.toExponential(2)
+}
+
+export const percent = (share: number) => `${Math.floor(share * 100)} %`
+
+/** The beginning of a long id. */
+export const short = (id: string) => (/^[0-9a-f]{40,}$/.test(id) ? `${id.slice(0, 10)}…` : id)

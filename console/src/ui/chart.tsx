@@ -1,0 +1,129 @@
+// Curves, drawn by uPlot on a canvas. Lines differ in colour and in dash.
+import { useEffect, useRef } from 'react'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+
+export type Line = {
+  name: string
+  values: readonly (number | null)[]
+  /** A place in the list of colours and dashes. */
+  look: number
+  width?: number
+  isFaint?: boolean
+}
+
+export type ChartProps = {
+  x: readonly number[]
+  xName: string
+  lines: readonly Line[]
+  isLog: boolean
+  /** A vertical line with a word. */
+  mark?: { at: number; label: string } | null
+  /** Gets the canvas for an export. */
+  onCanvas?: (canvas: HTMLCanvasElement | null) => void
+  onRange?: (range: { min: number; max: number }) => void
+  label: string
+}
+
+// Okabe and Ito's colours, told apart by colour-blind readers; the style sheet has those of each theme.
+const looks = 8
+const dashes = [[], [8, 4], [2, 3], [12, 4, 2, 4], [4, 4], [1, 2], [16, 4], [6, 2, 1, 2]]
+const height = 300
+
+export function Chart(props: ChartProps) {
+  const { x, lines, isLog, xName, label, onCanvas, onRange, mark } = props
+  const box = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot | null>(null)
+  const latest = useRef({ mark, onRange })
+  latest.current = { mark, onRange }
+  const shape = JSON.stringify([isLog, xName, lines.map(({ name, look, isFaint }) => [name, look, isFaint])])
+  const data = [x, ...lines.map(({ values }) => values)] as unknown as uPlot.AlignedData
+  const newest = useRef(data)
+  newest.current = data
+
+  useEffect(() => {
+    const element = box.current
+    if (!element) return
+    const draw = () => {
+      plot.current?.destroy()
+      const options = optionsFor(element, { xName, lines, isLog }, latest)
+      plot.current = new uPlot(options, newest.current, element)
+      onCanvas?.(element.querySelector('canvas'))
+    }
+    draw()
+    const resized = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }))
+    resized.observe(element)
+    window.addEventListener('themechange', draw)
+    return () => {
+      window.removeEventListener('themechange', draw)
+      resized.disconnect()
+      plot.current?.destroy()
+      plot.current = null
+    }
+    // A new shape needs a new plot; new values do not.
+  }, [shape])
+
+  useEffect(() => {
+    plot.current?.setData(data)
+  })
+  return <div className="chart" ref={box} role="img" aria-label={label} />
+}
+
+type Look = Pick<ChartProps, 'xName' | 'lines' | 'isLog'>
+type Latest = { current: { mark: ChartProps['mark']; onRange: ChartProps['onRange'] | undefined } }
+
+function optionsFor(element: HTMLElement, { xName, lines, isLog }: Look, latest: Latest): uPlot.Options {
+  const style = getComputedStyle(document.documentElement)
+  const colour = (name: string) => style.getPropertyValue(`--${name}`).trim()
+  const axis = {
+    stroke: colour('quiet'),
+    grid: { stroke: colour('line'), width: 1 },
+    ticks: { stroke: colour('line') },
+  }
+  return {
+    width: element.clientWidth,
+    height,
+    scales: { x: { time: false }, y: { distr: isLog ? 3 : 1 } },
+    axes: [axis, { ...axis, size: 60 }],
+    series: [
+      { label: xName },
+      ...lines.map(({ name, look, width = 1.5, isFaint = false }) => ({
+        label: name,
+        stroke: colour(`curve-${look % looks}`) + (isFaint ? '55' : ''),
+        width,
+        dash: isFaint ? [] : (dashes[look % dashes.length] ?? []),
+        spanGaps: true,
+        points: { show: false },
+      })),
+    ],
+    cursor: { drag: { x: true, y: false } },
+    hooks: {
+      draw: [(plot) => drawMark(plot, latest.current.mark, colour('text'))],
+      setScale: [
+        (plot, scale) => {
+          const { min, max } = plot.scales['x'] ?? {}
+          if (scale === 'x' && min != null && max != null) latest.current.onRange?.({ min, max })
+        },
+      ],
+    },
+  }
+}
+
+function drawMark(plot: uPlot, mark: ChartProps['mark'], stroke: string) {
+  if (!mark) return
+  const left = plot.valToPos(mark.at, 'x', true)
+  const { ctx, bbox } = plot
+  if (left < bbox.left || left > bbox.left + bbox.width) return
+  ctx.save()
+  ctx.strokeStyle = stroke
+  ctx.fillStyle = stroke
+  ctx.setLineDash([3, 3])
+  ctx.beginPath()
+  ctx.moveTo(left, bbox.top)
+  ctx.lineTo(left, bbox.top + bbox.height)
+  ctx.stroke()
+  const isRight = left > bbox.left + bbox.width / 2
+  ctx.textAlign = isRight ? 'right' : 'left'
+  ctx.fillText(mark.label, left + (isRight ? -6 : 6), bbox.top + 14)
+  ctx.restore()
+}

@@ -1,0 +1,43 @@
+// A question before an action that cannot be taken back. It says what the action does.
+import { useMutation } from '@tanstack/react-query'
+import { useEffect, useRef, type ReactNode } from 'react'
+import { Failure } from './states.tsx'
+
+type Props = {
+  title: string
+  children: ReactNode
+  action: string
+  isDangerous?: boolean
+  /** Throws an error with the sentence to show. */
+  act: () => Promise<unknown>
+  close: () => void
+}
+
+export function Confirm({ title, children, action, isDangerous = false, act, close }: Props) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const mutation = useMutation({ mutationFn: act, onSuccess: close })
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog ref={dialog} aria-labelledby="confirm-title" onClose={close}>
+      <form
+        method="dialog"
+        onSubmit={(event) => {
+          event.preventDefault()
+          mutation.mutate()
+        }}
+      >
+        <h2 id="confirm-title">{title}</h2>
+        {children}
+        {mutation.error && <Failure error={mutation.error} />}
+        <div className="buttons">
+          <button type="button" onClick={close}>
+            Keep as it is
+          </button>
+          <button type="submit" className={isDangerous ? 'danger' : 'primary'} disabled={mutation.isPending}>
+            {action}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  )
+}

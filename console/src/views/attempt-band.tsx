@@ -1,0 +1,42 @@
+// Which attempt has made which part of the curve, why it ended, and what was lost by it.
+import type { Attempt } from '../api/job.ts'
+import { attemptTone, partsOf } from '../domain/history.ts'
+import { duration } from '../domain/format.ts'
+
+export function AttemptBand({ attempts, range }: { attempts: Attempt[]; range: { min: number; max: number } }) {
+  const parts = partsOf(attempts)
+  const width = range.max - range.min
+  if (parts.length === 0 || width <= 0) return null
+  const place = (step: number) => Math.max(0, Math.min(100, ((step - range.min) / width) * 100))
+  return (
+    <ol className="band" aria-label="Attempts that the curve is made of">
+      {parts.map(({ attempt, from, to }) => {
+        const [left, right] = [place(from), place(to)]
+        const says = saysOf(attempt as Attempt)
+        return (
+          <li
+            key={attempt.attempt}
+            className={attemptTone(attempt)}
+            style={{ left: `${left}%`, width: `${Math.max(0, right - left)}%` }}
+            title={says}
+          >
+            <span aria-hidden="true">{attempt.attempt}</span>
+            <span className="hidden">{says}</span>
+          </li>
+        )
+      })}
+    </ol>
+  )
+}
+
+function saysOf({
+  attempt,
+  cause,
+  ended_at: endedAt,
+  from_step: from,
+  last_step: to,
+  training_seconds: seconds,
+}: Attempt) {
+  const end = endedAt === null ? 'runs' : `ended: ${(cause ?? 'done').replaceAll('_', ' ')}`
+  return `Attempt ${attempt}, steps ${from} to ${to ?? from}, ${end}. ${duration(seconds.lost)} lost, ${duration(seconds.productive)} kept.`
+}

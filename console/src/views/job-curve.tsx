@@ -1,0 +1,108 @@
+// The losses of a job, and under them the attempts that the curve is made of.
+import { useRef, useState } from 'react'
+import type { Attempt } from '../api/job.ts'
+import { axes, bestStep, seriesOf, smooth, toCsv, valuesOn, type Axis, type Metric } from '../domain/curve.ts'
+import { loss } from '../domain/format.ts'
+import { Chart, type Line } from '../ui/chart.tsx'
+import { save } from '../ui/save.ts'
+import { Empty } from '../ui/states.tsx'
+import { AttemptBand } from './attempt-band.tsx'
+
+type Props = { id: number; metrics: Metric[]; attempts: Attempt[]; isOpen: boolean }
+
+const alwaysShown = ['loss', 'valid_loss']
+const notCurves = ['epoch', 'iter_time', 'remaining_time', 'flops']
+const nameOf = (series: string) =>
+  ({ loss: 'training loss', valid_loss: 'held-out loss' })[series] ?? series.replaceAll('_', ' ')
+
+export function JobCurve({ id, metrics, attempts, isOpen }: Props) {
+  const [axis, setAxis] = useState<Axis>('step')
+  const [weight, setWeight] = useState(0)
+  const [isLog, setLog] = useState(false)
+  const [other, setOther] = useState('')
+  const [range, setRange] = useState<{ min: number; max: number } | null>(null)
+  const canvas = useRef<HTMLCanvasElement | null>(null)
+  if (metrics.length === 0)
+    return <Empty>{isOpen ? 'The curve begins with the first steps of the training.' : 'No step was reported.'}</Empty>
+  const available = seriesOf(metrics)
+  const others = available.filter((name) => !alwaysShown.includes(name) && !notCurves.includes(name))
+  const shown = other === '' ? alwaysShown.filter((name) => available.includes(name)) : [other]
+  const x = valuesOn(axis, metrics)
+  const lines = shown.flatMap((name, look) => linesOf(name, look, metrics, weight))
+  const best = bestStep(metrics)
+  const place = best ? x[metrics.findIndex(({ step }) => step === best.step)] : undefined
+  const last = metrics.at(-1)
+  const label = `Losses of job ${id} over ${metrics.length} points; the last training loss is ${loss(last?.loss)}${
+    best ? `, the best held-out loss is ${loss(best.value)} at step ${best.step}` : ''
+  }.`
+  return (
+    <section aria-label="Curve" className="curve">
+      <div className="filters">
+        <label>
+          <span className="quiet">Over</span>
+          <select value={axis} onChange={(event) => setAxis(event.target.value as Axis)}>
+            {axes.map((each) => (
+              <option key={each} value={each}>
+                {each === 'time' ? 'seconds of training' : each}
+              </option>
+            ))}
+          </select>
+        </label>
+        {others.length > 0 && (
+          <label>
+            <span className="quiet">Series</span>
+            <select value={other} onChange={(event) => setOther(event.target.value)}>
+              <option value="">losses</option>
+              {others.map((each) => (
+                <option key={each} value={each}>
+                  {nameOf(each)}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <label>
+          <span className="quiet">Smooth</span>
+          <input
+            type="range"
+            min={0}
+            max={0.98}
+            step={0.02}
+            value={weight}
+            onChange={(event) => setWeight(Number(event.target.value))}
+          />
+        </label>
+        <label className="inline">
+          <input type="checkbox" checked={isLog} onChange={(event) => setLog(event.target.checked)} /> Log scale
+        </label>
+        <button type="button" onClick={() => save(`job-${id}.csv`, new Blob([toCsv(metrics)], { type: 'text/csv' }))}>
+          CSV
+        </button>
+        <button type="button" onClick={() => canvas.current?.toBlob((image) => image && save(`job-${id}.png`, image))}>
+          PNG
+        </button>
+      </div>
+      <Chart
+        x={x}
+        xName={axis}
+        lines={lines}
+        isLog={isLog}
+        label={label}
+        mark={best && place !== undefined && other === '' ? { at: place, label: `best, step ${best.step}` } : null}
+        onCanvas={(element) => (canvas.current = element)}
+        onRange={setRange}
+      />
+      {axis === 'step' && <AttemptBand attempts={attempts} range={range ?? { min: x[0] ?? 0, max: x.at(-1) ?? 1 }} />}
+      <p className="quiet">Drag over the curve to zoom; a double click shows all of it again.</p>
+    </section>
+  )
+}
+
+function linesOf(name: string, look: number, metrics: Metric[], weight: number): Line[] {
+  const values = metrics.map((metric) => metric[name] ?? null)
+  if (weight === 0) return [{ name: nameOf(name), values, look, width: 2 }]
+  return [
+    { name: `${nameOf(name)}, as reported`, values, look, isFaint: true, width: 1 },
+    { name: nameOf(name), values: smooth(values, weight), look, width: 2 },
+  ]
+}

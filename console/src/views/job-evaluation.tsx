@@ -1,0 +1,97 @@
+// The answers of the tuned model beside those of its base, to the rows that were set aside. Wrong answers come first.
+import { useState } from 'react'
+import type { EvaluatedRow, Job } from '../api/job.ts'
+import { useEvaluation } from '../api/queries.ts'
+import { isOpen } from '../domain/job-list.ts'
+import { difference } from '../domain/text-diff.ts'
+import { Answer, Empty } from '../ui/states.tsx'
+
+const rowsAtOnce = 20
+
+export function JobEvaluation({ job }: { job: Job }) {
+  const evaluation = useEvaluation(job.job_id, job.model_name !== null && !isOpen(job.status))
+  if (isOpen(job.status) || job.model_name === null)
+    return <Empty>The tuned model and its base answer the evaluation rows once the model is saved.</Empty>
+  return (
+    <Answer query={evaluation} what="the answers">
+      {(known) =>
+        known ? <Rows rows={known.eval_results as EvaluatedRow[]} /> : <Empty>This job has no evaluation.</Empty>
+      }
+    </Answer>
+  )
+}
+
+const isRight = ({ outputs, expected }: EvaluatedRow) => (outputs[0]?.output ?? '').trim() === expected.trim()
+
+function Rows({ rows }: { rows: EvaluatedRow[] }) {
+  const [shown, setShown] = useState(rowsAtOnce)
+  const inOrder = rows.toSorted((a, b) => Number(isRight(a)) - Number(isRight(b)))
+  const [right, rightOfBase] = [
+    rows.filter(isRight).length,
+    rows.filter(({ outputs, expected }) => (outputs[1]?.output ?? '').trim() === expected.trim()).length,
+  ]
+  const split = rows.some((row) => row.split === 'train') ? 'rows that were trained on' : 'held-out rows'
+  if (rows.length === 0) return <Empty>There were no rows to evaluate.</Empty>
+  return (
+    <>
+      <p>
+        {rows.length} {split}. Exactly as expected: <strong>{right}</strong> of the tuned model, {rightOfBase} of the
+        base.
+      </p>
+      <ol className="answers">
+        {inOrder.slice(0, shown).map((row, index) => (
+          <Row key={index} row={row} />
+        ))}
+      </ol>
+      {shown < rows.length && (
+        <button type="button" onClick={() => setShown(shown + rowsAtOnce)}>
+          Show {Math.min(rowsAtOnce, rows.length - shown)} more
+        </button>
+      )}
+    </>
+  )
+}
+
+function Row({ row }: { row: EvaluatedRow }) {
+  const [tuned, base] = row.outputs
+  return (
+    <li className={isRight(row) ? 'right' : 'wrong'}>
+      <p className="text">
+        <span className="quiet">Input</span> {row.input}
+      </p>
+      <div className="columns">
+        <Output
+          name={isRight(row) ? 'Tuned, as expected' : 'Tuned'}
+          text={tuned?.output ?? ''}
+          expected={row.expected}
+        />
+        <Output name="Base" text={base?.output ?? ''} expected={row.expected} />
+        <div>
+          <h3>Expected</h3>
+          <p className="text">{row.expected}</p>
+        </div>
+      </div>
+      {tuned?.scores && (
+        <p className="quiet">
+          {Object.entries(tuned.scores)
+            .map(([grader, score]) => `${grader} ${score} (base ${base?.scores?.[grader] ?? '–'})`)
+            .join(' · ')}
+        </p>
+      )}
+    </li>
+  )
+}
+
+/** What is not as expected is marked. */
+export function Output({ name, text, expected }: { name: string; text: string; expected: string }) {
+  return (
+    <div>
+      <h3>{name}</h3>
+      <p className="text">
+        {difference(text, expected).map(({ text: piece, isSame }, index) =>
+          isSame ? <span key={index}>{piece}</span> : <mark key={index}>{piece}</mark>,
+        )}
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,58 @@
+import type { JobEvent } from '../api/job.ts'
+import { stays } from '../domain/history.ts'
+import { duration } from '../domain/format.ts'
+import { Status, useNow, When } from '../ui/text.tsx'
+import { Empty } from '../ui/states.tsx'
+
+/** The states that the job went through, and how long it was in each. */
+export function StateWalk({ events, isOpen }: { events: JobEvent[]; isOpen: boolean }) {
+  const now = useNow(1000, isOpen)
+  const walk = stays(events, { now, isOpen })
+  return (
+    <ol className="walk" aria-label="States of the job">
+      {walk.map(({ status, from, seconds, isNow }, index) => (
+        <li key={`${index} ${status}`} aria-current={isNow ? 'step' : undefined}>
+          <Status status={status} />
+          <span className="quiet" title={from.toLocaleString()}>
+            {seconds > 0 || isNow ? duration(seconds) : ' '}
+          </span>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+export function JobEvents({ events }: { events: JobEvent[] }) {
+  if (events.length === 0) return <Empty>Nothing has happened yet.</Empty>
+  return (
+    <table className="list">
+      <thead>
+        <tr>
+          <th scope="col">When</th>
+          <th scope="col">What</th>
+          <th scope="col" className="medium">
+            Attempt
+          </th>
+          <th scope="col" className="medium">
+            By
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {events.toReversed().map(({ id, at, kind, status, reason, message, attempt, actor }) => (
+          <tr key={id}>
+            <td>
+              <When at={at} />
+            </td>
+            <td className="text">
+              {kind === 'status' && status ? <Status status={status} /> : kind}
+              {(message ?? reason) ? ` – ${message ?? reason ?? ''}` : ''}
+            </td>
+            <td className="medium">{attempt ?? '–'}</td>
+            <td className="medium">{actor}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

@@ -1,0 +1,59 @@
+import { Link } from 'wouter'
+import type { Job } from '../api/job.ts'
+import { count } from '../domain/format.ts'
+import { Code } from '../ui/text.tsx'
+
+export function JobFacts({ job }: { job: Job }) {
+  const defaults = new Set(job.finetune_args_defaults ?? [])
+  const args = Object.entries(job.finetune_args ?? {})
+  const facts: [string, React.ReactNode][] = [
+    ...(job.base_model ? ([['Base', job.base_model]] as [string, string][]) : []),
+    ['Data set', <Link href={`/data/${encodeURIComponent(job.dataset_id)}`}>{job.dataset_id}</Link>],
+    ...(job.dataset?.rows == null ? [] : ([['Rows', count(job.dataset.rows)]] as [string, string][])),
+    ...(job.gpu_config
+      ? ([
+          [
+            'GPUs',
+            job.gpu_config.gpus === 0
+              ? 'none: on the processor'
+              : `${job.gpu_config.gpus} on ${job.gpu_config.nodes} node(s)`,
+          ],
+        ] as [string, string][])
+      : []),
+    ['Model', job.model_name ? <code>{job.model_name}</code> : 'not saved yet'],
+    ['Resumes', `${job.resume_count} of at most ${job.resume_limit}`],
+    ...Object.entries(job.metadata ?? {}),
+  ]
+  return (
+    <>
+      <dl className="facts">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {args.length > 0 && (
+        <>
+          <h2>Arguments</h2>
+          <dl className="facts">
+            {args.map(([name, value]) => (
+              <div key={name} className={defaults.has(name) ? 'quiet' : undefined}>
+                <dt>{name}</dt>
+                <dd>
+                  {JSON.stringify(value)}
+                  {defaults.has(name) && ' (default)'}
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </>
+      )}
+      <h2>Follow it from a terminal</h2>
+      <Code
+        text={`npm run anneal -- job ${job.job_id} --watch\ncurl ${location.origin}/v1/train/jobs/${job.job_id} -H "Authorization: Bearer $KEY"`}
+      />
+    </>
+  )
+}

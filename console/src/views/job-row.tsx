@@ -1,0 +1,57 @@
+import { memo } from 'react'
+import { Link } from 'wouter'
+import type { JobSummary } from '../api/job.ts'
+import { duration, short } from '../domain/format.ts'
+import { isOpen, nameOf } from '../domain/job-list.ts'
+import { Progress, Status, When } from '../ui/text.tsx'
+import { Spark } from './spark.tsx'
+
+/** Also in the style sheet. */
+export const rowHeight = 44
+
+type Props = {
+  job: JobSummary
+  position: number
+  isCurrent: boolean
+  isSelected: boolean
+  select: (id: number) => void
+}
+
+export const JobRow = memo(function JobRow({ job, position, isCurrent, isSelected, select }: Props) {
+  const { job_id: id, status } = job
+  return (
+    <tr aria-rowindex={position} className={isCurrent ? 'current' : undefined} aria-selected={isSelected}>
+      <td className="select">
+        <input type="checkbox" aria-label={`Select job ${id}`} checked={isSelected} onChange={() => select(id)} />
+      </td>
+      <td className="name">
+        <Link href={`/jobs/${id}`}>
+          <span className="quiet">{id}</span> {nameOf(job)}
+        </Link>
+      </td>
+      <td className="reason" title={job.queue?.message ?? undefined}>
+        <Status status={status} />
+        {job.queue?.ahead != null && <span className="quiet"> {job.queue.ahead} ahead</span>}
+        {job.resume_count > 0 && <span className="quiet"> · resumed {job.resume_count}×</span>}
+      </td>
+      <td className="wide">{job.base_model ? short(job.base_model) : '–'}</td>
+      <td>
+        <JobProgress job={job} />
+      </td>
+      <td className="wide">
+        <Spark id={id} isOpen={isOpen(status)} hasSteps={status !== 'CREATED' && status !== 'QUEUED'} />
+      </td>
+      <td className="medium">
+        <When at={job.start_time} as="age" />
+      </td>
+    </tr>
+  )
+})
+
+function JobProgress({ job: { status, progress } }: { job: JobSummary }) {
+  if (!isOpen(status)) return <>{progress ? `${progress.step} steps` : '–'}</>
+  if (!progress) return <>–</>
+  const { step, of, remaining_seconds: left } = progress
+  const label = left == null ? `${step}${of === null ? '' : ` / ${of}`}` : `${duration(left)} left`
+  return <Progress share={of === null ? null : step / of} label={label} />
+}

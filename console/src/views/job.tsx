@@ -1,0 +1,139 @@
+// One job: what it is, how it goes, what happened to it, and how good it became.
+import { Link, useLocation, useSearch } from 'wouter'
+import { useFollow, useMetrics } from '../api/job-feed.ts'
+import type { Job } from '../api/job.ts'
+import { useAttempts, useEvents, useJob } from '../api/queries.ts'
+import { duration, loss, percent } from '../domain/format.ts'
+import { isOpen, nameOf } from '../domain/job-list.ts'
+import { bestStep } from '../domain/curve.ts'
+import { Answer } from '../ui/states.tsx'
+import { Progress, Status, When } from '../ui/text.tsx'
+import { JobActions } from './job-actions.tsx'
+import { JobAttempts } from './job-attempts.tsx'
+import { JobCurve } from './job-curve.tsx'
+import { JobEvaluation } from './job-evaluation.tsx'
+import { JobEvents, StateWalk } from './job-events.tsx'
+import { JobFacts } from './job-facts.tsx'
+import { JobLog } from './job-log.tsx'
+
+const tabs = ['answers', 'events', 'log', 'attempts', 'arguments'] as const
+type Tab = (typeof tabs)[number]
+
+export default function JobView({ id }: { id: number }) {
+  // The stream is opened once the job is known to be open, and closed with it.
+  const first = useJob(id, true)
+  const open = first.data !== undefined && isOpen(first.data.status)
+  const isFollowed = useFollow(id, open)
+  const job = useJob(id, isFollowed)
+  return (
+    <Answer query={job} what="the job">
+      {(known) => <JobPage job={known} isFollowed={isFollowed} />}
+    </Answer>
+  )
+}
+
+function JobPage({ job, isFollowed }: { job: Job; isFollowed: boolean }) {
+  const id = job.job_id
+  const watched = { isOpen: isOpen(job.status), isFollowed }
+  const metrics = useMetrics(job, watched)
+  const attempts = useAttempts(id, watched)
+  const events = useEvents(id, watched)
+  const best = bestStep(metrics.data ?? [])
+  const last = metrics.data?.at(-1)
+  return (
+    <>
+      <p className="crumbs">
+        <Link href="/jobs">Jobs</Link> / {id}
+      </p>
+      <div className="title">
+        <h1>{nameOf(job)}</h1>
+        <JobActions job={job} />
+      </div>
+      <section className="summary" aria-label="State">
+        <Status status={job.status} />
+        {job.status_reason === 'cancelling' && <span>being cancelled: its processes are ended first</span>}
+        <JobProgress job={job} lastStep={last?.step} remaining={last?.remaining_time} />
+        {last && <Figure name="Loss" value={loss(last.loss)} />}
+        {best && <Figure name="Best held-out loss" value={`${loss(best.value)} at step ${best.step}`} />}
+        <Figure name="Started" value={<When at={job.start_time} />} />
+        {job.resume_count > 0 && <Figure name="Resumed" value={`${job.resume_count}×`} />}
+      </section>
+      {job.status_message && (
+        <p className={job.status === 'FAILED' ? 'notice failure' : 'notice'}>{job.status_message}</p>
+      )}
+      <Answer query={metrics} what="the curve">
+        {(known) => <JobCurve id={id} metrics={known} attempts={attempts.data ?? []} isOpen={watched.isOpen} />}
+      </Answer>
+      <Answer query={events} what="the events">
+        {(known) => <StateWalk events={known} isOpen={watched.isOpen} />}
+      </Answer>
+      <Tabs>
+        {(tab) => {
+          if (tab === 'events')
+            return (
+              <Answer query={events} what="the events">
+                {(known) => <JobEvents events={known} />}
+              </Answer>
+            )
+          if (tab === 'log') return <JobLog id={id} {...watched} attempts={attempts.data ?? []} />
+          if (tab === 'attempts')
+            return (
+              <Answer query={attempts} what="the attempts">
+                {(known) => <JobAttempts attempts={known} />}
+              </Answer>
+            )
+          if (tab === 'arguments') return <JobFacts job={job} />
+          return <JobEvaluation job={job} />
+        }}
+      </Tabs>
+    </>
+  )
+}
+
+function Figure({ name, value }: { name: string; value: React.ReactNode }) {
+  return (
+    <span className="figure">
+      <span className="quiet">{name}</span> <strong>{value}</strong>
+    </span>
+  )
+}
+
+type ProgressProps = { job: Job; lastStep: number | undefined; remaining: number | null | undefined }
+
+function JobProgress({ job, lastStep, remaining }: ProgressProps) {
+  if (!isOpen(job.status)) return null
+  const step = job.progress?.step ?? lastStep
+  if (step === undefined) return job.queue ? <Figure name="Ahead" value={job.queue.ahead ?? '–'} /> : null
+  const planned = Number(job.finetune_args?.['max_steps'] ?? 0)
+  const of = job.progress?.of ?? (planned > 0 ? planned : null)
+  const left = job.progress?.remaining_seconds ?? (job.status === 'TRAINING MODEL' ? remaining : null)
+  const parts = [
+    of === null ? `step ${step}` : `step ${step} of ${of}, ${percent(step / of)}`,
+    ...(left == null ? [] : [`${duration(left)} left`]),
+  ]
+  return <Progress share={of === null ? null : step / of} label={parts.join(' · ')} />
+}
+
+/** The chosen part of the page is in its address. */
+function Tabs({ children }: { children: (tab: Tab) => React.ReactNode }) {
+  const [location, navigate] = useLocation()
+  const query = new URLSearchParams(useSearch())
+  const tab = tabs.find((each) => each === query.get('tab')) ?? 'answers'
+  return (
+    <>
+      <nav className="tabs" aria-label="Parts of the job">
+        {tabs.map((each) => (
+          <button
+            key={each}
+            type="button"
+            aria-current={each === tab ? 'true' : undefined}
+            onClick={() => navigate(`${location}?tab=${each}`, { replace: true })}
+          >
+            {each}
+          </button>
+        ))}
+      </nav>
+      <section aria-label={tab}>{children(tab)}</section>
+    </>
+  )
+}

@@ -1,0 +1,178 @@
+// All jobs of the account. Filter, order and search are in the address of the page.
+import { useMemo, useRef, useState } from 'react'
+import { Link, useLocation, useSearch } from 'wouter'
+import type { JobSummary } from '../api/job.ts'
+import { useJobs } from '../api/queries.ts'
+import { useMay } from '../api/session.ts'
+import { chosenJobs, groupNames, isOpen, readFilter, sorts, writeFilter, type JobFilter } from '../domain/job-list.ts'
+import { count } from '../domain/format.ts'
+import { useKeys } from '../ui/keys.ts'
+import { Answer, Empty } from '../ui/states.tsx'
+import { useRowWindow } from '../ui/window.ts'
+import { CancelJobs } from './job-actions.tsx'
+import { JobRow, rowHeight } from './job-row.tsx'
+
+export function JobsView() {
+  const jobs = useJobs()
+  const mayTrain = useMay('training')
+  return (
+    <>
+      <div className="title">
+        <h1>Jobs</h1>
+        {mayTrain && (
+          <Link href="/new" className="button primary">
+            New job
+          </Link>
+        )}
+      </div>
+      <Answer query={jobs} what="the jobs">
+        {(all) => (all.length === 0 ? <NoJobs mayTrain={mayTrain} /> : <JobTable all={all} mayTrain={mayTrain} />)}
+      </Answer>
+    </>
+  )
+}
+
+function NoJobs({ mayTrain }: { mayTrain: boolean }) {
+  return (
+    <Empty>
+      <h2>No job yet</h2>
+      <p>A job fine-tunes a model on your rows of input and output.</p>
+      {mayTrain ? <Link href="/new">Start the first one</Link> : <p>This key may read only.</p>}
+    </Empty>
+  )
+}
+
+function JobTable({ all, mayTrain }: { all: JobSummary[]; mayTrain: boolean }) {
+  const search = useSearch()
+  const [, navigate] = useLocation()
+  const filter = useMemo(() => readFilter(search), [search])
+  const shown = useMemo(() => chosenJobs(all, filter), [all, filter])
+  const [selected, setSelected] = useState<ReadonlySet<number>>(new Set())
+  const [current, setCurrent] = useState(-1)
+  const [isCancelling, setCancelling] = useState(false)
+  const searchField = useRef<HTMLInputElement>(null)
+  const body = useRef<HTMLTableSectionElement>(null)
+  const rows = useRowWindow(body, shown.length, rowHeight)
+
+  const change = (changes: Partial<JobFilter>) => {
+    const query = writeFilter({ ...filter, ...changes })
+    setCurrent(-1)
+    navigate(query === '' ? '/jobs' : `/jobs?${query}`, { replace: true })
+  }
+  const toggle = (id: number) =>
+    setSelected((known) => new Set(known.has(id) ? [...known].filter((each) => each !== id) : [...known, id]))
+  const move = (by: number) => {
+    const next = Math.max(0, Math.min(shown.length - 1, current + by))
+    setCurrent(next)
+    const top = (body.current?.getBoundingClientRect().top ?? 0) + next * rowHeight
+    if (top < 120) window.scrollBy({ top: top - 120 })
+    else if (top > window.innerHeight - 80) window.scrollBy({ top: top - window.innerHeight + 80 })
+  }
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    Enter: () => shown[current] && navigate(`/jobs/${shown[current].job_id}`),
+    x: () => shown[current] && toggle(shown[current].job_id),
+    '/': () => searchField.current?.focus(),
+  })
+  const chosen = shown.filter(({ job_id: id }) => selected.has(id))
+  const open = chosen.filter(({ status }) => isOpen(status))
+  return (
+    <>
+      <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+        <label>
+          <span className="quiet">Search</span>
+          <input
+            ref={searchField}
+            type="search"
+            value={filter.text}
+            placeholder="name, data set, model, number"
+            onChange={(event) => change({ text: event.target.value })}
+            onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
+          />
+        </label>
+        <Choice label="Show" value={filter.group} values={groupNames} onChange={(group) => change({ group })} />
+        <Choice label="Order" value={filter.sort} values={sorts} onChange={(sort) => change({ sort })} />
+        <p className="quiet" role="status">
+          {shown.length === all.length ? `${count(all.length)} jobs` : `${count(shown.length)} of ${count(all.length)}`}
+        </p>
+        {chosen.length > 0 && (
+          <p className="selection">
+            {chosen.length} selected
+            {chosen.length >= 2 && chosen.length <= 8 && (
+              <Link href={`/compare?jobs=${chosen.map(({ job_id: id }) => id).join(',')}`}>Compare</Link>
+            )}
+            {mayTrain && open.length > 0 && (
+              <button type="button" className="danger" onClick={() => setCancelling(true)}>
+                Cancel {open.length}
+              </button>
+            )}
+            <button type="button" onClick={() => setSelected(new Set())}>
+              Clear
+            </button>
+          </p>
+        )}
+      </form>
+      {shown.length === 0 ? (
+        <Empty>
+          <p>No job fits this filter.</p>
+          <button type="button" onClick={() => change({ group: 'all', text: '' })}>
+            Show all
+          </button>
+        </Empty>
+      ) : (
+        <table className="list jobs" aria-rowcount={shown.length + 1}>
+          <thead>
+            <tr>
+              <th scope="col" className="select">
+                <span className="hidden">Selected</span>
+              </th>
+              <th scope="col">Job</th>
+              <th scope="col">Status</th>
+              <th scope="col" className="wide">
+                Base
+              </th>
+              <th scope="col">Progress</th>
+              <th scope="col" className="wide">
+                Loss
+              </th>
+              <th scope="col" className="medium">
+                Started
+              </th>
+            </tr>
+          </thead>
+          <tbody ref={body}>
+            {rows.before > 0 && <tr aria-hidden="true" style={{ height: rows.before }} />}
+            {shown.slice(rows.from, rows.to).map((job, index) => (
+              <JobRow
+                key={job.job_id}
+                job={job}
+                position={rows.from + index + 2}
+                isCurrent={rows.from + index === current}
+                isSelected={selected.has(job.job_id)}
+                select={toggle}
+              />
+            ))}
+            {rows.after > 0 && <tr aria-hidden="true" style={{ height: rows.after }} />}
+          </tbody>
+        </table>
+      )}
+      {isCancelling && <CancelJobs jobs={open} close={() => setCancelling(false)} />}
+    </>
+  )
+}
+
+type ChoiceProps<T extends string> = { label: string; value: T; values: readonly T[]; onChange: (value: T) => void }
+
+function Choice<T extends string>({ label, value, values, onChange }: ChoiceProps<T>) {
+  return (
+    <label>
+      <span className="quiet">{label}</span>
+      <select value={value} onChange={(event) => onChange(event.target.value as T)}>
+        {values.map((each) => (
+          <option key={each}>{each}</option>
+        ))}
+      </select>
+    </label>
+  )
+}

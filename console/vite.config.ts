@@ -1,0 +1,17 @@
+import { defineConfig } from 'vite'
+
+export default defineConfig({
+  base: '/console/',
+  build: {
+    target: 'es2022',
+    // The policy of the service allows no script inside a page, so nothing is inlined.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    license: { fileName: 'licenses.txt' },
+  },
+  // `npm run dev` here, beside a service that runs on port 8080.
+  server: {
+    proxy: { '^/(v1|openai|openapi.json)': { target: 'http://127.0.0.1:8080', headers: { host: '127.0.0.1:8080' } } },
+  },
+})

@@ -1,0 +1,180 @@
+// What the pages compute, without a browser.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  bestStep,
+  mergeMetrics,
+  secondsAt,
+  smooth,
+  sparkPath,
+  toCsv,
+  type Metric,
+} from '../../console/src/domain/curve.ts'
+import { createEventParser } from '../../console/src/domain/event-stream.ts'
+import { age, bytes, duration, parseTime } from '../../console/src/domain/format.ts'
+import { partsOf, stays, type Attempt } from '../../console/src/domain/history.ts'
+import {
+  canResume,
+  chosenJobs,
+  isOpen,
+  mergeJobs,
+  readFilter,
+  statuses,
+  writeFilter,
+} from '../../console/src/domain/job-list.ts'
+import { difference } from '../../console/src/domain/text-diff.ts'
+import { openStatuses, trainingJobStatuses } from '../../src/domain/training-job-status.ts'
+
+const metric = (step: number, more: Partial<Metric> = {}): Metric => ({ step, loss: 1 / step, ...more })
+
+test('knows the states of the service, and which of them are open', () => {
+  assert.deepEqual([...statuses].toSorted(), [...trainingJobStatuses].toSorted())
+  for (const status of trainingJobStatuses) assert.equal(isOpen(status), openStatuses.includes(status), status)
+  assert.deepEqual(statuses.filter(canResume), ['PARTIALLY COMPLETED', 'FAILED', 'CANCELLED'])
+})
+
+test('times of the API are UTC', () => {
+  assert.equal(parseTime('2026-11-20T10:00:00.123456').toISOString(), '2026-11-20T10:00:00.123Z')
+  assert.equal(parseTime('2026-11-20T10:00:00Z').toISOString(), '2026-11-20T10:00:00.000Z')
+})
+
+test('durations, ages and sizes read well', () => {
+  assert.deepEqual([0, 0.4, 59, 60, 3599, 7260, 200_000].map(duration), [
+    '0 s',
+    '< 1 s',
+    '59 s',
+    '1 min 0 s',
+    '59 min 59 s',
+    '2 h 1 min',
+    '2 d 7 h',
+  ])
+  const now = new Date('2026-11-20T10:00:00Z')
+  assert.deepEqual(
+    ['09:59:30', '09:30:00', '01:00:00'].map((at) => age(parseTime(`2026-11-20T${at}`), now)),
+    ['just now', '30 min ago', '9 h ago'],
+  )
+  assert.deepEqual([0, 999, 1500, 2e9].map(bytes), ['0 B', '999 B', '1.5 KB', '2.0 GB'])
+})
+
+test('an address holds the filter of the list, and a strange one is read as the usual', () => {
+  const filter = { group: 'failed', text: 'a&b', sort: 'name' } as const
+  assert.deepEqual(readFilter(writeFilter(filter)), filter)
+  assert.equal(writeFilter(readFilter('')), '')
+  assert.deepEqual(readFilter('show=constructor&sort=x'), { group: 'all', text: '', sort: 'newest' })
+})
+
+test('a list is filtered by what people know a job by', () => {
+  const job = (job_id: number, status: string, custom_model_name: string | null) => ({
+    ...{ job_id, status, custom_model_name, model_name: null, dataset_id: 'Rows' },
+  })
+  const jobs = [job(3, 'QUEUED', null), job(2, 'FAILED', 'Shop'), job(1, 'COMPLETED', 'bot')]
+  const ids = (search: string) => chosenJobs(jobs, readFilter(search)).map((each) => each.job_id)
+  assert.deepEqual(ids(''), [3, 2, 1])
+  assert.deepEqual(ids('q=shop'), [2])
+  assert.deepEqual(ids('q=ROWS&sort=oldest'), [1, 2, 3])
+  assert.deepEqual(ids('show=open'), [3])
+  assert.deepEqual(ids('sort=status'), [3, 1, 2])
+  assert.deepEqual(
+    mergeJobs(jobs, [job(4, 'CREATED', null), job(3, 'COMPLETED', null)]).map((each) => each.status),
+    ['CREATED', 'COMPLETED', 'FAILED', 'COMPLETED'],
+  )
+})
+
+test('steps that an attempt repeats replace those that were there', () => {
+  const known = [metric(10), metric(20), metric(30)]
+  assert.deepEqual(
+    mergeMetrics(known, [metric(40)]).map(({ step }) => step),
+    [10, 20, 30, 40],
+  )
+  const merged = mergeMetrics(known, [metric(20, { loss: 7 }), metric(30)])
+  assert.deepEqual(
+    merged.map(({ step, loss }) => [step, loss]),
+    [
+      [10, 0.1],
+      [20, 7],
+      [30, 1 / 30],
+    ],
+  )
+})
+
+test('a smoothed curve begins where the values begin, and keeps their gaps', () => {
+  assert.deepEqual(smooth([4, null, 4], 0.9), [4, null, 4])
+  assert.deepEqual(smooth([0, 1], 0.5), [0, 0.5 / 0.75])
+  assert.deepEqual(smooth([3, 1], 0), [3, 1])
+})
+
+test('the best step is that of the lowest held-out loss', () => {
+  assert.equal(bestStep([metric(1)]), null)
+  const found = bestStep([metric(1, { valid_loss: 3 }), metric(2, { valid_loss: 1 }), metric(3, { valid_loss: 2 })])
+  assert.deepEqual(found, { step: 2, value: 1 })
+})
+
+test('the time of training adds up over the steps between two reports', () => {
+  assert.deepEqual(secondsAt([metric(10, { iter_time: 2 }), metric(20, { iter_time: 1 })]), [20, 30])
+})
+
+test('a CSV has every series that was reported', () => {
+  assert.equal(
+    toCsv([metric(1, { valid_loss: null }), metric(2, { valid_loss: 0.4 })]),
+    'step,loss,valid_loss\n1,1,\n2,0.5,0.4\n',
+  )
+})
+
+test('a small curve fills its box, also when it is flat', () => {
+  assert.equal(sparkPath([1, 3, 2], 10, 4), '0,4 5,0 10,2')
+  assert.equal(sparkPath([2, 2], 10, 4), '0,4 10,4')
+})
+
+test('the walk through the states has the time in each; an ended job stays in none', () => {
+  const events = [
+    ['1', '2026-11-20T10:00:00', 'status', 'CREATED'],
+    ['2', '2026-11-20T10:00:05', 'note', null],
+    ['3', '2026-11-20T10:00:10', 'status', 'COMPLETED'],
+  ].map(([id, at, kind, status]) => ({ id, at, kind, status, message: null })) as Parameters<typeof stays>[0]
+  const now = new Date('2026-11-20T11:00:00Z')
+  const walk = (isOpenNow: boolean) =>
+    stays(events, { now, isOpen: isOpenNow }).map(({ seconds, isNow }) => [seconds, isNow])
+  assert.deepEqual(walk(false), [
+    [10, false],
+    [0, false],
+  ])
+  assert.deepEqual(walk(true)[1], [3590, true])
+})
+
+test('the curve is made of what no later attempt has repeated', () => {
+  const attempt = (number: number, from_step: number, last_step: number | null, mode = 'train') =>
+    ({ attempt: number, mode, from_step, last_step, cause: null, ended_at: null }) as Attempt
+  const parts = partsOf([attempt(3, 60, null, 'evaluate'), attempt(2, 20, 60), attempt(1, 0, 35)])
+  assert.deepEqual(
+    parts.map(({ attempt: { attempt: number }, from, to }) => [number, from, to]),
+    [
+      [1, 0, 20],
+      [2, 20, 60],
+    ],
+  )
+})
+
+test('answers differ in the words that only one of them has', () => {
+  const marked = (text: string, other: string) =>
+    difference(text, other)
+      .map(({ text: piece, isSame }) => (isSame ? piece : `[${piece}]`))
+      .join('')
+  assert.equal(marked('It is made in Oslo.', 'It is made in Lima.'), 'It is made in [Oslo].')
+  assert.equal(marked('a b c d', 'a c d'), 'a [b ]c d')
+  assert.equal(marked('same', 'same'), 'same')
+  assert.equal(marked('', 'x'), '')
+  const long = Array.from({ length: 3000 }, (_, index) => `w${index}`).join(' ')
+  assert.equal(marked(`x ${long} y`, `z ${long} q`), `[x ${long} y]`, 'long answers that differ at both ends')
+})
+
+test('events are taken apart however the network cuts them', () => {
+  const text = 'id: 1\nevent: metric\ndata: {"step":\ndata: 1}\n\n: keep alive\n\nevent: end\ndata: {}\n\n'
+  for (const size of [1, 7, 1000]) {
+    const parse = createEventParser()
+    const found = text.match(new RegExp(`[^]{1,${size}}`, 'g'))?.flatMap(parse)
+    assert.deepEqual(found, [
+      { id: '1', type: 'metric', data: '{"step":\n1}' },
+      { id: null, type: 'end', data: '{}' },
+    ])
+  }
+})

@@ -1,0 +1,69 @@
+// The console: packages of its own, in the per-user cache, and the bundle that the api serves. Each version of its source is
+// built once; later clones copy the bundle.
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { digest, nodeBinary, root } from '../paths.mjs'
+import { writeAtomically } from './cache.mjs'
+import { clientPackages } from './client-env.mjs'
+import { runCommand } from './command.mjs'
+import { leaveCopy, takeCopy } from './copies.mjs'
+
+const folder = join(root, 'console')
+const bundle = join(folder, 'dist')
+const packages = join(folder, 'node_modules')
+const stamp = join(bundle, '.anneal-stamp')
+const packagesStamp = join(root, '.cache/console-packages')
+
+/** @param {boolean} dev whether the packages are wanted too, for the compiler and the linter */
+export function consoleIsReady(dev) {
+  return stampIs(stamp, sourceKey()) && (!dev || (existsSync(packages) && stampIs(packagesStamp, packagesKey())))
+}
+
+/** @param {boolean} dev */
+export async function setUpConsole(dev) {
+  if (dev) await linkPackages()
+  if (stampIs(stamp, sourceKey())) return
+  const copy = `console-${sourceKey().slice(0, 16)}`
+  if (!(await takeCopy('console', 'copied', copy, bundle))) {
+    await linkPackages()
+    rmSync(bundle, { recursive: true, force: true })
+    await runCommand('console', [nodeBinary, join(packages, 'vite/bin/vite.js'), 'build'], {
+      doing: 'building the console',
+      cwd: folder,
+      needs: { space: '10 MB', dir: folder },
+      hint: 'Does the console compile? (npm run verify)',
+    })
+    await leaveCopy('console', 'copied', copy, bundle)
+  }
+  writeAtomically(stamp, sourceKey())
+}
+
+async function linkPackages() {
+  if (existsSync(packages) && stampIs(packagesStamp, packagesKey())) return
+  const installed = await clientPackages(folder)
+  rmSync(packages, { recursive: true, force: true })
+  symlinkSync(join(installed, 'node_modules'), packages)
+  writeAtomically(packagesStamp, packagesKey())
+}
+
+const packagesKey = () =>
+  digest(...['package.json', 'package-lock.json'].map((name) => readFileSync(join(folder, name))))
+
+/** Changes with every file that the bundle is made of. */
+function sourceKey() {
+  const files = ['src', 'public'].flatMap((part) =>
+    readdirSync(join(folder, part), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath ?? entry.path, entry.name)),
+  )
+  const all = [...files, ...['index.html', 'vite.config.ts'].map((name) => join(folder, name))].sort()
+  return digest(packagesKey(), ...all.flatMap((path) => [path.slice(folder.length), readFileSync(path)]))
+}
+
+function stampIs(path, key) {
+  try {
+    return readFileSync(path, 'utf8') === key
+  } catch {
+    return false
+  }
+}
