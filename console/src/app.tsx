@@ -11,8 +11,23 @@ import { OpenLink, SignIn } from './views/sign-in.tsx'
 import { JobsView } from './views/jobs.tsx'
 
 const JobView = lazy(() => import('./views/job.tsx'))
+const NewJobView = lazy(() => import('./views/new-job.tsx'))
+const CompareView = lazy(() => import('./views/compare.tsx'))
+const DataView = lazy(() => import('./views/data.tsx'))
+const DatasetView = lazy(() => import('./views/dataset.tsx'))
+const ModelsView = lazy(() => import('./views/models.tsx'))
+const PlaygroundView = lazy(() => import('./views/playground.tsx'))
+const UsageView = lazy(() => import('./views/usage.tsx'))
+const SettingsView = lazy(() => import('./views/settings.tsx'))
 
-const pages = [['/jobs', 'Jobs']] as const
+const pages = [
+  ['/jobs', 'Jobs'],
+  ['/data', 'Data'],
+  ['/models', 'Models'],
+  ['/playground', 'Playground'],
+  ['/usage', 'Usage'],
+  ['/settings', 'Settings'],
+] as const
 
 export function App() {
   const session = useSession()
@@ -72,6 +87,14 @@ function Frame({ keyId }: { keyId: string }) {
               <JobsView />
             </Route>
             <Route path="/jobs/:id">{({ id }) => <JobView key={id} id={Number(id)} />}</Route>
+            <Route path="/new" component={NewJobView} />
+            <Route path="/compare" component={CompareView} />
+            <Route path="/data" component={DataView} />
+            <Route path="/data/:id">{({ id }) => <DatasetView key={id} id={decodeURIComponent(id)} />}</Route>
+            <Route path="/models" component={ModelsView} />
+            <Route path="/playground" component={PlaygroundView} />
+            <Route path="/usage" component={UsageView} />
+            <Route path="/settings" component={SettingsView} />
             <Route>
               <Empty>
                 <h1>There is no such page</h1>

@@ -13,20 +13,17 @@ const pageSize = 10_000
 const settleMs = 250
 const againMs = 1000
 
-export const metricsKey = (id: number) => ['metrics', id] as const
+const metricsKey = (id: number) => ['metrics', id] as const
 
 /** The numbers of every step. A running job is asked only for the steps that are new. */
-export function useMetrics(job: Job | undefined, { isOpen, isFollowed }: { isOpen: boolean; isFollowed: boolean }) {
-  const id = job?.job_id ?? 0
-  return useQuery({
-    queryKey: metricsKey(id),
-    enabled: job !== undefined,
-    refetchInterval: isOpen ? (isFollowed ? 15_000 : 2000) : false,
-    queryFn: async ({ signal }) => {
-      const known = queryClient.getQueryData<Metric[]>(metricsKey(id)) ?? []
-      return readMetrics(id, known, signal)
-    },
-  })
+export const metricsQuery = (id: number) => ({
+  queryKey: metricsKey(id),
+  queryFn: ({ signal }: { signal: AbortSignal }) =>
+    readMetrics(id, queryClient.getQueryData<Metric[]>(metricsKey(id)) ?? [], signal),
+})
+
+export function useMetrics(id: number, { isOpen, isFollowed }: { isOpen: boolean; isFollowed: boolean }) {
+  return useQuery({ ...metricsQuery(id), refetchInterval: isOpen ? (isFollowed ? 15_000 : 2000) : false })
 }
 
 async function readMetrics(id: number, known: Metric[], signal: AbortSignal): Promise<Metric[]> {

@@ -108,20 +108,19 @@ export function useAttempts(id: number, watched: Watched) {
 }
 
 /** Null while the job has no evaluation yet. */
-export function useEvaluation(id: number, isReady: boolean) {
-  return useQuery({
-    queryKey: ['evaluation', id],
-    enabled: isReady,
-    queryFn: async ({ signal }) => {
-      try {
-        return await answerOf(api.GET('/v1/train/jobs/{job_id}/eval', { params: jobPath(id), signal }))
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 409) return null
-        throw error
-      }
-    },
-  })
-}
+export const evaluationQuery = (id: number) => ({
+  queryKey: ['evaluation', id],
+  queryFn: async ({ signal }: { signal: AbortSignal }) => {
+    try {
+      return await answerOf(api.GET('/v1/train/jobs/{job_id}/eval', { params: jobPath(id), signal }))
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 409) return null
+      throw error
+    }
+  },
+})
+
+export const useEvaluation = (id: number, isReady: boolean) => useQuery({ ...evaluationQuery(id), enabled: isReady })
 
 export function useModels() {
   return useQuery({

@@ -35,7 +35,7 @@ export default function JobView({ id }: { id: number }) {
 function JobPage({ job, isFollowed }: { job: Job; isFollowed: boolean }) {
   const id = job.job_id
   const watched = { isOpen: isOpen(job.status), isFollowed }
-  const metrics = useMetrics(job, watched)
+  const metrics = useMetrics(id, watched)
   const attempts = useAttempts(id, watched)
   const events = useEvents(id, watched)
   const best = bestStep(metrics.data ?? [])

@@ -1,0 +1,38 @@
+// Asks one model. Text arrives piece by piece; a typed answer at once.
+import { createEventParser } from '../domain/event-stream.ts'
+import { postJson, send } from './client.ts'
+import { ApiError, problemOf } from './errors.ts'
+
+export type Question = { path: string; body: Record<string, unknown>; isStreamed: boolean }
+
+/** @param onText gets the text so far @returns the whole answer */
+export async function ask(
+  { path, body, isStreamed }: Question,
+  onText: (text: string) => void,
+  signal: AbortSignal,
+): Promise<string> {
+  if (!isStreamed) {
+    const answer = await postJson<Record<string, unknown>>(path, body, signal)
+    return typeof answer['output'] === 'string' && Object.keys(answer).length === 1
+      ? answer['output']
+      : JSON.stringify(answer, null, 2)
+  }
+  const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, signal }
+  const response = await send(path, { ...init, body: JSON.stringify({ ...body, stream: true }) })
+  const parse = createEventParser()
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+    for (const { data } of parse(part.value)) text += pieceOf(data)
+    onText(text)
+  }
+  return text
+}
+
+/** A failure after the first piece arrives as an event. @throws ApiError */
+function pieceOf(data: string): string {
+  if (data === '[DONE]' || data === '') return ''
+  const chunk = JSON.parse(data) as { choices?: { text?: string }[]; error?: object }
+  if (chunk.error) throw new ApiError(problemOf(500, chunk))
+  return chunk.choices?.[0]?.text ?? ''
+}

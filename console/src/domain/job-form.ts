@@ -1,0 +1,99 @@
+// The form of a new job, as a request and as commands.
+
+export type JobForm = {
+  model: string
+  datasetId: string
+  name: string
+  /** What was typed, by the name of the argument; an empty text leaves the default. */
+  args: Readonly<Record<string, string>>
+  /** More arguments as JSON. */
+  more: string
+}
+
+export const emptyForm: JobForm = { model: '', datasetId: '', name: '', args: {}, more: '' }
+
+/** The arguments with a field of their own. */
+export const fields = [
+  ['max_steps', 'Steps', 'optimizer steps of the whole run'],
+  ['num_train_epochs', 'Epochs', 'instead of steps'],
+  ['learning_rate', 'Learning rate', 'such as 0.0009'],
+  ['batch_size', 'Batch size', 'rows in each step'],
+  ['r_value', 'LoRA rank', 'the size of the adapter'],
+  ['max_length', 'Longest row', 'in tokens'],
+] as const
+
+export type TrainRequest = {
+  model_name: string
+  dataset_id: string
+  custom_model_name?: string
+  finetune_args?: Record<string, unknown>
+}
+
+/** @throws Error with a sentence about the field that is wrong */
+export function requestOf({ model, datasetId, name, args, more }: JobForm): TrainRequest {
+  const numbers = Object.entries(args)
+    .filter(([, text]) => text.trim() !== '')
+    .map(([field, text]) => {
+      const value = Number(text)
+      if (!Number.isFinite(value)) throw new Error(`${field} must be a number; it is "${text}".`)
+      return [field, value] as const
+    })
+  const finetune = { ...moreArguments(more), ...Object.fromEntries(numbers) }
+  return {
+    model_name: model,
+    dataset_id: datasetId,
+    ...(name.trim() === '' ? {} : { custom_model_name: name.trim() }),
+    ...(Object.keys(finetune).length === 0 ? {} : { finetune_args: finetune }),
+  }
+}
+
+function moreArguments(text: string): Record<string, unknown> {
+  if (text.trim() === '') return {}
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new Error('The further arguments are not JSON. Write them as {"seed": 7}.')
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Error('The further arguments must be an object, such as {"seed": 7}.')
+  return value as Record<string, unknown>
+}
+
+type Duplicated = {
+  base_model?: string
+  dataset_id: string
+  custom_model_name: string | null
+  finetune_args?: Record<string, unknown>
+  finetune_args_defaults?: string[] | null
+}
+
+/** The form that makes the same job again. Defaults are left out, so that they stay those of the model. */
+export function formOf(job: Duplicated): JobForm {
+  const defaults = new Set(job.finetune_args_defaults ?? [])
+  const given = Object.entries(job.finetune_args ?? {}).filter(
+    ([name, value]) => !defaults.has(name) && value !== null && value !== undefined,
+  )
+  const own = new Set<string>(fields.map(([name]) => name))
+  const more = Object.fromEntries(given.filter(([name]) => !own.has(name)))
+  return {
+    model: job.base_model ?? '',
+    datasetId: job.dataset_id,
+    name: job.custom_model_name ?? '',
+    args: Object.fromEntries(given.filter(([name]) => own.has(name)).map(([name, value]) => [name, String(value)])),
+    more: Object.keys(more).length === 0 ? '' : JSON.stringify(more),
+  }
+}
+
+/** A word of a shell command. */
+export const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+
+export function commandsOf(path: string, body: object, origin: string): Record<string, string> {
+  const json = JSON.stringify(body, null, 2)
+  return {
+    curl: `curl ${origin}${path} -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' -d ${quoted(json)}`,
+    Python: `import json, os, urllib.request\n\nrequest = urllib.request.Request(\n    "${origin}${path}",\n    data=json.dumps(json.loads(${JSON.stringify(JSON.stringify(body))})).encode(),\n    headers={"Authorization": f"Bearer {os.environ['KEY']}", "Content-Type": "application/json"},\n)\nprint(json.load(urllib.request.urlopen(request)))`,
+    TypeScript: `const response = await fetch('${origin}${path}', {\n  method: 'POST',\n  headers: { Authorization: \`Bearer \${process.env.KEY}\`, 'Content-Type': 'application/json' },\n  body: JSON.stringify(${json}),\n})\nconsole.log(await response.json())`,
+    JSON: json,
+  }
+}

@@ -1,0 +1,166 @@
+// Two to eight jobs: their curves over each other, what differs, and their answers row by row.
+import { useQueries } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link, useSearch } from 'wouter'
+import { evaluationQuery, jobQuery } from '../api/queries.ts'
+import { metricsQuery } from '../api/job-feed.ts'
+import type { Job } from '../api/job.ts'
+import { aligned, answersByInput, differingFacts } from '../domain/compare.ts'
+import { bestStep, smooth, type Metric } from '../domain/curve.ts'
+import { loss } from '../domain/format.ts'
+import { isOpen, nameOf } from '../domain/job-list.ts'
+import { Chart } from '../ui/chart.tsx'
+import { Empty, Failure, Loading } from '../ui/states.tsx'
+import { Status } from '../ui/text.tsx'
+import { Output } from './job-evaluation.tsx'
+
+const most = 8
+const rowsAtOnce = 20
+
+export default function CompareView() {
+  const ids = (new URLSearchParams(useSearch()).get('jobs') ?? '')
+    .split(',')
+    .map(Number)
+    .filter((id) => id > 0)
+  const chosen = [...new Set(ids)].slice(0, most)
+  const jobs = useQueries({ queries: chosen.map((id) => ({ ...jobQuery(id), refetchInterval: 5000 })) })
+  const failed = jobs.find(({ error, data }) => error && !data)
+  const found = jobs.flatMap(({ data }) => data ?? [])
+  return (
+    <>
+      <p className="crumbs">
+        <Link href="/jobs">Jobs</Link> / compare
+      </p>
+      <h1>Compare</h1>
+      {chosen.length < 2 && <Empty>Select two to eight jobs in the list of jobs, then “Compare”.</Empty>}
+      {failed && <Failure error={failed.error} />}
+      {!failed && found.length < chosen.length && <Loading what="the jobs" />}
+      {chosen.length >= 2 && found.length === chosen.length && <Comparison jobs={found} />}
+    </>
+  )
+}
+
+function Comparison({ jobs }: { jobs: Job[] }) {
+  const [weight, setWeight] = useState(0)
+  const metrics = useQueries({
+    queries: jobs.map((job) => ({ ...metricsQuery(job.job_id), refetchInterval: isOpen(job.status) ? 5000 : false })),
+  }).map(({ data }) => data ?? [])
+  const evaluations = useQueries({
+    queries: jobs.map((job) => ({
+      ...evaluationQuery(job.job_id),
+      enabled: job.model_name !== null && !isOpen(job.status),
+    })),
+  }).map(({ data }) => data?.eval_results ?? [])
+  return (
+    <>
+      <Facts jobs={jobs} metrics={metrics} />
+      <label className="inline">
+        Smooth{' '}
+        <input
+          type="range"
+          min={0}
+          max={0.98}
+          step={0.02}
+          value={weight}
+          onChange={(event) => setWeight(Number(event.target.value))}
+        />
+      </label>
+      <Curves jobs={jobs} metrics={metrics} weight={weight} />
+      <Answers jobs={jobs} rows={answersByInput(evaluations)} />
+    </>
+  )
+}
+
+const title = (job: Job) => `${job.job_id} ${nameOf(job)}`
+
+function Facts({ jobs, metrics }: { jobs: Job[]; metrics: Metric[][] }) {
+  const rows: [string, string[]][] = [
+    ['last loss', metrics.map((each) => loss(each.at(-1)?.loss))],
+    ['best held-out loss', metrics.map((each) => loss(bestStep(each)?.value))],
+    ...differingFacts(jobs),
+  ]
+  return (
+    <table className="list">
+      <thead>
+        <tr>
+          <th scope="col">What differs</th>
+          {jobs.map((job) => (
+            <th key={job.job_id} scope="col">
+              <Link href={`/jobs/${job.job_id}`}>{title(job)}</Link> <Status status={job.status} />
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(([name, values]) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            {values.map((value, index) => (
+              <td key={index} className="text">
+                {value}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Curves({ jobs, metrics, weight }: { jobs: Job[]; metrics: Metric[][]; weight: number }) {
+  const curves = metrics.map((each) => each.map(({ step, loss: y }) => ({ x: step, y })))
+  const { x, values } = aligned(curves)
+  if (x.length === 0) return <Empty>None of these jobs has reported a step.</Empty>
+  const lines = jobs.map((job, look) => ({
+    name: title(job),
+    look,
+    width: 2,
+    values: smooth(values[look] ?? [], weight),
+  }))
+  return (
+    <Chart
+      x={x}
+      xName="step"
+      lines={lines}
+      isLog={false}
+      label={`Training losses of jobs ${jobs.map(title).join(', ')}`}
+    />
+  )
+}
+
+function Answers({ jobs, rows }: { jobs: Job[]; rows: ReturnType<typeof answersByInput> }) {
+  const [shown, setShown] = useState(rowsAtOnce)
+  if (rows.length === 0) return <Empty>None of these jobs has answered evaluation rows yet.</Empty>
+  return (
+    <>
+      <h2>Answers of the tuned models</h2>
+      <ol className="answers">
+        {rows.slice(0, shown).map(({ input, expected, answers }) => (
+          <li key={input} className={answers.every((each) => each?.trim() === expected.trim()) ? 'right' : 'wrong'}>
+            <p className="text">
+              <span className="quiet">Input</span> {input}
+            </p>
+            <p className="text">
+              <span className="quiet">Expected</span> {expected}
+            </p>
+            <div className="columns">
+              {answers.map((answer, index) => (
+                <Output
+                  key={index}
+                  name={jobs[index] ? title(jobs[index]) : ''}
+                  text={answer ?? '–'}
+                  expected={expected}
+                />
+              ))}
+            </div>
+          </li>
+        ))}
+      </ol>
+      {shown < rows.length && (
+        <button type="button" onClick={() => setShown(shown + rowsAtOnce)}>
+          Show more
+        </button>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,61 @@
+// What the check of a data set has found.
+import type { Report } from '../api/data.ts'
+import { bytes, count } from '../domain/format.ts'
+
+export function DatasetReport({ report }: { report: Report }) {
+  const { input, output } = report.token_length ?? {}
+  const lengths =
+    input && output ? `${input.p50} and ${output.p50} in the middle, ${input.max} and ${output.max} at most` : '–'
+  const facts: [string, string][] = [
+    ['Rows', count(report.rows)],
+    ['Size', bytes(report.bytes)],
+    ['Tokens of input and output', lengths],
+    ['Repeated rows', count(report.duplicates)],
+    ['Empty outputs', count(report.empty_outputs)],
+    ['Version', String(report.version)],
+  ]
+  return (
+    <>
+      <p role="status" className={report.state === 'valid' ? 'status done' : 'status failed'}>
+        {report.state === 'valid' && <>● Every row can be read.</>}
+        {report.state === 'invalid' && <>✕ {count(report.bad_rows)} rows cannot be read. A job would refuse them.</>}
+        {report.state === 'empty' && <>✕ There are no rows.</>}
+      </p>
+      <dl className="facts">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {report.errors.length > 0 && <BadRows report={report} />}
+    </>
+  )
+}
+
+function BadRows({ report: { errors, bad_rows: total } }: { report: Report }) {
+  return (
+    <table className="list">
+      <caption className="quiet">{errors.length < total ? `The first ${errors.length} bad rows` : 'Bad rows'}</caption>
+      <thead>
+        <tr>
+          <th scope="col">Line</th>
+          <th scope="col">Field</th>
+          <th scope="col">What is wrong</th>
+        </tr>
+      </thead>
+      <tbody>
+        {errors.map(({ line, field, reason }, index) => (
+          <tr key={index}>
+            <td className="number">{line}</td>
+            <td>
+              <code>{field}</code>
+            </td>
+            <td className="text">{reason}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

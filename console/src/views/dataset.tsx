@@ -1,0 +1,90 @@
+// One data set: its report, its first rows, and the jobs that used it.
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { answerOf, api } from '../api/client.ts'
+import { usePreview, useReport } from '../api/data.ts'
+import { queryClient, useJobs } from '../api/queries.ts'
+import { useMay } from '../api/session.ts'
+import { nameOf } from '../domain/job-list.ts'
+import { Confirm } from '../ui/confirm.tsx'
+import { Answer, Empty } from '../ui/states.tsx'
+import { Status } from '../ui/text.tsx'
+import { DatasetReport } from './dataset-report.tsx'
+
+export default function DatasetView({ id }: { id: string }) {
+  const report = useReport(id)
+  const preview = usePreview(id)
+  const jobs = useJobs()
+  const [mayTrain, mayStore] = [useMay('training'), useMay('data')]
+  const [isDeleting, setDeleting] = useState(false)
+  const [, navigate] = useLocation()
+  const remove = async () => {
+    await answerOf(api.DELETE('/v1/data/{dataset_id}', { params: { path: { dataset_id: id } } }))
+    await queryClient.invalidateQueries({ queryKey: ['data'] })
+    navigate('/data')
+  }
+  const users = (jobs.data ?? []).filter(({ dataset_id: used }) => used === id)
+  return (
+    <>
+      <p className="crumbs">
+        <Link href="/data">Data sets</Link> / {id}
+      </p>
+      <div className="title">
+        <h1>{id}</h1>
+        <div className="buttons">
+          {mayTrain && report.data?.state === 'valid' && (
+            <Link href={`/new?data=${encodeURIComponent(id)}`} className="button primary">
+              Train on it
+            </Link>
+          )}
+          {mayStore && report.data && (
+            <button type="button" className="danger" onClick={() => setDeleting(true)}>
+              Delete
+            </button>
+          )}
+        </div>
+      </div>
+      <Answer query={report} what="the check of the rows">
+        {(known) => (known ? <DatasetReport report={known} /> : <Empty>There is no data set {id}.</Empty>)}
+      </Answer>
+      {preview.data && preview.data.length > 0 && (
+        <>
+          <h2>First rows</h2>
+          <ol>
+            {preview.data.map((row, index) => (
+              <li key={index}>
+                <pre className="text">{JSON.stringify(row, null, 1)}</pre>
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+      {users.length > 0 && (
+        <>
+          <h2>Jobs that used it</h2>
+          <ul>
+            {users.slice(0, 50).map((job) => (
+              <li key={job.job_id}>
+                <Link href={`/jobs/${job.job_id}`}>
+                  {job.job_id} {nameOf(job)}
+                </Link>{' '}
+                <Status status={job.status} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {isDeleting && (
+        <Confirm
+          title="Delete this data set?"
+          action="Delete"
+          isDangerous
+          act={remove}
+          close={() => setDeleting(false)}
+        >
+          <p>Its uploads are removed for good. Jobs that used it keep their models.</p>
+        </Confirm>
+      )}
+    </>
+  )
+}

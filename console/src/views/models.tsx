@@ -1,0 +1,226 @@
+// The models that can be asked: those of the catalogue, and the tuned ones of the account.
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { answerOf, api, send } from '../api/client.ts'
+import { queryClient, useCapabilities, useJobs, useModels } from '../api/queries.ts'
+import { useMay } from '../api/session.ts'
+import { bytes, short } from '../domain/format.ts'
+import { Confirm } from '../ui/confirm.tsx'
+import { Answer, Empty } from '../ui/states.tsx'
+import { When } from '../ui/text.tsx'
+
+type Model = NonNullable<ReturnType<typeof useModels>['data']>[number]
+type Act = { kind: 'delete' | 'download' | 'alias'; model: Model; name: string }
+
+export default function ModelsView() {
+  const models = useModels()
+  const [act, setAct] = useState<Act | null>(null)
+  return (
+    <>
+      <h1>Models</h1>
+      <Answer query={models} what="the models">
+        {(all) => (
+          <>
+            <h2>Tuned</h2>
+            <Tuned models={all.filter(({ owned_by: owner }) => owner === 'account')} act={setAct} />
+            <h2>Catalogue</h2>
+            <Catalogue models={all.filter(({ owned_by: owner }) => owner === 'catalogue')} />
+          </>
+        )}
+      </Answer>
+      {act?.kind === 'delete' && <Delete model={act.model} name={act.name} close={() => setAct(null)} />}
+      {act?.kind === 'download' && <Download model={act.model} close={() => setAct(null)} />}
+      {act?.kind === 'alias' && <MoveAlias name={act.name} close={() => setAct(null)} />}
+    </>
+  )
+}
+
+function Tuned({ models, act }: { models: Model[]; act: (act: Act) => void }) {
+  const jobs = useJobs()
+  const capabilities = useCapabilities()
+  const [mayTrain, mayAsk] = [useMay('training'), useMay('inference')]
+  const hasAliases = capabilities.data?.has('put', '/v1/models/{name}/aliases/{alias}') ?? false
+  const nameOf = ({ id, job_id: jobId, aliases }: Model) =>
+    jobs.data?.find((job) => job.job_id === jobId)?.custom_model_name || aliases[0]?.split('@')[0] || short(id)
+  if (models.length === 0) return <Empty>No tuned model yet: it appears when its job has saved it.</Empty>
+  return (
+    <table className="list">
+      <thead>
+        <tr>
+          <th scope="col">Model</th>
+          <th scope="col" className="medium">
+            Base
+          </th>
+          <th scope="col" className="medium">
+            Job
+          </th>
+          <th scope="col" className="wide">
+            Made
+          </th>
+          <th scope="col">
+            <span className="hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {models.map((model) => {
+          const name = nameOf(model)
+          return (
+            <tr key={model.id}>
+              <td className="text">
+                {name} <span className="quiet">{model.aliases.join(', ')}</span>
+                {name !== short(model.id) && (
+                  <code className="quiet" title={model.id}>
+                    {' '}
+                    {short(model.id)}
+                  </code>
+                )}
+              </td>
+              <td className="medium">{model.base_model}</td>
+              <td className="medium">
+                {model.job_id !== null && <Link href={`/jobs/${model.job_id}`}>{model.job_id}</Link>}
+              </td>
+              <td className="wide">
+                <When at={new Date(model.created * 1000)} as="age" />
+              </td>
+              <td>
+                <div className="buttons">
+                  {mayAsk && (
+                    <Link
+                      className="button"
+                      href={`/playground?models=${encodeURIComponent([model.id, model.base_model].join(','))}`}
+                    >
+                      Ask
+                    </Link>
+                  )}
+                  <button type="button" onClick={() => act({ kind: 'download', model, name })}>
+                    Download
+                  </button>
+                  {mayTrain && hasAliases && model.aliases.length > 0 && (
+                    <button type="button" onClick={() => act({ kind: 'alias', model, name })}>
+                      Move alias
+                    </button>
+                  )}
+                  {mayTrain && (
+                    <button type="button" className="danger" onClick={() => act({ kind: 'delete', model, name })}>
+                      Delete
+                    </button>
+                  )}
+                </div>
+              </td>
+            </tr>
+          )
+        })}
+      </tbody>
+    </table>
+  )
+}
+
+function Catalogue({ models }: { models: Model[] }) {
+  return (
+    <table className="list">
+      <thead>
+        <tr>
+          <th scope="col">Model</th>
+          <th scope="col">Task</th>
+          <th scope="col" className="medium">
+            Context
+          </th>
+          <th scope="col" className="medium">
+            Other names
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {models.map(({ id, task, context_length: context, aliases }) => (
+          <tr key={id}>
+            <td className="text">{id}</td>
+            <td>{task}</td>
+            <td className="medium">{context === null ? '–' : `${context} tokens`}</td>
+            <td className="medium text">{aliases.join(', ')}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Delete({ model, name, close }: { model: Model; name: string; close: () => void }) {
+  const remove = async () => {
+    await answerOf(api.DELETE('/v1/models/{name}', { params: { path: { name: model.id } } }))
+    await queryClient.invalidateQueries({ queryKey: ['models'] })
+  }
+  return (
+    <Confirm title={`Delete ${name}?`} action="Delete" isDangerous act={remove} close={close}>
+      <p>
+        Its files, its evaluation and <code>{short(model.id)}</code> are removed for good; requests for it get 404. The
+        job stays.
+      </p>
+    </Confirm>
+  )
+}
+
+function Download({ model, close }: { model: Model; close: () => void }) {
+  const download = useQuery({
+    queryKey: ['download', model.id],
+    staleTime: 60_000,
+    queryFn: ({ signal }) =>
+      answerOf(api.GET('/v1/models/{name}/download', { params: { path: { name: model.id } }, signal })),
+  })
+  return (
+    <Confirm title="Download the adapter" action="Done" act={() => Promise.resolve()} close={close}>
+      <Answer query={download} what="the links">
+        {({ files, expires_in: seconds }) => (
+          <>
+            <ul>
+              {files.map(({ name, url, size }) => (
+                <li key={name}>
+                  <a href={url} download={name}>
+                    {name}
+                  </a>{' '}
+                  <span className="quiet">{bytes(size)}</span>
+                </li>
+              ))}
+            </ul>
+            <p className="quiet">The links work for {Math.round(seconds / 60)} minutes.</p>
+          </>
+        )}
+      </Answer>
+    </Confirm>
+  )
+}
+
+/** Names and versions of models are not in every build of the service. */
+function MoveAlias({ name, close }: { name: string; close: () => void }) {
+  const [alias, setAlias] = useState('production')
+  const [version, setVersion] = useState('')
+  const move = async () => {
+    const path = `/v1/models/${encodeURIComponent(name)}/aliases/${encodeURIComponent(alias)}`
+    const headers = { 'Content-Type': 'application/json' }
+    await send(path, { method: 'PUT', headers, body: JSON.stringify({ version: Number(version) }) })
+    await queryClient.invalidateQueries({ queryKey: ['models'] })
+  }
+  return (
+    <Confirm title={`Move an alias of ${name}`} action="Move" act={move} close={close}>
+      <p>
+        Requests for <code>{`${name}@${alias}`}</code> get the chosen version from the next one on.
+      </p>
+      <div className="field">
+        <label htmlFor="alias">Alias</label>
+        <input id="alias" required value={alias} onChange={(event) => setAlias(event.target.value)} />
+      </div>
+      <div className="field">
+        <label htmlFor="version">Version</label>
+        <input
+          id="version"
+          required
+          inputMode="numeric"
+          pattern="[1-9][0-9]*"
+          value={version}
+          onChange={(event) => setVersion(event.target.value)}
+        />
+      </div>
+    </Confirm>
+  )
+}

@@ -1,0 +1,214 @@
+// A new job: data, its check, the model with its arguments, what it will cost, and the start.
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useEffect, useState, type ReactNode } from 'react'
+import { useLocation, useSearch } from 'wouter'
+import { answerOf, api, postJson } from '../api/client.ts'
+import { useDatasets, useReport } from '../api/data.ts'
+import { ApiError } from '../api/errors.ts'
+import { jobQuery, queryClient, useCapabilities, useModels } from '../api/queries.ts'
+import { emptyForm, fields, formOf, requestOf, type JobForm, type TrainRequest } from '../domain/job-form.ts'
+import { count, duration } from '../domain/format.ts'
+import { Commands } from '../ui/commands.tsx'
+import { randomId } from '../ui/random-id.ts'
+import { Answer, Failure, Loading } from '../ui/states.tsx'
+import { DatasetReport } from './dataset-report.tsx'
+import { Upload } from './upload.tsx'
+
+export default function NewJobView() {
+  const query = new URLSearchParams(useSearch())
+  const from = Number(query.get('from') ?? 0)
+  const original = useQuery({ ...jobQuery(from), enabled: from > 0 })
+  return (
+    <>
+      <h1>New job</h1>
+      {from > 0 ? (
+        <Answer query={original} what="the job to duplicate">
+          {(job) => <JobFormView start={formOf(job)} />}
+        </Answer>
+      ) : (
+        <JobFormView start={{ ...emptyForm, datasetId: query.get('data') ?? '', model: query.get('model') ?? '' }} />
+      )}
+    </>
+  )
+}
+
+function JobFormView({ start }: { start: JobForm }) {
+  const [form, setForm] = useState(start)
+  const [, navigate] = useLocation()
+  const change = (changes: Partial<JobForm>) => setForm((known) => ({ ...known, ...changes }))
+  const report = useReport(form.datasetId)
+  const isReady = form.model !== '' && report.data?.state === 'valid'
+  const request = readRequest(form)
+  // One key for one content: a repeat after a lost answer gives the same job.
+  const body = JSON.stringify(request.value)
+  const [key, setKey] = useState(randomId)
+  useEffect(() => setKey(randomId()), [body])
+  const submit = useMutation({
+    mutationFn: (train: TrainRequest) =>
+      answerOf(api.POST('/v1/train', { body: train, headers: { 'Idempotency-Key': key } })),
+    onSuccess: ({ job_id: id }) => {
+      void queryClient.invalidateQueries({ queryKey: ['jobs'] })
+      navigate(`/jobs/${id}`)
+    },
+  })
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (request.value) submit.mutate(request.value)
+      }}
+    >
+      <DataPart datasetId={form.datasetId} choose={(datasetId) => change({ datasetId })} report={report} />
+      <ModelPart form={form} change={change} />
+      {request.problem && <p className="notice failure">{request.problem}</p>}
+      {isReady && request.value && <Estimate request={request.value} />}
+      {submit.error && <Failure error={submit.error} />}
+      {submit.error instanceof ApiError && submit.error.issues.length > 1 && (
+        <ul>
+          {submit.error.issues.map(({ path, message }) => (
+            <li key={path}>{message}</li>
+          ))}
+        </ul>
+      )}
+      <div className="buttons">
+        <button type="submit" className="primary" disabled={!isReady || !request.value || submit.isPending}>
+          Start training
+        </button>
+      </div>
+      {request.value && <Commands path="/v1/train" body={request.value} />}
+    </form>
+  )
+}
+
+function readRequest(form: JobForm): { value?: TrainRequest; problem?: string } {
+  try {
+    return { value: requestOf(form) }
+  } catch (error) {
+    return { problem: (error as Error).message }
+  }
+}
+
+type DataProps = { datasetId: string; choose: (id: string) => void; report: ReturnType<typeof useReport> }
+
+function DataPart({ datasetId, choose, report }: DataProps) {
+  const datasets = useDatasets()
+  return (
+    <fieldset>
+      <legend>Data</legend>
+      <Upload done={({ id }) => choose(id)} />
+      <Field id="data" label="Or a data set that is there">
+        <input
+          id="data"
+          list="known-data"
+          value={datasetId}
+          autoComplete="off"
+          onChange={(event) => choose(event.target.value.trim())}
+        />
+        <datalist id="known-data">
+          {(datasets.data ?? []).map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </datalist>
+      </Field>
+      {datasetId !== '' && report.data === null && <p className="notice">There is no data set {datasetId}.</p>}
+      {report.data && <DatasetReport report={report.data} />}
+      {datasetId !== '' && report.isPending && <Loading what="the check of the rows" />}
+      {report.error && <Failure error={report.error} retry={() => void report.refetch()} />}
+    </fieldset>
+  )
+}
+
+function ModelPart({ form, change }: { form: JobForm; change: (changes: Partial<JobForm>) => void }) {
+  const models = useModels()
+  const bases = (models.data ?? []).filter(
+    ({ task, owned_by: owner }) => task === 'completion' && owner === 'catalogue',
+  )
+  const only = bases.length === 1 ? bases[0]?.id : undefined
+  useEffect(() => {
+    if (form.model === '' && only !== undefined) change({ model: only })
+  })
+  return (
+    <fieldset>
+      <legend>Model</legend>
+      <Field id="model" label="Base">
+        <select id="model" required value={form.model} onChange={(event) => change({ model: event.target.value })}>
+          <option value="">Choose a model</option>
+          {[...new Set([...bases.map(({ id }) => id), ...(form.model === '' ? [] : [form.model])])].map((id) => (
+            <option key={id}>{id}</option>
+          ))}
+        </select>
+      </Field>
+      <Field id="name" label="Name of the tuned model">
+        <input id="name" maxLength={256} value={form.name} onChange={(event) => change({ name: event.target.value })} />
+      </Field>
+      <details open={Object.keys(form.args).length > 0 || form.more !== ''}>
+        <summary>Arguments; empty fields are the model's recommended ones</summary>
+        <div className="columns">
+          {fields.map(([name, label, hint]) => (
+            <Field key={name} id={name} label={label} hint={hint}>
+              <input
+                id={name}
+                inputMode="decimal"
+                value={form.args[name] ?? ''}
+                onChange={(event) => change({ args: { ...form.args, [name]: event.target.value } })}
+              />
+            </Field>
+          ))}
+        </div>
+        <Field id="more" label="Further arguments, as JSON">
+          <textarea id="more" rows={2} value={form.more} onChange={(event) => change({ more: event.target.value })} />
+        </Field>
+      </details>
+    </fieldset>
+  )
+}
+
+type FieldProps = { id: string; label: string; hint?: string; children: ReactNode }
+
+function Field({ id, label, hint, children }: FieldProps) {
+  return (
+    <div className="field">
+      <label htmlFor={id}>
+        {label} {hint && <span className="quiet">{hint}</span>}
+      </label>
+      {children}
+    </div>
+  )
+}
+
+type DryRun = {
+  dry_run?: boolean
+  rows: number
+  tokens: number | null
+  steps: number
+  epochs: number | null
+  estimated_seconds: { low: number; likely: number; high: number } | null
+  estimated_gpu_seconds: number | null
+}
+
+/** Only a service that knows dry runs is asked: another one would start the job. */
+function Estimate({ request }: { request: TrainRequest }) {
+  const capabilities = useCapabilities()
+  const isKnown = capabilities.data?.takes('post', '/v1/train', 'dry_run') ?? false
+  const estimate = useQuery({
+    queryKey: ['estimate', request],
+    enabled: isKnown,
+    staleTime: 60_000,
+    queryFn: ({ signal }) => postJson<DryRun>('/v1/train?dry_run=true', request, signal),
+  })
+  if (!isKnown) return null
+  return (
+    <Answer query={estimate} what="the estimate">
+      {({ rows, steps, epochs, estimated_seconds: seconds }) => (
+        <p className="notice" role="status">
+          {count(rows)} rows, {count(steps)} steps{epochs == null ? '' : `, ${epochs} epochs`}.{' '}
+          {seconds
+            ? `About ${duration(seconds.likely)} (${duration(seconds.low)} to ${duration(seconds.high)}).`
+            : 'How long it takes is not known before the first job of this base.'}
+        </p>
+      )}
+    </Answer>
+  )
+}

@@ -1,0 +1,190 @@
+// One prompt to several models, side by side.
+import { useMutation } from '@tanstack/react-query'
+import { useRef, useState } from 'react'
+import { useLocation, useSearch } from 'wouter'
+import { ask, type Question } from '../api/ask.ts'
+import { useJobs, useModels } from '../api/queries.ts'
+import { useMay } from '../api/session.ts'
+import { short } from '../domain/format.ts'
+import { maxModels, outputType, readSetup, samplingOf, writeSetup, type Setup } from '../domain/playground.ts'
+import { Commands } from '../ui/commands.tsx'
+import { Answer, Empty, Failure } from '../ui/states.tsx'
+
+export default function PlaygroundView() {
+  const models = useModels()
+  const mayAsk = useMay('inference')
+  return (
+    <>
+      <h1>Playground</h1>
+      {mayAsk ? (
+        <Answer query={models} what="the models">
+          {(all) => <Playground models={all.filter(({ task }) => task === 'completion')} />}
+        </Answer>
+      ) : (
+        <Empty>This key may not ask models: it needs the scope “inference”.</Empty>
+      )}
+    </>
+  )
+}
+
+type Model = { id: string; job_id: number | null; base_model: string | null }
+
+/** What a person calls the model. */
+function useModelNames(models: readonly Model[]) {
+  const jobs = useJobs()
+  return (id: string) => {
+    const model = models.find((each) => each.id === id)
+    const job = jobs.data?.find(({ job_id: jobId }) => jobId === model?.job_id)
+    if (!model || model.job_id === null) return id
+    return `${job?.custom_model_name || short(id)}, job ${model.job_id}`
+  }
+}
+
+function Playground({ models }: { models: Model[] }) {
+  const [, navigate] = useLocation()
+  const read = readSetup(useSearch())
+  const setup = { ...read, models: read.models.length > 0 ? read.models : models.slice(0, 1).map(({ id }) => id) }
+  const [prompt, setPrompt] = useState('')
+  const [asked, setAsked] = useState<{ number: number; questions: Question[] } | null>(null)
+  const nameOf = useModelNames(models)
+  const change = (changes: Partial<Setup>) =>
+    navigate(`/playground?${writeSetup({ ...setup, ...changes })}`, { replace: true })
+  const made = questionsOf(setup, prompt)
+  const toggle = (id: string) =>
+    change({
+      models: setup.models.includes(id) ? setup.models.filter((each) => each !== id) : [...setup.models, id],
+    })
+  const others = setup.models.filter((id) => !models.some((each) => each.id === id))
+  return (
+    <>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (made.questions) setAsked({ number: (asked?.number ?? 0) + 1, questions: made.questions })
+        }}
+      >
+        <fieldset>
+          <legend>Models, up to {maxModels}</legend>
+          {[...others, ...models.map(({ id }) => id)].map((id) => (
+            <label key={id} className="inline choice">
+              <input
+                type="checkbox"
+                checked={setup.models.includes(id)}
+                disabled={!setup.models.includes(id) && setup.models.length >= maxModels}
+                onChange={() => toggle(id)}
+              />{' '}
+              {nameOf(id)}
+            </label>
+          ))}
+        </fieldset>
+        <div className="field">
+          <label htmlFor="prompt">Prompt</label>
+          <textarea
+            id="prompt"
+            rows={5}
+            required
+            value={prompt}
+            onChange={(event) => setPrompt(event.target.value)}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.form?.requestSubmit()
+            }}
+          />
+        </div>
+        <div className="filters">
+          {settings.map(([field, label, hint]) => (
+            <label key={field}>
+              <span className="quiet">{label}</span>
+              <input
+                value={setup[field]}
+                placeholder={hint}
+                size={Math.max(8, hint.length)}
+                onChange={(event) => change({ [field]: event.target.value })}
+              />
+            </label>
+          ))}
+          <button type="submit" className="primary" disabled={!made.questions || setup.models.length === 0}>
+            Ask
+          </button>
+        </div>
+        {made.problem && <p className="notice failure">{made.problem}</p>}
+      </form>
+      {asked && (
+        <section className="columns" aria-label="Answers" key={asked.number}>
+          {asked.questions.map((question, index) => (
+            <ModelAnswer key={index} question={question} name={nameOf(setup.models[index] ?? '')} />
+          ))}
+        </section>
+      )}
+      {made.questions?.[0] && prompt !== '' && <Commands path={made.questions[0].path} body={made.questions[0].body} />}
+    </>
+  )
+}
+
+const settings = [
+  ['type', 'Typed answer', 'city:str, stock:int'],
+  ['temperature', 'Temperature', 'default'],
+  ['maxTokens', 'Tokens at most', 'default'],
+  ['seed', 'Seed', 'none'],
+  ['rows', 'Stored rows of', 'none'],
+] as const
+
+/** Stored rows and typed answers are of /v1; streams of text are OpenAI's. */
+function questionsOf(setup: Setup, prompt: string): { questions?: Question[]; problem?: string } {
+  try {
+    const [type, sampling] = [outputType(setup.type), samplingOf(setup)]
+    const isStreamed = type === null && setup.rows === ''
+    return {
+      questions: setup.models.map((model) => ({
+        isStreamed,
+        path: isStreamed ? '/openai/v1/completions' : '/v1/completions',
+        body: isStreamed
+          ? { model, prompt, ...sampling }
+          : {
+              model_name: model,
+              prompt,
+              ...sampling,
+              ...(type && { output_type: type }),
+              ...(setup.rows === '' ? {} : { id: setup.rows }),
+            },
+      })),
+    }
+  } catch (error) {
+    return { problem: (error as Error).message }
+  }
+}
+
+function ModelAnswer({ question, name }: { question: Question; name: string }) {
+  const [text, setText] = useState('')
+  const stop = useRef<AbortController>(null)
+  const answer = useMutation({
+    mutationFn: () => {
+      stop.current = new AbortController()
+      return ask(question, setText, stop.current.signal)
+    },
+    onSuccess: setText,
+  })
+  const isStopped = answer.error instanceof DOMException
+  // A question is asked once, when its answer is first shown.
+  const isBegun = useRef(false)
+  if (!isBegun.current) {
+    isBegun.current = true
+    queueMicrotask(() => answer.mutate())
+  }
+  return (
+    <article aria-busy={answer.isPending} className="answer">
+      <h2>{name}</h2>
+      <p className="text" aria-live="polite">
+        {text}
+        {answer.isPending && text === '' && <span className="quiet">Waiting for the model…</span>}
+        {answer.isSuccess && text === '' && <span className="quiet">The answer is empty.</span>}
+      </p>
+      {answer.isPending && (
+        <button type="button" onClick={() => stop.current?.abort()}>
+          Stop
+        </button>
+      )}
+      {isStopped && <p className="quiet">Stopped.</p>}
+      {answer.error && !isStopped && <Failure error={answer.error} retry={() => answer.mutate()} />}
+    </article>
+  )
+}

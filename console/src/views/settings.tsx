@@ -1,0 +1,91 @@
+// Webhooks, the audit trail, and where the rest is set. Both need a key with the scope admin.
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { answerOf, api } from '../api/client.ts'
+import { useMay, useSession } from '../api/session.ts'
+import type { components } from '../api/types.ts'
+import { Empty, Failure, Loading } from '../ui/states.tsx'
+import { Code, When } from '../ui/text.tsx'
+import { Webhooks } from './webhooks.tsx'
+
+export default function SettingsView() {
+  const isAdmin = useMay('admin')
+  const session = useSession()
+  return (
+    <>
+      <h1>Settings</h1>
+      <h2>Keys</h2>
+      <p>
+        This session acts for the key <code>{session?.keyId}</code> until {session && <When at={session.expiresAt} />}.
+        It ends with the key. Keys are made, rotated and revoked on the admin port:
+      </p>
+      <Code text={'npm run anneal -- keys list\nnpm run anneal -- keys create --help'} />
+      {isAdmin ? (
+        <>
+          <Webhooks />
+          <Audit />
+        </>
+      ) : (
+        <Empty>Webhooks and the audit trail need a key with the scope “admin”.</Empty>
+      )}
+    </>
+  )
+}
+
+type Trail = components['schemas']['AuditTrail']
+
+function Audit() {
+  const trail = useInfiniteQuery({
+    queryKey: ['audit'],
+    initialPageParam: null as string | null,
+    queryFn: async ({ pageParam: after, signal }): Promise<Trail> =>
+      answerOf(
+        api.GET('/v1/audit', { params: { query: { limit: 50, ...(after === null ? {} : { after }) } }, signal }),
+      ),
+    getNextPageParam: ({ next }) => next,
+  })
+  const events = trail.data?.pages.flatMap((page) => page.events) ?? []
+  return (
+    <>
+      <h2>Audit trail</h2>
+      {trail.isPending && <Loading what="the audit trail" />}
+      {trail.error && <Failure error={trail.error} retry={() => void trail.refetch()} />}
+      {trail.data && (
+        <table className="list">
+          <thead>
+            <tr>
+              <th scope="col">When</th>
+              <th scope="col">Action</th>
+              <th scope="col">On</th>
+              <th scope="col" className="medium">
+                Key
+              </th>
+              <th scope="col" className="wide">
+                Address
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {events.map(({ id, at, action, target, key_id: key, address }) => (
+              <tr key={id}>
+                <td>
+                  <When at={at} />
+                </td>
+                <td>{action}</td>
+                <td className="text">{target}</td>
+                <td className="medium">
+                  <code>{key}</code>
+                </td>
+                <td className="wide">{address}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {trail.hasNextPage && (
+        <button type="button" disabled={trail.isFetchingNextPage} onClick={() => void trail.fetchNextPage()}>
+          Show older ones
+        </button>
+      )}
+    </>
+  )
+}

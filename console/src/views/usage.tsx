@@ -1,0 +1,139 @@
+// What the account has used, by day and by model.
+import { useQuery } from '@tanstack/react-query'
+import { useLocation, useSearch } from 'wouter'
+import { answerOf, api } from '../api/client.ts'
+import type { components } from '../api/types.ts'
+import { count, duration } from '../domain/format.ts'
+import { Answer, Empty } from '../ui/states.tsx'
+
+type Used = components['schemas']['Usage']['usage'][number]
+
+const groups = { day: 'By day', model: 'By model', key: 'By key' } as const
+type Group = keyof typeof groups
+const days = ['7', '30', '90'] as const
+
+export default function UsageView() {
+  const query = new URLSearchParams(useSearch())
+  const [, navigate] = useLocation()
+  const group = (Object.keys(groups) as Group[]).find((each) => each === query.get('by')) ?? 'day'
+  const span = days.find((each) => each === query.get('days')) ?? '30'
+  const usage = useUsage(group, Number(span))
+  const show = (by: string, spanDays: string) => navigate(`/usage?by=${by}&days=${spanDays}`, { replace: true })
+  return (
+    <>
+      <h1>Usage</h1>
+      <div className="filters">
+        <label>
+          <span className="quiet">Show</span>
+          <select value={group} onChange={(event) => show(event.target.value, span)}>
+            {Object.entries(groups).map(([name, label]) => (
+              <option key={name} value={name}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          <span className="quiet">Last days (UTC)</span>
+          <select value={span} onChange={(event) => show(group, event.target.value)}>
+            {days.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <Answer query={usage} what="the usage">
+        {(rows) => (rows.length === 0 ? <Empty>Nothing was used in these days.</Empty> : <UsageTable rows={rows} />)}
+      </Answer>
+    </>
+  )
+}
+
+function useUsage(group: Group, span: number) {
+  return useQuery({
+    queryKey: ['usage', group, span],
+    refetchInterval: 30_000,
+    queryFn: async ({ signal }) => {
+      const from = new Date(Date.now() - (span - 1) * 86_400_000).toISOString().slice(0, 10)
+      const rows: Used[] = []
+      for (let after: string | null = null; ;) {
+        const page: { usage: Used[]; next: string | null } = await answerOf(
+          api.GET('/v1/usage', {
+            params: { query: { from, group_by: group, limit: 1000, ...(after === null ? {} : { after }) } },
+            signal,
+          }),
+        )
+        rows.push(...page.usage)
+        if (page.next === null) return rows
+        after = page.next
+      }
+    },
+  })
+}
+
+const nameOf = ({ day, model_name: model, key_id: key }: Used) => day ?? model ?? key ?? 'without a key'
+
+function UsageTable({ rows }: { rows: Used[] }) {
+  const sum = (value: (row: Used) => number) => rows.reduce((total, row) => total + value(row), 0)
+  const most = Math.max(...rows.map(({ training_seconds: a, engine_seconds: b }) => a + b))
+  return (
+    <table className="list">
+      <thead>
+        <tr>
+          <th scope="col"> </th>
+          <th scope="col" className="number">
+            Prompts
+          </th>
+          <th scope="col" className="number medium">
+            Tokens in
+          </th>
+          <th scope="col" className="number medium">
+            Tokens out
+          </th>
+          <th scope="col">Training</th>
+          <th scope="col" className="medium">
+            Model servers
+          </th>
+          <th scope="col" className="wide">
+            GPU time
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={nameOf(row)}>
+            <th scope="row" className="text">
+              {nameOf(row)}
+            </th>
+            <td className="number">{count(row.prompts)}</td>
+            <td className="number medium">{count(row.prompt_tokens)}</td>
+            <td className="number medium">{count(row.completion_tokens)}</td>
+            <td>
+              {duration(row.training_seconds)}{' '}
+              <meter
+                className="wide"
+                min={0}
+                max={most || 1}
+                value={row.training_seconds + row.engine_seconds}
+                aria-label={`Time of ${nameOf(row)}`}
+              />
+            </td>
+            <td className="medium">{duration(row.engine_seconds)}</td>
+            <td className="wide">{duration(row.gpu_seconds)}</td>
+          </tr>
+        ))}
+      </tbody>
+      <tfoot>
+        <tr>
+          <th scope="row">Together</th>
+          <td className="number">{count(sum((row) => row.prompts))}</td>
+          <td className="number medium">{count(sum((row) => row.prompt_tokens))}</td>
+          <td className="number medium">{count(sum((row) => row.completion_tokens))}</td>
+          <td>{duration(sum((row) => row.training_seconds))}</td>
+          <td className="medium">{duration(sum((row) => row.engine_seconds))}</td>
+          <td className="wide">{duration(sum((row) => row.gpu_seconds))}</td>
+        </tr>
+      </tfoot>
+    </table>
+  )
+}

@@ -1,0 +1,167 @@
+// Webhooks with their deliveries. A new secret is shown once.
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { answerOf, api } from '../api/client.ts'
+import { queryClient } from '../api/queries.ts'
+import type { components } from '../api/types.ts'
+import { Confirm } from '../ui/confirm.tsx'
+import { Answer, Empty, Failure } from '../ui/states.tsx'
+import { Code, When } from '../ui/text.tsx'
+
+type Webhook = components['schemas']['WebhookList']['webhooks'][number]
+
+const refresh = () => queryClient.invalidateQueries({ queryKey: ['webhooks'] })
+const path = (id: string) => ({ params: { path: { webhook_id: id } } })
+
+export function Webhooks() {
+  const webhooks = useQuery({
+    queryKey: ['webhooks'],
+    queryFn: async ({ signal }) => (await answerOf(api.GET('/v1/webhooks', { signal }))).webhooks,
+  })
+  const [opened, setOpened] = useState<string | null>(null)
+  const [removed, setRemoved] = useState<Webhook | null>(null)
+  const remove = async (id: string) => {
+    await answerOf(api.DELETE('/v1/webhooks/{webhook_id}', path(id)))
+    await refresh()
+  }
+  return (
+    <>
+      <h2>Webhooks</h2>
+      <NewWebhook />
+      <Answer query={webhooks} what="the webhooks">
+        {(all) =>
+          all.length === 0 ? (
+            <Empty>No webhook: nobody is told when a job moves.</Empty>
+          ) : (
+            <ul className="answers">
+              {all.map((webhook) => (
+                <li key={webhook.id} className="right">
+                  <p className="text">
+                    <strong>{webhook.url}</strong> {webhook.description}
+                  </p>
+                  <div className="buttons">
+                    <button
+                      type="button"
+                      aria-expanded={opened === webhook.id}
+                      onClick={() => setOpened(opened === webhook.id ? null : webhook.id)}
+                    >
+                      Deliveries
+                    </button>
+                    <button type="button" className="danger" onClick={() => setRemoved(webhook)}>
+                      Delete
+                    </button>
+                  </div>
+                  {opened === webhook.id && <Deliveries id={webhook.id} />}
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+      {removed && (
+        <Confirm
+          title="Delete this webhook?"
+          action="Delete"
+          isDangerous
+          act={() => remove(removed.id)}
+          close={() => setRemoved(null)}
+        >
+          <p>{removed.url} gets no further messages; those that wait are dropped.</p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+function NewWebhook() {
+  const [url, setUrl] = useState('')
+  const make = useMutation({
+    mutationFn: () => answerOf(api.POST('/v1/webhooks', { body: { url } })),
+    onSuccess: async () => {
+      setUrl('')
+      await refresh()
+    },
+  })
+  const secret = make.data?.secret
+  return (
+    <form
+      className="filters"
+      onSubmit={(event) => {
+        event.preventDefault()
+        make.mutate()
+      }}
+    >
+      <label>
+        <span className="quiet">Address that gets a signed message about every move of a job</span>
+        <input
+          type="url"
+          required
+          size={40}
+          placeholder="https://example.com/hooks"
+          value={url}
+          onChange={(event) => setUrl(event.target.value)}
+        />
+      </label>
+      <button type="submit" disabled={make.isPending}>
+        Add
+      </button>
+      {secret && (
+        <div className="notice">
+          Its secret, shown only now:
+          <Code text={secret} />
+        </div>
+      )}
+      {make.error && <Failure error={make.error} />}
+    </form>
+  )
+}
+
+function Deliveries({ id }: { id: string }) {
+  const deliveries = useQuery({
+    queryKey: ['webhooks', id, 'deliveries'],
+    refetchInterval: 5000,
+    queryFn: async ({ signal }) => {
+      const params = { path: { webhook_id: id }, query: { limit: 50 } }
+      return (await answerOf(api.GET('/v1/webhooks/{webhook_id}/deliveries', { params, signal }))).deliveries
+    },
+  })
+  const resend = useMutation({
+    mutationFn: (deliveryId: string) =>
+      answerOf(
+        api.POST('/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay', {
+          params: { path: { webhook_id: id, delivery_id: deliveryId } },
+        }),
+      ),
+    onSettled: refresh,
+  })
+  return (
+    <Answer query={deliveries} what="the deliveries">
+      {(all) =>
+        all.length === 0 ? (
+          <Empty>Nothing was sent yet.</Empty>
+        ) : (
+          <table className="list">
+            <tbody>
+              {all.map((delivery) => (
+                <tr key={delivery.id}>
+                  <td>
+                    <When at={delivery.event.timestamp} />
+                  </td>
+                  <td>{delivery.event.type}</td>
+                  <td>{delivery.state}</td>
+                  <td>
+                    {delivery.state !== 'pending' && (
+                      <button type="button" disabled={resend.isPending} onClick={() => resend.mutate(delivery.id)}>
+                        Send again
+                      </button>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )
+      }
+    </Answer>
+  )
+}
