@@ -3,7 +3,7 @@ import { defineConfig } from 'vite'
 export default defineConfig({
   base: '/console/',
   build: {
-    target: 'es2022',
+    target: 'es2023',
     // The policy of the service allows no script inside a page, so nothing is inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

@@ -7,18 +7,19 @@ import { Help } from './ui/help.tsx'
 import { useKeys } from './ui/keys.ts'
 import { Empty, Loading } from './ui/states.tsx'
 import { applyTheme, chosenTheme, nextTheme } from './ui/theme.ts'
-import { OpenLink, SignIn } from './views/sign-in.tsx'
+import { DataView } from './views/data.tsx'
+import { DatasetView } from './views/dataset.tsx'
 import { JobsView } from './views/jobs.tsx'
+import { ModelsView } from './views/models.tsx'
+import { NewJobView } from './views/new-job.tsx'
+import { PlaygroundView } from './views/playground.tsx'
+import { SettingsView } from './views/settings.tsx'
+import { OpenLink, SignIn } from './views/sign-in.tsx'
+import { UsageView } from './views/usage.tsx'
 
-const JobView = lazy(() => import('./views/job.tsx'))
-const NewJobView = lazy(() => import('./views/new-job.tsx'))
-const CompareView = lazy(() => import('./views/compare.tsx'))
-const DataView = lazy(() => import('./views/data.tsx'))
-const DatasetView = lazy(() => import('./views/dataset.tsx'))
-const ModelsView = lazy(() => import('./views/models.tsx'))
-const PlaygroundView = lazy(() => import('./views/playground.tsx'))
-const UsageView = lazy(() => import('./views/usage.tsx'))
-const SettingsView = lazy(() => import('./views/settings.tsx'))
+// The pages that draw curves need a large library, and are loaded with it.
+const JobView = lazy(async () => ({ default: (await import('./views/curves.ts')).JobView }))
+const CompareView = lazy(async () => ({ default: (await import('./views/curves.ts')).CompareView }))
 
 const pages = [
   ['/jobs', 'Jobs'],

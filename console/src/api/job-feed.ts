@@ -3,9 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { mergeMetrics, type Metric } from '../domain/curve.ts'
 import { createEventParser, type StreamEvent } from '../domain/event-stream.ts'
-import { getIfThere, send } from './client.ts'
+import { answerOf, api, send } from './client.ts'
 import { ApiError } from './errors.ts'
-import type { Job } from './job.ts'
 import { queryClient } from './queries.ts'
 
 const pageSize = 10_000
@@ -29,19 +28,12 @@ export function useMetrics(id: number, { isOpen, isFollowed }: { isOpen: boolean
 async function readMetrics(id: number, known: Metric[], signal: AbortSignal): Promise<Metric[]> {
   let metrics = known
   for (let since = known.at(-1)?.step ?? 0; ;) {
-    const path = `/v1/train/jobs/${id}/metrics?since_step=${since}&limit=${pageSize}`
-    const page = await getIfThere<{ metrics: Metric[]; next: number | null }>(path, signal)
-    if (page === null) return historyOf(id, signal)
-    metrics = mergeMetrics(metrics, page.metrics)
+    const params = { path: { job_id: id }, query: { since_step: since, limit: pageSize } }
+    const page = await answerOf(api.GET('/v1/train/jobs/{job_id}/metrics', { params, signal }))
+    metrics = mergeMetrics(metrics, page.metrics as Metric[])
     if (page.next === null) return metrics
     since = page.next
   }
-}
-
-/** Every service has the history of losses as text. */
-async function historyOf(id: number, signal: AbortSignal): Promise<Metric[]> {
-  const job = await getIfThere<Job>(`/v1/train/jobs/${id}`, signal)
-  return job ? (JSON.parse(job.history) as Metric[]) : []
 }
 
 /** Follows an open job until the page is left. @returns whether a stream is open: without one, pages ask again and again */

@@ -1,8 +1,8 @@
 // Two to eight jobs: their curves over each other, what differs, and their answers row by row.
-import { useQueries } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useSearch } from 'wouter'
-import { evaluationQuery, jobQuery } from '../api/queries.ts'
+import { evaluationQuery, jobQuery, queryClient } from '../api/queries.ts'
 import { metricsQuery } from '../api/job-feed.ts'
 import type { Job } from '../api/job.ts'
 import { aligned, answersByInput, differingFacts } from '../domain/compare.ts'
@@ -10,47 +10,52 @@ import { bestStep, smooth, type Metric } from '../domain/curve.ts'
 import { loss } from '../domain/format.ts'
 import { isOpen, nameOf } from '../domain/job-list.ts'
 import { Chart } from '../ui/chart.tsx'
-import { Empty, Failure, Loading } from '../ui/states.tsx'
+import { Answer, Empty } from '../ui/states.tsx'
 import { Status } from '../ui/text.tsx'
 import { Output } from './job-evaluation.tsx'
 
 const most = 8
 const rowsAtOnce = 20
 
-export default function CompareView() {
-  const ids = (new URLSearchParams(useSearch()).get('jobs') ?? '')
-    .split(',')
-    .map(Number)
-    .filter((id) => id > 0)
-  const chosen = [...new Set(ids)].slice(0, most)
-  const jobs = useQueries({ queries: chosen.map((id) => ({ ...jobQuery(id), refetchInterval: 5000 })) })
-  const failed = jobs.find(({ error, data }) => error && !data)
-  const found = jobs.flatMap(({ data }) => data ?? [])
+export function CompareView() {
+  const ids = (new URLSearchParams(useSearch()).get('jobs') ?? '').split(',').map(Number)
+  const chosen = [...new Set(ids)].filter((id) => id > 0).slice(0, most)
+  const compared = useQuery({
+    queryKey: ['compare', chosen],
+    enabled: chosen.length >= 2,
+    refetchInterval: ({ state }) => (state.data?.some(({ job }) => isOpen(job.status)) ? 5000 : false),
+    queryFn: () => Promise.all(chosen.map(readCompared)),
+  })
   return (
     <>
       <p className="crumbs">
         <Link href="/jobs">Jobs</Link> / compare
       </p>
       <h1>Compare</h1>
-      {chosen.length < 2 && <Empty>Select two to eight jobs in the list of jobs, then “Compare”.</Empty>}
-      {failed && <Failure error={failed.error} />}
-      {!failed && found.length < chosen.length && <Loading what="the jobs" />}
-      {chosen.length >= 2 && found.length === chosen.length && <Comparison jobs={found} />}
+      {chosen.length < 2 ? (
+        <Empty>Select two to eight jobs in the list of jobs, then “Compare”.</Empty>
+      ) : (
+        <Answer query={compared} what="the jobs">
+          {(all) => <Comparison all={all} />}
+        </Answer>
+      )}
     </>
   )
 }
 
-function Comparison({ jobs }: { jobs: Job[] }) {
+async function readCompared(id: number) {
+  const [job, metrics, evaluation] = await Promise.all([
+    queryClient.fetchQuery(jobQuery(id)),
+    queryClient.fetchQuery(metricsQuery(id)),
+    queryClient.fetchQuery(evaluationQuery(id)),
+  ])
+  return { job, metrics, rows: evaluation?.eval_results ?? [] }
+}
+
+function Comparison({ all }: { all: Awaited<ReturnType<typeof readCompared>>[] }) {
   const [weight, setWeight] = useState(0)
-  const metrics = useQueries({
-    queries: jobs.map((job) => ({ ...metricsQuery(job.job_id), refetchInterval: isOpen(job.status) ? 5000 : false })),
-  }).map(({ data }) => data ?? [])
-  const evaluations = useQueries({
-    queries: jobs.map((job) => ({
-      ...evaluationQuery(job.job_id),
-      enabled: job.model_name !== null && !isOpen(job.status),
-    })),
-  }).map(({ data }) => data?.eval_results ?? [])
+  const jobs = all.map(({ job }) => job)
+  const metrics = all.map((each) => each.metrics)
   return (
     <>
       <Facts jobs={jobs} metrics={metrics} />
@@ -66,7 +71,7 @@ function Comparison({ jobs }: { jobs: Job[] }) {
         />
       </label>
       <Curves jobs={jobs} metrics={metrics} weight={weight} />
-      <Answers jobs={jobs} rows={answersByInput(evaluations)} />
+      <Answers jobs={jobs} rows={answersByInput(all.map(({ rows }) => rows))} />
     </>
   )
 }

@@ -7,7 +7,7 @@ import { Answer, Empty } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 import { Upload } from './upload.tsx'
 
-export default function DataView() {
+export function DataView() {
   const datasets = useDatasets()
   const mayStore = useMay('data')
   const [, navigate] = useLocation()
@@ -16,7 +16,7 @@ export default function DataView() {
       <h1>Data sets</h1>
       {mayStore && <Upload done={({ id }) => navigate(`/data/${encodeURIComponent(id)}`)} />}
       <Answer query={datasets} what="the data sets">
-        {(all) =>
+        {({ datasets: all }) =>
           all.length === 0 ? (
             <Empty>No data set yet. Upload a file of rows to train on.</Empty>
           ) : (
@@ -36,16 +36,21 @@ export default function DataView() {
                 </tr>
               </thead>
               <tbody>
-                {all.map(({ id, name, rows, bytes: size, created }) => (
-                  <tr key={id}>
-                    <td className="text">
-                      <Link href={`/data/${encodeURIComponent(id)}`}>{name}</Link>
-                    </td>
-                    <td className="number">{rows === null ? '–' : count(rows)}</td>
-                    <td className="number medium">{size === null ? '–' : bytes(size)}</td>
-                    <td className="medium">{created === null ? '–' : <When at={created} as="age" />}</td>
-                  </tr>
-                ))}
+                {all.map(
+                  ({ dataset_id: id, file_name: file, rows, bytes: size, created_at: created, bad_rows: bad }) => (
+                    <tr key={id}>
+                      <td className="text">
+                        <Link href={`/data/${encodeURIComponent(id)}`}>{file ?? id}</Link>
+                        {bad !== null && bad > 0 && <span className="status failed"> ✕ {count(bad)} bad rows</span>}
+                      </td>
+                      <td className="number">{rows === null ? '–' : count(rows)}</td>
+                      <td className="number medium">{size === null ? '–' : bytes(size)}</td>
+                      <td className="medium">
+                        <When at={created} as="age" />
+                      </td>
+                    </tr>
+                  ),
+                )}
               </tbody>
             </table>
           )

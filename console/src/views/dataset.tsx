@@ -11,7 +11,9 @@ import { Answer, Empty } from '../ui/states.tsx'
 import { Status } from '../ui/text.tsx'
 import { DatasetReport } from './dataset-report.tsx'
 
-export default function DatasetView({ id }: { id: string }) {
+const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value, null, 1))
+
+export function DatasetView({ id }: { id: string }) {
   const report = useReport(id)
   const preview = usePreview(id)
   const jobs = useJobs()
@@ -47,16 +49,35 @@ export default function DatasetView({ id }: { id: string }) {
       <Answer query={report} what="the check of the rows">
         {(known) => (known ? <DatasetReport report={known} /> : <Empty>There is no data set {id}.</Empty>)}
       </Answer>
-      {preview.data && preview.data.length > 0 && (
+      {preview.data && preview.data.rows.length > 0 && (
         <>
           <h2>First rows</h2>
-          <ol>
-            {preview.data.map((row, index) => (
-              <li key={index}>
-                <pre className="text">{JSON.stringify(row, null, 1)}</pre>
-              </li>
-            ))}
-          </ol>
+          <table className="list">
+            <thead>
+              <tr>
+                <th scope="col">Line</th>
+                <th scope="col">Input</th>
+                <th scope="col">Output</th>
+              </tr>
+            </thead>
+            <tbody>
+              {preview.data.rows.map(({ index, line, input, output, error }) => (
+                <tr key={index}>
+                  <td className="number">{line}</td>
+                  {error === null ? (
+                    <>
+                      <td className="text">{textOf(input)}</td>
+                      <td className="text">{textOf(output)}</td>
+                    </>
+                  ) : (
+                    <td className="text failure" colSpan={2}>
+                      {error.field}: {error.reason}
+                    </td>
+                  )}
+                </tr>
+              ))}
+            </tbody>
+          </table>
         </>
       )}
       {users.length > 0 && (

@@ -39,7 +39,7 @@ export const JobRow = memo(function JobRow({ job, position, isCurrent, isSelecte
         <JobProgress job={job} />
       </td>
       <td className="wide">
-        <Spark id={id} isOpen={isOpen(status)} hasSteps={status !== 'CREATED' && status !== 'QUEUED'} />
+        <Spark id={id} isOpen={isOpen(status)} step={job.progress?.step ?? null} />
       </td>
       <td className="medium">
         <When at={job.start_time} as="age" />

@@ -19,7 +19,7 @@ import { JobLog } from './job-log.tsx'
 const tabs = ['answers', 'events', 'log', 'attempts', 'arguments'] as const
 type Tab = (typeof tabs)[number]
 
-export default function JobView({ id }: { id: number }) {
+export function JobView({ id }: { id: number }) {
   // The stream is opened once the job is known to be open, and closed with it.
   const first = useJob(id, true)
   const open = first.data !== undefined && isOpen(first.data.status)

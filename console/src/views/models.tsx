@@ -2,18 +2,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { answerOf, api, send } from '../api/client.ts'
-import { queryClient, useCapabilities, useJobs, useModels } from '../api/queries.ts'
+import { answerOf, api } from '../api/client.ts'
+import { queryClient, useJobs, useModels } from '../api/queries.ts'
 import { useMay } from '../api/session.ts'
 import { bytes, short } from '../domain/format.ts'
 import { Confirm } from '../ui/confirm.tsx'
-import { Answer, Empty } from '../ui/states.tsx'
+import { Answer, Empty, Failure } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 
 type Model = NonNullable<ReturnType<typeof useModels>['data']>[number]
 type Act = { kind: 'delete' | 'download' | 'alias'; model: Model; name: string }
 
-export default function ModelsView() {
+export function ModelsView() {
   const models = useModels()
   const [act, setAct] = useState<Act | null>(null)
   return (
@@ -38,9 +38,7 @@ export default function ModelsView() {
 
 function Tuned({ models, act }: { models: Model[]; act: (act: Act) => void }) {
   const jobs = useJobs()
-  const capabilities = useCapabilities()
   const [mayTrain, mayAsk] = [useMay('training'), useMay('inference')]
-  const hasAliases = capabilities.data?.has('put', '/v1/models/{name}/aliases/{alias}') ?? false
   const nameOf = ({ id, job_id: jobId, aliases }: Model) =>
     jobs.data?.find((job) => job.job_id === jobId)?.custom_model_name || aliases[0]?.split('@')[0] || short(id)
   if (models.length === 0) return <Empty>No tuned model yet: it appears when its job has saved it.</Empty>
@@ -97,7 +95,7 @@ function Tuned({ models, act }: { models: Model[]; act: (act: Act) => void }) {
                   <button type="button" onClick={() => act({ kind: 'download', model, name })}>
                     Download
                   </button>
-                  {mayTrain && hasAliases && model.aliases.length > 0 && (
+                  {mayTrain && model.aliases.length > 0 && (
                     <button type="button" onClick={() => act({ kind: 'alias', model, name })}>
                       Move alias
                     </button>
@@ -191,20 +189,25 @@ function Download({ model, close }: { model: Model; close: () => void }) {
   )
 }
 
-/** Names and versions of models are not in every build of the service. */
 function MoveAlias({ name, close }: { name: string; close: () => void }) {
   const [alias, setAlias] = useState('production')
   const [version, setVersion] = useState('')
+  const path = { name }
+  const versions = useQuery({
+    queryKey: ['versions', name],
+    queryFn: ({ signal }) => answerOf(api.GET('/v1/models/{name}', { params: { path }, signal })),
+  })
   const move = async () => {
-    const path = `/v1/models/${encodeURIComponent(name)}/aliases/${encodeURIComponent(alias)}`
-    const headers = { 'Content-Type': 'application/json' }
-    await send(path, { method: 'PUT', headers, body: JSON.stringify({ version: Number(version) }) })
-    await queryClient.invalidateQueries({ queryKey: ['models'] })
+    const params = { path: { name, alias } }
+    await answerOf(api.PUT('/v1/models/{name}/aliases/{alias}', { params, body: { version: Number(version) } }))
+    await Promise.all([['models'], ['versions']].map((queryKey) => queryClient.invalidateQueries({ queryKey })))
   }
+  const now = versions.data?.aliases.find((each) => each.alias === alias)
   return (
     <Confirm title={`Move an alias of ${name}`} action="Move" act={move} close={close}>
       <p>
         Requests for <code>{`${name}@${alias}`}</code> get the chosen version from the next one on.
+        {now && ` Now they get version ${now.version}.`}
       </p>
       <div className="field">
         <label htmlFor="alias">Alias</label>
@@ -212,15 +215,16 @@ function MoveAlias({ name, close }: { name: string; close: () => void }) {
       </div>
       <div className="field">
         <label htmlFor="version">Version</label>
-        <input
-          id="version"
-          required
-          inputMode="numeric"
-          pattern="[1-9][0-9]*"
-          value={version}
-          onChange={(event) => setVersion(event.target.value)}
-        />
+        <select id="version" required value={version} onChange={(event) => setVersion(event.target.value)}>
+          <option value="">Choose a version</option>
+          {versions.data?.versions.map(({ version: number, job_id: job, dataset_id: data }) => (
+            <option key={job} value={number ?? ''}>
+              {number} · job {job} · {data}
+            </option>
+          ))}
+        </select>
       </div>
+      {versions.error && <Failure error={versions.error} />}
     </Confirm>
   )
 }

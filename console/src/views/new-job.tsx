@@ -14,7 +14,7 @@ import { Answer, Failure, Loading } from '../ui/states.tsx'
 import { DatasetReport } from './dataset-report.tsx'
 import { Upload } from './upload.tsx'
 
-export default function NewJobView() {
+export function NewJobView() {
   const query = new URLSearchParams(useSearch())
   const from = Number(query.get('from') ?? 0)
   const original = useQuery({ ...jobQuery(from), enabled: from > 0 })
@@ -105,9 +105,9 @@ function DataPart({ datasetId, choose, report }: DataProps) {
           onChange={(event) => choose(event.target.value.trim())}
         />
         <datalist id="known-data">
-          {(datasets.data ?? []).map(({ id, name }) => (
+          {(datasets.data?.datasets ?? []).map(({ dataset_id: id, file_name: file }) => (
             <option key={id} value={id}>
-              {name}
+              {file ?? id}
             </option>
           ))}
         </datalist>

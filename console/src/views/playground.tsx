@@ -10,7 +10,7 @@ import { maxModels, outputType, readSetup, samplingOf, writeSetup, type Setup } 
 import { Commands } from '../ui/commands.tsx'
 import { Answer, Empty, Failure } from '../ui/states.tsx'
 
-export default function PlaygroundView() {
+export function PlaygroundView() {
   const models = useModels()
   const mayAsk = useMay('inference')
   return (

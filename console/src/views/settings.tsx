@@ -1,13 +1,13 @@
 // Webhooks, the audit trail, and where the rest is set. Both need a key with the scope admin.
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { answerOf, api } from '../api/client.ts'
 import { useMay, useSession } from '../api/session.ts'
-import type { components } from '../api/types.ts'
 import { Empty, Failure, Loading } from '../ui/states.tsx'
 import { Code, When } from '../ui/text.tsx'
 import { Webhooks } from './webhooks.tsx'
 
-export default function SettingsView() {
+export function SettingsView() {
   const isAdmin = useMay('admin')
   const session = useSession()
   return (
@@ -31,19 +31,16 @@ export default function SettingsView() {
   )
 }
 
-type Trail = components['schemas']['AuditTrail']
+const pageSize = 50
+const most = 1000
 
 function Audit() {
-  const trail = useInfiniteQuery({
-    queryKey: ['audit'],
-    initialPageParam: null as string | null,
-    queryFn: async ({ pageParam: after, signal }): Promise<Trail> =>
-      answerOf(
-        api.GET('/v1/audit', { params: { query: { limit: 50, ...(after === null ? {} : { after }) } }, signal }),
-      ),
-    getNextPageParam: ({ next }) => next,
+  const [limit, setLimit] = useState(pageSize)
+  const trail = useQuery({
+    queryKey: ['audit', limit],
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) => answerOf(api.GET('/v1/audit', { params: { query: { limit } }, signal })),
   })
-  const events = trail.data?.pages.flatMap((page) => page.events) ?? []
   return (
     <>
       <h2>Audit trail</h2>
@@ -65,7 +62,7 @@ function Audit() {
             </tr>
           </thead>
           <tbody>
-            {events.map(({ id, at, action, target, key_id: key, address }) => (
+            {trail.data.events.map(({ id, at, action, target, key_id: key, address }) => (
               <tr key={id}>
                 <td>
                   <When at={at} />
@@ -81,8 +78,8 @@ function Audit() {
           </tbody>
         </table>
       )}
-      {trail.hasNextPage && (
-        <button type="button" disabled={trail.isFetchingNextPage} onClick={() => void trail.fetchNextPage()}>
+      {trail.data?.next && limit < most && (
+        <button type="button" disabled={trail.isFetching} onClick={() => setLimit(Math.min(most, limit * 4))}>
           Show older ones
         </button>
       )}

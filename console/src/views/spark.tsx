@@ -1,23 +1,26 @@
 // The loss of a job in a few pixels. It is asked for once the row is in sight.
 import { useQuery } from '@tanstack/react-query'
-import { getIfThere } from '../api/client.ts'
-import type { Job } from '../api/job.ts'
-import { sparkPath, type Metric } from '../domain/curve.ts'
+import { answerOf, api } from '../api/client.ts'
+import { sparkPath } from '../domain/curve.ts'
 import { loss } from '../domain/format.ts'
 
 const points = 60
+const newestSteps = 5000
 const [width, height] = [96, 24]
 
-export function Spark({ id, isOpen, hasSteps }: { id: number; isOpen: boolean; hasSteps: boolean }) {
+export function Spark({ id, isOpen, step }: { id: number; isOpen: boolean; step: number | null }) {
   const { data } = useQuery({
     queryKey: ['spark', id],
-    enabled: hasSteps,
+    enabled: step !== null,
     staleTime: isOpen ? 5000 : Number.POSITIVE_INFINITY,
     refetchInterval: isOpen ? 5000 : false,
     queryFn: async ({ signal }) => {
-      const job = await getIfThere<Job>(`/v1/train/jobs/${id}`, signal)
-      const metrics = JSON.parse(job?.history ?? '[]') as Metric[]
-      const losses = metrics.flatMap(({ loss: value }) => (value === null ? [] : [value]))
+      const params = {
+        path: { job_id: id },
+        query: { since_step: Math.max(0, (step ?? 0) - newestSteps), limit: 1000 },
+      }
+      const { metrics } = await answerOf(api.GET('/v1/train/jobs/{job_id}/metrics', { params, signal }))
+      const losses = metrics.map((metric) => metric.loss)
       const every = Math.max(1, Math.ceil(losses.length / points))
       return { shape: losses.filter((_, index) => index % every === 0), last: losses.at(-1) ?? null }
     },

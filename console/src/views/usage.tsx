@@ -12,7 +12,7 @@ const groups = { day: 'By day', model: 'By model', key: 'By key' } as const
 type Group = keyof typeof groups
 const days = ['7', '30', '90'] as const
 
-export default function UsageView() {
+export function UsageView() {
   const query = new URLSearchParams(useSearch())
   const [, navigate] = useLocation()
   const group = (Object.keys(groups) as Group[]).find((each) => each === query.get('by')) ?? 'day'
