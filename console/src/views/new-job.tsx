@@ -46,9 +46,9 @@ function JobFormView({ start }: { start: JobForm }) {
   const submit = useMutation({
     mutationFn: (train: TrainRequest) =>
       answerOf(api.POST('/v1/train', { body: train, headers: { 'Idempotency-Key': key } })),
-    onSuccess: ({ job_id: id }) => {
+    onSuccess: (accepted) => {
       void queryClient.invalidateQueries({ queryKey: ['jobs'] })
-      navigate(`/jobs/${id}`)
+      if ('job_id' in accepted) navigate(`/jobs/${accepted.job_id}`)
     },
   })
   return (
