@@ -222,7 +222,10 @@ const findVersion: Statement = {
     where id = $2::uuid and account_id = $1::uuid and dataset_id not like '${hiddenDatasets}%'`,
 }
 
-/** Ids never begin with a character before "0", so an empty `after` precedes all. */
+/**
+ * Ids never begin with a character before "0", so an empty `after` precedes all. `offset 0` keeps the planner from walking
+ * the jobs of all accounts backwards by their ids.
+ */
 const listDatasets: Statement = {
   name: 'list-datasets',
   text: `
@@ -232,8 +235,10 @@ const listDatasets: Statement = {
       (d.report->'tokenLength'->>'estimatedTotal')::float8 as "tokenCount",
       (select count(*)::int from dataset_versions v where v.account_id = $1::uuid and v.dataset_id = d.dataset_id) as "versionCount",
       array(
-        select j.id from dataset_versions v join training_jobs j on j.dataset_version_id = v.id
-        where v.account_id = $1::uuid and v.dataset_id = d.dataset_id order by j.id desc limit 10) as "jobIds"
+        select id from (
+          select j.id from dataset_versions v join training_jobs j on j.dataset_version_id = v.id
+          where v.account_id = $1::uuid and v.dataset_id = d.dataset_id offset 0) jobs
+        order by id desc limit 10) as "jobIds"
     from (
       select distinct on (dataset_id) * from dataset_versions
       where account_id = $1::uuid and dataset_id > coalesce($2::text, '') and dataset_id not like '${hiddenDatasets}%'

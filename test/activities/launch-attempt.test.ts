@@ -21,10 +21,13 @@ type Launch = {
   storedHash: string
   launching: () => Promise<object>
   grantedAt?: number | null
+  /** The job begins from a tuned model, which may be gone. */
+  parent?: 'there' | 'deleted'
+  hasCheckpoint?: boolean
 }
 
 /** A launch of an attempt, with what it noted of attempts and jobs. */
-function launch({ mode, storedHash, launching, grantedAt = 1 }: Launch) {
+function launch({ mode, storedHash, launching, grantedAt = 1, parent, hasCheckpoint = true }: Launch) {
   const notes: unknown[][] = []
   const note =
     (what: string) =>
@@ -40,19 +43,26 @@ function launch({ mode, storedHash, launching, grantedAt = 1 }: Launch) {
     fencedAt: null,
     grantedAt,
   }
+  const startFrom = { modelName: 'parent', jobId: 0, files: [file] }
+  const asked = parent ? { ...job, spec: { ...job.spec, startFrom } } : job
   const model = { id: 'x', kind: 'model', step: 9, specHash: 's', files: [file], createdAt: null }
   const deps = {
     database: {
       transaction: async () => 0,
       accounts: { find: async () => null },
-      trainingJobs: { get: async () => job, explain: note('explained') },
+      trainingJobs: { get: async () => asked, explain: note('explained') },
       attempts: {
         get: async () => attempt,
         setStart: note('start'),
         setRunUid: note('uid'),
         recordEnd: note('end'),
       },
-      artifacts: { listUsable: async () => [model], markVerified: note('verified'), markCorrupt: note('corrupt') },
+      artifacts: {
+        listUsable: async () => (hasCheckpoint ? [model] : []),
+        markVerified: note('verified'),
+        markCorrupt: note('corrupt'),
+      },
+      models: { find: async () => (parent === 'there' ? {} : null) },
       jobEvents: { add: async () => undefined },
     },
     trainers: { capacity: () => ({ slots: 1 }), launch: launching },
@@ -99,4 +109,19 @@ test('one without a slot says why it waits, and takes no place of the worker mea
   assert.equal(await done, 'waiting')
   const message = 'Waiting for a free slot: the only one is in use.'
   assert.deepEqual(notes, [['explained', 1, 2, 'QUEUED', 'waiting_for_slot', message]])
+})
+
+test('one that begins from a deleted model ends with a sentence, unless it has a checkpoint', async () => {
+  const begin = (more: Pick<Launch, 'parent' | 'hasCheckpoint'>) =>
+    launch({ mode: 'train', storedHash: 'h', launching: async () => ({ uid: 'u' }), ...more })
+  const lost = begin({ parent: 'deleted', hasCheckpoint: false })
+  await lost.done
+  assert.equal(lost.notes.length, 1)
+  assert.partialDeepStrictEqual(lost.notes[0], ['end', { jobId: 1, number: 3 }, { cause: 'model_unavailable' }])
+  assert.match(JSON.stringify(lost.notes[0]), /The tuned model parent, which this job begins from, was deleted\./)
+  for (const more of [{ parent: 'there', hasCheckpoint: false }, { parent: 'deleted' }] as const) {
+    const { done, notes } = begin(more)
+    await done
+    assert.deepEqual(notes.at(-1), ['uid', { jobId: 1, number: 3 }, 'u'], JSON.stringify(more))
+  }
 })

@@ -39,7 +39,7 @@ export function jobOf(ctx: Ctx, job: TrainingJob): FineTuningJob {
     object: 'fine_tuning.job' as const,
     created_at: seconds(job.createdAt),
     finished_at: finishedAt && status !== 'paused' ? seconds(finishedAt) : null,
-    model: job.baseModel,
+    model: spec.startFrom?.modelName ?? job.baseModel,
     fine_tuned_model: modelName,
     organization_id: job.accountId,
     status,
