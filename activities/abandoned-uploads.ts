@@ -27,6 +27,24 @@ export async function removeAbandonedUploads(
   }
 }
 
+/** @returns the number of removed files */
+export async function removeExpiredFiles(
+  { database, storage }: { database: Pick<Database, 'datasets'>; storage: Storage },
+  signal?: AbortSignal,
+): Promise<number> {
+  for (let count = 0; ;) {
+    const expired = await database.datasets.expired(uploadsPerPortion)
+    for (const { id, uploadKey } of expired) {
+      signal?.throwIfAborted()
+      await database.datasets.hide(id)
+      await storage.remove([uploadKey])
+      await database.datasets.removeUnused(id)
+      count++
+    }
+    if (expired.length < uploadsPerPortion) return count
+  }
+}
+
 /** The length of an upload is unknown when its URL is signed, and the URL may overwrite bytes that a job has used. */
 export async function measureUploads(
   { database, storage }: { database: Pick<Database, 'datasets'>; storage: Storage },

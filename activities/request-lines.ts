@@ -7,6 +7,9 @@ export type LineInput = { id: string; endpoint: BatchEndpoint; line: string }
 /** One line of JSON, for the file of answers or for that of errors. */
 export type AnsweredLine = { isError: boolean; text: string }
 
+const maxChunkCharacters = 64 << 20
+const tooLarge =
+  'The answers of neighbouring lines are too large together. Ask for less on each line, or for fewer lines.'
 /** Enough to fill an engine's batch. */
 const linesAtOnce = 32
 
@@ -34,10 +37,25 @@ export async function answerLines(
     ),
   )
   own.throwIfAborted()
-  const [errors, values] = [answers.filter(({ isError }) => isError), answers.filter(({ isError }) => !isError)]
+  const bounded = withinBound(answers, (at) => requestId(batchId, start + at))
+  const [errors, values] = [bounded.filter(({ isError }) => isError), bounded.filter(({ isError }) => !isError)]
   const text = (lines: readonly AnsweredLine[]) => lines.map((line) => `${line.text}\n`).join('')
   const isFinal = { step: 0, isFinal: true }
   return { values: text(values), finishReasons: '', errors: text(errors), errorCount: errors.length, ...isFinal }
+}
+
+/** A chunk is stored as one value, so answers beyond its bound become errors. */
+function withinBound(answers: readonly AnsweredLine[], idAt: (at: number) => string): AnsweredLine[] {
+  let left = maxChunkCharacters
+  return answers.map((answer, at) => {
+    if (answer.text.length <= left) {
+      left -= answer.text.length
+      return answer
+    }
+    const { custom_id } = JSON.parse(answer.text) as { custom_id: string | null }
+    const error = { code: 'answer_too_large', message: tooLarge }
+    return { isError: true, text: JSON.stringify({ id: idAt(at), custom_id, response: null, error }) }
+  })
 }
 
 export const requestId = (batchId: string, index: number) => `batch_req_${batchId.replaceAll('-', '')}_${index}`

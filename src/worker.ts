@@ -73,7 +73,7 @@ const rowSearch = connectStoredRowSearch(config.databaseUrl, {
 })
 const searchRows = createSearchRows(rowSearch)
 const models = { database, storage, inference, hasRows, searchRows, catalogue, usage }
-const infer = { ...createBatchInference(models), answerLine: createLineAnswers(models) }
+const infer = { ...createBatchInference(models), answerLine: createLineAnswers(models, log) }
 
 const executions = createWorkflowExecutions(temporal.client)
 

@@ -23,10 +23,13 @@ export type DatasetFile = Pick<DatasetVersion, 'id' | 'datasetId' | 'uploadKey'>
   purpose: FilePurpose
   sizeBytes: number
   createdAt: Date
+  expiresAt: Date | null
 }
 
 /** Prefix of the ids of deleted data sets. No valid id begins with it. */
 export const hiddenDatasets = 'deleted:'
+/** The clock of this process: the hour of the sweep that removes the file matters more. */
+const notExpired = () => ({ OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] })
 const notHidden = { datasetId: { not: { startsWith: hiddenDatasets } } }
 
 type FilePage = { after: string | null; limit: number; isOldestFirst: boolean; purpose?: FilePurpose | null }
@@ -64,16 +67,20 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
       sizeBytes,
       fileName,
       purpose,
+      lifeSeconds,
     }: {
       datasetId: string | undefined
       isPublic: boolean
       sizeBytes: number
       fileName?: string | undefined
       purpose?: FilePurpose | undefined
+      lifeSeconds?: number | undefined
     },
   ): Promise<DatasetVersion> {
-    const { accountId } = await db.datasetVersion.findUniqueOrThrow({ where: { id }, select: { accountId: true } })
-    const data = { isPublic, sizeBytes, fileName: fileName ?? null, purpose: purpose ?? null }
+    const select = { accountId: true, createdAt: true }
+    const { accountId, createdAt } = await db.datasetVersion.findUniqueOrThrow({ where: { id }, select })
+    const expiresAt = lifeSeconds === undefined ? null : new Date(createdAt.getTime() + lifeSeconds * 1000)
+    const data = { isPublic, sizeBytes, fileName: fileName ?? null, purpose: purpose ?? null, expiresAt }
     if (datasetId === undefined) return db.datasetVersion.update({ where: { id }, data })
     const newest = await this.newestVersion(accountId, datasetId)
     return db.datasetVersion.update({
@@ -87,7 +94,9 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
     run<ListedDataset>(listDatasets, [accountId, after, limit]),
 
   async findFile(accountId: string, datasetId: string): Promise<DatasetFile | null> {
-    const row = await db.datasetVersion.findFirst({ where: { accountId, datasetId, fileName: { not: null } } })
+    const row = await db.datasetVersion.findFirst({
+      where: { accountId, datasetId, fileName: { not: null }, ...notExpired() },
+    })
     return row && fileOf(row)
   },
 
@@ -102,6 +111,7 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
         accountId,
         fileName: { not: null },
         ...notHidden,
+        ...notExpired(),
         ...(purpose !== null && { purpose: purpose === 'fine-tune' ? null : purpose }),
       },
       orderBy: [{ createdAt: direction }, { id: direction }],
@@ -168,6 +178,15 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
       select: { id: true, uploadKey: true },
     }),
 
+  /** Lists files whose time is over, and that no job has yet to copy. */
+  expired: (limit: number): Promise<Upload[]> =>
+    db.$queryRaw<Upload[]>`
+      select id, upload_key as "uploadKey" from dataset_versions version
+      where expires_at <= now() and dataset_id not like ${hiddenDatasets + '%'} and not exists (
+        select from training_jobs job where job.dataset_version_id = version.id
+          and job.prepared_data is null and job.finished_at is null)
+      limit ${limit}`,
+
   /** Locks all versions: no job is accepted on them until the transaction ends. */
   holdVersions: (accountId: string, datasetId: string): Promise<Pick<DatasetVersion, 'id' | 'uploadKey'>[]> =>
     db.$queryRaw`
@@ -199,9 +218,10 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
 })
 
 function fileOf(row: Prisma.DatasetVersionGetPayload<object>): DatasetFile {
-  const { id, datasetId, uploadKey, fileName, sizeBytes, createdAt } = row
+  const { id, datasetId, uploadKey, createdAt, expiresAt } = row
   const purpose = (row.purpose ?? 'fine-tune') as FilePurpose
-  return { id, datasetId, uploadKey, fileName: fileName ?? '', purpose, sizeBytes: Number(sizeBytes ?? 0), createdAt }
+  const [fileName, sizeBytes] = [row.fileName ?? '', Number(row.sizeBytes ?? 0)]
+  return { id, datasetId, uploadKey, fileName, purpose, sizeBytes, createdAt, expiresAt }
 }
 
 const columns = `id, account_id as "accountId", dataset_id as "datasetId", version, upload_key as "uploadKey",

@@ -66,6 +66,27 @@ suite('a batch of requests', () => {
       assert.deepEqual(await tx.datasets.listFiles(accountId, { ...page, purpose: 'batch' }), [])
     }))
 
+  test('has input files that go when their time is over', () =>
+    sandbox(async (tx, accountId) => {
+      const keep = async (lifeSeconds: number | undefined) => {
+        const id = randomUUID()
+        const datasetId = `file-${id.replaceAll('-', '')}`
+        await tx.datasets.createVersion({ id, accountId, datasetId: id, version: 1, uploadKey: id })
+        const kept = { datasetId, isPublic: false, sizeBytes: 3, fileName: 'a', purpose: 'batch' as const, lifeSeconds }
+        await tx.datasets.keep(id, kept)
+        return { id, datasetId }
+      }
+      const [old, young, lasting] = [await keep(-1), await keep(3600), await keep(undefined)]
+      const found = async ({ datasetId }: { datasetId: string }) => tx.datasets.findFile(accountId, datasetId)
+      assert.deepEqual([await found(old), (await found(lasting))?.expiresAt], [null, null])
+      const { createdAt, expiresAt } = (await found(young)) ?? assert.fail()
+      assert.equal((expiresAt?.getTime() ?? 0) - createdAt.getTime(), 3_600_000)
+      const expired = (await tx.datasets.expired(1000)).map(({ id }) => id)
+      assert.ok(expired.includes(old.id) && !expired.includes(young.id) && !expired.includes(lasting.id))
+      const page = { after: null, limit: 10, isOldestFirst: true }
+      assert.equal((await tx.datasets.listFiles(accountId, page)).length, 2)
+    }))
+
   test('is listed newest first, for its account only', () =>
     sandbox(async (tx, accountId, open) => {
       const ids = [await open(), await open(), await open()].toSorted().toReversed()

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { ServiceError, invalidInput } from '../../domain/service-error.ts'
 import type { BatchEndpoint } from '../../domain/inference-batch.ts'
+import type { Log } from '../../log.ts'
 import type { Ctx, ModelCtx } from '../../services/context.ts'
 import { describeError } from '../framework/problem.ts'
 import { requireStorableText, validate } from '../framework/validation.ts'
@@ -25,7 +26,7 @@ const BatchLine = z.object({
 })
 
 /** @returns a function that throws what a later try may mend: a model that is away, or no room in its queue */
-export function createLineAnswers(deps: ModelCtx['deps']) {
+export function createLineAnswers(deps: ModelCtx['deps'], log: Pick<Log, 'error'>) {
   return async function answerLine(
     { id, accountId, apiKeyId, ...asked }: Line,
     signal: AbortSignal,
@@ -42,7 +43,8 @@ export function createLineAnswers(deps: ModelCtx['deps']) {
     } catch (error) {
       signal.throwIfAborted()
       const failure = describeError(error, { headers: {} })
-      if (failure.isOurs || failure.status === 503 || failure.status === 429) throw error
+      if (failure.status === 503 || failure.status === 429) throw error
+      if (failure.isOurs) log.error({ err: error, batchRequest: id }, 'a line of a batch failed')
       const body = openAiErrorFormat.bodyOf(failure, { path: asked.endpoint, requestId: id })
       return written(id, customId, failure.status, body)
     }

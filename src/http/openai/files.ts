@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { filePurposes } from '../../domain/file-purpose.ts'
+import { invalidInput } from '../../domain/service-error.ts'
 import { deleteDataset } from '../../services/datasets/delete.ts'
 import { findFile, type StoredFile } from '../../services/files/find-file.ts'
 import { listFiles } from '../../services/files/list-files.ts'
@@ -14,7 +15,15 @@ import { seconds } from './generation.ts'
 
 const purposeOnly = 'must be fine-tune or batch: no other purpose is supported'
 
-const noExpiry = () => z.null({ error: 'is not supported: a file is kept until you delete it' }).optional()
+const [leastLife, longestLife] = [3600, 2_592_000]
+const lifeSeconds = z
+  .string()
+  .regex(/^\d{1,9}$/, { error: `must be a whole number from ${leastLife} to ${longestLife}` })
+  .transform(Number)
+  .refine((value) => value >= leastLife && value <= longestLife, {
+    error: `must be a whole number from ${leastLife} to ${longestLife}`,
+  })
+  .meta({ type: 'string' })
 
 const FileRequest = named(
   'OpenAiFileRequest',
@@ -23,8 +32,8 @@ const FileRequest = named(
     purpose: z.literal(['fine-tune', 'batch'], {
       error: ({ input }) => (input === undefined ? undefined : purposeOnly),
     }),
-    'expires_after[anchor]': noExpiry(),
-    'expires_after[seconds]': noExpiry(),
+    'expires_after[anchor]': z.literal('created_at').nullish(),
+    'expires_after[seconds]': lifeSeconds.nullish().describe('The file goes this long after its creation'),
   }),
 )
 
@@ -35,6 +44,7 @@ const File = named(
     object: z.literal('file'),
     bytes: z.int(),
     created_at: z.int(),
+    expires_at: z.int().optional(),
     filename: z.string(),
     purpose: z.enum(filePurposes),
     status: z
@@ -93,7 +103,7 @@ export const fileRoutes = [
     idempotent: true,
     response: File,
     handle: async ({ caller: ctx, body, file, idempotency }) =>
-      fileOf(await storeFile({ ctx, input: { file, fileName: body.file, purpose: body.purpose }, idempotency })),
+      fileOf(await storeFile({ ctx, input: { file, ...keptAs(body) }, idempotency })),
   }),
   defineRoute({
     name: 'openai_list_files',
@@ -157,11 +167,19 @@ export const fileRoutes = [
   }),
 ]
 
-const fileOf = ({ datasetId, sizeBytes, createdAt, fileName, purpose }: StoredFile): File => ({
+function keptAs(body: z.output<typeof FileRequest>) {
+  const [anchor, lifeSeconds] = [body['expires_after[anchor]'] ?? null, body['expires_after[seconds]'] ?? undefined]
+  if ((anchor === null) !== (lifeSeconds === undefined))
+    throw invalidInput('expires_after', 'expires_after needs both anchor and seconds.')
+  return { fileName: body.file, purpose: body.purpose, lifeSeconds }
+}
+
+const fileOf = ({ datasetId, sizeBytes, createdAt, expiresAt, fileName, purpose }: StoredFile): File => ({
   id: datasetId,
   object: 'file' as const,
   bytes: sizeBytes,
   created_at: seconds(createdAt),
+  ...(expiresAt && { expires_at: seconds(expiresAt) }),
   filename: fileName,
   purpose,
   status: 'processed' as const,

@@ -98,14 +98,13 @@ export async function openRows(ctx: Ctx): Promise<ReceivedRows> {
   return { versionId, key, rowCount: 0, sizeBytes: 0, isKept: false }
 }
 
+type FileOptions = { purpose?: FilePurpose | undefined; lifeSeconds?: number | undefined }
+
 /** Makes the rows the newest version of a data set, or of a new one without an id. `finish` runs in the transaction. */
 export async function keepRows<T>(
   ctx: Ctx,
   rows: ReceivedRows,
-  {
-    datasetId,
-    ...options
-  }: { datasetId: string | undefined; isPublic: boolean; fileName?: string; purpose?: FilePurpose | undefined },
+  { datasetId, ...options }: { datasetId: string | undefined; isPublic: boolean; fileName?: string } & FileOptions,
   finish: (tx: Repositories, version: DatasetVersion) => Promise<T>,
 ): Promise<T> {
   const { versionId, sizeBytes } = rows

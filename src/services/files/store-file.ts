@@ -11,16 +11,21 @@ import { fileIdOf, findFile, type StoredFile } from './find-file.ts'
  */
 export async function storeFile({
   ctx,
-  input: { file, fileName, purpose },
+  input: { file, fileName, purpose, lifeSeconds },
   idempotency,
 }: {
   ctx: Ctx
-  input: { file: ReceivedRows | null; fileName: string; purpose: 'fine-tune' | 'batch' }
+  input: {
+    file: ReceivedRows | null
+    fileName: string
+    purpose: 'fine-tune' | 'batch'
+    lifeSeconds?: number | undefined
+  }
   idempotency: Idempotency
 }): Promise<StoredFile> {
   if (!file || file.sizeBytes === 0) throw invalidInput('file', 'file must be a file with at least one byte.')
   const { fileId } = await once<{ fileId: string }>(ctx, idempotency, (answer) =>
-    keepRows(ctx, file, keptAs(file, fileName, purpose), async (tx, version) => {
+    keepRows(ctx, file, { ...keptAs(file, fileName, purpose), lifeSeconds }, async (tx, version) => {
       await recordAudit(tx, ctx, 'data.upload', version.datasetId)
       return answer(tx, { fileId: version.datasetId })
     }),

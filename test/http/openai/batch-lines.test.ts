@@ -8,6 +8,7 @@ import { createLineAnswers } from '../../../src/http/openai/batch-lines.ts'
 suite('a line of a batch', () => {
   let fails: Error | null = null
   const usage: unknown[] = []
+  const logged: unknown[] = []
   const inference = {
     complete: async ({ prompts, meter }: { prompts: string[]; meter: { countTokens: (tokens: object) => void } }) => {
       if (fails) throw fails
@@ -28,7 +29,10 @@ suite('a line of a batch', () => {
     hasRows: async () => false,
     usage: { add: (key: object) => usage.push(key) },
   }
-  const answerLine = createLineAnswers(deps as never)
+  const answerLine = createLineAnswers(
+    deps as never,
+    { error: (...entry: unknown[]) => void logged.push(entry) } as never,
+  )
   async function answer(endpoint: BatchEndpoint, body: object, more: object = {}) {
     const line = JSON.stringify({ custom_id: 'mine', method: 'POST', url: endpoint, body, ...more })
     const asked = { id: 'batch_req_1', accountId: 'a', apiKeyId: 'k', endpoint, line }
@@ -68,9 +72,13 @@ suite('a line of a batch', () => {
     }
   })
 
-  test('is tried again later when the model is away', async () => {
+  test('is tried again later when the model is away, and fails alone on a bug', async () => {
     fails = new ServiceError('unavailable', 'The model is starting.')
     await assert.rejects(answer('/v1/completions', { model: 'tiny', prompt: 'a' }), /The model is starting/)
+    fails = new Error('a bug')
+    const { isError, response } = await answer('/v1/completions', { model: 'tiny', prompt: 'a' })
+    assert.deepEqual([isError, response.status_code, logged.length], [true, 500, 1])
+    assert.ok(!response.body.error.message.includes('a bug'))
     fails = null
   })
 })

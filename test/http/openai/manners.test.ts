@@ -126,16 +126,27 @@ suite("The manners of OpenAI's API", async () => {
     assert.equal(json.error.code, 'model_not_found')
   })
 
-  test('refuses an expiry of files by name', async () => {
-    const form = [
-      ['purpose', 'fine-tune'],
-      ['expires_after[anchor]', 'created_at'],
-      ['expires_after[seconds]', '3600'],
-    ].map(([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)
-    const headers = { 'content-type': 'multipart/form-data; boundary=b' }
-    const error = await refused(edge.call('POST', '/openai/v1/files', { headers, body: `${form.join('')}--b--\r\n` }))
-    assert.equal(error.status, 400)
-    assert.match(error.message, /expires_after\[anchor\] is not supported: a file is kept until you delete it\./)
+  test("takes an expiry of files with its anchor and within OpenAI's bounds only", async () => {
+    const expiry = async (...fields: [name: string, value: string][]) => {
+      const form = [['purpose', 'batch'], ...fields].map(
+        ([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+      )
+      const file = '--b\r\nContent-Disposition: form-data; name="file"\r\n\r\nx\r\n'
+      const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+      const body = `${form.join('')}${file}--b--\r\n`
+      return (await refused(edge.call('POST', '/openai/v1/files', { headers, body }))).message
+    }
+    const anchor: [string, string] = ['expires_after[anchor]', 'created_at']
+    assert.match(await expiry(anchor), /^expires_after needs both anchor and seconds\.$/)
+    assert.match(
+      await expiry(anchor, ['expires_after[seconds]', '60']),
+      /must be a whole number from 3600 to 2592000\.$/,
+    )
+    assert.match(await expiry(['expires_after[anchor]', 'last_used_at']), /expires_after\[anchor\] must be/)
+    assert.match(
+      await expiry(anchor, ['expires_after[seconds]', '3600']),
+      /^file must be a file with at least one byte\.$/,
+    )
   })
 
   test('is also served under /inf', async () => {
