@@ -18,7 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), 'anneal-openai-'))
 const chatFile = join(folder, 'chat.jsonl')
 const { ofPython, ofNode } = await runAll().finally(() => rmSync(folder, { recursive: true, force: true }))
 
-suite('openai for Python', () => expectAll(ofPython, 14))
+suite('openai for Python', () => expectAll(ofPython, 15))
 suite('openai for Node', () => expectAll(ofNode, 10))
 
 /** One after the other: the stack trains one job at a time. */

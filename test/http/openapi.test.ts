@@ -125,6 +125,7 @@ test('names every route of the contract, with its aliases', () => {
     'get /openai/v1/models/{model}',
     'delete /openai/v1/models/{model}',
     'post /openai/v1/chat/completions',
+    'post /openai/v1/responses',
     'post /openai/v1/completions',
     'post /openai/v1/embeddings',
     'post /openai/v1/files',

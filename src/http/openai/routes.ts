@@ -9,6 +9,7 @@ import { fileRoutes } from './files.ts'
 import { fineTuningJobRoutes } from './fine-tuning-jobs.ts'
 import { fineTuningRecordRoutes } from './fine-tuning-records.ts'
 import { modelRoutes } from './models.ts'
+import { responseRoutes } from './responses.ts'
 
 const base = '/openai/v1/'
 
@@ -18,6 +19,7 @@ const withStrictQuery = (route: Route): Route => ({ ...route, query: route.query
 export const openAiRoutes = [
   ...modelRoutes,
   ...chatRoutes,
+  ...responseRoutes,
   ...completionRoutes,
   ...embeddingRoutes,
   ...fileRoutes,

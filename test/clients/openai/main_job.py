@@ -158,6 +158,18 @@ def choices_and_probabilities() -> None:
 
 
 @check
+def responses_without_state() -> None:
+    asked = {"model": BASE, "instructions": "Be brief.", "input": ROWS[0][0]["content"], "max_output_tokens": 6}
+    answer = client.responses.create(**asked, temperature=0)
+    assert answer.object == "response" and answer.store is False and answer.usage.output_tokens <= 6
+    with client.responses.stream(**asked, temperature=0) as stream:
+        pieces = [event.delta for event in stream if event.type == "response.output_text.delta"]
+        assert stream.get_final_response().output_text == answer.output_text == "".join(pieces)
+    parsed = client.responses.parse(model=BASE, input="Which product?", text_format=Product)
+    assert isinstance(parsed.output_parsed, Product)
+
+
+@check
 def a_batch_of_requests() -> None:
     def line(name: str, body: Any) -> str:
         return json.dumps({"custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": body})

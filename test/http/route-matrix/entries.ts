@@ -105,6 +105,10 @@ const openAi: Record<string, Entry> = {
     ],
     invalid: bad({ body: { model: base, messages: [{ role: 'user', content: 'Who?' }], n: 0 } }),
   },
+  openai_create_response: {
+    about: [({ modelName }) => ({ body: { model: modelName, input: 'Who?', max_output_tokens: 2 } })],
+    invalid: bad({ body: { model: base, input: 'Who?', store: true } }),
+  },
   openai_completions: {
     about: [
       ({ modelName }) => ({ body: { model: modelName, prompt: 'Who?', max_tokens: 2 } }),

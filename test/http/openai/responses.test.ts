@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import type { Meter } from '../../../src/inference/meter.ts'
+import { startPublic } from '../support.ts'
+
+type Asked = {
+  messages: unknown
+  outputType: unknown
+  answerTokens: number | null
+  sampling: { maxTokens: number | null }
+  onText?: (piece: string) => void
+  meter: Meter
+}
+
+const path = '/openai/v1/responses'
+
+suite("OpenAI's responses, without state", async () => {
+  const asked: Asked[] = []
+  let finishReason = 'stop'
+  const inference = {
+    complete: (input: Asked) => {
+      asked.push(input)
+      input.meter.countTokens({ promptTokens: 5, completionTokens: 2 })
+      for (const piece of input.onText && !input.outputType ? ['The', ' cat'] : []) input.onText?.(piece)
+      const outputs = [input.outputType ? { n: 4 } : { output: 'The cat' }]
+      return Promise.resolve({ outputs, finishReasons: [finishReason] })
+    },
+  }
+  const edge = await startPublic({ inference, database: { models: { find: () => Promise.resolve(null) } } })
+  const post = (json: object) => edge.call('POST', path, { json: { model: 'tiny', ...json } })
+  const events = async (json: object) => {
+    const { text } = await post({ ...json, stream: true })
+    const lines = text.split('\n\n').filter((line) => line.startsWith('data: {'))
+    return lines.map((line) => JSON.parse(line.slice('data: '.length)))
+  }
+  const tools = [
+    {
+      type: 'function',
+      name: 'count',
+      parameters: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
+    },
+  ]
+
+  test('answers a text in the form of a response', async () => {
+    const { status, json } = await post({ input: 'Who?', instructions: 'Be brief.', max_output_tokens: 9 })
+    assert.equal(status, 200, JSON.stringify(json))
+    assert.match(json.id, /^resp_[0-9a-f]{32}$/)
+    assert.deepEqual([json.object, json.status, json.store, json.model], ['response', 'completed', false, 'tiny'])
+    assert.deepEqual(json.output[0].content, [{ type: 'output_text', text: 'The cat', annotations: [] }])
+    assert.deepEqual([json.usage.input_tokens, json.usage.output_tokens, json.usage.total_tokens], [5, 2, 7])
+    assert.deepEqual(asked.at(-1)?.messages, [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Who?' },
+    ])
+    assert.equal(asked.at(-1)?.sampling.maxTokens, 9)
+  })
+
+  test('takes its own answers back in a conversation', async () => {
+    const { json } = await post({ input: 'Who?' })
+    const next = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'And then?' }] }
+    assert.equal((await post({ input: [{ role: 'user', content: 'Who?' }, json.output[0], next] })).status, 200)
+    assert.deepEqual((asked.at(-1)?.messages as unknown[]).length, 3)
+  })
+
+  test('streams the events that the SDKs parse, numbered', async () => {
+    const sent = await events({ input: 'Who?' })
+    assert.deepEqual(
+      sent.map(({ type }) => type),
+      [
+        'response.created',
+        'response.in_progress',
+        'response.output_item.added',
+        'response.content_part.added',
+        'response.output_text.delta',
+        'response.output_text.delta',
+        'response.output_text.done',
+        'response.content_part.done',
+        'response.output_item.done',
+        'response.completed',
+      ],
+    )
+    assert.deepEqual(
+      sent.map(({ sequence_number }) => sequence_number),
+      sent.map((_, at) => at),
+    )
+    const { response } = sent.at(-1)
+    assert.deepEqual([response.output[0].content[0].text, response.usage.total_tokens], ['The cat', 7])
+    assert.equal(response.id, sent[0].response.id)
+  })
+
+  test('calls the function that the request names, and keeps a schema', async () => {
+    const { json } = await post({ input: 'How many?', tools, tool_choice: { type: 'function', name: 'count' } })
+    const [{ type, name, arguments: given, call_id }] = json.output
+    assert.deepEqual([type, name, given], ['function_call', 'count', '{"n":4}'])
+    assert.match(call_id, /^call_/)
+    const sent = await events({ input: 'How many?', tools, tool_choice: 'required' })
+    assert.ok(sent.some((event) => event.type === 'response.function_call_arguments.done' && event.arguments === given))
+    const format = { type: 'json_schema', name: 'item', strict: true, schema: tools[0]?.parameters }
+    const typed = await post({ input: 'How many?', text: { format } })
+    assert.equal(typed.json.output[0].content[0].text, '{"n":4}')
+  })
+
+  test('says when an answer is cut', async () => {
+    finishReason = 'length'
+    const { json } = await post({ input: 'Who?' })
+    assert.deepEqual([json.status, json.incomplete_details], ['incomplete', { reason: 'max_output_tokens' }])
+    assert.equal((await events({ input: 'Who?' })).at(-1).type, 'response.incomplete')
+    finishReason = 'stop'
+  })
+
+  for (const [param, change] of [
+    ['previous_response_id', { previous_response_id: 'resp_1' }],
+    ['store', { store: true }],
+    ['reasoning', { reasoning: { effort: 'low' } }],
+    ['background', { background: true }],
+    ['input', { input: [] }],
+    ['text.format', { text: { format: { type: 'json_schema', name: 'x', schema: { type: 'array' } } } }],
+    ['tools[0].type', { tools: [{ type: 'web_search' }] }],
+  ] as const)
+    test(`names ${param} in its refusal of ${JSON.stringify(change).slice(0, 50)}`, async () => {
+      const { status, json } = await post({ input: 'Who?', ...change })
+      assert.equal(status, 400)
+      assert.ok(json.error.param.startsWith(param), JSON.stringify(json))
+    })
+})
