@@ -20,7 +20,7 @@ const all = globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/cluster/*
 const kindOf = (file: string) => /\.(\w+)\.test\.ts$/.exec(file)?.[1] ?? 'unit'
 const isJob = (file: string) => file.startsWith('test/e2e/')
 
-export const laneNames = ['unit', 'db', 'jobs', 'api', 'programs', 'python', 'deep'] as const
+export const laneNames = ['unit', 'db', 'jobs', 'api', 'browser', 'programs', 'python', 'deep'] as const
 export type LaneName = (typeof laneNames)[number]
 
 /** The lane's files among the chosen ones; all of them when none was chosen. */
@@ -36,6 +36,7 @@ const belongs: Record<LaneName, (file: string, kind: string) => boolean> = {
   db: (_, kind) => kind === 'db',
   jobs: (file, kind) => kind === 'stack' && isJob(file),
   api: (file, kind) => kind === 'stack' && !isJob(file),
+  browser: (_, kind) => kind === 'browser',
   programs: (_, kind) => kind === 'programs',
   python: () => false,
   deep: (_, kind) => kind === 'deep',
@@ -46,6 +47,7 @@ const needs: Record<LaneName, Pick<Lane, 'what' | 'needs' | 'concurrency'>> = {
   db: { what: 'Postgres only', needs: 'postgres', concurrency: 2 },
   jobs: { what: 'whole jobs on a stack of its own', needs: 'stack', concurrency: 1 },
   api: { what: 'the HTTP API, the command line and SDKs, on a stack of its own', needs: 'stack', concurrency: 1 },
+  browser: { what: 'the console in Chromium, on a stack of its own', needs: 'stack', concurrency: 1 },
   programs: { what: 'real programs without a stack', needs: 'nothing', concurrency: 1 },
   python: { what: 'the suite of runtime/', needs: 'nothing', concurrency: 1 },
   deep: { what: 'what npm run test:deep runs', needs: 'stack', concurrency: 1 },

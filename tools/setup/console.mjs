@@ -10,24 +10,24 @@ import { leaveCopy, takeCopy } from './copies.mjs'
 
 const folder = join(root, 'console')
 const bundle = join(folder, 'dist')
-const packages = join(folder, 'node_modules')
 const stamp = join(bundle, '.anneal-stamp')
-const packagesStamp = join(root, '.cache/console-packages')
+/** Folders with a lock file of their own. The compiler finds their packages through a link. */
+const folders = { console: folder, 'browser-tests': join(root, 'test/console/browser') }
 
 /** @param {boolean} dev whether the packages are wanted too, for the compiler and the linter */
 export function consoleIsReady(dev) {
-  return stampIs(stamp, sourceKey()) && (!dev || (existsSync(packages) && stampIs(packagesStamp, packagesKey())))
+  return stampIs(stamp, sourceKey()) && (!dev || Object.keys(folders).every(packagesAreLinked))
 }
 
 /** @param {boolean} dev */
 export async function setUpConsole(dev) {
-  if (dev) await linkPackages()
+  if (dev) for (const name of Object.keys(folders)) await linkPackages(name)
   if (stampIs(stamp, sourceKey())) return
   const copy = `console-${sourceKey().slice(0, 16)}`
   if (!(await takeCopy('console', 'copied', copy, bundle))) {
-    await linkPackages()
+    await linkPackages('console')
     rmSync(bundle, { recursive: true, force: true })
-    await runCommand('console', [nodeBinary, join(packages, 'vite/bin/vite.js'), 'build'], {
+    await runCommand('console', [nodeBinary, join(folder, 'node_modules/vite/bin/vite.js'), 'build'], {
       doing: 'building the console',
       cwd: folder,
       needs: { space: '10 MB', dir: folder },
@@ -38,16 +38,21 @@ export async function setUpConsole(dev) {
   writeAtomically(stamp, sourceKey())
 }
 
-async function linkPackages() {
-  if (existsSync(packages) && stampIs(packagesStamp, packagesKey())) return
-  const installed = await clientPackages(folder)
-  rmSync(packages, { recursive: true, force: true })
-  symlinkSync(join(installed, 'node_modules'), packages)
-  writeAtomically(packagesStamp, packagesKey())
+const packagesStamp = (name) => join(root, `.cache/${name}-packages`)
+const packagesAreLinked = (name) =>
+  existsSync(join(folders[name], 'node_modules')) && stampIs(packagesStamp(name), packagesKey(name))
+
+async function linkPackages(name) {
+  if (packagesAreLinked(name)) return
+  const link = join(folders[name], 'node_modules')
+  const installed = await clientPackages(folders[name])
+  rmSync(link, { recursive: true, force: true })
+  symlinkSync(join(installed, 'node_modules'), link)
+  writeAtomically(packagesStamp(name), packagesKey(name))
 }
 
-const packagesKey = () =>
-  digest(...['package.json', 'package-lock.json'].map((name) => readFileSync(join(folder, name))))
+const packagesKey = (name) =>
+  digest(...['package.json', 'package-lock.json'].map((file) => readFileSync(join(folders[name], file))))
 
 /** Changes with every file that the bundle is made of. */
 function sourceKey() {
@@ -57,7 +62,7 @@ function sourceKey() {
       .map((entry) => join(entry.parentPath ?? entry.path, entry.name)),
   )
   const all = [...files, ...['index.html', 'vite.config.ts'].map((name) => join(folder, name))].sort()
-  return digest(packagesKey(), ...all.flatMap((path) => [path.slice(folder.length), readFileSync(path)]))
+  return digest(packagesKey('console'), ...all.flatMap((path) => [path.slice(folder.length), readFileSync(path)]))
 }
 
 function stampIs(path, key) {

@@ -67,7 +67,7 @@ function Row({ row }: { row: EvaluatedRow }) {
         />
         <Output name="Base" text={base?.output ?? ''} expected={row.expected} />
         <div>
-          <h3>Expected</h3>
+          <p className="caption">Expected</p>
           <p className="text">{row.expected}</p>
         </div>
       </div>
@@ -86,7 +86,7 @@ function Row({ row }: { row: EvaluatedRow }) {
 export function Output({ name, text, expected }: { name: string; text: string; expected: string }) {
   return (
     <div>
-      <h3>{name}</h3>
+      <p className="caption">{name}</p>
       <p className="text">
         {difference(text, expected).map(({ text: piece, isSame }, index) =>
           isSame ? <span key={index}>{piece}</span> : <mark key={index}>{piece}</mark>,

@@ -1,0 +1,66 @@
+// A browser for the tests of the console. It is closed after the file; a trace is kept when a test fails.
+import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { root } from '../../../tools/paths.mjs'
+import { findChromium } from '../../../tools/setup/chromium.mjs'
+import { patienceMs } from '../../support/eventually.ts'
+import { connection, createApi } from '../../support/stack.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const traces = join(root, '.cache/console-traces')
+
+export async function launch(): Promise<Browser> {
+  const { path, env } = await findChromium()
+  const kept = Object.fromEntries(
+    Object.entries({ ...process.env, ...env }).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
+  return chromium.launch({ executablePath: path, env: kept, args: ['--no-sandbox'] })
+}
+
+/** A browser profile of its own that has opened a sign-in link of this key. Collects what went wrong in its pages. */
+export async function openConsole(browser: Browser, apiKey: string) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
+  context.setDefaultTimeout(patienceMs)
+  await context.tracing.start({ screenshots: true, snapshots: true })
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('pageerror', (error) => problems.push(error.message))
+  page.on('console', (message) => {
+    // A refused request is no fault of the page; a refused script or style is.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      problems.push(message.text())
+  })
+  page.on('dialog', (dialog) => problems.push(`a dialog said ${dialog.message()}`))
+  const { path } = await createApi(apiKey).post<{ path: string }>('/v1/console/links')
+  await page.goto(connection().apiUrl + path)
+  await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor()
+  return { context, page, problems }
+}
+
+/** Ends the profile. `failed` keeps its trace: `npx playwright show-trace FILE`. */
+export async function closeConsole(context: BrowserContext, failed: boolean) {
+  if (failed) {
+    mkdirSync(traces, { recursive: true })
+    const path = join(traces, `trace-${process.pid}.zip`)
+    await context.tracing.stop({ path })
+    console.log(`kept the trace ${path}`)
+  }
+  await context.close()
+}
+
+export const consoleUrl = (path: string) => `${connection().apiUrl}/console${path}`
+
+type Violation = { id: string; nodes: { target: string[]; any: { message: string }[] }[] }
+
+/** Holds the page against the rules of axe-core. */
+export async function isAccessible(page: Page, where: string) {
+  await page.evaluate(`${axe}; undefined`)
+  const violations: Violation[] = await page.evaluate('axe.run().then(({ violations }) => violations)')
+  const found = violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, any }) => `${where}: ${id} at ${target.join(' ')}: ${any[0]?.message ?? ''}`),
+  )
+  assert.deepEqual(found, [])
+}

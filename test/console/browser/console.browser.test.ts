@@ -1,0 +1,202 @@
+// The console in a real browser against the real service: from a sign-in link to an answer of a model tuned in the console.
+import assert from 'node:assert/strict'
+import { after, suite, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { patienceMs } from '../../support/eventually.ts'
+import { createOperator } from '../../support/operator.ts'
+import { sampleFile, sampleRows } from '../../support/rows.ts'
+import { createApi } from '../../support/stack.ts'
+import { closeConsole, consoleUrl, isAccessible, launch, openConsole } from './browser.ts'
+
+const narrow = 360
+const script = '<script>alert(1)</script><img src=x onerror=alert(2)>'
+const name = `shop ${script}`
+const rowsFile = (body: string | Buffer) => ({
+  name: 'rows.jsonl',
+  mimeType: 'application/jsonl',
+  buffer: Buffer.from(body),
+})
+
+suite('the console', { timeout: patienceMs }, async () => {
+  const operator = createOperator()
+  const account = await operator.openAccount()
+  const owner = await account.makeKey(['inference', 'training', 'data', 'read', 'admin'])
+  const api = createApi(owner.key)
+  const browser = await launch()
+  const { context, page, problems } = await openConsole(browser, owner.key)
+  let hasFailed = true
+  after(async () => {
+    await closeConsole(context, hasFailed)
+    await browser.close()
+  })
+  let jobId = 0
+
+  test('a link signs in once, and no secret is left in the address or in the storage of the page', async () => {
+    assert.equal(page.url(), consoleUrl('/jobs'))
+    await page.getByText('No job yet').waitFor()
+    const stored = await page.evaluate<string>('JSON.stringify(localStorage)')
+    assert.ok(!stored.includes(owner.key.split('_')[2] ?? '-'))
+    assert.equal(await page.evaluate('document.cookie'), '')
+  })
+
+  test('a file with a bad row is refused with its line before anything is submitted', async () => {
+    await page.getByRole('link', { name: 'Start the first one' }).click()
+    await page
+      .getByLabel('Upload a file, or drop it here')
+      .setInputFiles(rowsFile(`${sampleFile}{"input": "no output"}\n`))
+    await page.getByText('1 row cannot be read').waitFor()
+    await page.getByRole('cell', { name: '41', exact: true }).waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Start training' }).isDisabled())
+  })
+
+  test('the mended file is trained on with the arguments of the form', async () => {
+    await page.getByLabel('Upload a file, or drop it here').setInputFiles(rowsFile(sampleFile))
+    await page.getByText('Every row can be read').waitFor()
+    await page.getByLabel('Name of the tuned model').fill(name)
+    await page.getByText('Arguments; empty fields').click()
+    await page.getByLabel(/^Steps/).fill('60')
+    await page.getByLabel(/^Further arguments/).fill('{"save_steps": 20}')
+    await page.getByText('Show as curl').click()
+    await page.getByText('"max_steps": 60').waitFor()
+    await page.getByRole('button', { name: 'Start training' }).click()
+    await page.waitForURL(/\/jobs\/\d+$/)
+    jobId = Number(/\d+$/.exec(page.url())?.[0])
+    const [job] = await api.get<{ job_id: number }[]>('/v1/train/jobs')
+    assert.equal(job?.job_id, jobId)
+  })
+
+  test('the curve grows while the job trains, without a reload', async () => {
+    await page.getByRole('region', { name: 'Curve' }).waitFor()
+    await page.getByText('training model').first().waitFor()
+  })
+
+  test('a service that is away is named, and the page heals by itself', async () => {
+    await context.setOffline(true)
+    await page.getByText('The service has not answered since').waitFor()
+    assert.ok(await page.getByRole('heading', { level: 1 }).isVisible(), 'the page keeps what it has')
+    await context.setOffline(false)
+    await page.getByText('The service has not answered since').waitFor({ state: 'detached' })
+  })
+
+  test('a cancelled job says what is kept, and goes on when it is resumed', async () => {
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+    await page.getByText('The last checkpoint is kept').waitFor()
+    await page.getByRole('button', { name: `Cancel job ${jobId}` }).click()
+    await page.getByRole('button', { name: 'Resume' }).click()
+    await page.getByText('Resumed').first().waitFor()
+    await api.untilStatus(jobId, 'COMPLETED')
+    await page.getByRole('link', { name: 'Ask the model' }).waitFor()
+  })
+
+  test('the finished job shows its answers, its attempts, its states and its log', async () => {
+    await page.getByText('Exactly as expected').waitFor()
+    assert.ok(
+      (await page.getByRole('list', { name: 'Attempts that the curve is made of' }).getByRole('listitem').count()) >= 1,
+    )
+    await page.getByRole('list', { name: 'States of the job' }).getByText('completed').waitFor()
+    await page.getByRole('button', { name: 'log', exact: true }).click()
+    await page.getByLabel('Search the log').fill('step')
+    await page.getByText(/\d+ lines/).waitFor()
+  })
+
+  test('text of users is text: a script in a name runs nowhere', async () => {
+    assert.equal(await page.getByRole('heading', { level: 1 }).textContent(), name)
+    await page.goto(consoleUrl('/jobs'))
+    await page.getByRole('link', { name: /^\d+ shop <script>/ }).waitFor()
+  })
+
+  test('the list is worked with keys, and its filter is in the address', async () => {
+    await page.keyboard.press('/')
+    await page.keyboard.type('nothing like it')
+    await page.getByText('No job fits this filter').waitFor()
+    assert.match(page.url(), /q=nothing/)
+    await page.getByRole('button', { name: 'Show all' }).click()
+    await page.getByRole('row', { name: /shop/ }).waitFor()
+    await page.keyboard.press('Tab')
+    await page.getByRole('heading', { level: 1 }).click()
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/jobs\/\d+$/)
+  })
+
+  test('the playground streams the tuned answer beside that of the base, and gives a typed one', async () => {
+    const { input, output } = sampleRows[0] ?? assert.fail('no sample')
+    await page.getByRole('link', { name: 'Ask the model' }).click()
+    await page.getByLabel('Prompt').fill(input)
+    await page.getByLabel('Tokens at most').fill('24')
+    await page.getByRole('button', { name: 'Ask' }).click()
+    const answers = page.getByRole('region', { name: 'Answers' })
+    await answers
+      .getByText(output.split(' ').slice(-1)[0] ?? '')
+      .first()
+      .waitFor()
+    assert.equal(await answers.getByRole('article').count(), 2)
+    assert.ok(!page.url().includes('Question'), 'the address does not hold the prompt')
+    await page.getByLabel('Typed answer').fill('colour:str')
+    await page.getByRole('button', { name: 'Ask' }).click()
+    await answers.getByText('"colour":').first().waitFor()
+  })
+
+  test('every page is accessible in both themes, and fits a narrow screen', async () => {
+    const pages = [
+      '/jobs',
+      `/jobs/${jobId}`,
+      `/jobs/${jobId}?tab=log`,
+      `/jobs/${jobId}?tab=arguments`,
+      `/compare?jobs=${jobId}`,
+    ]
+    const others = ['/new', '/data', '/models', '/playground', '/usage', '/settings', '/nowhere']
+    // axe-core is a script of the test, which the policy of the service would refuse.
+    const open = await browser.newContext({ bypassCSP: true, storageState: await context.storageState() })
+    open.setDefaultTimeout(patienceMs)
+    const visited = await open.newPage()
+    for (const path of [...pages, ...others]) {
+      await visited.goto(consoleUrl(path))
+      await settled(visited)
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await visited.emulateMedia({ colorScheme })
+        await isAccessible(visited, `${path} ${colorScheme}`)
+      }
+      await visited.setViewportSize({ width: narrow, height: 740 })
+      const width = await visited.evaluate<number>('document.documentElement.scrollWidth')
+      assert.ok(width <= narrow, `${path} is ${width} pixels wide`)
+      await visited.setViewportSize({ width: 1280, height: 900 })
+    }
+    await open.close()
+  })
+
+  test('a key that may only read shows no button that changes anything', async () => {
+    const reader = await account.makeKey(['read'])
+    const { context: other, page: read } = await openConsole(browser, reader.key)
+    await read.goto(consoleUrl(`/jobs/${jobId}`))
+    await read.getByText('Exactly as expected').waitFor()
+    for (const action of ['Cancel', 'Resume', 'Duplicate', 'Ask the model'])
+      assert.equal(await read.getByText(action, { exact: true }).count(), 0, action)
+    await other.close()
+  })
+
+  test('a revoked key ends its sessions', async () => {
+    await page.goto(consoleUrl('/jobs'))
+    await page.getByRole('row', { name: /shop/ }).waitFor()
+    await operator.post(`/keys/${owner.id}/revoke`)
+    await page.getByLabel('API key').waitFor()
+    assert.deepEqual(problems, [])
+    hasFailed = false
+  })
+
+  test('a wrong key is refused with the sentence of the service, a right one signs in', async () => {
+    const key = await account.makeKey(['read'])
+    await page.getByLabel('API key').fill(`${key.key.slice(0, -1)}~`)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('invalid token').waitFor()
+    await page.getByLabel('API key').fill(key.key)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('row', { name: /shop/ }).waitFor()
+  })
+})
+
+/** Nothing is loading any more. */
+async function settled(page: Page) {
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.waitForFunction('!/Loading /.test(document.body.textContent)')
+}

@@ -1,0 +1,1 @@
+export function findChromium(): Promise<{ path: string; env: Record<string, string> }>
