@@ -1,10 +1,11 @@
 // Follows one job: its metrics, and the stream of its events where the service has one.
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useState, useSyncExternalStore } from 'react'
 import { mergeMetrics, type Metric } from '../domain/curve.ts'
 import { createEventParser, type StreamEvent } from '../domain/event-stream.ts'
 import { answerOf, api, send } from './client.ts'
 import { ApiError } from './errors.ts'
+import type { Job, Progress } from './job.ts'
 import { queryClient } from './queries.ts'
 
 const pageSize = 10_000
@@ -39,13 +40,20 @@ async function readMetrics(id: number, known: Metric[], signal: AbortSignal): Pr
 /** Follows an open job until the page is left. @returns whether a stream is open: without one, pages ask again and again */
 export function useFollow(id: number, isOpen: boolean): boolean {
   const [isFollowed, setFollowed] = useState(false)
+  const isVisible = useSyncExternalStore(onVisibility, () => !document.hidden)
   useEffect(() => {
-    if (!isOpen) return setFollowed(false)
+    // Browsers open six connections to a service: a hidden page must not hold one.
+    if (!isOpen || !isVisible) return setFollowed(false)
     const stop = new AbortController()
     void follow(id, setFollowed, stop.signal)
     return () => stop.abort()
-  }, [id, isOpen])
+  }, [id, isOpen, isVisible])
   return isFollowed
+}
+
+function onVisibility(listener: () => void) {
+  document.addEventListener('visibilitychange', listener)
+  return () => document.removeEventListener('visibilitychange', listener)
 }
 
 async function follow(id: number, setFollowed: (isOpen: boolean) => void, signal: AbortSignal) {
@@ -54,8 +62,10 @@ async function follow(id: number, setFollowed: (isOpen: boolean) => void, signal
     try {
       const headers: Record<string, string> = { Accept: 'text/event-stream' }
       if (lastId !== null) headers['Last-Event-ID'] = lastId
-      const response = await send(`/v1/train/jobs/${id}/stream`, { headers, signal })
+      // The pages have read what is there; a stream that was cut goes on where it was.
+      const response = await send(`/v1/train/jobs/${id}/stream?from=now`, { headers, signal })
       setFollowed(true)
+      if (lastId === null) changed({ id: null, type: 'opened', data: '' })
       const parse = createEventParser()
       const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
       for (let part = await reader?.read(); part && !part.done; part = await reader?.read())
@@ -75,7 +85,7 @@ async function follow(id: number, setFollowed: (isOpen: boolean) => void, signal
 
 const changedBy: Record<string, readonly string[]> = {
   status: ['job', 'events', 'attempts', 'jobs'],
-  progress: ['job'],
+  opened: ['job', 'events', 'attempts', 'metrics'],
   event: ['events', 'attempts', 'job'],
   log: ['log'],
   end: ['job', 'events', 'attempts', 'metrics', 'evaluation', 'log'],
@@ -85,6 +95,7 @@ const changedBy: Record<string, readonly string[]> = {
 function createRefresher(id: number, signal: AbortSignal) {
   const stale = new Set<string>()
   const metrics: Metric[] = []
+  let progress: Progress | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
   signal.addEventListener('abort', () => clearTimeout(timer))
 
@@ -94,23 +105,21 @@ function createRefresher(id: number, signal: AbortSignal) {
       const newer = metrics.splice(0).toSorted((a, b) => a.step - b.step)
       queryClient.setQueryData<Metric[]>(metricsKey(id), (known) => known && mergeMetrics(known, newer))
     }
+    if (progress) queryClient.setQueryData<Job>(['job', id], (known) => known && progress && { ...known, progress })
+    progress = undefined
     for (const name of stale) void queryClient.invalidateQueries({ queryKey: name === 'jobs' ? [name] : [name, id] })
     stale.clear()
   }
 
   return ({ type, data }: StreamEvent) => {
-    const metric = type === 'metric' ? readMetric(data) : null
-    if (metric) metrics.push(metric)
+    // A new attempt drops the steps after the checkpoint that it starts from.
+    if (type === 'status' && data.includes('"LOADING DATA"')) {
+      queryClient.setQueryData<Metric[]>(metricsKey(id), [])
+      stale.add('metrics')
+    }
+    if (type === 'metric') metrics.push(JSON.parse(data) as Metric)
+    if (type === 'progress') progress = (JSON.parse(data) as Progress | null) ?? undefined
     for (const name of changedBy[type] ?? []) stale.add(name)
     timer ??= setTimeout(settle, settleMs)
-  }
-}
-
-function readMetric(text: string): Metric | null {
-  try {
-    const value = JSON.parse(text) as Metric
-    return typeof value.step === 'number' ? value : null
-  } catch {
-    return null
   }
 }

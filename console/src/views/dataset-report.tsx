@@ -18,7 +18,11 @@ export function DatasetReport({ report }: { report: Report }) {
     <>
       <p role="status" className={report.state === 'valid' ? 'status done' : 'status failed'}>
         {report.state === 'valid' && <>● Every row can be read.</>}
-        {report.state === 'invalid' && <>✕ {count(report.bad_rows)} {report.bad_rows === 1 ? 'row' : 'rows'} cannot be read. A job would refuse them.</>}
+        {report.state === 'invalid' && (
+          <>
+            ✕ {count(report.bad_rows)} {report.bad_rows === 1 ? 'row' : 'rows'} cannot be read. A job would refuse them.
+          </>
+        )}
         {report.state === 'empty' && <>✕ There are no rows.</>}
       </p>
       <dl className="facts">

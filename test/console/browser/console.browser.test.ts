@@ -43,7 +43,7 @@ suite('the console', { timeout: patienceMs }, async () => {
     await page.getByRole('link', { name: 'Start the first one' }).click()
     await page
       .getByLabel('Upload a file, or drop it here')
-      .setInputFiles(rowsFile(`${sampleFile}{"input": "no output"}\n`))
+      .setInputFiles(rowsFile(`${sampleFile.toString()}{"input": "no output"}\n`))
     await page.getByText('1 row cannot be read').waitFor()
     await page.getByRole('cell', { name: '41', exact: true }).waitFor()
     assert.ok(await page.getByRole('button', { name: 'Start training' }).isDisabled())
