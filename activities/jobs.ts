@@ -1,4 +1,5 @@
 import { Context } from '@temporalio/activity'
+import { fineTuneWorkflowId } from '../src/domain/identifiers.ts'
 import {
   isTerminal,
   phasesBetween,
@@ -6,11 +7,14 @@ import {
   type TrainingJobStatus,
 } from '../src/domain/training-job-status.ts'
 import type { JobEnding, TrainingJob } from '../src/domain/training-job.ts'
+import type { AcceptedCancel } from '../workflows/contract.ts'
 import { modelOf } from './publish.ts'
 import { withHeartbeat } from './heartbeat.ts'
 import type { PrepareDependencies, PrepareRows } from './prepare-rows.ts'
 
 type JobGeneration = { jobId: number; generation: number }
+
+const cancelledInTemporal = 'Cancelled in Temporal. Releasing its resources.'
 
 export function createJobActivities({ database }: Pick<PrepareDependencies, 'database'>, prepareRows: PrepareRows) {
   return {
@@ -68,13 +72,27 @@ export function createJobActivities({ database }: Pick<PrepareDependencies, 'dat
         return moved
       }),
 
+    /** Accepts the update `cancel`, as the API accepts a cancel: the relay delivers it to this workflow. */
+    requestCancel: ({ jobId, generation }: JobGeneration): Promise<AcceptedCancel> =>
+      database.transaction(async (tx) => {
+        const job = await tx.trainingJobs.hold(jobId)
+        const ending = endingOf(job, generation)
+        if (ending) return { accepted: false, status: ending.status, message: ending.message }
+        const message = cancelledInTemporal
+        if (await tx.trainingJobs.requestCancel(jobId, message)) {
+          await tx.jobEvents.add(jobId, { kind: 'command', reason: 'cancel', actor: 'temporal' })
+          await tx.outbox.add({ workflowId: fineTuneWorkflowId(jobId), kind: 'cancel', generation, payload: { jobId } })
+        } else if (job.pauseRequestedAt) await tx.trainingJobs.forgetPause(jobId)
+        return { accepted: true, status: job.status, message }
+      }),
+
     /** Accepts a cancel that came through Temporal alone. @returns how the job ended, if it has */
     acceptCancel: ({ jobId, generation }: JobGeneration): Promise<{ ended: JobEnding | null }> =>
       database.transaction(async (tx) => {
         const job = await tx.trainingJobs.hold(jobId)
         const ending = endingOf(job, generation)
         if (ending) return { ended: ending }
-        if (await tx.trainingJobs.requestCancel(jobId, 'Cancelled in Temporal. Releasing its resources.'))
+        if (await tx.trainingJobs.requestCancel(jobId, cancelledInTemporal))
           await tx.jobEvents.add(jobId, { kind: 'command', reason: 'cancel', actor: 'temporal' })
         return { ended: null }
       }),

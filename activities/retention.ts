@@ -17,7 +17,7 @@ export type RetentionDependencies = {
   storage: Storage
   trainers: Pick<TrainerCompute, 'removeEndedRuns'>
   modelServers: Pick<ModelServerCompute, 'removeEndedRuns'>
-  executions: Pick<WorkflowExecutions, 'deleteScheduled'>
+  executions: Pick<WorkflowExecutions, 'deleteClosedRuns'>
   log: Pick<Log, 'error'>
   /** Raises the alert AnnealSweepRefused. */
   countRefusedSweep: (reason: RefusalReason) => void
@@ -114,9 +114,9 @@ export function createRetentionActivities({
         return removed.flat().length
       }),
 
-    removeScheduledHistories: ({ scheduleId }: { scheduleId: string }): Promise<number> =>
+    removeClosedRuns: ({ workflowId }: { workflowId: string }): Promise<number> =>
       portions(historiesPerPortion, async () =>
-        executions.deleteScheduled(scheduleId, await ago(retention.scheduledHistoriesMs), historiesPerPortion),
+        executions.deleteClosedRuns(workflowId, await ago(retention.housekeepingRunsMs), historiesPerPortion),
       ),
   }
 

@@ -12,6 +12,8 @@ import { withHeartbeat } from './heartbeat.ts'
 
 const lastCopyTimeoutMs = 10_000
 const maxCheckIntervalMs = 15_000
+/** Operators see progress soon after the program has begun. */
+const firstCheckMs = 3000
 /** The longest pause of a program between two tries to report (retry.py). */
 const maxPauseMs = 10_000
 
@@ -20,26 +22,41 @@ export const createWatchActivity = (deps: FineTuneDependencies) => ({
    * Resolves when every process of the attempt has ended, or when a limit is reached: the release then ends it. Trouble
    * with asking is waited out.
    */
-  watchAttempt: ({ jobId, attempt: number }: { jobId: number; attempt: number }): Promise<void> =>
-    withHeartbeat(async () => {
-      const attempt = await deps.database.attempts.get({ jobId, number })
-      if (attempt.releasedAt !== null || attempt.runUid === null || attempt.cause !== null) return
-      const over = new AbortController()
-      const signal = AbortSignal.any([cancellationSignal(), over.signal])
-      const watched = { attempt, signal, isWaiting: true }
-      const copying = copyRegularly(deps, watched)
-      try {
-        await Promise.race([untilEnded(deps, watched), untilDue(deps, watched)])
-      } finally {
-        over.abort()
-        // The release makes the last copy; one that arrives after it would cut the log.
-        await Promise.race([copying, sleep(lastCopyTimeoutMs, undefined, { ref: false })])
-      }
-    }),
+  watchAttempt: ({ jobId, attempt: number }: { jobId: number; attempt: number }): Promise<void> => {
+    const shown: { progress: Progress | null } = { progress: null }
+    return withHeartbeat(
+      async () => {
+        const attempt = await deps.database.attempts.get({ jobId, number })
+        if (attempt.releasedAt !== null || attempt.runUid === null || attempt.cause !== null) return
+        const over = new AbortController()
+        const signal = AbortSignal.any([cancellationSignal(), over.signal])
+        const watched = { attempt, signal, isWaiting: true, shown }
+        const copying = copyRegularly(deps, watched)
+        try {
+          await Promise.race([untilEnded(deps, watched), untilDue(deps, watched)])
+        } finally {
+          over.abort()
+          // The release makes the last copy; one that arrives after it would cut the log.
+          await Promise.race([copying, sleep(lastCopyTimeoutMs, undefined, { ref: false })])
+        }
+      },
+      () => heartbeatDetails(shown.progress),
+    )
+  },
 })
 
 /** While a run waits, as thousands may, its log is not read and its limits are not checked. */
-type Watched = { attempt: Attempt; signal: AbortSignal; isWaiting: boolean }
+type Watched = { attempt: Attempt; signal: AbortSignal; isWaiting: boolean; shown: { progress: Progress | null } }
+
+/** `heardAtMs`: the last sign of life, on this process's monotonic clock. */
+type Progress = { phase: string; step: number | null; of: number | null; loss: number | null; heardAtMs: number }
+
+/** Temporal shows them with the pending activity. */
+function heartbeatDetails(progress: Progress | null) {
+  if (progress === null) return { phase: 'not started' }
+  const { heardAtMs, ...shown } = progress
+  return { ...shown, lastReportSeconds: Math.round((performance.now() - heardAtMs) / 1000) }
+}
 
 /** One copy at a time, however slow the store is. The next copy makes up for a failed one. */
 async function copyRegularly(deps: FineTuneDependencies, watched: Watched): Promise<void> {
@@ -89,9 +106,9 @@ async function untilDue(deps: FineTuneDependencies, watched: Watched): Promise<v
   const { stallMs, timeSliceMs } = deps.settings.limits
   const everyMs = Math.min(maxCheckIntervalMs, stallMs / 3, timeSliceMs / 3)
   for (;;) {
-    await sleep(everyMs, undefined, { signal })
+    await sleep(watched.shown.progress ? everyMs : Math.min(everyMs, firstCheckMs), undefined, { signal })
     // The attempt continues if the database does not answer.
-    const due = watched.isWaiting ? null : await limitReached(deps, attempt).catch(() => null)
+    const due = watched.isWaiting ? null : await limitReached(deps, watched).catch(() => null)
     if (due === null) continue
     const { sentence: message } = policyOf(due)
     await deps.database.attempts.recordEnd(
@@ -104,11 +121,12 @@ async function untilDue(deps: FineTuneDependencies, watched: Watched): Promise<v
 
 async function limitReached(
   { database, health, settings }: FineTuneDependencies,
-  attempt: Attempt,
+  { attempt, shown }: Watched,
 ): Promise<StopCause | null> {
   const position = { jobId: attempt.jobId, number: attempt.number }
-  const { phase, silentForMs, ...look } = await database.attempts.lookAt(position)
+  const { phase, silentForMs, step, loss, lastStep: of, ...look } = await database.attempts.lookAt(position)
   if (phase === null || silentForMs === null) return null
+  shown.progress = { phase, step, of, loss, heardAtMs: performance.now() - silentForMs }
   // While the API or a store is away, no sign of progress can arrive.
   const heardForMs = Math.min(silentForMs, health.soundForMs() - maxPauseMs)
   const due = dueStop({ ...look, phase, silentForMs: heardForMs }, settings.limits)

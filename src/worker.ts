@@ -23,13 +23,14 @@ import { listenToNotifications } from './repositories/notifications.ts'
 import { watchApiHealth } from './services/health/watch-api.ts'
 import { createBatchInference } from './services/batches/infer.ts'
 import { createDeliver } from './temporal/deliver-message.ts'
+import { keepHousekeeping } from './loops/housekeeping.ts'
 import { outboxRelay } from './loops/outbox-relay.ts'
 import { resignalWorkflows } from './loops/resignal-workflows.ts'
 import { rowEmbedder } from './loops/row-embedder.ts'
 import { runLoop, type Loop } from './loops/run-loop.ts'
 import { slotScheduler } from './loops/slot-scheduler.ts'
 import { webhookSender } from './loops/webhook-sender.ts'
-import { ensureSchedules } from './temporal/schedules.ts'
+import { ensureHousekeeping } from './temporal/housekeeping.ts'
 import { wakeModelServer } from './services/models/wake-server.ts'
 import { createHasRows } from './services/stored-data/has-rows.ts'
 import { createSearchRows, searchLimits, searchTimeoutMs } from './services/stored-data/search-rows.ts'
@@ -138,11 +139,7 @@ const loops: Loop[] = [
     embed: (accountId, texts, aborted) =>
       infer.embed({ accountId, apiKeyId: null, modelName: null, texts, onLong: 'read' }, aborted),
   }),
-  {
-    name: 'schedules',
-    pass: (aborted) =>
-      temporal.client.withAbortSignal(aborted, () => ensureSchedules(temporal.client)).then(() => 'done'),
-  },
+  keepHousekeeping((aborted) => temporal.client.withAbortSignal(aborted, () => ensureHousekeeping(temporal.client))),
 ]
 const running = loops.map((loop) => runLoop(loop, { log, signal }))
 if (config.warmModels) await warmModels()

@@ -1,6 +1,6 @@
 // The border of the workflows: queues, names, inputs, signals, search attributes.
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common'
-import { defineSignal } from '@temporalio/workflow'
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow'
 import type { AttemptOutcome, Decision } from '../src/domain/attempt-outcome.ts'
 import type { TrainingJobStatus } from '../src/domain/training-job-status.ts'
 
@@ -11,9 +11,16 @@ export const watchTaskQueue = 'anneal-watch'
 /** Chunks of batches: few at once, so that single requests still reach the engines. */
 export const inferenceTaskQueue = 'anneal-inference'
 
-export const reaperScheduleId = 'anneal-reaper'
-export const retentionScheduleId = 'anneal-retention'
-export const dailyRetentionScheduleId = 'anneal-retention-daily'
+/** Workflow ids of the housekeeping. Each has one open execution, for ever. */
+export const reaperWorkflowId = 'anneal-reaper'
+export const retentionWorkflowId = 'anneal-retention'
+export const dailyRetentionWorkflowId = 'anneal-retention-daily'
+/** What a run of the housekeeping takes over from the one before it. */
+export type RoundsInput = { isPaused?: boolean; isAsked?: boolean }
+/** To the housekeeping: begin a round at once, also while paused. */
+export const runNowSignal = defineSignal('runNow')
+/** To the housekeeping: true stops further rounds, false goes on. */
+export const setPausedSignal = defineSignal<[boolean]>('setPaused')
 
 /** `continued`: what a run takes over from the one before it, which ended because its history had grown long. */
 export type FineTuneInput = { jobId: number; generation: number; continued?: ContinuedFineTune }
@@ -36,6 +43,23 @@ export const phaseSignal = defineSignal<[{ attempt: number; phase: string }]>('p
 /** A workflow that waits for a slot asks again. `attempt` only informs readers of the history. */
 export const slotSignal = defineSignal<[{ attempt: number }?]>('slot')
 export const wakeSignal = defineSignal('wake')
+
+/** What the workflow knows of its job. Losses and steps are in the heartbeat of the pending `watchAttempt`. */
+export const statusQuery = defineQuery<ShownStatus & { generation: number }>('status')
+export const progressQuery = defineQuery<FineTuneProgress>('progress')
+export const nextActionQuery = defineQuery<string>('nextAction')
+/** Answers once the cancel is accepted, as the API does; the release follows. */
+export const cancelUpdate = defineUpdate<AcceptedCancel>('cancel')
+
+export type ShownStatus = { status: TrainingJobStatus; attempt: number; reason: string | null; message: string | null }
+/** `since`: ISO times at which the workflow saw a status for the first time, newest last, at most 50. */
+export type FineTuneProgress = {
+  attempt: number
+  endedAttempts: number
+  since: { status: TrainingJobStatus; at: string }[]
+}
+/** `accepted`: false when the job has ended; then `status` and `message` tell how. */
+export type AcceptedCancel = { accepted: boolean; status: TrainingJobStatus; message: string | null }
 
 /** Plain text in the Temporal UI: never a prompt or a row. */
 export const searchAttributes = {

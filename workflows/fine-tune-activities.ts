@@ -45,6 +45,7 @@ export const activities = {
   recordPhase: summarised(quick, 'recordPhase', ({ phase }) => phase),
   releaseAttempt: summarised(slow, 'releaseAttempt', ({ attempt }) => `release attempt ${attempt}`),
   publishModel: summarised(slow, 'publishModel', () => 'verify and publish the model'),
+  requestCancel: summarised(quick, 'requestCancel', () => 'accept the update cancel'),
   acceptCancel: summarised(quick, 'acceptCancel', () => 'cancel'),
   releaseJob: summarised(slow, 'releaseJob', () => 'release everything of the job'),
   finishJob: summarised(quick, 'finishJob', ({ status }) => status),

@@ -5,6 +5,7 @@ import {
   ApplicationFailure,
   CancellationScope,
   CancelledFailure,
+  allHandlersFinished,
   condition,
   continueAsNew,
   log,
@@ -18,9 +19,13 @@ import { attemptPhases, type AttemptPhase, type TrainingJobStatus } from '../src
 import type { JobEnding } from '../src/domain/training-job.ts'
 import {
   cancelSignal,
+  cancelUpdate,
+  nextActionQuery,
   phaseSignal,
+  progressQuery,
   resumeSignal,
   slotSignal,
+  statusQuery,
   type ContinuedFineTune,
   type FineTuneInput,
   type FineTuneResult,
@@ -33,7 +38,7 @@ import { wasCancelled } from './was-cancelled.ts'
 /** The native cancel follows the signal within moments; only the native cancel closes the execution as Canceled. */
 const nativeCancelWaitMs = 60_000
 
-/** `attempt`: the newest, 0 before the first. `status`: where the newest walk ended. `slotSignalled`: the attempt may have its slot now. */
+/** `attempt`: the newest, 0 before the first. `status`: where the newest walk ended. `slotSignalled`: the attempt may have its slot now. `next`: a sentence for operators. */
 type State = {
   jobId: number
   generation: number
@@ -42,6 +47,8 @@ type State = {
   status: TrainingJobStatus | null
   phases: { attempt: number; phase: AttemptPhase }[]
   view: JobView
+  next: string
+  endedCount: number
 }
 
 type Why = { reason: string; message: string }
@@ -59,6 +66,8 @@ export async function fineTune({ jobId, generation, continued }: FineTuneInput):
     status: continued?.status ?? null,
     phases: [],
     view: createJobView(),
+    next: 'Check the data set.',
+    endedCount: continued?.endedCount ?? 0,
   }
 
   setHandler(cancelSignal, (signal) => {
@@ -71,6 +80,17 @@ export async function fineTune({ jobId, generation, continued }: FineTuneInput):
   setHandler(slotSignal, () => {
     state.slotSignalled = true
   })
+  setHandler(statusQuery, () => ({ ...state.view.current(), generation }))
+  setHandler(progressQuery, () => ({
+    attempt: state.attempt,
+    endedAttempts: state.endedCount,
+    since: state.view.since(),
+  }))
+  setHandler(nextActionQuery, () => state.next)
+  // The relay delivers the accepted cancel as it delivers the API's.
+  setHandler(cancelUpdate, () =>
+    CancellationScope.nonCancellable(() => activities.requestCancel({ jobId, generation })),
+  )
 
   let ending: JobEnding | ContinuedFineTune
   try {
@@ -79,6 +99,8 @@ export async function fineTune({ jobId, generation, continued }: FineTuneInput):
     const isCancel = error instanceof MoveRefused || wasCancelled(work, error)
     ending = await CancellationScope.nonCancellable(() => (isCancel ? cancel(state) : giveUp(state, error)))
   }
+  // A run that ends takes the answers of its updates with it.
+  if (!allHandlersFinished()) await CancellationScope.nonCancellable(() => condition(allHandlersFinished))
   // Temporal takes the end of a run only once the run has seen every signal, so no cancel is lost between two runs. Phases and
   // slots are those of attempts that have ended.
   if ('launch' in ending) return continueAsNew<typeof fineTune>({ jobId, generation, continued: ending })
@@ -118,8 +140,11 @@ async function train(state: State, continued?: ContinuedFineTune): Promise<JobEn
     const ordinal = endedBefore + outcomes.length
     const { outcome, resumesLeft } = await runAttempt(state, { ordinal, previous: outcomes.at(-1) }, launch)
     outcomes.push(outcome)
+    state.endedCount = ordinal + 1
+    state.next = 'Decide how to go on.'
     let decision = decideNext(outcomes, { resumesLeft })
     while (decision.next === 'complete' || decision.next === 'complete_partially') {
+      state.next = 'Verify and publish the model.'
       if (decision.next === 'complete') await walkTo(state, 'EVALUATING MODEL')
       const published = await activities.publishModel({ jobId: state.jobId, generation: state.generation })
       if (published.modelName !== null)
@@ -194,12 +219,16 @@ async function runAttempt(
   })
   const position = { jobId, attempt: opened.attempt }
   await launch(state, position)
+  state.next = `Wait until attempt ${position.attempt} ends.`
   await follow(state, activities.watchAttempt(position))
+  state.next = `Confirm that everything of attempt ${position.attempt} is gone.`
   return activities.releaseAttempt(position)
 }
 
 async function launch(state: State, position: { jobId: number; attempt: number }) {
+  state.next = `Get a slot for attempt ${position.attempt} and start its program.`
   while ((await activities.launchAttempt(position)) === 'waiting') {
+    state.next = `Wait for a slot for attempt ${position.attempt}.`
     await condition(() => state.slotSignalled)
     state.slotSignalled = false
   }
@@ -211,6 +240,7 @@ async function backOff(state: State, why: Why | null, backOffMs: number) {
     await activities.requeue({ jobId, generation, attempt, why, backOffMs })
     view.show({ status: 'QUEUED', attempt, ...why })
   }
+  state.next = `Open the next attempt at ${new Date(Date.now() + backOffMs).toISOString()}.`
   await sleep(backOffMs)
 }
 
@@ -251,6 +281,7 @@ async function finish(
 
 async function cancel(state: State): Promise<JobEnding> {
   const { jobId, generation, attempt, view } = state
+  state.next = 'Release everything of the job, then end it as CANCELLED.'
   const { ended } = await activities.acceptCancel({ jobId, generation })
   if (ended !== null) return ended
   view.show({ status: 'CANCELLED', attempt, reason: 'cancelling', message: 'Releasing its resources.' })
@@ -278,6 +309,7 @@ const restored = {
 /** Ends the job on an error that no policy foresees, and releases everything. */
 async function giveUp(state: State, error: unknown): Promise<JobEnding> {
   const { jobId, generation } = state
+  state.next = 'Release everything of the job, then end it.'
   log.error('job failed on an unexpected error', { error })
   await activities.releaseJob({ jobId, generation })
   const ending = dataError(error) ?? {

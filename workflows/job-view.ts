@@ -1,15 +1,23 @@
-// Shows a job in the Temporal UI by search attributes and current details. Never shows a prompt or a row.
+// Shows a job in the Temporal UI by search attributes, current details and queries. Never shows a prompt or a row.
 import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow'
-import type { TrainingJobStatus } from '../src/domain/training-job-status.ts'
-import { searchAttributes } from './contract.ts'
+import { searchAttributes, type FineTuneProgress, type ShownStatus } from './contract.ts'
 
-type Shown = { status: TrainingJobStatus; attempt: number; reason: string | null; message: string | null }
+const keptChanges = 50
+
 export type JobView = ReturnType<typeof createJobView>
 
 export function createJobView() {
   let last = ''
+  let current: ShownStatus = { status: 'CREATED', attempt: 0, reason: null, message: null }
+  const since: FineTuneProgress['since'] = []
   return {
-    show({ status, attempt, reason, message }: Shown) {
+    current: () => current,
+    since: () => since,
+    show(newest: ShownStatus) {
+      const { status, attempt, reason, message } = newest
+      current = newest
+      if (since.at(-1)?.status !== status) since.push({ status, at: new Date().toISOString() })
+      if (since.length > keptChanges) since.shift()
       setCurrentDetails(
         [`**${status}**`, attempt > 0 ? `attempt ${attempt}` : '', message ?? '']
           .filter((part) => part !== '')

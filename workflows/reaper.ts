@@ -1,7 +1,12 @@
-// One round of the reaper, started by a schedule: finds resources whose workflow is gone, and releases them. A search that
-// fails is left for the next round: unknown is not dead.
-import { log, proxyActivities, setCurrentDetails } from '@temporalio/workflow'
+// The reaper finds resources whose workflow is gone, and releases them. A search that fails is left for the next round: unknown
+// is not dead.
+import { log, proxyActivities } from '@temporalio/workflow'
 import type { ReaperActivities } from '../activities/reaper.ts'
+import type { RoundsInput } from './contract.ts'
+import { keepRounds, showRound } from './rounds.ts'
+
+/** With the default grace of 30 s, a lost resource is gone within a minute, even if its program ignores SIGTERM. */
+const everyMs = 20_000
 
 const limits = { heartbeatTimeout: '12 seconds', retry: { maximumAttempts: 1 } } as const
 
@@ -14,10 +19,9 @@ const { endStrayRun, watchServerAgain, releaseStrayAttempt, endLostJob, startBat
     startToCloseTimeout: '1 minute',
   })
 
-/** How many of each were found; null where the search failed. */
-type ReaperResult = Record<'runs' | 'servers' | 'attempts' | 'jobs' | 'batches', number | null>
+export const reaper = (input: RoundsInput = {}) => keepRounds(everyMs, input, reapAll)
 
-export async function reaper(): Promise<ReaperResult> {
+async function reapAll(): Promise<void> {
   const [runs, servers, attempts, jobs, batches] = await Promise.all([
     reap(findStrayRuns, endStrayRun),
     reap(findUnwatchedServers, watchServerAgain),
@@ -25,15 +29,10 @@ export async function reaper(): Promise<ReaperResult> {
     reap(findLostJobs, endLostJob),
     reap(findLostBatches, startBatchAgain),
   ])
-  const result = { runs, servers, attempts, jobs, batches }
-  setCurrentDetails(
-    Object.entries(result)
-      .map(([what, count]) => `${what}: ${count ?? 'unknown'}`)
-      .join(' · '),
-  )
-  return result
+  showRound('Released in the last round', { runs, servers, attempts, jobs, batches })
 }
 
+/** @returns how many were found, or null when the search failed */
 async function reap<T>(find: () => Promise<T[]>, release: (stray: T) => Promise<void>): Promise<number | null> {
   try {
     const strays = await find()

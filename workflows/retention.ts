@@ -1,7 +1,10 @@
-// Removes old rows and objects, started by schedules. What fails now is left for the next round.
+// Removes old rows and objects. What fails now is left for the next round.
 import { log, proxyActivities } from '@temporalio/workflow'
 import type { RetentionActivities } from '../activities/retention.ts'
-import { dailyRetentionScheduleId, reaperScheduleId, retentionScheduleId } from './contract.ts'
+import { dailyRetentionWorkflowId, reaperWorkflowId, retentionWorkflowId, type RoundsInput } from './contract.ts'
+import { keepRounds, showRound } from './rounds.ts'
+
+const hourMs = 3_600_000
 
 // A store that is away comes back within the round, or is asked again in the next.
 const options = {
@@ -13,11 +16,14 @@ const activities = proxyActivities<RetentionActivities>({ ...options, startToClo
 // Lists the whole object store.
 const { removeOrphanedObjects } = proxyActivities<RetentionActivities>({ ...options, startToCloseTimeout: '4 hours' })
 
-/** How many of each were removed; null where that failed. */
-type Removed = Record<string, number | null>
+export const retention = (input: RoundsInput = {}) => keepRounds(hourMs, input, removeOld)
 
-export async function retention(): Promise<Removed> {
-  return {
+/** A service that is down at midnight (UTC) catches up when it starts. */
+export const dailyRetention = (input: RoundsInput = {}) =>
+  keepRounds(24 * hourMs, input, async () => showRemoved({ objects: await quietly(removeOrphanedObjects()) }))
+
+async function removeOld(): Promise<void> {
+  showRemoved({
     messages: await quietly(activities.removeOldMessages()),
     idempotencyKeys: await quietly(activities.removeOldIdempotencyKeys()),
     checkpoints: await quietly(activities.removeOldCheckpoints()),
@@ -25,18 +31,16 @@ export async function retention(): Promise<Removed> {
     uploads: await quietly(activities.removeAbandonedUploads()),
     runs: await quietly(activities.removeEndedRuns()),
     histories: await removeHistories(),
-  }
+  })
 }
 
-export async function dailyRetention(): Promise<Removed> {
-  return { objects: await quietly(removeOrphanedObjects()) }
-}
+const showRemoved = (removed: Record<string, number | null>) => showRound('Removed in the last round', removed)
 
 /** Null where one failed; the others are tried all the same. */
 async function removeHistories(): Promise<number | null> {
   let sum: number | null = 0
-  for (const scheduleId of [reaperScheduleId, retentionScheduleId, dailyRetentionScheduleId]) {
-    const removed = await quietly(activities.removeScheduledHistories({ scheduleId }))
+  for (const workflowId of [reaperWorkflowId, retentionWorkflowId, dailyRetentionWorkflowId]) {
+    const removed = await quietly(activities.removeClosedRuns({ workflowId }))
     sum = sum === null || removed === null ? null : sum + removed
   }
   return sum

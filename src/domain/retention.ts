@@ -24,6 +24,6 @@ export const retentionOf = (scale: number) => ({
   brokenArtifactsMs: 2 * dayMs * scale,
   /** Folders or cluster objects of ended runs. */
   endedRunsMs: dayMs * scale,
-  /** Closed executions of the reaper and of retention, in Temporal. */
-  scheduledHistoriesMs: dayMs * scale,
+  /** Closed runs of the reaper and of retention, in Temporal. */
+  housekeepingRunsMs: hourMs * scale,
 })

@@ -1,5 +1,5 @@
 // Reads, signals and deletes workflow executions. An execution is one run of a workflow id, in Temporal's words.
-import { WorkflowNotFoundError, type Client, type WorkflowHandle } from '@temporalio/client'
+import { ScheduleNotFoundError, WorkflowNotFoundError, type Client, type WorkflowHandle } from '@temporalio/client'
 import type { SignalDefinition } from '@temporalio/common'
 import { slotSignal } from '../../workflows/contract.ts'
 
@@ -36,12 +36,17 @@ export async function signalIfOpen<Args extends unknown[]>(
   signal: SignalDefinition<Args>,
   ...args: Args
 ): Promise<void> {
-  await client.workflow
-    .getHandle(workflowId)
-    .signal(signal, ...args)
-    .catch((error: unknown) => {
-      if (!(error instanceof WorkflowNotFoundError)) throw error
-    })
+  await ifFound(client.workflow.getHandle(workflowId).signal(signal, ...args))
+}
+
+/** Null when Temporal answers that there is no such workflow or schedule, or that it has closed. */
+export async function ifFound<T>(asked: Promise<T>): Promise<T | null> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError || error instanceof ScheduleNotFoundError) return null
+    throw error
+  }
 }
 
 export const createWorkflowExecutions = (client: Client) => ({
@@ -58,12 +63,12 @@ export const createWorkflowExecutions = (client: Client) => ({
   /** A workflow that waits for a slot asks again. */
   resendSlotSignal: (workflowId: string) => signalIfOpen(client, workflowId, slotSignal),
 
-  /** Deletes executions that a schedule started and that closed before then. @returns how many, at most `limit` */
-  async deleteScheduled(scheduleId: string, closedBefore: Date, limit: number): Promise<number> {
+  /** Deletes the runs of a workflow id that closed before then. @returns how many, at most `limit` */
+  async deleteClosedRuns(workflowId: string, closedBefore: Date, limit: number): Promise<number> {
     const { namespace } = client.options
-    const query = `TemporalScheduledById = '${scheduleId}' AND CloseTime < '${closedBefore.toISOString()}'`
+    const query = `WorkflowId = '${workflowId}' AND CloseTime < '${closedBefore.toISOString()}'`
     let count = 0
-    for await (const { workflowId, runId } of client.workflow.list({ query, pageSize: limit })) {
+    for await (const { runId } of client.workflow.list({ query, pageSize: limit })) {
       await client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution: { workflowId, runId } })
       if (++count >= limit) break
     }

@@ -11,7 +11,7 @@ import { processId } from '../../src/embedded/connection.ts'
 import { attemptRunName } from '../../src/domain/identifiers.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { root } from '../../tools/paths.mjs'
-import { reaperScheduleId } from '../../workflows/contract.ts'
+import { reaperWorkflowId, setPausedSignal } from '../../workflows/contract.ts'
 import { isStopped, livingInGroup, livingTrainers, pidOf } from '../support/processes.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
 import { connection, openAccount, runFolder } from '../support/stack.ts'
@@ -21,12 +21,12 @@ import { eventually } from '../support/eventually.ts'
 suite('a launch that goes on after its release', async () => {
   const api = await openAccount()
   const temporal = await Connection.connect({ address: connection().temporalAddress })
-  const reaper = new Client({ connection: temporal }).schedule.getHandle(reaperScheduleId)
+  const reaper = new Client({ connection: temporal }).workflow.getHandle(reaperWorkflowId)
   const database = connectDatabase(connection().databaseUrl, { poolSize: 1 })
   const worker = startWorker()
   after(async () => {
     worker.process.kill('SIGKILL')
-    await reaper.unpause()
+    await reaper.signal(setPausedSignal, false)
     await temporal.close()
     await database.close()
   })
@@ -51,7 +51,7 @@ suite('a launch that goes on after its release', async () => {
     const id = await pausedLaunch()
     const name = attemptRunName(id, 1)
     // It must not come before the claim.
-    await reaper.pause()
+    await reaper.signal(setPausedSignal, true)
     await api.post(`/v1/train/jobs/${id}/cancel`)
     const cancelled = await api.untilStatus(id, 'CANCELLED')
     const released = await database.attempts.get({ jobId: id, number: 1 })
@@ -74,7 +74,7 @@ suite('a launch that goes on after its release', async () => {
     const silent = attemptRunName(id, 2)
     await launchSleeper(silent, 'trainer', { job: String(id), attempt: '1', account: 'none' })
     const pid = await eventually(() => pidOf(silent))
-    await reaper.unpause()
+    await reaper.signal(setPausedSignal, false)
     await eventually(() => livingInGroup(pid).length === 0)
     assert.deepEqual(await api.job(id), cancelled)
   })

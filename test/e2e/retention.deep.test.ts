@@ -5,7 +5,7 @@ import { after, suite, test } from 'node:test'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { removeOrphanedObjects } from '../../activities/orphaned-objects.ts'
 import { createStorage } from '../../src/storage/storage.ts'
-import { retentionScheduleId } from '../../workflows/contract.ts'
+import { retentionWorkflowId, runNowSignal, setPausedSignal } from '../../workflows/contract.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
 import { connection, openAccount } from '../support/stack.ts'
 import { eventually } from '../support/eventually.ts'
@@ -17,12 +17,12 @@ suite('retention', async () => {
   const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
   const { endpoint, ...rest } = connection().s3
   const storage = createStorage({ endpoint, region: 'us-east-1', ...rest })
-  const schedule = client.schedule.getHandle(retentionScheduleId)
-  await eventually(() => schedule.describe().catch(() => null))
+  const retention = client.workflow.getHandle(retentionWorkflowId)
+  await eventually(() => retention.describe().catch(() => null))
   // Its own time, every full hour, may come while a test looks at what is still there.
-  await schedule.pause()
+  await retention.signal(setPausedSignal, true)
   after(async () => {
-    await schedule.unpause()
+    await retention.signal(setPausedSignal, false)
     await temporal.close()
     await database.close()
   })
@@ -41,7 +41,7 @@ suite('retention', async () => {
 
     const [ofComplete, ofCancelled] = [await checkpointsOf(complete), await checkpointsOf(cancelled)]
     assert.ok(ofComplete.length >= 5 && ofCancelled.length >= 3)
-    await schedule.trigger()
+    await retention.signal(runNowSignal)
     await eventually(async () => (await checkpointsOf(complete)).length === 1)
     await eventually(async () => (await checkpointsOf(cancelled)).length === 2)
     assert.deepEqual(

@@ -1,8 +1,22 @@
 // What an operator sees of a job in the Temporal UI, and how small its history stays.
 import { Client, Connection } from '@temporalio/client'
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { searchAttributes } from '../../workflows/contract.ts'
+import { ensureHousekeeping } from '../../src/temporal/housekeeping.ts'
+import { root } from '../../tools/paths.mjs'
+import {
+  cancelUpdate,
+  nextActionQuery,
+  progressQuery,
+  reaperWorkflowId,
+  retentionWorkflowId,
+  searchAttributes,
+  statusQuery,
+  taskQueue,
+} from '../../workflows/contract.ts'
+import { eventually } from '../support/eventually.ts'
 import { sampleRows } from '../support/rows.ts'
 import { connection, openAccount } from '../support/stack.ts'
 
@@ -59,5 +73,78 @@ suite('the Temporal UI', async () => {
     await api.until(failed, ({ status }) => status === 'FAILED')
     await assert.rejects(client.workflow.getHandle(`fine-tune-${failed}`).result())
     assert.equal((await client.workflow.getHandle(`fine-tune-${failed}`).describe()).status.name, 'FAILED')
+  })
+  test('describes a running attempt, answers queries, and accepts a cancel as the API does', async () => {
+    const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 1000 } })
+    await api.untilStatus(id, 'TRAINING MODEL')
+    const handle = client.workflow.getHandle(`fine-tune-${id}`)
+    const beat = await eventually(async () => {
+      const { raw } = await handle.describe()
+      const watching = raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'watchAttempt')
+      const [details] = watching?.heartbeatDetails?.payloads ?? []
+      const shown = details && (JSON.parse(Buffer.from(details.data ?? []).toString()) as Record<string, unknown>)
+      return shown?.['step'] ? shown : null
+    })
+    assert.equal(beat['phase'], 'TRAINING MODEL')
+    for (const name of ['of', 'loss', 'lastReportSeconds']) assert.equal(typeof beat[name], 'number', name)
+    const { status, attempt, generation } = await handle.query(statusQuery)
+    assert.deepEqual({ status, attempt, generation }, { status: 'TRAINING MODEL', attempt: 1, generation: 1 })
+    const { since } = await handle.query(progressQuery)
+    assert.deepEqual(since[0]?.status, 'CREATED')
+    assert.equal(await handle.query(nextActionQuery), 'Wait until attempt 1 ends.')
+
+    const answers = await Promise.all([handle.executeUpdate(cancelUpdate), handle.executeUpdate(cancelUpdate)])
+    for (const { accepted, message } of answers) assert.deepEqual([accepted, message?.slice(0, 9)], [true, 'Cancelled'])
+    await api.untilStatus(id, 'CANCELLED')
+    await eventually(async () => (await handle.describe()).status.name === 'CANCELLED')
+    const { events } = await api.get<{ events: { reason: string | null; actor: string }[] }>(
+      `/v1/train/jobs/${id}/events`,
+    )
+    const cancels = events.filter(({ reason, actor }) => reason === 'cancel' && actor === 'temporal')
+    assert.equal(cancels.length, 1)
+  })
+
+  test('lists jobs, not housekeeping, and every saved view works', async () => {
+    const id = await api.train({ upload_file_path: await api.upload('broken-again', 'input\n1\n') })
+    await api.until(id, ({ status }) => status === 'FAILED')
+    const account = (await client.workflow.getHandle(`fine-tune-${id}`).describe()).typedSearchAttributes.get(
+      searchAttributes.account,
+    )
+    const page = readFileSync(join(root, 'docs/operations.md'), 'utf8')
+    const views = [
+      ...page.matchAll(/^\| ([^|]+) \| `([^|`]*ExecutionStatus[^|`]*|WorkflowType[^|`]*|AnnealA[^|`]*)` \|$/gm),
+    ]
+    assert.ok(views.length >= 6)
+    for (const [, title = '', text = ''] of views) {
+      const query = text
+        .replace('ACCOUNT', account ?? '')
+        .replaceAll('2027-01-31', new Date().toISOString().slice(0, 10))
+      const ids: string[] = []
+      // The list lags behind the workflows.
+      await eventually(async () => {
+        ids.length = 0
+        for await (const { workflowId } of client.workflow.list({ query, pageSize: 100 })) ids.push(workflowId)
+        return !/Failed today|account|Jobs of all/.test(title) || ids.includes(`fine-tune-${id}`)
+      })
+      assert.ok(!ids.some((each) => each.startsWith('anneal-')), title)
+    }
+  })
+
+  test('starts the housekeeping again when it is missing, and ends the schedules of an earlier build', async () => {
+    await client.schedule.create({
+      scheduleId: retentionWorkflowId,
+      spec: { intervals: [{ every: '1 hour' }] },
+      action: { type: 'startWorkflow', workflowType: 'retention', workflowId: retentionWorkflowId, taskQueue },
+    })
+    const reaper = () => client.workflow.getHandle(reaperWorkflowId).describe()
+    const { runId } = await reaper()
+    await client.workflow.getHandle(reaperWorkflowId).terminate('tested')
+    await ensureHousekeeping(client)
+    const again = await reaper()
+    assert.equal(again.status.name, 'RUNNING')
+    assert.notEqual(again.runId, runId)
+    await assert.rejects(client.schedule.getHandle(retentionWorkflowId).describe())
+    await ensureHousekeeping(client)
+    assert.equal((await reaper()).runId, again.runId)
   })
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client as Postgres } from 'pg'
 import { fineTuneWorkflowId, modelServerName } from '../../src/domain/identifiers.ts'
-import { retentionScheduleId } from '../../workflows/contract.ts'
+import { retentionWorkflowId, runNowSignal } from '../../workflows/contract.ts'
 import { signalProcess } from '../support/signal-process.ts'
 import { livingPrograms } from './programs.ts'
 import { servers } from './stack.ts'
@@ -41,8 +41,8 @@ export async function openSampler(world: World) {
       const lists = await Promise.all([rows(stack), histories(temporal, world)])
       return [...lists.flat(), ...objects(stack.home.s3), ...processes(world), ...folders(world)]
     },
-    /** Its schedule comes once an hour. */
-    keepHouse: () => temporal.schedule.getHandle(retentionScheduleId).trigger(),
+    /** Its own round comes once an hour. */
+    keepHouse: () => temporal.workflow.getHandle(retentionWorkflowId).signal(runNowSignal),
     close: () => connection.close(),
   }
 }
@@ -87,12 +87,12 @@ async function histories(temporal: Client, world: World): Promise<Sample[]> {
     return [{ name, value: historyLength, life: 0 }]
   }
   const open = await temporal.workflow.count(`ExecutionStatus = 'Running'`)
-  const scheduled = await temporal.workflow.count(`WorkflowType in ('reaper', 'retention', 'dailyRetention')`)
+  const housekeeping = await temporal.workflow.count(`WorkflowType in ('reaper', 'retention', 'dailyRetention')`)
   return [
     ...(ended ? await lengthOf('events of the newest job of one attempt', fineTuneWorkflowId(ended.id)) : []),
     ...(await lengthOf('events of the model server', modelServerName('anneal-tiny'))),
     { name: 'open workflows', value: open.count, life: 0 },
-    { name: 'workflows of schedules', value: scheduled.count, life: 0 },
+    { name: 'runs of the housekeeping', value: housekeeping.count, life: 0 },
     { name: "bytes of Temporal's database", value: sizeOf(world.stack.home.temporal).bytes, life: 0 },
   ]
 }

@@ -96,5 +96,5 @@ await api.post(`/v1/train/jobs/${saved}/resume`)
 await api.untilStatus(saved, 'COMPLETED')
 await record('evaluated-by-resume', saved)
 
-await import('./record-schedules.ts')
+await import('./record-housekeeping.ts')
 await import('./record-batches.ts')

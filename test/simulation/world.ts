@@ -1,5 +1,6 @@
 // The world of a schedule: two workers, an api, a cluster, a database, Temporal and an object store. Everything that
 // differs from seed to seed is drawn here.
+import { reaperWorkflowId } from '../../workflows/contract.ts'
 import { createApi } from './api.ts'
 import { createCluster } from './cluster.ts'
 import { createDatabase } from './database.ts'
@@ -16,7 +17,7 @@ import { runTrainer, totalSteps, type CallApi, type Misfortune } from './trainer
 import { createWorkerPool } from './worker-pool.ts'
 
 const minute = 60_000
-const reaperEveryMs = 30_000
+const ensureEveryMs = 30_000
 const soundnessEveryMs = 500
 
 export type World = ReturnType<typeof createWorld>
@@ -77,7 +78,7 @@ export function createWorld(sandbox: Sandbox, { target, recorder }: WorldOptions
       pool.start()
       api.start()
       watchSoundness()
-      kernel().later(kernel().between(0, reaperEveryMs), () => keepReaping(pool.server, faults, () => isStopped))
+      kernel().later(kernel().between(0, ensureEveryMs), () => keepReaping(pool.server, faults, () => isStopped))
     },
     stop() {
       isStopped = true
@@ -113,10 +114,10 @@ function drawMisfortune(isCalm: boolean): Misfortune {
   return kind && { kind, atStep: between(1, totalSteps) }
 }
 
-/** Starts the reaper again and again, never two at once, as Temporal's schedule does. */
-function keepReaping(server: TemporalServer, faults: Faults, isStopped: () => boolean, count = 0) {
+/** Starts the reaper when none is open, as each worker does. */
+function keepReaping(server: TemporalServer, faults: Faults, isStopped: () => boolean) {
   if (isStopped()) return
-  const isFree = !faults.isDown('temporal') && server.newest(`reaper-${count}`)?.status !== 'RUNNING'
-  if (isFree) server.start({ type: 'reaper', workflowId: `reaper-${count + 1}`, input: [] })
-  kernel().later(reaperEveryMs, () => keepReaping(server, faults, isStopped, isFree ? count + 1 : count))
+  const isMissing = server.newest(reaperWorkflowId)?.status !== 'RUNNING'
+  if (isMissing && !faults.isDown('temporal')) server.start({ type: 'reaper', workflowId: reaperWorkflowId, input: [] })
+  kernel().later(ensureEveryMs, () => keepReaping(server, faults, isStopped))
 }

@@ -243,7 +243,8 @@ export const attemptCases: Cases = {
   'a look at an attempt measures by the database’s clock': async ({ database, setNow }) => {
     const { attempts, artifacts, trainingSteps } = database
     const { job, position, tokenHash } = await openAttempt(database)
-    const unclaimed = { phase: null, ranForMs: 0, silentForMs: null, medianStepMs: null, jobRanForMs: 0 }
+    const noStep = { step: null, loss: null, lastStep: null }
+    const unclaimed = { phase: null, ranForMs: 0, silentForMs: null, medianStepMs: null, jobRanForMs: 0, ...noStep }
     assert.deepEqual(await attempts.lookAt(position), unclaimed)
     await setNow(after(10))
     await attempts.claim(tokenHash, 'one')
@@ -254,13 +255,14 @@ export const attemptCases: Cases = {
       silentForMs: 20_000,
       medianStepMs: null,
       jobRanForMs: 20_000,
+      ...noStep,
     }
     assert.deepEqual(await attempts.lookAt(position), loading)
     const { id } = await createArtifact(database, job.id, 'checkpoint', 1)
     await setNow(after(40))
     assert.equal((await attempts.lookAt(position)).silentForMs, 10_000)
     await artifacts.commit(id)
-    const row = { loss: 1, learning_rate: 1, epoch: 1, flops: 1, remaining_time: 1 }
+    const row = { loss: 1, learning_rate: 1, epoch: 1, flops: 1, remaining_time: 30 }
     // The oldest of 22 are slow: only the newest 20 count.
     const times = [100, 100, ...Array.from({ length: 10 }, () => 2), ...Array.from({ length: 10 }, () => 3)]
     await trainingSteps.upsertMany(
@@ -282,6 +284,9 @@ export const attemptCases: Cases = {
       silentForMs: 20_000,
       medianStepMs: 2500,
       jobRanForMs: 50_000,
+      step: 22,
+      loss: 1,
+      lastStep: 32,
     }
     assert.deepEqual(await attempts.lookAt(next.position), looked)
     await assert.rejects(attempts.lookAt({ ...position, number: 9 }))

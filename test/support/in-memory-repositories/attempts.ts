@@ -152,6 +152,7 @@ export const attempts = (db: Connection): InMemory<'attempts'> => ({
         silentForMs: heardMs === 0 ? null : tx.now.getTime() - heardMs,
         medianStepMs: medianStepMs(tx, jobId),
         jobRanForMs: ofGeneration.reduce((sum, each) => sum + ranForMs(each, each.endedAt ?? tx.now), 0),
+        ...newestStep(tx, jobId),
       }
     }),
 
@@ -256,6 +257,14 @@ function countOne(counts: Map<string, number>, key: string): number {
   const count = (counts.get(key) ?? 0) + 1
   counts.set(key, count)
   return count
+}
+
+function newestStep(tx: Transaction, jobId: number) {
+  const steps = tx.all('trainingStep', (each) => each.jobId === jobId)
+  const newest = steps.toSorted((a, b) => b.step - a.step)[0]
+  if (!newest) return { step: null, loss: null, lastStep: null }
+  const { step, loss, iter_time: stepTime, remaining_time: remaining } = newest
+  return { step, loss, lastStep: stepTime === 0 ? null : step + Math.round(remaining / stepTime) }
 }
 
 /** The median of the newest twenty steps; the mean of the two in the middle when their number is even. */
