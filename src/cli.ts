@@ -1,5 +1,6 @@
 // The command line: anneal <command> [options]. Each command is a file in src/cli.
 import { readFileSync } from 'node:fs'
+import { CommandError } from './cli/command-error.ts'
 import { commands } from './cli/commands.ts'
 import { commandHelp, generalHelp } from './cli/help.ts'
 import { UsageError } from './cli/usage-error.ts'
@@ -27,6 +28,10 @@ async function main([name, ...args]: string[]): Promise<number> {
     return await command.run(args)
   } catch (error) {
     if (isUsageError(error)) return refuse(error.message, help)
+    if (error instanceof CommandError) {
+      console.error(error.message)
+      return error.exitCode
+    }
     throw error
   }
 }

@@ -16,6 +16,14 @@ export const commands: Record<string, ListedCommand> = {
     summary: 'Fine-tunes the default base model on 40 sample rows and compares it with the base.',
     load: async () => (await import('./demo.ts')).demo,
   },
+  login: {
+    summary: 'Keeps the address and the key of a service for later commands.',
+    load: async () => (await import('./login.ts')).login,
+  },
+  config: {
+    summary: 'Lists, chooses and removes the services of anneal login.',
+    load: async () => (await import('./config.ts')).config,
+  },
   train: {
     summary: 'Uploads a file and fine-tunes a model on it.',
     load: async () => (await import('./train.ts')).train,
@@ -27,6 +35,22 @@ export const commands: Record<string, ListedCommand> = {
   job: {
     summary: 'Shows a training job: its state, its progress, and why it waits or failed.',
     load: async () => (await import('./job.ts')).job,
+  },
+  metrics: {
+    summary: 'Shows the losses of a training job, step by step.',
+    load: async () => (await import('./metrics.ts')).metrics,
+  },
+  logs: {
+    summary: 'Prints what the training program wrote.',
+    load: async () => (await import('./logs.ts')).logs,
+  },
+  events: {
+    summary: 'Lists what happened to a training job, oldest first.',
+    load: async () => (await import('./events.ts')).events,
+  },
+  attempts: {
+    summary: 'Lists the attempts of a training job with their costs, newest first.',
+    load: async () => (await import('./attempts.ts')).attempts,
   },
   cancel: {
     summary: 'Cancels a training job, or all open ones.',
@@ -44,13 +68,41 @@ export const commands: Record<string, ListedCommand> = {
     summary: 'Completes prompts with a base or tuned model.',
     load: async () => (await import('./complete.ts')).complete,
   },
+  chat: {
+    summary: 'Talks with a model; the answer appears as it is written.',
+    load: async () => (await import('./chat.ts')).chat,
+  },
   embed: {
     summary: 'Turns texts into vectors, one JSON list a line.',
     load: async () => (await import('./embed.ts')).embed,
   },
+  batch: {
+    summary: 'Completes or embeds many texts in the background.',
+    load: async () => (await import('./batch.ts')).batch,
+  },
   upload: {
     summary: 'Uploads a data set for later training jobs.',
     load: async () => (await import('./upload.ts')).upload,
+  },
+  data: {
+    summary: 'Lists, checks and deletes data sets.',
+    load: async () => (await import('./data.ts')).data,
+  },
+  models: {
+    summary: 'Lists, names, downloads and deletes models.',
+    load: async () => (await import('./models.ts')).models,
+  },
+  usage: {
+    summary: 'Shows what each key has used of each model.',
+    load: async () => (await import('./usage.ts')).usage,
+  },
+  webhooks: {
+    summary: 'Manages webhooks and their deliveries.',
+    load: async () => (await import('./webhooks.ts')).webhooks,
+  },
+  audit: {
+    summary: 'Lists what the keys of the account have changed, newest first.',
+    load: async () => (await import('./audit.ts')).audit,
   },
   keys: {
     summary: 'Creates, lists, revokes and rotates API keys. A new key is printed only once.',
@@ -59,6 +111,10 @@ export const commands: Record<string, ListedCommand> = {
   accounts: {
     summary: 'Creates, lists and deletes accounts, and sets their priority.',
     load: async () => (await import('./accounts.ts')).accounts,
+  },
+  completion: {
+    summary: 'Prints the completion script of a shell.',
+    load: async () => (await import('./completion.ts')).completion,
   },
   migrate: {
     summary: 'Migrates the database in DATABASE_URL to the schema of this version. A repeat changes nothing.',

@@ -1,4 +1,7 @@
-// The variables of the command line. Without zod, which takes longer to load than a command to run.
+// The variables of the command line, read without zod, which takes longer to load than a command to run.
+
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 
 /** Which service the command line talks to, when it is not the one of a data directory. @throws Error naming each wrong variable */
 export function readClientConfig(environment: NodeJS.ProcessEnv = process.env) {
@@ -13,5 +16,6 @@ export function readClientConfig(environment: NodeJS.ProcessEnv = process.env) {
     /** The admin port, and the operator's token or a key with the scope admin. */
     adminUrl: environment['ANNEAL_ADMIN_URL'],
     adminToken: environment['ANNEAL_ADMIN_TOKEN'] || undefined,
+    profilesPath: join(environment['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'anneal/profiles.json'),
   }
 }

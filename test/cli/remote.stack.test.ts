@@ -62,6 +62,25 @@ suite('the command line', async () => {
     assert.match((await anneal(['jobs', '--status', 'COMPLETED'])).stdout, new RegExp(`^${id} +COMPLETED`, 'm'))
     assert.match((await anneal(['eval', id])).stdout, /expected .*\n +tuned .*\n +base /)
 
+    const followed = await anneal(['logs', id, '-f'])
+    assert.deepEqual([followed.exitCode, followed.stdout], [0, (await anneal(['logs', id])).stdout], followed.stderr)
+    assert.match(followed.stdout, /\S/)
+    for (const [command, ...lines] of [
+      ['events', /COMPLETED/],
+      ['attempts', /^1 .* finished/m],
+      ['metrics', /^20 +\d/m],
+    ] as const)
+      for (const line of lines) assert.match((await anneal([command, id])).stdout, line)
+    const { stdout: followedEvents } = await anneal(['events', id, '-f', '--output', 'jsonl'])
+    const { events } = await json<{ events: unknown[] }>('events', id)
+    assert.deepEqual(
+      followedEvents
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+      events,
+    )
+
     const ask = ['complete', 'Who?', '--model', job.model_name ?? '']
     const [typed] = await json<[{ n: number }]>(...ask, '--type', '{"n": "int"}')
     assert.ok(Number.isInteger(typed?.n))
@@ -75,6 +94,30 @@ suite('the command line', async () => {
       [repeated.exitCode, repeated.stderr.trim()],
       [1, `Job ${id} is COMPLETED and cannot be cancelled.`],
     )
+  })
+
+  test('manages data, models, webhooks and batches, and talks with a model', async () => {
+    const model = connection().baseModel
+    const done = async (...args: string[]) => {
+      const { exitCode, stdout, stderr } = await anneal(args)
+      assert.equal(exitCode, 0, `${args.join(' ')}: ${stderr}`)
+      return stdout
+    }
+    await done('upload', sample, '--dataset', 'cli-data')
+    assert.match(await done('data', 'report', 'cli-data'), /^valid: 40 rows, 0 bad/)
+    assert.match(await done('data', 'rows', 'cli-data', '--limit', '1'), /^0 +\S/m)
+    assert.match(await done('data', 'list'), /^cli-data +valid +40/m)
+    assert.match(await done('data', 'delete', 'cli-data'), /Deleted cli-data/)
+    assert.match(await done('models', 'list'), new RegExp(`^${model} +completion`, 'm'))
+    const [webhook = ''] = (await done('webhooks', 'create', 'https://example.com/hook')).split('\n')
+    assert.match(await done('webhooks', 'list'), new RegExp(`^${webhook} +enabled`, 'm'))
+    await done('webhooks', 'disable', webhook)
+    await done('webhooks', 'delete', webhook)
+    const texts = await done('batch', 'complete', 'a', 'b', '--model', model, '--max-tokens', '2', '--wait')
+    assert.equal(texts.trim().split('\n').length, 2)
+    assert.match(await done('chat', 'Who?', '--model', model, '--max-tokens', '4'), /\n$/)
+    assert.match(await done('usage', '--by', 'model'), new RegExp(model))
+    assert.match(await done('audit', '--limit', '3'), /webhook\.delete/)
   })
 
   test('cancels, and resumes to the end', async () => {

@@ -14,9 +14,12 @@ export type Address = { apiUrl: string; apiKey: string }
 export type Client = {
   get<T>(path: string): Promise<T>
   post<T>(path: string, body?: unknown): Promise<T>
+  put<T>(path: string, body: unknown): Promise<T>
   delete<T>(path: string): Promise<T>
   /** Yields the events of a stream up to its `end`. Continues after a broken connection. */
   follow(path: string): AsyncGenerator<ServerSentEvent>
+  /** Sends a request and yields the pieces of its answer, as text, as they come. */
+  stream(path: string, body: unknown): AsyncGenerator<string>
   /** Uploads to a presigned URL, which needs no key. */
   upload(url: string, file: Blob): Promise<void>
   /** Also works after an interruption. */
@@ -27,8 +30,18 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
   return {
     get: (path) => request('GET', path),
     post: (path, body) => request('POST', path, body),
+    put: (path, body) => request('PUT', path, body),
     delete: (path) => request('DELETE', path),
     follow,
+    async *stream(path, body) {
+      const response = await ask('POST', path, body, {})
+      try {
+        yield* response.body?.pipeThrough(new TextDecoderStream()) ?? []
+      } catch (error) {
+        unlessAborted(signal)(error)
+        throw new CommandError(`${apiUrl} broke off its answer.`, exitCodes.unreachable)
+      }
+    },
     upload: async (url, body) => {
       const response = await fetch(url, { method: 'PUT', body, signal }).catch(unlessAborted(signal))
       if (!response) throw new CommandError(`${new URL(url).origin} does not answer.`, exitCodes.unreachable)

@@ -1,6 +1,5 @@
 // The frame of every command that talks to a running service: finds the address and the key, and reports errors.
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
-import { readClientConfig } from '../../config/client.ts'
 import { readConnection, type Connection } from '../../embedded/connection.ts'
 import { describeHome } from '../../embedded/data-directory.ts'
 import { StartError } from '../../embedded/start-error.ts'
@@ -9,11 +8,25 @@ import type { Command } from '../command.ts'
 import { parseHome } from '../options.ts'
 import { UsageError } from '../usage-error.ts'
 import { createClient, type Address, type Client } from './client.ts'
+import { clientConfig } from './client-config.ts'
+import { isOutput, printAs } from './output.ts'
+import { findProfile } from './profiles.ts'
 
-const shared = { home: { type: 'string' }, json: { type: 'boolean' } } as const satisfies ParseArgsOptionsConfig
+const shared = {
+  home: { type: 'string' },
+  json: { type: 'boolean' },
+  output: { type: 'string' },
+  profile: { type: 'string' },
+} as const satisfies ParseArgsOptionsConfig
 
-const sharedUsage = (variables: string) => `  --json       print only JSON, for scripts
-  --home DIR   the service of this data directory (default: ${variables}, else .anneal in the repository)
+const sharedUsage = (
+  variables: string,
+  isAdmin: boolean,
+) => `  --output F   table (the default), json, or jsonl: JSON with an entry a line
+  --json       the same as --output json
+  --home DIR   the service of this data directory
+${isAdmin ? '' : '  --profile P  a service of anneal login\n'}
+Default: ${variables}, else ${isAdmin ? '' : 'the current profile, else '}.anneal in the repository.
 
 Exit codes: 0 done; 1 refused, or the job did not end as COMPLETED; 2 called wrongly; 3 the service cannot be reached; 130 interrupted.`
 
@@ -25,8 +38,10 @@ type Invocation<O extends ParseArgsOptionsConfig> = {
   client: Client
   positionals: string[]
   values: Values<O>
-  /** Prints JSON with --json, else the text. */
+  /** Prints the value as --output asks. */
   print: (value: unknown, text: () => string) => void
+  /** Aborts when the user interrupts. */
+  signal: AbortSignal
 }
 
 export function serviceCommand<O extends ParseArgsOptionsConfig>(definition: {
@@ -43,7 +58,7 @@ export function serviceCommand<O extends ParseArgsOptionsConfig>(definition: {
   const { usage, options, takes, isAdmin = false } = definition
   const variables = isAdmin ? 'ANNEAL_ADMIN_URL and ANNEAL_ADMIN_TOKEN' : 'ANNEAL_URL and ANNEAL_API_KEY'
   return {
-    usage: `${usage}\n${sharedUsage(variables)}`,
+    usage: `${usage}\n${sharedUsage(variables, isAdmin)}`,
     async run(args) {
       const parsed = parseArgs({ args, options: { ...options, ...shared }, allowPositionals: true })
       const { positionals } = parsed
@@ -51,15 +66,17 @@ export function serviceCommand<O extends ParseArgsOptionsConfig>(definition: {
       if (positionals.length < takes.least) throw new UsageError('An argument is missing.')
       if (positionals.length > takes.most)
         throw new UsageError(`"${positionals[takes.most]}" is one argument too many.`)
-      const { home, json } = parsed.values as { home?: string; json?: boolean }
+      const { home, profile, json, output = json ? 'json' : 'table' } = parsed.values as SharedValues
+      if (!isOutput(output)) throw new UsageError(`--output takes table, json or jsonl, not "${output}".`)
       const interruption = new AbortController()
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
         process.on(signal, () => interruption.abort(signal))
       try {
-        const client = createClient(isAdmin ? findAdmin(home) : findService(home), interruption.signal)
-        const print = (value: unknown, text: () => string) =>
-          console.log(json ? JSON.stringify(value, null, 2) : text())
-        return await definition.run({ client, positionals, values, print })
+        const client = createClient(isAdmin ? findAdmin(home) : findService(home, profile), interruption.signal)
+        const print = (value: unknown, text: () => string) => printAs(output, value, text)
+        const isJson = output !== 'table'
+        const { signal } = interruption
+        return await definition.run({ client, positionals, values: { ...values, json: isJson, output }, print, signal })
       } catch (error) {
         return exitCodeFor(error, interruption.signal)
       }
@@ -67,23 +84,20 @@ export function serviceCommand<O extends ParseArgsOptionsConfig>(definition: {
   }
 }
 
+type SharedValues = { home?: string; json?: boolean; output?: string; profile?: string }
+
 /** A key is sent only to the service that it was given for. */
-function findService(home: string | undefined): Address {
+function findService(home: string | undefined, profile: string | undefined): Address {
   const { url, apiKey } = clientConfig()
-  if (home === undefined && url !== undefined) {
+  if (profile !== undefined && home !== undefined) throw new UsageError('Give --home or --profile, not both.')
+  if (profile === undefined && home === undefined && url !== undefined) {
     if (apiKey === undefined) throw new UsageError('ANNEAL_URL is set, ANNEAL_API_KEY is not.')
     return { apiUrl: url.replace(/\/+$/, ''), apiKey }
   }
+  const chosen = home === undefined ? findProfile(profile) : null
+  if (chosen) return { apiUrl: chosen.url, apiKey: chosen.apiKey }
   const connection = runningService(home, 'ANNEAL_URL and ANNEAL_API_KEY')
   return { apiUrl: connection.apiUrl, apiKey: (home === undefined ? apiKey : undefined) ?? connection.apiKey }
-}
-
-function clientConfig() {
-  try {
-    return readClientConfig()
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
 }
 
 function findAdmin(home: string | undefined): Address {

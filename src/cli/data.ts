@@ -1,0 +1,91 @@
+import { UsageError } from './usage-error.ts'
+import { oneLine, pageOptions, pageUsage, queryOf, shortTime, tellNext } from './remote/page.ts'
+import { serviceCommand } from './remote/remote-command.ts'
+import { table } from './remote/table.ts'
+
+type Dataset = { dataset_id: string; state: string; rows: number | null; bytes: number | null; created_at: string }
+type Row = {
+  index: number
+  input: string | null
+  output: string | null
+  error: { field: string; reason: string } | null
+}
+type Report = {
+  state: string
+  rows: number
+  bad_rows: number
+  duplicates: number
+  errors: { line: number; field: string; reason: string }[]
+}
+
+export const data = serviceCommand({
+  usage: `list [--limit N] [--after ID]
+       anneal data report ID
+       anneal data rows ID [--limit N] [--after INDEX]
+       anneal data delete ID
+
+${pageUsage}`,
+  options: pageOptions,
+  takes: { least: 1, most: 2 },
+  async run({ client, positionals: [verb = '', id], values: { limit, after }, print }) {
+    if (verb === 'list') {
+      const page = await client.get<{ datasets: Dataset[]; next: string | null }>(
+        `/v1/data${queryOf({ limit, after })}`,
+      )
+      print(page, () => datasetRows(page.datasets))
+      tellNext(page.next)
+      return 0
+    }
+    if (id === undefined) throw new UsageError('Name the data set.')
+    const path = `/v1/data/${encodeURIComponent(id)}`
+    switch (verb) {
+      case 'report': {
+        const report = await client.get<Report>(path)
+        print(report, () => describe(report))
+        return 0
+      }
+      case 'rows': {
+        const page = await client.get<{ rows: Row[]; next: number | null }>(
+          `${path}/rows${queryOf({ limit, offset: after })}`,
+        )
+        print(page, () => textRows(page.rows))
+        tellNext(page.next)
+        return 0
+      }
+      case 'delete': {
+        const deleted = await client.delete<{ deleted: number }>(path)
+        print(deleted, () => `Deleted ${id}: ${deleted.deleted} versions.`)
+        return 0
+      }
+      default:
+        throw new UsageError(`data takes list, report, rows or delete, not "${verb}".`)
+    }
+  },
+})
+
+function describe({ state, rows, bad_rows: bad, duplicates, errors }: Report): string {
+  const lines = errors.map(({ line, field, reason }) => `line ${line}: ${field}: ${reason}`)
+  return [`${state}: ${rows} rows, ${bad} bad, ${duplicates} repeated`, ...lines].join('\n')
+}
+
+const datasetRows = (list: Dataset[]) =>
+  table(
+    ['DATA SET', 'STATE', 'ROWS', 'BYTES', 'CREATED (UTC)'],
+    list.map((each) => [
+      each.dataset_id,
+      each.state,
+      String(each.rows ?? ''),
+      String(each.bytes ?? ''),
+      shortTime(each.created_at),
+    ]),
+  )
+
+const textRows = (list: Row[]) =>
+  table(
+    ['ROW', 'INPUT', 'OUTPUT'],
+    list.map(({ index, input, output, error }) => [
+      String(index),
+      error ? `${error.field}: ${error.reason}` : oneLine(input, 60),
+      oneLine(output, 60),
+    ]),
+  )

@@ -1,0 +1,68 @@
+import { parseArgs } from 'node:util'
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import type { Command } from './command.ts'
+import { exitCodes } from './command-error.ts'
+import { clientConfig } from './remote/client-config.ts'
+import { readProfiles, writeProfiles } from './remote/profiles.ts'
+import { UsageError } from './usage-error.ts'
+
+const timeoutMs = 10_000
+
+export const login: Command = {
+  usage: `URL [--profile NAME]
+
+  URL             the public address of a service, such as https://anneal.example.com
+  --profile NAME  a name for it (default: the host of the address)
+
+Asks for the API key without showing it; otherwise reads it from ANNEAL_API_KEY or standard input. The key is checked, then kept
+in ~/.config/anneal/profiles.json, which only you can read. Later commands use this service, unless --profile, --home or
+ANNEAL_URL names another.`,
+  async run(args) {
+    const { values, positionals } = parseArgs({
+      args,
+      options: { profile: { type: 'string' } },
+      allowPositionals: true,
+    })
+    const [text] = positionals
+    if (text === undefined || positionals.length > 1 || !/^https?:/.test(text) || !URL.canParse(text))
+      throw new UsageError('Give the address of the service, such as https://anneal.example.com.')
+    const url = text.replace(/\/+$/, '')
+    const name = values.profile ?? new URL(url).host
+    const apiKey = clientConfig().apiKey ?? (await askForKey())
+    if (apiKey === '') throw new UsageError('The key is empty.')
+    const refusal = await check(url, apiKey)
+    if (refusal !== null) {
+      console.error(refusal.message)
+      return refusal.exitCode
+    }
+    const { profiles } = readProfiles()
+    writeProfiles({ current: name, profiles: { ...profiles, [name]: { url, apiKey } } })
+    console.log(`Logged in to ${url} as the profile "${name}".`)
+    return exitCodes.done
+  },
+}
+
+async function askForKey(): Promise<string> {
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const isTerminal = process.stdin.isTTY
+  if (isTerminal) process.stderr.write('API key: ')
+  const lines = createInterface({ input: process.stdin, output: silent, terminal: isTerminal })
+  try {
+    for await (const line of lines) return line.trim()
+    return ''
+  } finally {
+    lines.close()
+    if (isTerminal) process.stderr.write('\n')
+  }
+}
+
+/** A key without the scope of the route answers 403, and is valid. */
+async function check(url: string, apiKey: string): Promise<{ message: string; exitCode: number } | null> {
+  const options = { headers: { Authorization: `Bearer ${apiKey}` }, signal: AbortSignal.timeout(timeoutMs) }
+  const response = await fetch(`${url}/v1/train/jobs?limit=1`, options).catch(() => null)
+  if (response === null) return { message: `${url} does not answer.`, exitCode: exitCodes.unreachable }
+  if (response.ok || response.status === 403) return null
+  if (response.status === 401) return { message: `${url} does not know this key.`, exitCode: exitCodes.failed }
+  return { message: `${url} answered ${response.status}. Is it an Anneal service?`, exitCode: exitCodes.failed }
+}

@@ -1,0 +1,65 @@
+// Completion and profiles: what a person sets up once.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { commands } from '../../src/cli/commands.ts'
+import { root } from '../../tools/paths.mjs'
+
+const folder = mkdtempSync(join(tmpdir(), 'anneal-cli-'))
+const server = createServer(({ headers: { authorization } }, response) => {
+  const isKnown = authorization === 'Bearer right'
+  response.writeHead(isKnown ? 200 : 401, { 'Content-Type': 'application/json' }).end(isKnown ? '[]' : '{}')
+}).listen(0, '127.0.0.1')
+after(() => {
+  server.close()
+  rmSync(folder, { recursive: true })
+})
+
+const { ANNEAL_URL: _url, ANNEAL_API_KEY: _key, ...inherited } = process.env
+
+function run(program: string, args: string[], input = '') {
+  return new Promise<{ code: number | null; out: string; err: string }>((resolve) => {
+    const child = spawn(program, args, { cwd: root, env: { ...inherited, XDG_CONFIG_HOME: folder } })
+    let [out, err] = ['', '']
+    child.stdout.on('data', (chunk) => (out += String(chunk)))
+    child.stderr.on('data', (chunk) => (err += String(chunk)))
+    child.once('close', (code) => resolve({ code, out, err }))
+    child.stdin.end(input)
+  })
+}
+const anneal = (args: string[], input?: string) => run(process.execPath, ['src/cli.ts', ...args], input)
+
+test('bash completes commands, verbs and options', async () => {
+  const { out: script } = await anneal(['completion', 'bash'])
+  const complete = async (...words: string[]) => {
+    const asked = `${script}\nCOMP_WORDS=(anneal ${words.map((word) => `"${word}"`).join(' ')})
+      COMP_CWORD=${words.length}; _anneal; echo "\${COMPREPLY[@]}"`
+    return (await run('bash', ['-c', asked])).out.trim()
+  }
+  assert.equal(await complete('mod'), 'models')
+  assert.equal(await complete('models', 'un'), 'unalias')
+  assert.equal(await complete('keys', '--ov'), '--overlap')
+  for (const name of Object.keys(commands)) assert.match(script, new RegExp(`^ +${name}\\) words=`, 'm'))
+})
+
+test('a login keeps a key that the service knows, for the user alone, and later commands use it', async () => {
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const wrong = await anneal(['login', url], 'wrong\n')
+  assert.deepEqual([wrong.code, wrong.err], [1, `${url} does not know this key.\n`])
+  assert.equal((await anneal(['login', 'http://127.0.0.1:9'], 'right\n')).code, 3)
+  const right = await anneal(['login', `${url}/`, '--profile', 'mine'], 'right\n')
+  assert.equal(right.code, 0, right.err)
+  assert.equal(statSync(join(folder, 'anneal/profiles.json')).mode & 0o777, 0o600)
+  const { out } = await anneal(['config'])
+  assert.match(out, /^\* +mine +http/m)
+  assert.doesNotMatch(out, /right/)
+  assert.equal((await anneal(['jobs', '--output', 'json'])).out, '[]\n')
+  assert.match((await anneal(['jobs', '--profile', 'other'])).err, /no profile "other"/)
+  assert.equal((await anneal(['config', 'remove', 'mine'])).code, 0)
+  assert.match((await anneal(['config'])).out, /No profiles/)
+})
