@@ -33,12 +33,14 @@ export class EventStream {
   }
 }
 
-/** Text of server-sent events, sent at the client's pace. A client that takes nothing for half a minute is cut. */
+/** Text of server-sent events, sent at the client's pace. A client that takes nothing for `slowClientMs` is cut. */
 export class EventText {
   readonly pieces: AsyncIterable<string | Buffer>
+  readonly slowClientMs: number
 
-  constructor(pieces: AsyncIterable<string | Buffer>) {
+  constructor(pieces: AsyncIterable<string | Buffer>, { slowClientMs = 30_000 } = {}) {
     this.pieces = pieces
+    this.slowClientMs = slowClientMs
   }
 }
 
@@ -128,26 +130,24 @@ function startEvents(response: ServerResponse) {
   response.setHeader('X-Accel-Buffering', 'no')
 }
 
-const slowClientMs = 30_000
-
-async function sendEventText(response: ServerResponse, { pieces }: EventText) {
+async function sendEventText(response: ServerResponse, { pieces, slowClientMs }: EventText) {
   startEvents(response)
+  const gone = clientGone(response)
   for await (const piece of pieces) {
     // A HEAD request has its answer with the headers.
     if (response.destroyed || response.req.method === 'HEAD') break
-    if (!response.write(piece) && !(await isDrained(response))) return void response.destroy()
+    if (!response.write(piece) && !(await isDrained(response, [gone, AbortSignal.timeout(slowClientMs)])))
+      return void response.destroy()
   }
   response.end()
 }
 
-/** Waits until the client has taken what was written. */
-async function isDrained(response: ServerResponse): Promise<boolean> {
-  const tooSlow = AbortSignal.timeout(slowClientMs)
-  return once(response, 'drain', { signal: AbortSignal.any([tooSlow, clientGone(response)]) }).then(
+/** Waits until the client has taken what was written. @returns false when a signal came first */
+const isDrained = (response: ServerResponse, signals: AbortSignal[]): Promise<boolean> =>
+  once(response, 'drain', { signal: AbortSignal.any(signals) }).then(
     () => true,
     () => false,
   )
-}
 
 const eventStreamType = 'text/event-stream; charset=utf-8'
 export const isEventStream = (response: ServerResponse) =>

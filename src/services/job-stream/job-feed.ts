@@ -77,10 +77,12 @@ export function createJobFeed({ read, from, onFailure }: FeedOptions) {
   }
 
   async function readPage(cursor: JobCursor): Promise<Batch | null> {
+    // Taken before the read: what the feed learns meanwhile is not in the page.
+    const level = kept.head()
     const page = await read(cursor)
     if (page === null) return null
     const isNothing = page.messages.length === 0 && !page.hasMore
-    return { messages: page.messages, after: isNothing ? kept.head() : page.after, end: null }
+    return { messages: page.messages, after: isNothing ? level : page.after, end: null }
   }
 
   /** Followers at one cursor share a read. */
