@@ -129,6 +129,8 @@ export type TrainingStep = {
   iter_time: number
   flops: number
   remaining_time: number
+  /** Trained on since the first step. */
+  tokens?: number | undefined
   /** Before the clipping. */
   grad_norm?: number | undefined
   tokens_per_second?: number | undefined

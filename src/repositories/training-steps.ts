@@ -16,17 +16,18 @@ export const createTrainingStepRepository = (db: Connection, run: RunStatement) 
     const column = <K extends keyof TrainingStep>(name: K) => steps.map((each) => each[name] ?? null)
     await db.$executeRaw`
       insert into training_steps (job_id, attempt, step, loss, learning_rate, epoch, iter_time, flops, remaining_time,
-        grad_norm, tokens_per_second, valid_loss, valid_token_accuracy, valid_rows)
+        tokens, grad_norm, tokens_per_second, valid_loss, valid_token_accuracy, valid_rows)
       select ${jobId}::int, ${attempt}::int, * from unnest(
         ${column('step')}::int[], ${column('loss')}::float8[], ${column('learning_rate')}::float8[], ${column('epoch')}::float8[],
         ${column('iter_time')}::float8[], ${column('flops')}::float8[], ${column('remaining_time')}::float8[],
-        ${column('grad_norm')}::float8[], ${column('tokens_per_second')}::float8[], ${column('valid_loss')}::float8[],
-        ${column('valid_token_accuracy')}::float8[], ${column('valid_rows')}::int[])
+        ${column('tokens')}::int8[], ${column('grad_norm')}::float8[], ${column('tokens_per_second')}::float8[],
+        ${column('valid_loss')}::float8[], ${column('valid_token_accuracy')}::float8[], ${column('valid_rows')}::int[])
       on conflict (job_id, step) do update set
         attempt = excluded.attempt, loss = excluded.loss, learning_rate = excluded.learning_rate, epoch = excluded.epoch,
         iter_time = excluded.iter_time, flops = excluded.flops, remaining_time = excluded.remaining_time,
-        grad_norm = excluded.grad_norm, tokens_per_second = excluded.tokens_per_second, valid_loss = excluded.valid_loss,
-        valid_token_accuracy = excluded.valid_token_accuracy, valid_rows = excluded.valid_rows, at = now()`
+        tokens = excluded.tokens, grad_norm = excluded.grad_norm, tokens_per_second = excluded.tokens_per_second,
+        valid_loss = excluded.valid_loss, valid_token_accuracy = excluded.valid_token_accuracy,
+        valid_rows = excluded.valid_rows, at = now()`
   },
 
   /** Deletes the steps after the checkpoint from which an attempt starts. */

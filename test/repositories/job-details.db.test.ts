@@ -33,6 +33,11 @@ suite('what is told of a job beside its row', () => {
     ...{ step, loss: 1 / step, learning_rate: 0.1, epoch: 1 },
     ...{ iter_time: 0.5, flops: 1, remaining_time: 100 - step },
   })
+  const measured = {
+    ...{ tokens: 2 ** 40, grad_norm: 0.25, tokens_per_second: 500 },
+    ...{ valid_loss: 0.5, valid_token_accuracy: 0.75, valid_rows: 16 },
+  }
+  const unmeasured = Object.fromEntries(Object.keys(measured).map((name) => [name, null]))
 
   test('an untouched job, then its attempts and its newest step; never a job of another account', () =>
     undone(async (tx) => {
@@ -55,16 +60,20 @@ suite('what is told of a job beside its row', () => {
       const [later] = await tx.jobDetails.describe(accountId, [jobId])
       assert.ok(later?.startedAt)
       assert.deepEqual([later.newestAttempt?.number, later.newestAttempt?.claimedAt, later.attemptCount], [2, null, 2])
-      assert.partialDeepStrictEqual(later.lastStep, stepAt(20))
+      assert.deepEqual(later.lastStep, { ...stepAt(20), ...unmeasured })
       assert.deepEqual(await tx.jobDetails.describe(await anAccount(tx), [jobId]), [])
     }))
 
   test('steps come in pages with every series that their rows have', () =>
     undone(async (tx) => {
       const { id: jobId } = await openJob(tx, await anAccount(tx))
-      await tx.trainingSteps.upsertMany(jobId, 1, [stepAt(30), stepAt(10), stepAt(20)])
-      assert.partialDeepStrictEqual(await tx.jobDetails.metrics(jobId, { sinceStep: 10, limit: 1 }), [stepAt(20)])
-      assert.partialDeepStrictEqual(await tx.jobDetails.metrics(jobId, { sinceStep: 20, limit: 5 }), [stepAt(30)])
+      await tx.trainingSteps.upsertMany(jobId, 1, [{ ...stepAt(30), ...measured }, stepAt(10), stepAt(20)])
+      const [last, before] = [
+        { ...stepAt(30), ...measured },
+        { ...stepAt(20), ...unmeasured },
+      ]
+      assert.deepEqual(await tx.jobDetails.metrics(jobId, { sinceStep: 10, limit: 1 }), [before])
+      assert.deepEqual(await tx.jobDetails.metrics(jobId, { sinceStep: 20, limit: 5 }), [last])
     }))
 
   test('the past runs of a base are its complete jobs without an interruption', () =>

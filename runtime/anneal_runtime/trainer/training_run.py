@@ -220,6 +220,7 @@ class TrainingRun:
                 "iter_time": iter_time,
                 "flops": self._state.flops,
                 "remaining_time": remaining_s,
+                "tokens": self._state.tokens_seen,
                 "grad_norm": _finite(float(outcome.grad_norm)),
                 "tokens_per_second": self._clock.tokens_per_second,
                 **_series(validated),

@@ -61,6 +61,7 @@ export const StepsRequest = z.object({
         iter_time: z.number(),
         flops: z.number(),
         remaining_time: z.number(),
+        tokens: measured(z.int().min(0)),
         grad_norm: measured(z.number()),
         tokens_per_second: measured(z.number()),
         valid_loss: measured(z.number()),
