@@ -16,7 +16,7 @@ from anneal_runtime.trainer.validation import Validated, Validation
 
 
 class Looks:
-    """All it decides by is in `state`, so a resume decides the same."""
+    """Every decision depends on `state` alone, so a resume decides the same."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class Looks:
         self._args, self._total_steps, self._state = args, total_steps, state
         self._validation, self._best, self._note = validation, best, note
         self._every = args.steps_between_looks(total_steps)
-        # Summed up where the losses are: reading each of them would make a GPU wait.
+        # The sum stays on the device: reading each loss would make a GPU wait.
         self._window_loss: torch.Tensor | None = None
 
     @property

@@ -107,7 +107,7 @@ class ProgressClock:
     def __init__(self, seconds_per_step: float | None = None) -> None:
         self.seconds_per_step = seconds_per_step
         self.tokens_per_second = 0.0
-        # Of the newest time aside.
+        # Length of the newest `aside`.
         self.seconds_aside = 0.0
         self._since = time.perf_counter()
         self._steps = self._tokens = 0

@@ -1,4 +1,4 @@
-"""How a run goes, from looks at its losses: which step was best, whether to stop, and what to tell the user."""
+"""Judges a run by its losses: which step is the best, whether to stop, and what to tell the user."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from anneal_runtime.trainer.training_args import TrainingArgs
 
-# Judged from here on: earlier losses say little.
+# Losses of earlier steps say too little to warn of.
 FEWEST_STEPS = 20
 
 
 @dataclass(frozen=True)
 class Look:
-    """Means at one step: `loss` of the steps since the look before, `valid_loss` of held-out rows, if any."""
+    """Means at one step: `loss` over the steps since the look before, `valid_loss` over held-out rows, if any."""
 
     step: int
     loss: float

@@ -1,4 +1,6 @@
-"""Loss and accuracy on rows that are not trained on. Draws no random number, so the training goes on as without it."""
+"""Measures loss and accuracy on rows that are not trained on. It draws no random number, so it leaves no trace in the
+training.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from anneal_runtime.trainer.distributed import Ranks
 
 MOST_ROWS = 128
-# Fewer rows would say too little, whatever they save.
+# Fewer rows would say too little, however short the run is.
 FEWEST_ROWS = 16
 # A row costs about half as much to validate as to train: with this share validation takes about a tenth of the time.
 SHARE_OF_TRAINED_ROWS = 0.2

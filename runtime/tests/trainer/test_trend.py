@@ -1,4 +1,4 @@
-"""What a run's losses are read to mean."""
+"""The judgement of a run by its losses."""
 
 from anneal_runtime.trainer.training_args import TrainingArgs
 from anneal_runtime.trainer.trend import Look, Trend

@@ -1,4 +1,4 @@
-"""Held-out rows while training: what they show, what they decide, and that the training itself goes on as without."""
+"""Validation on held-out rows: its figures, its decisions, and that it leaves no trace in the training."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ from anneal_runtime.trainer.training_run import TrainingRun
 from anneal_runtime.trainer.validation import MOST_ROWS, Validated, Validation, load_held_out
 
 ROWS, HELD_OUT = make_rows(6), make_rows(16, seed=8)
-# So long that the rows are known by heart; with dropout, so that a stray random number would show.
+# The run is long enough to learn its rows by heart. Dropout would show a stray random number.
 OVERFITTING: dict[str, Any] = {
     **{"max_steps": 40, "eval_steps": 4, "lora_dropout": 0.1, "learning_rate": 6e-3, "lr_scheduler_type": "constant"},
 }
