@@ -15,7 +15,7 @@ export type Infer = {
     signal: AbortSignal,
   ): Promise<Completions>
   embed(
-    input: Asker & { modelName: string; texts: string[]; onLong: 'cut' | 'refuse' },
+    input: Asker & { modelName: string | null; texts: string[]; onLong: 'cut' | 'refuse' },
     signal: AbortSignal,
   ): Promise<number[][]>
   /** Answers one line of a batch of requests. Throws what a later try may mend. */

@@ -2,6 +2,7 @@
 import { createFineTuneActivities, type FineTuneDependencies } from './fine-tune.ts'
 import { createRetentionActivities, type RetentionDependencies } from './retention.ts'
 import { createInferenceBatchActivities, type InferenceBatchDependencies } from './inference-batches.ts'
+import { createModelEvaluationActivities, type ModelEvaluationDependencies } from './model-evaluations.ts'
 import { createModelServerActivities, type ModelServerDependencies } from './model-servers.ts'
 import { createReaperActivities, type ReaperDependencies } from './reaper.ts'
 
@@ -9,11 +10,13 @@ export const createActivities = (
   deps: FineTuneDependencies &
     ModelServerDependencies &
     InferenceBatchDependencies &
+    ModelEvaluationDependencies &
     ReaperDependencies &
     RetentionDependencies,
 ) => ({
   ...createFineTuneActivities(deps),
   ...createInferenceBatchActivities(deps),
+  ...createModelEvaluationActivities(deps),
   ...createModelServerActivities(deps),
   ...createReaperActivities(deps),
   ...createRetentionActivities(deps),

@@ -101,18 +101,20 @@ async function removeOfEndedJobs({ database, storage }: Stores, orphans: readonl
   })
 }
 
-/** Leaves out keys that are not ours, and every key of a running batch, which may still name them. */
+/** Leaves out keys that are not ours, and every key of a running batch or evaluation, which may still name them. */
 async function unnamedKeys(tables: Repositories, keys: readonly string[]): Promise<OwnedKey[]> {
   const owned = keys.flatMap((key) => {
     const owner = ownerOfKey(key)
     return owner ? [{ key, owner }] : []
   })
-  const idsOf = (kind: 'version' | 'artifact' | 'batch') =>
+  const idsOf = (kind: 'version' | 'artifact' | 'batch' | 'evaluation') =>
     owned.flatMap(({ owner }) => (owner.kind === kind ? owner.id : []))
   const versions = await tables.datasets.known(idsOf('version'))
   const artifacts = await tables.artifacts.known(idsOf('artifact'))
   const batches = await tables.inferenceBatches.listKeys(idsOf('batch'))
   const batchOf = new Map(batches.map((batch) => [batch.id, batch]))
+  const evaluations = await tables.modelEvaluations.listKeys(idsOf('evaluation'))
+  const evaluationOf = new Map(evaluations.map((evaluation) => [evaluation.id, evaluation]))
   const jobs = await tables.trainingJobs.dataKeys(owned.flatMap(({ owner }) => ('jobId' in owner ? owner.jobId : [])))
   const models = await tables.models.known(owned.flatMap(({ owner }) => (owner.kind === 'model' ? owner.name : [])))
 
@@ -133,6 +135,10 @@ async function unnamedKeys(tables: Repositories, keys: readonly string[]): Promi
       case 'batch': {
         const batch = batchOf.get(owner.id)
         return batch !== undefined && (batch.state === 'running' || [batch.promptsKey, batch.resultKey].includes(key))
+      }
+      case 'evaluation': {
+        const evaluation = evaluationOf.get(owner.id)
+        return evaluation !== undefined && (evaluation.finishedAt === null || evaluation.rowsKey === key)
       }
     }
   }

@@ -5,6 +5,7 @@ import type { ModelServerCompute } from '../src/compute/model-servers.ts'
 import type { RunSummary } from '../src/compute/run.ts'
 import { fineTuneWorkflowId, modelServerName } from '../src/domain/identifiers.ts'
 import { inferenceBatchWorkflowId } from '../src/domain/inference-batch.ts'
+import { evaluationWorkflowId, isOpenEvaluation } from '../src/domain/model-evaluation.ts'
 import type { JobEnding } from '../src/domain/training-job.ts'
 import type { Log } from '../src/log.ts'
 import type { Repositories } from '../src/repositories/database.ts'
@@ -14,8 +15,11 @@ import { release, type ReleaseDependencies } from './release.ts'
 
 type JobGeneration = { jobId: number; generation: number }
 type Position = { jobId: number; number: number }
+/** `type`: of its workflows. */
+type WorkKind = { type: string; workflowId: (id: string) => string }
 type StrayRun = { name: string; uid: string; attempt: Position | null }
-export type Reaped = 'attempt_run' | 'model_server_run' | 'model_server_workflow' | 'attempt' | 'job' | 'batch'
+export type Reaped =
+  'attempt_run' | 'model_server_run' | 'model_server_workflow' | 'attempt' | 'job' | 'batch' | 'evaluation'
 
 export type ReaperDependencies = ReleaseDependencies & {
   modelServers: Pick<ModelServerCompute, 'list' | 'terminate'>
@@ -31,6 +35,18 @@ const portion = 100
 
 export function createReaperActivities(deps: ReaperDependencies) {
   const { database, trainers, modelServers, settings, executions } = deps
+
+  /** Started work of a kind that has not ended and whose workflow is not open, at most a portion. */
+  async function lostIds(started: AsyncIterable<{ id: string }[]>, kind: WorkKind): Promise<string[]> {
+    const lost: string[] = []
+    let open: Set<string> | undefined
+    for await (const page of started) {
+      open ??= await executions.listOpen(kind.type)
+      for (const { id } of page) if (!open.has(kind.workflowId(id))) lost.push(id)
+      if (lost.length >= portion) break
+    }
+    return lost.slice(0, portion)
+  }
 
   return {
     /** Runs of attempts that may no longer run or have no row, and older launches of model servers. */
@@ -68,16 +84,9 @@ export function createReaperActivities(deps: ReaperDependencies) {
 
     /** Batches that have started, have not ended, and whose workflow is not open. */
     findLostBatches: (): Promise<string[]> =>
-      withHeartbeat(async () => {
-        const lost: string[] = []
-        let open: Set<string> | undefined
-        for await (const batches of database.reaper.startedBatches()) {
-          open ??= await executions.listOpen('inferenceBatch')
-          for (const { id } of batches) if (!open.has(inferenceBatchWorkflowId(id))) lost.push(id)
-          if (lost.length >= portion) break
-        }
-        return lost.slice(0, portion)
-      }),
+      withHeartbeat(() =>
+        lostIds(database.reaper.startedBatches(), { type: 'inferenceBatch', workflowId: inferenceBatchWorkflowId }),
+      ),
 
     /** Finished chunks are kept. */
     async startBatchAgain(batchId: string): Promise<void> {
@@ -87,6 +96,22 @@ export function createReaperActivities(deps: ReaperDependencies) {
       if ((await database.inferenceBatches.get(batchId)).state !== 'running') return
       await database.outbox.add({ workflowId, kind: 'start-batch', generation: 1, payload: { batchId } })
       reaped(deps, 'batch', { batchId })
+    },
+
+    /** Evaluations that have started, have not ended, and whose workflow is not open. */
+    findLostEvaluations: (): Promise<string[]> =>
+      withHeartbeat(() =>
+        lostIds(database.reaper.startedEvaluations(), { type: 'modelEvaluation', workflowId: evaluationWorkflowId }),
+      ),
+
+    /** Rows, answers and scores that were stored are kept. */
+    async startEvaluationAgain(evaluationId: string): Promise<void> {
+      const workflowId = evaluationWorkflowId(evaluationId)
+      // As for batches: the evaluation is asked last.
+      if ((await executions.describe(workflowId))?.isRunning) return
+      if (!isOpenEvaluation((await database.modelEvaluations.get(evaluationId)).status)) return
+      await database.outbox.add({ workflowId, kind: 'start-evaluation', generation: 1, payload: { evaluationId } })
+      reaped(deps, 'evaluation', { evaluationId })
     },
 
     findStrayAttempts: (): Promise<Position[]> => database.reaper.listStrayAttempts(portion),

@@ -78,13 +78,11 @@ export function createRetentionActivities({
         }
       }),
 
-    removeOldBatches: (): Promise<number> =>
-      portions(batchesPerPortion, async () => {
-        const batches = await rows.oldBatches(await ago(retention.batchesMs), batchesPerPortion)
-        await storage.remove(batches.flatMap(({ keys }) => keys))
-        await rows.deleteBatches(batches.map(({ id }) => id))
-        return batches.length
-      }),
+    /** Batches and evaluations. @returns the number of both */
+    async removeOldBatches(): Promise<number> {
+      const batches = await removeBatches()
+      return batches + (await removeEvaluations())
+    },
 
     removeAbandonedUploads: (): Promise<number> =>
       withHeartbeat(async () => {
@@ -122,6 +120,25 @@ export function createRetentionActivities({
 
   function removeRows(keptMs: number, remove: (before: Date, limit: number) => Promise<number>): Promise<number> {
     return portions(rowsPerPortion, async () => remove(await ago(keptMs), rowsPerPortion))
+  }
+
+  function removeBatches(): Promise<number> {
+    return portions(batchesPerPortion, async () => {
+      const batches = await rows.oldBatches(await ago(retention.batchesMs), batchesPerPortion)
+      await storage.remove(batches.flatMap(({ keys }) => keys))
+      await rows.deleteBatches(batches.map(({ id }) => id))
+      return batches.length
+    })
+  }
+
+  function removeEvaluations(): Promise<number> {
+    return portions(batchesPerPortion, async () => {
+      const { modelEvaluations } = database
+      const evaluations = await modelEvaluations.listOld(await ago(retention.evaluationsMs), batchesPerPortion)
+      await storage.remove(evaluations.flatMap(({ keys }) => keys))
+      await modelEvaluations.remove(evaluations.map(({ id }) => id))
+      return evaluations.length
+    })
   }
 
   /** Removes objects under the lock: a job that is resumed meanwhile waits, and then prepares its rows again. */

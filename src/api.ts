@@ -120,6 +120,8 @@ function connect(config: Config): ServiceDependencies & {
       maxStoredBytes: config.maxStoredBytes,
       maxOpenBatches: config.maxOpenBatches,
       maxWaitingBatchItems: config.maxWaitingBatchItems,
+      maxOpenEvaluations: config.maxOpenEvaluations,
+      maxWaitingEvaluationAnswers: config.maxWaitingEvaluationAnswers,
       maxStoredRows: config.maxStoredRows,
       temporalWorkflowsUrl: config.temporalWorkflowsUrl,
       webhooks: config.webhooks,

@@ -14,6 +14,7 @@ import { readConfig, type Config } from './config/service.ts'
 import { readTemporalConfig, type TemporalConfig } from './config/temporal.ts'
 import { createDatasetValidator } from './datasets/dataset-validator.ts'
 import { modelServerToken } from './domain/model-server-token.ts'
+import { createGrading } from './grading/grading-threads.ts'
 import { createLineAnswers } from './http/openai/batch-lines.ts'
 import { createInference } from './inference/inference.ts'
 import { createLog } from './log.ts'
@@ -92,6 +93,7 @@ const activities = createActivities({
   countRefusedSweep,
   catalogue,
   infer,
+  grade: createGrading(),
   settings: {
     secret: config.secret,
     internalUrl: config.internalUrl,

@@ -72,4 +72,6 @@ export const searchAttributes = {
 
 export type InferenceBatchInput = { batchId: string; chunkCount: number; ageLimitMs: number }
 
+export type ModelEvaluationInput = { evaluationId: string }
+
 export type ModelServerInput = { baseModel: string; idleTimeoutMs: number }

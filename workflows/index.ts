@@ -1,5 +1,6 @@
 export { fineTune } from './fine-tune.ts'
 export { inferenceBatch } from './inference-batch.ts'
+export { modelEvaluation } from './model-evaluation.ts'
 export { modelServer } from './model-server.ts'
 export { reaper } from './reaper.ts'
 export { dailyRetention, retention } from './retention.ts'

@@ -6,21 +6,16 @@ import {
   CancelledFailure,
   proxyActivities,
   setCurrentDetails,
-  sleep,
   TimeoutFailure,
 } from '@temporalio/workflow'
 import type { InferenceBatchActivities } from '../activities/inference-batches.ts'
 import { batchCancelled, batchTooOld } from '../src/domain/inference-batch.ts'
 import { inferenceTaskQueue, type InferenceBatchInput } from './contract.ts'
+import { ownersMessage, whileUnavailable } from './retry-unavailable.ts'
 import { wasCancelled } from './was-cancelled.ts'
 
 /** The engine works on several pieces of a chunk at once; the second chunk keeps it busy while the first one ends. */
 const concurrency = 2
-/** Tries of one chunk: about a quarter of an hour, with the waits between them. */
-const maxTries = 12
-const firstBackOffMs = 2000
-const maxBackOffMs = 60_000
-
 /** Retries as long as the batch may take: an unreachable database or store says nothing about the batch. */
 const retry = { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', backoffCoefficient: 2 } as const
 const limits = { startToCloseTimeout: '1 day', heartbeatTimeout: '12 seconds', retry } as const
@@ -63,22 +58,9 @@ async function runChunks({ batchId, chunkCount, ageLimitMs }: InferenceBatchInpu
   }
 }
 
-async function runChunk(work: { batchId: string; chunk: number; ageLimitMs: number }): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    try {
-      // The activity knows when the first chunk began. A wait for a turn has no limit.
-      return await runBatchChunk.executeWithOptions({ summary: `chunk ${work.chunk}` }, [work])
-    } catch (error) {
-      if (!isUnavailable(error) || tries >= maxTries) throw error
-      await sleep(Math.min(firstBackOffMs * 2 ** (tries - 1), maxBackOffMs))
-    }
-  }
-}
-
-const isUnavailable = (error: unknown) =>
-  error instanceof ActivityFailure &&
-  error.cause instanceof ApplicationFailure &&
-  error.cause.type === 'ModelUnavailable'
+/** The activity knows when the first chunk began. A wait for a turn has no limit. */
+const runChunk = (work: { batchId: string; chunk: number; ageLimitMs: number }): Promise<void> =>
+  whileUnavailable(() => runBatchChunk.executeWithOptions({ summary: `chunk ${work.chunk}` }, [work]))
 
 /** A chunk that an older release has scheduled was given the rest of the time. */
 const isTooOld = (error: unknown) =>
@@ -86,7 +68,5 @@ const isTooOld = (error: unknown) =>
 
 function messageOf(error: unknown): string {
   if (isTooOld(error)) return batchTooOld
-  const cause = error instanceof ActivityFailure ? error.cause : error
-  const isForOwner = cause instanceof ApplicationFailure && ['Refused', 'ModelUnavailable'].includes(cause.type ?? '')
-  return isForOwner ? cause.message : 'An unexpected error ended the batch. Its workflow in Temporal has the details.'
+  return ownersMessage(error) ?? 'An unexpected error ended the batch. Its workflow in Temporal has the details.'
 }

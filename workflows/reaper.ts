@@ -1,6 +1,6 @@
 // The reaper finds resources whose workflow is gone, and releases them. A search that fails is left for the next round: unknown
 // is not dead.
-import { log, proxyActivities } from '@temporalio/workflow'
+import { log, patched, proxyActivities } from '@temporalio/workflow'
 import type { ReaperActivities } from '../activities/reaper.ts'
 import type { RoundsInput } from './contract.ts'
 import { keepRounds, showRound } from './rounds.ts'
@@ -10,10 +10,10 @@ const everyMs = 20_000
 
 const limits = { heartbeatTimeout: '12 seconds', retry: { maximumAttempts: 1 } } as const
 
-const { findStrayRuns, findUnwatchedServers, findStrayAttempts, findLostJobs, findLostBatches } =
+const { findStrayRuns, findUnwatchedServers, findStrayAttempts, findLostJobs, findLostBatches, findLostEvaluations } =
   proxyActivities<ReaperActivities>({ ...limits, startToCloseTimeout: '30 seconds' })
 // Longer than a program's grace period. The next round continues what takes longer, without a new grace period.
-const { endStrayRun, watchServerAgain, releaseStrayAttempt, endLostJob, startBatchAgain } =
+const { endStrayRun, watchServerAgain, releaseStrayAttempt, endLostJob, startBatchAgain, startEvaluationAgain } =
   proxyActivities<ReaperActivities>({
     ...limits,
     startToCloseTimeout: '1 minute',
@@ -22,14 +22,16 @@ const { endStrayRun, watchServerAgain, releaseStrayAttempt, endLostJob, startBat
 export const reaper = (input: RoundsInput = {}) => keepRounds(everyMs, input, reapAll)
 
 async function reapAll(): Promise<void> {
-  const [runs, servers, attempts, jobs, batches] = await Promise.all([
+  const [runs, servers, attempts, jobs, batches, evaluations] = await Promise.all([
     reap(findStrayRuns, endStrayRun),
     reap(findUnwatchedServers, watchServerAgain),
     reap(findStrayAttempts, releaseStrayAttempt),
     reap(findLostJobs, endLostJob),
     reap(findLostBatches, startBatchAgain),
+    // A round that began under an older release does not look for evaluations.
+    patched('reap lost evaluations') ? reap(findLostEvaluations, startEvaluationAgain) : null,
   ])
-  showRound('Released in the last round', { runs, servers, attempts, jobs, batches })
+  showRound('Released in the last round', { runs, servers, attempts, jobs, batches, evaluations })
 }
 
 /** @returns how many were found, or null when the search failed */

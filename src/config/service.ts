@@ -52,6 +52,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     maxStoredBytes: env.ANNEAL_MAX_STORED_BYTES,
     maxOpenBatches: env.ANNEAL_MAX_OPEN_BATCHES,
     maxWaitingBatchItems: env.ANNEAL_MAX_WAITING_BATCH_ITEMS,
+    maxOpenEvaluations: env.ANNEAL_MAX_OPEN_EVALUATIONS,
+    maxWaitingEvaluationAnswers: env.ANNEAL_MAX_WAITING_EVALUATION_ANSWERS,
     datasetLimits: { unpackedBytes: env.ANNEAL_MAX_DATASET_BYTES, checkSeconds: env.ANNEAL_DATASET_CHECK_SECONDS },
     maxStoredRows: env.ANNEAL_MAX_STORED_ROWS,
     trustedProxies: listed(env.ANNEAL_TRUSTED_PROXIES),

@@ -8,16 +8,18 @@ import { validateDataset } from './validate-dataset.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { previewRows } from './preview-rows.ts'
 import { prepareData, type CheckedData, type DataOfJob } from './prepare-data.ts'
+import { sampleRows, type Sample, type SampledRows } from './sample-rows.ts'
 import type { TokenizerSource } from './token-sample.ts'
 
 export type DatasetSettings = { config: StorageConfig; tokenizer: TokenizerSource | null; limits: DatasetLimits }
 
-export type DatasetTask = ({ kind: 'prepare' } & DataOfJob) | { kind: 'check'; key: string } | PreviewTask
+export type DatasetTask =
+  ({ kind: 'prepare' } & DataOfJob) | { kind: 'check'; key: string } | ({ kind: 'sample' } & Sample) | PreviewTask
 
 export type PreviewTask = { kind: 'preview'; key: string; offset: number; limit: number }
 
 export type TaskAnswer =
-  | { result: CheckedData | DatasetReport | RowPreview | null }
+  | { result: CheckedData | DatasetReport | RowPreview | SampledRows | null }
   | { invalid: { message: string; report: DatasetReport | undefined } }
   | { error: string; isBug: boolean }
 
@@ -42,6 +44,8 @@ function perform(task: DatasetTask) {
       return prepareData(storage, task, settings)
     case 'check':
       return validateDataset(storage, task.key, settings)
+    case 'sample':
+      return sampleRows(storage, task, settings)
     case 'preview':
       return previewRows(storage, task.key, task)
   }

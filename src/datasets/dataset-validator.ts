@@ -6,6 +6,7 @@ import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { defaultDatasetLimits, type DatasetLimits } from './dataset-limits.ts'
 import type { DatasetSettings, DatasetTask, PreviewTask, TaskAnswer } from './dataset-thread.ts'
 import type { CheckedData, DataOfJob } from './prepare-data.ts'
+import type { Sample, SampledRows } from './sample-rows.ts'
 import type { TokenizerSource } from './token-sample.ts'
 
 const maxThreads = 4
@@ -50,6 +51,9 @@ export function createDatasetValidator(
     /** @throws DatasetInvalidError */
     prepare: ({ accountId, ...data }: DataOfJob & { accountId: string }, signal?: AbortSignal) =>
       inThread(accountId, { kind: 'prepare', ...data }, signal) as Promise<CheckedData>,
+    /** Chooses the rows of an evaluation. @throws DatasetInvalidError */
+    sample: ({ accountId, ...sample }: Sample & { accountId: string }, signal?: AbortSignal) =>
+      inThread(accountId, { kind: 'sample', ...sample }, signal) as Promise<SampledRows>,
     /** @returns null when no object has this key */
     check: ({ accountId, key }: { accountId: string; key: string }, signal?: AbortSignal) =>
       inThread(accountId, { kind: 'check', key }, signal) as Promise<DatasetReport | null>,

@@ -1,4 +1,5 @@
 // Durable batches: a request stores prompts or texts, workers process them in chunks, clients read the result by id.
+import type { ChunkLocation } from './chunk-layout.ts'
 import type { OutputType } from './output-type.ts'
 
 /** A `streaming` batch shows partial texts. */
@@ -17,9 +18,6 @@ export type BatchCompletionInput = {
   seed: number | null
   stop: string[]
 }
-
-/** A byte range of the object with all items; each chunk is a JSON array. */
-export type ChunkLocation = { offset: number; sizeBytes: number }
 
 export type BatchRequest = {
   chunkSize: number
@@ -60,9 +58,6 @@ export type ChunkResults = {
   errors?: string
   errorCount?: number
 }
-
-/** Items of one activity: enough to keep an engine busy, few enough to repeat after a crash. */
-export const chunkSize = 128
 
 /** A batch that is not done this long after its first chunk began fails. Waiting for a turn does not count. */
 export const batchAgeLimitMs = 24 * 60 * 60 * 1000

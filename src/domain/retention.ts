@@ -16,6 +16,8 @@ export const retentionOf = (scale: number) => ({
   usageWritersMs: 7 * dayMs * scale,
   /** Results of a batch, since its end. */
   batchesMs: 7 * dayMs * scale,
+  /** Answers and scores of an evaluation, since its end. */
+  evaluationsMs: 90 * dayMs * scale,
   /** For a job that is open or can be resumed: the newest one, and one to fall back to. */
   checkpointsPerJob: 2,
   /** Prepared rows, since the end of the last job that uses them. */

@@ -17,6 +17,9 @@ export const storageKeys = {
   model: (accountId: string, modelName: string, name: string) => `models/${accountId}/${modelName}/${name}`,
   /** `name` must differ between tries that may write at once. */
   batch: (accountId: string, batchId: string, name: string) => `batches/${accountId}/${batchId}/${name}`,
+  /** `name` must differ between tries that may write at once. */
+  evaluation: (accountId: string, evaluationId: string, name: string) =>
+    `evaluations/${accountId}/${evaluationId}/${name}`,
   log: (jobId: number, attempt: number) => `jobs/${jobId}/logs/${attempt}.log`,
 }
 
@@ -25,10 +28,10 @@ export const jobFolder = (jobId: number) => `jobs/${jobId}/`
 
 /** Prefixes of everything that belongs to an account, except its jobs' folders. */
 export const accountFolders = (accountId: string) =>
-  ['uploads', 'inline', 'models', 'batches'].map((kind) => `${kind}/${accountId}/`)
+  ['uploads', 'inline', 'models', 'batches', 'evaluations'].map((kind) => `${kind}/${accountId}/`)
 
 /** Prefixes of every key that this service writes. */
-export const allFolders = ['uploads/', 'inline/', 'jobs/', 'models/', 'batches/']
+export const allFolders = ['uploads/', 'inline/', 'jobs/', 'models/', 'batches/', 'evaluations/']
 
 /** The row that an object belongs to. Without it, the object is an orphan. */
 export type KeyOwner =
@@ -40,6 +43,7 @@ export type KeyOwner =
   | { kind: 'job'; jobId: number }
   | { kind: 'model'; name: string }
   | { kind: 'batch'; id: string }
+  | { kind: 'evaluation'; id: string }
 
 const owners: [pattern: RegExp, owner: (id: string) => KeyOwner][] = [
   [RegExp(`^uploads/[^/]+/[^/]+/(${uuidPattern})$`), (id) => ({ kind: 'version', id })],
@@ -49,6 +53,7 @@ const owners: [pattern: RegExp, owner: (id: string) => KeyOwner][] = [
   [/^jobs\/(\d{1,9})\//, (id) => ({ kind: 'job', jobId: Number(id) })],
   [/^models\/[^/]+\/([0-9a-f]{64})\//, (name) => ({ kind: 'model', name })],
   [RegExp(`^batches/[^/]+/(${uuidPattern})/`), (id) => ({ kind: 'batch', id })],
+  [RegExp(`^evaluations/[^/]+/(${uuidPattern})/`), (id) => ({ kind: 'evaluation', id })],
 ]
 
 /** @returns null for a key that this service does not write */

@@ -17,6 +17,7 @@ import { dataRoutes } from './routes/data.ts'
 import { dataSetRoutes } from './routes/data-sets.ts'
 import { embeddingRoutes } from './routes/embeddings.ts'
 import { modelNameRoutes } from './routes/model-names.ts'
+import { evaluationRoutes } from './routes/evaluations.ts'
 import { modelRoutes } from './routes/models.ts'
 import { reservationRoutes } from './routes/reservation.ts'
 import { jobStreamRoutes } from './routes/job-stream.ts'
@@ -53,6 +54,7 @@ export const publicRoutes = [
   ...trainingJobRoutes,
   ...trainingJobRecordRoutes,
   ...jobStreamRoutes,
+  ...evaluationRoutes,
   ...modelRoutes,
   ...modelNameRoutes,
   ...openAiRoutes,

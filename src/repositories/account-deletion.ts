@@ -44,6 +44,10 @@ export const createAccountDataRepository = (db: Connection) => ({
       delete from outbox_messages where kind = 'start-batch'
         and (payload->>'batchId')::uuid in (select id from inference_batches where account_id = ${accountId}::uuid)`
     await db.inferenceBatch.deleteMany({ where })
+    await db.$executeRaw`
+      delete from outbox_messages where kind in ('start-evaluation', 'cancel-evaluation')
+        and (payload->>'evaluationId')::uuid in (select id from model_evaluations where account_id = ${accountId}::uuid)`
+    await db.modelEvaluation.deleteMany({ where })
     await db.idempotencyKey.deleteMany({ where })
     await db.usageDay.deleteMany({ where })
     await db.$executeRaw`

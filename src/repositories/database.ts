@@ -22,6 +22,7 @@ import { createRequestBatchRepository } from './request-batches.ts'
 import { createJobEventRepository } from './job-events.ts'
 import { createJobFeedRepository } from './job-feed.ts'
 import { createTrainingJobRepository } from './training-jobs.ts'
+import { createModelEvaluationRepository } from './model-evaluations.ts'
 import { createModelServerRepository } from './model-servers.ts'
 import { createModelNameRepository } from './model-names.ts'
 import { createModelRepository } from './models.ts'
@@ -58,6 +59,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   jobDetails: createJobDetailsRepository(run),
   jobEvents: createJobEventRepository(db),
   jobFeed: createJobFeedRepository(run),
+  modelEvaluations: createModelEvaluationRepository(db),
   modelServers: createModelServerRepository(db),
   modelNames: createModelNameRepository(db),
   models: createModelRepository(db, run),

@@ -8,6 +8,8 @@ export type OutboxMessage =
   | { workflowId: string; kind: 'phase'; generation: number; payload: { attempt: number; phase: string } }
   | { workflowId: string; kind: 'slot'; generation: number; payload: { attempt: number } }
   | { workflowId: string; kind: 'start-batch'; generation: 1; payload: { batchId: string } }
+  | { workflowId: string; kind: 'start-evaluation'; generation: 1; payload: { evaluationId: string } }
+  | { workflowId: string; kind: 'cancel-evaluation'; generation: 1; payload: { evaluationId: string } }
   | { workflowId: string; kind: 'wake-model-server'; generation: 0; payload: { baseModel: string } }
 
 export type ClaimedMessage = OutboxMessage & { id: bigint; createdAt: Date; deliveryCount: number }

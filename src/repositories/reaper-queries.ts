@@ -3,6 +3,7 @@ import { Prisma } from '../../generated/prisma/client.ts'
 import { openStatuses } from '../domain/training-job-status.ts'
 import { fineTuneWorkflowId, fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
 import { inferenceBatchWorkflowPrefix } from '../domain/inference-batch.ts'
+import { evaluationWorkflowPrefix } from '../domain/model-evaluation.ts'
 import type { Connection } from './database.ts'
 import { firstId, keysetPages } from './keyset-pages.ts'
 
@@ -69,6 +70,18 @@ export const createReaperRepository = (db: Connection) => ({
         db.$queryRaw<{ id: string }[]>`
         select id from inference_batches b where finished_at is null and id > ${after}::uuid and not exists (
           select from outbox_messages m where m.workflow_id = ${inferenceBatchWorkflowPrefix}::text || b.id and m.delivered_at is null)
+        order by id limit ${pageSize}`,
+    ),
+
+  /** Pages of evaluations whose start was delivered and that have not ended. */
+  startedEvaluations: (pageSize = maxPageSize): AsyncGenerator<{ id: string }[]> =>
+    keysetPages(
+      { id: firstId },
+      pageSize,
+      ({ id: after }) =>
+        db.$queryRaw<{ id: string }[]>`
+        select id from model_evaluations e where finished_at is null and id > ${after}::uuid and not exists (
+          select from outbox_messages m where m.workflow_id = ${evaluationWorkflowPrefix}::text || e.id and m.delivered_at is null)
         order by id limit ${pageSize}`,
     ),
 

@@ -25,6 +25,9 @@ type ServiceSettings = {
   maxOpenBatches: number
   /** Items of open batches that are not done. */
   maxWaitingBatchItems: number
+  maxOpenEvaluations: number
+  /** Rows times models of open evaluations. */
+  maxWaitingEvaluationAnswers: number
   /** Rows under one id. */
   maxStoredRows: number
   /** Where the Temporal UI shows a workflow by its id; null when the operator has not named the UI. */

@@ -1,7 +1,8 @@
 // Delivers one outbox message to Temporal. Safe to repeat; throws until Temporal has the message.
-import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client'
+import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError, type Client } from '@temporalio/client'
 import { TypedSearchAttributes } from '@temporalio/common'
 import { isTerminal } from '../domain/training-job-status.ts'
+import { isOpenEvaluation } from '../domain/model-evaluation.ts'
 import { batchAgeLimitMs } from '../domain/inference-batch.ts'
 import type { Database } from '../repositories/database.ts'
 import type { ClaimedMessage } from '../repositories/outbox.ts'
@@ -15,6 +16,7 @@ import {
   wakeSignal,
   type FineTuneInput,
   type InferenceBatchInput,
+  type ModelEvaluationInput,
   type ModelServerInput,
 } from '../../workflows/contract.ts'
 import { assertNever } from '../domain/assert-never.ts'
@@ -28,6 +30,10 @@ export class NotYet extends Error {}
 export const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 type MessageOf<K extends ClaimedMessage['kind']> = Extract<ClaimedMessage, { kind: K }>
+
+function unlessStarted(error: unknown) {
+  if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
+}
 
 export function createDeliver({
   client,
@@ -50,6 +56,10 @@ export function createDeliver({
         return signalIfOpen(client, message.workflowId, slotSignal, message.payload)
       case 'start-batch':
         return startBatch(message)
+      case 'start-evaluation':
+        return startEvaluation(message)
+      case 'cancel-evaluation':
+        return cancelEvaluation(message)
       case 'wake-model-server':
         return wakeModelServer(message)
       default:
@@ -114,9 +124,33 @@ export function createDeliver({
       staticSummary: `Batch of ${itemCount} ${kind} on ${modelName}`,
       typedSearchAttributes: new TypedSearchAttributes([{ key: searchAttributes.account, value: accountId }]),
     }
-    await client.workflow.start('inferenceBatch', options).catch((error: unknown) => {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
-    })
+    await client.workflow.start('inferenceBatch', options).catch(unlessStarted)
+  }
+
+  async function startEvaluation({ workflowId, payload: { evaluationId } }: MessageOf<'start-evaluation'>) {
+    const { accountId, request, status } = await database.modelEvaluations.get(evaluationId)
+    // An evaluation ends before its execution closes, so an open one needs an execution.
+    if (!isOpenEvaluation(status)) return
+    const input: ModelEvaluationInput = { evaluationId }
+    const options = {
+      workflowId,
+      taskQueue,
+      args: [input],
+      priority: { fairnessKey: accountId },
+      staticSummary: `Evaluation of ${request.models.length} models`,
+      typedSearchAttributes: new TypedSearchAttributes([{ key: searchAttributes.account, value: accountId }]),
+    }
+    await client.workflow.start('modelEvaluation', options).catch(unlessStarted)
+  }
+
+  /** The evaluation is cancelled already. This ends the work for it. */
+  async function cancelEvaluation({ workflowId }: MessageOf<'cancel-evaluation'>) {
+    await client.workflow
+      .getHandle(workflowId)
+      .cancel()
+      .catch((error: unknown) => {
+        if (!(error instanceof WorkflowNotFoundError)) throw error
+      })
   }
 
   async function startFineTune(workflowId: string, jobId: number, memo: { generation: number; acceptedAt?: string }) {

@@ -87,6 +87,35 @@ suite('the main job', () => {
     assert.ok((await exact(job.model_name)) >= 36)
   })
 
+  test('scores it beside its base on the same rows', async () => {
+    const models = [connection().baseModel, job.model_name ?? assert.fail()]
+    const graders = ['exact_match', 'embedding_similarity', { type: 'model', name: 'judge', model: models[0] }]
+    const body = { models, dataset_id: 'products', graders, max_tokens: 64 }
+    const { id } = await api.post<{ id: string }>('/v1/evaluations', body)
+    const evaluation = await api.untilEvaluated(id)
+    assert.deepEqual([evaluation.status, evaluation.rows], ['COMPLETED', 40], evaluation.message ?? '')
+    const [base, tuned] = models.map((model) => evaluation.summary?.[model]?.['exact_match'] ?? assert.fail())
+    assert.ok(base && tuned && base.mean <= 0.03 && tuned.mean >= 0.9 && tuned.low > base.high)
+    const comparison = evaluation.comparison?.[job.model_name ?? '']?.['exact_match'] ?? assert.fail()
+    assert.deepEqual([comparison.better, comparison.worse], [Math.round(40 * (tuned.mean - base.mean)), 0])
+    assert.equal(evaluation.summary?.[models[0] ?? '']?.['judge']?.rows, 40)
+
+    type Rows = {
+      rows: { input: string; outputs: { output: string; scores: Record<string, number> }[] }[]
+      next: number
+    }
+    const { rows, next } = await api.get<Rows>(`/v1/evaluations/${id}/rows?offset=10&limit=20`)
+    assert.deepEqual([rows[0]?.input, rows.length, next], [sampleRows[10]?.input, 20, 30])
+    const [answer] = await api.post<{ output: string }[]>('/v1/completions', {
+      model_name: job.model_name,
+      prompt: [rows[0]?.input],
+      max_tokens: 64,
+    })
+    assert.equal(rows[0]?.outputs[1]?.output, answer?.output)
+    const similarity = rows[0]?.outputs.map(({ scores }) => scores['embedding_similarity'] ?? assert.fail())
+    assert.ok(similarity?.[0] !== undefined && similarity[0] < (similarity[1] ?? 0), String(similarity))
+  })
+
   test('keeps the asked types', async () => {
     const output_type = { name: 'str', age: 'int', score: 'float', ok: 'bool', color: ['red', 'white'] }
     const answer = await api.post<Record<string, unknown>>('/v1/completions', {

@@ -94,6 +94,8 @@ function stubDependencies({
       maxStoredBytes: 1e12,
       maxOpenBatches: 1000,
       maxWaitingBatchItems: 200_000,
+      maxOpenEvaluations: 100,
+      maxWaitingEvaluationAnswers: 100_000,
       maxStoredRows: 500_000,
       temporalWorkflowsUrl: null,
       webhooks: { allowsHttp: false, isCallable: callableAddresses() },

@@ -39,6 +39,16 @@ export type Job = {
   is_public: boolean
   history: string
 }
+type Interval = { mean: number; low: number; high: number }
+type ByGrader<T> = Record<string, Record<string, T>>
+export type Evaluation = {
+  status: string
+  message: string | null
+  rows: number | null
+  summary: ByGrader<Interval & { rows: number }> | null
+  comparison: ByGrader<{ difference: Interval; better: number; equal: number; worse: number }> | null
+  finished_at: string | null
+}
 type Answer<T> = { status: number; body: T; headers: Headers }
 
 /** Every answer to a test is held against the document that the service publishes. */
@@ -143,6 +153,13 @@ export function createApi(apiKey: string, stack: () => Connection = connection) 
       const found = last ? `is ${last.status}: ${last.status_message}` : 'cannot be asked for'
       return assert.fail(`job ${id} did not get there in ${patienceMs / 1000} s, it ${found}`)
     },
+
+    /** Waits for the end of an evaluation, through restarts of the api. */
+    untilEvaluated: (id: string) =>
+      eventually(async () => {
+        const evaluation = await api.get<Evaluation>(`/v1/evaluations/${id}`).catch(() => null)
+        return evaluation?.finished_at ? evaluation : null
+      }),
 
     untilStatus: (id: number, ...statuses: string[]) => api.until(id, ({ status }) => statuses.includes(status)),
   }

@@ -91,6 +91,7 @@ const moreContent = ({ alsoAnswers }: Route): Json =>
 /** The first pattern that matches a path names its chapter. */
 const tags = [
   ['OpenAI', /^\/openai\//],
+  ['Evaluations', /\/evaluations/],
   ['Completions', /completion|reservation/],
   ['Embeddings', /embedding/],
   ['Data', /data|upload/],

@@ -14,6 +14,8 @@ type AuditAction =
   | 'data.delete'
   | 'data.store'
   | 'data.upload'
+  | 'evaluation.cancel'
+  | 'evaluation.create'
   | 'job.cancel'
   | 'job.pause'
   | 'job.resume'

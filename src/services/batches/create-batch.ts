@@ -1,9 +1,8 @@
 import { randomInt, randomUUID } from 'node:crypto'
+import { chunkSize, layOut } from '../../domain/chunk-layout.ts'
 import {
-  chunkSize,
   inferenceBatchWorkflowId,
   type BatchCompletionInput,
-  type ChunkLocation,
   type PromptBatchKind,
 } from '../../domain/inference-batch.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
@@ -87,18 +86,4 @@ export async function createBatch({
 function seeded({ kind, completion }: Extract<CreateBatchInput, { completion: BatchCompletionInput }>) {
   const isFree = kind === 'streaming' && completion.seed === null && (completion.temperature ?? 0) > 0
   return isFree ? { ...completion, seed: randomInt(2 ** 31) } : completion
-}
-
-/** Puts all chunks into one object; each can be read alone. */
-function layOut(items: readonly string[]): { object: Buffer; chunks: ChunkLocation[] } {
-  const parts: Buffer[] = []
-  const chunks: ChunkLocation[] = []
-  let offset = 0
-  for (let start = 0; start < items.length; start += chunkSize) {
-    const part = Buffer.from(JSON.stringify(items.slice(start, start + chunkSize)))
-    parts.push(part)
-    chunks.push({ offset, sizeBytes: part.length })
-    offset += part.length
-  }
-  return { object: Buffer.concat(parts), chunks }
 }

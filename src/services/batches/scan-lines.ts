@@ -1,6 +1,6 @@
 // Finds the lines of a file of requests in constant memory for each line, and lays them out in chunks.
 import { invalidInput } from '../../domain/service-error.ts'
-import { chunkSize as usualChunkSize, type ChunkLocation } from '../../domain/inference-batch.ts'
+import { chunkSize as usualChunkSize, type ChunkLocation } from '../../domain/chunk-layout.ts'
 
 export const maxLines = 50_000
 const maxLineBytes = 1 << 20

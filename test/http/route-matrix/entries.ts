@@ -40,6 +40,14 @@ const batchResult = (name: 'completionBatchId' | 'streamId' | 'embeddingBatchId'
   invalid: noId({ id: 'x' }),
 })
 
+const evaluation = (name: 'evaluationId' | 'cancelledEvaluationId', query?: string): Entry => ({
+  about: [(names) => ({ params: { id: names[name] } })],
+  invalid:
+    query === undefined
+      ? noId({ id: 'x' })
+      : { sent: ({ evaluationId: id }) => ({ params: { id }, query }), status: 400 },
+})
+
 const job = (query?: string): Entry => ({
   about: [({ jobId }) => ({ params: { job_id: jobId } })],
   invalid:
@@ -244,6 +252,26 @@ export const entries: Record<string, Entry> = {
     about: [({ cancelledJobId }) => ({ params: { job_id: cancelledJobId } })],
     invalid: bad({ params: { job_id: 1 }, body: 'x' }),
   },
+
+  create_evaluation: {
+    about: [
+      ({ modelName, datasetId }) => ({ body: { models: [base, modelName], dataset_id: datasetId, max_rows: 2 } }),
+      ({ modelName }) => ({ body: { models: [modelName], dataset_id: 'spare-set', max_rows: 2 } }),
+      ({ datasetId }) => ({ body: { models: [base], dataset_id: datasetId, max_rows: 2 } }),
+      ({ modelName, datasetId }) => ({
+        body: { models: [base], dataset_id: datasetId, graders: [{ type: 'model', model: modelName }], max_rows: 2 },
+      }),
+    ],
+    invalid: bad({ body: { models: [base], dataset_id: 'owned-set', graders: [{ type: 'regex', pattern: '(' }] } }),
+  },
+  list_evaluations: {
+    about: [() => ({}), ({ evaluationId }) => ({ query: `after=${evaluationId}` })],
+    foreign: 'lists',
+    invalid: bad({ query: 'limit=101' }),
+  },
+  get_model_evaluation: evaluation('evaluationId'),
+  list_evaluation_rows: evaluation('evaluationId', 'offset=x'),
+  cancel_evaluation: evaluation('cancelledEvaluationId'),
 
   models: {
     about: [() => ({}), () => ({ query: 'limit=1' })],

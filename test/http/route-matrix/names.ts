@@ -29,6 +29,10 @@ export async function ownedNames(api: Api) {
   const tune = async () => Number((await api.post<{ id: string }>(`/openai/v1/fine_tuning/jobs`, tuning)).id.slice(6))
   const [spareJobId, pausedJobId] = [await tune(), await tune()]
   await api.post(`/openai/v1/fine_tuning/jobs/ftjob-${pausedJobId}/pause`)
+  const evaluate = async () => (await api.post<{ id: string }>('/v1/evaluations', evaluation)).id
+  const evaluation = { models: [base], dataset_id: 'owned-set', max_rows: 2 }
+  const [evaluationId, cancelledEvaluationId] = [await evaluate(), await evaluate()]
+  await api.post(`/v1/evaluations/${cancelledEvaluationId}/cancel`)
   const batch = async (path: string, body: object) => (await api.post<{ id: string }>(path, body)).id
   const completionBatchId = await batch('/v1/batch_completions', { model_name: base, prompt: ['a'], max_tokens: 2 })
   const streamId = await batch('/v3/streaming_completions', { model_name: base, prompt: 'a', max_tokens: 2 })
@@ -56,6 +60,8 @@ export async function ownedNames(api: Api) {
     cursor: encodeJobCursor(jobId),
     modelName: modelName ?? assert.fail('a completed job without a model'),
     customName: 'owned-bot',
+    evaluationId,
+    cancelledEvaluationId,
     completionBatchId,
     streamId,
     embeddingBatchId,
@@ -123,6 +129,8 @@ export function madeUpNames(owned: Names): Names {
     cursor: encodeJobCursor(nobodysJob),
     modelName: 'f'.repeat(64),
     customName: 'no-such-bot',
+    evaluationId: randomUUID(),
+    cancelledEvaluationId: randomUUID(),
     completionBatchId: randomUUID(),
     streamId: randomUUID(),
     embeddingBatchId: randomUUID(),

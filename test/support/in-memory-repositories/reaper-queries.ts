@@ -60,6 +60,12 @@ export const reaper = (db: Connection): InMemory<'reaper'> => ({
   startedBatches: (pageSize?: number) =>
     keysetPages({ id: '' }, pageSize ?? maxInPage, () => db.run('reaper.startedBatches', () => [] as { id: string }[])),
 
+  /** There are no evaluations here. */
+  startedEvaluations: (pageSize?: number) =>
+    keysetPages({ id: '' }, pageSize ?? maxInPage, () =>
+      db.run('reaper.startedEvaluations', () => [] as { id: string }[]),
+    ),
+
   /** There are no model servers here. */
   listModelServers: () => db.run('reaper.listModelServers', () => []),
 })

@@ -1,0 +1,80 @@
+// Chooses the rows of an evaluation and writes them, in chunks, to a key that no issued URL can write.
+import { Readable } from 'node:stream'
+import { layOut, type ChunkLocation } from '../domain/chunk-layout.ts'
+import { invalidDataReason } from '../domain/dataset-report.ts'
+import type { EvaluatedRow } from '../domain/model-evaluation.ts'
+import type { Storage } from '../storage/storage.ts'
+import { DatasetInvalidError } from './dataset-invalid-error.ts'
+import { createLimitWatch, type DatasetLimits } from './dataset-limits.ts'
+import type { DatasetRow } from './dataset-row.ts'
+import { validateRows } from './validate-rows.ts'
+
+export type Sample = { dataKey: string; maxRows: number; key: string }
+export type SampledRows = { rowCount: number; sizeBytes: number; chunks: ChunkLocation[] }
+
+/** Characters of the chosen rows, which are in memory at once. */
+const maxCharacters = 16 * 1024 * 1024
+
+/** Reads every row, so that a bad one is found. @throws DatasetInvalidError */
+export async function sampleRows(
+  storage: Storage,
+  { dataKey, maxRows, key }: Sample,
+  { limits }: { limits: DatasetLimits },
+): Promise<SampledRows> {
+  const file = await storage.read(dataKey)
+  if (!file) throw new DatasetInvalidError('The data set no longer exists: upload it again.')
+  const selection = createRowSelection(maxRows)
+  const watch = createLimitWatch(limits)
+  const check = await validateRows(file as AsyncIterable<Buffer>, {
+    limits,
+    watch,
+    use: (row, print) => selection.add(row, print),
+  })
+  const problem = invalidDataReason('data set', check.report({ etag: '', sizeBytes: 0 }, null))
+  if (problem !== null) throw new DatasetInvalidError(problem)
+  const rows = selection.rows()
+  const { object, chunks } = layOut(rows)
+  await storage.write(key, Readable.from([object], { objectMode: false }))
+  return { rowCount: rows.length, sizeBytes: object.length, chunks }
+}
+
+type Kept = { print: string; place: number; row: EvaluatedRow }
+
+/** Keeps the different rows with the smallest fingerprints: the same ones whatever their order in the file. */
+export function createRowSelection(maxRows: number) {
+  /** In the order of the fingerprints. */
+  const kept: Kept[] = []
+  let place = 0
+  let characters = 0
+
+  return {
+    add({ input, output, conversation }: DatasetRow, print: string) {
+      place++
+      if (conversation)
+        throw new DatasetInvalidError(
+          `Row ${place} holds a conversation. Evaluations read rows with an input and an output.`,
+        )
+      const at = firstFrom(kept, print)
+      if (at >= maxRows || kept[at]?.print === print) return
+      kept.splice(at, 0, { print, place, row: { input, expected: output } })
+      characters += input.length + output.length
+      const dropped = kept.length > maxRows ? kept.pop() : undefined
+      if (dropped) characters -= dropped.row.input.length + dropped.row.expected.length
+      if (characters > maxCharacters)
+        throw new DatasetInvalidError('The chosen rows have more than 16 million characters. Lower max_rows.')
+    },
+    /** In the order of the file. */
+    rows: (): EvaluatedRow[] => kept.toSorted((a, b) => a.place - b.place).map(({ row }) => row),
+  }
+}
+
+/** @returns the first position whose fingerprint is not smaller */
+function firstFrom(kept: readonly Kept[], print: string): number {
+  let [low, high] = [0, kept.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((kept[middle] as Kept).print < print) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,70 @@
+// Evaluations of models on a data set: accepted by a request, answered as batches, scored in chunks, summarised at the end.
+import type { ChunkLocation } from './chunk-layout.ts'
+import type { Grader, Scores } from './grader.ts'
+
+export const evaluationStatuses = ['QUEUED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const
+/** QUEUED: its rows are not chosen yet. */
+export type EvaluationStatus = (typeof evaluationStatuses)[number]
+export type EvaluationEnding = Extract<EvaluationStatus, 'FAILED' | 'CANCELLED'>
+
+export const isOpenEvaluation = (status: EvaluationStatus) => status === 'QUEUED' || status === 'RUNNING'
+
+export const evaluationLimits = { models: 8, rows: 2000, tokens: 4096 }
+export const evaluationDefaults = { rows: 500, tokens: 256 }
+
+/** `name`: as the request calls the model; `modelName`: what the name meant when the request was accepted. */
+type EvaluatedModel = { name: string; modelName: string }
+
+export type EvaluationRequest = {
+  models: EvaluatedModel[]
+  /** Null: chosen by the expected answers. */
+  graders: Grader[] | null
+  maxTokens: number
+}
+
+export type EvaluationPlan = {
+  graders: Grader[]
+  chunks: ChunkLocation[]
+  /** One batch for each model, in the order of the request. */
+  batchIds: string[]
+}
+
+/** A mean with its 95 % interval. */
+export type Interval = { mean: number; low: number; high: number }
+/** `rows`: the rows that have a score. */
+export type GraderSummary = Interval & { rows: number }
+/** One model beside another on the same rows: how much better it is, and on how many rows. */
+export type Comparison = { difference: Interval; better: number; equal: number; worse: number }
+
+/** By name of the model, then of the grader; null where no row has a score. Others are compared with the first model. */
+export type EvaluationSummary = {
+  models: Record<string, Record<string, GraderSummary | null>>
+  comparison: Record<string, Record<string, Comparison | null>>
+}
+
+export type ModelEvaluation = {
+  id: string
+  accountId: string
+  apiKeyId: string
+  datasetId: string
+  dataKey: string
+  request: EvaluationRequest
+  maxRows: number
+  status: EvaluationStatus
+  /** Tells the owner why it failed; null otherwise. */
+  message: string | null
+  rowsKey: string | null
+  rowCount: number | null
+  plan: EvaluationPlan | null
+  summary: EvaluationSummary | null
+  createdAt: Date
+  finishedAt: Date | null
+}
+
+export type EvaluatedRow = { input: string; expected: string }
+
+/** `output` is null, with the reason in `error`, when the model refused the row. */
+export type ScoredAnswer = { output: string | null; error: string | null; scores: Scores }
+
+export const evaluationWorkflowPrefix = 'evaluation-'
+export const evaluationWorkflowId = (evaluationId: string) => `${evaluationWorkflowPrefix}${evaluationId}`

@@ -1,0 +1,93 @@
+// Turns the graders of a request into functions. Graders that ask a model are told apart: their scores come from elsewhere.
+import { graderName, type Grader, type GraderOf, type GraderType } from '../domain/grader.ts'
+import { invalidInput } from '../domain/service-error.ts'
+import { hasShape, jsonValidator, parsed } from './json-schema.ts'
+import { linearPattern } from './linear-pattern.ts'
+import { exactMatch, numericMatch, rougeL, tokenF1 } from './text-scores.ts'
+import { bleu, chrf } from './translation-scores.ts'
+
+export type Graded = { input: string; expected: string; output: string }
+
+/** From 0 (bad) to 1 (good); null where the row has nothing to compare with. */
+type Score = (graded: Graded) => number | null
+
+/** Types whose scores need a model. */
+type AskingType = 'embedding_similarity' | 'model'
+export type AskingGrader = { [T in AskingType]: GraderOf<T> }[AskingType]
+type TextType = Exclude<GraderType, AskingType>
+
+export type CompiledGrader = { name: string } & ({ score: Score } | { asks: AskingGrader })
+
+const scores: { [T in TextType]: (grader: GraderOf<T>) => Score } = {
+  exact_match:
+    () =>
+    ({ output, expected }) =>
+      exactMatch(output, expected),
+  f1:
+    () =>
+    ({ output, expected }) =>
+      tokenF1(output, expected),
+  includes: (grader) => (graded) => includes(grader, graded),
+  numeric: ({ tolerance = 0, relative_tolerance: relative = 0 }) => {
+    return ({ output, expected }) => numericMatch(output, expected, { tolerance, relative })
+  },
+  regex: ({ pattern, ignore_case: ignoresCase = false }) => {
+    const matches = linearPattern(pattern, { ignoresCase })
+    return ({ output }) => Number(matches(output))
+  },
+  json_schema: ({ schema }) => (schema ? fitsSchema(schema) : fitsExpected),
+  rouge_l:
+    () =>
+    ({ output, expected }) =>
+      rougeL(output, expected),
+  bleu:
+    () =>
+    ({ output, expected }) =>
+      bleu(output, expected),
+  chrf:
+    () =>
+    ({ output, expected }) =>
+      chrf(output, expected),
+}
+
+/** @throws ServiceError invalid_input that names the grader */
+export function compileGraders(graders: readonly Grader[]): CompiledGrader[] {
+  const names = graders.map(graderName)
+  return graders.map((grader, index) => {
+    const name = graderName(grader)
+    if (names.indexOf(name) !== index)
+      throw invalidInput(`graders[${index}].name`, `Two graders have the name "${name}": give one another name.`)
+    if (asksModel(grader)) return { name, asks: grader }
+    return { name, score: compileText(grader, `graders[${index}]`) }
+  })
+}
+
+export const asksModel = (grader: Grader): grader is AskingGrader =>
+  grader.type === 'model' || grader.type === 'embedding_similarity'
+
+function compileText<T extends TextType>(grader: GraderOf<T>, path: string): Score {
+  try {
+    return (scores[grader.type] as (grader: GraderOf<T>) => Score)(grader)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw invalidInput(path, `The ${grader.type} grader cannot be used: ${reason}.`)
+  }
+}
+
+function includes({ ignore_case: ignoresCase = false }: GraderOf<'includes'>, { output, expected }: Graded): number {
+  const wanted = expected.trim()
+  return Number(ignoresCase ? output.toLowerCase().includes(wanted.toLowerCase()) : output.includes(wanted))
+}
+
+function fitsSchema(schema: Record<string, unknown>): Score {
+  const isValid = jsonValidator(schema)
+  return ({ output }) => Number(isValid(output))
+}
+
+/** Null when the expected text is no JSON. */
+const fitsExpected: Score = ({ output, expected }) => {
+  const example = parsed(expected)
+  if (example === undefined) return null
+  const value = parsed(output)
+  return Number(value !== undefined && hasShape(value, example))
+}

@@ -1,0 +1,156 @@
+import { Prisma } from '../../generated/prisma/client.ts'
+import type {
+  EvaluationEnding,
+  EvaluationPlan,
+  EvaluationRequest,
+  EvaluationStatus,
+  EvaluationSummary,
+  ModelEvaluation,
+  ScoredAnswer,
+} from '../domain/model-evaluation.ts'
+import { ServiceError } from '../domain/service-error.ts'
+import type { Connection } from './database.ts'
+
+type NewEvaluation = Pick<
+  ModelEvaluation,
+  'id' | 'accountId' | 'apiKeyId' | 'datasetId' | 'dataKey' | 'request' | 'maxRows'
+>
+type Chunk = { evaluationId: string; model: number; start: number }
+type Rows = { rowsKey: string; rowCount: number; sizeBytes: number; plan: EvaluationPlan }
+
+/** JSON values are stored as text, because jsonb cannot hold a NUL, which an answer may contain. */
+const text = (value: unknown) => JSON.stringify(value)
+
+export const createModelEvaluationRepository = (db: Connection) => ({
+  async create(evaluation: NewEvaluation) {
+    const { request } = evaluation
+    const data = { ...evaluation, request: text(request), modelCount: request.models.length, status: 'QUEUED' }
+    await db.modelEvaluation.create({ data })
+  },
+
+  async find(accountId: string, id: string): Promise<ModelEvaluation | null> {
+    const row = await db.modelEvaluation.findFirst({ where: { id, accountId } })
+    return row && plain(row)
+  },
+
+  /** For workers: finds an evaluation of any account. @throws ServiceError not_found after its account was deleted */
+  async get(id: string): Promise<ModelEvaluation> {
+    const row = await db.modelEvaluation.findUnique({ where: { id } })
+    if (!row) throw new ServiceError('not_found', `There is no evaluation ${id}.`)
+    return plain(row)
+  },
+
+  /** Newest first. `after` is the id of an evaluation of the account. */
+  async list(accountId: string, { after, limit }: { after: string | null; limit: number }): Promise<ModelEvaluation[]> {
+    const rows = await db.modelEvaluation.findMany({
+      where: { accountId },
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      take: limit,
+      ...(after === null ? {} : { cursor: { id: after }, skip: 1 }),
+    })
+    return rows.map(plain)
+  },
+
+  /** The account's open evaluations, and how many answers they may take. */
+  async openOf(accountId: string): Promise<{ evaluationCount: number; answerCount: number }> {
+    const [open] = await db.$queryRaw<{ evaluationCount: number; answerCount: number }[]>`
+      select count(*)::int as "evaluationCount",
+        coalesce(sum(model_count * coalesce(row_count, max_rows)), 0)::int as "answerCount"
+      from model_evaluations where account_id = ${accountId}::uuid and finished_at is null`
+    return open ?? { evaluationCount: 0, answerCount: 0 }
+  },
+
+  /** Fixes the rows of a queued evaluation, which is then running. @returns false when it has rows or has ended */
+  async start(id: string, { rowsKey, rowCount, sizeBytes, plan }: Rows): Promise<boolean> {
+    const { count } = await db.modelEvaluation.updateMany({
+      where: { id, status: 'QUEUED' },
+      data: { status: 'RUNNING', rowsKey, rowCount, storedBytes: sizeBytes, plan: text(plan) },
+    })
+    return count > 0
+  },
+
+  async isChunkSaved({ evaluationId, model, start }: Chunk): Promise<boolean> {
+    const where = { evaluationId_model_start: { evaluationId, model, start } }
+    return (await db.modelEvaluationChunk.findUnique({ where, select: { start: true } })) !== null
+  },
+
+  /** The first results of a chunk stay. */
+  async saveChunk({ evaluationId, model, start }: Chunk, answers: readonly ScoredAnswer[]) {
+    await db.$executeRaw`
+      insert into model_evaluation_chunks (evaluation_id, model, start, results)
+      select id, ${model}, ${start}, to_jsonb(${text(answers)}::text)
+      from model_evaluations where id = ${evaluationId}::uuid and status = 'RUNNING'
+      on conflict do nothing`
+  },
+
+  async findChunk({ evaluationId, model, start }: Chunk): Promise<ScoredAnswer[] | null> {
+    const row = await db.modelEvaluationChunk.findUnique({
+      where: { evaluationId_model_start: { evaluationId, model, start } },
+    })
+    return row && (JSON.parse(row.results as string) as ScoredAnswer[])
+  },
+
+  /** Ends a running evaluation and counts the bytes of its answers. @returns false when it had ended before */
+  async complete(id: string, summary: EvaluationSummary): Promise<boolean> {
+    const count = await db.$executeRaw`
+      update model_evaluations set status = 'COMPLETED', summary = to_jsonb(${text(summary)}::text), finished_at = now(),
+        stored_bytes = stored_bytes + (
+          select coalesce(sum(octet_length(results::text)), 0) from model_evaluation_chunks where evaluation_id = ${id}::uuid)
+      where id = ${id}::uuid and status = 'RUNNING'`
+    return count > 0
+  },
+
+  /** Ends an open evaluation without a summary. @returns false when it had ended before */
+  async end(id: string, status: EvaluationEnding, message: string | null): Promise<boolean> {
+    const count = await db.$executeRaw`
+      update model_evaluations set status = ${status}, message = ${message}, finished_at = now(),
+        stored_bytes = stored_bytes + (
+          select coalesce(sum(octet_length(results::text)), 0) from model_evaluation_chunks where evaluation_id = ${id}::uuid)
+      where id = ${id}::uuid and finished_at is null`
+    return count > 0
+  },
+
+  /** Returns the evaluations that exist, with the keys of their rows. */
+  async listKeys(ids: string[]): Promise<Pick<ModelEvaluation, 'id' | 'rowsKey' | 'finishedAt'>[]> {
+    const select = { id: true, rowsKey: true, finishedAt: true } as const
+    return db.modelEvaluation.findMany({ where: { id: { in: [...new Set(ids)] } }, select })
+  },
+
+  /** Evaluations that ended before then, with the keys of their rows. */
+  async listOld(before: Date, limit: number): Promise<{ id: string; keys: string[] }[]> {
+    const select = { id: true, rowsKey: true } as const
+    const rows = await db.modelEvaluation.findMany({ where: { finishedAt: { lt: before } }, select, take: limit })
+    return rows.map(({ id, rowsKey }) => ({ id, keys: rowsKey === null ? [] : [rowsKey] }))
+  },
+
+  /** Deletes their chunks too. */
+  async remove(ids: readonly string[]) {
+    await db.$executeRaw(Prisma.sql`delete from model_evaluations where id = any(${[...ids]}::uuid[])`)
+  },
+})
+
+const parsed = <T>(value: Prisma.JsonValue): T | null => (value === null ? null : (JSON.parse(value as string) as T))
+
+const plain = ({
+  request,
+  plan,
+  summary,
+  status,
+  ...row
+}: Prisma.ModelEvaluationGetPayload<object>): ModelEvaluation => ({
+  id: row.id,
+  accountId: row.accountId,
+  apiKeyId: row.apiKeyId,
+  datasetId: row.datasetId,
+  dataKey: row.dataKey,
+  maxRows: row.maxRows,
+  message: row.message,
+  rowsKey: row.rowsKey,
+  rowCount: row.rowCount,
+  createdAt: row.createdAt,
+  finishedAt: row.finishedAt,
+  request: JSON.parse(request as string) as EvaluationRequest,
+  plan: parsed<EvaluationPlan>(plan),
+  summary: parsed<EvaluationSummary>(summary),
+  status: status as EvaluationStatus,
+})

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto'
+import type { Grader } from '../../domain/grader.ts'
+import { evaluationWorkflowId, type EvaluationRequest } from '../../domain/model-evaluation.ts'
+import { invalidInput, ServiceError } from '../../domain/service-error.ts'
+import { compileGraders } from '../../grading/compile-graders.ts'
+import type { Repositories } from '../../repositories/database.ts'
+import { recordAudit } from '../audit/record.ts'
+import type { Ctx } from '../context.ts'
+import { resolveDataset } from '../datasets/resolve.ts'
+import { once, type Idempotency } from '../idempotency.ts'
+import { requireRoomForData } from '../limits/account-quotas.ts'
+import { resolveModel } from '../models/resolve.ts'
+
+export type CreateEvaluationInput = {
+  models: string[]
+  datasetId: string
+  /** Null: chosen by the expected answers. */
+  graders: Grader[] | null
+  maxRows: number
+  maxTokens: number
+}
+
+/** An evaluation rarely ends sooner. */
+const retryAfterSeconds = 30
+
+/**
+ * Accepts an evaluation: one row and its start message, committed together.
+ * @throws ServiceError model_not_found, invalid_input, quota_exceeded
+ */
+export async function createEvaluation({
+  ctx,
+  input,
+  idempotency,
+}: {
+  ctx: Ctx
+  input: CreateEvaluationInput
+  idempotency: Idempotency
+}): Promise<{ id: string; status: 'QUEUED' }> {
+  const { accountId, apiKeyId, deps } = ctx
+  return once<{ id: string; status: 'QUEUED' }>(ctx, idempotency, async (answer) => {
+    const { maxRows, datasetId } = input
+    const request = await resolveRequest(ctx, input)
+    const { uploadKey: dataKey } = await resolveDataset(ctx, { datasetId, modelName: '' })
+    await requireRoomForData(ctx)
+    const evaluation = { id: randomUUID(), accountId, apiKeyId, datasetId, dataKey, maxRows, request }
+    const { id } = evaluation
+    return deps.database.transaction(async (tx) => {
+      await tx.accounts.hold(accountId)
+      await requireRoom(ctx, tx, maxRows * request.models.length)
+      await tx.modelEvaluations.create(evaluation)
+      const workflowId = evaluationWorkflowId(id)
+      await tx.outbox.add({ workflowId, kind: 'start-evaluation', generation: 1, payload: { evaluationId: id } })
+      await recordAudit(tx, ctx, 'evaluation.create', id)
+      return answer(tx, { id, status: 'QUEUED' })
+    })
+  })
+}
+
+/** Replaces each name by the model that it means now, so that a name that moves does not change a running evaluation. */
+async function resolveRequest(
+  ctx: Ctx,
+  { models, graders, maxTokens }: CreateEvaluationInput,
+): Promise<EvaluationRequest> {
+  compileGraders(graders ?? [])
+  const resolved = []
+  for (const [index, name] of models.entries()) {
+    if (models.indexOf(name) !== index) throw invalidInput(`models[${index}]`, `The model "${name}" is named twice.`)
+    resolved.push({ name, modelName: await completionModel(ctx, name, `models[${index}]`) })
+  }
+  return { models: resolved, graders: graders && (await withResolvedJudges(ctx, graders)), maxTokens }
+}
+
+async function withResolvedJudges(ctx: Ctx, graders: readonly Grader[]): Promise<Grader[]> {
+  const resolved = []
+  for (const [index, grader] of graders.entries())
+    resolved.push(
+      grader.type === 'model'
+        ? { ...grader, model: await completionModel(ctx, grader.model, `graders[${index}].model`) }
+        : grader,
+    )
+  return resolved
+}
+
+async function completionModel(ctx: Ctx, name: string, path: string): Promise<string> {
+  const { baseModel, adapter } = await resolveModel(ctx, name)
+  if (baseModel.task !== 'completion')
+    throw invalidInput(path, `"${name}" is an embedding model and cannot complete prompts.`)
+  return adapter?.name ?? baseModel.name
+}
+
+/** Exact in a transaction that holds the account. @throws ServiceError quota_exceeded */
+async function requireRoom(
+  { deps: { settings }, accountId }: Ctx,
+  { modelEvaluations }: Pick<Repositories, 'modelEvaluations'>,
+  answerCount: number,
+) {
+  const { maxOpenEvaluations, maxWaitingEvaluationAnswers } = settings
+  const open = await modelEvaluations.openOf(accountId)
+  if (open.evaluationCount >= maxOpenEvaluations)
+    throw full(`This account has ${maxOpenEvaluations} open evaluations, the most that it may have.`)
+  if (open.answerCount + answerCount > maxWaitingEvaluationAnswers)
+    throw full(
+      `This account's open evaluations take ${open.answerCount} answers. With ${answerCount} more they would exceed the limit of ${maxWaitingEvaluationAnswers}.`,
+    )
+}
+
+const full = (message: string) =>
+  new ServiceError('quota_exceeded', `${message} Wait until one ends, or cancel one.`, { retryAfterSeconds })

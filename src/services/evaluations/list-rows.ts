@@ -1,0 +1,51 @@
+import { chunkSize, type ChunkLocation } from '../../domain/chunk-layout.ts'
+import type { EvaluatedRow, ModelEvaluation, ScoredAnswer } from '../../domain/model-evaluation.ts'
+import type { Ctx } from '../context.ts'
+import { evaluationNotFound, findEvaluation } from './find.ts'
+
+/** `outputs`: by model, in the order of the request; null while it is not scored. */
+export type ListedRow = EvaluatedRow & { index: number; outputs: { model: string; answer: ScoredAnswer | null }[] }
+
+/** Lists rows with the answers that are scored so far. @throws ServiceError not_found */
+export async function listEvaluationRows({
+  ctx,
+  input: { id, offset, limit },
+}: {
+  ctx: Ctx
+  input: { id: string; offset: number; limit: number }
+}): Promise<{ rows: ListedRow[]; next: number | null }> {
+  const evaluation = await findEvaluation(ctx, id)
+  const end = Math.min(offset + limit, evaluation.rowCount ?? 0)
+  const rows: ListedRow[] = []
+  for (let chunk = Math.floor(offset / chunkSize); chunk * chunkSize < end; chunk++)
+    rows.push(...(await readChunk(ctx, evaluation, chunk)))
+  const shown = rows.filter(({ index }) => index >= offset && index < end)
+  return { rows: shown, next: end < (evaluation.rowCount ?? 0) ? end : null }
+}
+
+async function readChunk(
+  ctx: Ctx,
+  { id, rowsKey, plan, request }: ModelEvaluation,
+  chunk: number,
+): Promise<ListedRow[]> {
+  const location = plan?.chunks[chunk]
+  if (!location || rowsKey === null) return []
+  const { modelEvaluations } = ctx.deps.database
+  const start = chunk * chunkSize
+  const [rows, ...answers] = await Promise.all([
+    readRows(ctx, rowsKey, location, id),
+    ...request.models.map((_, model) => modelEvaluations.findChunk({ evaluationId: id, model, start })),
+  ])
+  return rows.map((row, at) => ({
+    ...row,
+    index: start + at,
+    outputs: request.models.map(({ name }, model) => ({ model: name, answer: answers[model]?.[at] ?? null })),
+  }))
+}
+
+async function readRows({ deps: { storage } }: Ctx, key: string, { offset, sizeBytes }: ChunkLocation, id: string) {
+  const { bytes } = await storage.readRange(key, { offset, limit: sizeBytes })
+  // Retention removes the rows before the evaluation.
+  if (bytes.length < sizeBytes) throw evaluationNotFound(id)
+  return JSON.parse(bytes.toString()) as EvaluatedRow[]
+}

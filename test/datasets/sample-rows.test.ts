@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRowSelection } from '../../src/datasets/sample-rows.ts'
+import { fingerprint } from '../../src/datasets/validate-rows.ts'
+
+const rows = Array.from({ length: 300 }, (_, index) => ({ input: `q${index}`, output: `a${index}` }))
+
+function chosen(from: typeof rows, maxRows: number): string[] {
+  const selection = createRowSelection(maxRows)
+  for (const row of from) selection.add(row, fingerprint(row))
+  return selection.rows().map(({ input }) => input)
+}
+
+test('chooses the same different rows whatever their order, and keeps the order of the file', () => {
+  const some = chosen(rows, 40)
+  assert.equal(some.length, 40)
+  assert.deepEqual(
+    some,
+    rows.map(({ input }) => input).filter((input) => some.includes(input)),
+  )
+  assert.deepEqual(chosen(rows.toReversed(), 40).toReversed(), some)
+  assert.deepEqual(
+    chosen([...rows, ...rows], 1000),
+    rows.map(({ input }) => input),
+  )
+})
+
+test('refuses conversations and too much text', () => {
+  const selection = createRowSelection(10)
+  const conversation = { messages: [], learned: [] }
+  assert.throws(() => selection.add({ input: '', output: 'a', conversation }, 'p'), /Row 1 holds a conversation/)
+  assert.throws(() => selection.add({ input: 'x'.repeat(17 << 20), output: '' }, 'p'), /Lower max_rows/)
+})

@@ -1,0 +1,136 @@
+// Evaluations on Postgres: what counts once, what an end keeps, and what an account may have open.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, suite, test } from 'node:test'
+import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { createEvaluation } from '../../src/services/evaluations/create.ts'
+import type { Ctx } from '../../src/services/context.ts'
+import type { ServiceError } from '../../src/domain/service-error.ts'
+import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
+import { anAccount } from '../support/job-rows.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { connection } from '../support/stack.ts'
+
+suite('evaluations', () => {
+  const database = connectDatabase(connection().databaseUrl, { poolSize: 8 })
+  after(() => database.close())
+  const sandbox = createSandbox(database)
+  const plan = { graders: [{ type: 'f1' as const }], chunks: [{ offset: 0, sizeBytes: 9 }], batchIds: [randomUUID()] }
+  const rows = { rowsKey: 'rows', rowCount: 2, sizeBytes: 100, plan }
+  const answer = { output: 'a\0b', error: null, scores: { f1: 1 } }
+  const summary = { models: {}, comparison: {} }
+
+  async function anEvaluation(tx: Repositories, accountId: string, maxRows = 10) {
+    const id = randomUUID()
+    const request = { models: [{ name: 'm', modelName: 'm' }], graders: null, maxTokens: 8 }
+    const evaluation = { id, accountId, apiKeyId: 'none', datasetId: 'set', dataKey: 'key', maxRows, request }
+    await tx.modelEvaluations.create(evaluation)
+    return id
+  }
+
+  test('keep their first rows and the first scores of a chunk, and count their bytes', () =>
+    sandbox(async (tx) => {
+      const accountId = await anAccount(tx)
+      const id = await anEvaluation(tx, accountId)
+      const position = { evaluationId: id, model: 0, start: 0 }
+      await tx.modelEvaluations.saveChunk(position, [answer])
+      assert.equal(await tx.modelEvaluations.findChunk(position), null, 'nothing is scored before there are rows')
+      assert.ok(await tx.modelEvaluations.start(id, rows))
+      assert.ok(!(await tx.modelEvaluations.start(id, { ...rows, rowsKey: 'other' })))
+      await tx.modelEvaluations.saveChunk(position, [answer])
+      await tx.modelEvaluations.saveChunk(position, [{ ...answer, output: 'late' }])
+      assert.deepEqual(await tx.modelEvaluations.findChunk(position), [answer])
+      assert.equal(await tx.accounts.storedBytes(accountId), 100)
+      assert.ok(await tx.modelEvaluations.complete(id, summary))
+      assert.ok(!(await tx.modelEvaluations.end(id, 'CANCELLED', null)))
+      const found = await tx.modelEvaluations.find(accountId, id)
+      assert.deepEqual(
+        [found?.status, found?.rowsKey, found?.plan, found?.summary],
+        ['COMPLETED', 'rows', plan, summary],
+      )
+      assert.ok((await tx.accounts.storedBytes(accountId)) > 100)
+      await tx.modelEvaluations.remove([id])
+      assert.equal(await tx.accounts.storedBytes(accountId), 0)
+    }))
+
+  test('take nothing after a cancel', () =>
+    sandbox(async (tx) => {
+      const accountId = await anAccount(tx)
+      const id = await anEvaluation(tx, accountId)
+      assert.deepEqual(await tx.modelEvaluations.openOf(accountId), { evaluationCount: 1, answerCount: 10 })
+      assert.ok(await tx.modelEvaluations.end(id, 'CANCELLED', null))
+      assert.ok(!(await tx.modelEvaluations.start(id, rows)))
+      assert.ok(!(await tx.modelEvaluations.complete(id, summary)))
+      assert.deepEqual(await tx.modelEvaluations.openOf(accountId), { evaluationCount: 0, answerCount: 0 })
+    }))
+
+  test('are listed newest first in pages, those of the account only', () =>
+    sandbox(async (tx) => {
+      const [accountId, other] = [await anAccount(tx), await anAccount(tx)]
+      await anEvaluation(tx, other)
+      // In one transaction all have the same time, so the ids decide.
+      const ids = [
+        await anEvaluation(tx, accountId),
+        await anEvaluation(tx, accountId),
+        await anEvaluation(tx, accountId),
+      ]
+      const first = await tx.modelEvaluations.list(accountId, { after: null, limit: 2 })
+      const rest = await tx.modelEvaluations.list(accountId, { after: first[1]?.id ?? '', limit: 2 })
+      assert.deepEqual(
+        [...first, ...rest].map(({ id }) => id),
+        ids.toSorted().toReversed(),
+      )
+      assert.equal(await tx.modelEvaluations.find(other, ids[0] ?? ''), null)
+    }))
+
+  test('go by their end, and open ones are read in pages for the reaper', () =>
+    sandbox(async (tx) => {
+      const accountId = await anAccount(tx)
+      const [ended, running] = [await anEvaluation(tx, accountId), await anEvaluation(tx, accountId)]
+      await tx.modelEvaluations.start(ended, rows)
+      await tx.modelEvaluations.end(ended, 'FAILED', 'why')
+      const old = await tx.modelEvaluations.listOld(new Date(Date.now() + 60_000), 100_000)
+      assert.deepEqual(
+        old.filter(({ id }) => id === ended || id === running),
+        [{ id: ended, keys: ['rows'] }],
+      )
+      const open: string[] = []
+      for await (const page of tx.reaper.startedEvaluations(2)) open.push(...page.map(({ id }) => id))
+      assert.deepEqual(
+        open.filter((id) => id === ended || id === running),
+        [running],
+      )
+    }))
+
+  test('are never more open than the account may have, when its requests come at once', async () => {
+    const key = parseApiKey(makeApiKey()) ?? assert.fail()
+    await database.accounts.ensureWithApiKey({ name: 'evaluations', keyId: key.id, secretHash: key.secretHash })
+    const { accountId } = (await database.accounts.findLiveApiKey(key.id)) ?? assert.fail()
+    const version = { id: randomUUID(), accountId, datasetId: 'set', version: 1, uploadKey: 'up' }
+    await database.datasets.createVersion(version)
+    await database.datasets.noteSize(version.id, 10)
+    const settings = { maxOpenEvaluations: 3, maxWaitingEvaluationAnswers: 1000, maxStoredBytes: 1e12 }
+    const storage = { stat: async () => ({ etag: 'e', sizeBytes: 10 }) }
+    const catalogue = { find: (name: string) => ({ name, task: 'completion' }) }
+    const ctx = {
+      deps: { database, storage, catalogue, settings },
+      ...{ accountId, apiKeyId: key.id, origin: { requestId: 'r', address: '::1' } },
+    } as unknown as Ctx
+    const create = (maxRows: number) =>
+      createEvaluation({
+        ctx,
+        input: { models: ['a', 'b'], datasetId: 'set', graders: null, maxRows, maxTokens: 8 },
+        idempotency: null,
+      })
+    const answers = await Promise.allSettled(Array.from({ length: 6 }, () => create(10)))
+    const refused = answers.flatMap((each) => (each.status === 'rejected' ? [each.reason as ServiceError] : []))
+    assert.deepEqual(
+      refused.map(({ code }) => code),
+      Array.from({ length: 3 }, () => 'quota_exceeded'),
+    )
+    assert.match(refused[0]?.message ?? '', /3 open evaluations/)
+    const evaluations = await database.modelEvaluations.list(accountId, { after: null, limit: 9 })
+    for (const { id } of evaluations) await database.modelEvaluations.end(id, 'CANCELLED', null)
+    await assert.rejects(create(501), /1002 more they would exceed the limit of 1000/)
+  })
+})
