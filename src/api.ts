@@ -9,6 +9,7 @@ import { createPublicApp } from './http/app.ts'
 import { createBodyMemory } from './http/framework/body-memory.ts'
 import { createMetrics } from './http/framework/metrics.ts'
 import { closeGracefully, listen } from './http/server.ts'
+import { createGrading } from './grading/grading-threads.ts'
 import { createInference } from './inference/inference.ts'
 import { createAdminApp } from './internal-http/admin-app.ts'
 import { createInternalApp } from './internal-http/app.ts'
@@ -23,6 +24,7 @@ import { createJobFeeds, type JobFeeds } from './services/job-stream/job-feeds.t
 import { createLimits } from './services/limits/limits.ts'
 import { createHasRows } from './services/stored-data/has-rows.ts'
 import { createSearchRows, searchLimits, searchTimeoutMs } from './services/stored-data/search-rows.ts'
+import { createEvaluationScores } from './services/training-jobs/score-evaluation.ts'
 import { createUsageRecorder, type UsageRecorder } from './services/usage/usage-recorder.ts'
 import { createStorage } from './storage/storage.ts'
 
@@ -104,6 +106,7 @@ function connect(config: Config): ServiceDependencies & {
       log,
     }),
     batchBeginnings: createBatchBeginnings(),
+    evaluationScores: createEvaluationScores(createGrading()),
     jobFeeds: createJobFeeds({ database, storage, notifications, log, maxOfAccount: config.maxJobFollowers }),
     hasRows: createHasRows({ database, notifications }),
     searchRows: createSearchRows(rowSearch),

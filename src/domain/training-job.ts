@@ -1,6 +1,7 @@
 // Training jobs, their attempts, artifacts and events.
 import type { AttemptCause } from './attempt-cause.ts'
 import type { CatalogueEntry } from './catalogue.ts'
+import type { Grader } from './grader.ts'
 import type { TrainingArgs } from './training-args.ts'
 import type { AttemptPhase, TrainingJobStatus } from './training-job-status.ts'
 
@@ -19,10 +20,21 @@ export type TrainingSpec = {
   dataKey: string
   /** Key of the caller's evaluation rows; null evaluates on rows that the preparation sets aside. */
   evaluationKey: string | null
+  /** How the model is evaluated; absent fields have their defaults. */
+  evaluation?: EvaluationSettings
   /** Stored with the job and returned with it. */
   metadata?: Record<string, string>
   /** The tuned model whose adapter the training continues; absent when it begins from the base. */
   startFrom?: StartModel
+}
+
+export type EvaluationSettings = {
+  /** Graders that ask no model. */
+  graders?: Grader[]
+  /** The first rows that are answered; all when absent. */
+  maxRows?: number
+  /** The most tokens of an answer; twice the longest expected one when absent. */
+  maxTokens?: number
 }
 
 export type StartModel = Pick<TunedModel, 'files' | 'jobId'> & { modelName: string }

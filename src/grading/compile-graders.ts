@@ -50,15 +50,15 @@ const scores: { [T in TextType]: (grader: GraderOf<T>) => Score } = {
       chrf(output, expected),
 }
 
-/** @throws ServiceError invalid_input that names the grader */
-export function compileGraders(graders: readonly Grader[]): CompiledGrader[] {
+/** @param field the list's place in the request. @throws ServiceError invalid_input that names the grader */
+export function compileGraders(graders: readonly Grader[], field = 'graders'): CompiledGrader[] {
   const names = graders.map(graderName)
   return graders.map((grader, index) => {
     const name = graderName(grader)
     if (names.indexOf(name) !== index)
-      throw invalidInput(`graders[${index}].name`, `Two graders have the name "${name}": give one another name.`)
+      throw invalidInput(`${field}[${index}].name`, `Two graders have the name "${name}": give one another name.`)
     if (asksModel(grader)) return { name, asks: grader }
-    return { name, score: compileText(grader, `graders[${index}]`) }
+    return { name, score: compileText(grader, `${field}[${index}]`) }
   })
 }
 

@@ -9,6 +9,7 @@ import type { BatchBeginnings } from './batches/beginnings.ts'
 import type { Limits } from './limits/limits.ts'
 import type { Inference } from '../inference/inference.ts'
 import type { JobFeeds } from './job-stream/job-feeds.ts'
+import type { EvaluationScores } from './training-jobs/score-evaluation.ts'
 import type { HasRows } from './stored-data/has-rows.ts'
 import type { SearchRows } from './stored-data/search-rows.ts'
 import type { UsageRecorder } from './usage/usage-recorder.ts'
@@ -43,6 +44,7 @@ export type ServiceDependencies = {
   datasets: Pick<DatasetValidator, 'check' | 'preview'>
   inference: Inference
   batchBeginnings: BatchBeginnings
+  evaluationScores: EvaluationScores
   jobFeeds: Pick<JobFeeds, 'follow'>
   hasRows: HasRows
   searchRows: SearchRows

@@ -62,7 +62,11 @@ suite('the main job', () => {
   test('evaluates the tuned model, then the base', async () => {
     type Evaluation = {
       job_id: number
-      eval_results: { input: string; outputs: { model_name: string; output: string }[] }[]
+      eval_results: {
+        input: string
+        outputs: { model_name: string; output: string; scores: Record<string, number> }[]
+      }[]
+      summary: Record<string, { tuned: { mean: number }; base: { mean: number }; better: number; worse: number }>
     }
     const evaluation = await api.get<Evaluation>(`/v1/svc/train/jobs/${job.job_id}/eval`)
     assert.equal(evaluation.job_id, job.job_id)
@@ -74,6 +78,11 @@ suite('the main job', () => {
       )
       assert.ok(sampleRows.some((row) => row.input === input))
     }
+    const exact = evaluation.eval_results.map(({ outputs }) => outputs.map(({ scores }) => scores['exact_match'] ?? 0))
+    const figures = evaluation.summary['exact_match'] ?? assert.fail('short answers are compared exactly')
+    const better = exact.filter(([tuned = 0, base = 0]) => tuned > base).length
+    assert.ok(better >= 8 && figures.better === better && figures.worse === 0, JSON.stringify(figures))
+    assert.equal(figures.tuned.mean, exact.reduce((sum, [tuned = 0]) => sum + tuned, 0) / 10)
   })
 
   test('answers what the base does not know', async () => {

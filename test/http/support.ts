@@ -13,6 +13,8 @@ import { closeGracefully, listen } from '../../src/http/server.ts'
 import { createAdminApp } from '../../src/internal-http/admin-app.ts'
 import { createInternalApp } from '../../src/internal-http/app.ts'
 import { createLog } from '../../src/log.ts'
+import { createGrading } from '../../src/grading/grading-threads.ts'
+import { createEvaluationScores } from '../../src/services/training-jobs/score-evaluation.ts'
 import { createBatchBeginnings } from '../../src/services/batches/beginnings.ts'
 import type { ServiceDependencies } from '../../src/services/context.ts'
 import type { TrainingJob } from '../../src/domain/training-job.ts'
@@ -66,6 +68,7 @@ function stubDependencies({
     datasets: strict('datasets', datasets),
     inference: strict('inference', inference),
     batchBeginnings: createBatchBeginnings(),
+    evaluationScores: createEvaluationScores(createGrading()),
     jobFeeds: strict('jobFeeds', {}),
     hasRows: () => Promise.resolve(false),
     searchRows: () => Promise.reject(new Error('searchRows is not stubbed')),

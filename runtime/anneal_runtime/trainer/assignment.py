@@ -41,6 +41,9 @@ class Assignment:
     evaluation: RemoteFile
     evaluation_split: str
     evaluation_row_count: int
+    # Limits of the evaluation at the end of the run; None where the job sets none.
+    evaluation_max_rows: int | None
+    evaluation_max_tokens: int | None
     checkpoint: Artifact | None
     model: Artifact | None
     # The adapter of the tuned model that the training begins from; empty when it begins from the base.
@@ -55,6 +58,7 @@ class Assignment:
     def from_json(cls, raw: dict[str, Any]) -> "Assignment":
         """`raw` is an answer that the contract has checked."""
         base, evaluation = raw["base_model"], raw["data"]["evaluation"]
+        limits = raw.get("evaluation", {})
         return cls(
             job_id=raw["job_id"],
             attempt=raw["attempt"],
@@ -66,6 +70,8 @@ class Assignment:
             evaluation=RemoteFile.from_json(evaluation, "evaluation.jsonl"),
             evaluation_split=evaluation["split"],
             evaluation_row_count=evaluation["rows"],
+            evaluation_max_rows=limits.get("max_rows"),
+            evaluation_max_tokens=limits.get("max_tokens"),
             checkpoint=_artifact(raw["checkpoint"]),
             model=_artifact(raw["model"]),
             start=[RemoteFile.from_json(file) for file in raw.get("start", {"files": []})["files"]],

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 
 
 @torch.inference_mode()
-def evaluate(model: PeftModel, tokenizer: PreTrainedTokenizerBase, rows: list[Row]) -> list[dict[str, str]]:
+def evaluate(
+    model: PeftModel, tokenizer: PreTrainedTokenizerBase, rows: list[Row], max_tokens: int | None = None
+) -> list[dict[str, str]]:
     """Each row as `{"input", "expected", "tuned", "base"}`, in order."""
     model.eval()
     context = context_length(model.get_base_model())
     prompts = _prompts(tokenizer, rows)
     expected = completion_tokens(tokenizer, [row.output for row in rows])
-    most_new = new_token_limit(prompts, expected, context)
+    most_new = min(new_token_limit(prompts, expected, context), max_tokens or context)
     prompts = [_fitting(ids, tokenizer, context - most_new) for ids in prompts]
     answers: dict[str, list[str]] = {}
     for side in ("tuned", "base"):

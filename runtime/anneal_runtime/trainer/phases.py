@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,8 +109,9 @@ def load_saved_model(attempt: Attempt, assignment: Assignment, loaded: LoadedMod
 
 def evaluate_model(attempt: Attempt, assignment: Assignment, model: PeftModel, loaded: LoadedModel) -> None:
     attempt.reporter.phase("EVALUATING MODEL")
-    rows = list(read_rows(attempt.settings.work_dir / assignment.evaluation.name))
-    results = evaluate(model, loaded.tokenizer, rows)
+    all_rows = read_rows(attempt.settings.work_dir / assignment.evaluation.name)
+    rows = list(islice(all_rows, assignment.evaluation_max_rows))
+    results = evaluate(model, loaded.tokenizer, rows, assignment.evaluation_max_tokens)
     exact = sum(result["tuned"].strip() == result["expected"].strip() for result in results)
     log(f"The tuned model answers {exact} of {len(results)} evaluation rows exactly")
     # The phase must arrive before the result that belongs to it.

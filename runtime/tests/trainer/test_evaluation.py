@@ -32,6 +32,14 @@ def test_batched_answers_equal_those_of_transformers_one_by_one() -> None:
         assert answer == expected
 
 
+def test_a_job_may_limit_the_length_of_the_answers() -> None:
+    rows = [Row(text, "x") for text in TEXTS]
+    whole, cut = evaluate(MODEL, LOADED.tokenizer, rows), evaluate(MODEL, LOADED.tokenizer, rows, max_tokens=2)
+    for long, short in zip(whole, cut, strict=True):
+        assert long["base"].startswith(short["base"])
+        assert len(LOADED.tokenizer(short["base"], add_special_tokens=False)["input_ids"]) <= 2
+
+
 def test_the_base_answers_without_the_adapter_in_place() -> None:
     rows = [Row(text, "x") for text in TEXTS]
     before = evaluate(MODEL, LOADED.tokenizer, rows)

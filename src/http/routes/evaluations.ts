@@ -18,8 +18,8 @@ import {
   EvaluationRows,
   EvaluationRowsQuery,
   ModelEvaluation,
-  usedGrader,
 } from '../schemas/evaluations.ts'
+import { usedGrader } from '../schemas/scores.ts'
 
 const defaultPageSize = 20
 const defaultRowCount = 50

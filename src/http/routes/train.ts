@@ -1,9 +1,14 @@
+import type { z } from 'zod'
+import { gradersOf } from '../../domain/grader.ts'
+import type { EvaluationSettings } from '../../domain/training-job.ts'
 import { estimateTrainingJob, type TrainingEstimate } from '../../services/training-jobs/estimate.ts'
 import { submitTrainingJob } from '../../services/training-jobs/submit.ts'
 import { defineRoute } from '../framework/route.ts'
 import { TrainOrDryRun, TrainQuery, TrainRequest } from '../schemas/train.ts'
 
 const mebibyte = 1024 * 1024
+
+type WantedEvaluation = NonNullable<z.infer<typeof TrainRequest>['evaluation']>
 
 export const trainRoutes = [
   defineRoute({
@@ -27,6 +32,7 @@ export const trainRoutes = [
         rows: rows['data'],
         storedId: body.id ?? undefined,
         evaluationRows: rows['eval_data'],
+        evaluation: body.evaluation ? evaluationOf(body.evaluation) : undefined,
         finetuneArgs: body.finetune_args ?? {},
         gpuConfig: body.gpu_config ?? {},
         isPublic: body.is_public ?? false,
@@ -53,4 +59,10 @@ const dryRun = ({ rows, tokens, steps, epochs, seconds, gpuSeconds, basedOn }: T
     basedOn === 0
       ? 'No job on this base model and as many GPUs has completed yet, so there is nothing to estimate from.'
       : `The range holds most of what ${basedOn} complete ${basedOn === 1 ? 'job says' : 'jobs say'}, scaled by steps and rows.`,
+})
+
+const evaluationOf = (wanted: WantedEvaluation): EvaluationSettings => ({
+  ...(wanted.graders && { graders: gradersOf(wanted.graders) }),
+  ...(wanted.max_rows && { maxRows: wanted.max_rows }),
+  ...(wanted.max_tokens && { maxTokens: wanted.max_tokens }),
 })

@@ -11,6 +11,7 @@ import { linkToNext } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
 import { Job, JobList, type JobSummary } from '../schemas/job-resource.ts'
 import { isMetadataFilter, metadataIn } from '../schemas/metadata.ts'
+import { usedGrader } from '../schemas/scores.ts'
 import {
   Evaluation,
   JobCancelled,
@@ -124,17 +125,19 @@ export const trainingJobRoutes = [
     errorStatuses: [409],
     response: Evaluation,
     async handle({ caller: ctx, params }) {
-      const { job, tunedModelName, baseModelName, rows } = await getEvaluation({ ctx, input: { jobId: params.job_id } })
-      const results = rows.map(({ input, expected, split, tuned, base }) => ({
+      const evaluation = await getEvaluation({ ctx, input: { jobId: params.job_id } })
+      const { job, tunedModelName, baseModelName, rows, scored } = evaluation
+      const results = rows.map(({ input, expected, split, tuned, base }, row) => ({
         input,
         outputs: [
-          { model_name: tunedModelName, output: tuned },
-          { model_name: baseModelName, output: base },
+          { model_name: tunedModelName, output: tuned, scores: scored?.tuned[row] ?? null },
+          { model_name: baseModelName, output: base, scores: scored?.base[row] ?? null },
         ],
         expected,
         split,
       }))
-      return { job_id: job.id, eval_results: results }
+      const graders = scored?.graders.map(usedGrader) ?? null
+      return { job_id: job.id, eval_results: results, graders, summary: scored?.summary ?? null }
     },
   }),
 ]

@@ -1,10 +1,11 @@
 import { z } from 'zod'
-import { graderName, Graders } from '../../domain/grader.ts'
+import { Graders } from '../../domain/grader.ts'
 import { evaluationDefaults, evaluationLimits, evaluationStatuses } from '../../domain/model-evaluation.ts'
 import { evaluationNotFound } from '../../services/evaluations/find.ts'
 import { named } from '../framework/named-schemas.ts'
 import { queryInt, queryText } from '../framework/params.ts'
 import { shortened } from '../framework/problem.ts'
+import { Comparison, GraderSummary, RowScores, UsedGrader } from './scores.ts'
 import { Time } from './training-job.ts'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -51,33 +52,6 @@ export const EvaluationCancelled = named(
   z.object({ id: z.string(), status: z.literal('CANCELLED') }),
 )
 
-const interval = {
-  mean: z.number(),
-  low: z.number().describe('Lower end of the 95 % bootstrap interval'),
-  high: z.number().describe('Upper end of the 95 % bootstrap interval'),
-}
-const GraderSummary = named(
-  'GraderSummary',
-  z.object({ ...interval, rows: z.int().describe('The rows that have a score') }),
-)
-const Comparison = named(
-  'ScoreComparison',
-  z.object({
-    difference: z.object(interval).describe('Mean of the differences, row by row'),
-    better: z.int().describe('Rows with a higher score'),
-    equal: z.int(),
-    worse: z.int().describe('Rows with a lower score'),
-  }),
-)
-
-/** The parameters of a grader that is in use, without those that were left out. */
-const UsedGrader = z.object({ type: z.string(), name: z.string() }).catchall(z.unknown())
-
-export const usedGrader = (grader: Parameters<typeof graderName>[0]): z.infer<typeof UsedGrader> => ({
-  ...grader,
-  name: graderName(grader),
-})
-
 export const ModelEvaluation = named(
   'ModelEvaluation',
   z.object({
@@ -121,10 +95,6 @@ export const EvaluationRowsQuery = z.object({
   offset: queryInt({ min: 0, max: 1_000_000 }).optional().describe('The first row, default 0'),
   limit: queryInt({ min: 1, max: 128 }).optional().describe('Rows of a page, default 50'),
 })
-
-const RowScores = z
-  .record(z.string(), z.number().nullable())
-  .describe('By grader, from 0 to 1; null where the grader cannot score the row')
 
 export const EvaluationRows = named(
   'EvaluationRows',

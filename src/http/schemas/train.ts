@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { Graders } from '../../domain/grader.ts'
+import { evaluationLimits } from '../../domain/model-evaluation.ts'
 import { FinetuneArgs } from '../../domain/training-args.ts'
 import { trainingJobStatuses } from '../../domain/training-job-status.ts'
 import { named } from '../framework/named-schemas.ts'
@@ -22,6 +24,14 @@ const Count = z
 
 const GpuConfig = z.object({ gpus: Count, nodes: Count })
 
+const Evaluation = z
+  .object({
+    graders: Graders.nullish().describe('Graders that ask no model; chosen by the expected outputs when absent'),
+    max_rows: z.int().min(1).max(evaluationLimits.rows).nullish().describe('The first rows that are answered'),
+    max_tokens: z.int().min(1).max(evaluationLimits.tokens).nullish().describe('The most tokens of an answer'),
+  })
+  .describe('How the tuned model and its base are evaluated at the end of the job')
+
 export const TrainRequest = named(
   'TrainRequest',
   z.object({
@@ -33,6 +43,7 @@ export const TrainRequest = named(
     eval_data: z.array(Row).nullish(),
     finetune_args: FinetuneArgs.nullish(),
     gpu_config: GpuConfig.nullish(),
+    evaluation: Evaluation.nullish(),
     is_public: z.boolean().nullish(),
     custom_model_name: z.string().max(256).nullish(),
     metadata: Metadata.nullish().describe('Up to 16 pairs that the job keeps; GET /v1/train/jobs filters by them'),

@@ -4,6 +4,7 @@ import { jobNotFound } from '../../services/training-jobs/get.ts'
 import { shortened } from '../framework/problem.ts'
 import { named } from '../framework/named-schemas.ts'
 import { queryInt, queryText } from '../framework/params.ts'
+import { Comparison, GraderSummary, RowScores, UsedGrader } from './scores.ts'
 import { isMetadataFilter } from './metadata.ts'
 
 const maxJobId = 2 ** 31 - 1
@@ -50,6 +51,11 @@ export const JobResumed = named('TrainingJobResumed', z.object({ status: Status,
 
 const Split = z.enum(['held_out', 'train']).describe('held_out: rows that were not trained on; train: rows that were')
 
+const SideBySide = named(
+  'TunedBesideBase',
+  z.object({ tuned: GraderSummary, base: GraderSummary, ...Comparison.shape }),
+)
+
 export const Evaluation = named(
   'Evaluation',
   z.object({
@@ -58,12 +64,17 @@ export const Evaluation = named(
       z.object({
         input: z.string(),
         outputs: z
-          .array(z.object({ model_name: z.string(), output: z.string() }))
+          .array(z.object({ model_name: z.string(), output: z.string(), scores: RowScores.nullable() }))
           .describe('The tuned model, then its base'),
         expected: z.string(),
         split: Split,
       }),
     ),
+    graders: z.array(UsedGrader).nullable(),
+    summary: z
+      .record(z.string(), SideBySide.nullable())
+      .nullable()
+      .describe('By grader; null where no row has a score, and when scoring took too long'),
   }),
 )
 

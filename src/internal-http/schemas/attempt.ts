@@ -37,6 +37,7 @@ export const ClaimAnswer = z.object({
   spec_hash: z.string(),
   args: TrainingArgs,
   data: z.object({ train: DataFile, evaluation: DataFile.extend({ split: DataSplit }) }),
+  evaluation: z.object({ max_rows: z.int().nullable(), max_tokens: z.int().nullable() }).optional(),
   checkpoint: SavedArtifact.nullable(),
   model: SavedArtifact.nullable(),
   start: z

@@ -25,7 +25,7 @@ export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimIn
   if (!job.preparedData) throw new Error(`job ${job.id} has an attempt but no prepared data`)
   const { train, evaluation } = job.preparedData
   const { name, source, sha256 } = job.spec.baseModel
-  const { startFrom } = job.spec
+  const { startFrom, evaluation: limits } = job.spec
   return {
     job_id: job.id,
     attempt: attempt.number,
@@ -38,6 +38,7 @@ export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimIn
       train: await dataFile(pod, train),
       evaluation: { ...(await dataFile(pod, evaluation)), split: evaluation.split },
     },
+    ...(limits && { evaluation: { max_rows: limits.maxRows ?? null, max_tokens: limits.maxTokens ?? null } }),
     checkpoint: attempt.mode === 'train' && checkpoint ? await artifactFiles(pod, checkpoint) : null,
     model: attempt.mode === 'evaluate' && checkpoint ? await artifactFiles(pod, checkpoint) : null,
     ...(startFrom && { start: { model_name: startFrom.modelName, files: await fileLinks(pod, startFrom.files) } }),

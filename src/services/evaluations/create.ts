@@ -9,6 +9,7 @@ import type { Ctx } from '../context.ts'
 import { resolveDataset } from '../datasets/resolve.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
+import { pinModel } from '../models/find-tuned.ts'
 import { resolveModel } from '../models/resolve.ts'
 
 export type CreateEvaluationInput = {
@@ -85,7 +86,7 @@ async function completionModel(ctx: Ctx, name: string, path: string): Promise<st
   const { baseModel, adapter } = await resolveModel(ctx, name)
   if (baseModel.task !== 'completion')
     throw invalidInput(path, `"${name}" is an embedding model and cannot complete prompts.`)
-  return adapter?.name ?? baseModel.name
+  return adapter ? (await pinModel(ctx, name)).modelName : baseModel.name
 }
 
 /** Exact in a transaction that holds the account. @throws ServiceError quota_exceeded */

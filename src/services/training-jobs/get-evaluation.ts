@@ -2,6 +2,16 @@ import { ServiceError } from '../../domain/service-error.ts'
 import type { EvaluationRow, TrainingJob } from '../../domain/training-job.ts'
 import type { Ctx } from '../context.ts'
 import { findTrainingJob } from './get.ts'
+import type { ScoredEvaluation } from './score-evaluation.ts'
+
+type JobEvaluation = {
+  job: TrainingJob
+  tunedModelName: string
+  baseModelName: string
+  rows: EvaluationRow[]
+  /** Null when scoring takes too long. */
+  scored: ScoredEvaluation | null
+}
 
 /** @throws ServiceError not_found, conflict for a job without an evaluation */
 export async function getEvaluation({
@@ -10,8 +20,8 @@ export async function getEvaluation({
 }: {
   ctx: Ctx
   input: { jobId: number }
-}): Promise<{ job: TrainingJob; tunedModelName: string; baseModelName: string; rows: EvaluationRow[] }> {
-  const { database } = ctx.deps
+}): Promise<JobEvaluation> {
+  const { database, evaluationScores } = ctx.deps
   const job = await findTrainingJob(ctx, jobId)
   const model = job.modelName === null ? null : await database.models.find(ctx.accountId, job.modelName)
   const rows = model ? await database.artifacts.listEvaluation(model.artifactId) : []
@@ -20,5 +30,13 @@ export async function getEvaluation({
       'conflict',
       `Job ${jobId} is ${job.status} and has no evaluation results${job.finishedAt ? '' : ' yet'}.`,
     )
-  return { job, tunedModelName: model.name, baseModelName: model.baseModel, rows }
+  const { name: modelName } = model
+  const graders = job.spec.evaluation?.graders ?? null
+  const scored = await evaluationScores({ accountId: ctx.accountId, modelName }, { rows, graders }).catch(nullIfLate)
+  return { job, tunedModelName: modelName, baseModelName: model.baseModel, rows, scored }
+}
+
+function nullIfLate(error: unknown): null {
+  if (error instanceof ServiceError && error.code === 'invalid_input') return null
+  throw error
 }

@@ -1,10 +1,12 @@
 import { assertNever } from '../../domain/assert-never.ts'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
+import type { Grader } from '../../domain/grader.ts'
 import { canonicalJson, sha256Hex } from '../../domain/identifiers.ts'
 import { canBeAsked } from '../../domain/model-reference.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { resolveTrainingArgs, type FinetuneArgs, type TrainingNote } from '../../domain/training-args.ts'
-import type { TrainingSpec } from '../../domain/training-job.ts'
+import type { EvaluationSettings, TrainingSpec } from '../../domain/training-job.ts'
+import { asksModel, compileGraders } from '../../grading/compile-graders.ts'
 import type { Acceptance, AcceptanceRequest } from '../../repositories/job-acceptance.ts'
 import type { Ctx } from '../context.ts'
 import { keyIsTaken, orFirstAnswer, requireFreeKey, type Idempotency } from '../idempotency.ts'
@@ -17,6 +19,7 @@ export type SubmitTrainingJobInput = DatasetReference & {
   modelName: string
   /** Evaluation rows from the request's body. */
   evaluationRows?: ReceivedRows | undefined
+  evaluation?: EvaluationSettings | undefined
   finetuneArgs: FinetuneArgs
   gpuConfig: { gpus?: number | null | undefined; nodes?: number | null | undefined }
   isPublic: boolean
@@ -54,6 +57,7 @@ async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
 export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): Promise<Resolved> {
   const { entry, startFrom, shape } = await findStartModel(ctx, input.modelName)
   checkGpuConfig(ctx, input.gpuConfig)
+  checkGraders(input.evaluation?.graders ?? [])
   return { entry, startFrom, ...resolveTrainingArgs(withShape(input.finetuneArgs, shape), entry) }
 }
 
@@ -104,11 +108,16 @@ async function answerTo(
 
 function newJob(
   { accountId, apiKeyId, deps }: Ctx,
-  { gpuConfig, customModelName, isPublic, metadata, evaluationRows }: SubmitTrainingJobInput,
+  { gpuConfig, customModelName, isPublic, metadata, evaluationRows, evaluation }: SubmitTrainingJobInput,
   { entry, startFrom, args, givenArgs, notes }: Resolved,
   { uploadKey }: Upload,
 ): AcceptanceRequest['job'] {
-  const asked = { gpus: gpuConfig.gpus ?? null, nodes: gpuConfig.nodes ?? 1, ...(metadata && { metadata }) }
+  const asked = {
+    gpus: gpuConfig.gpus ?? null,
+    nodes: gpuConfig.nodes ?? 1,
+    ...(metadata && { metadata }),
+    ...(evaluation && { evaluation }),
+  }
   const data = { dataKey: uploadKey, evaluationKey: evaluationRows?.key ?? null }
   const spec = { baseModel: frozen(entry), args, givenArgs, ...asked, ...data, ...(startFrom && { startFrom }) }
   const { resumeLimit } = deps.settings
@@ -121,6 +130,17 @@ function nameNotes({ deps: { catalogue } }: Ctx, name: string | null): TrainingN
   if (name === null || name === '' || (canBeAsked(name) && !catalogue.find(name))) return []
   const message = `Requests cannot name the model "${name}": a base model or a form that has another meaning comes first. Use the 64 hex digits of model_name.`
   return [{ code: 'custom_model_name_unused', message }]
+}
+
+/** The answers are scored in the api, which asks no model for it. */
+function checkGraders(graders: readonly Grader[]) {
+  compileGraders(graders, 'evaluation.graders')
+  for (const [index, grader] of graders.entries())
+    if (asksModel(grader))
+      throw invalidInput(
+        `evaluation.graders[${index}]`,
+        `The grader ${grader.type} asks a model. After the training, use it with POST /v1/evaluations.`,
+      )
 }
 
 function checkGpuConfig(ctx: Ctx, { gpus, nodes }: SubmitTrainingJobInput['gpuConfig']) {

@@ -1,0 +1,35 @@
+// Scores and their figures, in evaluations of jobs and of models.
+import { z } from 'zod'
+import { graderName, type Grader } from '../../domain/grader.ts'
+import { named } from '../framework/named-schemas.ts'
+
+const interval = {
+  mean: z.number(),
+  low: z.number().describe('Lower end of the 95 % bootstrap interval'),
+  high: z.number().describe('Upper end of the 95 % bootstrap interval'),
+}
+export const GraderSummary = named(
+  'GraderSummary',
+  z.object({ ...interval, rows: z.int().describe('The rows that have a score') }),
+)
+export const Comparison = named(
+  'ScoreComparison',
+  z.object({
+    difference: z.object(interval).describe('Mean of the differences, row by row'),
+    better: z.int().describe('Rows with a higher score'),
+    equal: z.int(),
+    worse: z.int().describe('Rows with a lower score'),
+  }),
+)
+
+/** The parameters of a grader that is in use, without those that were left out. */
+export const UsedGrader = z.object({ type: z.string(), name: z.string() }).catchall(z.unknown())
+
+export const usedGrader = (grader: Grader): z.infer<typeof UsedGrader> => ({
+  ...grader,
+  name: graderName(grader),
+})
+
+export const RowScores = z
+  .record(z.string(), z.number().nullable())
+  .describe('By grader, from 0 to 1; null where the grader cannot score the row')

@@ -1,0 +1,67 @@
+// Scores of a job's own evaluation: chosen by its data, side by side, and computed once.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { EvaluationRow } from '../../../src/domain/training-job.ts'
+import { compileGraders } from '../../../src/grading/compile-graders.ts'
+import type { Grade } from '../../../src/grading/grading-threads.ts'
+import { createEvaluationScores } from '../../../src/services/training-jobs/score-evaluation.ts'
+
+const rows: EvaluationRow[] = [
+  { split: 'held_out', input: 'Where?', expected: 'In Rome', tuned: 'in rome', base: 'Oslo' },
+  { split: 'held_out', input: 'Who?', expected: 'Ann', tuned: 'Bob', base: 'Bob' },
+]
+
+function scoring() {
+  let calls = 0
+  const grade: Grade = (_accountId, { graders, graded }) => {
+    calls++
+    const scores = compileGraders(graders).map((each) =>
+      graded.map((answer) => ('score' in each ? each.score(answer) : null)),
+    )
+    return Promise.resolve(scores)
+  }
+  return { scoresOf: createEvaluationScores(grade), calls: () => calls }
+}
+
+test('compares the tuned model with its base, by graders that fit the data', async () => {
+  const { scoresOf, calls } = scoring()
+  const model = { accountId: 'a', modelName: 'm' }
+  const { graders, tuned, base, summary } = await scoresOf(model, { rows, graders: null })
+  assert.deepEqual(
+    graders.map(({ type }) => type),
+    ['exact_match', 'f1'],
+  )
+  assert.deepEqual(
+    [tuned[0], base[0]],
+    [
+      { exact_match: 1, f1: 1 },
+      { exact_match: 0, f1: 0 },
+    ],
+  )
+  const { difference, ...exact } = summary['exact_match'] ?? assert.fail()
+  assert.deepEqual([exact.tuned.mean, exact.base.mean, difference.mean], [0.5, 0, 0.5])
+  assert.deepEqual([exact.better, exact.equal, exact.worse], [1, 1, 0])
+  await scoresOf(model, { rows, graders: null })
+  assert.equal(calls(), 2, 'a second look scores nothing again')
+})
+
+test('uses the graders of the job, and scores again after a failure', async () => {
+  const { scoresOf } = scoring()
+  const { summary } = await scoresOf(
+    { accountId: 'a', modelName: 'm' },
+    { rows, graders: [{ type: 'includes', name: 'says it', ignore_case: true }] },
+  )
+  assert.deepEqual(Object.keys(summary), ['says it'])
+  let isAway = true
+  const flaky = createEvaluationScores(() =>
+    isAway
+      ? Promise.reject(new Error('away'))
+      : Promise.resolve([
+          [1, 1],
+          [1, 1],
+        ]),
+  )
+  await assert.rejects(flaky({ accountId: 'a', modelName: 'm' }, { rows, graders: null }), /away/)
+  isAway = false
+  assert.equal((await flaky({ accountId: 'a', modelName: 'm' }, { rows, graders: null })).summary['f1']?.tuned.mean, 1)
+})
