@@ -19,35 +19,23 @@ type TextType = Exclude<GraderType, AskingType>
 export type CompiledGrader = { name: string } & ({ score: Score } | { asks: AskingGrader })
 
 const scores: { [T in TextType]: (grader: GraderOf<T>) => Score } = {
-  exact_match:
-    () =>
-    ({ output, expected }) =>
-      exactMatch(output, expected),
-  f1:
-    () =>
-    ({ output, expected }) =>
-      tokenF1(output, expected),
+  exact_match: () => comparing(exactMatch),
+  f1: () => comparing(tokenF1),
   includes: (grader) => (graded) => includes(grader, graded),
-  numeric: ({ tolerance = 0, relative_tolerance: relative = 0 }) => {
-    return ({ output, expected }) => numericMatch(output, expected, { tolerance, relative })
-  },
+  numeric: ({ tolerance = 0, relative_tolerance: relative = 0 }) =>
+    comparing((output, expected) => numericMatch(output, expected, { tolerance, relative })),
   regex: ({ pattern, ignore_case: ignoresCase = false }) => {
     const matches = linearPattern(pattern, { ignoresCase })
     return ({ output }) => Number(matches(output))
   },
   json_schema: ({ schema }) => (schema ? fitsSchema(schema) : fitsExpected),
-  rouge_l:
-    () =>
-    ({ output, expected }) =>
-      rougeL(output, expected),
-  bleu:
-    () =>
-    ({ output, expected }) =>
-      bleu(output, expected),
-  chrf:
-    () =>
-    ({ output, expected }) =>
-      chrf(output, expected),
+  rouge_l: () => comparing(rougeL),
+  bleu: () => comparing(bleu),
+  chrf: () => comparing(chrf),
+}
+
+function comparing(score: (output: string, expected: string) => number | null): Score {
+  return ({ output, expected }) => score(output, expected)
 }
 
 /** @param field the list's place in the request. @throws ServiceError invalid_input that names the grader */

@@ -1,7 +1,7 @@
 // Regular expressions of users. RE2 matches in time that grows with pattern times text, so no pattern can hang the process.
 import { RE2JS } from 're2js'
 
-/** With the bound on the text, the slowest pattern takes a fraction of a second. */
+/** With the bound on the text, the slowest pattern takes a few seconds. */
 const maxInstructions = 2000
 /** Characters of a text that are searched. */
 const searchedCharacters = 32_768

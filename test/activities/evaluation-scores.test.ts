@@ -1,0 +1,58 @@
+// Graders that ask a model: what the model is asked, and what becomes of a refusal.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createScoring } from '../../activities/evaluation-scores.ts'
+import type { Infer } from '../../activities/batch-answers.ts'
+import type { Grader } from '../../src/domain/grader.ts'
+import { invalidInput } from '../../src/domain/service-error.ts'
+
+const rows = ['a', 'b', 'c'].map((input) => ({ input, expected: `${input}!` }))
+const answers = [
+  { output: 'a!', error: null },
+  { output: ' ', error: null },
+  { output: null, error: 'too long' },
+]
+const asker = { accountId: 'account', apiKeyId: 'key' }
+
+function scoring(graders: Grader[], infer: Partial<Infer>) {
+  const grade = () => Promise.resolve(graders.map(() => answers.map(() => null)))
+  return createScoring(graders, { infer: infer as Infer, grade }, asker)(rows, answers, new AbortController().signal)
+}
+
+test('a judge gives a share of the highest score, and none to a row that was refused', async () => {
+  const asked: unknown[] = []
+  const judge = { type: 'model', model: 'm', prompt: '{input}|{expected}|{output}', max_score: 4 } as const
+  const scored = await scoring([judge], {
+    complete: async ({ prompts, outputType, temperature, accountId }) => {
+      asked.push([prompts, outputType?.[0], temperature, accountId])
+      return { outputs: prompts.map((_, index) => ({ score: index + 2 })), finishReasons: ['stop', 'stop'] }
+    },
+  })
+  assert.deepEqual(asked, [
+    [['a|a!|a!', 'b|b!| '], { name: 'score', type: { kind: 'enum', values: [0, 1, 2, 3, 4] } }, 0, 'account'],
+  ])
+  assert.deepEqual(
+    scored.map(({ scores }) => scores['model']),
+    [0.5, 0.75, null],
+  )
+  assert.deepEqual(scored[2], { output: null, error: 'too long', scores: { model: null } })
+})
+
+test('similar texts score near 1, empty ones 0, and refused ones nothing', async () => {
+  const scored = (refuses: string | null) =>
+    scoring([{ type: 'embedding_similarity' }], {
+      embed: async ({ texts }) => {
+        const at = refuses === null ? -1 : texts.indexOf(refuses)
+        if (at >= 0) throw invalidInput(`prompt[${at}]`, `The text at position ${at} is too long.`)
+        return texts.map(() => [1, 0])
+      },
+    })
+  assert.deepEqual(
+    (await scored(null)).map(({ scores }) => scores['embedding_similarity']),
+    [1, 0, null],
+  )
+  assert.deepEqual(
+    (await scored('a!')).map(({ scores }) => scores['embedding_similarity']),
+    [null, 0, null],
+  )
+})
