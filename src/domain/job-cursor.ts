@@ -1,5 +1,5 @@
-// How far a follower of a job has read. Each part is a number that the database assigned, so any api process can continue
-// from it. The parts are independent: events, steps, states and log lines are committed by different transactions.
+// The cursor says how far a follower of a job has read. The database assigned each of its numbers, so any api process can
+// continue from it. The numbers are independent: different transactions commit events, steps, states and log lines.
 
 export type JobCursor = {
   /** Id of the newest event. */
@@ -61,7 +61,7 @@ export function isBehind(cursor: JobCursor, move: CursorMove): boolean {
   return move.state > cursor.state
 }
 
-/** Whether all that `base` has had, the cursor has had as well. */
+/** Whether a follower at the cursor has had everything that one at `base` has had. */
 export const hasReached = (cursor: JobCursor, { event, sequence, step, progress, state, attempt, offset }: JobCursor) =>
   cursor.event >= event &&
   !isPairAfter([sequence, step], [cursor.sequence, cursor.step]) &&

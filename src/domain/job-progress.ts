@@ -1,4 +1,4 @@
-// How far a job is, from the newest step that its trainer reported.
+// The progress of a job, from the newest step that its trainer reported.
 
 export type JobProgress = {
   step: number

@@ -1,4 +1,4 @@
-// How long a training will take, from complete jobs on the same base model and as many GPUs.
+// Estimates the time of a training from complete jobs on the same base model and as many GPUs.
 
 /** A complete job that nothing interrupted. */
 export type PastRun = {
@@ -24,7 +24,7 @@ function secondsLike(past: PastRun, planned: Planned): number {
   return around + planned.steps * secondsPerStep
 }
 
-/** The range holds eight of ten of what the past runs say. @returns null without past runs */
+/** The range leaves out the highest and the lowest tenth. @returns null without past runs */
 export function estimateSeconds(past: readonly PastRun[], planned: Planned): Estimate | null {
   if (past.length === 0) return null
   const sorted = past.map((each) => secondsLike(each, planned)).toSorted((a, b) => a - b)

@@ -1,4 +1,4 @@
-// Reads what the answers about a job tell beside its row: its first start, newest attempt, newest step, data set and place.
+// Reads the parts of an answer about a job that are not in its row: first start, newest attempt, newest step, data set, place.
 import type { TrainingArgs } from '../domain/training-args.ts'
 import type { PastRun } from '../domain/training-estimate.ts'
 import type { Attempt, TrainingJob, TrainingSpec } from '../domain/training-job.ts'
@@ -48,11 +48,11 @@ export const createJobDetailsRepository = (run: RunStatement) => ({
     return rows.map(({ row }) => row)
   },
 
-  /** The newest complete jobs on a base model and so many GPUs that nothing interrupted, of all accounts. */
+  /** Lists the newest complete jobs with one attempt, on the base model and as many GPUs, of all accounts. */
   pastRuns: (baseModel: string, { gpuCount, limit }: { gpuCount: number; limit: number }): Promise<PastRun[]> =>
     run(listPastRuns, [baseModel, gpuCount, limit]),
 
-  /** The jobs that wait for a slot, in the order in which they get one; at most `limit`. */
+  /** Lists the jobs that wait for a slot, in the order in which they get one. */
   async waiting(limit: number): Promise<number[]> {
     const rows = await run<{ jobId: number }>(listWaiting, [limit])
     return rows.map(({ jobId }) => jobId)
@@ -134,7 +134,7 @@ const listPastRuns: Statement = {
     order by j.finished_at desc limit $3::int`,
 }
 
-/** The order of grantSlots (attempts.ts). */
+/** Uses the order of grantSlots in attempts.ts. */
 const listWaiting: Statement = {
   name: 'list-waiting',
   text: `

@@ -1,4 +1,4 @@
-// What the order of the news relies on: numbers that rise in the order of the commits, and a notification with each commit.
+// The order of the news relies on numbers that rise in the order of the commits, and on a notification with each commit.
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import pg from 'pg'

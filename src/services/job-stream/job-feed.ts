@@ -1,11 +1,11 @@
-// The news of one job, read once for all its followers in this process. A bounded end of them stays in memory; a follower
-// behind that reads by itself until it has caught up.
+// Reads the news of one job once for all its followers in this process. The newest messages stay in memory. A follower that
+// is behind them reads pages by itself until it has caught up.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cursorText, hasReached, isBehind, type JobCursor } from '../../domain/job-cursor.ts'
 import { numbered, type NumberedMessage } from './messages.ts'
 import type { Page, StateAtEnd } from './read-news.ts'
 
-/** Followers that are level get the same object, so that its text is made once. */
+/** Followers at the same cursor get the same object, so that its text is made once. */
 export type Batch = {
   messages: readonly NumberedMessage[]
   after: JobCursor
@@ -13,9 +13,9 @@ export type Batch = {
   end: StateAtEnd | null
 }
 
-/** About 300 bytes each. */
+/** A message takes about 300 bytes. */
 const keptMessages = 1000
-/** Reports that follow each other faster are read together. */
+/** The shortest time between two reads: reports that come faster are read together. */
 const spacingMs = 50
 const retryMs = 1000
 
@@ -24,7 +24,7 @@ export type JobFeed = ReturnType<typeof createJobFeed>
 type FeedOptions = {
   /** @returns null when the job is gone */
   read: (cursor: JobCursor) => Promise<Page | null>
-  /** Where the first follower begins. */
+  /** The cursor of the first follower. */
   from: JobCursor
   onFailure: (error: unknown) => void
 }
@@ -32,7 +32,7 @@ type FeedOptions = {
 export function createJobFeed({ read, from, onFailure }: FeedOptions) {
   const wakes = new Set<() => void>()
   const kept = createKeptBatches(from)
-  /** Pages that followers behind the kept batches are reading. */
+  /** The running reads of followers that are behind the kept batches. */
   const reading = new Map<string, Promise<Batch | null>>()
   let end: Batch | null = null
   let isGone = false
@@ -120,7 +120,7 @@ export function createJobFeed({ read, from, onFailure }: FeedOptions) {
 function createKeptBatches(from: JobCursor) {
   let [base, head, headId] = [from, from, cursorText(from)]
   let messageCount = 0
-  /** By the cursor before each batch, in order. */
+  /** Maps the cursor before each batch to the batch, in order. */
   const batches = new Map<string, Batch>()
 
   function trim() {
@@ -132,7 +132,7 @@ function createKeptBatches(from: JobCursor) {
     }
   }
 
-  /** For a follower that is between two batches, or has had messages that others have not. */
+  /** Serves a follower whose cursor is not at the beginning of a batch, such as one that comes from another process. */
   function pick(cursor: JobCursor): Batch | null {
     const wanted = [...batches.values()]
       .flatMap(({ messages }) => messages.map(({ message }) => message))

@@ -1,5 +1,5 @@
-// The followers of jobs in one api process. A notification makes the feed of its job read; nothing polls. Heartbeats keep
-// connections open, and end those of keys that were revoked.
+// Serves the followers of jobs in one api process. A notification makes the feed of its job read; nothing polls. Heartbeats
+// keep connections open, and each one ends the streams of revoked keys.
 import type { JobCursor } from '../../domain/job-cursor.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Notifications } from '../../repositories/notifications.ts'
@@ -11,9 +11,9 @@ import { readNews } from './read-news.ts'
 
 const heartbeatMs = 15_000
 const retryAfterSeconds = 30
-/** Of all accounts, in one process. */
+/** Limit of one process for all accounts together. */
 const maxFollowers = 5000
-/** Of the process's database connections, so that other requests find a free one. */
+/** Reads at the same time, in all and of one account: other requests need the rest of the database connections. */
 const reads = { atMost: 6, atMostOfOne: 3 }
 
 export type Follower = { accountId: string; apiKeyId: string; jobId: number; cursor: JobCursor; signal: AbortSignal }
@@ -22,7 +22,7 @@ export type JobFeeds = ReturnType<typeof createJobFeeds>
 
 type FeedsDependencies = Pick<ServiceDependencies, 'database' | 'storage' | 'log'> & {
   notifications: Pick<Notifications, 'onJob'>
-  /** Of one account in this process. */
+  /** Limit of one account in this process. */
   maxOfAccount: number
 }
 
@@ -60,7 +60,7 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
     return feed
   }
 
-  /** A database that does not answer ends no stream. */
+  /** An outage of the database ends no stream, so an unanswered question counts as yes. */
   const isLive = (apiKeyId: string) =>
     liveKeys.get(apiKeyId, async () => (await database.accounts.findLiveApiKey(apiKeyId)) !== null).catch(() => true)
 

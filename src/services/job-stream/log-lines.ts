@@ -1,4 +1,4 @@
-// The lines of an attempt's log behind a cursor. The worker copies the log to the object store while the program runs.
+// Reads the log of an attempt from a cursor on. The worker copies the log to the object store while the program runs.
 import { storageKeys } from '../../domain/storage-keys.ts'
 import type { JobCursor } from '../../domain/job-cursor.ts'
 import type { JobNews } from '../../repositories/job-feed.ts'
@@ -12,7 +12,7 @@ const newline = 0x0a
 
 export type LogNews = {
   messages: StreamMessage[]
-  /** Where the next read begins. */
+  /** The place where the next read begins. */
   next: Pick<JobCursor, 'attempt' | 'offset'>
   hasMore: boolean
 }

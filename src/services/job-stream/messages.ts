@@ -1,4 +1,4 @@
-// What followers are told of a job's news, in the order in which it happened as far as that is known.
+// Makes messages of a job's news. Events and steps are merged by their times; each of the two keeps its own order.
 import { progressOf, type JobProgress } from '../../domain/job-progress.ts'
 import { cursorText, type CursorMove, type JobCursor } from '../../domain/job-cursor.ts'
 import type { TrainingJobStatus } from '../../domain/training-job-status.ts'
@@ -9,7 +9,7 @@ import { stepsOf } from '../training-jobs/describe.ts'
 type FeedEvent = JobNews['events'][number]
 
 type ToldStatus = {
-  /** Null for a new reason of the same status, which is no event. */
+  /** Null when only the reason has changed, which is no event. */
   eventId: number | null
   status: TrainingJobStatus
   reason: string | null
@@ -29,7 +29,7 @@ export type StreamMessage = { move: CursorMove } & (
 /** `id` is the cursor of a follower that has had the message. */
 export type NumberedMessage = { id: string; message: StreamMessage }
 
-/** @param isWhole there is nothing behind the news yet */
+/** @param isWhole whether the news is everything that is known, and not a full page */
 export function messagesOf(news: JobNews, cursor: JobCursor, { isWhole }: { isWhole: boolean }): StreamMessage[] {
   const [events, hasToldState] = eventMessages(news, { isWhole })
   const messages = inOrder(events, stepMessages(news, cursor, { isWhole })).flatMap((each) => each.messages)

@@ -14,9 +14,9 @@ export type Page = {
   /** The cursor of a follower that has had them all. */
   after: JobCursor
   hasMore: boolean
-  /** The state of a job that has ended, once nothing is left to tell. */
+  /** Set when the job has ended and the page is its last one. */
   end: StateAtEnd | null
-  /** Why the log could not be read. The rest of the page is whole. */
+  /** The error that kept the log from being read, or null. The rest of the page is complete. */
   logFailure: unknown
 }
 

@@ -11,7 +11,7 @@ export type DescribedJob = JobDetails & {
   queue: { place: number | null; reason: string | null; message: string | null } | null
 }
 
-/** Places behind it are not told: they change before they matter. */
+/** The number of places that are kept. A job that is further behind has none. */
 const toldPlaces = 10_000
 
 /** Describes those of the jobs that the account has, by their ids. */
@@ -44,7 +44,7 @@ export function stepsOf({ args, trainRows }: Pick<JobDetails, 'args' | 'trainRow
 }
 
 type Places = ReadonlyMap<number, number>
-/** The order is that of all accounts, so each process reads it once for all who ask within a second. */
+/** The places are the same for all accounts, so a process reads them once a second at most. */
 const caches = new WeakMap<object, ReturnType<typeof createTtlCache<Places>>>()
 
 function placesIn(database: Pick<Database, 'jobDetails'>): Promise<Places> {
