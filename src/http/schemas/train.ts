@@ -69,6 +69,8 @@ export const TrainQuery = z.object({
 
 const DryRun = z.object({
   dry_run: z.literal(true),
+  // Named so that typed clients can read job_id of either answer.
+  job_id: z.null().optional().describe('Absent: a dry run makes no job'),
   rows: z.int().describe('Rows of the data set'),
   tokens: z.int().nullable().describe('Of all rows, from a sample; null without a tokenizer on the server'),
   steps: z.int(),
