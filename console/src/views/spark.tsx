@@ -1,17 +1,25 @@
-// The loss of a job in a few pixels. It is asked for once the row is in sight.
+// The loss of a job in a few pixels. It is asked for once the row has been in sight for a moment, so that scrolling through
+// thousands of jobs asks for nothing.
 import { useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
 import { answerOf, api } from '../api/client.ts'
 import { sparkPath } from '../domain/curve.ts'
 import { loss } from '../domain/format.ts'
 
 const points = 60
 const newestSteps = 5000
+const stillMs = 300
 const [width, height] = [96, 24]
 
 export function Spark({ id, isOpen, step }: { id: number; isOpen: boolean; step: number | null }) {
+  const [isStill, setStill] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setStill(true), stillMs)
+    return () => clearTimeout(timer)
+  }, [])
   const { data } = useQuery({
     queryKey: ['spark', id],
-    enabled: step !== null,
+    enabled: isStill && step !== null,
     staleTime: isOpen ? 5000 : Number.POSITIVE_INFINITY,
     refetchInterval: isOpen ? 5000 : false,
     queryFn: async ({ signal }) => {

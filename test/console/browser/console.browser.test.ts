@@ -184,14 +184,17 @@ suite('the console', { timeout: patienceMs }, async () => {
     hasFailed = false
   })
 
-  test('a wrong key is refused with the sentence of the service, a right one signs in', async () => {
-    const key = await account.makeKey(['read'])
-    await page.getByLabel('API key').fill(`${key.key.slice(0, -1)}~`)
+  test('a wrong key is refused with the sentence of the service, and the next account sees nothing of the last', async () => {
+    const stranger = await (await operator.openAccount()).makeKey(['read'])
+    await page.getByLabel('API key').fill(`${stranger.key.slice(0, -1)}~`)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('invalid token').waitFor()
-    await page.getByLabel('API key').fill(key.key)
+    await page.getByLabel('API key').fill(stranger.key)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('row', { name: /shop/ }).waitFor()
+    await page.getByText('No job yet').waitFor()
+    assert.equal(await page.getByText('shop').count(), 0)
+    await page.goto(consoleUrl(`/jobs/${jobId}`))
+    await page.getByText(`There is no training job ${jobId}`).waitFor()
   })
 })
 
