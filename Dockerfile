@@ -18,7 +18,7 @@ FROM ${NODE_IMAGE} AS console
 WORKDIR /console
 COPY console/package.json console/package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY console/index.html console/vite.config.ts ./
+COPY console/index.html console/vite.config.ts console/tsconfig.json ./
 COPY console/public public
 COPY console/src src
 RUN node node_modules/vite/bin/vite.js build

@@ -1,5 +1,5 @@
-// npm run console:types: writes console/src/api/types.ts, the types of the routes that the console calls. The generator needs
-// TypeScript 5, so it runs with packages of its own.
+// Writes console/src/api/types.ts, the types of the routes that the console calls (`npm run console:types`). The generator
+// needs TypeScript 5, so it runs with packages of its own.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
