@@ -62,6 +62,10 @@ class TrainingArgs:
         return self.eval_steps or math.ceil(total_steps / 10)
 
     @property
+    def decides_by_validation(self) -> bool:
+        return self.keep == "best" or self.early_stopping is not None
+
+    @property
     def patience(self) -> int | None:
         """Validations in a row without a gain that end the run; None for a run that does all its steps."""
         return None if self.early_stopping is None else int(self.early_stopping["patience"])

@@ -26,7 +26,7 @@ from anneal_runtime.trainer.rows import EncodedRows, count_rows, encode_rows
 from anneal_runtime.trainer.step import OptimizerStep, StepOutcome
 from anneal_runtime.trainer.termination import GRACE_S, Termination
 from anneal_runtime.trainer.training_args import Note, TrainingArgs, learning_rate_schedule, make_optimizer
-from anneal_runtime.trainer.validation import HeldOut, Validated, Validation, load_held_out
+from anneal_runtime.trainer.validation import HeldOut, Validated, Validation, load_held_out, rows_wanted
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -167,13 +167,14 @@ class TrainingRun:
 
     def _held_out(self, base: LoadedModel, max_length: int) -> HeldOut | None:
         if self._plan.held_out is None:
-            if self._args.keep == "best" or self._args.patience is not None:
+            if self._args.decides_by_validation:
                 self._note("validation_impossible", NO_HELD_OUT_ROWS)
             return None
         try:
             every = self._args.steps_between_looks(self.total_steps)
             trained_between = every * self._args.rows_per_step
-            held_out = load_held_out(self._plan.held_out, base.tokenizer, max_length, trained_between)
+            count = rows_wanted(trained_between, self._args.decides_by_validation)
+            held_out = load_held_out(self._plan.held_out, base.tokenizer, max_length, count)
         except DataError as error:
             self._note("validation_impossible", f"The held-out rows are not used while training. {error}")
             return None

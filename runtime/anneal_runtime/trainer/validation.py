@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from anneal_runtime.trainer.distributed import Ranks
 
 MOST_ROWS = 128
-# Fewer rows would say too little, however short the run is.
-FEWEST_ROWS = 16
+# Fewer rows would say too little, however short the run is: to show a curve, and to decide by it.
+FEWEST_SHOWN, FEWEST_DECISIVE = 8, 32
 # A row costs about half as much to validate as to train: with this share validation takes about a tenth of the time.
 SHARE_OF_TRAINED_ROWS = 0.2
 
@@ -48,13 +48,16 @@ class HeldOut:
     available: int
 
 
-def load_held_out(
-    path: Path, tokenizer: PreTrainedTokenizerBase, max_length: int, rows_trained_between: int
-) -> HeldOut:
-    """Evenly spaced rows. `rows_trained_between` is the number of training rows from one validation to the next."""
+def rows_wanted(rows_trained_between: int, is_decisive: bool) -> int:
+    """How many rows a validation takes. `rows_trained_between` counts the training rows from one to the next."""
+    fewest = FEWEST_DECISIVE if is_decisive else FEWEST_SHOWN
+    return min(MOST_ROWS, max(fewest, int(rows_trained_between * SHARE_OF_TRAINED_ROWS)))
+
+
+def load_held_out(path: Path, tokenizer: PreTrainedTokenizerBase, max_length: int, wanted: int) -> HeldOut:
+    """Evenly spaced rows."""
     available = count_rows(path)
-    wanted = max(FEWEST_ROWS, int(rows_trained_between * SHARE_OF_TRAINED_ROWS))
-    count = min(available, MOST_ROWS, wanted)
+    count = min(available, wanted)
     used = [number * available // count for number in range(count)]
     return HeldOut(encode_rows(path, tokenizer, max_length, set(used)), used, available)
 

@@ -14,7 +14,7 @@ from support.training import Training, train
 from anneal_runtime.model_source import load_tokenizer
 from anneal_runtime.trainer.termination import Termination
 from anneal_runtime.trainer.training_run import TrainingRun
-from anneal_runtime.trainer.validation import MOST_ROWS, Validated, Validation, load_held_out
+from anneal_runtime.trainer.validation import MOST_ROWS, Validated, Validation, load_held_out, rows_wanted
 
 ROWS, HELD_OUT = make_rows(6), make_rows(16, seed=8)
 # The run is long enough to learn its rows by heart. Dropout would show a stray random number.
@@ -108,8 +108,9 @@ def test_a_stop_during_a_validation_costs_no_row_and_an_early_stop_comes_at_the_
 def test_the_rows_of_a_validation_are_bounded_and_spread_over_the_file(tmp_path: Path) -> None:
     path, tokenizer = tmp_path / "rows", load_tokenizer(TINY)
     path.write_bytes(json_lines(make_rows(1000)))
-    for trained_between, expected in ((2, 16), (400, 80), (10**9, MOST_ROWS)):
-        held_out = load_held_out(path, tokenizer, 64, trained_between)
+    assert (rows_wanted(2, is_decisive=False), rows_wanted(2, is_decisive=True)) == (8, 32)
+    for trained_between, expected in ((400, 80), (10**9, MOST_ROWS)):
+        held_out = load_held_out(path, tokenizer, 64, rows_wanted(trained_between, is_decisive=True))
         assert len(held_out.used) == expected and held_out.available == 1000
         assert held_out.used[0] == 0 and held_out.used[-1] >= 1000 * (1 - 1 / expected) - 1
         assert sum(held_out.rows.label_count(each) > 0 for each in held_out.rows.sequences(held_out.used)) == expected
@@ -126,5 +127,5 @@ def test_a_validation_that_does_not_fit_into_memory_is_done_in_smaller_parts(
         return evaluate(self, indices)
 
     monkeypatch.setattr(Validation, "_evaluate", full_beyond_two_rows)
-    small = train(tmp_path, ROWS, HELD_OUT, **{**OVERFITTING, "max_steps": 4})
+    small = train(tmp_path, ROWS, HELD_OUT, **{**OVERFITTING, "max_steps": 4}, keep="best")
     assert small.rows[4]["valid_rows"] == 16 and 0 < small.rows[4]["valid_token_accuracy"] < 1
