@@ -38,7 +38,10 @@ import { wasCancelled } from './was-cancelled.ts'
 /** The native cancel follows the signal within moments; only the native cancel closes the execution as Canceled. */
 const nativeCancelWaitMs = 60_000
 
-/** `attempt`: the newest, 0 before the first. `status`: where the newest walk ended. `slotSignalled`: the attempt may have its slot now. `next`: a sentence for operators. */
+/**
+ * `attempt`: the newest, 0 before the first. `status`: where the newest walk ended. `slotSignalled`: the attempt may have its slot now.
+ * `next`: a sentence for operators. `endedCount`: attempts that have ended.
+ */
 type State = {
   jobId: number
   generation: number
@@ -65,8 +68,8 @@ export async function fineTune({ jobId, generation, continued }: FineTuneInput):
     slotSignalled: false,
     status: continued?.status ?? null,
     phases: [],
-    view: createJobView(),
-    next: 'Check the data set.',
+    view: createJobView({ status: continued?.status ?? 'CREATED', attempt: continued?.attempt ?? 0 }),
+    next: continued ? 'Open the next attempt.' : 'Check the data set.',
     endedCount: continued?.endedCount ?? 0,
   }
 

@@ -6,9 +6,9 @@ const keptChanges = 50
 
 export type JobView = ReturnType<typeof createJobView>
 
-export function createJobView() {
+export function createJobView(initial: Pick<ShownStatus, 'status' | 'attempt'>) {
   let last = ''
-  let current: ShownStatus = { status: 'CREATED', attempt: 0, reason: null, message: null }
+  let current: ShownStatus = { ...initial, reason: null, message: null }
   const since: FineTuneProgress['since'] = []
   return {
     current: () => current,

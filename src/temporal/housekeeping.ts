@@ -41,7 +41,9 @@ async function endSchedule(client: Client, scheduleId: string): Promise<void> {
   const schedule = client.schedule.getHandle(scheduleId)
   const described = await ifFound(schedule.describe())
   if (!described) return
-  await schedule.delete()
+  // Deleted last, so that a repeat finds the rest of the work.
+  await ifFound(schedule.pause())
   for (const { workflow } of described.info.runningActions)
     await ifFound(client.workflow.getHandle(workflow.workflowId).terminate('replaced by a long-lived workflow'))
+  await ifFound(schedule.delete())
 }
