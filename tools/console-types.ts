@@ -1,4 +1,4 @@
-// Writes console/src/api/types.ts, the types of the routes that the console calls (`npm run console:types`). The generator
+// Writes console/src/api/types.ts, the types of the routes that the console calls by `npm run console:types`. The generator
 // needs TypeScript 5, so it runs with packages of its own.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -29,7 +29,7 @@ export type JobDetails = Pick<
     lastStep: MetricRow | null
   }
 
-export type NewestAttempt = Pick<Attempt, 'number' | 'mode' | 'phase' | 'cause' | 'createdAt' | 'claimedAt' | 'endedAt'>
+type NewestAttempt = Pick<Attempt, 'number' | 'mode' | 'phase' | 'cause' | 'createdAt' | 'claimedAt' | 'endedAt'>
 
 type NewestColumns = {
   [Key in keyof NewestAttempt as `newest${Capitalize<Key>}`]: NewestAttempt[Key] | null

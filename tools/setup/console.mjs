@@ -61,7 +61,9 @@ function sourceKey() {
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath ?? entry.path, entry.name)),
   )
-  const all = [...files, ...['index.html', 'vite.config.ts', 'tsconfig.json'].map((name) => join(folder, name))].sort((a, b) => (a < b ? -1 : 1))
+  const all = [...files, ...['index.html', 'vite.config.ts', 'tsconfig.json'].map((name) => join(folder, name))].sort(
+    (a, b) => (a < b ? -1 : 1),
+  )
   return digest(packagesKey('console'), ...all.flatMap((path) => [path.slice(folder.length), readFileSync(path)]))
 }
 

@@ -53,7 +53,7 @@ export const TrainRequest = named(
   }),
 )
 
-export const TrainAnswer = named(
+const TrainAnswer = named(
   'TrainAnswer',
   z.object({ job_id: z.string(), status: z.enum(trainingJobStatuses), dataset_id: z.string() }),
 )

@@ -18,7 +18,7 @@ export type ScoredEvaluation = { graders: Grader[]; tuned: Scores[]; base: Score
  * Scores the answers of a job's model and its base.
  * @throws ServiceError invalid_input when the graders take too long
  */
-export async function scoreEvaluation(
+async function scoreEvaluation(
   grade: Grade,
   accountId: string,
   { rows: all, graders: wanted }: { rows: readonly EvaluationRow[]; graders: Grader[] | null },

@@ -59,7 +59,8 @@ suite("OpenAI's responses, without state", async () => {
     const { json } = await post({ input: 'Who?' })
     const next = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'And then?' }] }
     assert.equal((await post({ input: [{ role: 'user', content: 'Who?' }, json.output[0], next] })).status, 200)
-    assert.deepEqual((asked.at(-1)?.messages as unknown[]).length, 3)
+    const { messages } = asked.at(-1) ?? assert.fail('nothing was asked')
+    assert.equal(messages instanceof Array && messages.length, 3)
   })
 
   test('streams the events that the SDKs parse, numbered', async () => {
