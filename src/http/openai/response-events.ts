@@ -9,21 +9,23 @@ import {
   idWith,
   messageItem,
   outputText,
+  type CallItem,
   type ModelResponse,
   type OutputItem,
 } from './response-object.ts'
 import type { ResponseRequest } from './response-schemas.ts'
-import type { ToolCall } from './tools.ts'
 
 type Chunk = {
   created: number
   model: string
   choices: {
-    delta: { content?: string | null; tool_calls?: z.output<typeof ToolCall>[] }
+    delta: { content?: string | null; tool_calls?: CallPiece[] }
     finish_reason: string | null
   }[]
   usage?: z.output<typeof Usage> | null
 }
+/** The first piece of a call has its id and its function's name. */
+type CallPiece = { index: number; id?: string; function?: { name?: string; arguments?: string } }
 type Send = (type: string, fields: object) => void
 
 export async function streamResponse(body: ResponseRequest, chat: EventStream, sendData: (data: object) => void) {
@@ -33,7 +35,7 @@ export async function streamResponse(body: ResponseRequest, chat: EventStream, s
   let finishReason: string | null = null
   let usage: Chunk['usage'] = null
   const text = growingText(send)
-  const output: OutputItem[] = []
+  const calls = growingCalls(send, () => (text.isBegun() ? 1 : 0))
   await chat.write((data) => {
     const chunk = data as Chunk
     if (!response) {
@@ -44,11 +46,11 @@ export async function streamResponse(body: ResponseRequest, chat: EventStream, s
     for (const { delta, finish_reason } of chunk.choices) {
       finishReason = finish_reason ?? finishReason
       if (delta.content) text.add(delta.content)
-      for (const call of delta.tool_calls ?? []) output.push(sendCall(send, callItem(call), output.length))
+      for (const piece of delta.tool_calls ?? []) calls.add(piece)
     }
   })
   if (!response) return
-  if (output.length === 0) output.push(text.end())
+  const output = text.isBegun() || calls.count() === 0 ? [text.end(), ...calls.end()] : calls.end()
   const ended = endedResponse(response, { finishReason, usage: usage ?? null, output })
   send(ended.status === 'incomplete' ? 'response.incomplete' : 'response.completed', { response: ended })
 }
@@ -67,6 +69,7 @@ function growingText(send: Send) {
     send('response.content_part.added', { ...at, part: outputText('') })
   }
   return {
+    isBegun: () => isBegun,
     add(piece: string) {
       begin()
       whole += piece
@@ -83,12 +86,31 @@ function growingText(send: Send) {
   }
 }
 
-function sendCall(send: Send, item: OutputItem, output_index: number): OutputItem {
-  if (item.type !== 'function_call') return item
-  const { id: item_id, name, arguments: given } = item
-  send('response.output_item.added', { output_index, item: { ...item, status: 'in_progress', arguments: '' } })
-  send('response.function_call_arguments.delta', { item_id, output_index, delta: given })
-  send('response.function_call_arguments.done', { item_id, output_index, name, arguments: given })
-  send('response.output_item.done', { output_index, item })
-  return item
+/** Calls of functions, whose arguments grow. `offset` is the number of items before them. */
+function growingCalls(send: Send, offset: () => number) {
+  const calls = new Map<number, { item: CallItem; output_index: number }>()
+  const begin = ({ index, id = idWith('call'), function: called }: CallPiece) => {
+    const item = callItem({ id, type: 'function', function: { name: called?.name ?? '', arguments: '' } })
+    const call = { item, output_index: offset() + calls.size }
+    calls.set(index, call)
+    send('response.output_item.added', { ...call, item: { ...item, status: 'in_progress' } })
+    return call
+  }
+  return {
+    count: () => calls.size,
+    add(piece: CallPiece) {
+      const { item, output_index } = calls.get(piece.index) ?? begin(piece)
+      const delta = piece.function?.arguments ?? ''
+      if (delta === '') return
+      item.arguments += delta
+      send('response.function_call_arguments.delta', { item_id: item.id, output_index, delta })
+    },
+    end: (): OutputItem[] =>
+      [...calls.values()].map(({ item, output_index }) => {
+        const { id: item_id, name, arguments: given } = item
+        send('response.function_call_arguments.done', { item_id, output_index, name, arguments: given })
+        send('response.output_item.done', { output_index, item })
+        return item
+      }),
+  }
 }

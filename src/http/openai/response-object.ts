@@ -27,6 +27,7 @@ const OutputItem = z.union([
   }),
 ])
 export type OutputItem = z.output<typeof OutputItem>
+export type CallItem = Extract<OutputItem, { type: 'function_call' }>
 
 export const ModelResponse = named(
   'OpenAiResponse',
@@ -125,7 +126,7 @@ export const messageItem = (text: string, id = idWith('msg')): OutputItem => ({
 
 export const outputText = (text: string) => ({ type: 'output_text' as const, text, annotations: [] })
 
-export const callItem = ({ id, function: called }: z.output<typeof ToolCall>): OutputItem => ({
+export const callItem = ({ id, function: called }: z.output<typeof ToolCall>): CallItem => ({
   type: 'function_call',
   id: idWith('fc'),
   status: 'completed',

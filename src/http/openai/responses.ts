@@ -44,7 +44,8 @@ export const responseRoutes = [
         return new EventStream((send) => translateErrors(names, () => streamResponse(body, answer, send)))
       const { choices, usage, ...head } = answer as z.output<typeof ChatCompletion>
       const { message, finish_reason: finishReason } = choices[0] as (typeof choices)[number]
-      const output = message.tool_calls?.map(callItem) ?? [messageItem(message.content ?? '')]
+      const calls = message.tool_calls?.map(callItem) ?? []
+      const output = message.content || calls.length === 0 ? [messageItem(message.content ?? ''), ...calls] : calls
       return endedResponse(emptyResponse(body, head), { finishReason, usage, output })
     },
   }),

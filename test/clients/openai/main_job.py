@@ -162,11 +162,11 @@ def responses_without_state() -> None:
     asked = {"model": BASE, "instructions": "Be brief.", "input": ROWS[0][0]["content"], "max_output_tokens": 6}
     answer = client.responses.create(**asked, temperature=0)
     assert answer.object == "response" and answer.store is False and answer.usage.output_tokens <= 6
-    with client.responses.stream(**asked, temperature=0) as stream:
-        pieces = [event.delta for event in stream if event.type == "response.output_text.delta"]
-        assert stream.get_final_response().output_text == answer.output_text == "".join(pieces)
-    parsed = client.responses.parse(model=BASE, input="Which product?", text_format=Product)
-    assert isinstance(parsed.output_parsed, Product)
+    events = list(client.responses.create(**asked, temperature=0, stream=True))
+    pieces = [event.delta for event in events if event.type == "response.output_text.delta"]
+    assert events[-1].response.output_text == answer.output_text == "".join(pieces)
+    with client.responses.stream(model=BASE, input="Which product?", text_format=Product) as stream:
+        assert isinstance(stream.get_final_response().output_parsed, Product)
 
 
 @check
