@@ -47,6 +47,10 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'time from accepted to COMPLETED against the trainer alone',
     command: [process.execPath, 'bench/job-tax.ts'],
   },
+  validation: {
+    says: 'time of validation against the rest of a training',
+    command: [toolPath('python'), 'bench/validation.py'],
+  },
   trainer: {
     says: 'tokens/s of the trainer against transformers Trainer + peft',
     command: [toolPath('python'), 'bench/trainer.py'],
