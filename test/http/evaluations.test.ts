@@ -1,0 +1,53 @@
+// Evaluations over HTTP: the scores of a job's own, and graders that are refused before anything is stored.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startPublic } from './support.ts'
+
+const rows = [
+  { split: 'held_out', input: 'Where?', expected: 'In Rome', tuned: 'In Rome.', base: 'Oslo' },
+  { split: 'held_out', input: 'Who?', expected: 'Ann', tuned: 'Bob', base: 'Bob' },
+]
+const model = { name: 'f'.repeat(64), baseModel: 'tiny', artifactId: 'a' }
+
+test('the evaluation of a job has scores for each output and a summary', async () => {
+  const job = { id: 7, modelName: model.name, spec: { evaluation: { graders: [{ type: 'f1', name: 'words' }] } } }
+  const edge = await startPublic({
+    database: {
+      trainingJobs: { find: () => Promise.resolve(job) },
+      models: { find: () => Promise.resolve(model) },
+      artifacts: { listEvaluation: () => Promise.resolve(rows) },
+    },
+  })
+  const { status, json } = await edge.call('GET', '/v1/train/jobs/7/eval')
+  assert.equal(status, 200, JSON.stringify(json))
+  const { eval_results, graders, summary } = json as unknown as {
+    eval_results: { outputs: { output: string; scores: object }[]; split: string }[]
+    graders: object[]
+    summary: Record<string, { better: number; equal: number; worse: number; tuned: object; difference: object }>
+  }
+  assert.deepEqual(graders, [{ type: 'f1', name: 'words' }])
+  assert.deepEqual(eval_results[0]?.outputs, [
+    { model_name: model.name, output: 'In Rome.', scores: { words: 1 } },
+    { model_name: 'tiny', output: 'Oslo', scores: { words: 0 } },
+  ])
+  const { better, equal, worse, tuned } = summary['words'] ?? assert.fail()
+  assert.deepEqual([better, equal, worse], [1, 1, 0])
+  assert.deepEqual(tuned, { mean: 0.5, low: 0, high: 1, rows: 2 })
+})
+
+test('graders that cannot be used are refused with their place', async () => {
+  const edge = await startPublic()
+  const refusal = async (path: string, json: object) => {
+    const received = await edge.call('POST', path, { json })
+    assert.equal(received.status, 400, received.text)
+    return (received.json as { detail: string }).detail
+  }
+  const evaluate = (graders: unknown) => refusal('/v1/evaluations', { models: ['tiny'], dataset_id: 'set', graders })
+  assert.match(await evaluate([{ type: 'f1', tolerance: 1 }]), /graders/)
+  assert.match(await evaluate([{ type: 'regex', pattern: '(' }]), /The regex grader cannot be used/)
+  const evaluation = { graders: [{ type: 'model', model: 'tiny' }] }
+  assert.match(
+    await refusal('/v1/train', { model_name: 'tiny', dataset_id: 'set', evaluation }),
+    /The grader model asks a model\. After the training, use it with POST \/v1\/evaluations/,
+  )
+})
