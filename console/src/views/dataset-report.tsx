@@ -20,7 +20,8 @@ export function DatasetReport({ report }: { report: Report }) {
         {report.state === 'valid' && <>● Every row can be read.</>}
         {report.state === 'invalid' && (
           <>
-            ✕ {count(report.bad_rows)} {report.bad_rows === 1 ? 'row' : 'rows'} cannot be read. A job would refuse them.
+            ✕ {count(report.bad_rows)} {report.bad_rows === 1 ? 'row' : 'rows'} cannot be read. A job refuses such a
+            file.
           </>
         )}
         {report.state === 'empty' && <>✕ There are no rows.</>}

@@ -80,7 +80,7 @@ function UsageTable({ rows }: { rows: Used[] }) {
     <table className="list">
       <thead>
         <tr>
-          <th scope="col"> </th>
+          <td />
           <th scope="col" className="number">
             Prompts
           </th>
