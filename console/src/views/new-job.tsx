@@ -185,7 +185,7 @@ type DryRun = {
   steps: number
   epochs: number | null
   estimated_seconds: { low: number; likely: number; high: number } | null
-  estimated_gpu_seconds: number | null
+  note?: string
 }
 
 /** Only a service that knows dry runs is asked: another one would start the job. */
@@ -201,12 +201,13 @@ function Estimate({ request }: { request: TrainRequest }) {
   if (!isKnown) return null
   return (
     <Answer query={estimate} what="the estimate">
-      {({ rows, steps, epochs, estimated_seconds: seconds }) => (
+      {({ rows, steps, epochs, estimated_seconds: seconds, note }) => (
         <p className="notice" role="status">
-          {count(rows)} rows, {count(steps)} steps{epochs == null ? '' : `, ${epochs} epochs`}.{' '}
+          {count(rows)} rows, {count(steps)} steps{epochs == null ? '' : `, ${Number(epochs.toFixed(2))} epochs`}.{' '}
           {seconds
             ? `About ${duration(seconds.likely)} (${duration(seconds.low)} to ${duration(seconds.high)}).`
-            : 'How long it takes is not known before the first job of this base.'}
+            : 'How long it takes is not known before the first job of this base.'}{' '}
+          {note}
         </p>
       )}
     </Answer>
