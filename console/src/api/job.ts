@@ -31,6 +31,5 @@ export type JobSummary = Omit<Schemas['TrainingJobSummary'], keyof Details> & De
 export type Job = Omit<Schemas['TrainingJob'], keyof Details> & Details
 export type JobEvent = Schemas['TrainingJobEventList']['events'][number]
 export type Attempt = Schemas['AttemptList']['attempts'][number]
-export type EvaluatedRow = Schemas['Evaluation']['eval_results'][number] & {
-  outputs: { scores?: Record<string, number> }[]
-}
+export type Evaluation = Schemas['Evaluation']
+export type EvaluatedRow = Evaluation['eval_results'][number]

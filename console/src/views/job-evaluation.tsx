@@ -1,6 +1,6 @@
 // The answers of the tuned model beside those of its base, to the rows that were set aside. Wrong answers come first.
 import { useState } from 'react'
-import type { EvaluatedRow, Job } from '../api/job.ts'
+import type { EvaluatedRow, Evaluation, Job } from '../api/job.ts'
 import { useEvaluation } from '../api/queries.ts'
 import { isOpen } from '../domain/job-list.ts'
 import { difference } from '../domain/text-diff.ts'
@@ -15,9 +15,32 @@ export function JobEvaluation({ job }: { job: Job }) {
   return (
     <Answer query={evaluation} what="the answers">
       {(known) =>
-        known ? <Rows rows={known.eval_results as EvaluatedRow[]} /> : <Empty>This job has no evaluation.</Empty>
+        known ? (
+          <>
+            <Scores summary={known.summary} />
+            <Rows rows={known.eval_results} />
+          </>
+        ) : (
+          <Empty>This job has no evaluation.</Empty>
+        )
       }
     </Answer>
+  )
+}
+
+/** Means over the rows, with the interval in which the difference lies. */
+function Scores({ summary }: { summary: Evaluation['summary'] }) {
+  const graders = Object.entries(summary ?? {}).flatMap(([name, each]) => (each ? [{ name, ...each }] : []))
+  if (graders.length === 0) return null
+  return (
+    <ul>
+      {graders.map(({ name, tuned, base, difference: { mean, low, high } }) => (
+        <li key={name}>
+          {name}: <strong>{tuned.mean.toFixed(3)}</strong>, base {base.mean.toFixed(3)}; difference {mean.toFixed(3)} (
+          {low.toFixed(3)} to {high.toFixed(3)})
+        </li>
+      ))}
+    </ul>
   )
 }
 
@@ -74,7 +97,7 @@ function Row({ row }: { row: EvaluatedRow }) {
       {tuned?.scores && (
         <p className="quiet">
           {Object.entries(tuned.scores)
-            .map(([grader, score]) => `${grader} ${score} (base ${base?.scores?.[grader] ?? '–'})`)
+            .map(([grader, score]) => `${grader} ${score ?? '–'} (base ${base?.scores?.[grader] ?? '–'})`)
             .join(' · ')}
         </p>
       )}
