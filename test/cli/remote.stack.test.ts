@@ -71,6 +71,9 @@ suite('the command line', async () => {
       ['metrics', /^20 +\d/m],
     ] as const)
       for (const line of lines) assert.match((await anneal([command, id])).stdout, line)
+    const charts = await Promise.all([anneal(['metrics', id, '--chart']), anneal(['metrics', id, '--chart', '-f'])])
+    assert.match(charts[0].stdout, /│█/)
+    assert.equal(charts[1].stdout, charts[0].stdout, charts[1].stderr)
     const { stdout: followedEvents } = await anneal(['events', id, '-f', '--output', 'jsonl'])
     const { events } = await json<{ events: unknown[] }>('events', id)
     assert.deepEqual(
