@@ -1,8 +1,10 @@
+import { eachChange } from './remote/each-change.ts'
 import { oneLine, pageOptions, pageUsage, queryOf, shortTime, tellNext } from './remote/page.ts'
 import { serviceCommand } from './remote/remote-command.ts'
 import { table } from './remote/table.ts'
 
 type Event = {
+  id: string
   at: string
   kind: string
   status: string | null
@@ -11,6 +13,7 @@ type Event = {
   message: string | null
   actor: string
 }
+type Page = { events: Event[]; next: string | null }
 
 export const events = serviceCommand({
   usage: `ID [--limit N] [--after ID] [--follow]
@@ -20,14 +23,20 @@ ${pageUsage}
   options: { ...pageOptions, follow: { type: 'boolean', short: 'f' } },
   takes: { least: 1, most: 1 },
   async run({ client, positionals: [id = ''], values: { limit, after, follow, json }, print }) {
+    const path = `/v1/train/jobs/${encodeURIComponent(id)}/events`
     if (follow) {
-      for await (const { event, data } of client.follow(`/v1/train/jobs/${encodeURIComponent(id)}/stream`))
-        if (event === 'event') console.log(json ? data : cellsOf(JSON.parse(data) as Event).join('  '))
+      let last = after
+      await eachChange(client, encodeURIComponent(id), async () => {
+        for (let more = true; more;) {
+          const { events: found, next } = await client.get<Page>(path + queryOf({ after: last }))
+          for (const event of found) console.log(json ? JSON.stringify(event) : cellsOf(event).join('  '))
+          last = found.at(-1)?.id ?? last
+          more = next !== null
+        }
+      })
       return 0
     }
-    const page = await client.get<{ events: Event[]; next: string | null }>(
-      `/v1/train/jobs/${encodeURIComponent(id)}/events${queryOf({ limit, after })}`,
-    )
+    const page = await client.get<Page>(path + queryOf({ limit, after }))
     print(page, () => rows(page.events))
     tellNext(page.next)
     return 0

@@ -1,5 +1,6 @@
 import { UsageError } from './usage-error.ts'
 import type { Client } from './remote/client.ts'
+import { eachChange } from './remote/each-change.ts'
 import { queryOf } from './remote/page.ts'
 import { serviceCommand } from './remote/remote-command.ts'
 
@@ -50,26 +51,10 @@ async function writeNew(client: Client, id: string, begin: Position): Promise<Po
   }
 }
 
-/** The job's stream says when there may be more; the log itself comes from its own route, which has all of it. */
+/** The stream of the job says when there may be more; the log comes from its own route, which has all of it. */
 async function followLogs(client: Client, id: string, attempt: string | undefined): Promise<void> {
   let position: Position = { attempt, offset: 0 }
-  let [hasMore, isOver, wake] = [true, false, () => {}]
-  const watching = watch().finally(() => {
-    isOver = true
-    wake()
-  })
-  watching.catch(() => undefined)
-  while (hasMore || !isOver) {
-    if (!hasMore) await new Promise<void>((resolve) => (wake = resolve))
-    hasMore = false
+  await eachChange(client, id, async () => {
     position = await writeNew(client, id, position)
-  }
-  await watching
-
-  async function watch() {
-    for await (const _event of client.follow(`/v1/train/jobs/${id}/stream?from=now`)) {
-      hasMore = true
-      wake()
-    }
-  }
+  })
 }

@@ -79,6 +79,9 @@ export function serviceCommand<O extends ParseArgsOptionsConfig>(definition: {
         return await definition.run({ client, positionals, values: { ...values, json: isJson, output }, print, signal })
       } catch (error) {
         return exitCodeFor(error, interruption.signal)
+      } finally {
+        // An open stream would keep the process alive.
+        interruption.abort('done')
       }
     },
   }
