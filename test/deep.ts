@@ -43,7 +43,7 @@ const suites: Record<string, Suite> = {
     args: lane('embedded/supervisor'),
   },
   'typed-output': {
-    what: '21,000 typed answers of models with random weights',
+    what: '21,000 typed answers and as many of JSON schemas, of models with random weights',
     when: 'after a change of typed output or of the decoding in runtime/',
     args: lane('inference/typed-output-generations'),
     env: { ANNEAL_TYPED_GENERATIONS: '21000' },

@@ -4,7 +4,9 @@ tokenizer's own start token; a conversation goes by the model's own template, wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
+
+from anneal_runtime import tool_text
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -21,19 +23,29 @@ class ChatRefused(Exception):
     """The model has no chat template, or its template does not take this conversation."""
 
 
-def chat_tokens(tokenizer: PreTrainedTokenizerBase, conversations: list[list[dict[str, str]]]) -> list[list[int]]:
+def chat_tokens(
+    tokenizer: PreTrainedTokenizerBase,
+    conversations: list[list[tool_text.Message]],
+    tools: list[list[dict[str, Any]]] | None = None,
+) -> list[list[int]]:
     """Each conversation up to where its next answer begins. Raises ChatRefused."""
-    return chat_text_tokens(tokenizer, [chat_text(tokenizer, messages) for messages in conversations])
+    offered = tools or [[] for _ in conversations]
+    texts = [chat_text(tokenizer, *each) for each in zip(conversations, offered, strict=True)]
+    return chat_text_tokens(tokenizer, texts)
 
 
-def chat_text(tokenizer: PreTrainedTokenizerBase, messages: list[dict[str, str]]) -> str:
-    """Raises ChatRefused."""
+def chat_text(
+    tokenizer: PreTrainedTokenizerBase, messages: list[tool_text.Message], tools: list[dict[str, Any]] | None = None
+) -> str:
+    """`tools` are the functions that the model may call. Raises ChatRefused."""
     from jinja2 import TemplateError
 
     if not tokenizer.chat_template:
         raise ChatRefused("This model has no chat template; it takes prompts only.")
     try:
-        return cast(str, tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+        said, offered = tool_text.prepared(tokenizer, messages, tools or [])
+        text = tokenizer.apply_chat_template(said, tools=offered, tokenize=False, add_generation_prompt=True)
+        return cast(str, text)
     except TemplateError as error:
         raise ChatRefused(f"The model's chat template does not accept the messages: {error}") from error
 

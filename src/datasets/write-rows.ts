@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { PassThrough } from 'node:stream'
+import { messageOnWire } from '../domain/chat.ts'
 import type { DataFile } from '../domain/training-job.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { DatasetRow } from './dataset-row.ts'
@@ -7,7 +8,10 @@ import type { DatasetRow } from './dataset-row.ts'
 const batchCharacters = 128 * 1024
 
 /** A conversation is written once, with the positions of the answers to learn. runtime/anneal_runtime/trainer/rows.py reads it. */
-export const lineOf = ({ input, output, conversation }: DatasetRow) => JSON.stringify(conversation ?? { input, output })
+export const lineOf = ({ input, output, conversation }: DatasetRow) =>
+  JSON.stringify(
+    conversation ? { ...conversation, messages: conversation.messages.map(messageOnWire) } : { input, output },
+  )
 
 /** Writes rows as JSON Lines to an object and hashes them. The object exists only after `close`. */
 export function openRowWriter(storage: Storage, key: string) {

@@ -1,9 +1,41 @@
 // A conversation, as a model's chat template takes it.
 
-export const chatRoles = ['system', 'user', 'assistant'] as const
-export type ChatRole = (typeof chatRoles)[number]
-export type ChatMessage = { role: ChatRole; content: string }
+export const chatRoles = ['system', 'user', 'assistant', 'tool'] as const
+type ChatRole = (typeof chatRoles)[number]
+
+/** `arguments` is JSON. */
+export type MessageCall = { id: string; name: string; arguments: string }
+
+export type ChatMessage = {
+  role: ChatRole
+  content: string
+  /** Of the assistant: the functions that it calls. */
+  calls?: readonly MessageCall[]
+  /** Of the role tool: the call that the content answers. */
+  callId?: string
+}
+
+/** A function that the model may call; `parameters` is a JSON schema. */
+export type ChatTool = { name: string; description?: string; parameters: Record<string, unknown> }
 
 /** For people, length limits and comparisons. Models read the chat template's text instead. */
 export const plainChat = (messages: readonly ChatMessage[]) =>
-  messages.map(({ role, content }) => `${role}: ${content}`).join('\n')
+  messages.map(({ role, content, calls }) => `${role}: ${content}${plainCalls(calls)}`).join('\n')
+
+const plainCalls = (calls: ChatMessage['calls']) =>
+  (calls ?? []).map((call) => `\n${call.name}(${call.arguments})`).join('')
+
+/** A message as OpenAI and the engines write it. */
+export const messageOnWire = ({ role, content, calls, callId }: ChatMessage) => ({
+  role,
+  content,
+  ...(calls?.length && {
+    tool_calls: calls.map(({ id, ...called }) => ({ id, type: 'function', function: called })),
+  }),
+  ...(callId !== undefined && { tool_call_id: callId }),
+})
+
+export const toolOnWire = ({ name, description, parameters }: ChatTool) => ({
+  type: 'function',
+  function: { name, ...(description !== undefined && { description }), parameters },
+})

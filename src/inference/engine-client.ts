@@ -1,6 +1,6 @@
 // vLLM's OpenAI routes and our own routes for adapters, over kept-alive connections (docs/internal-api.md, "Model server").
 import { text as readText } from 'node:stream/consumers'
-import type { ChatMessage } from '../domain/chat.ts'
+import { messageOnWire, toolOnWire, type ChatMessage, type ChatTool } from '../domain/chat.ts'
 import type { Prompt } from '../domain/prompt.ts'
 import type { SamplingExtras } from '../domain/sampling-extras.ts'
 import { EngineLost, EngineRefusal, exchange, type Endpoint } from './engine-exchange.ts'
@@ -14,12 +14,17 @@ export type Choice = { index: number; text: string; finishReason: string; logpro
 export type Usage = { promptTokens: number; completionTokens: number }
 export type OnUsage = (usage: Usage) => void
 
+/** A regex, or a grammar in Lark's syntax as llguidance reads it. */
+export type EngineGrammar = { regex: string } | { grammar: string }
+
 export type CompletionRequest = {
   model: string
   /** With `messages` the engine ignores this text: the model's own template makes the prompt. */
   prompts: readonly Prompt[]
   messages: readonly ChatMessage[] | null
-  regex: string | null
+  /** Functions that the conversation may call. */
+  tools?: readonly ChatTool[] | null
+  grammar: EngineGrammar | null
   maxTokens: number
   temperature: number
   topP: number
@@ -97,7 +102,8 @@ const bodyOf = ({
   model,
   prompts,
   messages,
-  regex,
+  tools,
+  grammar,
   maxTokens,
   temperature,
   topP,
@@ -107,13 +113,13 @@ const bodyOf = ({
 }: CompletionRequest) => ({
   ...extras,
   model,
-  ...(messages ? { messages } : { prompt: prompts }),
+  ...(messages ? conversationOnWire(messages, tools) : { prompt: prompts }),
   max_tokens: maxTokens,
   temperature,
   top_p: topP,
   ...(seed !== null && { seed }),
   ...(stop.length > 0 && { stop }),
-  ...(regex !== null && { structured_outputs: { regex } }),
+  ...(grammar && { structured_outputs: grammar }),
 })
 
 /** @param maxTokens the most tokens of a text, or null to cut each text to one context. @returns one finite vector per text, in order */
@@ -132,12 +138,32 @@ export async function requestEmbeddings(
   return { vectors, usage: readUsage(usage) }
 }
 
+type Conversation = {
+  messages?: readonly ChatMessage[] | null | undefined
+  tools?: readonly ChatTool[] | null | undefined
+}
+
+const conversationOnWire = (messages: readonly ChatMessage[], tools: Conversation['tools']) => ({
+  messages: messages.map(messageOnWire),
+  ...(tools?.length && { tools: tools.map(toolOnWire) }),
+})
+
+/** @returns the name of the format in which the model writes calls, and the token that begins them, if it is one */
+export async function requestCallFormat(
+  endpoint: Endpoint,
+  signal: AbortSignal,
+): Promise<{ name: string; token: number | null; usage: Usage }> {
+  const answer = await send(endpoint, 'POST', '/agent/v1/call-format', signal, {})
+  const { name, token = null } = answer as { name: string; token?: number | null }
+  return { name, token, usage: { promptTokens: 0, completionTokens: 0 } }
+}
+
 export async function countTokens(
   endpoint: Endpoint,
-  { model, prompt, messages }: { model: string; prompt: string; messages?: readonly ChatMessage[] | null },
+  { model, prompt, messages, tools }: Conversation & { model: string; prompt: string },
   signal: AbortSignal,
 ): Promise<{ count: number; usage: Usage }> {
-  const asked = messages ? { model, messages } : { model, prompt }
+  const asked = messages ? { model, ...conversationOnWire(messages, tools) } : { model, prompt }
   const answer = await send(endpoint, 'POST', '/tokenize', signal, asked)
   const { count } = answer as { count: number }
   return { count, usage: { promptTokens: count, completionTokens: 0 } }

@@ -4,10 +4,10 @@ import type { Adapter } from './adapters.ts'
 import { concurrencyFor, runConcurrently, splitIntoChunks } from './chunks.ts'
 import type { Prompt } from '../domain/prompt.ts'
 import type { SamplingExtras } from '../domain/sampling-extras.ts'
-import type { ChatMessage } from '../domain/chat.ts'
-import { requestCompletions, streamCompletion, type Choice } from './engine-client.ts'
+import type { ChatMessage, ChatTool } from '../domain/chat.ts'
+import { requestCompletions, streamCompletion, type Choice, type EngineGrammar } from './engine-client.ts'
 import { createGrowingText } from './stream-assembler.ts'
-import { naming } from './input-errors.ts'
+import { naming, namingGrammar } from './input-errors.ts'
 import type { Meter } from './meter.ts'
 import { onServer, type Servers, type Target } from './call-with-failover.ts'
 import { workOf } from './text-bounds.ts'
@@ -30,6 +30,8 @@ export type GenerationInput = {
   signal: AbortSignal
   /** Replaces the only prompt, which then only serves to measure the length. */
   messages?: readonly ChatMessage[] | null
+  /** Functions that the conversation may call. */
+  tools?: readonly ChatTool[] | null
   /** Called with the text of a single prompt while it grows. */
   onText?: OnText | undefined
   meter?: Meter | undefined
@@ -40,12 +42,18 @@ type OnText = (piece: string, logprobs?: unknown) => void
 
 export type Row<P extends Prompt = string> = { index: number; prompt: P }
 /** Rows that may go to the engine together: one grammar, one length. */
-export type RowGroup<P extends Prompt = string> = { rows: Row<P>[]; regex: string | null; maxTokens: number }
+export type RowGroup<P extends Prompt = string> = {
+  rows: Row<P>[]
+  grammar: EngineGrammar | null
+  maxTokens: number
+  /** The caller wrote the grammar, so it may cut an answer short and is told why a grammar is refused. */
+  isCallers?: boolean
+}
 
 /** @returns the answers, each at the index of its row */
 export async function generate(
   servers: Servers,
-  { baseModel, adapter, accountId, sampling, signal, messages = null, onText, meter }: GenerationInput,
+  { baseModel, adapter, accountId, sampling, signal, messages = null, tools = null, onText, meter }: GenerationInput,
   groups: readonly RowGroup<Prompt>[],
   seed: number | null,
 ): Promise<Choice[]> {
@@ -58,26 +66,28 @@ export async function generate(
   const concurrency = concurrencyFor(servers.endpoints.replicaCount(baseModel.name))
   const { extras = null } = sampling
   const growing = onText && createGrowingText(onText, { mayRepeat: extras?.logprobs === undefined })
-  const send = async ({ rows, regex, maxTokens }: RowGroup<Prompt>, chunkSignal: AbortSignal) => {
+  const send = async (group: RowGroup<Prompt>, chunkSignal: AbortSignal) => {
+    const { rows, grammar, maxTokens, isCallers = false } = group
     const request = {
       prompts: rows.map(({ prompt }) => prompt),
       messages,
-      regex,
+      tools,
+      grammar,
       maxTokens,
       temperature: sampling.temperature ?? 0,
       topP: sampling.topP ?? 1,
       seed,
       // A stop word would cut a typed answer short.
-      stop: regex === null ? sampling.stop : [],
+      stop: grammar === null || isCallers ? sampling.stop : [],
       extras,
     }
-    const answer = await naming(baseModel, rows, () =>
+    const ask = () =>
       onServer(servers, target, workOf(request.prompts, maxTokens), chunkSignal, (endpoint, model, callSignal) =>
         growing
           ? streamCompletion(endpoint, { model, ...request }, callSignal, growing())
           : requestCompletions(endpoint, { model, ...request }, callSignal),
-      ),
-    )
+      )
+    const answer = await naming(baseModel, rows, () => (isCallers ? namingGrammar(ask) : ask()))
     meter?.countTokens(answer.usage)
     rows.forEach(({ index }, at) => (choices[index] = answer.choices[at] as Choice))
   }

@@ -34,6 +34,16 @@ export async function naming<T>(
   }
 }
 
+/** @throws ServiceError invalid_input with the engine's own words about the caller's grammar */
+export async function namingGrammar<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    if (!(error instanceof EngineRefusal) || error.param !== 'structured_outputs') throw error
+    throw invalidInput('structured_outputs', `structured_outputs: ${error.message}`)
+  }
+}
+
 // The words "maximum context length is" are OpenAI's: clients look for them.
 export const promptTooLong = ({ contextLength }: CatalogueEntry, index: number) =>
   beyondContext(
@@ -59,7 +69,7 @@ const beyondContext = (index: number, message: string) =>
     isBeyondContext: true,
   })
 
-const tooComplex = ({ name }: CatalogueEntry) =>
+export const tooComplex = ({ name }: CatalogueEntry) =>
   `output_type is too complex for ${name}: use fewer fields, or shorter names and lists of values.`
 
 /** @throws ServiceError invalid_input naming the first text that holds half of a surrogate pair, which no engine can read */

@@ -95,7 +95,7 @@ function groupRows(outputType: OutputType, rows: readonly BoundedRow[]): RowGrou
     // Each uncertain prompt has its own room, to which the engine cuts.
     const maxTokens = Math.max(...bounds.map((bound) => bound.maxTokens))
     const rows = group.map(({ index, prompt }) => ({ index, prompt }))
-    return { rows, regex: typedOutputRegex(outputType, bounds[0] as Bound), maxTokens }
+    return { rows, grammar: { regex: typedOutputRegex(outputType, bounds[0] as Bound) }, maxTokens }
   })
 }
 

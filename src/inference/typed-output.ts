@@ -8,7 +8,7 @@ type RawJson = { readonly rawJSON: string }
 export type OutputValue = string | number | boolean | RawJson
 
 /** Any character but quote, backslash and controls, or an escape. No NUL (databases refuse it), no lone surrogate. */
-const character = String.raw`([^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u00(0[1-9a-f]|1[0-9a-f]))`
+export const character = String.raw`([^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u00(0[1-9a-f]|1[0-9a-f]))`
 /** The longest `character` in UTF-8: a six-byte escape. Byte-level tokens may be as short as one byte. */
 export const characterBytes = 6
 /** Digits that a double always holds. */

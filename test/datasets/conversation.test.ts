@@ -40,6 +40,22 @@ test('a conversation of 1,000 messages is read; its size in memory and on disk i
   })
 })
 
+const call = (text: string) => ({ id: 'c1', type: 'function', function: { name: 'stock', arguments: text } })
+
+test('calls of functions are learned as answers, and their results are read', () => {
+  const tools = [{ type: 'function', function: { name: 'stock', parameters: { type: 'object', properties: {} } } }]
+  const result = { role: 'tool', tool_call_id: 'c1', content: '7' }
+  const messages = [user('How many?'), assistant(null, { tool_calls: [call('{"of":"lamp"}')] }), result, assistant('7')]
+  const row = readDatasetRow({ messages, tools }) as DatasetRow
+  assert.equal(row.input, 'user: How many?\nassistant: \nstock({"of":"lamp"})\ntool: 7')
+  assert.deepEqual(row.conversation?.learned, [1, 3])
+  const written = JSON.parse(lineOf(row)) as { messages: unknown[]; tools: unknown }
+  assert.deepEqual(written.messages[1], { role: 'assistant', content: '', tool_calls: [call('{"of":"lamp"}')] })
+  assert.deepEqual([written.messages[2], written.tools], [result, tools])
+  const last = readDatasetRow({ messages: messages.slice(0, 2), tools }) as DatasetRow
+  assert.equal(last.output, '\nstock({"of":"lamp"})')
+})
+
 const bad: [object, string, string][] = [
   [{ messages: 'x' }, 'messages', 'is not a list of messages'],
   [{ messages: [] }, 'messages', 'is not a list of messages'],
@@ -51,9 +67,24 @@ const bad: [object, string, string][] = [
   [{ messages: [user('a\0')] }, 'messages[0].content', 'contains a NUL character'],
   [{ messages: [user('a'), assistant('')] }, 'messages[1].content', 'is empty'],
   [{ messages: [user('a'), assistant('b', { weight: 2 })] }, 'messages[1].weight', 'is neither 0 nor 1'],
-  [{ messages: [user('a'), assistant('b', { tool_calls: [{}] })] }, 'messages[1].tool_calls', 'is not supported'],
-  [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].role', 'is not system, developer, user or assistant'],
-  [{ messages: [user('a'), assistant('b')], tools: [{}] }, 'tools', 'is not supported'],
+  [
+    { messages: [user('a'), assistant('b', { tool_calls: [{}] })] },
+    'messages[1].tool_calls[0]',
+    'is not a call of a function',
+  ],
+  [
+    { messages: [user('a'), assistant(null, { tool_calls: [call('[]')] })] },
+    'messages[1].tool_calls[0].function.arguments',
+    'is not a JSON object in a string',
+  ],
+  [{ messages: [{ ...user('a'), tool_calls: [call('{}')] }] }, 'messages[0].tool_calls', 'is for the assistant'],
+  [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].tool_call_id', 'is not a string'],
+  [
+    { messages: [{ role: 'robot', content: 'x' }] },
+    'messages[0].role',
+    'is not system, developer, user, assistant or tool',
+  ],
+  [{ messages: [user('a'), assistant('b')], tools: [{}] }, 'tools[0]', 'is not a function with a name and parameters'],
 ]
 for (const [row, field, reason] of bad)
   test(`names ${field}, which ${reason}: ${JSON.stringify(row).slice(0, 60)}`, () => {

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { root } from '../../tools/paths.mjs'
+import { readSchema } from '../../src/domain/answer-schema/read-schema.ts'
+import type { AnswerShape } from '../../src/domain/answer-shape.ts'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { parseOutputType } from '../../src/domain/output-type.ts'
 import { createInference } from '../../src/inference/inference.ts'
@@ -25,13 +27,14 @@ describe('a typed answer of bounded length', async () => {
   after(() => engine.close())
   const servers = createFakeServers()
   servers.set({ baseModel: tiny.name, state: 'ready', endpoint: engine.endpoint, generation: 1 })
-  const ask = (maxTokens: number, answerTokens: number | null) =>
+  const ask = (maxTokens: number, answerTokens: number | null, shape: AnswerShape | null = null) =>
     createInference(servers.dependencies()).complete({
       baseModel: tiny,
       accountId: 'one',
       adapter: null,
       prompts: ['How many?'],
-      outputType: parseOutputType({ n: 'int' }),
+      outputType: shape ? null : parseOutputType({ n: 'int' }),
+      shape,
       answerTokens,
       sampling: { ...sampling, maxTokens },
       signal: new AbortController().signal,
@@ -61,5 +64,22 @@ describe('a typed answer of bounded length', async () => {
     const before = engine.requests.length
     await assert.rejects(ask(2, 2), { code: 'invalid_input', message: /^max_tokens must be at least 3 / })
     assert.equal(engine.requests.length, before)
+  })
+
+  it('of a JSON schema is asked for again, shorter, when its tokens run out, and refused when none can fit', async () => {
+    const schema = readSchema({ type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }, 'schema')
+    const asked = (answerTokens: number) => ask(answerTokens, answerTokens, { kind: 'schema', schema })
+    const before = generations().length
+    const { outputs, finishReasons } = await asked(14)
+    assert.deepEqual([outputs, finishReasons], [[{ output: whole }], ['stop']])
+    assert.equal(generations().length, before + 1)
+    assert.deepEqual((await asked(5)).finishReasons, ['length'])
+    const grammars = generations()
+      .slice(before + 1)
+      .map((request) => request.structured_outputs?.grammar)
+    assert.equal(new Set(grammars).size, grammars.length)
+    const sent = engine.requests.length
+    await assert.rejects(asked(2), { code: 'invalid_input', message: /^max_tokens must be at least 3 / })
+    assert.equal(engine.requests.length, sent)
   })
 })

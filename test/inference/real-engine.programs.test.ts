@@ -3,11 +3,15 @@ import { after, before, describe, it } from 'node:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../tools/paths.mjs'
+import { fitsSchema } from '../../src/domain/answer-schema/fits.ts'
+import { readSchema } from '../../src/domain/answer-schema/read-schema.ts'
 import { parseCatalogue, type CatalogueEntry } from '../../src/domain/catalogue.ts'
 import { parseOutputType } from '../../src/domain/output-type.ts'
+import type { AnswerPart, ReadCall } from '../../src/domain/tools/call-reader.ts'
 import { ServiceError } from '../../src/domain/service-error.ts'
 import type { Adapter } from '../../src/inference/adapters.ts'
 import { createInference, type Inference } from '../../src/inference/inference.ts'
+import { answerRandomSchema } from './support/answer-schemas.ts'
 import { startEngine, type EngineProcess } from './support/engine-process.ts'
 import { until } from '../support/eventually.ts'
 import { createFakeServers, tokenOf } from './support/fake-servers.ts'
@@ -71,6 +75,66 @@ describe('inference on the real model server', () => {
       assert.equal(typeof output['ok'], 'boolean')
       assert.ok(['red', 'with "quotes"', 3, 2.5, true].includes(output['color'] as string))
     }
+  })
+
+  it('answers random JSON schemas validly, or refuses them by the path of what is not supported', async (t) => {
+    const prompts = ['Fill the form: ', 'Repeat { forever: {{{{']
+    const seeds = Array.from({ length: 60 }, (_, at) => at + 1)
+    const results = await Promise.all(
+      seeds.map((seed) => answerRandomSchema({ inference, baseModel: tiny, seed, prompts, signal })),
+    )
+    const refused = results.filter(({ isRefused }) => isRefused).length
+    const valid = results.reduce((sum, each) => sum + each.valid, 0)
+    const cut = results.reduce((sum, each) => sum + each.cut, 0)
+    t.diagnostic(`${valid} valid answers, ${cut} cut by max_tokens; ${refused} of ${seeds.length} schemas refused`)
+    assert.ok(refused < seeds.length / 4 && cut < valid / 10)
+  })
+
+  it('calls functions with arguments of their schemas, where it must and where it may', async () => {
+    const city = {
+      type: 'object',
+      properties: { city: { type: 'string' }, days: { type: 'integer', minimum: 1, maximum: 9 } },
+      required: ['city'],
+    }
+    const functions = [
+      { name: 'weather', schema: readSchema(city, 'city') },
+      { name: 'now', schema: readSchema({ type: 'object', properties: {} }, 'now') },
+    ]
+    const tools = [
+      { name: 'weather', parameters: city },
+      { name: 'now', parameters: {} },
+    ]
+    const messages = [{ role: 'user' as const, content: 'How is the weather in Oslo?' }]
+    const parts: AnswerPart[] = []
+    for (const [seed, isRequired] of [1, 2, 3, 4].flatMap((seed): [number, boolean][] => [
+      [seed, true],
+      [seed, false],
+    ])) {
+      const shape = {
+        kind: 'calls' as const,
+        functions,
+        isRequired,
+        mayBeSeveral: true,
+        content: null,
+        onPart: (part: AnswerPart) => parts.push(part),
+      }
+      const sampling = { ...greedy, temperature: 1.5, seed }
+      const answers = await ask([''], {
+        messages,
+        tools,
+        shape,
+        answerTokens: 150,
+        sampling,
+        ...(seed > 2 && { onText: () => undefined }),
+      })
+      const calls = (answers.outputs[0]?.['calls'] ?? assert.fail()) as unknown as ReadCall[]
+      if (isRequired) assert.ok(calls.length > 0 && answers.finishReasons[0] === 'stop')
+      for (const call of calls) {
+        const { schema } = functions.find(({ name }) => name === call.name) ?? assert.fail(call.name)
+        assert.ok(answers.finishReasons[0] === 'length' || fitsSchema(schema, call.arguments), call.arguments)
+      }
+    }
+    assert.ok(parts.some(({ kind }) => kind === 'arguments') && parts.some(({ kind }) => kind === 'text'))
   })
 
   it('closes every string within max_tokens', async () => {

@@ -12,6 +12,7 @@ import { parseOutputType, type OutputField, type OutputType } from '../../src/do
 import { createInference } from '../../src/inference/inference.ts'
 import { runConcurrently } from '../../src/inference/chunks.ts'
 import { adversarialPrompts } from './support/adversarial-prompts.ts'
+import { answerRandomSchema } from './support/answer-schemas.ts'
 import { startEngine, type EngineProcess } from './support/engine-process.ts'
 import { createFakeServers } from './support/fake-servers.ts'
 import { createRandom, type Random } from './support/random.ts'
@@ -80,6 +81,28 @@ describe('typed answers of models with random weights', { timeout: 6 * 60 * 60 *
     await runConcurrently(seeds, signal, answer, typesAtOnce)
     assert.ok(generations >= wanted)
     t.diagnostic(`${generations} typed answers, ${seeds.length} types, ${names.length} models: all valid`)
+  })
+
+  it('are of the JSON schema that is asked for, or the schema is refused by the path of what is not supported', async (t) => {
+    const seeds = Array.from({ length: Math.ceil(wanted / promptsPerType) }, (_, at) => firstSeed + at)
+    const sum = { valid: 0, cut: 0, refused: 0 }
+    await runConcurrently(
+      seeds,
+      signal,
+      async (seed) => {
+        const random = createRandom(seed)
+        const prompts = random.list(promptsPerType, () => adversarialPrompt(random))
+        const result = await answerRandomSchema({ inference, baseModel: random.pick(entries), seed, prompts, signal })
+        sum.valid += result.valid
+        sum.cut += result.cut
+        sum.refused += Number(result.isRefused)
+      },
+      typesAtOnce,
+    )
+    assert.ok(sum.refused < seeds.length / 4 && sum.cut < sum.valid / 10)
+    t.diagnostic(
+      `${sum.valid} valid answers, ${sum.cut} cut by max_tokens; ${sum.refused} of ${seeds.length} schemas refused`,
+    )
   })
 })
 

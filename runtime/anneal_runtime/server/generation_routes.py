@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -89,14 +89,14 @@ async def _read(serving: Serving, body: dict[str, Any], account: str, is_chat: b
         raise ApiError(400, "This model only gives embeddings: send the text to /v1/embeddings.", param="model")
     ids = None if is_chat else request_extras.token_prompts(body)
     prompts = [] if is_chat or ids is not None else request_bodies.texts(body, "prompt")
-    messages = request_bodies.messages(body) if is_chat else []
-    params, regex = request_bodies.sampling_params(body), request_bodies.regex(body)
+    messages, tools = (request_bodies.messages(body), request_bodies.tools(body)) if is_chat else ([], [])
+    params, wanted = request_bodies.sampling_params(body), request_bodies.grammar(body)
     request_extras.check_vocabulary(body, ids, serving.engine.generator.vocabulary.size)
-    grammar = None if regex is None else await _compile(serving, account, regex)
+    grammar = None if wanted is None else await _compile(serving, account, *wanted)
     if ids is not None:
         tokens, texts = ids, [text_of(serving.engine.tokenizer, each) for each in ids] if _echoes(params) else None
     elif is_chat:
-        tokens, texts = [await chat_tokens(serving, account, messages)], None
+        tokens, texts = [await chat_tokens(serving, account, messages, tools)], None
     else:
         tokens, texts = await serving.texts.prompts(account, prompts), prompts
     # An echo without an answer may fill the context.
@@ -180,24 +180,26 @@ def _event(value: dict[str, Any]) -> bytes:
     return b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
 
 
-async def chat_tokens(serving: Serving, account: str, messages: list[dict[str, str]]) -> list[int]:
+async def chat_tokens(
+    serving: Serving, account: str, messages: list[dict[str, Any]], tools: list[dict[str, Any]]
+) -> list[int]:
     """Raises ApiError 400 for what the model's template does not take."""
     try:
-        return await serving.texts.chat(account, messages)
+        return await serving.texts.chat(account, messages, tools)
     except ChatRefused as error:
         raise ApiError(400, str(error), param="messages") from error
 
 
-async def _compile(serving: Serving, account: str, regex: str) -> LLMatcher:
-    from anneal_runtime.server.decoding.grammar import BadRegex
+async def _compile(serving: Serving, account: str, kind: Literal["regex", "grammar"], text: str) -> LLMatcher:
+    from anneal_runtime.server.decoding.grammar import BadGrammar, Source
 
     assert serving.engine.generator is not None
-    grammars = serving.engine.generator.grammars
-    if (known := grammars.find(regex)) is not None:
+    grammars, source = serving.engine.generator.grammars, Source(kind, text)
+    if (known := grammars.find(source)) is not None:
         return known
     try:
-        return await serving.compiling.run(account, grammars.compile, regex, account)
-    except BadRegex as error:
+        return await serving.compiling.run(account, grammars.compile, source, account)
+    except BadGrammar as error:
         raise ApiError(400, str(error), param="structured_outputs") from error
 
 

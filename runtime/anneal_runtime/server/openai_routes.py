@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from anneal_runtime import tool_text
 from anneal_runtime.server import engine_requests, request_bodies
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.generation_routes import chat_tokens, usage
@@ -69,11 +70,19 @@ async def tokenize(request: Request) -> Response:
     body = await request_bodies.read_object(request)
     with serving.adapters.use(body.get("model", serving.engine.name)):
         if "messages" in body:
-            tokens = await chat_tokens(serving, account_of(request), request_bodies.messages(body))
+            messages, tools = request_bodies.messages(body), request_bodies.tools(body)
+            tokens = await chat_tokens(serving, account_of(request), messages, tools)
         else:
             prompt = request_bodies.string(body, "prompt") if body.get("prompt") != "" else ""
             (tokens,) = await serving.texts.prompts(account_of(request), [prompt])
     return JSONResponse({"count": len(tokens), "max_model_len": serving.engine.context_length, "tokens": tokens})
+
+
+async def call_format(request: Request) -> Response:
+    """How the model writes calls of functions, and the special token that begins them, if there is one."""
+    tokenizer = serving_of(request).engine.tokenizer
+    form, _ = tool_text.call_format(tokenizer)
+    return JSONResponse({"name": form.name, "token": tool_text.trigger_token(tokenizer)})
 
 
 async def load_lora_adapter(request: Request) -> Response:

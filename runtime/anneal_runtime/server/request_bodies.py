@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from starlette.requests import ClientDisconnect, Request
 
@@ -78,8 +78,8 @@ def string(body: dict[str, Any], field: str) -> str:
     return value
 
 
-def messages(body: dict[str, Any]) -> list[dict[str, str]]:
-    """The messages, all of text. The model's chat template checks the roles."""
+def messages(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The messages, of text and calls of functions. The model's chat template checks the roles."""
     value = body.get("messages")
     if not isinstance(value, list) or not value:
         raise ApiError(400, "messages must be a list of at least one message.", param="messages")
@@ -87,7 +87,40 @@ def messages(body: dict[str, Any]) -> list[dict[str, str]]:
         if not isinstance(message, dict) or not all(isinstance(message.get(key), str) for key in ("role", "content")):
             raise ApiError(400, "A message must have a role and a content, both text.", param="messages")
         texts({"messages": message["content"]}, "messages")
-    return [{"role": message["role"], "content": message["content"]} for message in value]
+    return [
+        {"role": message["role"], "content": message["content"], **_calls(message)}
+        for message in cast(list[dict[str, Any]], value)
+    ]
+
+
+def _calls(message: dict[str, Any]) -> dict[str, Any]:
+    """The calls of a message, whose arguments are JSON objects, and the call that it answers."""
+    calls = message.get("tool_calls")
+    try:
+        for call in calls or []:
+            name, arguments = call["function"]["name"], call["function"]["arguments"]
+            if not isinstance(name, str) or not isinstance(json.loads(arguments), dict):
+                raise TypeError("a call")
+            texts({"messages": arguments}, "messages")
+    except (KeyError, TypeError, ValueError) as error:
+        message_text = "A call must have a function with a name and with arguments, a JSON object."
+        raise ApiError(400, message_text, param="messages") from error
+    answered = {"tool_call_id": message["tool_call_id"]} if isinstance(message.get("tool_call_id"), str) else {}
+    return {**({"tool_calls": calls} if calls else {}), **answered}
+
+
+def tools(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The functions that the model may call."""
+    value = body.get("tools") or []
+    named = isinstance(value, list) and all(
+        isinstance(tool, dict)
+        and isinstance(tool.get("function"), dict)
+        and isinstance(tool["function"].get("name"), str)
+        for tool in value
+    )
+    if not named:
+        raise ApiError(400, 'tools must be a list of {"type": "function", "function": {...}}.', param="tools")
+    return cast(list[dict[str, Any]], value)
 
 
 def wants_usage(body: dict[str, Any]) -> bool:
@@ -113,14 +146,15 @@ def sampling_params(body: dict[str, Any]) -> SamplingParams:
     )
 
 
-def regex(body: dict[str, Any]) -> str | None:
+def grammar(body: dict[str, Any]) -> tuple[Literal["regex", "grammar"], str] | None:
     wanted = body.get("structured_outputs")
     if wanted is None:
         return None
-    if not isinstance(wanted, dict) or set(wanted) - {"regex"} or not isinstance(wanted.get("regex"), str):
-        message = 'structured_outputs must be {"regex": "..."}: this server knows no other kind.'
+    (kind, text), *more = wanted.items() if isinstance(wanted, dict) and wanted else [("", None)]
+    if more or kind not in ("regex", "grammar") or not isinstance(text, str):
+        message = 'structured_outputs must be {"regex": "..."} or {"grammar": "..."}: this server knows no other kind.'
         raise ApiError(400, message, param="structured_outputs")
-    return cast(str, wanted["regex"])
+    return cast(Literal["regex", "grammar"], kind), text
 
 
 def _stops(value: object) -> tuple[str, ...]:

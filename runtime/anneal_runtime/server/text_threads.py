@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from anneal_runtime.server.account_turns import AccountThreads
 from anneal_runtime.server.token_limits import TokenLimit
@@ -44,10 +44,10 @@ class TextThreads:
             windows += await lane.turns.run(account, self._windows, lane.tokenizer, piece, limit)
         return windows
 
-    async def chat(self, account: str, messages: list[dict[str, str]]) -> list[int]:
+    async def chat(self, account: str, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[int]:
         """Raises ChatRefused."""
         lane = self._lane([message["content"] for message in messages])
-        return await lane.turns.run(account, self._chat_tokens, lane.tokenizer, messages)
+        return await lane.turns.run(account, self._chat_tokens, lane.tokenizer, messages, tools)
 
     def _lane(self, texts: list[str]) -> _Lane:
         return self._short if sum(map(len, texts)) <= PIECE_CHARACTERS else self._long
@@ -75,8 +75,10 @@ class TextThreads:
             windows[index].append(cast(list[int], ids))
         return windows
 
-    def _chat_tokens(self, tokenizer: PreTrainedTokenizerBase, messages: list[dict[str, str]]) -> list[int]:
-        text = chat_text(tokenizer, messages)
+    def _chat_tokens(
+        self, tokenizer: PreTrainedTokenizerBase, messages: list[dict[str, Any]], tools: list[dict[str, Any]]
+    ) -> list[int]:
+        text = chat_text(tokenizer, messages, tools)
         enough = self._limit.enough(text, lambda part: len(chat_text_tokens(tokenizer, [part])[0]))
         return chat_text_tokens(tokenizer, [enough])[0]
 

@@ -25,8 +25,9 @@ def evaluate(
     model.eval()
     context = context_length(model.get_base_model())
     prompts = _prompts(tokenizer, rows)
-    expected = completion_tokens(tokenizer, [row.output for row in rows])
-    most_new = min(new_token_limit(prompts, expected, context), max_tokens or context)
+    expected = [row.answer(tokenizer) for row in rows]
+    asked = new_token_limit(prompts, completion_tokens(tokenizer, expected), context)
+    most_new = min(asked, max_tokens or context)
     prompts = [_fitting(ids, tokenizer, context - most_new) for ids in prompts]
     answers: dict[str, list[str]] = {}
     for side in ("tuned", "base"):
@@ -34,8 +35,8 @@ def evaluate(
             ids = generate(model, prompts, end=tokenizer.eos_token_id, most_new=most_new)
             answers[side] = [text_of(tokenizer, answer) for answer in ids]
     return [
-        {"input": row.input, "expected": row.output, "tuned": tuned, "base": base}
-        for row, tuned, base in zip(rows, answers["tuned"], answers["base"], strict=True)
+        {"input": row.input, "expected": text, "tuned": tuned, "base": base}
+        for row, text, tuned, base in zip(rows, expected, answers["tuned"], answers["base"], strict=True)
     ]
 
 

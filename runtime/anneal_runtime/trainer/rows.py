@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from anneal_runtime.tokenization import ChatRefused, chat_tokens, completion_tokens, prompt_tokens
+from anneal_runtime.tool_text import Message, answer_text
 from anneal_runtime.trainer.failures import DataError
 
 if TYPE_CHECKING:
@@ -34,8 +35,14 @@ class Row:
 
     input: str
     output: str
-    messages: list[dict[str, str]] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
     earlier: list[int] = field(default_factory=list)
+    # The last answer where it calls functions: each model writes calls in its own format.
+    calling: Message | None = None
+    tools: list[dict[str, Any]] = field(default_factory=list)
+
+    def answer(self, tokenizer: PreTrainedTokenizerBase) -> str:
+        return self.output if self.calling is None else answer_text(tokenizer, self.calling)
 
 
 class EncodedRows:
@@ -105,7 +112,8 @@ def _read_row(raw: dict[str, Any]) -> Row:
     *earlier, last = raw["learned"]
     before, answer = raw["messages"][:last], raw["messages"][last]
     text = "\n".join(f"{message['role']}: {message['content']}" for message in before)
-    return Row(text, str(answer["content"]), before, earlier)
+    calling = answer if answer.get("tool_calls") else None
+    return Row(text, str(answer["content"]), before, earlier, calling, list(raw.get("tools", [])))
 
 
 def count_rows(path: Path) -> int:
@@ -121,7 +129,7 @@ def encode_rows(
 
     def encode_chunk() -> None:
         prompts = row_prompts(tokenizer, chunk)
-        answers = completion_tokens(tokenizer, [row.output if row.input else "" for row in chunk])
+        answers = completion_tokens(tokenizer, [row.answer(tokenizer) if row.input else "" for row in chunk])
         for row, prompt, answer in zip(chunk, prompts, answers, strict=True):
             encoded.cut_count += len(prompt) + len(answer) > max_length
             if row.earlier:
@@ -148,14 +156,17 @@ def encode_rows(
 
 def row_prompts(tokenizer: PreTrainedTokenizerBase, rows: list[Row]) -> list[list[int]]:
     """The tokens before each row's last answer; for a plain text row, the whole text. Raises DataError."""
-    of_chats = iter(_chat_prompts(tokenizer, [row.messages for row in rows if row.messages]))
+    chats = [row for row in rows if row.messages]
+    of_chats = iter(_chat_prompts(tokenizer, [row.messages for row in chats], [row.tools for row in chats]))
     of_texts = iter(prompt_tokens(tokenizer, [row.input or row.output for row in rows if not row.messages]))
     return [next(of_chats) if row.messages else next(of_texts) for row in rows]
 
 
-def _chat_prompts(tokenizer: PreTrainedTokenizerBase, chats: list[list[dict[str, str]]]) -> list[list[int]]:
+def _chat_prompts(
+    tokenizer: PreTrainedTokenizerBase, chats: list[list[Message]], tools: list[list[dict[str, Any]]]
+) -> list[list[int]]:
     try:
-        return chat_tokens(tokenizer, chats) if chats else []
+        return chat_tokens(tokenizer, chats, tools) if chats else []
     except ChatRefused as error:
         raise DataError(f"The data has rows with messages. {error}") from error
 
@@ -169,8 +180,8 @@ def _conversation(
     bos = tokenizer.bos_token_id
     sequences = [_pair(prompt, answer, max_length, bos)]
     for position in reversed(row.earlier):
-        (prompt,) = _chat_prompts(tokenizer, [row.messages[:position]])
-        (answer,) = completion_tokens(tokenizer, [row.messages[position]["content"]])
+        (prompt,) = _chat_prompts(tokenizer, [row.messages[:position]], [row.tools])
+        (answer,) = completion_tokens(tokenizer, [answer_text(tokenizer, row.messages[position])])
         tokens, labels = sequences[-1]
         before = prompt + (answer if tokenizer.eos_token_id is None else answer[:-1])
         if prompt and tokens[: len(before)] == before:

@@ -11,6 +11,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from anneal_runtime import tool_text
 from anneal_runtime.server import request_bodies, request_extras
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.serving import stop_with_client
@@ -32,6 +33,11 @@ async def tokenize(request: Request) -> Response:
     return await _pass_on(request, "/tokenize")
 
 
+async def call_format(_request: Request) -> Response:
+    """vLLM does not show the model's chat template, so functions and calls are text in every conversation."""
+    return JSONResponse({"name": tool_text.HERMES.name, "token": None})
+
+
 async def embeddings(request: Request) -> Response:
     return await _pass_on(request, "/v1/embeddings")
 
@@ -51,7 +57,7 @@ async def completions(request: Request) -> Response:
 
 async def chat_completions(request: Request) -> Response:
     serving = sidecar_of(request)
-    body = await request_bodies.read_object(request)
+    body = _with_calls_as_text(await request_bodies.read_object(request))
     if body.get("stream"):
         return await _stream(serving, "/v1/chat/completions", body)
     with serving.adapters.use(body.get("model")):
@@ -160,9 +166,16 @@ def _left(serving: SidecarServing, count: int, index: int, wanted: int) -> int:
 
 async def _pass_on(request: Request, path: str) -> Response:
     serving = sidecar_of(request)
-    body = await request_bodies.read_object(request)
+    body = _with_calls_as_text(await request_bodies.read_object(request))
     with serving.adapters.use(body.get("model", serving.adapters_base)):
         return _passed_on(await stop_with_client(request, _ask(serving.engine.post(path, body))))
+
+
+def _with_calls_as_text(body: dict[str, Any]) -> dict[str, Any]:
+    if "messages" not in body:
+        return body
+    messages = tool_text.as_text(request_bodies.messages(body), request_bodies.tools(body))
+    return {**{key: value for key, value in body.items() if key != "tools"}, "messages": messages}
 
 
 async def _ask(call: Any) -> EngineAnswer:

@@ -69,6 +69,25 @@ def test_a_regex_that_cannot_be_used_is_400(tiny: RunningServer) -> None:
     assert tiny.client.texts("a", **typed("(yes|no)"))[0] in ("yes", "no")
 
 
+def grammar(text: str) -> dict[str, dict[str, str]]:
+    return {"structured_outputs": {"grammar": text}}
+
+
+def test_a_grammar_holds_also_where_its_words_are_special_tokens(tiny: RunningServer) -> None:
+    lark = '%llguidance {}\nstart: "[" item ("," item){2} "]"\nitem: NUMBER | "\\"</s>\\""\nNUMBER: /[1-9][0-9]{0,3}/\n'
+    for text in tiny.client.texts(prompts(20, seed=6), max_tokens=60, temperature=2.0, **grammar(lark)):
+        assert re.fullmatch(r'\[([1-9][0-9]{0,3}|"</s>")(,([1-9][0-9]{0,3}|"</s>")){2}\]', text), text
+    assert tiny.client.texts("a", **grammar('root ::= "yes" | "no"'))[0] in ("yes", "no")
+
+
+def test_a_grammar_that_cannot_be_used_is_400(tiny: RunningServer) -> None:
+    wrong: list[object] = [{"grammar": "start: ("}, {"grammar": "x" * 2_000_000}, {"grammar": 1}, {"json": {}}, {}]
+    for wanted in [*wrong, {"grammar": 'start: "a"', "regex": "a"}]:
+        body = {"model": "anneal-tiny", "prompt": "a", "structured_outputs": wanted}
+        status, answer = tiny.client.post("/v1/completions", body)
+        assert (status, answer["error"]["param"]) == (400, "structured_outputs"), str(wanted)[:40]
+
+
 def test_typed_and_free_rows_share_a_batch(tiny: RunningServer) -> None:
     free = prompts(30, seed=5)
     expected = tiny.client.texts(free, max_tokens=30)

@@ -99,6 +99,19 @@ def test_a_row_of_an_earlier_release_is_read_as_the_same_conversation(tmp_path: 
     assert first == second
 
 
+def test_calls_are_learned_as_the_model_writes_them_and_results_are_only_read(tmp_path: Path) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "stock", "arguments": '{"of": "lamp"}'}}
+    tool = {"type": "function", "function": {"name": "stock", "parameters": {}}}
+    calling = {"role": "assistant", "content": "", "tool_calls": [call]}
+    result = {"role": "tool", "content": "7", "tool_call_id": "1"}
+    line = {"messages": [user("how many?"), calling, result, assistant("7")], "learned": [1, 3], "tools": [tool]}
+    rows = encode_rows(write_lines(tmp_path / "rows.jsonl", line), TOKENIZER, 1000)
+    learned = [text([label for label in rows.labels(each).tolist() if label >= 0]) for each in rows.sequences([0])]
+    assert "".join(sorted(learned)).count("<tool_call>") == 1
+    whole = "".join(learned)
+    assert '{"name": "stock", "arguments": {"of":"lamp"}}' in whole and "tool_response" not in whole
+
+
 TURNS = [user("a"), assistant("no"), user("b"), assistant("yes"), user("c d"), assistant("perhaps")]
 
 

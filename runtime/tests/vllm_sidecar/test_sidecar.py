@@ -208,6 +208,13 @@ def test_a_conversation_is_passed_on_with_the_room_that_it_leaves(client: Client
     assert chat(client, "hello", role="robot")[0] == 400
 
 
+def test_functions_and_their_results_reach_vllm_as_text(client: Client) -> None:
+    tool = {"type": "function", "function": {"name": "stock", "parameters": {}}}
+    answered = chat(client, "7", role="tool", tools=[tool])
+    assert answered[1]["choices"][0]["message"]["content"] == "<tool_response>\n7\n</ in 8"
+    assert client.post("/agent/v1/call-format", {})[1] == {"name": "hermes", "token": None}
+
+
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_stream_is_passed_on_as_it_comes(client: Client, vllm: FakeVllm, chunked: bool) -> None:
     vllm.chunked = chunked

@@ -4,9 +4,9 @@ import { Metadata } from '../schemas/metadata.ts'
 import { ChatLogprobs } from './choices.ts'
 import { finishReason, generationFields, maxTokens, Usage } from './generation.ts'
 import { only, onlyEmpty, ignoredText, unsupported } from './unsupported-params.ts'
-import { ResponseFormat } from './response-format.ts'
+import { ResponseFormat, StructuredOutputs } from './response-format.ts'
 import { chatLogprobFields } from './sampling-fields.ts'
-import { ToolCall, ToolChoice, Tools } from './tools.ts'
+import { SentToolCall, ToolCall, ToolChoice, Tools } from './tools.ts'
 
 const TextPart = z.object({
   type: z.literal('text', { error: 'must be "text": no other type is supported' }),
@@ -15,7 +15,7 @@ const TextPart = z.object({
 
 const Message = z
   .strictObject({
-    role: z.enum(['system', 'developer', 'user', 'assistant']),
+    role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
     content: z
       .union([z.string(), z.array(TextPart).min(1).max(1000)], { error: 'must be a string or a list of text parts' })
       .nullish(),
@@ -26,11 +26,15 @@ const Message = z
     audio: unsupported(),
     function_call: unsupported(),
     annotations: onlyEmpty.list(),
-    tool_calls: onlyEmpty.list(),
+    tool_calls: z.array(SentToolCall).max(128).nullish().describe('Calls of the assistant'),
+    tool_call_id: z.string().max(200).nullish().describe('The call that a message of the role tool answers'),
   })
-  .superRefine(({ role, content }, context) => {
+  .superRefine(({ role, content, tool_calls: calls, tool_call_id: id }, context) => {
+    const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
+    if (calls?.length && role !== 'assistant') refuse('tool_calls', 'is for messages of the assistant')
+    if (role === 'tool' && typeof id !== 'string') refuse('tool_call_id', 'is required')
     if (role === 'assistant' || (content ?? null) !== null) return
-    context.addIssue({ code: 'custom', path: ['content'], message: 'is required' })
+    refuse('content', 'is required')
   })
 
 export const ChatRequest = named(
@@ -41,6 +45,7 @@ export const ChatRequest = named(
     max_tokens: maxTokens,
     max_completion_tokens: maxTokens,
     response_format: ResponseFormat.nullish(),
+    structured_outputs: StructuredOutputs.nullish(),
     ...chatLogprobFields,
     tools: Tools,
     tool_choice: ToolChoice,

@@ -1,19 +1,21 @@
 import type { z } from 'zod'
+import type { AnswerShape } from '../../domain/answer-shape.ts'
 import type { ChatMessage } from '../../domain/chat.ts'
-import type { OutputType } from '../../domain/output-type.ts'
 import { invalidInput } from '../../domain/service-error.ts'
+import type { ReadCall } from '../../domain/tools/call-reader.ts'
 import { createCompletion } from '../../services/completions/create.ts'
 import type { Ctx } from '../../services/context.ts'
 import { pinModel } from '../../services/models/find-tuned.ts'
 import { EventStream } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
 import { completionBodyLimitBytes } from '../routes/completion-input.ts'
+import { createDeltas } from './chat-stream.ts'
 import { ChatCompletion, ChatRequest } from './chat-schemas.ts'
 import { eachChoice, type ChatLogprobs } from './choices.ts'
 import { translateErrors } from './errors.ts'
 import { asManyAsFit, countTokens, headOf, samplingOf } from './generation.ts'
-import { outputTypeOf } from './response-format.ts'
-import { forcedCallOf, toolCallOf, type ForcedCall } from './tools.ts'
+import { shapeOf } from './response-format.ts'
+import { callsOf, toolCallOf, type Calls } from './tools.ts'
 
 export const chatRoutes = [
   defineRoute({
@@ -32,13 +34,13 @@ export const chatRoutes = [
     async handle({ caller: ctx, body, signal }) {
       const { modelName: model } = await pinModel(ctx, body.model)
       const head = headOf(ctx, 'chatcmpl', model)
-      const asked = await readTypes({ ...body, model })
+      const asked = readShapes({ ...body, model })
       if (body.stream)
         return new EventStream((send) => stream(ctx, asked, signal, (data) => send({ ...head, ...data })))
       const tokens = countTokens()
       const answers = await eachChoice(body, signal, ({ seed }, own) => answer(ctx, { ...asked, seed }, own, tokens))
-      const choices = answers.map(({ text, finishReason, logprobs }, index) => {
-        const said = asked.call ? { content: null, tool_calls: [toolCallOf(asked.call, text)] } : { content: text }
+      const choices = answers.map(({ text, calls, finishReason, logprobs }, index) => {
+        const said = calls.length > 0 ? { content: text || null, tool_calls: calls.map(toolCallOf) } : { content: text }
         const message = { role: 'assistant' as const, refusal: null, ...said }
         return { index, message, logprobs, finish_reason: finishReason }
       })
@@ -47,91 +49,91 @@ export const chatRoutes = [
   }),
 ]
 
-type Asked = { body: ChatRequest; call: ForcedCall | null; outputType: OutputType | null; seed?: number | null }
+type Asked = { body: ChatRequest; calls: Calls | null; shape: AnswerShape | null; seed?: number | null }
 
-/** A typed answer is the content, or the arguments of a call. */
-async function readTypes(body: ChatRequest): Promise<Asked> {
-  const call = await translateErrors({ output_type: 'tools' }, () => forcedCallOf(body))
-  const content = await translateErrors({ output_type: 'response_format' }, () => outputTypeOf(body.response_format))
-  if (call && content)
-    throw invalidInput('response_format', 'response_format must be text when tool_choice asks for a call.')
-  if (body.logprobs && (call ?? content))
-    throw invalidInput('logprobs', 'logprobs must be false for a typed answer or a call: only text has them.')
-  return { body, call, outputType: call?.outputType ?? content }
+function readShapes(body: ChatRequest): Asked {
+  const content = shapeOf(body)
+  const calls = callsOf(body, content)
+  const shape = calls?.shape ?? content
+  if (body.logprobs && shape)
+    throw invalidInput('logprobs', 'logprobs must be false with a response_format or tools: only free text has them.')
+  return { body, calls, shape }
 }
 
 async function answer(
   ctx: Ctx,
-  { body, call, outputType, seed = null }: Asked,
+  { body, calls, shape, seed = null }: Asked,
   signal: AbortSignal,
   tokens: ReturnType<typeof countTokens>,
   onText?: (piece: string, logprobs?: unknown) => void,
 ) {
-  const { outputs, finishReasons, logprobs } = await translateErrors(
-    paramNames(body, call ? 'tools' : 'response_format'),
-    () =>
-      createCompletion({
-        ctx,
-        input: { ...inputOf(body, outputType), seed },
-        signal,
-        onText,
-        onUsage: tokens.onUsage,
-      }),
+  const input = { ...inputOf(body, shape), tools: calls?.tools ?? null, seed }
+  const { outputs, finishReasons, logprobs } = await translateErrors(paramNames(body), () =>
+    createCompletion({ ctx, input, signal, onText, onUsage: tokens.onUsage }),
   )
   const [output = {}] = outputs
   const [finishReason = 'stop'] = finishReasons
-  const isWhole = finishReason === 'stop'
-  const text = outputType && isWhole ? JSON.stringify(output) : String(output['output'])
+  const called = (output['calls'] ?? []) as ReadCall[]
+  const isWholeCall = calls !== null && called.length > 0 && finishReason === 'stop'
   return {
-    text,
-    finishReason: call && isWhole ? call.finishReason : finishReason,
+    text: output['output'] as string,
+    calls: called,
+    finishReason: isWholeCall ? calls.finishReason : finishReason,
     logprobs: (logprobs?.[0] ?? null) as z.output<typeof ChatLogprobs>,
   }
 }
 
 async function stream(ctx: Ctx, asked: Asked, signal: AbortSignal, send: (data: object) => void) {
-  const { body, call } = asked
-  const wantsUsage = body.stream_options?.include_usage === true
+  const wantsUsage = asked.body.stream_options?.include_usage === true
   const chunk = (choices: object[], usage: object | null = null) =>
     send({ object: 'chat.completion.chunk', choices, ...(wantsUsage && { usage }) })
   const tokens = countTokens()
-  await eachChoice(body, signal, async ({ at: index, seed }, own) => {
+  await eachChoice(asked.body, signal, async ({ at: index, seed }, own) => {
     const piece = (delta: object, finishReason: string | null = null, logprobs: unknown = null) =>
       chunk([{ index, delta, logprobs, finish_reason: finishReason }])
-    let hasStarted = false
-    const onText = (content: string, logprobs?: unknown) => {
-      piece(hasStarted ? { content } : { role: 'assistant', content }, null, logprobs)
-      hasStarted = true
-    }
-    const { text, finishReason } = await answer(ctx, { ...asked, seed }, own, tokens, onText)
-    // A typed answer is sent whole, after its validation.
-    if (call) piece({ role: 'assistant', content: null, tool_calls: [{ index: 0, ...toolCallOf(call, text) }] })
-    else if (!hasStarted) onText(text)
+    const deltas = createDeltas(piece)
+    const calls = asked.calls && { ...asked.calls, shape: { ...asked.calls.shape, onPart: deltas.onPart } }
+    const streamed = calls ? { ...asked, calls, shape: calls.shape, seed } : { ...asked, seed }
+    // The parts of an answer with calls come by onPart.
+    const onText = calls ? () => undefined : deltas.onText
+    const { text, finishReason } = await answer(ctx, streamed, own, tokens, onText)
+    if (!deltas.hasStarted()) deltas.onText(text)
     piece({}, finishReason)
   })
   if (wantsUsage) chunk([], tokens.onWire())
 }
 
-const paramNames = ({ max_completion_tokens: limit }: ChatRequest, typed: string) => ({
+const paramNames = ({ max_completion_tokens: limit, response_format: format }: ChatRequest) => ({
   prompt: 'messages',
-  output_type: typed,
+  output_type: format ? 'response_format' : 'tools',
   ...(typeof limit === 'number' && { max_tokens: 'max_completion_tokens' }),
 })
 
-function inputOf(body: ChatRequest, outputType: OutputType | null) {
+function inputOf(body: ChatRequest, shape: AnswerShape | null) {
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? null
   return {
     modelName: body.model,
     prompts: [],
     messages: body.messages.map(messageOf),
-    outputType,
-    maxTokens: outputType ? maxTokens : (maxTokens ?? asManyAsFit),
-    answerTokens: outputType && maxTokens,
+    outputType: null,
+    shape,
+    maxTokens: shape?.kind === 'schema' || shape?.kind === 'calls' ? maxTokens : (maxTokens ?? asManyAsFit),
+    answerTokens: maxTokens,
     ...samplingOf(body),
   }
 }
 
-function messageOf({ role, content }: ChatRequest['messages'][number]): ChatMessage {
+function messageOf({
+  role,
+  content,
+  tool_calls: calls,
+  tool_call_id: id,
+}: ChatRequest['messages'][number]): ChatMessage {
   const text = typeof content === 'string' ? content : (content ?? []).map((part) => part.text).join('')
-  return { role: role === 'developer' ? 'system' : role, content: text }
+  return {
+    role: role === 'developer' ? 'system' : role,
+    content: text,
+    ...(calls?.length && { calls: calls.map(({ id, function: called }) => ({ id, ...called })) }),
+    ...(typeof id === 'string' && { callId: id }),
+  }
 }

@@ -1,27 +1,71 @@
+// The shape that an answer must have: OpenAI's response_format, and structured_outputs as vLLM names its parts.
 import { z } from 'zod'
-import type { OutputType } from '../../domain/output-type.ts'
+import type { AnswerShape } from '../../domain/answer-shape.ts'
+import { anyObject, readSchema } from '../../domain/answer-schema/read-schema.ts'
 import { invalidInput } from '../../domain/service-error.ts'
-import { outputTypeOfSchema } from './json-schema.ts'
+
+const Schema = z.record(z.string(), z.unknown()).describe('A JSON schema; what is not supported is refused by its path')
 
 export const ResponseFormat = z.object({
-  type: z.enum(['text', 'json_schema']),
+  type: z.enum(['text', 'json_object', 'json_schema']),
   json_schema: z
     .object({
       name: z.string().max(64),
       description: z.string().nullish(),
-      schema: z
-        .record(z.string(), z.unknown())
-        .describe('An object whose properties are strings, integers, numbers, booleans or enums'),
+      schema: Schema,
       strict: z.boolean().nullish(),
     })
     .nullish(),
 })
-type ResponseFormat = z.output<typeof ResponseFormat>
+
+const longestGrammar = 100_000
+const grammarText = z.string().min(1).max(longestGrammar)
+
+export const StructuredOutputs = z
+  .strictObject({
+    json: Schema.nullish(),
+    regex: grammarText.nullish().describe('The answer matches this regex'),
+    choice: z.array(z.string().min(1)).min(1).max(1000).nullish().describe('The answer is one of these texts'),
+    grammar: grammarText.nullish().describe("The answer is of this grammar, in Lark's syntax as llguidance reads it"),
+  })
+  .describe("One of vLLM's kinds of structured output")
+
+type Asked = {
+  response_format?: z.output<typeof ResponseFormat> | null | undefined
+  structured_outputs?: z.output<typeof StructuredOutputs> | null | undefined
+}
 
 /** @returns null for text. @throws ServiceError invalid_input naming the part of the schema */
-export function outputTypeOf(format: ResponseFormat | null | undefined): OutputType | null {
-  if (!format || format.type === 'text') return null
-  const schema = format.json_schema?.schema
-  if (!schema) throw invalidInput('response_format.json_schema', 'response_format.json_schema is required.')
-  return outputTypeOfSchema(schema, 'response_format.json_schema.schema')
+export function shapeOf({ response_format: format, structured_outputs: outputs }: Asked): AnswerShape | null {
+  const byFormat = format ? shapeOfFormat(format) : null
+  const byOutputs = outputs ? shapeOfOutputs(outputs) : null
+  if (byFormat && byOutputs)
+    throw invalidInput(
+      'structured_outputs',
+      'structured_outputs and response_format exclude each other: send one of them.',
+    )
+  return byFormat ?? byOutputs
 }
+
+function shapeOfFormat({ type, json_schema: named }: z.output<typeof ResponseFormat>): AnswerShape | null {
+  if (type === 'text') return null
+  if (type === 'json_object') return { kind: 'schema', schema: anyObject() }
+  if (!named) throw invalidInput('response_format.json_schema', 'response_format.json_schema is required.')
+  return { kind: 'schema', schema: readSchema(named.schema, 'response_format.json_schema.schema') }
+}
+
+function shapeOfOutputs(outputs: z.output<typeof StructuredOutputs>): AnswerShape {
+  const kinds = Object.entries(outputs).filter(([, value]) => value !== null && value !== undefined)
+  if (kinds.length !== 1)
+    throw invalidInput(
+      'structured_outputs',
+      'structured_outputs must have exactly one of json, regex, choice and grammar.',
+    )
+  const { json, regex, choice, grammar } = outputs
+  if (json) return { kind: 'schema', schema: readSchema(json, 'structured_outputs.json') }
+  if (choice) return { kind: 'regex', regex: `(${choice.map(literal).join('|')})` }
+  if (regex) return { kind: 'regex', regex }
+  return { kind: 'grammar', grammar: grammar ?? '' }
+}
+
+const literal = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)

@@ -123,6 +123,7 @@ export function chatOf(body: ResponseRequest): Record<string, unknown> {
     response_format: formatOf(body),
     tools: tools?.map(({ type, ...declared }) => ({ type, function: declared })),
     tool_choice: named,
+    parallel_tool_calls: body.parallel_tool_calls,
   }
 }
 

@@ -1,9 +1,11 @@
-// A call of one function, which the request has to name: its arguments are typed output. The model cannot choose by itself.
+// Functions that an answer may call. The model writes calls in its own format; the arguments fit their schemas.
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import type { OutputType } from '../../domain/output-type.ts'
+import type { AnswerShape, CallsShape } from '../../domain/answer-shape.ts'
+import { readSchema } from '../../domain/answer-schema/read-schema.ts'
+import type { ChatTool } from '../../domain/chat.ts'
 import { invalidInput } from '../../domain/service-error.ts'
-import { outputTypeOfSchema } from './json-schema.ts'
+import type { ReadCall } from '../../domain/tools/call-reader.ts'
 
 const FunctionName = z.string().regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores or dashes')
 const type = z.literal('function', { error: 'must be "function": no other type is supported' })
@@ -18,7 +20,7 @@ export const Tools = z
         parameters: z
           .record(z.string(), z.unknown())
           .nullish()
-          .describe('A schema with one level of fields, as for response_format'),
+          .describe('A JSON schema of an object, as for response_format'),
         strict: z.boolean().nullish(),
       }),
     }),
@@ -30,7 +32,7 @@ export const ToolChoice = z
   .union(
     [z.enum(['none', 'auto', 'required']), z.strictObject({ type, function: z.strictObject({ name: z.string() }) })],
     {
-      error: 'must be "none", "required" or {"type": "function", "function": {"name": "..."}}',
+      error: 'must be "none", "auto", "required" or {"type": "function", "function": {"name": "..."}}',
     },
   )
   .nullish()
@@ -41,33 +43,84 @@ export const ToolCall = z.object({
   function: z.object({ name: z.string(), arguments: z.string().describe('JSON') }),
 })
 
-type Asked = { tools?: z.output<typeof Tools>; tool_choice?: z.output<typeof ToolChoice> }
+/** A call in a message, as an answer had it. */
+export const SentToolCall = z.object({
+  id: z.string().min(1).max(200),
+  type,
+  function: z.object({
+    name: FunctionName,
+    arguments: z.string().max(1_000_000).refine(isObjectText, 'must be a JSON object'),
+  }),
+})
 
-/** `finishReason` ends a whole call, as OpenAI has it. */
-export type ForcedCall = { name: string; outputType: OutputType | null; finishReason: 'stop' | 'tool_calls' }
+function isObjectText(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false
+  }
+}
 
-/** @returns the function that the answer has to call, or null for an answer in text. @throws ServiceError invalid_input */
-export function forcedCallOf({ tools, tool_choice: choice }: Asked): ForcedCall | null {
+type Asked = {
+  tools?: z.output<typeof Tools>
+  tool_choice?: z.output<typeof ToolChoice>
+  parallel_tool_calls?: boolean | null | undefined
+}
+
+/** `finishReason` ends an answer of whole calls, as OpenAI has it. */
+export type Calls = { shape: CallsShape; tools: ChatTool[]; finishReason: 'stop' | 'tool_calls' }
+
+/**
+ * @param content the shape of an answer that calls nothing
+ * @returns null for an answer that may call nothing. @throws ServiceError invalid_input
+ */
+export function callsOf(
+  { tools, tool_choice: choice, parallel_tool_calls: isParallel }: Asked,
+  content: AnswerShape | null,
+): Calls | null {
   if (!tools?.length) {
     if (!choice || choice === 'auto' || choice === 'none') return null
     throw invalidInput('tool_choice', 'tool_choice needs tools: send the function that it names.')
   }
   if (choice === 'none') return null
+  const names = tools.map((tool) => tool.function.name)
+  const twice = names.findIndex((name, index) => names.indexOf(name) !== index)
+  if (twice >= 0)
+    throw invalidInput(`tools[${twice}].function.name`, 'tools names two functions alike: rename one of them.')
   const isNamed = typeof choice === 'object' && choice !== null
-  if (!isNamed && (choice !== 'required' || tools.length > 1))
+  if (isNamed && !names.includes(choice.function.name))
+    throw invalidInput('tool_choice', 'tool_choice names a function that is not in tools.')
+  if (content && content.kind !== 'schema')
     throw invalidInput(
-      'tool_choice',
-      'tool_choice must name one function, or be "required" with a single tool: the model cannot choose by itself.',
+      'structured_outputs',
+      'structured_outputs with tools takes json only: send tool_choice "none", or no tools.',
     )
-  const index = isNamed ? tools.findIndex((tool) => tool.function.name === choice.function.name) : 0
-  const called = tools[index]?.function
-  if (!called) throw invalidInput('tool_choice', 'tool_choice names a function that is not in tools.')
-  const outputType = outputTypeOfSchema(called.parameters ?? {}, `tools[${index}].function.parameters`)
-  return { name: called.name, outputType, finishReason: isNamed ? 'stop' : 'tool_calls' }
+  const functions = tools.map(({ function: { name, parameters } }, index) => {
+    const at = `tools[${index}].function.parameters`
+    if (parameters && parameters['type'] !== 'object') throw invalidInput(at, `${at}#/type must be "object".`)
+    return { name, schema: readSchema(parameters ?? noParameters, at) }
+  })
+  const shape: CallsShape = {
+    kind: 'calls',
+    functions: isNamed ? functions.filter(({ name }) => name === choice.function.name) : functions,
+    isRequired: isNamed || choice === 'required',
+    mayBeSeveral: !isNamed && isParallel !== false,
+    content: content?.schema ?? null,
+  }
+  return { shape, tools: tools.map(toolOf), finishReason: isNamed ? 'stop' : 'tool_calls' }
 }
 
-export const toolCallOf = ({ name }: ForcedCall, text: string): z.output<typeof ToolCall> => ({
+const noParameters = { type: 'object', properties: {} }
+
+const toolOf = ({ function: called }: NonNullable<z.output<typeof Tools>>[number]): ChatTool => ({
+  name: called.name,
+  ...(typeof called.description === 'string' && { description: called.description }),
+  parameters: called.parameters ?? noParameters,
+})
+
+export const toolCallOf = (call: ReadCall): z.output<typeof ToolCall> => ({
   id: `call_${randomUUID().replaceAll('-', '')}`,
   type: 'function',
-  function: { name, arguments: text },
+  function: call,
 })

@@ -1,4 +1,5 @@
-import { plainChat, type ChatMessage } from '../../domain/chat.ts'
+import { plainChat, type ChatMessage, type ChatTool } from '../../domain/chat.ts'
+import type { AnswerShape } from '../../domain/answer-shape.ts'
 import type { OutputType } from '../../domain/output-type.ts'
 import { isText, type Prompt } from '../../domain/prompt.ts'
 import type { SamplingExtras } from '../../domain/sampling-extras.ts'
@@ -22,6 +23,8 @@ type CompleteInput = {
   prompts: Prompt[]
   /** A conversation in place of prompts. It uses the model's chat template and no stored rows. */
   messages?: ChatMessage[] | null
+  /** Functions that the conversation may call. */
+  tools?: ChatTool[] | null
   outputType: OutputType | null
   maxTokens: number | null
   temperature: number | null
@@ -29,6 +32,8 @@ type CompleteInput = {
   seed: number | null
   stop: string[]
   extras?: SamplingExtras | null
+  /** The answer is a text of this shape, `{output}`. */
+  shape?: AnswerShape | null
   /** Bounds all tokens of a typed answer. One that does not fit is `{output}` with the finish reason "length". */
   answerTokens?: number | null
 }
@@ -39,7 +44,17 @@ type CompleteInput = {
  */
 export async function createCompletion({
   ctx,
-  input: { dataId = null, modelName, prompts: texts, messages = null, outputType, answerTokens = null, ...sampling },
+  input: {
+    dataId = null,
+    modelName,
+    prompts: texts,
+    messages = null,
+    tools = null,
+    outputType,
+    shape = null,
+    answerTokens = null,
+    ...sampling
+  },
   signal,
   onText,
   onUsage,
@@ -56,8 +71,8 @@ export async function createCompletion({
   // Rows are put before texts: the tokens of a prompt stay as they came.
   const rows = place && !messages && prompts.every(isText) ? await retrieveRows({ ctx, place, prompts, signal }) : null
   const meter = createMeter(ctx, { baseModel, adapter }, onUsage)
-  const target = { baseModel, adapter, accountId: ctx.accountId, prompts, messages, rows }
-  const asked = { ...target, outputType, answerTokens, sampling, signal, onText, meter }
+  const target = { baseModel, adapter, accountId: ctx.accountId, prompts, messages, tools, rows }
+  const asked = { ...target, outputType, shape, answerTokens, sampling, signal, onText, meter }
   const completions = await ctx.deps.inference.complete(asked)
   meter.countPrompts(prompts.length)
   return completions

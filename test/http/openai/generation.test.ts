@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { z } from 'zod'
+import type { AnswerShape } from '../../../src/domain/answer-shape.ts'
 import { ServiceError } from '../../../src/domain/service-error.ts'
 import type { Meter } from '../../../src/inference/meter.ts'
 import { startPublic } from '../support.ts'
@@ -8,7 +9,8 @@ import { startPublic } from '../support.ts'
 type Asked = {
   messages: unknown
   prompts: string[]
-  outputType: unknown
+  tools: unknown
+  shape: AnswerShape | null
   answerTokens: number | null
   sampling: unknown
   onText?: (piece: string) => void
@@ -25,13 +27,19 @@ suite("OpenAI's generation routes", async () => {
     complete: (input: Asked) => {
       asked.push(input)
       input.meter.countTokens({ promptTokens: 5, completionTokens: 2 })
-      for (const piece of input.onText && !input.outputType ? ['The', ' cat'] : []) input.onText?.(piece)
+      const call = { name: 'count', arguments: input.answerTokens === 5 ? '{"n":' : '{"n":4}' }
+      const finishReasons = [input.answerTokens === 5 ? 'length' : 'stop']
+      if (input.shape?.kind === 'calls') {
+        input.shape.onPart?.({ kind: 'call', name: 'count' })
+        for (const text of ['{"n"', ':4}']) input.shape.onPart?.({ kind: 'arguments', text })
+        return Promise.resolve({ outputs: [{ output: '', calls: [call] }], finishReasons })
+      }
+      const pieces = input.shape ? ['{"n"', ':4}'] : ['The', ' cat']
+      if (input.answerTokens !== 5) for (const piece of pieces) input.onText?.(piece)
       if (input.answerTokens === 5)
         return Promise.resolve({ outputs: [{ output: '{"n":' }], finishReasons: ['length'] })
       if (fails > 0 && fails--) throw new ServiceError('unavailable', 'The model server was lost.')
-      const outputs = input.outputType
-        ? [{ n: 4 }]
-        : (input.messages ? ['x'] : input.prompts).map(() => ({ output: 'The cat' }))
+      const outputs = (input.messages ? ['x'] : input.prompts).map(() => ({ output: pieces.join('') }))
       return Promise.resolve({ outputs, finishReasons: outputs.map(() => 'stop') })
     },
     embed: ({ texts, meter }: { texts: string[]; meter: Meter }) => {
@@ -114,30 +122,45 @@ suite("OpenAI's generation routes", async () => {
     assert.equal(json.error.code, 'model_not_found')
   })
 
-  test('asks for a JSON schema by our typed output', async () => {
+  const partsOf = (shape: AnswerShape | null | undefined) => {
+    assert.equal(shape?.kind, 'schema')
+    const { nodes, root } = shape.schema
+    const node = nodes[root]
+    assert.equal(node?.kind, 'object')
+    return Object.fromEntries(node.members.map((member) => [member.name, nodes[member.node]?.kind]))
+  }
+
+  test('asks for an answer of a JSON schema, which streams as it grows', async () => {
     const properties = {
-      n: { type: 'integer', description: 'how many' },
-      colour: { type: 'string', enum: ['red', 'white'] },
-      name: { type: 'string' },
-      is_new: { type: 'boolean' },
-      price: { type: 'number' },
+      n: { type: 'integer', description: 'how many', minimum: 0 },
+      colours: { type: 'array', items: { type: 'string', enum: ['red', 'white'] } },
+      of: { anyOf: [{ $ref: '#' }, { type: 'null' }] },
     }
     const schema = { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
     const response_format = { type: 'json_schema', json_schema: { name: 'item', strict: true, schema } }
     const { json } = await post(path, { model: 'tiny', messages, response_format })
     assert.equal(json.choices[0].message.content, '{"n":4}')
-    assert.deepEqual(asked.at(-1)?.outputType, [
-      { name: 'n', type: { kind: 'int' } },
-      { name: 'colour', type: { kind: 'enum', values: ['red', 'white'] } },
-      { name: 'name', type: { kind: 'str' } },
-      { name: 'is_new', type: { kind: 'bool' } },
-      { name: 'price', type: { kind: 'float' } },
-    ])
-    const [only] = await events(path, { model: 'tiny', messages, response_format })
-    assert.equal(JSON.parse(only ?? '').choices[0].delta.content, '{"n":4}')
+    assert.deepEqual(partsOf(asked.at(-1)?.shape), { n: 'integer', colours: 'array', of: 'any' })
+    const sent = await events(path, { model: 'tiny', messages, response_format })
+    const deltas = sent.slice(0, -1).map((text) => JSON.parse(text).choices[0].delta.content)
+    assert.deepEqual(deltas, ['{"n"', ':4}', undefined])
   })
 
-  test('bounds a whole typed answer by max_tokens, and says when it is cut', async () => {
+  test("takes any JSON object, and vLLM's kinds of structured output", async () => {
+    await post(path, { model: 'tiny', messages, response_format: { type: 'json_object' } })
+    assert.equal(asked.at(-1)?.shape?.kind, 'schema')
+    const shapes = [
+      [{ regex: 'a+' }, { kind: 'regex', regex: 'a+' }],
+      [{ choice: ['a.', 'b'] }, { kind: 'regex', regex: '(a\\.|b)' }],
+      [{ grammar: 'start: "a"' }, { kind: 'grammar', grammar: 'start: "a"' }],
+    ]
+    for (const [structured_outputs, shape] of shapes) {
+      assert.equal((await post(path, { model: 'tiny', messages, structured_outputs })).status, 200)
+      assert.deepEqual(asked.at(-1)?.shape, shape)
+    }
+  })
+
+  test('bounds a whole answer by max_tokens, and says when it is cut', async () => {
     const schema = { type: 'object', properties: { n: { type: 'integer' } } }
     const response_format = { type: 'json_schema', json_schema: { name: 'item', schema } }
     for (const limit of [{ max_tokens: 5 }, { max_completion_tokens: 5, max_tokens: 9 }]) {
@@ -145,8 +168,6 @@ suite("OpenAI's generation routes", async () => {
       assert.deepEqual([json.choices[0].message.content, json.choices[0].finish_reason], ['{"n":', 'length'])
     }
     assert.equal((await post(path, { model: 'tiny', messages, response_format })).json.choices[0].finish_reason, 'stop')
-    assert.equal(asked.at(-1)?.answerTokens, null)
-    await post(path, { model: 'tiny', messages, max_tokens: 9 })
     assert.equal(asked.at(-1)?.answerTokens, null)
   })
 
@@ -163,13 +184,13 @@ suite("OpenAI's generation routes", async () => {
     }
     const response_format = { type: 'json_schema', json_schema: { name: 'item', strict: true, schema } }
     assert.equal((await post(path, { model: 'tiny', messages, response_format })).status, 200)
-    assert.deepEqual(asked.at(-1)?.outputType, [
-      { name: 'n', type: { kind: 'int' } },
-      { name: 'kind', type: { kind: 'enum', values: ['item'] } },
-      { name: 'size', type: { kind: 'enum', values: ['s', 'l'] } },
-      { name: 'color', type: { kind: 'enum', values: ['red', 'white'] } },
-      { name: 'lining', type: { kind: 'enum', values: ['red', 'white'] } },
-    ])
+    assert.deepEqual(partsOf(asked.at(-1)?.shape), {
+      n: 'integer',
+      kind: 'choice',
+      size: 'choice',
+      color: 'any',
+      lining: 'any',
+    })
   })
 
   const toolOf = (properties: object) => ({
@@ -179,10 +200,12 @@ suite("OpenAI's generation routes", async () => {
   const tools = [toolOf({ n: { type: 'integer' } })]
   const named = { type: 'function', function: { name: 'count' } }
 
-  test('writes the call of a function that the request names', async () => {
-    for (const [tool_choice, reason] of [
-      [named, 'stop'],
-      ['required', 'tool_calls'],
+  test('writes the calls that the request asks for, and none where it forbids them', async () => {
+    for (const [tool_choice, reason, isRequired] of [
+      [named, 'stop', true],
+      ['required', 'tool_calls', true],
+      ['auto', 'tool_calls', false],
+      [undefined, 'tool_calls', false],
     ]) {
       const { json } = await post(path, { model: 'tiny', messages, tools, tool_choice })
       const { message, finish_reason } = json.choices[0]
@@ -190,18 +213,16 @@ suite("OpenAI's generation routes", async () => {
       const [{ id, ...call }] = message.tool_calls
       assert.match(id, /^call_\w{32}$/)
       assert.deepEqual(call, { type: 'function', function: { name: 'count', arguments: '{"n":4}' } })
-      assert.deepEqual(asked.at(-1)?.outputType, [{ name: 'n', type: { kind: 'int' } }])
+      const { shape, tools: offered } = asked.at(-1) ?? assert.fail()
+      assert.equal(shape?.kind === 'calls' && shape.isRequired, isRequired)
+      assert.deepEqual(offered, [
+        {
+          name: 'count',
+          description: 'Counts',
+          parameters: { type: 'object', properties: { n: { type: 'integer' } } },
+        },
+      ])
     }
-    const sent = await events(path, { model: 'tiny', messages, tools, tool_choice: named })
-    const chunks = sent.slice(0, -1).map((text) => JSON.parse(text).choices[0])
-    assert.deepEqual(
-      chunks.map(({ delta, finish_reason }) => [delta.tool_calls?.[0].function.arguments, finish_reason]),
-      [
-        ['{"n":4}', null],
-        [undefined, 'stop'],
-      ],
-    )
-    assert.deepEqual([chunks[0].delta.tool_calls[0].index, chunks[0].delta.content], [0, null])
     const cut = await post(path, { model: 'tiny', messages, tools, tool_choice: 'required', max_tokens: 5 })
     assert.deepEqual(
       [cut.json.choices[0].finish_reason, cut.json.choices[0].message.tool_calls[0].function.arguments],
@@ -209,6 +230,42 @@ suite("OpenAI's generation routes", async () => {
     )
     const none = await post(path, { model: 'tiny', messages, tools, tool_choice: 'none' })
     assert.equal(none.json.choices[0].message.content, 'The cat')
+    await post(path, { model: 'tiny', messages, tools, parallel_tool_calls: false })
+    const { shape } = asked.at(-1) ?? assert.fail()
+    assert.ok(shape?.kind === 'calls' && !shape.mayBeSeveral)
+  })
+
+  test('streams calls: the name first, then the arguments as they grow', async () => {
+    const sent = await events(path, { model: 'tiny', messages, tools })
+    const chunks = sent.slice(0, -1).map((text) => JSON.parse(text).choices[0])
+    const [first, ...more] = chunks.map(({ delta }) => delta)
+    const { id, ...call } = first.tool_calls[0]
+    assert.match(id, /^call_/)
+    assert.deepEqual(
+      [first.role, first.content, call],
+      ['assistant', null, { index: 0, type: 'function', function: { name: 'count', arguments: '' } }],
+    )
+    assert.deepEqual(more, [
+      { tool_calls: [{ index: 0, function: { arguments: '{"n"' } }] },
+      { tool_calls: [{ index: 0, function: { arguments: ':4}' } }] },
+      {},
+    ])
+    assert.equal(chunks.at(-1).finish_reason, 'tool_calls')
+  })
+
+  test('takes the calls and results of earlier turns', async () => {
+    const call = { id: 'call_1', type: 'function', function: { name: 'count', arguments: '{"n": 4}' } }
+    const said = [
+      ...messages,
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'call_1', content: '5' },
+    ]
+    assert.equal((await post(path, { model: 'tiny', messages: said, tools })).status, 200)
+    assert.deepEqual(asked.at(-1)?.messages, [
+      ...messages,
+      { role: 'assistant', content: '', calls: [{ id: 'call_1', name: 'count', arguments: '{"n": 4}' }] },
+      { role: 'tool', content: '5', callId: 'call_1' },
+    ])
   })
 
   const schemaAt = 'response_format.json_schema.schema'
@@ -216,54 +273,35 @@ suite("OpenAI's generation routes", async () => {
     response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
   })
   const field = (schema: object) => ofSchema({ type: 'object', properties: { a: schema } })
-  const withDefs = ($defs: object) => ofSchema({ type: 'object', properties: { a: { $ref: '#/$defs/A' } }, $defs })
+  const callOf = (text: string) => ({ id: 'a', type: 'function', function: { name: 'f', arguments: text } })
   const refused: [string, object][] = [
     ['n', { n: 129 }],
     ['logprobs', { logprobs: 1 }],
     ['tools[0].function', { tools: [{ type: 'function' }] }],
-    ['tool_choice', { tools }],
-    ['tool_choice', { tools, tool_choice: 'auto' }],
-    ['tool_choice', { tools: [...tools, ...tools], tool_choice: 'required' }],
+    ['tools[1].function.name', { tools: [...tools, ...tools] }],
+    ['tools[0].function.parameters', { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] }],
+    ['structured_outputs', { tools, structured_outputs: { regex: 'a' } }],
+    ['messages[0].tool_call_id', { messages: [{ role: 'tool', content: 'x' }] }],
+    ['messages[0].tool_calls', { messages: [{ role: 'user', content: 'x', tool_calls: [callOf('{}')] }] }],
+    ['messages[0].tool_calls[0].function.arguments', { messages: [{ role: 'assistant', tool_calls: [callOf('[]')] }] }],
     ['tool_choice', { tools, tool_choice: { type: 'function', function: { name: 'other' } } }],
     [
-      'tools[0].function.parameters.type',
-      { tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'required' },
+      'tools[0].function.parameters#/properties/a/not',
+      { tools: [toolOf({ a: { not: {} } })], tool_choice: 'required' },
     ],
-    [
-      'tools[0].function.parameters.properties.a.type',
-      { tools: [toolOf({ a: { type: 'array' } })], tool_choice: 'required' },
-    ],
-    ['tools', { tools: [toolOf({ a: { enum: [null] } })], tool_choice: 'required' }],
-    ['response_format', { tools, tool_choice: 'required', ...field({ type: 'string' }) }],
     ['tool_choice', { tool_choice: 'required' }],
     ['presence_penalty', { presence_penalty: 2.5 }],
     ['store', { store: true }],
     ['temperature', { temperature: 2.5 }],
     ['reasoning_effort', { reasoning_effort: 'low' }],
     ['messages', { messages: [] }],
-    ['messages[0].role', { messages: [{ role: 'tool', content: 'x' }] }],
+    ['messages[0].role', { messages: [{ role: 'function', content: 'x' }] }],
     ['messages[0].content', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }] }],
-    ['messages[0].tool_calls', { messages: [{ role: 'assistant', content: '', tool_calls: [{}] }] }],
-    ['response_format.type', { response_format: { type: 'json_object' } }],
     ['response_format.json_schema', { response_format: { type: 'json_schema' } }],
-    [`${schemaAt}.type`, ofSchema({ type: 'array' })],
-    [`${schemaAt}.properties`, ofSchema({ type: 'object', properties: {} })],
-    [`${schemaAt}.properties.a.$ref`, field({ $ref: '#/$defs/A' })],
-    [`${schemaAt}.properties.a.$ref`, field({ $ref: 'https://example.com/schema' })],
-    [`${schemaAt}.$defs.A.type`, withDefs({ A: { type: 'object' } })],
-    [`${schemaAt}.$defs.A.pattern`, withDefs({ A: { type: 'string', pattern: 'x' } })],
-    [`${schemaAt}.$defs.A`, withDefs({ A: { $ref: '#/$defs/A' } })],
-    [`${schemaAt}.properties.a.anyOf`, field({ anyOf: [{ type: 'string' }, { type: 'null' }] })],
-    [`${schemaAt}.properties.a.anyOf[0].pattern`, field({ anyOf: [{ type: 'string', pattern: 'x' }] })],
-    [`${schemaAt}.properties.a.minimum`, field({ type: 'integer', minimum: 0 })],
-    [`${schemaAt}.properties.a.maximum`, field({ type: 'integer', maximum: 10 })],
-    [`${schemaAt}.properties.a.exclusiveMinimum`, field({ type: 'integer', exclusiveMinimum: 0 })],
-    [`${schemaAt}.properties.a.minimum`, field({ type: 'number', minimum: -(2 ** 53) })],
-    [`${schemaAt}.required`, ofSchema({ type: 'object', properties: { a: { type: 'string' } }, required: ['b'] })],
-    [`${schemaAt}.properties.a.type`, field({ type: 'array' })],
-    [`${schemaAt}.properties.a.type`, field({ type: ['string', 'null'] })],
-    [`${schemaAt}.properties.a.pattern`, field({ type: 'string', pattern: 'x' })],
-    ['response_format', field({ enum: [null] })],
+    [`${schemaAt}#/properties/a/anyOf/1/uniqueItems`, field({ anyOf: [{}, { type: 'array', uniqueItems: true }] })],
+    ['structured_outputs', { structured_outputs: { regex: 'a', choice: ['a'] } }],
+    ['structured_outputs', { structured_outputs: {} }],
+    ['structured_outputs', { structured_outputs: { regex: 'a' }, ...field({ type: 'string' }) }],
   ]
   for (const [param, change] of refused)
     test(`names ${param} in its refusal of ${JSON.stringify(change).slice(0, 60)}`, async () => {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import type { AnswerShape } from '../../../src/domain/answer-shape.ts'
 import type { Meter } from '../../../src/inference/meter.ts'
 import { startPublic } from '../support.ts'
 
 type Asked = {
   messages: unknown
-  outputType: unknown
+  shape: AnswerShape | null
   answerTokens: number | null
   sampling: { maxTokens: number | null }
   onText?: (piece: string) => void
@@ -21,8 +22,16 @@ suite("OpenAI's responses, without state", async () => {
     complete: (input: Asked) => {
       asked.push(input)
       input.meter.countTokens({ promptTokens: 5, completionTokens: 2 })
-      for (const piece of input.onText && !input.outputType ? ['The', ' cat'] : []) input.onText?.(piece)
-      const outputs = [input.outputType ? { n: 4 } : { output: 'The cat' }]
+      const { shape } = input
+      if (shape?.kind === 'calls') {
+        shape.onPart?.({ kind: 'call', name: 'count' })
+        for (const text of ['{"n"', ':4}']) shape.onPart?.({ kind: 'arguments', text })
+        const calls = [{ name: 'count', arguments: '{"n":4}' }]
+        return Promise.resolve({ outputs: [{ output: '', calls }], finishReasons: [finishReason] })
+      }
+      const pieces = shape ? ['{"n"', ':4}'] : ['The', ' cat']
+      for (const piece of pieces) input.onText?.(piece)
+      const outputs = [{ output: pieces.join('') }]
       return Promise.resolve({ outputs, finishReasons: [finishReason] })
     },
   }
@@ -115,7 +124,7 @@ suite("OpenAI's responses, without state", async () => {
     ['reasoning', { reasoning: { effort: 'low' } }],
     ['background', { background: true }],
     ['input', { input: [] }],
-    ['text.format', { text: { format: { type: 'json_schema', name: 'x', schema: { type: 'array' } } } }],
+    ['text.format', { text: { format: { type: 'json_schema', name: 'x', schema: { not: {} } } } }],
     ['tools[0].type', { tools: [{ type: 'web_search' }] }],
   ] as const)
     test(`names ${param} in its refusal of ${JSON.stringify(change).slice(0, 50)}`, async () => {

@@ -4,7 +4,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 
-type Body = { model: string; prompt: string[]; structured_outputs?: { regex: string }; max_tokens: number }
+type Body = {
+  model: string
+  prompt: string[]
+  structured_outputs?: { regex?: string; grammar?: string }
+  max_tokens: number
+}
 type Respond = (body: Body, request: IncomingMessage, response: ServerResponse) => void
 
 export async function startStubEngine(respond: Respond) {

@@ -1,4 +1,4 @@
-"""Typed output: a regex becomes a matcher that says at each step which tokens may come next."""
+"""Structured output: a regex or a grammar becomes a matcher that says at each step which tokens may come next."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import json
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, cast
 
 import llguidance.hf
 import llguidance.numpy
@@ -18,15 +19,27 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 CACHED_GRAMMARS = 256
+# The first line of a grammar that the service writes.
+OPTIONS = "%llguidance {}\n"
+NO_FORCING = '%llguidance {"no_forcing": true}\n'
+MAX_CHARACTERS = 1_048_576
 MAX_REGEX_CHARACTERS = 262_144
 
 
-class BadRegex(Exception):
-    """The regex cannot be compiled within the limits; the message is for the caller."""
+@dataclass(frozen=True)
+class Source:
+    """A regex, or a grammar in Lark's or GBNF's syntax, as vLLM names them."""
+
+    kind: Literal["regex", "grammar"]
+    text: str
+
+
+class BadGrammar(Exception):
+    """The grammar cannot be compiled within the limits; the message is for the caller."""
 
 
 class Grammars:
-    """Compiled regexes, the most recently used ones kept. Safe to call from several threads."""
+    """Compiled grammars, the most recently used ones kept. Safe to call from several threads."""
 
     def __init__(
         self,
@@ -46,27 +59,27 @@ class Grammars:
         self._limits = LLParserLimits(max_lexer_states=50_000, verbose_errors=False)
         self._executor = LLExecutor(num_threads=1)
         # Each with the account that asked for it first, the least recently used one first.
-        self._compiled: OrderedDict[str, tuple[LLMatcher, str]] = OrderedDict()
+        self._compiled: OrderedDict[Source, tuple[LLMatcher, str]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def find(self, regex: str) -> LLMatcher | None:
+    def find(self, source: Source) -> LLMatcher | None:
         """A matcher that is compiled already, at its start, to be copied for each row."""
         with self._lock:
-            known = self._compiled.get(regex)
+            known = self._compiled.get(source)
             if known is None:
                 return None
-            self._compiled.move_to_end(regex)
+            self._compiled.move_to_end(source)
         self._count("hit")
         return known[0]
 
-    def compile(self, regex: str, account: str = "") -> LLMatcher:
-        """As find, compiled if need be, which may take a second. Raises BadRegex."""
-        if (known := self.find(regex)) is not None:
+    def compile(self, source: Source, account: str = "") -> LLMatcher:
+        """As find, compiled if need be, which may take a second. Raises BadGrammar."""
+        if (known := self.find(source)) is not None:
             return known
         self._count("miss")
-        matcher = self._compile(regex)
+        matcher = self._compile(source)
         with self._lock:
-            self._compiled[regex] = matcher, account
+            self._compiled[source] = matcher, account
             if len(self._compiled) > CACHED_GRAMMARS:
                 del self._compiled[self._one_too_many()]
         return matcher
@@ -76,11 +89,11 @@ class Grammars:
         spelt: bytes = self._tokenizer.decode_bytes([token])
         return spelt
 
-    def _one_too_many(self) -> str:
+    def _one_too_many(self) -> Source:
         """The least recently used grammar of the account that has most: nobody's types drive out another's few."""
         counts = Counter(account for _, account in self._compiled.values())
         greediest = max(counts, key=counts.__getitem__)
-        return next(regex for regex, (_, account) in self._compiled.items() if account == greediest)
+        return next(source for source, (_, account) in self._compiled.items() if account == greediest)
 
     def restrict(self, logits: torch.Tensor, matchers: Sequence[LLMatcher | None]) -> None:
         """Sets what a matcher forbids to minus infinity, in place; logits are [rows, vocabulary]."""
@@ -99,27 +112,35 @@ class Grammars:
             rows = torch.tensor([row for _, row in masked], device=logits.device)
             logits[rows] = logits[rows].masked_fill(forbidden, -torch.inf)
 
-    def _compile(self, regex: str) -> LLMatcher:
-        if len(regex) > MAX_REGEX_CHARACTERS:
-            raise BadRegex(f"The regex is longer than {MAX_REGEX_CHARACTERS} characters.")
-        matcher = LLMatcher(self._tokenizer, self._grammar_of(regex), log_level=0, limits=self._limits)
+    def _compile(self, source: Source) -> LLMatcher:
+        most = MAX_REGEX_CHARACTERS if source.kind == "regex" else MAX_CHARACTERS
+        if len(source.text) > most:
+            raise BadGrammar(f"The {source.kind} is longer than {most} characters.")
+        matcher = LLMatcher(self._tokenizer, self._grammar_of(source), log_level=0, limits=self._limits)
         if not matcher.is_error():
             # The first mask builds most of the automaton. Building it here keeps that off the decoding thread.
             matcher.compute_bitmask()
         if matcher.is_error():
-            raise BadRegex(f"The regex cannot be used: {_first_line(matcher.get_error())}")
+            raise BadGrammar(f"The {source.kind} cannot be used: {_first_line(matcher.get_error())}")
         return matcher
 
-    def _grammar_of(self, regex: str) -> str:
-        grammar: str = LLMatcher.grammar_from_regex(regex)
-        literal = regex.replace("\\", "")
-        if not any(token in literal for token in self._special):
+    def _grammar_of(self, source: Source) -> str:
+        literal = source.text.replace("\\", "")
+        forces = not any(token in literal for token in self._special)
+        if source.kind == "grammar":
+            text = source.text if forces else NO_FORCING + source.text.removeprefix(OPTIONS)
+            try:
+                return cast(str, llguidance.grammar_from("grammar", text))
+            except ValueError as error:
+                raise BadGrammar(f"The grammar cannot be used: {_first_line(str(error))}") from error
+        grammar: str = LLMatcher.grammar_from_regex(source.text)
+        if forces:
             return grammar
-        # Text that the regex leaves no choice about goes through the tokenizer, which reads "</s>" in it as the special
-        # token, and the matcher then refuses that. Without forcing it goes byte by byte.
+        # Forced text goes through the tokenizer, which reads "</s>" in it as the special token, and the matcher then
+        # refuses that. Without forcing it goes byte by byte.
         document = json.loads(grammar)
         (rules,) = document["grammars"]
-        rules["lark_grammar"] = f'%llguidance {{"no_forcing": true}}\n{rules["lark_grammar"]}'
+        rules["lark_grammar"] = NO_FORCING + rules["lark_grammar"]
         return json.dumps(document)
 
 

@@ -56,7 +56,7 @@ class GenerationFailed(Exception):
 
 
 class GrammarFailed(GenerationFailed):
-    """The row's regex is too complex to apply."""
+    """The row's grammar is too complex to apply."""
 
 
 class Row:
@@ -136,7 +136,7 @@ class Row:
     def _check_matcher(self) -> None:
         # A matcher in error also reports "stopped": without this check a broken answer would pass as complete.
         if self.matcher is not None and self.matcher.is_error():
-            raise GrammarFailed("The regex is too complex to apply. Simplify it.")
+            raise GrammarFailed("The grammar is too complex to apply. Simplify it.")
 
     def _take(self, tokens: list[int], vocabulary: Vocabulary) -> None:
         room = self.max_tokens - len(self.output)

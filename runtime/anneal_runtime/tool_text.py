@@ -1,0 +1,136 @@
+"""Calls of functions in the text of a conversation. A model whose chat template knows tools writes them in its own
+format; any other model gets the functions, the calls and their results as text. The service has the same table of
+formats (src/domain/tools/call-format.ts), so training, prompts and answers agree.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CallFormat:
+    name: str
+    trigger: str
+    opening: str = ""
+    before: str = ""
+    after: str = ""
+    between: str = ""
+    closing: str = ""
+    arguments_key: str = "arguments"
+
+
+HERMES = CallFormat("hermes", "<tool_call>", before="<tool_call>\n", after="\n</tool_call>", between="\n")
+LLAMA3 = CallFormat("llama3", '{"name": "', between="; ", arguments_key="parameters")
+MISTRAL = CallFormat("mistral", "[TOOL_CALLS]", opening="[TOOL_CALLS][", between=", ", closing="]")
+
+
+def native_format(template: str | None) -> CallFormat | None:
+    """The format of a chat template that knows tools; None for templates that do not, or whose format is not known."""
+    if not template or "tools" not in template:
+        return None
+    if "<tool_call>" in template:
+        # Some write the arguments as XML.
+        return None if "<function=" in template else HERMES
+    if "[TOOL_CALLS]" in template:
+        return None if "[ARGS]" in template else MISTRAL
+    return LLAMA3 if '"parameters": ' in template or "<|python_tag|>" in template else None
+
+
+def call_format(tokenizer: PreTrainedTokenizerBase) -> tuple[CallFormat, bool]:
+    """The format in which the model writes calls, and whether its template does so."""
+    native = native_format(template_of(tokenizer))
+    return native or HERMES, native is not None
+
+
+def template_of(tokenizer: PreTrainedTokenizerBase) -> str | None:
+    template = tokenizer.chat_template
+    if isinstance(template, dict):
+        template = template.get("tool_use") or template.get("default")
+    return cast(str | None, template)
+
+
+def trigger_token(tokenizer: PreTrainedTokenizerBase) -> int | None:
+    """The special token that begins calls, which grammars cannot spell as text."""
+    form, _ = call_format(tokenizer)
+    token = tokenizer.get_vocab().get(form.trigger)
+    return token if form.trigger in tokenizer.all_special_tokens else None
+
+
+def answer_text(tokenizer: PreTrainedTokenizerBase, message: Message) -> str:
+    """What the model writes for a message of the assistant."""
+    return said(call_format(tokenizer)[0], message)
+
+
+def prepared(
+    tokenizer: PreTrainedTokenizerBase, messages: list[Message], tools: list[dict[str, Any]]
+) -> tuple[list[Message], list[dict[str, Any]] | None]:
+    """The messages and tools for the tokenizer's template."""
+    if not tools and not any(message["role"] == "tool" or message.get("tool_calls") for message in messages):
+        return messages, None
+    if call_format(tokenizer)[1]:
+        return [_with_objects(message) for message in messages], tools or None
+    return as_text(messages, tools), None
+
+
+def as_text(messages: list[Message], tools: list[dict[str, Any]]) -> list[Message]:
+    """The same conversation for a template that knows no tools."""
+    plain: list[Message] = []
+    for message in messages:
+        if message["role"] == "tool":
+            result = f"<tool_response>\n{message['content']}\n</tool_response>"
+            if plain and plain[-1]["role"] == "user" and plain[-1]["content"].endswith("</tool_response>"):
+                # Many templates take no two messages of the user in a row.
+                plain[-1] = {"role": "user", "content": f"{plain[-1]['content']}\n{result}"}
+            else:
+                plain.append({"role": "user", "content": result})
+        else:
+            plain.append({"role": message["role"], "content": said(HERMES, message)})
+    if not tools:
+        return plain
+    first = plain[0] if plain and plain[0]["role"] == "system" else None
+    described = describe(tools) if first is None else f"{first['content']}\n\n{describe(tools)}"
+    return [{"role": "system", "content": described}, *(plain if first is None else plain[1:])]
+
+
+def describe(tools: list[dict[str, Any]]) -> str:
+    functions = "\n".join(_json(tool["function"]) for tool in tools)
+    call = f'{HERMES.before}{{"name": "...", "arguments": {{...}}}}{HERMES.after}'
+    return f"Functions that you can call:\n{functions}\nTo call one, answer with:\n{call}"
+
+
+def said(form: CallFormat, message: Message) -> str:
+    calls = message.get("tool_calls") or []
+    if not calls:
+        return str(message["content"])
+    written = [
+        f'{form.before}{{"name": "{call["function"]["name"]}", "{form.arguments_key}": '
+        f"{_json(json.loads(call['function']['arguments']))}}}{form.after}"
+        for call in calls
+    ]
+    text = message["content"]
+    return f"{text}{chr(10) if text else ''}{form.opening}{form.between.join(written)}{form.closing}"
+
+
+def _with_objects(message: Message) -> Message:
+    """Templates take the arguments as an object."""
+    calls = message.get("tool_calls")
+    if not calls:
+        return message
+    objects = [
+        {**call, "function": {**call["function"], "arguments": json.loads(call["function"]["arguments"])}}
+        for call in calls
+    ]
+    return {**message, "tool_calls": objects}
+
+
+def _json(value: object) -> str:
+    """As the grammar of an answer has it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

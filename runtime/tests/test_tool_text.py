@@ -1,0 +1,82 @@
+import json
+from typing import Any, cast
+
+import pytest
+from server.support.running import REPOSITORY
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
+
+from anneal_runtime import tool_text
+from anneal_runtime.tokenization import chat_text
+
+CALL = {"id": "call_1", "type": "function", "function": {"name": "stock", "arguments": '{"item": "lamp", "at": [1]}'}}
+TOOL = {"type": "function", "function": {"name": "stock", "parameters": {"type": "object", "properties": {}}}}
+TALK: list[tool_text.Message] = [
+    {"role": "user", "content": "How many lamps?"},
+    {"role": "assistant", "content": "", "tool_calls": [CALL, CALL]},
+    {"role": "tool", "content": "7", "tool_call_id": "call_1"},
+    {"role": "tool", "content": "8", "tool_call_id": "call_1"},
+]
+
+
+# The parts of real templates that tell their format.
+@pytest.mark.parametrize(
+    ("template", "name"),
+    [
+        ('{% for tool in tools %}...<tool_call>\\n{"name": <function-name>', "hermes"),
+        ('{%- if tools_in_user_message %}{"name": function name, "parameters": dictionary}<|python_tag|>', "llama3"),
+        ("{%- if tools %}[AVAILABLE_TOOLS]...[TOOL_CALLS]", "mistral"),
+        ("{%- if tools %}<tool_call>\\n<function=example>", None),
+        ("{%- if tools %}[TOOL_CALLS]name[ARGS]", None),
+        ("{{ messages }}", None),
+        (None, None),
+    ],
+)
+def test_the_format_is_told_by_the_template(template: str | None, name: str | None) -> None:
+    form = tool_text.native_format(template)
+    assert (form and form.name) == name
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        (tool_text.HERMES, '<tool_call>\n{"name": "stock", "arguments": ARGS}\n</tool_call>'),
+        (tool_text.LLAMA3, '{"name": "stock", "parameters": ARGS}'),
+        (tool_text.MISTRAL, '[TOOL_CALLS][{"name": "stock", "arguments": ARGS}]'),
+    ],
+)
+def test_a_call_is_written_in_the_format(form: tool_text.CallFormat, text: str) -> None:
+    message = {"role": "assistant", "content": "", "tool_calls": [CALL]}
+    assert tool_text.said(form, message) == text.replace("ARGS", '{"item":"lamp","at":[1]}')
+
+
+@pytest.fixture
+def tokenizer() -> PreTrainedTokenizerBase:
+    return cast(PreTrainedTokenizerBase, AutoTokenizer.from_pretrained(REPOSITORY / "models/anneal-tiny"))
+
+
+def test_a_template_without_tools_gets_them_as_text(tokenizer: PreTrainedTokenizerBase) -> None:
+    text = chat_text(tokenizer, TALK, [TOOL])
+    said = '{"name": "stock", "arguments": {"item":"lamp","at":[1]}}'
+    assert json.dumps(TOOL["function"], separators=(",", ":")) in text
+    assert text.count(f"<tool_call>\n{said}\n</tool_call>") == 2
+    assert "<tool_response>\n7\n</tool_response>\n<tool_response>\n8\n</tool_response>" in text
+    assert chat_text(tokenizer, TALK[:1]) == chat_text(tokenizer, TALK[:1], [])
+
+
+def test_a_template_with_tools_gets_them_as_they_are(tokenizer: PreTrainedTokenizerBase) -> None:
+    tokenizer.chat_template = (
+        "{% for tool in tools %}[{{ tool.function.name }}]{% endfor %}{% for m in messages %}{{ m.role }}:"
+        "{% for call in m.tool_calls or [] %}<tool_call>{{ call.function.arguments.item }}{% endfor %}{{ m.content }};"
+        "{% endfor %}"
+    )
+    assert chat_text(tokenizer, TALK, [TOOL]) == (
+        "[stock]user:How many lamps?;assistant:<tool_call>lamp<tool_call>lamp;tool:7;tool:8;"
+    )
+    assert tool_text.call_format(tokenizer) == (tool_text.HERMES, True)
+
+
+def test_a_system_message_keeps_its_words() -> None:
+    talk: list[dict[str, Any]] = [{"role": "system", "content": "Be brief."}, *TALK[:1]]
+    (system, user) = tool_text.as_text(talk, [TOOL])
+    assert system["content"].startswith("Be brief.\n") and "stock" in system["content"]
+    assert user == TALK[0]

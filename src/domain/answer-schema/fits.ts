@@ -1,0 +1,83 @@
+// Checks a whole answer against its schema, apart from the grammar that the engine followed.
+import { matches } from './automaton.ts'
+import { nodeOf, type AnswerSchema, type NodeId, type NumberRange, type SchemaNode } from './nodes.ts'
+import { isJsonObject } from './source.ts'
+
+/** @returns whether `text` is one JSON value of the schema */
+export function fitsSchema(schema: AnswerSchema, text: string): boolean {
+  if (!text.isWellFormed()) return false
+  try {
+    return fits(schema, schema.root, JSON.parse(text))
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return false
+    throw error
+  }
+}
+
+function fits(schema: AnswerSchema, id: NodeId, value: unknown): boolean {
+  const node = nodeOf(schema, id)
+  switch (node.kind) {
+    case 'choice':
+      return node.values.includes(JSON.stringify(value))
+    case 'string':
+      return typeof value === 'string' && fitsString(node, value)
+    case 'integer':
+      return isMultiple(value, node.multipleOf) && value >= node.minimum && value <= node.maximum
+    case 'number':
+      return typeof value === 'number' && Number.isFinite(value) && isWithin(node.range, value)
+    case 'array':
+      return Array.isArray(value) && fitsArray(schema, node, value)
+    case 'object':
+      return isJsonObject(value) && fitsObject(schema, node, value)
+    case 'map':
+      return isJsonObject(value) && fitsMap(schema, node, value)
+    case 'any':
+      return node.of.some((each) => fits(schema, each, value))
+  }
+}
+
+type Of<Kind extends SchemaNode['kind']> = Extract<SchemaNode, { kind: Kind }>
+
+function fitsString({ maxLength, least, rules }: Of<'string'>, value: string): boolean {
+  const length = Array.from(value).length
+  return (
+    length >= least && length <= (maxLength ?? Infinity) && rules.every(({ automaton }) => matches(automaton, value))
+  )
+}
+
+const isMultiple = (value: unknown, step: number): value is number =>
+  Number.isSafeInteger(value) && (value as number) % step === 0
+
+function isWithin(range: NumberRange | null, value: number): boolean {
+  if (!range) return true
+  const { minimum, maximum, excludesMinimum, excludesMaximum } = range
+  const isAbove = minimum === null || (excludesMinimum ? value > minimum : value >= minimum)
+  return isAbove && (maximum === null || (excludesMaximum ? value < maximum : value <= maximum))
+}
+
+function fitsArray(schema: AnswerSchema, { first, rest, minItems, maxItems }: Of<'array'>, value: unknown[]): boolean {
+  if (value.length < minItems || value.length > (maxItems ?? Infinity)) return false
+  return value.every((item, index) => {
+    const node = first[index] ?? rest
+    return node !== null && fits(schema, node, item)
+  })
+}
+
+function fitsObject(schema: AnswerSchema, { members }: Of<'object'>, value: Record<string, unknown>): boolean {
+  const known = members.filter(({ name }) => Object.hasOwn(value, name))
+  return (
+    known.length === Object.keys(value).length &&
+    known.every(({ name, node }) => fits(schema, node, value[name])) &&
+    members.every(({ name, isRequired }) => !isRequired || Object.hasOwn(value, name))
+  )
+}
+
+function fitsMap(
+  schema: AnswerSchema,
+  { key, value: node, isNonEmpty, maxEntries }: Of<'map'>,
+  value: object,
+): boolean {
+  const entries = Object.entries(value)
+  if (entries.length < Number(isNonEmpty) || entries.length > (maxEntries ?? Infinity)) return false
+  return entries.every(([name, each]) => fits(schema, key, name) && fits(schema, node, each))
+}

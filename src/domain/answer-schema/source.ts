@@ -1,0 +1,40 @@
+// A part of a schema with its path, and the refusals that name it.
+import { invalidInput, type ServiceError } from '../service-error.ts'
+
+export type Json = Record<string, unknown>
+
+/** `at` is the parameter of the request, `pointer` the JSON pointer in its schema. */
+export type Place = { at: string; pointer: string }
+
+const longestPath = 300
+
+export const inside = ({ at, pointer }: Place, ...keys: (string | number)[]): Place => ({
+  at,
+  pointer: [pointer, ...keys.map((key) => String(key).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/'),
+})
+
+/** @param what completes the sentence that the path begins */
+export function refuse({ at, pointer }: Place, what: string): ServiceError {
+  const path = `${at}#${pointer}`.slice(0, longestPath)
+  return invalidInput(path, `${path} ${what}`)
+}
+
+export const isJsonObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Reads a whole number of 0 or more. @returns the default for an absent keyword */
+export function countAt<T>(schema: Json, keyword: string, place: Place, absent: T): number | T {
+  const value = schema[keyword]
+  if (value === undefined) return absent
+  if (!Number.isSafeInteger(value) || (value as number) < 0)
+    throw refuse(inside(place, keyword), 'must be a whole number of 0 or more.')
+  return value as number
+}
+
+/** Reads a finite number. */
+export function numberAt(schema: Json, keyword: string, place: Place): number | null {
+  const value = schema[keyword]
+  if (value === undefined) return null
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw refuse(inside(place, keyword), 'must be a number.')
+  return value
+}

@@ -1,0 +1,63 @@
+// The grammar of an answer that may call functions: a text, or calls in the model's own format with arguments of their schemas.
+import { leastBytes, type Prices } from '../../domain/answer-schema/least-bytes.ts'
+import type { CallsShape } from '../../domain/answer-shape.ts'
+import { headOfCall, type CallFormat } from '../../domain/tools/call-format.ts'
+import { addSchema, createRules, literal } from './write-grammar.ts'
+
+const maxCalls = 8
+/** Tokens that the arguments of a call should have beyond the least, before an answer may have more calls. */
+const comfortableTokens = 128
+
+/** @param tokens of all calls together. @throws GrammarTooLarge */
+export function writeCalls(shape: CallsShape, format: CallFormat, tokens: number, prices: Prices): string {
+  const rules = createRules()
+  const least = Math.max(...shape.functions.map((called) => leastOfCall(called, format, prices)))
+  const affordable = Math.floor(tokens / (least + comfortableTokens))
+  const count = shape.mayBeSeveral ? Math.min(Math.max(affordable, 1), maxCalls) : 1
+  const callRule = rules.reserve()
+  const calls = shape.functions.map(({ name, schema }) => {
+    const head = headOfCall(format, name)
+    const frame = Buffer.byteLength(format.before + head + format.after) + 1
+    const inside = addSchema(rules, schema, tokens / count - frame * prices.byte, prices)
+    return `${literal(head)} ${inside} ${literal(`}${format.after}`)}`
+  })
+  callRule.define(calls.join(' | '))
+  const more = count > 1 ? `(${literal(format.between + format.before)} ${callRule.name}){0,${count - 1}}` : ''
+  const closing = format.closing === '' ? '' : literal(format.closing)
+  const list = `${callRule.name} ${more} ${closing}`
+  const opening = format.opening + format.before
+  const token = format.token === undefined ? '' : `<[${format.token}]>`
+  const whole = `${token} ${opening === '' ? '' : literal(opening)} ${list}`
+  if (shape.isRequired) return rules.text(whole)
+  if (shape.content) return rules.text(`${addSchema(rules, shape.content, tokens, prices)} | ${whole}`)
+  return rules.text(withText(format, rules, whole, opening, list))
+}
+
+/** A text that may go on to calls, where the format allows it. */
+function withText(
+  format: CallFormat,
+  rules: ReturnType<typeof createRules>,
+  whole: string,
+  opening: string,
+  list: string,
+): string {
+  if (format.token !== undefined) return `${rules.terminal('/(.|\\n)*/')} ${whole} | ${rules.terminal('/(.|\\n)*/')}`
+  if (!format.follows) {
+    const call = format.trigger.replaceAll(/[{}"]/g, String.raw`\$&`)
+    return `${rules.terminal(`/(.|\\n)*/ & ~/${call}(.|\\n)*/`)} | ${whole}`
+  }
+  const text = rules.terminal('/(.|\\n)*/')
+  // Ends at the first trigger, so that the text alone cannot hold it.
+  const until = rules.lazy(`${text} ${literal(format.trigger)}`)
+  return `${text} | ${until} ${literal(opening.slice(format.trigger.length))} ${list}`
+}
+
+/** Tokens of the shortest call. */
+export function leastOfCall(
+  { name, schema }: CallsShape['functions'][number],
+  format: CallFormat,
+  prices: Prices,
+): number {
+  const frame = Buffer.byteLength(format.opening + format.before + headOfCall(format, name) + format.after) + 1
+  return frame * prices.byte + (leastBytes(schema, prices)[schema.root] ?? 0)
+}

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { automatonOf, matches, shortestLength } from '../../src/domain/answer-schema/automaton.ts'
+import { fitsSchema } from '../../src/domain/answer-schema/fits.ts'
+import { formats, impliedPatterns } from '../../src/domain/answer-schema/formats.ts'
+import { parsePattern } from '../../src/domain/answer-schema/pattern.ts'
+import { readSchema } from '../../src/domain/answer-schema/read-schema.ts'
+import { ServiceError } from '../../src/domain/service-error.ts'
+
+const pathOf = (schema: unknown) => {
+  try {
+    readSchema(schema, 'schema')
+    return null
+  } catch (error) {
+    assert.ok(error instanceof ServiceError)
+    return error.issues[0]?.path
+  }
+}
+const field = (schema: object) => ({ type: 'object', properties: { 'a/b': schema } })
+
+describe('a schema for answers', () => {
+  const refused: [string, unknown][] = [
+    ['schema#', []],
+    ['schema#/type', { type: 'text' }],
+    ['schema#/type', { description: 'no type', minLength: 1 }],
+    ['schema#/patternProperties', { type: 'object', patternProperties: {} }],
+    ['schema#/required', { type: 'object', properties: {}, required: ['a'] }],
+    ['schema#/properties/a~1b/not', field({ not: {} })],
+    ['schema#/properties/a~1b/minLength', field({ type: 'integer', minLength: 2 })],
+    ['schema#/properties/a~1b/pattern', field({ type: 'string', pattern: '(?=a)b' })],
+    ['schema#/properties/a~1b/pattern', field({ type: 'string', pattern: '(a)\\1' })],
+    ['schema#/properties/a~1b/pattern', field({ type: 'string', pattern: 'a{1,100000}' })],
+    ['schema#/properties/a~1b/format', field({ type: 'string', format: 'color' })],
+    ['schema#/properties/a~1b', field({ type: 'string', pattern: '^a{3}$', maxLength: 2 })],
+    ['schema#/properties/a~1b', field({ type: 'integer', minimum: 3, maximum: 2 })],
+    ['schema#/properties/a~1b', field({ type: 'integer', exclusiveMinimum: 3, exclusiveMaximum: 4 })],
+    ['schema#/properties/a~1b/multipleOf', field({ type: 'number', multipleOf: 0.3 })],
+    ['schema#/properties/a~1b/uniqueItems', field({ type: 'array', uniqueItems: true })],
+    ['schema#/properties/a~1b/minItems', field({ type: 'array', minItems: 3, maxItems: 2 })],
+    ['schema#/properties/a~1b/$ref', field({ $ref: '#/$defs/Absent' })],
+    ['schema#/properties/a~1b/$ref', field({ $ref: 'https://example.com/schema' })],
+    ['schema#/properties/a~1b/allOf', field({ allOf: [{ type: 'string' }, { minLength: 2 }] })],
+    ['schema#/properties/a~1b', field({ oneOf: [{ type: 'string' }, { const: 'a' }] })],
+    ['schema#/properties/a~1b/enum', field({ type: 'integer', enum: ['a'] })],
+    [
+      'schema#/$defs/A',
+      { $ref: '#/$defs/A', $defs: { A: { type: 'array', items: { $ref: '#/$defs/A' }, minItems: 1 } } },
+    ],
+  ]
+  for (const [path, schema] of refused)
+    it(`is refused at ${path}: ${JSON.stringify(schema).slice(0, 90)}`, () => {
+      const found = pathOf(schema)
+      // Each part of an endless chain is a right place to name.
+      assert.ok(found === path || (path === 'schema#/$defs/A' && found === 'schema#'), String(found))
+    })
+
+  it('may refer to itself, have a discriminator, and leave fields out', () => {
+    const leaf = { type: 'object', properties: { kind: { const: 'leaf' }, n: { type: 'integer' } }, required: ['kind'] }
+    const fork = {
+      type: 'object',
+      properties: { kind: { const: 'fork' }, of: { type: 'array', items: { $ref: '#' } } },
+      required: ['kind', 'of'],
+    }
+    const tree = readSchema({ oneOf: [leaf, fork], discriminator: { propertyName: 'kind' } }, 'schema')
+    const fits = (value: unknown) => fitsSchema(tree, JSON.stringify(value))
+    assert.ok(fits({ kind: 'fork', of: [{ kind: 'leaf' }, { kind: 'fork', of: [{ kind: 'leaf', n: 3 }] }] }))
+    for (const wrong of [
+      { kind: 'fork' },
+      { kind: 'fork', of: [{}] },
+      { kind: 'leaf', n: 0.5 },
+      { kind: 'leaf', m: 1 },
+      [],
+    ])
+      assert.ok(!fits(wrong), JSON.stringify(wrong))
+    assert.ok(!fitsSchema(tree, '{"kind":"leaf"'))
+  })
+})
+
+describe('a pattern', () => {
+  const sources = [
+    '^[a-c]+$',
+    'b|^x',
+    '^(?:a|bc){2,3}$',
+    '^a?b*c$',
+    '\\d{2}',
+    '^[^a\\]-]$',
+    '^(?<year>\\d+)\\.$',
+    '^$',
+    '\\w\\s\\S',
+    '^.$',
+    '[\\u0061-\\x7a]$',
+    '',
+  ]
+  const texts = [
+    '',
+    'a',
+    'b',
+    'c',
+    'abc',
+    'bcbc',
+    'abca',
+    'x12',
+    '2024.',
+    '-',
+    ']',
+    'a b',
+    '\n',
+    '🎉',
+    'ß',
+    'aab',
+    'bx',
+    'b\tz',
+  ]
+  it('matches what a regular expression of JavaScript matches', () => {
+    for (const source of sources) {
+      const automaton = automatonOf(parsePattern(source))
+      for (const text of texts)
+        assert.equal(
+          matches(automaton, text),
+          new RegExp(source, 'u').test(text),
+          `${source} on ${JSON.stringify(text)}`,
+        )
+    }
+  })
+
+  it('is checked in a time that is linear in the text', () => {
+    const automaton = automatonOf(parsePattern('^(?:a+)+$'))
+    assert.ok(!matches(automaton, `${'a'.repeat(4000)}b`))
+  })
+
+  it('has a shortest text, also together with others', () => {
+    const shortest = (least: number, ...patterns: string[]) =>
+      shortestLength(
+        patterns.map((source) => automatonOf(parsePattern(source))),
+        least,
+        100,
+      )
+    assert.equal(shortest(3, '^(?:ab)*$'), 4)
+    assert.equal(shortest(0, '^(?:ab)*$', '^(?:...)+$'), 6)
+    assert.equal(shortest(3, '^a{2}$'), null)
+  })
+
+  it('of every format is understood, and of an email keeps the pattern that zod writes', () => {
+    for (const [name, source] of Object.entries(formats)) assert.ok(automatonOf(parsePattern(source)), name)
+    const zods = new RegExp(impliedPatterns['email'] ?? assert.fail(), 'u')
+    const ours = automatonOf(parsePattern(formats['email'] ?? assert.fail()))
+    for (const address of ['a@b.cd', 'a.b+c@x1.y-z.example', '_@b.cd']) {
+      assert.ok(matches(ours, address) && zods.test(address), address)
+    }
+    for (const address of ['.a@b.cd', 'a..b@c.de', 'a@b']) assert.ok(!matches(ours, address), address)
+  })
+})

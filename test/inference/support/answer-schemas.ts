@@ -1,0 +1,66 @@
+// Asks for answers of random schemas. An independent validator (ajv) reads each answer as a client does.
+import assert from 'node:assert/strict'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import type { CatalogueEntry } from '../../../src/domain/catalogue.ts'
+import { readSchema } from '../../../src/domain/answer-schema/read-schema.ts'
+import { ServiceError } from '../../../src/domain/service-error.ts'
+import type { Inference } from '../../../src/inference/inference.ts'
+import { createRandom } from './random.ts'
+import { randomSchema } from './random-schemas.ts'
+
+type Asked = { inference: Inference; baseModel: CatalogueEntry; seed: number; prompts: string[]; signal: AbortSignal }
+
+/** @returns the numbers of valid answers, of answers that a limit cut, and whether the schema was refused by its path */
+export async function answerRandomSchema({ inference, baseModel, seed, prompts, signal }: Asked) {
+  const random = createRandom(seed)
+  const schema = randomSchema(random)
+  const about = `seed ${seed}, ${baseModel.name}: ${JSON.stringify(schema)}`
+  const read = readOrRefuse(schema, about)
+  if (!read) return { valid: 0, cut: 0, isRefused: true }
+  const sampling = { temperature: random.pick([0, 0.7, 1, 2]), topP: 1, seed, maxTokens: null, stop: [] }
+  const answerTokens = random.pick([null, null, 200, 60])
+  const shape = { kind: 'schema' as const, schema: read }
+  const asked = {
+    baseModel,
+    adapter: null,
+    accountId: 'one',
+    prompts,
+    outputType: null,
+    shape,
+    answerTokens,
+    sampling,
+    signal,
+  }
+  const { outputs, finishReasons } = await inference.complete(asked).catch((error: unknown) => {
+    if (isForBudget(error)) return { outputs: [], finishReasons: [] }
+    throw new Error(about, { cause: error })
+  })
+  const accepts = validatorOf(schema)
+  for (const [at, { output }] of outputs.entries()) {
+    if (finishReasons[at] === 'length') assert.ok(answerTokens !== null && answerTokens < 100, `cut, ${about}`)
+    else assert.ok(accepts(JSON.parse(output as string)), `${output as string} is not of ${about}`)
+  }
+  const cut = finishReasons.filter((reason) => reason === 'length').length
+  return { valid: outputs.length - cut, cut, isRefused: false }
+}
+
+function readOrRefuse(schema: object, about: string) {
+  try {
+    return readSchema(schema, 'schema')
+  } catch (error) {
+    assert.ok(error instanceof ServiceError && error.code === 'invalid_input', about)
+    assert.match(error.issues[0]?.path ?? '', /^schema#(\/|$)/, about)
+    return null
+  }
+}
+
+const isForBudget = (error: unknown) =>
+  error instanceof ServiceError && /max_tokens must be at least/.test(error.message)
+
+function validatorOf(schema: object): (value: unknown) => boolean {
+  const ajv = new Ajv2020({ strict: false, multipleOfPrecision: 6 })
+  ;(addFormats as unknown as (to: Ajv2020) => void)(ajv)
+  const validate = ajv.compile(schema)
+  return (value) => validate(value)
+}
