@@ -23,7 +23,8 @@ test('what comes while a look is under way is looked at afterwards, once, and th
 })
 
 test('a stream that fails ends the command with its error', async () => {
-  async function* follow(): AsyncGenerator<object> {
+  async function* follow() {
+    yield { event: 'status' }
     throw new Error('refused')
   }
   await assert.rejects(

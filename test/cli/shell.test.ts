@@ -29,6 +29,8 @@ function run(program: string, args: string[], input = '') {
     child.stdout.on('data', (chunk) => (out += String(chunk)))
     child.stderr.on('data', (chunk) => (err += String(chunk)))
     child.once('close', (code) => resolve({ code, out, err }))
+    // A program may end without reading its input.
+    child.stdin.on('error', () => undefined)
     child.stdin.end(input)
   })
 }
