@@ -252,7 +252,7 @@ test('eval gives the tuned answer before the base one, under every name of the r
         trainingJobs: { find: () => Promise.resolve(trainingJob({ modelName })) },
         models: { find: () => Promise.resolve({ name: modelName, baseModel: 'tiny', artifactId: 'a' }) },
         artifacts: {
-          listEvaluation: () => Promise.resolve([{ split: 'train', input: 'q', expected: 'a', tuned: 'a', base: '?' }]),
+          listEvaluation: () => Promise.resolve([{ split: 'train', input: 'q', expected: 'Rome', tuned: 'Rome', base: 'Oslo' }]),
         },
       },
     },
@@ -261,20 +261,18 @@ test('eval gives the tuned answer before the base one, under every name of the r
   for (const prefix of ['/v1/svc', '/v1/acme', '/v1']) {
     const { status, json } = await edge.call('GET', `${prefix}/train/jobs/7/eval`)
     assert.equal(status, 200)
-    assert.deepEqual(json, {
-      job_id: 7,
-      eval_results: [
-        {
-          input: 'q',
-          outputs: [
-            { model_name: modelName, output: 'a' },
-            { model_name: 'tiny', output: '?' },
-          ],
-          expected: 'a',
-          split: 'train',
-        },
-      ],
-    })
+    assert.equal(json.job_id, 7)
+    assert.deepEqual(json.eval_results, [
+      {
+        input: 'q',
+        outputs: [
+          { model_name: modelName, output: 'Rome', scores: { exact_match: 1, f1: 1 } },
+          { model_name: 'tiny', output: 'Oslo', scores: { exact_match: 0, f1: 0 } },
+        ],
+        expected: 'Rome',
+        split: 'train',
+      },
+    ])
   }
   assert.equal((await edge.call('GET', '/v1/lamini/train/jobs/7/eval')).status, 404)
 })
