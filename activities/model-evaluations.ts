@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { json } from 'node:stream/consumers'
 import { chunkSize, layOut } from '../src/domain/chunk-layout.ts'
 import { graderName } from '../src/domain/grader.ts'
-import type { InferenceBatch } from '../src/domain/inference-batch.ts'
+import { batchCancelled, type InferenceBatch } from '../src/domain/inference-batch.ts'
 import {
   isOpenEvaluation,
   type EvaluatedRow,
@@ -88,7 +88,11 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
       }),
 
     async endEvaluation(input: { evaluationId: string; status: EvaluationEnding; message?: string }): Promise<void> {
-      await modelEvaluations.end(input.evaluationId, input.status, input.message ?? null)
+      await database.transaction(async (tx) => {
+        const batchIds = (await tx.modelEvaluations.end(input.evaluationId, input.status, input.message ?? null)) ?? []
+        // Otherwise the reaper starts a batch that nobody wants.
+        for (const batchId of batchIds) await tx.inferenceBatches.fail(batchId, batchCancelled)
+      })
     },
   }
 

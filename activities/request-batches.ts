@@ -1,4 +1,6 @@
 // The end of a batch of requests: one file with its answers and one with its errors. Together they have each line once.
+import { cancellationSignal } from '@temporalio/activity'
+import { randomUUID } from 'node:crypto'
 import {
   chunkLength,
   requestLines,
@@ -24,19 +26,29 @@ const messages: Record<BatchEndReason, string> = {
 }
 
 export function createRequestBatchEnd({ database, storage }: Dependencies) {
-  /** May run twice: the files have the same names and contents each time, and their rows commit with the batch's end. */
+  /** May run twice, even at once: the rows of one try's files commit with the batch's end, and another try removes its own. */
   return async function closeRequestBatch(batch: InferenceBatch): Promise<void> {
     const { id, accountId, state, promptsKey, request } = batch
     if (state === 'running' && request.requests) {
       const reason = (await database.requestBatches.freeze(id)) ?? 'failed'
       const { output, errors } = request.requests
+      const written = await writeFile(batch, output, 'output', linesOf(batch, 'values'))
       const files = {
-        output: await writeFile(batch, output, 'output', linesOf(batch, 'values')),
-        errors: await writeFile(batch, errors, 'errors', errorLines(batch, reason)),
+        output: written,
+        errors: await writeFile(batch, errors, 'errors', errorLines(batch, reason)).catch(async (error: unknown) => {
+          await removeFiles([written])
+          throw error
+        }),
       }
-      await database.transaction((tx) => tx.requestBatches.close({ id, accountId }, files))
+      // When the commit's answer is lost, the files stay: the batch may name them.
+      const isOurs = await database.transaction((tx) => tx.requestBatches.close({ id, accountId }, files))
+      if (!isOurs) await removeFiles([files.output, files.errors])
     }
     await storage.remove([promptsKey])
+  }
+
+  async function removeFiles(files: readonly (WrittenFile | null)[]) {
+    await storage.remove(files.flatMap((file) => file?.key ?? []))
   }
 
   async function writeFile(
@@ -47,8 +59,9 @@ export function createRequestBatchEnd({ database, storage }: Dependencies) {
   ): Promise<WrittenFile | null> {
     const first = await lines.next()
     if (first.done) return null
-    const key = storageKeys.inline(accountId, file.versionId, `${what}.jsonl`)
-    const sizeBytes = await storage.writeStream(key, startingWith(first.value, lines))
+    // Each try has its own key, so that a slow one cannot overwrite the files of another.
+    const key = storageKeys.inline(accountId, file.versionId, `${what}-${randomUUID()}.jsonl`)
+    const sizeBytes = await storage.writeStream(key, startingWith(first.value, lines), cancellationSignal())
     return { ...file, key, name: `batch_${id.replaceAll('-', '')}_${what}.jsonl`, sizeBytes }
   }
 

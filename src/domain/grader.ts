@@ -66,12 +66,22 @@ const needsParameters: readonly GraderType[] = ['regex', 'model']
 const GraderName = z.enum(types.filter((type) => !needsParameters.includes(type)))
 
 const maxGraders = 10
+/** A list of evaluations sends the graders of each. */
+const maxGradersLength = 65_536
 
 /** Checks names and parameters. `src/grading` checks what a pattern or a schema says. */
 export const Graders = z
-  .array(z.union([GraderName.describe('A grader without parameters'), GraderObject]))
+  .array(
+    z.union([GraderName.describe('A grader without parameters'), GraderObject], {
+      error: 'must be the name of a grader without parameters, or an object with a type and what that type needs',
+    }),
+  )
   .min(1)
   .max(maxGraders)
+  .refine(
+    (graders) => JSON.stringify(graders).length <= maxGradersLength,
+    `must not be longer than ${maxGradersLength} characters as JSON. Shorten the schemas or the prompts of the graders`,
+  )
 
 /** A name stands for a grader without parameters, and null for a parameter that is absent. */
 export const gradersOf = (wanted: z.infer<typeof Graders>): Grader[] =>

@@ -42,6 +42,9 @@ export const cursorText = ({ event, sequence, step, progress, state, attempt, of
 /** The id of the message that a stream ends with. Its follower has had everything, and may ask again. */
 export const endText = (cursor: JobCursor) => `${cursorText(cursor)}-end`
 
+/** Steps are 32-bit integers in the database. */
+const maxStep = 2 ** 31 - 1
+
 /** @returns null for text that is no cursor */
 export function parseCursor(text: string): JobCursor | null {
   const found = pattern.exec(text)
@@ -49,7 +52,10 @@ export function parseCursor(text: string): JobCursor | null {
   const [event = 0, sequence = 0, step = 0, progress = 0, state = 0, attempt = 0, offset = 0] = found
     .slice(1)
     .map(Number)
-  return { event, sequence, step, progress, state, attempt: Math.max(attempt, 1), offset }
+  return {
+    ...{ event, sequence, step: Math.min(step, maxStep), progress, state },
+    ...{ attempt: Math.max(attempt, 1), offset },
+  }
 }
 
 /** Whether a follower at the cursor has not had the message. */
@@ -68,6 +74,21 @@ export const hasReached = (cursor: JobCursor, { event, sequence, step, progress,
   cursor.progress >= progress &&
   cursor.state >= state &&
   !isPairAfter([attempt, offset], [cursor.attempt, cursor.offset])
+
+/** Moves back to `newest` the parts of the cursor that are ahead of it. */
+export function notAhead(cursor: JobCursor, newest: JobCursor): JobCursor {
+  const isStepAhead = isPairAfter([cursor.sequence, cursor.step], [newest.sequence, newest.step])
+  const isLogAhead = isPairAfter([cursor.attempt, cursor.offset], [newest.attempt, newest.offset])
+  const { sequence, step } = isStepAhead ? newest : cursor
+  const { attempt, offset } = isLogAhead ? newest : cursor
+  return {
+    event: Math.min(cursor.event, newest.event),
+    ...{ sequence, step },
+    progress: Math.min(cursor.progress, newest.progress),
+    state: Math.min(cursor.state, newest.state),
+    ...{ attempt, offset },
+  }
+}
 
 type Pair = [number, number]
 const isPairAfter = (a: Pair, b: Pair) => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1])

@@ -4,7 +4,7 @@ import { invalidInput } from '../domain/service-error.ts'
 import { createThreads } from '../worker-thread-pool.ts'
 import type { GradingAnswer, GradingTask } from './grading-thread.ts'
 
-const maxThreads = 2
+const maxThreads = 4
 /** The others find a free thread at any time. */
 const maxThreadsOfAccount = 1
 const heapLimitMegabytes = 256

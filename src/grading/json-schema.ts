@@ -3,7 +3,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { linearPattern } from './linear-pattern.ts'
 
 /** Schemas inside the schema, each reference counted as what it refers to. */
-const maxExpandedSize = 2000
+const maxExpandedSize = 500
+const maxCharacters = 32_768
+const maxPatterns = 50
 const maxDepth = 64
 /** Longer answers do not fit any schema. */
 const maxAnswerCharacters = 65_536
@@ -14,6 +16,8 @@ type Json = Record<string, unknown>
 
 /** @throws Error that says what is wrong with the schema */
 export function jsonValidator(schema: Json): (text: string) => boolean {
+  if (JSON.stringify(schema).length > maxCharacters)
+    throw new Error(`the schema is longer than ${maxCharacters} characters of JSON`)
   requireBounded(schema)
   const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false, code: { regExp: re2 } })
   const validate = ajv.compile(schema)
@@ -58,6 +62,7 @@ const re2 = Object.assign((pattern: string) => ({ test: linearPattern(pattern), 
 
 function requireBounded(root: Json) {
   let size = 0
+  let patterns = 0
   const visit = (value: unknown, depth: number, references: readonly string[]) => {
     if (typeof value !== 'object' || value === null) return
     if (++size > maxExpandedSize) throw new Error(`the schema is too large: it may hold ${maxExpandedSize} parts`)
@@ -65,6 +70,8 @@ function requireBounded(root: Json) {
     for (const [key, part] of Object.entries(value)) {
       // Counted where something refers to them.
       if (depth === 0 && (key === '$defs' || key === 'definitions')) continue
+      if (key === 'pattern' && typeof part === 'string' && ++patterns > maxPatterns)
+        throw new Error(`the schema is too large: it may hold ${maxPatterns} patterns`)
       if (refused.has(key)) throw new Error(`the schema may not use ${key}`)
       if (key !== '$ref') visit(part, depth + 1, references)
       else if (typeof part !== 'string' || !part.startsWith('#/'))

@@ -33,9 +33,15 @@ export function numericMatch(
   return found !== null && Math.abs(found - wanted) <= Math.max(tolerance, relative * Math.abs(wanted)) ? 1 : 0
 }
 
-const rougeWords = (text: string): string[] => text.toLowerCase().match(/[a-z0-9]+/g) ?? []
+/** Limit of each text: the time of a comparison grows with the product of the lengths. */
+const maxRougeWords = 4000
 
-/** The F measure of the longest common subsequence of words, as the package rouge-score computes it without stemming. */
+const rougeWords = (text: string): string[] => (text.toLowerCase().match(/[a-z0-9]+/g) ?? []).slice(0, maxRougeWords)
+
+/**
+ * The F measure of the longest common subsequence of words, as the package rouge-score computes it without stemming.
+ * Compares the first words of long texts only.
+ */
 export function rougeL(output: string, expected: string): number {
   const [found, wanted] = [rougeWords(output), rougeWords(expected)]
   if (found.length === 0 || wanted.length === 0) return 0

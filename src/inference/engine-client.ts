@@ -59,8 +59,8 @@ export async function streamCompletion(
   let finishReason: string | null = null
   let usage: Usage = { promptTokens: 0, completionTokens: 0 }
   for await (const event of eventsOf(incoming.pieces())) {
-    const chunk = event as { choices?: WireChoice[]; usage?: WireUsage; error?: unknown }
-    if (chunk.error) refuse(endpoint, 500, JSON.stringify(chunk))
+    const chunk = event as { choices?: WireChoice[]; usage?: WireUsage; error?: { code?: number } }
+    if (chunk.error) refuse(endpoint, chunk.error.code ?? 500, JSON.stringify(chunk))
     if (chunk.usage) usage = readUsage(chunk.usage)
     for (const choice of chunk.choices ?? []) {
       const { text: piece, logprobs } = readChoice(choice)

@@ -110,4 +110,4 @@ export function whileSmallEnough(baseModel: CatalogueEntry, write: () => string)
 }
 
 const budgetTooSmall = (least: number): ServiceError =>
-  invalidInput('max_tokens', `max_tokens must be at least ${least} to hold an answer of this output_type.`)
+  invalidInput('max_tokens', `max_tokens must be at least ${least} for this output_type.`)

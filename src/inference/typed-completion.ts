@@ -101,7 +101,7 @@ function groupRows(outputType: OutputType, rows: readonly BoundedRow[]): RowGrou
 
 function budgetTooSmall(outputType: OutputType) {
   const least = smallestAnswerTokens(outputType)
-  return invalidInput('max_tokens', `max_tokens must be at least ${least} to hold an answer of this output_type.`)
+  return invalidInput('max_tokens', `max_tokens must be at least ${least} for this output_type.`)
 }
 
 function unfinished({ baseModel }: TypedInput, rows: readonly BoundedRow[]): Error {

@@ -63,6 +63,13 @@ export const createConsoleSessionRepository = (db: Connection) => ({
     return { sessionId, pageTokenHash, expiresAt, key }
   },
 
+  /** Whether the session exists and has not expired. */
+  async isLive(id: string): Promise<boolean> {
+    const found = await db.$queryRaw<object[]>`
+      select id from console_sessions where id = ${id}::uuid and expires_at > now()`
+    return found.length > 0
+  },
+
   /** @returns whether the session was there */
   async end({ accountId, id }: { accountId: string; id: string }): Promise<boolean> {
     return (await db.consoleSession.deleteMany({ where: { id, accountId } })).count > 0

@@ -28,6 +28,12 @@ export type JobNews = {
 }
 
 export const createJobFeedRepository = (run: RunStatement) => ({
+  /** The cursor of a follower that has had everything. @returns null when there is no such job */
+  async newest(jobId: number): Promise<JobCursor | null> {
+    const [cursor] = await run<JobCursor>(readNewest, [jobId])
+    return cursor ?? null
+  },
+
   /** @returns null when there is no such job */
   async since(jobId: number, { event, sequence, step, attempt }: JobCursor, limit: number): Promise<JobNews | null> {
     const [news] = await run<JobNews>(readNews, [jobId, event, sequence, step, attempt, limit])
@@ -36,8 +42,8 @@ export const createJobFeedRepository = (run: RunStatement) => ({
 
   /** The cursor of a follower that has had everything but the newest state and progress. */
   async now(jobId: number): Promise<JobCursor | null> {
-    const [cursor] = await run<JobCursor>(readNow, [jobId])
-    return cursor ?? null
+    const newest = await this.newest(jobId)
+    return newest && { ...newest, progress: Math.max(newest.progress - 1, 0), state: Math.max(newest.state - 1, 0) }
   },
 })
 
@@ -60,12 +66,12 @@ const readNews: Statement = {
     from training_jobs j where j.id = $1::int`,
 }
 
-const readNow: Statement = {
-  name: 'job-now',
+const readNewest: Statement = {
+  name: 'job-newest',
   text: `
     select coalesce((select max(id) from job_events where job_id = j.id), 0)::float8 as event,
       coalesce(s.sequence, 0)::float8 as sequence, coalesce(s.step, 0) as step,
-      greatest(s.sequence - 1, 0)::float8 as progress, greatest(j.state_sequence - 1, 0)::float8 as state,
+      coalesce(s.sequence, 0)::float8 as progress, j.state_sequence::float8 as state,
       greatest(j.current_attempt, 1) as attempt, coalesce(a.log_bytes, 0)::float8 as "offset"
     from training_jobs j
       left join attempts a on a.job_id = j.id and a.number = j.current_attempt

@@ -23,8 +23,9 @@ const text = (value: unknown) => JSON.stringify(value)
 
 export const createModelEvaluationRepository = (db: Connection) => ({
   async create(evaluation: NewEvaluation) {
-    const { request } = evaluation
-    const data = { ...evaluation, request: text(request), modelCount: request.models.length, status: 'QUEUED' }
+    const request = text(evaluation.request)
+    const modelCount = evaluation.request.models.length
+    const data = { ...evaluation, request, modelCount, status: 'QUEUED', storedBytes: request.length }
     await db.modelEvaluation.create({ data })
   },
 
@@ -64,7 +65,7 @@ export const createModelEvaluationRepository = (db: Connection) => ({
   async start(id: string, { rowsKey, rowCount, sizeBytes, plan }: Rows): Promise<boolean> {
     const { count } = await db.modelEvaluation.updateMany({
       where: { id, status: 'QUEUED' },
-      data: { status: 'RUNNING', rowsKey, rowCount, storedBytes: sizeBytes, plan: text(plan) },
+      data: { status: 'RUNNING', rowsKey, rowCount, storedBytes: { increment: sizeBytes }, plan: text(plan) },
     })
     return count > 0
   },
@@ -100,14 +101,14 @@ export const createModelEvaluationRepository = (db: Connection) => ({
     return count > 0
   },
 
-  /** Ends an open evaluation without a summary. @returns false when it had ended before */
-  async end(id: string, status: EvaluationEnding, message: string | null): Promise<boolean> {
-    const count = await db.$executeRaw`
+  /** Ends an open evaluation without a summary. @returns the ids of its batches; null when it had ended before */
+  async end(id: string, status: EvaluationEnding, message: string | null): Promise<readonly string[] | null> {
+    const [ended] = await db.$queryRaw<{ plan: Prisma.JsonValue }[]>`
       update model_evaluations set status = ${status}, message = ${message}, finished_at = now(),
         stored_bytes = stored_bytes + (
           select coalesce(sum(octet_length(results::text)), 0) from model_evaluation_chunks where evaluation_id = ${id}::uuid)
-      where id = ${id}::uuid and finished_at is null`
-    return count > 0
+      where id = ${id}::uuid and finished_at is null returning plan`
+    return ended ? (parsed<EvaluationPlan>(ended.plan)?.batchIds ?? []) : null
   },
 
   /** Returns the evaluations that exist, with the keys of their rows. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { automatonOf, matches, shortestLength } from '../../src/domain/answer-schema/automaton.ts'
+import { automatonOf, matches, newWork, shortestLength } from '../../src/domain/answer-schema/automaton.ts'
 import { fitsSchema } from '../../src/domain/answer-schema/fits.ts'
 import { formats, impliedPatterns } from '../../src/domain/answer-schema/formats.ts'
 import { parsePattern } from '../../src/domain/answer-schema/pattern.ts'
@@ -53,6 +53,19 @@ describe('a schema for answers', () => {
       // Each part of an endless chain is a right place to name.
       assert.ok(found === path || (path === 'schema#/$defs/A' && found === 'schema#'), String(found))
     })
+
+  it('names its keys by a reference', () => {
+    const color = { $defs: { Color: { enum: ['red', 'blue'], type: 'string' } } }
+    const schema = { ...color, type: 'object', propertyNames: { $ref: '#/$defs/Color' }, additionalProperties: true }
+    assert.ok(fitsSchema(readSchema(schema, 'x'), '{"red": 1}'))
+    assert.ok(!fitsSchema(readSchema(schema, 'x'), '{"green": 1}'))
+  })
+
+  it('is refused where its alternatives take too long to tell apart', () => {
+    const many = (name: string) => ({ anyOf: Array.from({ length: 300 }, () => ({ $ref: `#/$defs/${name}` })) })
+    const $defs = { s1: many('s0'), s0: { type: 'string' }, i1: many('i0'), i0: { type: 'integer' } }
+    assert.throws(() => readSchema({ $defs, oneOf: [many('s1'), many('i1')] }, 'x'), /may hold together: use anyOf/)
+  })
 
   it('may refer to itself, have a discriminator, and leave fields out', () => {
     const leaf = { type: 'object', properties: { kind: { const: 'leaf' }, n: { type: 'integer' } }, required: ['kind'] }
@@ -132,12 +145,23 @@ describe('a pattern', () => {
     const shortest = (least: number, ...patterns: string[]) =>
       shortestLength(
         patterns.map((source) => automatonOf(parsePattern(source))),
-        least,
-        100,
+        { minimum: least, maximum: 100, work: newWork() },
       )
     assert.equal(shortest(3, '^(?:ab)*$'), 4)
     assert.equal(shortest(0, '^(?:ab)*$', '^(?:...)+$'), 6)
     assert.equal(shortest(3, '^a{2}$'), null)
+  })
+
+  it('is refused, however short, when it is costly', () => {
+    const costly = {
+      repetitions: '^((((){1000}){1000}){1000}){1000}$',
+      groups: '('.repeat(20_000),
+    }
+    for (const [name, pattern] of Object.entries(costly))
+      assert.throws(() => readSchema({ type: 'string', pattern }, 'x'), /x#\/pattern /, name)
+    const long = { type: 'string', minLength: 4096, pattern: '^(?:a?){1000}x*$' }
+    const properties = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`p${at}`, long]))
+    assert.throws(() => readSchema({ type: 'object', properties }, 'x'), /takes too long together with the lengths/)
   })
 
   it('of every format is understood, and of an email keeps the pattern that zod writes', () => {

@@ -120,3 +120,9 @@ test('compares row by row, where both models have a score', () => {
   assert.equal(difference.mean, 0)
   assert.equal(summarise('bleu', ours), null)
 })
+
+test('compares the first 4,000 words by ROUGE-L', () => {
+  const text = (count: number) => Array.from({ length: count }, (_, at) => `w${at}`).join(' ')
+  assert.equal(scoreOf({ type: 'rouge_l' }, text(4001), text(4000)), 1)
+  assert.ok((scoreOf({ type: 'rouge_l' }, text(3999), text(4000)) ?? 1) < 1)
+})

@@ -45,9 +45,17 @@ test('graders that cannot be used are refused with their place', async () => {
   const evaluate = (graders: unknown) => refusal('/v1/evaluations', { models: ['tiny'], dataset_id: 'set', graders })
   assert.match(await evaluate([{ type: 'f1', tolerance: 1 }]), /graders/)
   assert.match(await evaluate([{ type: 'regex', pattern: '(' }]), /The regex grader cannot be used/)
+  const schema = { description: 'a'.repeat(65_536) }
+  assert.match(await evaluate([{ type: 'json_schema', schema }]), /graders must not be longer than 65536 characters/)
   const evaluation = { graders: [{ type: 'model', model: 'tiny' }] }
   assert.match(
     await refusal('/v1/train', { model_name: 'tiny', dataset_id: 'set', evaluation }),
     /The grader model asks a model\. After the training, use it with POST \/v1\/evaluations/,
   )
+})
+
+test('a page of the list has at most 20 evaluations', async () => {
+  const edge = await startPublic({ database: { modelEvaluations: { list: () => Promise.resolve([]) } } })
+  assert.equal((await edge.call('GET', '/v1/evaluations?limit=20')).status, 200)
+  assert.equal((await edge.call('GET', '/v1/evaluations?limit=21')).status, 400)
 })

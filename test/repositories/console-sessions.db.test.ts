@@ -28,7 +28,7 @@ suite('sessions of the console', () => {
       const owner = await aKey(tx)
       const [live, expired] = [secrets(), secrets()]
       const { id } = await tx.consoleSessions.add(owner, live, hour)
-      await tx.consoleSessions.add(owner, expired, 0)
+      const { id: expiredId } = await tx.consoleSessions.add(owner, expired, 0)
       const found = await tx.consoleSessions.findLive(live.cookieHash)
       assert.deepEqual(
         [found?.sessionId, found?.key.id, found?.key.accountId, found?.key.scopes],
@@ -36,6 +36,10 @@ suite('sessions of the console', () => {
       )
       assert.deepEqual(Buffer.from(found?.pageTokenHash ?? []), live.pageTokenHash)
       assert.equal(await tx.consoleSessions.findLive(expired.cookieHash), null)
+      const areLive = () => Promise.all([id, expiredId].map((each) => tx.consoleSessions.isLive(each)))
+      assert.deepEqual(await areLive(), [true, false])
+      await tx.consoleSessions.end({ ...owner, id })
+      assert.deepEqual(await areLive(), [false, false])
     }))
 
   test('a session ends with its key, revoked or expired', () =>

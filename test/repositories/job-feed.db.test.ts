@@ -74,6 +74,8 @@ suite('the news of a job', async () => {
     for (let page = 0; page < 2; page++) await read()
     const now = await database.jobFeed.now(jobId)
     assert.deepEqual({ ...now, event: 0, progress: 0 }, cursor, 'a follower from now on begins where this one ended')
+    const newest = await database.jobFeed.newest(jobId)
+    assert.deepEqual({ ...newest, event: 0 }, { ...cursor, progress: cursor.sequence })
     assert.deepEqual(seen, [
       [10, 1],
       [20, 1],
@@ -91,6 +93,8 @@ suite('the news of a job', async () => {
     assert.ok(first > 0)
     await database.trainingJobs.explain(jobId, 1, 'CREATED', 'waits', 'Waits.')
     assert.equal(await state(), first)
+    const [newest, now] = [await database.jobFeed.newest(jobId), await database.jobFeed.now(jobId)]
+    assert.deepEqual([newest?.state, now?.state], [first, first - 1])
   })
 
   test('each commit is announced with the id of the job', async () => {
@@ -111,7 +115,9 @@ suite('the news of a job', async () => {
     }
     const news = await database.jobFeed.since(jobId, startCursor, 10)
     assert.deepEqual(news?.log, { bytes: 12, isReleased: false })
+    assert.equal((await database.jobFeed.newest(jobId))?.offset, 12)
     assert.equal(await database.jobFeed.since(2 ** 31 - 1, startCursor, 10), null)
+    assert.equal(await database.jobFeed.newest(2 ** 31 - 1), null)
   })
 
   test('nothing is read by a walk through the table', async () => {

@@ -3,10 +3,16 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { cancelEvaluation } from '../../src/services/evaluations/cancel.ts'
 import { createEvaluation } from '../../src/services/evaluations/create.ts'
 import type { Ctx } from '../../src/services/context.ts'
 import type { ServiceError } from '../../src/domain/service-error.ts'
+import { batchCancelled } from '../../src/domain/inference-batch.ts'
 import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
+import {
+  createModelEvaluationActivities,
+  type ModelEvaluationDependencies,
+} from '../../activities/model-evaluations.ts'
 import { anAccount } from '../support/job-rows.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { connection } from '../support/stack.ts'
@@ -19,10 +25,13 @@ suite('evaluations', () => {
   const rows = { rowsKey: 'rows', rowCount: 2, sizeBytes: 100, plan }
   const answer = { output: 'a\0b', error: null, scores: { f1: 1 } }
   const summary = { models: {}, comparison: {} }
+  const origin = { requestId: 'r', address: '::1' }
+
+  const request = { models: [{ name: 'm', modelName: 'm' }], graders: null, maxTokens: 8 }
+  const requestBytes = JSON.stringify(request).length
 
   async function anEvaluation(tx: Repositories, accountId: string, maxRows = 10) {
     const id = randomUUID()
-    const request = { models: [{ name: 'm', modelName: 'm' }], graders: null, maxTokens: 8 }
     const evaluation = { id, accountId, apiKeyId: 'none', datasetId: 'set', dataKey: 'key', maxRows, request }
     await tx.modelEvaluations.create(evaluation)
     return id
@@ -32,6 +41,7 @@ suite('evaluations', () => {
     sandbox(async (tx) => {
       const accountId = await anAccount(tx)
       const id = await anEvaluation(tx, accountId)
+      assert.equal(await tx.accounts.storedBytes(accountId), requestBytes)
       const position = { evaluationId: id, model: 0, start: 0 }
       await tx.modelEvaluations.saveChunk(position, [answer])
       assert.equal(await tx.modelEvaluations.findChunk(position), null, 'nothing is scored before there are rows')
@@ -40,7 +50,7 @@ suite('evaluations', () => {
       await tx.modelEvaluations.saveChunk(position, [answer])
       await tx.modelEvaluations.saveChunk(position, [{ ...answer, output: 'late' }])
       assert.deepEqual(await tx.modelEvaluations.findChunk(position), [answer])
-      assert.equal(await tx.accounts.storedBytes(accountId), 100)
+      assert.equal(await tx.accounts.storedBytes(accountId), requestBytes + 100)
       assert.ok(await tx.modelEvaluations.complete(id, summary))
       assert.ok(!(await tx.modelEvaluations.end(id, 'CANCELLED', null)))
       const found = await tx.modelEvaluations.find(accountId, id)
@@ -48,7 +58,7 @@ suite('evaluations', () => {
         [found?.status, found?.rowsKey, found?.plan, found?.summary],
         ['COMPLETED', 'rows', plan, summary],
       )
-      assert.ok((await tx.accounts.storedBytes(accountId)) > 100)
+      assert.ok((await tx.accounts.storedBytes(accountId)) > requestBytes + 100)
       await tx.modelEvaluations.remove([id])
       assert.equal(await tx.accounts.storedBytes(accountId), 0)
     }))
@@ -63,6 +73,49 @@ suite('evaluations', () => {
       assert.ok(!(await tx.modelEvaluations.complete(id, summary)))
       assert.deepEqual(await tx.modelEvaluations.openOf(accountId), { evaluationCount: 0, answerCount: 0 })
     }))
+
+  for (const how of ['a cancel', 'the end of the workflow'])
+    test(`leave no batch running after ${how}`, () =>
+      sandbox(async (tx) => {
+        const accountId = await anAccount(tx)
+        const [id, other] = [await anEvaluation(tx, accountId), await anEvaluation(tx, accountId)]
+        const [done, running, ofOther]: [string, string, string] = [randomUUID(), randomUUID(), randomUUID()]
+        for (const batchId of [done, running, ofOther])
+          await tx.inferenceBatches.create({
+            ...{ id: batchId, accountId, apiKeyId: 'none', kind: 'completions', modelName: 'm', promptsKey: batchId },
+            ...{ itemCount: 2, request: { chunkSize: 2, chunks: [{ offset: 0, sizeBytes: 9 }], input: null } },
+          })
+        await tx.inferenceBatches.finish(done, null)
+        await tx.modelEvaluations.start(id, { ...rows, plan: { ...plan, batchIds: [done, running] } })
+        await tx.modelEvaluations.start(other, { ...rows, plan: { ...plan, batchIds: [ofOther] } })
+        const inside = { ...tx, transaction: (work: (tx: Repositories) => unknown) => work(tx) }
+        if (how === 'a cancel')
+          await cancelEvaluation({
+            ctx: { deps: { database: inside }, accountId, apiKeyId: null, origin } as unknown as Ctx,
+            input: { id },
+          })
+        else {
+          const deps = { database: inside, settings: {} } as unknown as ModelEvaluationDependencies
+          const { endEvaluation } = createModelEvaluationActivities(deps)
+          await endEvaluation({ evaluationId: id, status: 'FAILED', message: 'why' })
+          await endEvaluation({ evaluationId: id, status: 'FAILED', message: 'again' })
+        }
+        const states = await Promise.all([done, running, ofOther].map((batchId) => tx.inferenceBatches.get(batchId)))
+        assert.deepEqual(
+          states.map(({ state, message }) => [state, message]),
+          [
+            ['done', null],
+            ['failed', batchCancelled],
+            ['running', null],
+          ],
+        )
+        const open: string[] = []
+        for await (const page of tx.reaper.startedBatches()) open.push(...page.map((batch) => batch.id))
+        assert.deepEqual(
+          open.filter((batchId) => [done, running, ofOther].includes(batchId)),
+          [ofOther],
+        )
+      }))
 
   test('are listed newest first in pages, those of the account only', () =>
     sandbox(async (tx) => {
@@ -114,7 +167,7 @@ suite('evaluations', () => {
     const catalogue = { find: (name: string) => ({ name, task: 'completion' }) }
     const ctx = {
       deps: { database, storage, catalogue, settings },
-      ...{ accountId, apiKeyId: key.id, origin: { requestId: 'r', address: '::1' } },
+      ...{ accountId, apiKeyId: key.id, origin },
     } as unknown as Ctx
     const create = (maxRows: number) =>
       createEvaluation({

@@ -7,6 +7,10 @@ export type Automaton = { states: readonly State[]; start: number; end: number }
 
 const maxStates = 4000
 
+/** Steps that checks of one schema may take together, a fraction of a second. The checks share one, and count it down. */
+export type Work = { left: number }
+export const newWork = (): Work => ({ left: 1_000_000 })
+
 /** @throws BadPattern when the pattern is too large */
 export function automatonOf(pattern: Pattern): Automaton {
   const states: State[] = [{ skips: [] }]
@@ -14,8 +18,11 @@ export function automatonOf(pattern: Pattern): Automaton {
     if (states.length >= maxStates) throw new BadPattern('is too large: use fewer or smaller repetitions.')
     return states.push(state) - 1
   }
+  // A part that reads nothing adds no state, so the calls are counted as well.
+  let calls = 0
   /** @returns the state that reads `part` and then goes on to `next` */
   function before(part: Pattern, next: number): number {
+    if (++calls > 4 * maxStates) throw new BadPattern('is too large: use fewer or smaller repetitions.')
     switch (part.kind) {
       case 'set':
         return add({ set: part.set, next })
@@ -50,12 +57,20 @@ export function matches(automaton: Automaton, text: string): boolean {
   return current.has(automaton.end)
 }
 
-/** @returns the shortest length from `minimum` on that all the automata accept some text of, or null */
-export function shortestLength(automata: readonly Automaton[], minimum: number, maximum: number): number | null {
+/**
+ * @returns the shortest length from `minimum` on that all the automata accept some text of, or null
+ * @throws BadPattern when `work` is used up
+ */
+export function shortestLength(
+  automata: readonly Automaton[],
+  { minimum, maximum, work }: { minimum: number; maximum: number; work: Work },
+): number | null {
   let current = automata.map((each) => reachable(each, [each.start]))
   // Lengths repeat after as many characters as there are states.
   const last = Math.min(maximum, minimum + Math.max(0, ...automata.map(({ states }) => states.length)))
   for (let length = 0; length <= last; length++) {
+    for (const { size } of current) work.left -= size
+    if (work.left < 0) throw new BadPattern('takes too long together with the lengths: make one of them smaller.')
     if (length >= minimum && automata.every(({ end }, at) => current[at]?.has(end))) return length
     current = automata.map((each, at) => step(each, current[at] as Set<number>, (set) => set.length > 0))
   }

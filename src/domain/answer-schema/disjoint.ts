@@ -1,29 +1,34 @@
 // Whether the alternatives of a oneOf exclude each other, so that a value of one is never a value of another.
+import type { Work } from './automaton.ts'
 import { nodeOf, type AnswerSchema, type NodeId, type SchemaNode } from './nodes.ts'
 
-export function areDisjoint(schema: AnswerSchema, id: NodeId): boolean {
+/** @param work False is returned once it is used up. */
+export function areDisjoint(schema: AnswerSchema, id: NodeId, work: Work): boolean {
   const node = nodeOf(schema, id)
   if (node.kind !== 'any') return true
-  return node.of.every((one, at) => node.of.slice(at + 1).every((other) => excludes(schema, one, other, 0)))
+  return node.of.every((one, at) => node.of.slice(at + 1).every((other) => excludes({ schema, work }, one, other, 0)))
 }
 
 const maxDepth = 8
 
 /** False also where nothing is known. */
-function excludes(schema: AnswerSchema, one: NodeId, other: NodeId, depth: number): boolean {
-  if (depth > maxDepth) return false
-  const [left, right] = [nodeOf(schema, one), nodeOf(schema, other)]
-  if (left.kind === 'any') return left.of.every((each) => excludes(schema, each, other, depth + 1))
-  if (right.kind === 'any') return right.of.every((each) => excludes(schema, one, each, depth + 1))
-  if (left.kind === 'choice' && right.kind === 'choice')
-    return !left.values.some((value) => right.values.includes(value))
+function excludes(of: { schema: AnswerSchema; work: Work }, one: NodeId, other: NodeId, depth: number): boolean {
+  if (depth > maxDepth || --of.work.left < 0) return false
+  const [left, right] = [nodeOf(of.schema, one), nodeOf(of.schema, other)]
+  if (left.kind === 'any') return left.of.every((each) => excludes(of, each, other, depth + 1))
+  if (right.kind === 'any') return right.of.every((each) => excludes(of, one, each, depth + 1))
+  if (left.kind === 'choice' && right.kind === 'choice') {
+    of.work.left -= left.values.length + right.values.length
+    const values = new Set(right.values)
+    return !left.values.some((value) => values.has(value))
+  }
   const [types, others] = [typesOf(left), typesOf(right)]
   if (!types.some((type) => others.includes(type))) return true
   if (left.kind !== 'object' || right.kind !== 'object') return false
   // A discriminator: a field that both need, with values that exclude each other.
   return left.members.some(({ name, node, isRequired }) => {
     const same = right.members.find((member) => member.name === name)
-    return isRequired && same?.isRequired === true && excludes(schema, node, same.node, depth + 1)
+    return isRequired && same?.isRequired === true && excludes(of, node, same.node, depth + 1)
   })
 }
 

@@ -7,15 +7,29 @@ import { isJsonObject } from './source.ts'
 export function fitsSchema(schema: AnswerSchema, text: string): boolean {
   if (!text.isWellFormed()) return false
   try {
-    return fits(schema, schema.root, JSON.parse(text))
+    return fits({ schema, known: new WeakMap() }, schema.root, JSON.parse(text))
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof RangeError) return false
     throw error
   }
 }
 
-function fits(schema: AnswerSchema, id: NodeId, value: unknown): boolean {
-  const node = nodeOf(schema, id)
+/** `known` keeps what was found for each list and object: alternatives would check the same ones again at each level. */
+type Check = { schema: AnswerSchema; known: WeakMap<object, Map<NodeId, boolean>> }
+
+function fits(check: Check, id: NodeId, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return fitsNode(check, id, value)
+  const found = check.known.get(value) ?? new Map<NodeId, boolean>()
+  check.known.set(value, found)
+  const before = found.get(id)
+  if (before !== undefined) return before
+  const result = fitsNode(check, id, value)
+  found.set(id, result)
+  return result
+}
+
+function fitsNode(check: Check, id: NodeId, value: unknown): boolean {
+  const node = nodeOf(check.schema, id)
   switch (node.kind) {
     case 'choice':
       return node.values.includes(JSON.stringify(value))
@@ -26,13 +40,13 @@ function fits(schema: AnswerSchema, id: NodeId, value: unknown): boolean {
     case 'number':
       return typeof value === 'number' && Number.isFinite(value) && isWithin(node.range, value)
     case 'array':
-      return Array.isArray(value) && fitsArray(schema, node, value)
+      return Array.isArray(value) && fitsArray(check, node, value)
     case 'object':
-      return isJsonObject(value) && fitsObject(schema, node, value)
+      return isJsonObject(value) && fitsObject(check, node, value)
     case 'map':
-      return isJsonObject(value) && fitsMap(schema, node, value)
+      return isJsonObject(value) && fitsMap(check, node, value)
     case 'any':
-      return node.of.some((each) => fits(schema, each, value))
+      return node.of.some((each) => fits(check, each, value))
   }
 }
 
@@ -55,29 +69,25 @@ function isWithin(range: NumberRange | null, value: number): boolean {
   return isAbove && (maximum === null || (excludesMaximum ? value < maximum : value <= maximum))
 }
 
-function fitsArray(schema: AnswerSchema, { first, rest, minItems, maxItems }: Of<'array'>, value: unknown[]): boolean {
+function fitsArray(check: Check, { first, rest, minItems, maxItems }: Of<'array'>, value: unknown[]): boolean {
   if (value.length < minItems || value.length > (maxItems ?? Infinity)) return false
   return value.every((item, index) => {
     const node = first[index] ?? rest
-    return node !== null && fits(schema, node, item)
+    return node !== null && fits(check, node, item)
   })
 }
 
-function fitsObject(schema: AnswerSchema, { members }: Of<'object'>, value: Record<string, unknown>): boolean {
+function fitsObject(check: Check, { members }: Of<'object'>, value: Record<string, unknown>): boolean {
   const known = members.filter(({ name }) => Object.hasOwn(value, name))
   return (
     known.length === Object.keys(value).length &&
-    known.every(({ name, node }) => fits(schema, node, value[name])) &&
+    known.every(({ name, node }) => fits(check, node, value[name])) &&
     members.every(({ name, isRequired }) => !isRequired || Object.hasOwn(value, name))
   )
 }
 
-function fitsMap(
-  schema: AnswerSchema,
-  { key, value: node, isNonEmpty, maxEntries }: Of<'map'>,
-  value: object,
-): boolean {
+function fitsMap(check: Check, { key, value: node, isNonEmpty, maxEntries }: Of<'map'>, value: object): boolean {
   const entries = Object.entries(value)
   if (entries.length < Number(isNonEmpty) || entries.length > (maxEntries ?? Infinity)) return false
-  return entries.every(([name, each]) => fits(schema, key, name) && fits(schema, node, each))
+  return entries.every(([name, each]) => fits(check, key, name) && fits(check, node, each))
 }

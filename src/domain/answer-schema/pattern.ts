@@ -19,6 +19,7 @@ const universe: CharacterSet = [
   [0xe000, 0x10ffff],
 ]
 const maxRepeats = 1000
+const maxDepth = 100
 
 export const anyCharacter: Pattern = { kind: 'set', set: universe }
 const anyText: Pattern = { kind: 'repeat', part: anyCharacter, min: 0, max: Infinity }
@@ -30,6 +31,7 @@ export function parsePattern(source: string): Pattern {
 
 function parse(text: readonly string[]): Pattern {
   let at = 0
+  let openGroups = 0
   const peek = (word: string) => text.slice(at, at + word.length).join('') === word
   const take = (word: string) => peek(word) && ((at += word.length), true)
 
@@ -95,7 +97,9 @@ function parse(text: readonly string[]): Pattern {
       const isPlain = take(':') || (peek('<') && !peek('<=') && !peek('<!') && skipName())
       if (!isPlain) throw new BadPattern('has a lookaround, which no grammar can hold.')
     }
+    if (++openGroups > maxDepth) throw new BadPattern(`nests more than ${maxDepth} groups.`)
     const inner = alternatives(false)
+    openGroups--
     if (!take(')')) throw new BadPattern('has a ( that is not closed.')
     return inner
   }

@@ -1,5 +1,5 @@
 // Strings and numbers of a schema.
-import { automatonOf, shortestLength } from './automaton.ts'
+import { automatonOf, shortestLength, type Work } from './automaton.ts'
 import { formats, impliedPatterns } from './formats.ts'
 import type { NumberRange, SchemaNode, StringRule } from './nodes.ts'
 import { BadPattern, parsePattern } from './pattern.ts'
@@ -16,12 +16,13 @@ const largestBound = 10 ** maxDigits
 export const stringKeywords = ['minLength', 'maxLength', 'pattern', 'format']
 export const numberKeywords = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
 
-export function readString(schema: Json, place: Place): SchemaNode {
+export function readString(schema: Json, place: Place, work: Work): SchemaNode {
   const minLength = countAt(schema, 'minLength', place, 0)
   const maxLength = countAt(schema, 'maxLength', place, null)
   const rules = rulesOf(schema, place)
   const automata = rules.map(({ automaton }) => automaton)
-  const least = shortestLength(automata, Math.min(minLength, maxLeast + 1), maxLength ?? Infinity)
+  const lengths = { minimum: Math.min(minLength, maxLeast + 1), maximum: maxLength ?? Infinity }
+  const least = orRefused(inside(place, 'pattern'), () => shortestLength(automata, { ...lengths, work }))
   if (least === null) throw refuse(place, 'allows no string: its lengths, pattern and format exclude each other.')
   if (least > maxLeast) throw refuse(place, `asks for more than ${maxLeast} characters.`)
   return { kind: 'string', least, maxLength, rules }
@@ -37,11 +38,15 @@ function rulesOf({ format, pattern }: Json, place: Place): StringRule[] {
   }
   if (pattern === undefined || (typeof format === 'string' && impliedPatterns[format] === pattern)) return rules
   if (typeof pattern !== 'string') throw refuse(inside(place, 'pattern'), 'must be a string.')
+  return [...rules, orRefused(inside(place, 'pattern'), () => ruleOf(pattern))]
+}
+
+function orRefused<T>(place: Place, read: () => T): T {
   try {
-    return [...rules, ruleOf(pattern)]
+    return read()
   } catch (error) {
     if (!(error instanceof BadPattern)) throw error
-    throw refuse(inside(place, 'pattern'), error.message)
+    throw refuse(place, error.message)
   }
 }
 

@@ -1,6 +1,7 @@
 // Reads a JSON schema (draft 2020-12 and what OpenAI's strict mode takes) for answers. What is not understood is refused by its
 // path, never ignored: an answer fits the whole schema.
 import { nodeOf, type AnswerSchema, type Member, type NodeId, type SchemaNode } from './nodes.ts'
+import { newWork, type Work } from './automaton.ts'
 import { areDisjoint } from './disjoint.ts'
 import { leastBytes } from './least-bytes.ts'
 import { numberKeywords, readInteger, readNumber, readString, stringKeywords } from './read-leaf.ts'
@@ -28,13 +29,17 @@ const keywordsOf: Readonly<Record<string, readonly string[]>> = {
 }
 const types = Object.keys(keywordsOf)
 
-/** @param at the parameter that holds the schema. @throws ServiceError invalid_input with the path of what is refused */
-export function readSchema(schema: unknown, at: string): AnswerSchema {
+/**
+ * @param at the parameter that holds the schema
+ * @param work shared by all schemas of a request
+ * @throws ServiceError invalid_input with the path of what is refused
+ */
+export function readSchema(schema: unknown, at: string, work = newWork()): AnswerSchema {
   const place = { at, pointer: '' }
   if (!isJsonObject(schema)) throw refuse(place, 'must be a schema.')
   if (JSON.stringify(schema).length > maxJsonCharacters)
     throw refuse(place, `is longer than ${maxJsonCharacters} characters of JSON.`)
-  const reader = createReader(schema, place)
+  const reader = createReader(schema, place, work)
   const root = reader.read(schema, place, 0)
   const read = { nodes: reader.nodes, root }
   reader.refuseEndless(read)
@@ -46,7 +51,7 @@ export const anyObject = (): AnswerSchema =>
   readSchema({ type: 'object', additionalProperties: true }, 'response_format')
 
 /** The readers of one schema share its nodes. */
-function createReader(whole: Json, start: Place) {
+function createReader(whole: Json, start: Place, work: Work) {
   const nodes: SchemaNode[] = []
   const places: Place[] = []
   const referred = new Map<string, NodeId>()
@@ -128,7 +133,7 @@ function createReader(whole: Json, start: Place) {
   function readType(type: string, schema: Json, place: Place, depth: number): NodeId {
     switch (type) {
       case 'string':
-        return add(readString(schema, place), place)
+        return add(readString(schema, place, work), place)
       case 'integer':
         return add(readInteger(schema, place), place)
       case 'number':
@@ -200,16 +205,18 @@ function createReader(whole: Json, start: Place) {
     const keyAt = inside(place, 'propertyNames')
     const key =
       names === undefined
-        ? add(readString({}, place), place)
-        : read(isJsonObject(names) ? { type: 'string', ...names } : names, keyAt, depth + 1)
+        ? add(readString({}, place, work), place)
+        : read(isTypedElsewhere(names) ? names : { type: 'string', ...(names as Json) }, keyAt, depth + 1)
     if (!isOfStrings(key)) throw refuse(keyAt, 'must be a schema of strings.')
     const value = read(more, inside(place, 'additionalProperties'), depth + 1)
     return add({ kind: 'map', key, value, isNonEmpty: minimum === 1, maxEntries }, place)
   }
 
-  function isOfStrings(id: NodeId): boolean {
+  function isOfStrings(id: NodeId, seen = new Set<NodeId>()): boolean {
+    if (seen.has(id)) return true
+    seen.add(id)
     const node = nodeOf({ nodes, root: id }, id)
-    if (node.kind === 'any') return node.of.length > 0 && node.of.every(isOfStrings)
+    if (node.kind === 'any') return node.of.length > 0 && node.of.every((each) => isOfStrings(each, seen))
     return node.kind === 'string' || (node.kind === 'choice' && node.values.every((value) => value.startsWith('"')))
   }
 
@@ -217,7 +224,7 @@ function createReader(whole: Json, start: Place) {
   function anyValue(place: Place): NodeId {
     if (anything !== null) return anything
     const id = (anything = add({ kind: 'any', of: [] }, place))
-    const text = add(readString({}, place), place)
+    const text = add(readString({}, place, work), place)
     const number = add(readNumber({}, place), place)
     const word = add({ kind: 'choice', values: ['true', 'false', 'null'] }, place)
     const list = add({ kind: 'array', first: [], rest: id, minItems: 0, maxItems: null }, place)
@@ -232,12 +239,16 @@ function createReader(whole: Json, start: Place) {
     const endless = least.findIndex((bytes) => bytes === Infinity)
     if (endless >= 0) throw refuse(places[endless] as Place, 'refers to itself, so that no answer can end.')
     for (const id of exclusive)
-      if (!areDisjoint(read, id))
+      if (!areDisjoint(read, id, work))
         throw refuse(places[id] as Place, 'has alternatives under oneOf that may hold together: use anyOf.')
   }
 
   return { nodes, read, refuseEndless }
 }
+
+/** Names of properties are strings, so their schema may leave the type out where no reference or alternative says it. */
+const isTypedElsewhere = (names: unknown) =>
+  !isJsonObject(names) || ['$ref', 'anyOf', 'oneOf', 'allOf'].some((keyword) => keyword in names)
 
 const isEmpty = (schema: Json) => Object.keys(schema).every((keyword) => annotations.includes(keyword))
 

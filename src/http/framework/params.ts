@@ -10,7 +10,9 @@ export const pathText = (maxCharacters: number) =>
 
 /** A query parameter. A repeated one arrives as a list and is refused. */
 export const queryText = () =>
-  z.string({ error: ({ input }) => (Array.isArray(input) ? 'must be given only once' : undefined) })
+  z
+    .string({ error: ({ input }) => (Array.isArray(input) ? 'must be given only once' : undefined) })
+    .refine((text) => !text.includes('\0'), 'must not contain NUL characters')
 
 export function queryInt({ min, max }: { min: number; max: number }) {
   const error = `must be a whole number from ${min} to ${max}, in digits`

@@ -111,10 +111,11 @@ function phraseOf(issue: z.core.$ZodRawIssue): string {
       )
     case 'unrecognized_keys':
       return 'has unknown fields'
+    case 'invalid_key':
+      return issue.issues[0]?.message ?? 'is not valid'
     case 'invalid_format':
     case 'not_multiple_of':
     case 'invalid_union':
-    case 'invalid_key':
     case 'invalid_element':
     case 'custom':
       return 'is not valid'

@@ -4,6 +4,7 @@ import { ServiceError, invalidInput } from '../../domain/service-error.ts'
 import type { BatchEndpoint } from '../../domain/inference-batch.ts'
 import type { Log } from '../../log.ts'
 import type { Ctx, ModelCtx } from '../../services/context.ts'
+import { invalidReason } from '../framework/parse-json.ts'
 import { describeError } from '../framework/problem.ts'
 import { requireStorableText, validate } from '../framework/validation.ts'
 import type { Route } from '../framework/route.ts'
@@ -53,6 +54,8 @@ export function createLineAnswers(deps: ModelCtx['deps'], log: Pick<Log, 'error'
 
 /** @throws ServiceError invalid_input */
 function jsonOf(line: string): unknown {
+  const invalid = invalidReason(Buffer.from(line))
+  if (invalid !== null) throw new ServiceError('invalid_input', invalid.replace('The body', 'The line'))
   try {
     return JSON.parse(line.replace(/^\uFEFF/, ''))
   } catch (error) {
@@ -70,7 +73,10 @@ async function answer(ctx: ModelCtx, endpoint: BatchEndpoint, value: object, sig
   const route = routes.find(({ path }) => path === `/openai${endpoint}`) as Route
   requireStorableText(value, { allowsNul: true })
   const body = route.body ? validate(route.body, value) : value
-  if ((body as { stream?: boolean | null }).stream) throw invalidInput('stream', 'stream must be false in a batch.')
+  const { stream, n, logprobs } = body as { stream?: boolean | null; n?: number | null; logprobs?: unknown }
+  if (stream) throw invalidInput('stream', 'stream must be false in a batch.')
+  // Each choice would hold its own copy of the probabilities: hundreds of megabytes a line.
+  if ((n ?? 1) > 1 && logprobs) throw invalidInput('n', 'n must be 1 with logprobs in a batch.')
   return route.handle({ ...nothing, caller: asCaller(ctx), body, signal })
 }
 

@@ -26,6 +26,10 @@ const Message = z
     audio: unsupported(),
     function_call: unsupported(),
     annotations: onlyEmpty.list(),
+    // Other services and gateways add these to messages.
+    type: only('text', 'message'),
+    reasoning_content: z.string().nullish(),
+    provider_specific_fields: z.unknown().optional(),
     tool_calls: z.array(SentToolCall).max(128).nullish().describe('Calls of the assistant'),
     tool_call_id: z.string().max(200).nullish().describe('The call that a message of the role tool answers'),
   })

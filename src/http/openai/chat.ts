@@ -103,9 +103,13 @@ async function stream(ctx: Ctx, asked: Asked, signal: AbortSignal, send: (data: 
   if (wantsUsage) chunk([], tokens.onWire())
 }
 
-const paramNames = ({ max_completion_tokens: limit, response_format: format }: ChatRequest) => ({
+const paramNames = ({
+  max_completion_tokens: limit,
+  response_format: format,
+  structured_outputs: outputs,
+}: ChatRequest) => ({
   prompt: 'messages',
-  output_type: format ? 'response_format' : 'tools',
+  output_type: format && format.type !== 'text' ? 'response_format' : outputs ? 'structured_outputs' : 'tools',
   ...(typeof limit === 'number' && { max_tokens: 'max_completion_tokens' }),
 })
 

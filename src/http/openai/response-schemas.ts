@@ -61,10 +61,12 @@ const Tool = z.strictObject({
   strict: z.boolean().nullish(),
 })
 
-const ToolChoice = z.union([
-  z.enum(['none', 'auto', 'required']),
-  z.strictObject({ type: z.literal('function'), name: z.string() }),
-])
+const ToolChoice = z.union(
+  [z.enum(['none', 'auto', 'required']), z.strictObject({ type: z.literal('function'), name: z.string() })],
+  {
+    error: 'must be "none", "auto", "required", or {"type": "function", "name": …}: other tools are not supported',
+  },
+)
 
 export const ResponseRequest = named(
   'OpenAiResponseRequest',
@@ -74,7 +76,11 @@ export const ResponseRequest = named(
       .union([
         text,
         z
-          .array(z.union([MessageItem, CallItem, CallOutputItem]))
+          .array(
+            z.union([MessageItem, CallItem, CallOutputItem], {
+              error: 'must be a message, a function_call or a function_call_output: no other item is supported',
+            }),
+          )
           .min(1)
           .max(2048),
       ])

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { AnswerShape, CallsShape } from '../../domain/answer-shape.ts'
+import { newWork } from '../../domain/answer-schema/automaton.ts'
 import { readSchema } from '../../domain/answer-schema/read-schema.ts'
 import type { ChatTool } from '../../domain/chat.ts'
 import { invalidInput } from '../../domain/service-error.ts'
@@ -96,10 +97,11 @@ export function callsOf(
       'structured_outputs',
       'structured_outputs with tools takes json only: send tool_choice "none", or no tools.',
     )
+  const work = newWork()
   const functions = tools.map(({ function: { name, parameters } }, index) => {
     const at = `tools[${index}].function.parameters`
     if (parameters && parameters['type'] !== 'object') throw invalidInput(at, `${at}#/type must be "object".`)
-    return { name, schema: readSchema(parameters ?? noParameters, at) }
+    return { name, schema: readSchema(parameters ?? noParameters, at, work) }
   })
   const shape: CallsShape = {
     kind: 'calls',

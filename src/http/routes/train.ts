@@ -39,7 +39,7 @@ export const trainRoutes = [
         customModelName: body.custom_model_name ?? null,
         metadata: body.metadata ?? undefined,
       }
-      if (query.dry_run === 'true') return dryRun(await estimateTrainingJob({ ctx, input }))
+      if (query.dry_run === 'true' || body.dry_run === true) return dryRun(await estimateTrainingJob({ ctx, input }))
       const { jobId, status, datasetId } = await submitTrainingJob({ ctx, input, idempotency })
       return { job_id: String(jobId), status, dataset_id: datasetId }
     },

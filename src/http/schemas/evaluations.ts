@@ -81,7 +81,7 @@ export type ModelEvaluation = z.infer<typeof ModelEvaluation>
 
 export const EvaluationListQuery = z.object({
   after: queryText().optional().describe('`next` of the previous page'),
-  limit: queryInt({ min: 1, max: 100 }).optional().describe('Evaluations of a page, default 20'),
+  limit: queryInt({ min: 1, max: 20 }).optional().describe('Evaluations of a page, default 20'),
 })
 export const EvaluationList = named(
   'EvaluationList',

@@ -6,7 +6,7 @@ export const Metadata = z
   .refine((map) => Object.keys(map).length <= 16, { error: 'must have at most 16 keys' })
   .meta({ maxProperties: 16 })
 
-const metadataKey = /^metadata\[(.{1,64})\]$/su
+const metadataKey = /^metadata\[([^\0]{1,64})\]$/u
 
 export const isMetadataFilter = (name: string) => metadataKey.test(name)
 

@@ -45,6 +45,7 @@ export const TrainRequest = named(
     gpu_config: GpuConfig.nullish(),
     evaluation: Evaluation.nullish(),
     is_public: z.boolean().nullish(),
+    dry_run: z.boolean().nullish().describe('As the query parameter of this name'),
     custom_model_name: z.string().max(256).nullish(),
     metadata: Metadata.nullish().describe('Up to 16 pairs that the job keeps; GET /v1/train/jobs filters by them'),
     train_type: z.string().max(256).nullish().describe('Accepted and ignored'),

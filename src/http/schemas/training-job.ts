@@ -38,8 +38,15 @@ export const JobListQuery = z
   })
   .superRefine((query, ctx) => {
     for (const [name, value] of Object.entries(query))
-      if (name.startsWith('metadata') && !(isMetadataFilter(name) && typeof value === 'string'))
-        ctx.addIssue({ code: 'custom', path: [name], message: 'must be metadata[key]=value, each key once' })
+      if (
+        name.startsWith('metadata') &&
+        !(isMetadataFilter(name) && typeof value === 'string' && !value.includes('\0'))
+      )
+        ctx.addIssue({
+          code: 'custom',
+          path: [name],
+          message: 'must be metadata[key]=value, each key once, without NUL characters',
+        })
   })
 
 export const JobCancelled = named(

@@ -1,3 +1,4 @@
+import { batchCancelled } from '../../domain/inference-batch.ts'
 import { evaluationWorkflowId, isOpenEvaluation } from '../../domain/model-evaluation.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { recordAudit } from '../audit/record.ts'
@@ -5,14 +6,17 @@ import type { Ctx } from '../context.ts'
 import { findEvaluation } from './find.ts'
 
 /**
- * Ends an open evaluation. Nothing that is answered or scored afterwards counts; the work for it ends soon after.
+ * Ends an open evaluation and its batches. Nothing that is answered or scored afterwards counts; the work for it ends soon after.
  * A repeat does nothing.
  * @throws ServiceError not_found, invalid_input after another end
  */
 export async function cancelEvaluation({ ctx, input: { id } }: { ctx: Ctx; input: { id: string } }): Promise<void> {
   await findEvaluation(ctx, id)
   await ctx.deps.database.transaction(async (tx) => {
-    if (!(await tx.modelEvaluations.end(id, 'CANCELLED', null))) return
+    const batchIds = await tx.modelEvaluations.end(id, 'CANCELLED', null)
+    if (!batchIds) return
+    // Otherwise the reaper starts a batch that nobody wants.
+    for (const batchId of batchIds) await tx.inferenceBatches.fail(batchId, batchCancelled)
     const workflowId = evaluationWorkflowId(id)
     await tx.outbox.add({ workflowId, kind: 'cancel-evaluation', generation: 1, payload: { evaluationId: id } })
     await recordAudit(tx, ctx, 'evaluation.cancel', id)

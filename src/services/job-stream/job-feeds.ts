@@ -1,5 +1,5 @@
 // Serves the followers of jobs in one api process. A notification makes the feed of its job read; nothing polls. Heartbeats
-// keep connections open, and each one ends the streams of revoked keys.
+// keep connections open, and each one ends the streams of revoked keys and ended sessions.
 import type { JobCursor } from '../../domain/job-cursor.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Notifications } from '../../repositories/notifications.ts'
@@ -16,7 +16,16 @@ const maxFollowers = 5000
 /** Reads at the same time, in all and of one account: other requests need the rest of the database connections. */
 const reads = { atMost: 6, atMostOfOne: 3 }
 
-export type Follower = { accountId: string; apiKeyId: string; jobId: number; cursor: JobCursor; signal: AbortSignal }
+export type Follower = {
+  accountId: string
+  apiKeyId: string
+  /** Set for pages of the console. */
+  sessionId: string | undefined
+  jobId: number
+  /** Must not be ahead of the database: the feed of the job may begin there. */
+  cursor: JobCursor
+  signal: AbortSignal
+}
 
 export type JobFeeds = ReturnType<typeof createJobFeeds>
 
@@ -30,7 +39,7 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
   const feeds = new Map<number, JobFeed>()
   const followers = createFollowerCount(maxOfAccount)
   const turns = createTurns(reads)
-  const liveKeys = createTtlCache<boolean>()
+  const liveCallers = createTtlCache<boolean>()
   let heartbeats = 0
   let isClosed = false
 
@@ -61,12 +70,17 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
   }
 
   /** An outage of the database ends no stream, so an unanswered question counts as yes. */
-  const isLive = (apiKeyId: string) =>
-    liveKeys.get(apiKeyId, async () => (await database.accounts.findLiveApiKey(apiKeyId)) !== null).catch(() => true)
+  const isLive = ({ apiKeyId, sessionId }: Follower) =>
+    liveCallers
+      .get(`${apiKeyId} ${sessionId ?? ''}`, async () => {
+        if ((await database.accounts.findLiveApiKey(apiKeyId)) === null) return false
+        return sessionId === undefined || database.consoleSessions.isLive(sessionId)
+      })
+      .catch(() => true)
 
   /** Yields null as a heartbeat, at once and then regularly. Ends after the batch with `end`, or without one when cut. */
   async function* news(follower: Follower): AsyncGenerator<Batch | null> {
-    const { jobId, apiKeyId, signal } = follower
+    const { jobId, signal } = follower
     const feed = feedOf(follower)
     let wake: () => void = () => undefined
     const leave = feed.join(() => wake())
@@ -84,7 +98,7 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
           cursor = batch.after
         } else if (seenBeats !== heartbeats) {
           seenBeats = heartbeats
-          if (!(await isLive(apiKeyId))) return
+          if (!(await isLive(follower))) return
           yield null
         } else if (version === feed.version() && !signal.aborted) await new Promise<void>((resolve) => (wake = resolve))
       }

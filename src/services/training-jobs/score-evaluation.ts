@@ -1,9 +1,11 @@
 import { graderName, type Grader, type Scores } from '../../domain/grader.ts'
 import type { Comparison, GraderSummary } from '../../domain/model-evaluation.ts'
+import { ServiceError } from '../../domain/service-error.ts'
 import type { EvaluationRow } from '../../domain/training-job.ts'
 import { defaultGraders } from '../../grading/default-graders.ts'
 import type { Grade } from '../../grading/grading-threads.ts'
 import { compare, summarise } from '../../grading/summarise.ts'
+import { neededTooMuchMemory } from '../../worker-thread-pool.ts'
 
 /** Rows beyond these have no scores: their answers are shown, and the figures are about the first rows. */
 const maxScoredRows = 2000
@@ -41,7 +43,7 @@ function figures(grader: string, tuned: readonly Scores[], base: readonly Scores
   return ours && theirs && comparison && { tuned: ours, base: theirs, ...comparison }
 }
 
-/** Results of one process: a model's answers never change, and scoring them may take seconds. */
+/** Results of one process, lasting failures included: a model's answers never change, and scoring may take minutes. */
 const maxKept = 100
 
 export function createEvaluationScores(grade: Grade) {
@@ -54,10 +56,16 @@ export function createEvaluationScores(grade: Grade) {
     const scored = kept.get(modelName) ?? scoreEvaluation(grade, accountId, evaluation)
     kept.delete(modelName)
     kept.set(modelName, scored)
-    scored.catch(() => kept.delete(modelName))
+    scored.catch((error: unknown) => {
+      if (!wouldFailAgain(error) && kept.get(modelName) === scored) kept.delete(modelName)
+    })
     for (const oldest of kept.keys()) if (kept.size > maxKept) kept.delete(oldest)
     return scored
   }
 }
+
+/** Whether a repeat would take the account's thread again and fail in the same way. */
+const wouldFailAgain = (error: unknown) =>
+  (error instanceof ServiceError && error.code === 'invalid_input') || neededTooMuchMemory(error)
 
 export type EvaluationScores = ReturnType<typeof createEvaluationScores>

@@ -142,9 +142,9 @@ await check('refusals are its exceptions', async () => {
   assert.ok((await refused(stranger.models.list())) instanceof OpenAI.AuthenticationError)
   const again = await refused(new OpenAI({ maxRetries: 0 }).fineTuning.jobs.resume(id))
   assert.ok(again instanceof OpenAI.ConflictError, String(again))
-  const format = { type: 'json_object' }
-  const json = await refused(client.chat.completions.create({ model: base, messages, response_format: format }))
-  assert.equal(json.param, 'response_format.type')
+  const format = { type: 'xml' }
+  const xml = await refused(client.chat.completions.create({ model: base, messages, response_format: format }))
+  assert.ok(xml instanceof OpenAI.BadRequestError && xml.param.startsWith('response_format'), String(xml))
 })
 
 await check('what was made is deleted', async () => {

@@ -5,6 +5,8 @@ import { parseCursor, startCursor, type JobCursor } from '../../../src/domain/jo
 import { createLog } from '../../../src/log.ts'
 import type { JobNews } from '../../../src/repositories/job-feed.ts'
 import { createJobFeeds, type JobFeeds } from '../../../src/services/job-stream/job-feeds.ts'
+import type { Ctx } from '../../../src/services/context.ts'
+import { followTrainingJob } from '../../../src/services/job-stream/follow.ts'
 import type { Batch } from '../../../src/services/job-stream/job-feed.ts'
 import { until } from '../../support/eventually.ts'
 
@@ -15,6 +17,7 @@ function createWorld({ maxOfAccount = 1000 } = {}) {
   const steps: JobNews['steps'] = []
   const listeners = new Set<(jobId: number | null) => void>()
   const processes: JobFeeds[] = []
+  const liveSessions = new Set<string>()
   let [log, sequence, reads, isAway] = ['', 0, 0, false]
   after(() => processes.forEach((each) => each.close()))
 
@@ -35,6 +38,10 @@ function createWorld({ maxOfAccount = 1000 } = {}) {
     bytes: Buffer.from(log).subarray(offset, offset + limit),
     sizeBytes: log.length,
   })
+  const newest = async (): Promise<JobCursor> => ({
+    ...startCursor,
+    ...{ sequence, step: sequence, progress: sequence, offset: log.length },
+  })
   const announce = (jobId: number | null = 7) => listeners.forEach((listener) => listener(jobId))
   const step = () => {
     sequence++
@@ -43,6 +50,16 @@ function createWorld({ maxOfAccount = 1000 } = {}) {
 
   return {
     job,
+    liveSessions,
+    /** What the service asks before it follows. */
+    ctx: (jobFeeds: JobFeeds, sessionId?: string) =>
+      ({
+        ...{ accountId: 'a', apiKeyId: 'k', sessionId },
+        deps: {
+          ...{ jobFeeds, storage: { stat: async () => ({ sizeBytes: log.length }) } },
+          database: { trainingJobs: { find: async () => ({}) }, jobFeed: { newest } },
+        },
+      }) as unknown as Ctx,
     reads: () => reads,
     setAway: (away: boolean) => (isAway = away),
     announce,
@@ -55,7 +72,11 @@ function createWorld({ maxOfAccount = 1000 } = {}) {
       announce()
     },
     process(): JobFeeds {
-      const database = { jobFeed: { since }, accounts: { findLiveApiKey: async () => ({}) } }
+      const database = {
+        jobFeed: { since },
+        accounts: { findLiveApiKey: async () => ({}) },
+        consoleSessions: { isLive: async (id: string) => liveSessions.has(id) },
+      }
       const onJob = (listener: (jobId: number | null) => void) => {
         listeners.add(listener)
         return () => void listeners.delete(listener)
@@ -72,11 +93,22 @@ function createWorld({ maxOfAccount = 1000 } = {}) {
 
 /** Notes what it is told: metrics as numbers, lines as they are. */
 function follow(feeds: JobFeeds, lastId?: string): Follower {
-  const told: string[] = []
   const leaving = new AbortController()
-  let last = lastId ?? ''
   const cursor = (lastId === undefined ? startCursor : parseCursor(lastId)) ?? assert.fail('no cursor')
-  const batches = feeds.follow({ accountId: 'a', apiKeyId: 'k', jobId: 7, cursor, signal: leaving.signal })
+  const who = { accountId: 'a', apiKeyId: 'k', sessionId: undefined }
+  return noting(feeds.follow({ ...who, jobId: 7, cursor, signal: leaving.signal }), leaving, lastId)
+}
+
+/** Follows as a request does. */
+async function request(ctx: Ctx, lastEventId?: string): Promise<Follower> {
+  const leaving = new AbortController()
+  const input = { jobId: 7, lastEventId, isFromNow: false }
+  return noting(await followTrainingJob({ ctx, input, signal: leaving.signal }), leaving, lastEventId)
+}
+
+function noting(batches: AsyncGenerator<Batch | null>, leaving: AbortController, lastId?: string): Follower {
+  const told: string[] = []
+  let last = lastId ?? ''
   const note = ({ messages }: Batch) => {
     for (const { id, message } of messages) {
       last = id
@@ -175,4 +207,47 @@ test('an account has only so many followers, and a place is free once one has le
   await until('it follows', () => next.told.length === 1)
   feeds.close()
   assert.equal(await next.isOver, false, 'a process that stops ends its streams without an end')
+})
+
+test('a cursor ahead of the database goes on from now, and silences nobody', async () => {
+  const nines = (count: number) => '9'.repeat(count)
+  const huge = `${nines(15)}-${nines(15)}.${nines(10)}-${nines(15)}-${nines(15)}`
+  for (const ahead of [`${huge}-1.${nines(12)}`, `${huge}-${nines(9)}.${nines(12)}`]) {
+    const world = createWorld()
+    const feeds = world.process()
+    world.report(5)
+    world.write('old\n')
+    const first = await request(world.ctx(feeds), ahead)
+    const second = await request(world.ctx(feeds))
+    await until('what was before', () => second.told.length === 6)
+    world.report(2)
+    world.write('new\n')
+    await until('the news at both', () => first.told.length === 3 && second.told.length === 9)
+    assert.deepEqual(first.told.toSorted(), ['6', '7', 'new'])
+    await Promise.all([first, second].map(({ leave }) => leave()))
+  }
+})
+
+test('a step beyond what the database can hold is read as the greatest', () =>
+  assert.equal(parseCursor('0-1.9999999999-0-0-1.0')?.step, 2 ** 31 - 1))
+
+test('the stream of a console session ends at the heartbeat after the session', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const world = createWorld()
+  const feeds = world.process()
+  world.liveSessions.add('one').add('other')
+  const [one, other, ofKey] = [
+    await request(world.ctx(feeds, 'one')),
+    await request(world.ctx(feeds, 'other')),
+    await request(world.ctx(feeds)),
+  ]
+  world.report(1)
+  await until('all follow', () => [one, other, ofKey].every(({ told }) => told.length === 1))
+  world.liveSessions.delete('one')
+  t.mock.timers.tick(15_000)
+  assert.equal(await one.isOver, false)
+  world.report(1)
+  await until('the others go on', () => [other, ofKey].every(({ told }) => told.length === 2))
+  assert.equal(one.told.length, 1)
+  await Promise.all([other, ofKey].map(({ leave }) => leave()))
 })

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { EvaluationRow } from '../../../src/domain/training-job.ts'
 import { compileGraders } from '../../../src/grading/compile-graders.ts'
 import type { Grade } from '../../../src/grading/grading-threads.ts'
+import { invalidInput, ServiceError } from '../../../src/domain/service-error.ts'
 import { createEvaluationScores } from '../../../src/services/training-jobs/score-evaluation.ts'
 
 const rows: EvaluationRow[] = [
@@ -64,4 +65,22 @@ test('uses the graders of the job, and scores again after a failure', async () =
   await assert.rejects(flaky({ accountId: 'a', modelName: 'm' }, { rows, graders: null }), /away/)
   isAway = false
   assert.equal((await flaky({ accountId: 'a', modelName: 'm' }, { rows, graders: null })).summary['f1']?.tuned.mean, 1)
+})
+
+test('a failure that a repeat would meet again is not met again', async () => {
+  const failures: [Error, number][] = [
+    [invalidInput('graders', 'took too long'), 1],
+    [Object.assign(new Error('heap'), { code: 'ERR_WORKER_OUT_OF_MEMORY' }), 1],
+    [new ServiceError('unavailable', 'away'), 3],
+  ]
+  for (const [failure, expectedCalls] of failures) {
+    let calls = 0
+    const scoresOf = createEvaluationScores(() => {
+      calls++
+      return Promise.reject(failure)
+    })
+    for (let look = 0; look < 3; look++)
+      await assert.rejects(scoresOf({ accountId: 'a', modelName: 'm' }, { rows, graders: null }), failure)
+    assert.equal(calls, expectedCalls, failure.message)
+  }
 })
