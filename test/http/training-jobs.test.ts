@@ -252,7 +252,8 @@ test('eval gives the tuned answer before the base one, under every name of the r
         trainingJobs: { find: () => Promise.resolve(trainingJob({ modelName })) },
         models: { find: () => Promise.resolve({ name: modelName, baseModel: 'tiny', artifactId: 'a' }) },
         artifacts: {
-          listEvaluation: () => Promise.resolve([{ split: 'train', input: 'q', expected: 'Rome', tuned: 'Rome', base: 'Oslo' }]),
+          listEvaluation: () =>
+            Promise.resolve([{ split: 'train', input: 'q', expected: 'Rome', tuned: 'Rome', base: 'Oslo' }]),
         },
       },
     },
