@@ -96,8 +96,11 @@ suite('evaluations', () => {
           })
         else {
           const deps = { database: inside, settings: {} } as unknown as ModelEvaluationDependencies
-          const { endEvaluation } = createModelEvaluationActivities(deps)
-          await endEvaluation({ evaluationId: id, status: 'FAILED', message: 'why' })
+          await createModelEvaluationActivities(deps).endEvaluation({
+            evaluationId: id,
+            status: 'FAILED',
+            message: 'why',
+          })
           await endEvaluation({ evaluationId: id, status: 'FAILED', message: 'again' })
         }
         const states = await Promise.all([done, running, ofOther].map((batchId) => tx.inferenceBatches.get(batchId)))
