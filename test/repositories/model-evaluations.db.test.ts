@@ -96,12 +96,13 @@ suite('evaluations', () => {
           })
         else {
           const deps = { database: inside, settings: {} } as unknown as ModelEvaluationDependencies
-          await createModelEvaluationActivities(deps).endEvaluation({
+          const activities = createModelEvaluationActivities(deps)
+          await activities.endEvaluation({
             evaluationId: id,
             status: 'FAILED',
             message: 'why',
           })
-          await endEvaluation({ evaluationId: id, status: 'FAILED', message: 'again' })
+          await activities.endEvaluation({ evaluationId: id, status: 'FAILED', message: 'again' })
         }
         const states = await Promise.all([done, running, ofOther].map((batchId) => tx.inferenceBatches.get(batchId)))
         assert.deepEqual(
