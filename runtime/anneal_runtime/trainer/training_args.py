@@ -59,7 +59,8 @@ class TrainingArgs:
         return self.max_steps
 
     def steps_between_looks(self, total_steps: int) -> int:
-        return self.eval_steps or math.ceil(total_steps / 10)
+        # In full tens: the history that users read has every tenth step.
+        return self.eval_steps or math.ceil(total_steps / 100) * 10
 
     @property
     def decides_by_validation(self) -> bool:
