@@ -7,15 +7,32 @@ import type { Storage } from '../src/storage/storage.ts'
 const abandonedAfterMs = 24 * 60 * 60 * 1000
 const uploadsPerPortion = 200
 
+type Stores = { database: Pick<Database, 'datasets'>; storage: Storage }
+
 /** @returns the number of removed uploads */
 export async function removeAbandonedUploads(
   { database, storage }: { database: Pick<Database, 'datasets' | 'now'>; storage: Storage },
   { olderThanMs = abandonedAfterMs, signal }: { olderThanMs?: number; signal?: AbortSignal } = {},
 ): Promise<number> {
   const before = new Date((await database.now()).getTime() - olderThanMs)
+  const next = () => database.datasets.abandoned(before, uploadsPerPortion)
+  const count = await removeAll({ database, storage }, next, signal)
+  return count + (await storage.abortStaleUploads(olderThanMs))
+}
+
+/** @returns the number of removed files */
+export const removeExpiredFiles = (stores: Stores, signal?: AbortSignal): Promise<number> =>
+  removeAll(stores, () => stores.database.datasets.expired(uploadsPerPortion), signal)
+
+/** @param next finds the next portion of those that are still there */
+async function removeAll(
+  { database, storage }: Stores,
+  next: () => Promise<{ id: string; uploadKey: string }[]>,
+  signal?: AbortSignal,
+): Promise<number> {
   for (let count = 0; ;) {
-    const abandoned = await database.datasets.abandoned(before, uploadsPerPortion)
-    for (const { id, uploadKey } of abandoned) {
+    const portion = await next()
+    for (const { id, uploadKey } of portion) {
       signal?.throwIfAborted()
       // The row is hidden first, so that no job starts on it, and goes last, so that the next round finds what a crash left.
       await database.datasets.hide(id)
@@ -23,25 +40,7 @@ export async function removeAbandonedUploads(
       await database.datasets.removeUnused(id)
       count++
     }
-    if (abandoned.length < uploadsPerPortion) return count + (await storage.abortStaleUploads(olderThanMs))
-  }
-}
-
-/** @returns the number of removed files */
-export async function removeExpiredFiles(
-  { database, storage }: { database: Pick<Database, 'datasets'>; storage: Storage },
-  signal?: AbortSignal,
-): Promise<number> {
-  for (let count = 0; ;) {
-    const expired = await database.datasets.expired(uploadsPerPortion)
-    for (const { id, uploadKey } of expired) {
-      signal?.throwIfAborted()
-      await database.datasets.hide(id)
-      await storage.remove([uploadKey])
-      await database.datasets.removeUnused(id)
-      count++
-    }
-    if (expired.length < uploadsPerPortion) return count
+    if (portion.length < uploadsPerPortion) return count
   }
 }
 

@@ -12,16 +12,16 @@ const PriorityClasses = z
 
 /** The cluster itself is found as kubectl finds it: by KUBECONFIG, or the service account of the pod. */
 const KubernetesEnvironment = z.object({
-  /** Of the runs, not of this worker. */
+  /** Runs live here; the worker may live elsewhere. */
   ANNEAL_KUBERNETES_NAMESPACE: z.string().min(1).default('anneal-runs'),
-  /** A file: what the platform says of the pods of each program. docs/architecture.md has an example. */
+  /** A file with the platform's settings for the pods of each program. docs/architecture.md has an example. */
   ANNEAL_POD_TEMPLATES: z.string().min(1),
-  /** What nodes call their GPUs. */
+  /** Nodes offer their GPUs under this name. */
   ANNEAL_GPU_RESOURCE: z.string().min(1).default('nvidia.com/gpu'),
   /** Kueue's LocalQueue, and its WorkloadPriorityClasses for the priorities low, normal, high, with commas. */
   ANNEAL_KUEUE_QUEUE: z.string().min(1).optional(),
   ANNEAL_KUEUE_PRIORITY_CLASSES: PriorityClasses.optional(),
-  /** Of this worker to the API server. */
+  /** These bound the calls of this worker to the API server. */
   ANNEAL_KUBERNETES_QPS: z.coerce.number().positive().default(50),
   ANNEAL_KUBERNETES_BURST: z.coerce.number().int().min(1).default(100),
   /** How long an image may be missing before its attempt fails. */

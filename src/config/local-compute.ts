@@ -14,7 +14,7 @@ const LocalComputeEnvironment = z.object({
     .default(Math.max(1, Math.floor(cpus().length / 4))),
 })
 
-/** What a local run inherits: where programs and the hub's cache are, which GPUs it may see. */
+/** A local run inherits these: where programs and the hub's cache are, and which GPUs it may see. */
 const inheritedByRuns = [
   'PATH',
   'HOME',

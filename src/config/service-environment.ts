@@ -56,10 +56,10 @@ export const ServiceEnvironment = z.object({
   ANNEAL_RESUME_LIMIT: z.coerce.number().int().min(0).default(1000),
   ANNEAL_MAX_GPUS: z.coerce.number().int().min(0).default(8),
   ANNEAL_MAX_NODES: z.coerce.number().int().min(1).default(1),
-  /** Of one key, over all api processes. */
+  /** Counts the requests of one key over all api processes. */
   ANNEAL_REQUESTS_PER_SECOND: z.coerce.number().int().min(1).default(200),
   ANNEAL_REQUEST_BURST: z.coerce.number().int().min(1).default(400),
-  /** Of one key, running at once in one api process. */
+  /** Counts the requests of one key that run at once in one api process. */
   ANNEAL_CONCURRENT_REQUESTS: z.coerce.number().int().min(1).default(500),
   /** Streams of jobs that one account may follow at once in one api process. */
   ANNEAL_MAX_JOB_FOLLOWERS: z.coerce.number().int().min(1).default(250),

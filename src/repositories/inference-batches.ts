@@ -122,7 +122,7 @@ export const createInferenceBatchRepository = (db: Connection) => ({
   },
 })
 
-type NewBatch = Omit<InferenceBatch, 'state' | 'message' | 'resultKey'>
+export type NewBatch = Omit<InferenceBatch, 'state' | 'message' | 'resultKey'>
 type Chunk = { batchId: string; start: number }
 
 export const plain = ({

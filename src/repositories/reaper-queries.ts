@@ -62,30 +62,29 @@ export const createReaperRepository = (db: Connection) => ({
   },
 
   /** Pages of batches whose start was delivered and that have not ended. */
-  startedBatches: (pageSize = maxPageSize): AsyncGenerator<{ id: string }[]> =>
-    keysetPages(
-      { id: firstId },
-      pageSize,
-      ({ id: after }) =>
-        db.$queryRaw<{ id: string }[]>`
-        select id from inference_batches b where finished_at is null and id > ${after}::uuid and not exists (
-          select from outbox_messages m where m.workflow_id = ${inferenceBatchWorkflowPrefix}::text || b.id and m.delivered_at is null)
-        order by id limit ${pageSize}`,
-    ),
+  startedBatches: (pageSize = maxPageSize) => started(db, 'inference_batches', inferenceBatchWorkflowPrefix, pageSize),
 
   /** Pages of evaluations whose start was delivered and that have not ended. */
-  startedEvaluations: (pageSize = maxPageSize): AsyncGenerator<{ id: string }[]> =>
-    keysetPages(
-      { id: firstId },
-      pageSize,
-      ({ id: after }) =>
-        db.$queryRaw<{ id: string }[]>`
-        select id from model_evaluations e where finished_at is null and id > ${after}::uuid and not exists (
-          select from outbox_messages m where m.workflow_id = ${evaluationWorkflowPrefix}::text || e.id and m.delivered_at is null)
-        order by id limit ${pageSize}`,
-    ),
+  startedEvaluations: (pageSize = maxPageSize) => started(db, 'model_evaluations', evaluationWorkflowPrefix, pageSize),
 
   async listModelServers(): Promise<{ baseModel: string; generation: number }[]> {
     return db.modelServer.findMany({ select: { baseModel: true, generation: true } })
   },
 })
+
+/** Pages of the rows whose messages to Temporal are all delivered and that have not ended. */
+const started = (
+  db: Connection,
+  table: 'inference_batches' | 'model_evaluations',
+  workflowPrefix: string,
+  pageSize: number,
+): AsyncGenerator<{ id: string }[]> =>
+  keysetPages(
+    { id: firstId },
+    pageSize,
+    ({ id: after }) =>
+      db.$queryRaw<{ id: string }[]>`
+        select id from ${Prisma.raw(table)} t where finished_at is null and id > ${after}::uuid and not exists (
+          select from outbox_messages m where m.workflow_id = ${workflowPrefix}::text || t.id and m.delivered_at is null)
+        order by id limit ${pageSize}`,
+  )

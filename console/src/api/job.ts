@@ -1,4 +1,4 @@
-// What the API says of jobs. Fields with a `?` are not in every build of the service.
+// The API's answers about jobs. Some builds of the service lack the fields with a `?`.
 import type { components } from './types.ts'
 
 type Schemas = components['schemas']

@@ -1,4 +1,4 @@
-// What the pages ask, and how long an answer stays fresh.
+// The pages ask these questions. Each says how long its answer stays fresh.
 import { QueryCache, QueryClient, useQuery, type UseQueryOptions } from '@tanstack/react-query'
 import { isOpen, mergeJobs } from '../domain/job-list.ts'
 import { answerOf, api, getIfThere } from './client.ts'

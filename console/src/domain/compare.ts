@@ -1,4 +1,4 @@
-// What differs between jobs.
+// The differences between jobs.
 
 type Compared = { job_id: number; finetune_args?: Record<string, unknown>; base_model?: string; dataset_id: string }
 

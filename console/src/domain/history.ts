@@ -1,4 +1,4 @@
-// What happened to a job: the states it was in, and its attempts.
+// The past of a job: the states it was in, and its attempts.
 import { parseTime } from './format.ts'
 
 export type Event = { id: string; at: string; kind: string; status: string | null; message: string | null }
@@ -31,7 +31,7 @@ export type Attempt = {
   training_seconds: { allocated: number; productive: number; lost: number }
 }
 
-/** What an attempt's part of the curve is called. `done` attempts lost nothing that had to be repeated. */
+/** Names an attempt's part of the curve. `done` attempts lost nothing that had to be repeated. */
 export const attemptTone = ({ cause, ended_at: endedAt }: Attempt): 'running' | 'done' | 'stopped' =>
   endedAt === null ? 'running' : cause === null || cause === 'finished' ? 'done' : 'stopped'
 

@@ -4,7 +4,7 @@ export type JobForm = {
   model: string
   datasetId: string
   name: string
-  /** What was typed, by the name of the argument; an empty text leaves the default. */
+  /** The typed texts, by the name of the argument; an empty text leaves the default. */
   args: Readonly<Record<string, string>>
   /** More arguments as JSON. */
   more: string

@@ -10,6 +10,7 @@ import { bestStep, smooth, type Metric } from '../domain/curve.ts'
 import { loss } from '../domain/format.ts'
 import { isOpen, nameOf } from '../domain/job-list.ts'
 import { Chart } from '../ui/chart.tsx'
+import { Smoothing } from '../ui/smoothing.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Status } from '../ui/text.tsx'
 import { Output } from './job-evaluation.tsx'
@@ -60,15 +61,7 @@ function Comparison({ all }: { all: Awaited<ReturnType<typeof readCompared>>[] }
     <>
       <Facts jobs={jobs} metrics={metrics} />
       <label className="inline">
-        Smooth{' '}
-        <input
-          type="range"
-          min={0}
-          max={0.98}
-          step={0.02}
-          value={weight}
-          onChange={(event) => setWeight(Number(event.target.value))}
-        />
+        Smooth <Smoothing weight={weight} onChange={setWeight} />
       </label>
       <Curves jobs={jobs} metrics={metrics} weight={weight} />
       <Answers jobs={jobs} rows={answersByInput(all.map(({ rows }) => rows))} />

@@ -1,6 +1,7 @@
 // What the check of a data set has found.
 import type { Report } from '../api/data.ts'
 import { bytes, count } from '../domain/format.ts'
+import { Facts } from '../ui/facts.tsx'
 
 export function DatasetReport({ report }: { report: Report }) {
   const { input, output } = report.token_length ?? {}
@@ -26,14 +27,7 @@ export function DatasetReport({ report }: { report: Report }) {
         )}
         {report.state === 'empty' && <>✕ There are no rows.</>}
       </p>
-      <dl className="facts">
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={facts} />
       {report.errors.length > 0 && <BadRows report={report} />}
     </>
   )

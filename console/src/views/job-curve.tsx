@@ -5,6 +5,7 @@ import { axes, bestStep, seriesOf, smooth, toCsv, valuesOn, type Axis, type Metr
 import { loss } from '../domain/format.ts'
 import { Chart, type Line } from '../ui/chart.tsx'
 import { save } from '../ui/save.ts'
+import { Smoothing } from '../ui/smoothing.tsx'
 import { Empty } from '../ui/states.tsx'
 import { AttemptBand } from './attempt-band.tsx'
 
@@ -63,14 +64,7 @@ export function JobCurve({ id, metrics, attempts, isOpen }: Props) {
         )}
         <label>
           <span className="quiet">Smooth</span>
-          <input
-            type="range"
-            min={0}
-            max={0.98}
-            step={0.02}
-            value={weight}
-            onChange={(event) => setWeight(Number(event.target.value))}
-          />
+          <Smoothing weight={weight} onChange={setWeight} />
         </label>
         <label className="inline">
           <input type="checkbox" checked={isLog} onChange={(event) => setLog(event.target.checked)} /> Log scale

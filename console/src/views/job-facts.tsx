@@ -1,6 +1,7 @@
 import { Link } from 'wouter'
 import type { Job } from '../api/job.ts'
 import { count } from '../domain/format.ts'
+import { Facts } from '../ui/facts.tsx'
 import { Code } from '../ui/text.tsx'
 
 export function JobFacts({ job }: { job: Job }) {
@@ -26,14 +27,7 @@ export function JobFacts({ job }: { job: Job }) {
   ]
   return (
     <>
-      <dl className="facts">
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={facts} />
       {args.length > 0 && (
         <>
           <h2>Arguments</h2>

@@ -16,7 +16,7 @@ export function parseObject(body: Buffer): object {
     throw invalidInput('', 'The body is not valid UTF-8. Send JSON encoded as UTF-8.')
   }
   const invalid = invalidReason(body)
-  if (invalid !== null) throw invalidInput('', invalid)
+  if (invalid !== null) throw invalidInput('', `The body ${invalid}`)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -35,7 +35,10 @@ const quote = 0x22
 const backslash = 0x5c
 const [comma, bracket, brace, endBracket, endBrace] = Buffer.from(',[{]}') as unknown as number[]
 
-/** Scans the bytes before anything is parsed. Tells strings from the rest; the parser checks the syntax. */
+/**
+ * Scans the bytes before anything is parsed. Tells strings from the rest; the parser checks the syntax.
+ * @returns what completes the sentence "The body …", or null
+ */
 export function invalidReason(bytes: Buffer): string | null {
   let [depth, values] = [0, 1]
   for (let at = 0; at < bytes.length; at++) {
@@ -43,10 +46,10 @@ export function invalidReason(bytes: Buffer): string | null {
     if (byte === quote) at = stringEnd(bytes, at + 1)
     else if (byte === bracket || byte === brace) {
       values++
-      if (++depth > maxDepth) return `The body is nested more than ${maxDepth} levels deep.`
+      if (++depth > maxDepth) return `is nested more than ${maxDepth} levels deep.`
     } else if (byte === endBracket || byte === endBrace) depth--
     else if (byte === comma && ++values > maxValues)
-      return `The body holds more than ${maxValues} values. Split it into several requests.`
+      return `holds more than ${maxValues} values. Split it into several requests.`
   }
   return null
 }

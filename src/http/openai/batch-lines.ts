@@ -55,7 +55,7 @@ export function createLineAnswers(deps: ModelCtx['deps'], log: Pick<Log, 'error'
 /** @throws ServiceError invalid_input */
 function jsonOf(line: string): unknown {
   const invalid = invalidReason(Buffer.from(line))
-  if (invalid !== null) throw new ServiceError('invalid_input', invalid.replace('The body', 'The line'))
+  if (invalid !== null) throw new ServiceError('invalid_input', `The line ${invalid}`)
   try {
     return JSON.parse(line.replace(/^\uFEFF/, ''))
   } catch (error) {

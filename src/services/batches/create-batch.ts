@@ -1,18 +1,14 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { chunkSize, layOut } from '../../domain/chunk-layout.ts'
-import {
-  inferenceBatchWorkflowId,
-  type BatchCompletionInput,
-  type PromptBatchKind,
-} from '../../domain/inference-batch.ts'
+import type { BatchCompletionInput, PromptBatchKind } from '../../domain/inference-batch.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import { resolveTarget } from '../completions/create.ts'
-import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
 import { pinModel } from '../models/find-tuned.ts'
 import { resolveModel } from '../models/resolve.ts'
+import { acceptBatch } from './accept-batch.ts'
 import { requireRoomForBatch } from './require-room.ts'
 
 export type CreateBatchInput = {
@@ -64,21 +60,7 @@ export async function createBatch({
       promptsKey,
       itemCount: input.items.length,
     }
-    return ctx.deps.database
-      .transaction(async (tx) => {
-        await tx.accounts.hold(ctx.accountId)
-        await requireRoomForBatch(ctx, tx, batch.itemCount)
-        await tx.inferenceBatches.create(batch)
-        const workflowId = inferenceBatchWorkflowId(id)
-        await tx.outbox.add({ workflowId, kind: 'start-batch', generation: 1, payload: { batchId: id } })
-        await recordAudit(tx, ctx, 'batch.create', id)
-        return answer(tx, { id })
-      })
-      .catch(async (error: unknown) => {
-        // If the commit did happen without an answer, the batch fails with a message, never half.
-        await ctx.deps.storage.remove([promptsKey]).catch(() => undefined)
-        throw error
-      })
+    return acceptBatch(ctx, batch, answer)
   })
 }
 

@@ -1,18 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import {
-  inferenceBatchWorkflowId,
-  type BatchEndpoint,
-  type BatchFile,
-  type RequestBatch,
-} from '../../domain/inference-batch.ts'
+import type { BatchEndpoint, BatchFile, RequestBatch } from '../../domain/inference-batch.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
-import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { fileIdOf, findFile } from '../files/find-file.ts'
 import { readFile } from '../files/read-file.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
+import { acceptBatch } from './accept-batch.ts'
 import { findRequestBatch } from './find-request-batch.ts'
 import { requireRoomForBatch } from './require-room.ts'
 import { scanLines } from './scan-lines.ts'
@@ -59,20 +54,7 @@ export async function createRequestBatch({
       promptsKey,
       itemCount: lineCount,
     }
-    return database
-      .transaction(async (tx) => {
-        await tx.accounts.hold(ctx.accountId)
-        await requireRoomForBatch(ctx, tx, lineCount)
-        await tx.inferenceBatches.create(batch)
-        const workflowId = inferenceBatchWorkflowId(id)
-        await tx.outbox.add({ workflowId, kind: 'start-batch', generation: 1, payload: { batchId: id } })
-        await recordAudit(tx, ctx, 'batch.create', id)
-        return answer(tx, { id })
-      })
-      .catch(async (error: unknown) => {
-        await storage.remove([promptsKey]).catch(() => undefined)
-        throw error
-      })
+    return acceptBatch(ctx, batch, answer)
   })
   return findRequestBatch({ ctx, input: { batchId: id } })
 }

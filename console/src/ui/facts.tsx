@@ -1,0 +1,15 @@
+import type { ReactNode } from 'react'
+
+/** Names with their values. */
+export function Facts({ facts }: { facts: readonly [string, ReactNode][] }) {
+  return (
+    <dl className="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
