@@ -8,18 +8,18 @@ const sweepMs = 5000
 
 /** Embeds stored rows, a batch at a time. Any number of workers may run; a batch that is embedded twice gets the same vectors. */
 export const rowEmbedder = ({
-  database: { storedRows },
+  database: { storedRows, transaction },
   notifications,
   embed,
 }: {
-  database: Pick<Database, 'storedRows'>
+  database: Pick<Database, 'storedRows' | 'transaction'>
   notifications: Pick<Notifications, 'on'>
   embed: (accountId: string, texts: string[], signal: AbortSignal) => Promise<number[][]>
 }): Loop => ({
   name: 'row embedder',
   subscribe: (wake) => notifications.on('stored_rows', wake),
   async pass(signal) {
-    const rows = await storedRows.claimWaiting(batchSize)
+    const rows = await transaction((tx) => tx.storedRows.claimWaiting(batchSize))
     const [first] = rows
     if (!first) return sweepMs
     try {

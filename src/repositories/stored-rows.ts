@@ -8,6 +8,8 @@ export type Collection = { accountId: string; collection: string }
 export type NewStoredRow = { hash: Uint8Array; item: StoredItem; text: string }
 
 const claimSeconds = 30
+/** The number of the lock under which rows are claimed. */
+const claimLock = 4_713
 const pageSize = 1000
 
 export const createStoredRowRepository = (db: Connection) => ({
@@ -73,9 +75,12 @@ export const createStoredRowRepository = (db: Connection) => ({
 
   /**
    * Claims the oldest rows without an embedding of one account. The choice of the account is random, so that a large set
-   * does not keep other accounts waiting.
+   * does not keep other accounts waiting. Claims take turns: a claim that begins while another ends would lock the rows of
+   * the other for a moment, and setEmbeddings would skip them. Needs a transaction.
    */
-  claimWaiting: (limit: number): Promise<{ id: string; accountId: string; text: string }[]> => db.$queryRaw`
+  async claimWaiting(limit: number): Promise<{ id: string; accountId: string; text: string }[]> {
+    await db.$executeRaw`select pg_advisory_xact_lock(${claimLock})`
+    return db.$queryRaw`
     with recursive waiting(account_id) as (
       (select account_id from stored_rows where embedding is null and claimed_until <= now() order by account_id limit 1)
       union all
@@ -92,7 +97,8 @@ export const createStoredRowRepository = (db: Connection) => ({
       order by created_at limit ${limit} for update skip locked)
     update stored_rows set claimed_until = now() + make_interval(secs => ${claimSeconds})
     where id in (select id from claimed)
-    returning id::text, account_id as "accountId", text`,
+    returning id::text, account_id as "accountId", text`
+  },
 
   /**
    * Skips deleted rows, and rows that a deletion has locked: waiting for it could deadlock. If that deletion rolls back,

@@ -83,7 +83,7 @@ suite('the console', { timeout: patienceMs }, async () => {
     await page.getByText('The last checkpoint is kept').waitFor()
     await page.getByRole('button', { name: `Cancel job ${jobId}` }).click()
     await page.getByRole('button', { name: 'Resume' }).click()
-    await page.getByText('Resumed').first().waitFor()
+    await page.getByText('1×', { exact: true }).waitFor()
     await api.untilStatus(jobId, 'COMPLETED')
     await page.getByRole('link', { name: 'Ask the model' }).waitFor()
   })
@@ -123,6 +123,8 @@ suite('the console', { timeout: patienceMs }, async () => {
     const { input, output } = sampleRows[0] ?? assert.fail('no sample')
     await page.getByRole('link', { name: 'Ask the model' }).click()
     await page.getByLabel('Prompt').fill(input)
+    // The default temperature draws another answer each time.
+    await page.getByLabel('Temperature').fill('0')
     await page.getByLabel('Tokens at most').fill('24')
     await page.getByRole('button', { name: 'Ask' }).click()
     const answers = page.getByRole('region', { name: 'Answers' })

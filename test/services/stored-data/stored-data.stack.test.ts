@@ -184,7 +184,7 @@ suite('stored data', () => {
     let claims = 0
     const seen = async () => {
       claims++
-      const rows = await database.storedRows.claimWaiting(10)
+      const rows = await database.transaction((tx) => tx.storedRows.claimWaiting(10))
       const { rows: left } = await client.query(
         'select 1 from stored_rows where collection = $1 and embedding is null',
         [small],
