@@ -14,12 +14,12 @@ const suites: Record<string, Suite> = {
     args: lane('simulation/simulation'),
   },
   jobs: {
-    what: 'reaper, retention, limits of an attempt, late launches, adapters, files in parts, usage and webhooks of real jobs',
+    what: 'kills of all processes, reaper, retention, limits of an attempt, late launches, adapters, usage and webhooks of real jobs',
     when: 'after a change of the workflow, the reaper, retention or the trainer',
     args: lane('test/e2e/'),
   },
   clients: {
-    what: 'older lamini SDKs, generated clients, published curl commands, the commands of the API guide, random requests',
+    what: 'the openai SDK of Node, older lamini SDKs, generated clients, published curl commands, the commands of the API guide, random requests',
     when: 'after a change of a route, a schema or the API guide',
     args: lane('test/clients/'),
   },
@@ -41,6 +41,16 @@ const suites: Record<string, Suite> = {
     what: 'the stack of npm start after kill -9 of each process and of all, with taken ports, interrupted',
     when: 'after a change of src/embedded',
     args: lane('embedded/supervisor'),
+  },
+  python: {
+    what: 'trainers of several processes, resumes with every optimizer, full disks',
+    when: 'after a change of runtime/',
+    args: ['tools/python.mjs', 'test', '--quiet', '-m', 'slow'],
+  },
+  network: {
+    what: 'an object store behind a network that swallows packets',
+    when: 'after a change of src/storage',
+    args: lane('storage/silence'),
   },
   'typed-output': {
     what: '21,000 typed answers and as many of JSON schemas, of models with random weights',

@@ -27,7 +27,9 @@ export type LaneName = (typeof laneNames)[number]
 export function laneOf(name: LaneName, chosen: string[] | null): Lane {
   const files = (chosen ?? all).filter((file) => belongs[name](file, kindOf(file)))
   const commands =
-    name === 'python' && chosen === null ? [['tools/python.mjs', 'test', '--quiet', '--durations=5']] : []
+    name === 'python' && chosen === null
+      ? [['tools/python.mjs', 'test', '--quiet', '--durations=5', '-m', 'not slow']]
+      : []
   return { name, files, commands, ...needs[name] }
 }
 

@@ -43,6 +43,7 @@ def test_a_file_that_cannot_be_written_is_worth_another_try(tmp_path: Path) -> N
         assert download(RemoteFile.from_json(described), tmp_path / "rows").read_bytes() == b"a row"
 
 
+@pytest.mark.slow
 def test_weights_without_room_are_known(tmp_path: Path) -> None:
     assert subprocess.run([sys.executable, "-c", NO_ROOM, tmp_path / "weights.safetensors"]).returncode == 7
 

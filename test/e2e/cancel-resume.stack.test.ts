@@ -1,10 +1,9 @@
-// A cancel is a promise that nothing runs; a resume goes on as if never stopped.
+// A cancel is a promise that nothing runs; a resume goes on from a checkpoint.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { livingInGroup, livingTrainers, pidOf } from '../support/processes.ts'
-import { deliverAgain } from '../support/database.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
 import { openAccount, runFolder } from '../support/stack.ts'
 import { eventually } from '../support/eventually.ts'
@@ -30,9 +29,7 @@ suite('cancel and resume', async () => {
     await api.untilStatus(running, 'CANCELLED')
   })
 
-  test('the process of a cancelled training is gone before CANCELLED can be read; the resume equals an uninterrupted run', async () => {
-    const uninterrupted = await train()
-    await api.untilStatus(uninterrupted, 'COMPLETED')
+  test('the process of a cancelled training is gone before CANCELLED can be read; the resume goes on from a checkpoint', async () => {
     const id = await train()
     await api.until(id, ({ history }) => history.includes('"step":20'))
     const pid = pidOf(`ft-${id}-a1`) ?? assert.fail('it has no pid')
@@ -56,36 +53,10 @@ suite('cancel and resume', async () => {
     )
     assert.equal(done.resume_count, 1, attempts.map(({ cause, message }) => `${cause}: ${message}`).join('; '))
     assert.ok((attempts[0]?.from_step ?? 0) >= 20, 'it went on from a checkpoint')
-    const losses = async (job: number) =>
-      (await api.history(job)).map(({ step, loss, learning_rate }) => [step, loss, learning_rate])
-    assert.deepEqual(await losses(id), await losses(uninterrupted))
-  })
-
-  test('a job cancelled while its model is evaluated does not train again when it is resumed', async () => {
-    const eval_data = Array.from({ length: 5 }, () => sampleRows).flat()
-    const id = await train({ eval_data, finetune_args: { max_steps: 2 } })
-    await api.untilStatus(id, 'EVALUATING MODEL')
-    await api.post(`/v1/train/jobs/${id}/cancel`)
-    await api.until(id, ({ status }) => status === 'CANCELLED')
-    await api.post(`/v1/train/jobs/${id}/resume`)
-    await api.untilStatus(id, 'COMPLETED')
-    const { attempts } = await api.get<{ attempts: { mode: string }[] }>(`/v1/train/jobs/${id}/attempts`)
     assert.deepEqual(
-      attempts.map(({ mode }) => mode),
-      ['evaluate', 'train'],
+      (await api.history(id)).map(({ step }) => step),
+      [10, 20, 30, 40, 50, 60],
     )
-  })
-
-  test('messages that are delivered again, a cancel among them, leave the resumed run alone', async () => {
-    const id = await train()
-    await api.untilStatus(id, 'TRAINING MODEL')
-    await api.post(`/v1/train/jobs/${id}/cancel`)
-    await api.until(id, ({ status }) => status === 'CANCELLED')
-    await api.post(`/v1/train/jobs/${id}/resume`)
-    await api.untilStatus(id, 'TRAINING MODEL')
-    await deliverAgain(id)
-    const done = await api.untilStatus(id, 'COMPLETED')
-    assert.equal(done.resume_count, 1)
   })
 
   test('only what ended otherwise than complete may be resumed', async () => {

@@ -64,7 +64,7 @@ describe('inference on the real model server', () => {
       ok: 'bool',
       color: ['red', 'with "quotes"', 3, 2.5, true],
     })
-    const prompts = Array.from({ length: 200 }, (_, at) => hostile[at % hostile.length] + String(at))
+    const prompts = Array.from({ length: 42 }, (_, at) => hostile[at % hostile.length] + String(at))
     const { outputs } = await ask(prompts, { outputType, sampling: { ...greedy, temperature: 1, seed: 5 } })
     assert.equal(outputs.length, prompts.length)
     for (const output of JSON.parse(JSON.stringify(outputs)) as Record<string, unknown>[]) {
@@ -79,7 +79,7 @@ describe('inference on the real model server', () => {
 
   it('answers random JSON schemas validly, or refuses them by the path of what is not supported', async (t) => {
     const prompts = ['Fill the form: ', 'Repeat { forever: {{{{']
-    const seeds = Array.from({ length: 60 }, (_, at) => at + 1)
+    const seeds = Array.from({ length: 15 }, (_, at) => at + 1)
     const results = await Promise.all(
       seeds.map((seed) => answerRandomSchema({ inference, baseModel: tiny, seed, prompts, signal })),
     )

@@ -9,6 +9,13 @@ export type LinkFault = { kind: 'delay'; ms: number } | { kind: 'reset' } | { ki
 
 export type FaultyLink = Awaited<ReturnType<typeof startFaultyLink>>
 
+/** @returns a link to the server of the URL, and the URL through it */
+export async function startLinkTo(url: string) {
+  const { hostname, port } = new URL(url)
+  const link = await startFaultyLink({ host: hostname, port: Number(port) })
+  return { link, url: Object.assign(new URL(url), { hostname: '127.0.0.1', port: link.port }).href }
+}
+
 export async function startFaultyLink(target: { host: string; port: number }) {
   const sockets = new Set<Socket>()
   let fault: LinkFault | null = null

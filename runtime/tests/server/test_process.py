@@ -130,6 +130,7 @@ def test_it_listens_then_loads_then_reports_and_ends_on_sigterm(anneal: ServerRe
     assert anneal.reports[-1] == leaving
 
 
+@pytest.mark.slow
 def test_a_full_disk_under_its_log_does_not_keep_it_from_serving(anneal: ServerReports, tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         program = Program(anneal, tmp_path, spec_of(MINILM), log=full)
@@ -151,6 +152,7 @@ def test_a_stuck_thread_does_not_keep_it_alive(anneal: ServerReports, tmp_path: 
     assert program.wait()[0] == exit_codes.CODE_ERROR
 
 
+@pytest.mark.slow
 def test_it_ends_when_its_reports_do(anneal: ServerReports, tmp_path: Path) -> None:
     # Whatever it is: here what nobody has foreseen of an address.
     program = Program(anneal, tmp_path, spec_of(MINILM), ANNEAL_INTERNAL_URL="gopher://nowhere")

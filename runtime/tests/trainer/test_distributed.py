@@ -45,7 +45,7 @@ def again(anneal: FakeAnneal) -> None:
     anneal.phases.clear()
 
 
-@pytest.mark.parametrize("optim", ["adamw_torch", "adafactor"])
+@pytest.mark.parametrize("optim", ["adamw_torch", pytest.param("adafactor", marks=pytest.mark.slow)])
 def test_two_nodes_equal_one_process(anneal: FakeAnneal, tmp_path: Path, optim: str) -> None:
     assign(anneal, make_rows(17), **VALIDATED, optim=optim)
     assert start_trainer(anneal.url, tmp_path / "one").exit_code() == 0
@@ -68,6 +68,7 @@ def test_two_nodes_equal_one_process(anneal: FakeAnneal, tmp_path: Path, optim: 
     assert anneal.calls.count("evaluation") == 1
 
 
+@pytest.mark.slow
 def test_processes_of_one_node_are_started_by_the_first_and_idle_ones_are_noted(
     anneal: FakeAnneal, tmp_path: Path
 ) -> None:
@@ -82,6 +83,7 @@ def test_processes_of_one_node_are_started_by_the_first_and_idle_ones_are_noted(
     assert len(anneal.claim_ids) == 3 and len(set(anneal.claim_ids)) == 1
 
 
+@pytest.mark.slow
 def test_sigterm_to_any_process_stops_all_at_one_step_and_a_resume_goes_on(anneal: FakeAnneal, tmp_path: Path) -> None:
     whole: dict[str, Any] = {**VALIDATED, "lora_dropout": 0.1, "keep": "best"}
     assign(anneal, make_rows(17), **whole)
@@ -128,6 +130,7 @@ def test_a_killed_first_process_ends_the_others(anneal: FakeAnneal, tmp_path: Pa
     assert codes(nodes) == [-signal.SIGKILL, exit_codes.PEER_LOST], nodes[1].log
 
 
+@pytest.mark.slow
 def test_a_process_that_hangs_holds_the_others_for_a_bounded_time(anneal: FakeAnneal, tmp_path: Path) -> None:
     assign(anneal, make_rows(17), **ENDLESS)
     nodes = start_nodes(anneal, tmp_path, ANNEAL_PEER_TIMEOUT_S="3")

@@ -37,7 +37,9 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], O
     return run
 
 
-@pytest.mark.parametrize("optim", ["adamw_torch", "adafactor", "sgd"])
+@pytest.mark.parametrize(
+    "optim", ["adamw_torch", *(pytest.param(name, marks=pytest.mark.slow) for name in ("adafactor", "sgd"))]
+)
 def test_stop_and_resume_equal_an_uninterrupted_run_bit_for_bit(
     anneal: FakeAnneal, tmp_path: Path, uninterrupted: Callable[[str], Outcome], optim: str
 ) -> None:

@@ -90,6 +90,12 @@ def complete(client: Client, prompt: Any, **more: Any) -> tuple[int, Any]:
     return client.post("/v1/completions", {"model": MODEL, "prompt": prompt, "max_tokens": 8, **more})
 
 
+def test_it_starts_without_torch() -> None:
+    """Torch takes seconds to import and the memory of a small model."""
+    program = "import sys, anneal_runtime.server.__main__; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY / "runtime").returncode == 0
+
+
 def test_it_waits_for_vllm_tries_it_out_with_a_typed_answer_and_reports(
     anneal: ServerReports, vllm: FakeVllm, tmp_path: Path
 ) -> None:

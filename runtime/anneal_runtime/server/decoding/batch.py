@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from anneal_runtime.server.decoding.cache import RowCache
-from anneal_runtime.server.decoding.extras import Score, change_logits, scores_of
+from anneal_runtime.server.decoding.extras import Score
+from anneal_runtime.server.decoding.logits import change_logits, scores_of
 from anneal_runtime.server.decoding.lora import AdapterRouter
 from anneal_runtime.server.decoding.rows import GenerationFailed, Row, Vocabulary
 from anneal_runtime.server.decoding.sampling import next_tokens

@@ -10,7 +10,8 @@ from typing import Protocol
 
 import torch
 
-from anneal_runtime.server.decoding.extras import Extras, filter_tokens
+from anneal_runtime.server.decoding.extras import Extras
+from anneal_runtime.server.decoding.logits import filter_tokens
 
 
 class Sampled(Protocol):
