@@ -7,7 +7,7 @@ export type Lane = {
   what: string
   needs: 'nothing' | 'postgres' | 'stack'
   files: string[]
-  /** Test files that run side by side. Files which share a stack run one after the other. */
+  /** Test files that run side by side; those of the unit lane often wait. Files which share a stack run one after the other. */
   concurrency: number
   /** Commands of this lane besides its test files. */
   commands: string[][]
@@ -45,7 +45,7 @@ const belongs: Record<LaneName, (file: string, kind: string) => boolean> = {
 }
 
 const needs: Record<LaneName, Pick<Lane, 'what' | 'needs' | 'concurrency'>> = {
-  unit: { what: 'neither a server nor Python', needs: 'nothing', concurrency: 2 },
+  unit: { what: 'neither a server nor Python', needs: 'nothing', concurrency: 4 },
   db: { what: 'Postgres only', needs: 'postgres', concurrency: 2 },
   jobs: { what: 'whole jobs on a stack of its own', needs: 'stack', concurrency: 1 },
   api: { what: 'the HTTP API, the command line and SDKs, on a stack of its own', needs: 'stack', concurrency: 1 },
