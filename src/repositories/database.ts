@@ -21,6 +21,7 @@ import { createInferenceBatchRepository } from './inference-batches.ts'
 import { createRequestBatchRepository } from './request-batches.ts'
 import { createJobEventRepository } from './job-events.ts'
 import { createJobFeedRepository } from './job-feed.ts'
+import { createJobTimelineRepository } from './job-timeline.ts'
 import { createTrainingJobRepository } from './training-jobs.ts'
 import { createModelEvaluationRepository } from './model-evaluations.ts'
 import { createModelServerRepository } from './model-servers.ts'
@@ -59,6 +60,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   jobDetails: createJobDetailsRepository(run),
   jobEvents: createJobEventRepository(db),
   jobFeed: createJobFeedRepository(run),
+  jobTimeline: createJobTimelineRepository(run),
   modelEvaluations: createModelEvaluationRepository(db),
   modelServers: createModelServerRepository(db),
   modelNames: createModelNameRepository(db),

@@ -9,14 +9,11 @@ export const createJobEventRepository = (db: Connection) => ({
     await db.jobEvent.createMany({ data: events.map((event) => ({ ...event, jobId })) })
   },
 
-  /** Lists the events after `after`, oldest first, or those before it, newest first. */
-  async list(
-    jobId: number,
-    { after, limit, isNewestFirst = false }: { after: bigint | null; limit: number; isNewestFirst?: boolean },
-  ): Promise<JobEvent[]> {
+  /** Lists the events after `after`, oldest first. */
+  async list(jobId: number, { after, limit }: { after: bigint | null; limit: number }): Promise<JobEvent[]> {
     const rows = await db.jobEvent.findMany({
-      where: { jobId, ...(after === null ? {} : { id: isNewestFirst ? { lt: after } : { gt: after } }) },
-      orderBy: { id: isNewestFirst ? 'desc' : 'asc' },
+      where: { jobId, ...(after === null ? {} : { id: { gt: after } }) },
+      orderBy: { id: 'asc' },
       take: limit,
     })
     return rows.map(({ jobId: _jobId, id, ...row }) => ({ ...(row as Omit<JobEvent, 'id'>), id: String(id) }))

@@ -1,5 +1,6 @@
 import type { TrainingStep } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
+import { keysetPages } from './keyset-pages.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
 
 export type SeenSteps = { attempt: number; step: number }
@@ -56,7 +57,38 @@ export const createTrainingStepRepository = (db: Connection, run: RunStatement) 
   async find(jobId: number, steps: readonly number[]): Promise<TrainingStep[]> {
     return (await run<StepRow>(findSteps, [jobId, steps])).map(plain)
   },
+
+  /** Yields all steps as lines of CSV in OpenAI's columns, in order. */
+  csvPages: (jobId: number): AsyncGenerator<CsvLine[]> =>
+    keysetPages({ step: -1 }, csvPageSize, ({ step }) => run<CsvLine>(listCsvLines, [jobId, step, csvPageSize])),
+
+  /** Bytes of all lines of CSV, without a header. */
+  async csvSize(jobId: number): Promise<number> {
+    const [row] = await run<{ sizeBytes: number }>(measureCsvLines, [jobId])
+    return row?.sizeBytes ?? 0
+  },
 })
+
+const csvPageSize = 1000
+
+/** The line ends with a line break. */
+type CsvLine = { step: number; line: string }
+
+/** The accuracy on trained rows is not measured: its column stays empty. */
+const csvLine = `concat_ws(',', step, loss, '', coalesce(valid_loss::text, ''), coalesce(valid_token_accuracy::text, '')) || E'\\n'`
+
+const listCsvLines: Statement = {
+  name: 'list-csv-lines',
+  text: `
+    select step, ${csvLine} as line from training_steps
+    where job_id = $1::int and step > $2::int order by step limit $3::int`,
+}
+
+const measureCsvLines: Statement = {
+  name: 'measure-csv-lines',
+  text: `
+    select coalesce(sum(octet_length(${csvLine})), 0)::float8 as "sizeBytes" from training_steps where job_id = $1::int`,
+}
 
 /** Leaves out what is null. */
 const plain = (row: StepRow) =>

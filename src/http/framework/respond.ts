@@ -16,9 +16,10 @@ export class JsonText {
 
 export class FileBytes {
   readonly bytes: AsyncIterable<Buffer>
-  readonly sizeBytes: number
+  readonly sizeBytes: number | null
 
-  constructor(bytes: AsyncIterable<Buffer>, sizeBytes: number) {
+  /** @param sizeBytes null when it is not known before the end */
+  constructor(bytes: AsyncIterable<Buffer>, sizeBytes: number | null) {
     this.bytes = bytes
     this.sizeBytes = sizeBytes
   }

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { filePurposes } from '../../domain/file-purpose.ts'
-import { invalidInput } from '../../domain/service-error.ts'
+import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { deleteDataset } from '../../services/datasets/delete.ts'
 import { findFile, type StoredFile } from '../../services/files/find-file.ts'
 import { listFiles } from '../../services/files/list-files.ts'
+import { findResultFile, jobOfResultFile, readResultFile, type ResultFile } from '../../services/files/result-file.ts'
 import { readFile } from '../../services/files/read-file.ts'
 import { storeFile } from '../../services/files/store-file.ts'
 import { named } from '../framework/named-schemas.ts'
@@ -46,7 +47,9 @@ const File = named(
     created_at: z.int(),
     expires_at: z.int().optional(),
     filename: z.string(),
-    purpose: z.enum(filePurposes),
+    purpose: z
+      .enum([...filePurposes, 'fine-tune-results'])
+      .describe('fine-tune-results: the steps of an ended fine-tuning job as CSV'),
     status: z
       .literal('processed')
       .describe('Always processed: the job or batch that uses the file validates its lines'),
@@ -73,7 +76,7 @@ const FileDeleted = named(
 )
 
 /** The content of the file. Its media type is application/octet-stream. */
-const FileContent = named('OpenAiFileContent', z.unknown().describe('The bytes as they were uploaded'))
+const FileContent = named('OpenAiFileContent', z.unknown().describe('The bytes as they were uploaded or written'))
 
 const FilePath = z.object({ file_id: z.string().max(64) })
 
@@ -132,7 +135,11 @@ export const fileRoutes = [
     scope: 'read',
     params: FilePath,
     response: File,
-    handle: async ({ caller: ctx, params }) => fileOf(await findFile({ ctx, input: { fileId: params.file_id } })),
+    async handle({ caller: ctx, params: { file_id: fileId } }) {
+      const jobId = jobOfResultFile(fileId)
+      if (jobId !== null) return resultFileOf(await findResultFile({ ctx, input: { jobId } }))
+      return fileOf(await findFile({ ctx, input: { fileId } }))
+    },
   }),
   defineRoute({
     name: 'openai_get_file_content',
@@ -144,8 +151,10 @@ export const fileRoutes = [
     params: FilePath,
     response: FileContent,
     alsoAnswers: 'application/octet-stream',
-    async handle({ caller: ctx, params }) {
-      const { bytes, sizeBytes } = await readFile({ ctx, input: { fileId: params.file_id } })
+    async handle({ caller: ctx, params: { file_id: fileId } }) {
+      const jobId = jobOfResultFile(fileId)
+      if (jobId !== null) return new FileBytes(await readResultFile({ ctx, input: { jobId } }), null)
+      const { bytes, sizeBytes } = await readFile({ ctx, input: { fileId } })
       return new FileBytes(bytes, sizeBytes)
     },
   }),
@@ -159,8 +168,10 @@ export const fileRoutes = [
     params: FilePath,
     errorStatuses: [409],
     response: FileDeleted,
-    async handle({ caller: ctx, params }) {
-      const { datasetId } = await findFile({ ctx, input: { fileId: params.file_id } })
+    async handle({ caller: ctx, params: { file_id: fileId } }) {
+      const jobId = jobOfResultFile(fileId)
+      if (jobId !== null) throw kept(await findResultFile({ ctx, input: { jobId } }))
+      const { datasetId } = await findFile({ ctx, input: { fileId } })
       await translateErrors({ dataset_id: 'file_id' }, () => deleteDataset({ ctx, input: { datasetId } }))
       return { id: datasetId, object: 'file' as const, deleted: true }
     },
@@ -184,6 +195,19 @@ const fileOf = ({ datasetId, sizeBytes, createdAt, expiresAt, fileName, purpose 
   purpose,
   status: 'processed' as const,
 })
+
+const resultFileOf = ({ id, sizeBytes, createdAt, fileName }: ResultFile): File => ({
+  id,
+  object: 'file' as const,
+  bytes: sizeBytes,
+  created_at: seconds(createdAt),
+  filename: fileName,
+  purpose: 'fine-tune-results' as const,
+  status: 'processed' as const,
+})
+
+const kept = ({ jobId }: ResultFile) =>
+  new ServiceError('conflict', `The result file of job ${jobId} cannot be deleted: it is written from the job's steps.`)
 
 /** A page in OpenAI's format. last_id is the cursor of the next page. */
 export function pageOf<T extends { id: string }>(data: T[], hasMore: boolean) {

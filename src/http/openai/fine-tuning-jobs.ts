@@ -22,7 +22,7 @@ import {
   jobPrefix,
 } from './fine-tuning-schemas.ts'
 import { metadataIn } from '../schemas/metadata.ts'
-import { finetuneArgsOf, jobOf } from './job.ts'
+import { finetuneArgsOf, jobOf, jobsOf } from './job.ts'
 
 const path = '/openai/v1/fine_tuning/jobs'
 const ofOneJob = {
@@ -66,10 +66,7 @@ export const fineTuningJobRoutes = [
       const pages = listTrainingJobs({ ctx, input })
       const ids = (await Array.fromAsync(pages)).flat().map(({ id }) => id)
       const jobs = await findTrainingJobs(ctx, ids.slice(0, limit))
-      return pageOf(
-        jobs.map((job) => jobOf(ctx, job)),
-        ids.length > limit,
-      )
+      return pageOf(await jobsOf(ctx, jobs), ids.length > limit)
     },
   }),
   defineRoute({

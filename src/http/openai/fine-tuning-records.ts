@@ -1,8 +1,7 @@
 // The events and checkpoints of a training job, newest first.
 import { invalidInput } from '../../domain/service-error.ts'
-import type { TrainingStep } from '../../domain/training-job.ts'
 import { listCheckpoints } from '../../services/training-jobs/list-checkpoints.ts'
-import { listJobEvents } from '../../services/training-jobs/list-events.ts'
+import { listJobTimeline } from '../../services/training-jobs/list-timeline.ts'
 import { defineRoute } from '../framework/route.ts'
 import { pageOf } from './files.ts'
 import {
@@ -15,6 +14,7 @@ import {
 } from './fine-tuning-schemas.ts'
 import { seconds } from './generation.ts'
 import { eventOf } from './job.ts'
+import { metricsOf, validationOf } from './metrics-event.ts'
 
 const path = '/openai/v1/fine_tuning/jobs/:fine_tuning_job_id'
 
@@ -23,17 +23,19 @@ export const fineTuningRecordRoutes = [
     name: 'openai_list_fine_tuning_events',
     method: 'get',
     path: `${path}/events`,
-    summary: 'List the events of a training job, newest first',
+    summary: 'List the events of a training job and its reported steps, newest first',
     access: 'key',
     scope: 'read',
     params: FineTuningJobPath,
     query: EventListQuery,
     response: FineTuningEventList,
     async handle({ caller: ctx, params: { fine_tuning_job_id: jobId }, query: { after, limit = 20 } }) {
-      const last = after === undefined ? undefined : requireId(after, /^ftevent-(\d{1,18})$/, 'an event')
-      const input = { jobId, after: last, limit: limit + 1, isNewestFirst: true }
-      const { events } = await listJobEvents({ ctx, input })
-      return pageOf(events.slice(0, limit).map(eventOf), events.length > limit)
+      const input = { jobId, after: after === undefined ? null : placeIn(after), limit: limit + 1 }
+      const { job, entries } = await listJobTimeline({ ctx, input })
+      return pageOf(
+        entries.slice(0, limit).map((entry) => (entry.kind === 'event' ? eventOf(entry.event) : metricsOf(job, entry))),
+        entries.length > limit,
+      )
     },
   }),
   defineRoute({
@@ -65,11 +67,12 @@ export const fineTuningRecordRoutes = [
   }),
 ]
 
-function validationOf(step: TrainingStep | undefined, isFull: boolean) {
-  const { valid_loss, valid_token_accuracy: valid_mean_token_accuracy } = step ?? {}
-  if (valid_loss === undefined) return {}
-  const full = { full_valid_loss: valid_loss, full_valid_mean_token_accuracy: valid_mean_token_accuracy }
-  return { valid_loss, valid_mean_token_accuracy, ...(isFull && full) }
+/** An event is named by its own number, a step by that of the step. */
+function placeIn(after: string) {
+  const number = requireId(after, /^ftevent-((?:step-)?\d{1,18})$/, 'an event')
+  return number.startsWith('step-')
+    ? { kind: 'step' as const, id: number.slice('step-'.length) }
+    : { kind: 'event' as const, id: number }
 }
 
 function requireId(after: string, pattern: RegExp, what: string): string {

@@ -5,7 +5,6 @@ import { shortened } from '../framework/problem.ts'
 import { jobNotFound } from '../../services/training-jobs/get.ts'
 import { isMetadataFilter, Metadata } from '../schemas/metadata.ts'
 import { ModelName } from '../schemas/prompt.ts'
-import { onlyEmpty } from './unsupported-params.ts'
 
 const orAuto = <T extends z.ZodType>(schema: T, what: string) =>
   z.union([z.literal('auto'), schema], { error: `must be "auto" or ${what}` }).nullish()
@@ -17,6 +16,14 @@ const Hyperparameters = z.strictObject({
 })
 
 const FileId = z.string().min(1).max(64)
+
+const noIntegration =
+  'is not supported: the service sends nothing to a tracker. Read the series of the job as events of the type metrics, as its result_files (CSV), or from GET /v1/train/jobs/{job_id}/metrics and /stream, and log them with your tracker'
+
+const NoIntegrations = z
+  .array(z.unknown(), { error: 'must be a list without entries' })
+  .max(0, { error: noIntegration })
+  .nullish()
 
 export const FineTuningRequest = named(
   'OpenAiFineTuningRequest',
@@ -38,7 +45,7 @@ export const FineTuningRequest = named(
       .max(2 ** 31 - 1)
       .nullish(),
     metadata: Metadata.nullish(),
-    integrations: onlyEmpty.list(),
+    integrations: NoIntegrations,
   }),
 )
 export type FineTuningRequest = z.output<typeof FineTuningRequest>
@@ -78,9 +85,9 @@ export const FineTuningJob = named(
     }),
     training_file: z.string(),
     validation_file: z.string().nullable(),
-    result_files: z.array(z.string()),
-    trained_tokens: z.null().describe('Not counted'),
-    estimated_finish: z.null(),
+    result_files: z.array(z.string()).describe('The steps as CSV, once the job has ended'),
+    trained_tokens: z.int().nullable().describe('Tokens trained on, once the job has ended'),
+    estimated_finish: z.int().nullable().describe('An estimate of the trainer; null unless the job trains'),
     error: z.object({ code: z.string(), message: z.string(), param: z.string().nullable() }).nullable(),
     user_provided_suffix: z.string().nullable(),
     seed: z.int(),
@@ -111,8 +118,10 @@ export const FineTuningEventList = named(
       created_at: z.int(),
       level: z.enum(['info', 'warn', 'error']),
       message: z.string(),
-      type: z.literal('message'),
-      data: z.record(z.string(), z.unknown()),
+      type: z.enum(['message', 'metrics']).describe('metrics: a step that was reported'),
+      data: z
+        .record(z.string(), z.unknown())
+        .describe('Of metrics: step, total_steps and train_loss, and where held-out rows were validated valid_loss'),
     }),
   ),
 )

@@ -5,6 +5,8 @@ import type { TrainingJobStatus } from '../../domain/training-job-status.ts'
 import type { JobEvent, TrainingJob } from '../../domain/training-job.ts'
 import type { Ctx } from '../../services/context.ts'
 import { fileIdOf } from '../../services/files/find-file.ts'
+import { resultFileId } from '../../services/files/result-file.ts'
+import { describeTrainingJobs, type DescribedJob } from '../../services/training-jobs/describe.ts'
 import { jobPrefix, type FineTuningJob, type FineTuningRequest, type openAiStatuses } from './fine-tuning-schemas.ts'
 import { seconds } from './generation.ts'
 
@@ -30,7 +32,29 @@ function statusOf({ status, cancelRequestedAt, pauseRequestedAt }: TrainingJob):
   return cancelRequestedAt ? 'cancelled' : statuses[status]
 }
 
-export function jobOf(ctx: Ctx, job: TrainingJob): FineTuningJob {
+export async function jobsOf(ctx: Ctx, jobs: readonly TrainingJob[]): Promise<FineTuningJob[]> {
+  const details = await describeTrainingJobs({ ctx, input: { jobIds: jobs.map(({ id }) => id) } })
+  return jobs.map((job) => ({ ...withoutSteps(ctx, job), ...stepsIn(job, details.get(job.id)) }))
+}
+
+export async function jobOf(ctx: Ctx, job: TrainingJob): Promise<FineTuningJob> {
+  const [answer] = await jobsOf(ctx, [job])
+  if (!answer) throw new Error('a job has no answer')
+  return answer
+}
+
+function stepsIn(job: TrainingJob, details: DescribedJob | undefined) {
+  const { progress = null, lastStep = null } = details ?? {}
+  const hasEnded = job.finishedAt !== null && statusOf(job) !== 'paused'
+  const remainingSeconds = progress?.remainingSeconds ?? null
+  return {
+    result_files: hasEnded && lastStep ? [resultFileId(job.id)] : [],
+    trained_tokens: hasEnded ? (progress?.tokens ?? null) : null,
+    estimated_finish: remainingSeconds === null ? null : seconds(new Date()) + Math.ceil(remainingSeconds),
+  }
+}
+
+function withoutSteps(ctx: Ctx, job: TrainingJob) {
   const { spec, modelName, finishedAt } = job
   const hyperparameters = hyperparametersOf(ctx, job)
   const status = statusOf(job)
@@ -47,9 +71,6 @@ export function jobOf(ctx: Ctx, job: TrainingJob): FineTuningJob {
     method: { type: 'supervised' as const, supervised: { hyperparameters } },
     training_file: job.datasetId,
     validation_file: fileOfKey(spec.evaluationKey),
-    result_files: [],
-    trained_tokens: null,
-    estimated_finish: null,
     error: job.status === 'FAILED' ? errorOf(job) : null,
     user_provided_suffix: job.customModelName,
     seed: spec.args.seed,

@@ -52,8 +52,17 @@ await check('the job is paused, resumed, and succeeds', async () => {
 
 await check('events and checkpoints', async () => {
   const messages = []
-  for await (const { message } of jobs.listEvents(id, { limit: 5 })) messages.push(message)
+  const steps = []
+  for await (const { type, message, data } of jobs.listEvents(id, { limit: 9 }))
+    if (type === 'metrics') steps.push(data)
+    else messages.push(message)
   assert.ok(messages.length > 8 && messages[0].includes('succeeded'))
+  const [resultFile] = (await jobs.retrieve(id)).result_files
+  const lines = (await (await client.files.content(resultFile)).text()).trimEnd().split('\n').slice(1)
+  assert.deepEqual(
+    lines.map((line) => line.split(',').slice(0, 2).map(Number)),
+    steps.reverse().map(({ step, train_loss }) => [step, train_loss]),
+  )
   const [newest] = (await jobs.checkpoints.list(id)).data
   assert.equal(newest.fine_tuned_model_checkpoint, model)
 })

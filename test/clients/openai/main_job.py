@@ -1,5 +1,6 @@
 """The main job with the official openai SDK, unchanged: a base URL, a key, and nothing that knows of us."""
 
+import csv
 import json
 import os
 import sys
@@ -90,12 +91,32 @@ def the_job_succeeds() -> None:
 
 @check
 def events_and_checkpoints() -> None:
-    events = list(client.fine_tuning.jobs.list_events(job.id, limit=3))
+    everything = list(client.fine_tuning.jobs.list_events(job.id, limit=7))
+    events = [event for event in everything if event.type == "message"]
+    steps = [event.data["step"] for event in everything if event.type == "metrics"]
+    assert steps == sorted(steps, reverse=True) and steps[0] == 150 and len(set(steps)) == len(steps)
+    metrics = next(event for event in everything if event.type == "metrics")
+    assert metrics.data["total_steps"] == 150 and metrics.data["train_loss"] > 0 and "150/150" in metrics.message
     assert len(events) > 6 and len({event.id for event in events}) == len(events)
     assert "succeeded" in events[0].message and "validating_files" in events[-1].message
     checkpoints = list(client.fine_tuning.jobs.checkpoints.list(job.id))
     assert checkpoints[0].fine_tuned_model_checkpoint == job.fine_tuned_model
     assert checkpoints[0].step_number == 150 and checkpoints[0].metrics.train_loss is not None
+
+
+@check
+def the_result_file_holds_the_steps() -> None:
+    (file_id,) = job.result_files
+    file = client.files.retrieve(file_id)
+    content = client.files.content(file_id).read()
+    assert (file.purpose, file.bytes) == ("fine-tune-results", len(content))
+    rows = list(csv.DictReader(content.decode().splitlines()))
+    events = [event.data for event in client.fine_tuning.jobs.list_events(job.id, limit=100) if event.type == "metrics"]
+    assert [(int(row["step"]), float(row["train_loss"])) for row in rows] == [
+        (data["step"], data["train_loss"]) for data in reversed(events)
+    ]
+    assert job.trained_tokens > 0 and job.estimated_finish is None
+    refusal(openai.ConflictError, lambda: openai.OpenAI(max_retries=0).files.delete(file_id))
 
 
 @check
@@ -232,6 +253,12 @@ def refusals_are_their_exceptions() -> None:
         openai.BadRequestError, lambda: client.fine_tuning.jobs.create(model=BASE, training_file="file-none")
     )
     assert no_file.param == "training_file"
+    wandb = {"type": "wandb", "wandb": {"project": "p"}}
+    tracker = refusal(
+        openai.BadRequestError,
+        lambda: client.fine_tuning.jobs.create(model=BASE, training_file=training_file.id, integrations=[wandb]),
+    )
+    assert tracker.param == "integrations" and "result_files" in tracker.message
     purpose = refusal(openai.BadRequestError, lambda: client.files.create(file=("a", b"{}"), purpose="assistants"))
     assert purpose.param == "purpose"
     bad = client.files.create(

@@ -144,14 +144,13 @@ export const trainingJobCases: Cases = {
     assert.equal(await prepared(), 'third')
   },
 
-  'events are listed in pages, from either end': async ({ database: { jobEvents, ...rest } }) => {
+  'events are listed in pages': async ({ database: { jobEvents, ...rest } }) => {
     const database = { jobEvents, ...rest }
     const { id } = await acceptJob(database, await openAccount(database))
     await jobEvents.add(id, { kind: 'command', reason: 'one', actor: 'a' }, { kind: 'attempt', attempt: 1, actor: 'b' })
-    const ids = async (from: bigint | null, isNewestFirst: boolean) =>
-      (await jobEvents.list(id, { after: from, limit: 2, isNewestFirst })).map((event) => event.id)
-    assert.deepEqual([await ids(null, false), await ids(2n, false)], [['1', '2'], ['3']])
-    assert.deepEqual([await ids(null, true), await ids(2n, true)], [['3', '2'], ['1']])
+    const ids = async (from: bigint | null) =>
+      (await jobEvents.list(id, { after: from, limit: 2 })).map((event) => event.id)
+    assert.deepEqual([await ids(null), await ids(2n)], [['1', '2'], ['3']])
     assert.deepEqual(await jobEvents.list(id + 1, { after: null, limit: 2 }), [])
   },
 

@@ -176,16 +176,14 @@ const explain = (
 export const jobEvents = (db: Connection): InMemory<'jobEvents'> => ({
   add: (jobId, ...events) => db.run('jobEvents.add', (tx) => addEvents(tx, jobId, ...events)),
 
-  list: (jobId, { after, limit, isNewestFirst = false }) =>
-    db.run('jobEvents.list', (tx) => {
-      const sign = isNewestFirst ? -1 : 1
-      const isBehind = (id: bigint) => after === null || sign * Number(id - after) > 0
-      return tx
-        .all('jobEvent', (event) => event.jobId === jobId && isBehind(event.id))
-        .toSorted((a, b) => sign * Number(a.id - b.id))
+  list: (jobId, { after, limit }) =>
+    db.run('jobEvents.list', (tx) =>
+      tx
+        .all('jobEvent', (event) => event.jobId === jobId && (after === null || event.id > after))
+        .toSorted((a, b) => Number(a.id - b.id))
         .slice(0, limit)
-        .map(({ jobId: _jobId, id, ...event }) => ({ ...event, id: String(id) }))
-    }),
+        .map(({ jobId: _jobId, id, ...event }) => ({ ...event, id: String(id) })),
+    ),
 })
 
 export function addEvents(tx: Transaction, jobId: number, ...events: NewJobEvent[]) {

@@ -1,0 +1,40 @@
+// A reported step in OpenAI's format.
+import type { TrainingJob } from '../../domain/training-job.ts'
+import { stepsOf } from '../../services/training-jobs/describe.ts'
+import { seconds } from './generation.ts'
+
+type Series = { valid_loss?: number | null | undefined; valid_token_accuracy?: number | null | undefined }
+type ReportedStep = Series & { step: number; loss: number; valid_rows?: number | null }
+
+export function metricsOf(job: TrainingJob, { at, step: reported }: { at: Date; step: ReportedStep }) {
+  const { step, loss } = reported
+  const { spec, preparedData } = job
+  const total = stepsOf({ args: spec.args, trainRows: preparedData?.train.rowCount ?? null })
+  const validation = validationOf(reported, reported.valid_rows === preparedData?.evaluation.rowCount)
+  const validLoss = validation.valid_loss === undefined ? '' : `, validation loss=${validation.valid_loss.toFixed(2)}`
+  return {
+    id: `ftevent-step-${step}`,
+    object: 'fine_tuning.job.event' as const,
+    created_at: seconds(at),
+    level: 'info' as const,
+    message: `Step ${step}${total === null ? '' : `/${total}`}: training loss=${loss.toFixed(2)}${validLoss}`,
+    type: 'metrics' as const,
+    data: { step, ...(total !== null && { total_steps: total }), train_loss: loss, ...validation },
+  }
+}
+
+type Validation = {
+  valid_loss?: number
+  valid_mean_token_accuracy?: number | undefined
+  full_valid_loss?: number
+  full_valid_mean_token_accuracy?: number | undefined
+}
+
+/** Empty where the step has no validation. `isFull`: it took every held-out row. */
+export function validationOf(step: Series | undefined, isFull: boolean): Validation {
+  const { valid_loss, valid_token_accuracy } = step ?? {}
+  if (valid_loss === undefined || valid_loss === null) return {}
+  const valid_mean_token_accuracy = valid_token_accuracy ?? undefined
+  const full = { full_valid_loss: valid_loss, full_valid_mean_token_accuracy: valid_mean_token_accuracy }
+  return { valid_loss, valid_mean_token_accuracy, ...(isFull && full) }
+}

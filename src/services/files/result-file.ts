@@ -1,0 +1,44 @@
+// The result file of an ended job: its steps as CSV. It is written on each read and stored nowhere.
+import { ServiceError } from '../../domain/service-error.ts'
+import type { Ctx } from '../context.ts'
+import { findTrainingJob } from '../training-jobs/get.ts'
+
+export type ResultFile = { id: string; jobId: number; fileName: string; sizeBytes: number; createdAt: Date }
+
+const header = 'step,train_loss,train_accuracy,valid_loss,valid_mean_token_accuracy\n'
+const prefix = 'file-results-'
+
+export const resultFileId = (jobId: number) => prefix + jobId
+
+/** @returns null for the id of any other file */
+export function jobOfResultFile(fileId: string): number | null {
+  const id = /^file-results-([1-9]\d{0,8})$/.exec(fileId)?.[1]
+  return id === undefined ? null : Number(id)
+}
+
+/** @throws ServiceError not_found, also before the job has ended */
+export async function findResultFile({ ctx, input }: { ctx: Ctx; input: { jobId: number } }): Promise<ResultFile> {
+  const { id: jobId, finishedAt: createdAt } = await findTrainingJob(ctx, input.jobId)
+  const sizeBytes = createdAt ? await ctx.deps.database.trainingSteps.csvSize(jobId) : 0
+  if (!createdAt || sizeBytes === 0)
+    throw new ServiceError('not_found', `Job ${jobId} has no result file: it has not ended, or has reported no step.`)
+  return {
+    id: resultFileId(jobId),
+    jobId,
+    fileName: 'step_metrics.csv',
+    sizeBytes: header.length + sizeBytes,
+    createdAt,
+  }
+}
+
+/** Yields the file a page at a time. @throws ServiceError not_found */
+export async function readResultFile({ ctx, input }: { ctx: Ctx; input: { jobId: number } }) {
+  const { jobId } = await findResultFile({ ctx, input })
+  return textOf(ctx, jobId)
+}
+
+async function* textOf({ deps }: Ctx, jobId: number): AsyncGenerator<Buffer> {
+  yield Buffer.from(header)
+  for await (const lines of deps.database.trainingSteps.csvPages(jobId))
+    yield Buffer.from(lines.map(({ line }) => line).join(''))
+}
