@@ -16,6 +16,7 @@ import { consoleRoutes } from './routes/console.ts'
 import { dataRoutes } from './routes/data.ts'
 import { dataSetRoutes } from './routes/data-sets.ts'
 import { embeddingRoutes } from './routes/embeddings.ts'
+import { modelExportRoutes } from './routes/model-exports.ts'
 import { modelNameRoutes } from './routes/model-names.ts'
 import { evaluationRoutes } from './routes/evaluations.ts'
 import { modelRoutes } from './routes/models.ts'
@@ -56,6 +57,7 @@ export const publicRoutes = [
   ...jobStreamRoutes,
   ...evaluationRoutes,
   ...modelRoutes,
+  ...modelExportRoutes,
   ...modelNameRoutes,
   ...openAiRoutes,
   ...usageRoutes,

@@ -42,6 +42,17 @@ suite('removal', async () => {
       assert.deepEqual([bytes.length, createHash('sha256').update(bytes).digest('hex')], [size, sha256])
     }
     assert.equal((await api.request('GET', `/v1/models/${connection().baseModel}/download`)).status, 400)
+    const { id } = await api.post<{ id: string }>(`/v1/models/${modelName}/export`, { format: 'adapter' })
+    const exported = await api.get<{
+      status: string
+      files: { name: string; url: string; size_bytes: number; sha256: string }[]
+    }>(`/v1/models/${modelName}/exports/${id}`)
+    assert.equal(exported.status, 'COMPLETED')
+    assert.deepEqual(
+      exported.files.map(({ name, size_bytes, sha256 }) => ({ name, size: size_bytes, sha256 })),
+      files.map(({ name, size, sha256 }) => ({ name, size, sha256 })),
+    )
+    for (const { url } of exported.files) assert.equal((await fetch(url)).status, 200)
   })
 
   test('a deleted model is gone with its rows and objects; its job stays', async () => {
@@ -49,6 +60,7 @@ suite('removal', async () => {
     for (const [method, path] of [
       ['DELETE', ''],
       ['GET', '/download'],
+      ['GET', `/exports/adapter-${modelName}`],
     ] as const)
       assert.equal((await stranger.request(method, `/v1/models/${modelName}${path}`)).status, 404)
     const { rows } = await database.query<{ artifact_id: string }>('select artifact_id from models where name = $1', [

@@ -106,6 +106,8 @@ test('names every route of the contract, with its aliases', () => {
     'put /v1/models/{name}/aliases/{alias}',
     'delete /v1/models/{name}/aliases/{alias}',
     'get /v1/models/{name}/download',
+    'post /v1/models/{name}/export',
+    'get /v1/models/{name}/exports/{export_id}',
     'get /v1alpha/downloaded_models/',
     'post /v1alpha/downloaded_models/',
     'get /v1/downloaded_models/',

@@ -300,6 +300,23 @@ export const entries: Record<string, Entry> = {
     about: [({ modelName }) => ({ params: { name: modelName } })],
     invalid: bad({ params: { name: base } }),
   },
+  export_model: {
+    about: [
+      ({ modelName }) => ({ params: { name: modelName }, body: { format: 'adapter' } }),
+      ({ customName }) => ({ params: { name: customName }, body: { format: 'adapter' } }),
+    ],
+    invalid: {
+      sent: ({ modelName }) => ({ params: { name: modelName }, body: { format: 'merged' } }),
+      status: 400,
+    },
+  },
+  get_model_export: {
+    about: [
+      ({ modelName }) => ({ params: { name: modelName, export_id: `adapter-${modelName}` } }),
+      ({ customName, modelName }) => ({ params: { name: customName, export_id: `adapter-${modelName}` } }),
+    ],
+    invalid: noId({ name: base, export_id: 'merged-1' }),
+  },
   downloaded_models: { about: [() => ({})], foreign: 'lists', invalid: takesNothing },
   find_downloaded_model: {
     about: [() => ({ body: { hf_model_name: base } }), ({ modelName }) => ({ body: { hf_model_name: modelName } })],

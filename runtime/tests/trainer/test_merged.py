@@ -1,0 +1,61 @@
+"""A user merges a tuned model without this package, by the lines of docs/api-guide.md as they stand."""
+
+import json
+import re
+from pathlib import Path
+
+import torch
+from support.trainer_process import ROOT, TINY
+from support.training import train
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from anneal_runtime.model_source import load_causal_lm
+from anneal_runtime.tokenization import prompt_tokens
+from anneal_runtime.trainer.adapter import load_adapter
+from anneal_runtime.trainer.greedy import generate
+
+MOST_NEW = 8
+SAMPLES = [json.loads(line) for line in (ROOT / "models" / "samples" / "products.jsonl").read_text().splitlines()]
+QUESTIONS = [row["input"] for row in SAMPLES]
+
+
+def test_the_merged_model_gives_the_same_greedy_answers_in_plain_transformers(tmp_path: Path) -> None:
+    # No checkpoint is saved after the last step.
+    saved = train(tmp_path / "run", SAMPLES, None, max_steps=21, save_steps=20, learning_rate=5e-3).checkpoints[20]
+    merged = tmp_path / "merged"
+    run_the_page(BASE_MODEL=str(TINY), ADAPTER_FOLDER=str(saved), MERGED_FOLDER=str(merged))
+    base, tuned = our_answers(saved)
+    assert plain_answers(merged) == tuned != base
+
+
+def run_the_page(**names: str) -> None:
+    page = (ROOT / "docs" / "api-guide.md").read_text()
+    blocks = re.findall(r"^ *```python\n(.*?)```", page, re.DOTALL | re.MULTILINE)
+    (code,) = [block for block in blocks if "merge_and_unload" in block]
+    for name, value in names.items():
+        code = code.replace(f'"{name}"', repr(value))
+    exec(re.sub(r"^  ", "", code, flags=re.MULTILINE), {})
+
+
+@torch.inference_mode()
+def our_answers(adapter: Path) -> tuple[list[list[int]], list[list[int]]]:
+    """Of the base, then of the tuned model."""
+    loaded = load_causal_lm(TINY, torch.device("cpu"))
+    prompts, end = prompt_tokens(loaded.tokenizer, QUESTIONS), loaded.tokenizer.eos_token_id
+    tuned = load_adapter(loaded.model, adapter).eval()
+    with tuned.disable_adapter():
+        base = generate(tuned, prompts, end=end, most_new=MOST_NEW)
+    return base, generate(tuned, prompts, end=end, most_new=MOST_NEW)
+
+
+@torch.inference_mode()
+def plain_answers(folder: Path) -> list[list[int]]:
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    assert not hasattr(model, "peft_config") and not list(folder.glob("adapter_*"))
+    answers = []
+    for question in QUESTIONS:
+        tokens = torch.tensor([tokenizer(question)["input_ids"]])
+        answer = model.generate(tokens, max_new_tokens=MOST_NEW, do_sample=False)
+        answers.append([token for token in answer[0, tokens.shape[1] :].tolist() if token != tokenizer.eos_token_id])
+    return answers

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { startPublic } from '../../http/support.ts'
+
+const [one, two, other] = ['a', 'b', 'c'].map((digit) => digit.repeat(64))
+const files = [{ name: 'adapter_config.json', key: 'k', sizeBytes: 7, sha256: 'd'.repeat(64) }]
+const tuned = (name: string | undefined) => ({ name, files, baseModel: 'tiny', jobId: 7, artifactId: 'none' })
+const checkpoint = { id: 'c', files, committedAt: new Date(0), createdAt: new Date(0) }
+
+suite('an export', async () => {
+  // "bot" leads to its second version; its first is still there.
+  const leadsTo: Record<string, string | undefined> = { bot: two, 'bot@1': one, 'bot@2': two }
+  const edge = await startPublic({
+    database: {
+      models: {
+        find: (_account: string, asked: string) => {
+          const name = [one, two, other].includes(asked) ? asked : leadsTo[asked]
+          return Promise.resolve(name === undefined ? null : tuned(name))
+        },
+      },
+      modelNames: {
+        versionOf: (name: string) => Promise.resolve({ name: name === other ? 'other' : 'bot', version: 1 }),
+      },
+      trainingJobs: { find: (_account: string, id: number) => Promise.resolve(id === 7 ? { id, baseModel: 'tiny' } : null) },
+      artifacts: { checkpointOf: () => Promise.resolve(checkpoint) },
+    },
+    storage: { presignDownload: (key: string) => Promise.resolve(`http://store/${key}`), podUrlSeconds: 900 },
+  })
+  const make = (name: string, format = 'adapter') =>
+    edge.call('POST', `/v1/models/${name}/export`, { json: { format } })
+  const get = (name: string, id: string) => edge.call('GET', `/v1/models/${name}/exports/${id}`)
+
+  test('stays with its version when the name moves on', async () => {
+    const { json: made } = await make('bot@1')
+    assert.deepEqual(made, { id: `adapter-${one}`, model_name: one, format: 'adapter', status: 'COMPLETED' })
+    for (const name of ['bot', 'bot@1', 'bot@2', one ?? '']) {
+      const { json } = await get(name, made.id)
+      const [{ name: file, key: _key, sizeBytes, sha256 }] = files as [(typeof files)[0] & object]
+      assert.deepEqual(json, {
+        ...made,
+        expires_in: 900,
+        files: [{ name: file, url: 'http://store/k', sha256, size_bytes: sizeBytes }],
+      })
+    }
+  })
+
+  test('is not that of another model', async () => {
+    assert.equal((await get('bot', `adapter-${other}`)).status, 404)
+    assert.equal((await get(other ?? '', `adapter-${one}`)).status, 404)
+    for (const id of ['adapter-x', `merged-${one}`, one ?? '']) assert.equal((await get('bot', id)).status, 404)
+  })
+
+  test('may be of a checkpoint', async () => {
+    const { json } = await make('ftjob-7:ckpt-step-60')
+    assert.equal((await get('ftjob-7:ckpt-step-60', json.id)).json.files.length, 1)
+    assert.equal((await get('ftjob-8:ckpt-step-60', json.id)).status, 404)
+  })
+
+  test('in the format merged is refused with what to do', async () => {
+    const { status, json } = await make('bot', 'merged')
+    assert.equal(status, 400)
+    assert.match(json.detail, /merge_and_unload/)
+    assert.equal((await make('tiny')).status, 400)
+  })
+})
