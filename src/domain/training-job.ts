@@ -113,6 +113,8 @@ export type Attempt = {
   /** Step of the newest checkpoint or model that the attempt committed. */
   savedStep: number | null
   savedAt: Date | null
+  /** Training rows that were longer than max_length. */
+  truncatedRows: number | null
   reportedCause: string | null
   cause: AttemptCause | null
   exitCode: number | null

@@ -144,7 +144,9 @@ export const createAttemptRepository = (db: Connection) => ({
 
   async update(
     { jobId, number }: Position,
-    data: Partial<Pick<Attempt, 'phase' | 'lastStep' | 'savedStep' | 'savedAt' | 'reportedCause' | 'message'>>,
+    data: Partial<
+      Pick<Attempt, 'phase' | 'lastStep' | 'savedStep' | 'savedAt' | 'truncatedRows' | 'reportedCause' | 'message'>
+    >,
   ) {
     await db.attempt.update({ where: { jobId_number: { jobId, number } }, data })
     await db.$executeRaw`

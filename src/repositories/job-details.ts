@@ -24,6 +24,8 @@ export type JobDetails = Pick<
     /** Null before the data is checked. */
     trainRows: number | null
     checkedRows: number | null
+    /** Training rows that were longer than max_length. Null before the trainer has counted them. */
+    truncatedRows: number | null
     estimatedTokens: number | null
     newestAttempt: NewestAttempt | null
     lastStep: MetricRow | null
@@ -96,6 +98,8 @@ const describeJobs: Statement = {
       j.current_attempt as "attemptCount", (j.prepared_data->'train'->>'rowCount')::int as "trainRows",
       (v.report->>'rowCount')::int as "checkedRows",
       (v.report->'tokenLength'->>'estimatedTotal')::float8 as "estimatedTokens",
+      (select truncated_rows from attempts where job_id = j.id and truncated_rows is not null order by number desc limit 1)
+        as "truncatedRows",
       (select claimed_at from attempts where job_id = j.id and claimed_at is not null order by number limit 1) as "startedAt",
       a.number as "newestNumber", a.mode as "newestMode", a.phase as "newestPhase", a.cause as "newestCause",
       a.created_at as "newestCreatedAt", a.claimed_at as "newestClaimedAt", a.ended_at as "newestEndedAt",

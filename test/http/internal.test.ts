@@ -83,6 +83,11 @@ test('every call of the protocol answers 200 with an object', async () => {
   }
 })
 
+test('the count of rows that were cut is kept with the attempt', async () => {
+  await post('/attempt/notes', { notes: [], truncated_rows: 3 })
+  assert.deepEqual(written.slice(-2), [[{ jobId: 7, number: 2 }, { truncatedRows: 3 }], [7]])
+})
+
 test('an artifact is answered with a place for each file', async () => {
   const files = ['a', 'b'].map((name) => ({ name, size: 1, sha256: 'b'.repeat(64) }))
   const { json } = await post('/attempt/artifacts', { kind: 'model', step: 1, files })

@@ -275,6 +275,7 @@ export const jobDetails = (changes: Partial<JobDetails> = {}): JobDetails => ({
   startedAt: null,
   trainRows: null,
   checkedRows: null,
+  truncatedRows: null,
   estimatedTokens: null,
   newestAttempt: null,
   lastStep: null,

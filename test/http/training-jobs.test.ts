@@ -21,6 +21,7 @@ test('a single job has the documented fields, its history as JSON text', async (
       trainRows: 40,
       checkedRows: 42,
       estimatedTokens: 500,
+      truncatedRows: 3,
     },
     ...{ startedAt: new Date('2026-11-20T10:00:05Z'), lastStep: step },
   })
@@ -62,7 +63,7 @@ test('a single job has the documented fields, its history as JSON text', async (
       tokens_per_second: null,
       remaining_seconds: step.remaining_time,
     },
-    dataset: { id: 'questions', rows: 42, train_rows: 40, tokens: 500 },
+    dataset: { id: 'questions', rows: 42, train_rows: 40, truncated_rows: 3, tokens: 500 },
     attempts: { count: 1, newest: null },
     links: {
       self: '/v1/train/jobs/7',

@@ -56,11 +56,13 @@ suite('what is told of a job beside its row', () => {
       const first = await openAttempt(tx, accountId, 1, jobId)
       await tx.attempts.claim(first.tokenHash, 'one')
       await tx.trainingSteps.upsertMany(jobId, 1, [stepAt(10), stepAt(20)])
+      await tx.attempts.update({ jobId, number: 1 }, { truncatedRows: 3 })
       await openAttempt(tx, accountId, 2, jobId)
       const [later] = await tx.jobDetails.describe(accountId, [jobId])
       assert.ok(later?.startedAt)
       assert.deepEqual([later.newestAttempt?.number, later.newestAttempt?.claimedAt, later.attemptCount], [2, null, 2])
       assert.deepEqual(later.lastStep, { ...stepAt(20), ...unmeasured })
+      assert.deepEqual([bare?.truncatedRows, later.truncatedRows], [null, 3])
       assert.deepEqual(await tx.jobDetails.describe(await anAccount(tx), [jobId]), [])
     }))
 

@@ -48,6 +48,7 @@ def load(attempt: Attempt, assignment: Assignment) -> tuple[LoadedModel, Origin]
 def train_and_save(attempt: Attempt, assignment: Assignment, loaded: LoadedModel, origin: Origin) -> PeftModel:
     reporter, termination, work_dir = attempt.reporter, attempt.termination, attempt.settings.work_dir
     run = _training_run(attempt, assignment, loaded, origin, reporter.note)
+    reporter.truncated_rows(run.truncated_rows)
     reporter.phase("TRAINING MODEL")
     uploader = CheckpointUploader(attempt.api, before_commit=reporter.flush)
     with termination.deferred():

@@ -13,6 +13,8 @@ from anneal_runtime.internal_api import Fenced, InternalApi
 from anneal_runtime.log import exit_now, log
 
 LARGEST_CALL = 1000
+# Reports of these kinds have a call each.
+ALONE = ("phase", "truncated rows")
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,9 @@ class Reporter:
     def note(self, code: str, message: str) -> None:
         log(message)
         self._add(_Report("note", {"code": code, "message": message}))
+
+    def truncated_rows(self, count: int) -> None:
+        self._add(_Report("truncated rows", count))
 
     def flush(self, timeout_s: float | None = None) -> bool:
         """Waits until every report is delivered; False on timeout. Raises the API's refusal."""
@@ -78,7 +83,7 @@ class Reporter:
         kind = self._reports[0].kind
         batch: list[_Report] = []
         for report in self._reports:
-            if report.kind != kind or len(batch) == (1 if kind == "phase" else LARGEST_CALL):
+            if report.kind != kind or len(batch) == (1 if kind in ALONE else LARGEST_CALL):
                 break
             batch.append(report)
         return batch
@@ -90,6 +95,8 @@ class Reporter:
                 self._api.report_phase(contents[0])
             case "step":
                 self._api.report_steps(contents)
+            case "truncated rows":
+                self._api.report_truncated_rows(contents[0])
             case _:
                 self._api.report_notes(contents)
 

@@ -63,6 +63,7 @@ class TrainingRun:
         context = context_length(base.model)
         max_length = _max_length(self._args, context, note)
         self._rows = encode_rows(plan.data, base.tokenizer, max_length, self._order.visited(self.total_steps))
+        self.truncated_rows = self._rows.cut_count
         if self._rows.cut_count:
             note("rows_cut", _rows_cut(self._rows, max_length, context))
         held_out = self._held_out(base, max_length)

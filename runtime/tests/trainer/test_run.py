@@ -93,6 +93,7 @@ def test_says_what_it_could_not_honour(anneal: FakeAnneal, tmp_path: Path) -> No
         "optim_replaced",
         "target_modules_replaced",
     }
+    assert anneal.truncated_rows == 1
 
 
 def test_evaluate_mode_reports_what_the_training_attempt_would_have(anneal: FakeAnneal, tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
       id: job.datasetId,
       rows: job.checkedRows,
       train_rows: job.trainRows,
+      truncated_rows: job.truncatedRows,
       tokens: job.estimatedTokens,
     },
     attempts: { count: job.attemptCount, newest: newestAttemptOf(job) },

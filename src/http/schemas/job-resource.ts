@@ -76,6 +76,12 @@ const resource = {
     id: z.string(),
     rows: z.int().nullable().describe('Rows of the data set; null until it is checked'),
     train_rows: z.int().nullable().describe('Rows that are trained on: without those set aside for the evaluation'),
+    truncated_rows: z
+      .int()
+      .nullable()
+      .describe(
+        'Rows that the run visits and that are longer than max_length: their end is cut. Null until the trainer has counted them',
+      ),
     tokens: z.int().nullable().describe('Of all rows, from a sample; null until the check, or without a tokenizer'),
   }),
   attempts: Attempts,

@@ -81,12 +81,12 @@ export const attemptRoutes = [
     name: 'notes',
     method: 'post',
     path: '/internal/v1/attempt/notes',
-    summary: 'Report settings that could not be applied',
+    summary: 'Report settings that could not be applied, and how many rows were cut',
     access: 'pod',
     body: NotesRequest,
     response: Done,
     async handle({ caller: pod, body }) {
-      await recordNotes({ pod, input: body })
+      await recordNotes({ pod, input: { notes: body.notes, truncatedRows: body.truncated_rows } })
       return {}
     },
   }),

@@ -87,6 +87,7 @@ export const EvaluationRequest = z.object({
 
 export const NotesRequest = z.object({
   notes: z.array(z.object({ code: z.string().regex(/^[a-z0-9_]{1,64}$/), message: writtenText(2000) })).max(100),
+  truncated_rows: measured(z.int32().min(0)),
 })
 
 export const FailureRequest = z.object({

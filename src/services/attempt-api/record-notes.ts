@@ -2,16 +2,20 @@ import type { TrainingNote } from '../../domain/training-args.ts'
 import type { PodCtx } from '../context.ts'
 import { fencedWrite } from './fenced-write.ts'
 
-/** Adds the trainer's notes, such as a shortened max_length, to the job's events. @throws ServiceError attempt_fenced */
+/**
+ * Adds the trainer's notes, such as a shortened max_length, to the job's events, and keeps its count of rows that were cut.
+ * @throws ServiceError attempt_fenced
+ */
 export async function recordNotes({
   pod,
-  input: { notes },
+  input: { notes, truncatedRows },
 }: {
   pod: PodCtx
-  input: { notes: readonly TrainingNote[] }
+  input: { notes: readonly TrainingNote[]; truncatedRows?: number | undefined }
 }): Promise<void> {
-  await fencedWrite(pod, (tx, { jobId, number }) =>
-    tx.jobEvents.add(
+  await fencedWrite(pod, async (tx, { jobId, number }) => {
+    if (truncatedRows !== undefined) await tx.attempts.update({ jobId, number }, { truncatedRows })
+    await tx.jobEvents.add(
       jobId,
       ...notes.map(({ code, message }) => ({
         kind: 'note' as const,
@@ -20,6 +24,6 @@ export async function recordNotes({
         message,
         actor: `attempt:${number}`,
       })),
-    ),
-  )
+    )
+  })
 }

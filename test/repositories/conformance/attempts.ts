@@ -25,6 +25,7 @@ export const attemptCases: Cases = {
         lastStep: null,
         savedStep: null,
         savedAt: null,
+        truncatedRows: null,
         reportedCause: null,
         cause: null,
       },

@@ -209,7 +209,15 @@ export const attempts = (db: Connection): InMemory<'attempts'> => ({
 
 const unopened = {
   ...{ runUid: null, claimId: null, phase: null, fromArtifactId: null, fromStep: 0, fromAt: null, lastStep: null },
-  ...{ savedStep: null, savedAt: null, reportedCause: null, cause: null, exitCode: null, message: null },
+  ...{
+    savedStep: null,
+    savedAt: null,
+    truncatedRows: null,
+    reportedCause: null,
+    cause: null,
+    exitCode: null,
+    message: null,
+  },
   ...{
     grantedAt: null,
     claimedAt: null,
