@@ -72,7 +72,7 @@ export const createTrainingStepRepository = (db: Connection, run: RunStatement) 
 const csvPageSize = 1000
 
 /** The line ends with a line break. */
-type CsvLine = { step: number; line: string }
+export type CsvLine = { step: number; line: string }
 
 /** The accuracy on trained rows is not measured: its column stays empty. */
 const csvLine = `concat_ws(',', step, loss, '', coalesce(valid_loss::text, ''), coalesce(valid_token_accuracy::text, '')) || E'\\n'`

@@ -39,7 +39,7 @@ def run_the_page(**names: str) -> None:
 
 @torch.inference_mode()
 def our_answers(adapter: Path) -> tuple[list[list[int]], list[list[int]]]:
-    """Of the base, then of the tuned model."""
+    """Returns the answers of the base, then those of the tuned model."""
     loaded = load_causal_lm(TINY, torch.device("cpu"))
     prompts, end = prompt_tokens(loaded.tokenizer, QUESTIONS), loaded.tokenizer.eos_token_id
     tuned = load_adapter(loaded.model, adapter).eval()

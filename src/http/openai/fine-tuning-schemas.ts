@@ -121,7 +121,7 @@ export const FineTuningEventList = named(
       type: z.enum(['message', 'metrics']).describe('metrics: a step that was reported'),
       data: z
         .record(z.string(), z.unknown())
-        .describe('Of metrics: step, total_steps and train_loss, and where held-out rows were validated valid_loss'),
+        .describe('metrics have step, total_steps and train_loss, and valid_loss where held-out rows were validated'),
     }),
   ),
 )

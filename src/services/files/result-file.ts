@@ -1,5 +1,6 @@
 // The result file of an ended job: its steps as CSV. It is written on each read and stored nowhere.
 import { ServiceError } from '../../domain/service-error.ts'
+import type { CsvLine } from '../../repositories/training-steps.ts'
 import type { Ctx } from '../context.ts'
 import { findTrainingJob } from '../training-jobs/get.ts'
 
@@ -20,8 +21,7 @@ export function jobOfResultFile(fileId: string): number | null {
 export async function findResultFile({ ctx, input }: { ctx: Ctx; input: { jobId: number } }): Promise<ResultFile> {
   const { id: jobId, finishedAt: createdAt } = await findTrainingJob(ctx, input.jobId)
   const sizeBytes = createdAt ? await ctx.deps.database.trainingSteps.csvSize(jobId) : 0
-  if (!createdAt || sizeBytes === 0)
-    throw new ServiceError('not_found', `Job ${jobId} has no result file: it has not ended, or has reported no step.`)
+  if (!createdAt || sizeBytes === 0) throw noResult(jobId)
   return {
     id: resultFileId(jobId),
     jobId,
@@ -31,14 +31,22 @@ export async function findResultFile({ ctx, input }: { ctx: Ctx; input: { jobId:
   }
 }
 
-/** Yields the file a page at a time. @throws ServiceError not_found */
+/** Yields the file a page at a time. @throws ServiceError not_found, also before the job has ended */
 export async function readResultFile({ ctx, input }: { ctx: Ctx; input: { jobId: number } }) {
-  const { jobId } = await findResultFile({ ctx, input })
-  return textOf(ctx, jobId)
+  const { id: jobId, finishedAt } = await findTrainingJob(ctx, input.jobId)
+  const pages = ctx.deps.database.trainingSteps.csvPages(jobId)
+  // Read before the answer begins: a failure here is still an ordinary error answer.
+  const first = finishedAt ? await pages.next() : null
+  if (!first || first.done) throw noResult(jobId)
+  return textOf(first.value, pages)
 }
 
-async function* textOf({ deps }: Ctx, jobId: number): AsyncGenerator<Buffer> {
-  yield Buffer.from(header)
-  for await (const lines of deps.database.trainingSteps.csvPages(jobId))
-    yield Buffer.from(lines.map(({ line }) => line).join(''))
+async function* textOf(first: CsvLine[], rest: AsyncIterable<CsvLine[]>): AsyncGenerator<Buffer> {
+  yield Buffer.from(header + joined(first))
+  for await (const lines of rest) yield Buffer.from(joined(lines))
 }
+
+const joined = (lines: readonly CsvLine[]) => lines.map(({ line }) => line).join('')
+
+const noResult = (jobId: number) =>
+  new ServiceError('not_found', `Job ${jobId} has no result file: it has not ended, or has reported no step.`)

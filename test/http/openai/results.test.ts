@@ -28,9 +28,10 @@ suite('what a fine-tuning job tells of its steps', async () => {
           ]),
       },
       trainingSteps: {
-        csvSize: (id: number) => Promise.resolve(id === 2 ? 8 : 0),
+        csvSize: (id: number) => Promise.resolve(id === 2 ? 17 : 0),
         csvPages: async function* () {
           yield Promise.resolve([{ step: 1, line: '1,0.5,,\n' }])
+          yield Promise.resolve([{ step: 2, line: '2,0.25,,\n' }])
         },
       },
     },
@@ -63,7 +64,7 @@ suite('what a fine-tuning job tells of its steps', async () => {
     const { status, text } = await get('files/file-results-2/content')
     assert.deepEqual(
       [status, text],
-      [200, 'step,train_loss,train_accuracy,valid_loss,valid_mean_token_accuracy\n1,0.5,,\n'],
+      [200, 'step,train_loss,train_accuracy,valid_loss,valid_mean_token_accuracy\n1,0.5,,\n2,0.25,,\n'],
     )
     assert.deepEqual([json.purpose, json.bytes], ['fine-tune-results', text.length])
     assert.equal((await edge.call('DELETE', '/openai/v1/files/file-results-2')).status, 409)
