@@ -155,6 +155,7 @@ function Delete({ model, name, close }: { model: Model; name: string; close: () 
         Its files, its evaluation and <code>{short(model.id)}</code> are removed for good; requests for it get 404. The
         job stays.
       </p>
+      {model.aliases.length > 0 && <p>No longer answered: {model.aliases.join(', ')}.</p>}
     </Confirm>
   )
 }

@@ -5,9 +5,10 @@ import { useLocation, useSearch } from 'wouter'
 import { answerOf, api, postJson } from '../api/client.ts'
 import { useDatasets, useReport } from '../api/data.ts'
 import { ApiError } from '../api/errors.ts'
-import { jobQuery, queryClient, useCapabilities, useModels } from '../api/queries.ts'
+import { jobQuery, queryClient, useCapabilities, useJobs, useModels } from '../api/queries.ts'
 import { emptyForm, fields, formOf, requestOf, type JobForm, type TrainRequest } from '../domain/job-form.ts'
 import { count, duration } from '../domain/format.ts'
+import { nameOf } from '../domain/job-list.ts'
 import { Commands } from '../ui/commands.tsx'
 import { randomId } from '../ui/random-id.ts'
 import { Answer, Failure, Loading } from '../ui/states.tsx'
@@ -21,14 +22,41 @@ export function NewJobView() {
   return (
     <>
       <h1>New job</h1>
+      <Template from={from} />
       {from > 0 ? (
         <Answer query={original} what="the job to duplicate">
-          {(job) => <JobFormView start={formOf(job)} />}
+          {(job) => <JobFormView key={from} start={formOf(job)} />}
         </Answer>
       ) : (
         <JobFormView start={{ ...emptyForm, datasetId: query.get('data') ?? '', model: query.get('model') ?? '' }} />
       )}
     </>
+  )
+}
+
+const mostTemplates = 100
+
+/** Fills the form in with the model, data and arguments of an earlier job. */
+function Template({ from }: { from: number }) {
+  const jobs = useJobs()
+  const [, navigate] = useLocation()
+  const offered = (jobs.data ?? []).filter(({ job_id: id }, index) => index < mostTemplates || id === from)
+  if (offered.length === 0) return null
+  return (
+    <Field id="template" label="Fill in from an earlier job" hint="replaces what is in the form">
+      <select
+        id="template"
+        value={from > 0 ? String(from) : ''}
+        onChange={({ target: { value } }) => navigate(value === '' ? '/new' : `/new?from=${value}`)}
+      >
+        <option value="">None</option>
+        {offered.map((job) => (
+          <option key={job.job_id} value={String(job.job_id)}>
+            {job.job_id} · {nameOf(job)} · {job.status.toLowerCase()}
+          </option>
+        ))}
+      </select>
+    </Field>
   )
 }
 
