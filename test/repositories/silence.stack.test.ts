@@ -13,7 +13,10 @@ suite('a database behind a network that swallows', async () => {
   const timeouts = { connectMs: 2000, statementMs: 10_000, silenceMs: 1000 }
   const { link, url } = await startLinkTo(connection().databaseUrl)
   const database = connectDatabase(url, { poolSize: 2, timeouts })
-  after(() => Promise.all([database.close(), link.close()]))
+  after(async () => {
+    await database.close()
+    link.close()
+  })
 
   test('a query ends, also within a transaction, and the pool recovers', async () => {
     const inside = [() => database.check(), () => database.transaction((tx) => tx.accounts.find(randomUUID()))]
