@@ -55,8 +55,8 @@ suite('kill -9', async () => {
     const trainer = pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer')
     const [newest, older] = await eventually(async () => {
       process.kill(trainer, 'SIGSTOP')
-      // What it has sent may still be committed without it. Asked before the list: a checkpoint that is committed between
-      // the two would be missing in the list, and be the one that is published.
+      // The service may still commit a checkpoint that the trainer has sent. We ask for that before we list: a checkpoint
+      // that is committed between the two would be missing in the list, and be the one that is published.
       const isSettled = !(await isUploading(id))
       const usable = await database.artifacts.listUsable(id, 'checkpoint')
       if (isSettled && usable.length >= 2) return usable

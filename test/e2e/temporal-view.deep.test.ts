@@ -1,4 +1,4 @@
-// What an operator sees and does in the Temporal UI while a job runs, and how a job closes there.
+// An operator looks at a running job in the Temporal UI and cancels it there; ended jobs close as what they are.
 import { Client, Connection } from '@temporalio/client'
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'

@@ -5,7 +5,7 @@ import { inferenceBatchWorkflowId } from '../../src/domain/inference-batch.ts'
 import { sampleRows } from '../support/rows.ts'
 import { connection, openAccount } from '../support/stack.ts'
 import { client, close, saveHistory } from './save-history.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually, untilSucceeds } from '../support/eventually.ts'
 
 const api = await openAccount()
 const model_name = connection().baseModel
@@ -30,13 +30,7 @@ await saveHistory('batch-killed', killed)
 await saveHistory('batch-refused', await submit({ prompt: [...prompts, 'word '.repeat(20_000)], max_tokens: 4 }))
 
 const cancelled = await submit({ prompt: prompts, max_tokens: 200 })
-await eventually(() =>
-  client.workflow
-    .getHandle(cancelled)
-    .cancel()
-    .then(() => true)
-    .catch(() => false),
-)
+await untilSucceeds(() => client.workflow.getHandle(cancelled).cancel())
 await saveHistory('batch-cancelled', cancelled)
 
 await close()

@@ -7,7 +7,7 @@ import { connectDatabase } from '../../src/repositories/database.ts'
 import { listenToNotifications } from '../../src/repositories/notifications.ts'
 import { startLinkTo } from '../support/faulty-link.ts'
 import { connection } from '../support/stack.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually, untilSucceeds } from '../support/eventually.ts'
 
 suite('a database behind a network that swallows', async () => {
   const timeouts = { connectMs: 2000, statementMs: 10_000, silenceMs: 1000 }
@@ -27,12 +27,7 @@ suite('a database behind a network that swallows', async () => {
       // Neither is a connection made.
       await assert.rejects(call, isOutage)
       link.mend()
-      await eventually(() =>
-        database.check().then(
-          () => true,
-          () => false,
-        ),
-      )
+      await untilSucceeds(() => database.check())
     }
   })
 
@@ -47,12 +42,7 @@ suite('a database behind a network that swallows', async () => {
       isOutage,
     )
     link.mend()
-    await eventually(() =>
-      database
-        .check()
-        .then(() => true)
-        .catch(() => false),
-    )
+    await untilSucceeds(() => database.check())
     const accounts = await database.accounts.list({ after: null, limit: 100 })
     assert.ok(!accounts.some((account) => account.name === name))
   })

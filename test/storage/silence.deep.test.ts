@@ -7,9 +7,10 @@ import { isOutage } from '../../src/domain/outage.ts'
 import { createStorage } from '../../src/storage/storage.ts'
 import { startLinkTo } from '../support/faulty-link.ts'
 import { connection } from '../support/stack.ts'
-import { eventually } from '../support/eventually.ts'
+import { untilSucceeds } from '../support/eventually.ts'
 
 const megabyte = 1024 * 1024
+
 suite('an object store behind a network that swallows', async () => {
   const timeouts = { connectMs: 2000, silenceMs: 1000, workMs: 1500 }
   const { endpoint, bucket, accessKey, secretKey } = connection().s3
@@ -41,12 +42,7 @@ suite('an object store behind a network that swallows', async () => {
       link.fail({ kind: 'blackhole' })
       await assert.rejects(call, isOutage)
       link.mend()
-      await eventually(() =>
-        storage
-          .check()
-          .then(() => true)
-          .catch(() => false),
-      )
+      await untilSucceeds(() => storage.check())
     })
 
   test('an object that stops midway ends its reader; one that is read slowly does not', async () => {
@@ -75,12 +71,7 @@ suite('an object store behind a network that swallows', async () => {
     }
     await assert.rejects(storage.writeStream(`${key}.2`, chunks()), isOutage)
     link.mend()
-    await eventually(() =>
-      storage
-        .check()
-        .then(() => true)
-        .catch(() => false),
-    )
+    await untilSucceeds(() => storage.check())
     assert.equal(await storage.stat(`${key}.2`), null)
     await storage.abortStaleUploads(0)
   })

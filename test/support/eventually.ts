@@ -15,6 +15,16 @@ export async function eventually<T>(look: () => T | Falsy | Promise<T | Falsy>, 
   throw new Error(`${what} did not come true within ${patienceMs / 1000} s`)
 }
 
+/** Calls until a call succeeds. */
+export async function untilSucceeds(call: () => Promise<unknown>): Promise<void> {
+  await eventually(() =>
+    call().then(
+      () => true,
+      () => false,
+    ),
+  )
+}
+
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   await eventually(holds, what)
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** Names with their values. */
+/** Shows names with their values. */
 export function Facts({ facts }: { facts: readonly [string, ReactNode][] }) {
   return (
     <dl className="facts">

@@ -185,24 +185,21 @@ function keptAs(body: z.output<typeof FileRequest>) {
   return { fileName: body.file, purpose: body.purpose, lifeSeconds }
 }
 
-const fileOf = ({ datasetId, sizeBytes, createdAt, expiresAt, fileName, purpose }: StoredFile): File => ({
-  id: datasetId,
+const fileOf = ({ datasetId, ...file }: StoredFile) => describeFile({ ...file, id: datasetId })
+
+const resultFileOf = (file: ResultFile) =>
+  describeFile({ ...file, expiresAt: null, purpose: 'fine-tune-results' as const })
+
+type Described = Pick<StoredFile, 'sizeBytes' | 'createdAt' | 'expiresAt' | 'fileName'> & Pick<File, 'id' | 'purpose'>
+
+const describeFile = ({ id, sizeBytes, createdAt, expiresAt, fileName, purpose }: Described): File => ({
+  id,
   object: 'file' as const,
   bytes: sizeBytes,
   created_at: seconds(createdAt),
   ...(expiresAt && { expires_at: seconds(expiresAt) }),
   filename: fileName,
   purpose,
-  status: 'processed' as const,
-})
-
-const resultFileOf = ({ id, sizeBytes, createdAt, fileName }: ResultFile): File => ({
-  id,
-  object: 'file' as const,
-  bytes: sizeBytes,
-  created_at: seconds(createdAt),
-  filename: fileName,
-  purpose: 'fine-tune-results' as const,
   status: 'processed' as const,
 })
 

@@ -3,6 +3,7 @@ import { isModelId } from '../../domain/model-reference.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { TunedModel } from '../../domain/training-job.ts'
 import type { Ctx } from '../context.ts'
+import { linkFiles } from './download.ts'
 import { findTunedModel, lookUpTuned, rowsOf } from './find-tuned.ts'
 
 export type ModelExport = { id: string; modelName: string; format: 'adapter'; status: 'COMPLETED' }
@@ -24,15 +25,11 @@ export async function findExport({
 }: {
   ctx: Ctx
   input: { name: string; id: string }
-}): Promise<ModelExport & { files: ExportedFile[]; expiresInSeconds: number }> {
-  const { storage } = ctx.deps
+}): Promise<ModelExport & Awaited<ReturnType<typeof linkFiles>>> {
   const model = await findExported(ctx, name, id)
   if (!model) throw new ServiceError('not_found', `The model "${name}" has no export with this id.`)
-  const links = model.files.map(async ({ key, ...file }) => ({ ...file, url: await storage.presignDownload(key) }))
-  return { ...exportOf(model), files: await Promise.all(links), expiresInSeconds: storage.podUrlSeconds }
+  return { ...exportOf(model), ...(await linkFiles(ctx, model)) }
 }
-
-type ExportedFile = { name: string; url: string; sha256: string; sizeBytes: number }
 
 const exportOf = ({ name }: TunedModel): ModelExport => ({
   id: prefix + name,

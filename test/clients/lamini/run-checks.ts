@@ -1,15 +1,12 @@
 // Runs a script of checks with a release of the SDK in an environment of its own, as a user would: by two variables.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { suite, test } from 'node:test'
 import { root } from '../../../tools/paths.mjs'
 import { clientEnv } from '../../../tools/setup/client-env.mjs'
+import { checksOf } from '../../support/client-checks.ts'
 import { connection, openAccount } from '../../support/stack.ts'
-import { patienceMs } from '../../support/eventually.ts'
 
-/** Some of these clients wait for ever. */
 const folder = join(root, 'test/clients/lamini')
 
 /** What a script said about each of its checks. */
@@ -25,23 +22,14 @@ export async function runChecks({
   environment?: Record<string, string>
 }) {
   const env = await clientEnv(join(folder, `requirements-${version}.txt`))
-  const client = spawn(join(env, 'bin/python'), [join(folder, script)], {
-    env: {
-      PATH: process.env['PATH'],
-      HOME: env,
-      LAMINI_API_URL: connection().apiUrl,
-      LAMINI_API_KEY: apiKey,
-      BASE_MODEL: connection().baseModel,
-      SAMPLE_FILE: join(root, 'models/samples/products.jsonl'),
-      ...environment,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: patienceMs,
+  const { results, chatter } = await checksOf(join(env, 'bin/python'), [join(folder, script)], {
+    HOME: env,
+    LAMINI_API_URL: connection().apiUrl,
+    LAMINI_API_KEY: apiKey,
+    BASE_MODEL: connection().baseModel,
+    SAMPLE_FILE: join(root, 'models/samples/products.jsonl'),
+    ...environment,
   })
-  let chatter = ''
-  client.stderr.on('data', (chunk) => (chatter += String(chunk)))
-  const results: { check: string; error: string | null }[] = []
-  for await (const line of createInterface(client.stdout)) results.push(JSON.parse(line))
   assert.ok(results.length > 0, chatter)
   return results
 }
