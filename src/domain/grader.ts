@@ -58,7 +58,11 @@ export type Grader = { [T in GraderType]: GraderOf<T> }[GraderType]
 
 const types = Object.keys(parameters) as GraderType[]
 const option = <T extends GraderType>(type: T) =>
-  z.strictObject({ type: z.literal(type), name: label, ...parameters[type] })
+  z.strictObject({
+    type: z.literal(type).describe('How the answer is scored; docs/evaluation.md describes each type'),
+    name: label,
+    ...parameters[type],
+  })
 
 const objects = types.map(option)
 const GraderObject = z.discriminatedUnion('type', objects as [(typeof objects)[number], ...typeof objects])

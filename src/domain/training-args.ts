@@ -7,29 +7,36 @@ const count = (most: number) => z.int().min(1).max(most)
 
 /** Known keys of `finetune_args`. Unknown keys are ignored because existing scripts send many. Null means absent. */
 const knownArgs = {
-  max_steps: count(10_000_000),
-  num_train_epochs: positive.max(100_000),
-  learning_rate: positive.max(10),
-  save_steps: count(10_000_000),
-  batch_size: count(100_000),
-  gradient_accumulation_steps: count(100_000),
-  max_length: count(10_000_000),
-  optim: z.string().min(1).max(64),
-  warmup_steps: z.int().min(0).max(10_000_000),
-  lr_scheduler_type: z.enum(['linear', 'cosine', 'constant', 'constant_with_warmup', 'polynomial']),
-  weight_decay: z.number().min(0).max(10),
-  max_grad_norm: z.number().min(0).max(1e6),
+  max_steps: count(10_000_000).describe('Optimizer steps of the run. Default 100'),
+  num_train_epochs: positive.max(100_000).describe('Passes over the training rows; replaces max_steps. No default'),
+  learning_rate: positive.max(10).describe('The highest learning rate. Default 0.0009'),
+  save_steps: count(10_000_000).describe('Steps from one checkpoint to the next. Default 60'),
+  batch_size: count(100_000).describe('Rows that a device reads at once. Default 1'),
+  gradient_accumulation_steps: count(100_000).describe('Batches of one optimizer step. Default 2'),
+  max_length: count(10_000_000).describe(
+    'The most tokens of a row; longer rows are cut, and the context of the model is the limit. Default 2048',
+  ),
+  optim: z.string().min(1).max(64).describe('The optimizer, by its name in transformers. Default adafactor'),
+  warmup_steps: z.int().min(0).max(10_000_000).describe('Steps in which the learning rate rises from 0. Default 0'),
+  lr_scheduler_type: z
+    .enum(['linear', 'cosine', 'constant', 'constant_with_warmup', 'polynomial'])
+    .describe('How the learning rate changes after the warm-up. Default linear'),
+  weight_decay: z.number().min(0).max(10).describe('Weight decay of the optimizer. Default 0'),
+  max_grad_norm: z.number().min(0).max(1e6).describe('Longer gradients are cut to this length. Default 1'),
   seed: z
     .int()
     .min(0)
-    .max(2 ** 31 - 1),
-  r_value: count(1024),
-  lora_alpha: positive.max(65_536),
-  lora_dropout: z.number().min(0).lt(1),
-  keep_checkpoints: z.int().min(0).max(100),
-  target_modules: z.union([z.string().min(1).max(200), z.array(z.string().min(1).max(200)).min(1).max(64)], {
-    error: 'must be a string or a list of strings',
-  }),
+    .max(2 ** 31 - 1)
+    .describe('Decides the order of rows and all other chance. Default 42'),
+  r_value: count(1024).describe('Rank of the LoRA adapter. Default 64, or the most that the model allows'),
+  lora_alpha: positive.max(65_536).describe('Scale of the LoRA adapter. Default: r_value'),
+  lora_dropout: z.number().min(0).lt(1).describe('Dropout of the LoRA adapter. Default 0'),
+  keep_checkpoints: z.int().min(0).max(100).describe('Checkpoints that are kept once the job is COMPLETED. Default 1'),
+  target_modules: z
+    .union([z.string().min(1).max(200), z.array(z.string().min(1).max(200)).min(1).max(64)], {
+      error: 'must be a string or a list of strings',
+    })
+    .describe('The layers that the adapter changes: all-linear, or names of layers. Default all-linear'),
   eval_steps: count(10_000_000).describe(
     'Steps from one validation on held-out rows to the next; default: ten times a run',
   ),

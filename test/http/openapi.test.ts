@@ -21,6 +21,8 @@ const Operation = z.strictObject({
   operationId: z.string().regex(/^\w+$/),
   tags: z.array(z.string()).length(1),
   summary: z.string().min(5),
+  description: z.string().min(5),
+  deprecated: z.literal(true).optional(),
   security: z.array(z.record(z.string(), z.array(z.string()))),
   parameters: z
     .array(
@@ -28,19 +30,32 @@ const Operation = z.strictObject({
         name: z.string(),
         in: z.enum(['path', 'query', 'header']),
         required: z.boolean().optional(),
+        description: z.string().min(5),
         schema: Schema,
       }),
     )
     .optional(),
   requestBody: z.strictObject({ required: z.boolean(), content: Content }).optional(),
-  responses: z.record(z.string().regex(/^\d{3}$/), z.strictObject({ description: z.string(), content: Content })),
+  responses: z.record(
+    z.string().regex(/^\d{3}$/),
+    z.strictObject({
+      description: z.string(),
+      headers: z.record(z.string(), z.strictObject({ $ref: z.string() })),
+      content: Content,
+    }),
+  ),
 })
 const Document = z.strictObject({
   openapi: z.literal('3.1.0'),
-  info: z.strictObject({ title: z.string(), version: z.string(), description: z.string() }),
-  tags: z.array(z.strictObject({ name: z.string() })),
+  info: z.strictObject({ title: z.string(), version: z.string(), description: z.string(), license: Schema }),
+  servers: z.array(z.strictObject({ url: z.string(), description: z.string() })),
+  tags: z.array(z.strictObject({ name: z.string(), description: z.string() })),
   paths: z.record(z.string().startsWith('/'), z.partialRecord(z.enum(['get', 'post', 'put', 'delete']), Operation)),
-  components: z.strictObject({ schemas: z.record(z.string(), Schema), securitySchemes: z.record(z.string(), Schema) }),
+  components: z.strictObject({
+    schemas: z.record(z.string(), Schema),
+    headers: z.record(z.string(), Schema),
+    securitySchemes: z.record(z.string(), Schema),
+  }),
 })
 type Document = z.infer<typeof Document>
 
@@ -108,10 +123,10 @@ test('names every route of the contract, with its aliases', () => {
     'get /v1/models/{name}/download',
     'post /v1/models/{name}/export',
     'get /v1/models/{name}/exports/{export_id}',
-    'get /v1alpha/downloaded_models/',
-    'post /v1alpha/downloaded_models/',
-    'get /v1/downloaded_models/',
-    'post /v1/downloaded_models/',
+    'get /v1alpha/downloaded_models',
+    'post /v1alpha/downloaded_models',
+    'get /v1/downloaded_models',
+    'post /v1/downloaded_models',
     'get /v1/audit',
     'post /v1/console/session',
     'get /v1/console/session',
@@ -240,7 +255,34 @@ test('every reference leads somewhere, and every schema is used', () => {
   const text = JSON.stringify(document)
   const used = new Set([...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, id]) => String(id)))
   assert.deepEqual([...used].toSorted(), Object.keys(document.components.schemas).toSorted())
-  assert.equal(text.match(/"\$ref"/g)?.length, text.match(/"\$ref":"#\/components\/schemas\//g)?.length)
+  assert.equal(
+    text.match(/"\$ref"/g)?.length,
+    text.match(/"\$ref":"#\/components\/(schemas\/|headers\/(X-Request-Id|Retry-After)")/g)?.length,
+  )
+})
+
+test('describes every property, where the property is or in the schema that it names', () => {
+  const { schemas } = document.components
+  const undescribed = (value: unknown, at: string): string[] => {
+    if (typeof value !== 'object' || value === null) return []
+    return Object.entries(value).flatMap(([key, inner]) => {
+      if (key !== 'properties') return undescribed(inner, at)
+      return Object.entries(inner as Record<string, { description?: string; $ref?: string }>).flatMap(
+        ([name, property]) => {
+          const target = schemas[property.$ref?.split('/').at(-1) ?? '']
+          const isDescribed = Boolean(property.description ?? target?.description)
+          return [...(isDescribed ? [] : [`${at}.${name}`]), ...undescribed(property, `${at}.${name}`)]
+        },
+      )
+    })
+  }
+  const missing = Object.entries(schemas).flatMap(([name, schema]) => undescribed(schema, name))
+  assert.deepEqual(missing, [], 'add .describe() to these properties of the zod schemas')
+})
+
+test('marks every alias as deprecated, and nothing else', () => {
+  for (const { operation } of operations(document))
+    assert.equal(operation.deprecated ?? false, /_alias_\d+$/.test(operation.operationId), operation.operationId)
 })
 
 test('says what may be left out and what may be null', () => {

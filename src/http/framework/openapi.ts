@@ -22,7 +22,7 @@ export function openApiDocument(
   for (const route of routes)
     for (const [index, path] of pathsOf(route, serviceName).entries()) {
       const operationId = index === 0 ? route.name : `${route.name}_alias_${index}`
-      const entry = (paths[path.replaceAll(/:(\w+)/g, '{$1}')] ??= {})
+      const entry = (paths[documentPath(path)] ??= {})
       entry[route.method] = operation(route, operationId, {
         isAlias: index > 0,
         error: errorFormatFor(path, errorFormats),
@@ -30,11 +30,18 @@ export function openApiDocument(
     }
   return {
     openapi: '3.1.0',
-    info: { title, version, description: 'Completions, embeddings, data sets, and fine-tuning as a durable job.' },
-    tags: tags.map(([name]) => ({ name })),
+    info: {
+      title,
+      version,
+      description: 'Completions, embeddings, data sets, and fine-tuning as a durable job.',
+      license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'The service that answers this document' }],
+    tags: tags.map(([name, , description]) => ({ name, description })),
     paths,
     components: {
       schemas: componentSchemas(),
+      headers,
       securitySchemes: {
         key: {
           type: 'http',
@@ -53,13 +60,26 @@ function operation(
 ): Json {
   const parameters = [...parametersOf(route.params, 'path'), ...parametersOf(route.query, 'query')]
   if (route.contentType === 'text/event-stream')
-    parameters.push({ name: 'Last-Event-ID', in: 'header', required: false, schema: { type: 'string' } })
+    parameters.push({
+      name: 'Last-Event-ID',
+      in: 'header',
+      required: false,
+      description: 'The id of the last event that the client has seen: the stream goes on after it',
+      schema: { type: 'string' },
+    })
   if (route.idempotent)
-    parameters.push({ name: 'Idempotency-Key', in: 'header', schema: { type: 'string', minLength: 1, maxLength: 255 } })
+    parameters.push({
+      name: 'Idempotency-Key',
+      in: 'header',
+      description: 'Makes the request safe to repeat: the same key with the same request gets the first answer again',
+      schema: { type: 'string', minLength: 1, maxLength: 255 },
+    })
   return {
     operationId,
     tags: [tagOf(route.path)],
-    summary: isAlias ? `${route.summary} (the same as ${route.path.replaceAll(/:(\w+)/g, '{$1}')})` : route.summary,
+    summary: isAlias ? `${route.summary} (the same as ${documentPath(route.path)})` : route.summary,
+    description: descriptionOf(route, isAlias),
+    ...(isAlias ? { deprecated: true } : {}),
     security: route.access === 'none' ? [] : [{ key: route.scope ? [route.scope] : [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body
@@ -73,33 +93,73 @@ function operation(
     responses: {
       200: {
         description: 'Done',
+        headers: headersOf(200),
         content: { ...content(route.contentType ?? 'application/json', route.response), ...moreContent(route) },
       },
       ...Object.fromEntries(
         errorStatusesOf(route).map(([status, description]) => [
           status,
-          { description, content: content(error.contentType.split(';')[0] ?? '', error.schema) },
+          {
+            description,
+            headers: headersOf(status),
+            content: content(error.contentType.split(';')[0] ?? '', error.schema),
+          },
         ]),
       ),
     },
   }
 }
 
+const headers = {
+  'X-Request-Id': {
+    description: 'Identifies the request in the log: the X-Request-Id of the request, or a new one',
+    schema: { type: 'string' },
+  },
+  'Retry-After': { description: 'Seconds to wait before the next try', schema: { type: 'integer' } },
+}
+
+const headersOf = (status: number): Json =>
+  Object.fromEntries(
+    Object.keys(headers)
+      .filter((name) => name === 'X-Request-Id' || status === 429 || status === 503)
+      .map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  )
+
+/** Express serves a path with a final slash also without it. */
+const documentPath = (path: string) => path.replaceAll(/:(\w+)/g, '{$1}').replace(/\/$/, '')
+
+/** Says what a caller needs to know beside the summary; all of it follows from the definition. */
+function descriptionOf(route: Route, isAlias: boolean): string {
+  const { summary, scope, idempotent, bodyLimitBytes, form, method } = route
+  const limit = bodyLimitBytes ?? form?.limitBytes
+  return [
+    `${summary}.`,
+    ...(isAlias ? [`An older path of ${route.method.toUpperCase()} ${documentPath(route.path)}.`] : []),
+    scope ? `Needs a key with the scope ${scope}.` : route.access === 'none' ? 'Needs no key.' : 'Needs a key.',
+    ...(limit && method !== 'get' ? [`The body may have at most ${limit / mebibyte} MiB.`] : []),
+    ...(idempotent ? ['With an Idempotency-Key it is safe to repeat.'] : []),
+    ...(route.contentType === 'text/event-stream' ? ['Answers server-sent events until the end.'] : []),
+    ...(route.alsoAnswers === 'text/event-stream' ? ['Answers server-sent events when `stream` is true.'] : []),
+  ].join(' ')
+}
+
+const mebibyte = 1024 * 1024
+
 const moreContent = ({ alsoAnswers }: Route): Json =>
   alsoAnswers ? { [alsoAnswers]: { schema: { description: 'See docs/openai.md' } } } : {}
 
 /** The first pattern that matches a path names its chapter. */
 const tags = [
-  ['OpenAI', /^\/openai\//],
-  ['Evaluations', /\/evaluations/],
-  ['Completions', /completion|reservation/],
-  ['Embeddings', /embedding/],
-  ['Data', /data|upload/],
-  ['Training', /train/],
-  ['Models', /model/],
-  ['Webhooks', /webhook/],
-  ['Console', /console/],
-  ['Service', /./],
+  ['OpenAI', /^\/openai\//, 'The API of OpenAI, for its clients'],
+  ['Evaluations', /\/evaluations/, 'Compare models on the rows of a data set'],
+  ['Completions', /completion|reservation/, 'Answers to prompts, as text or in given fields'],
+  ['Embeddings', /embedding/, 'Vectors of texts'],
+  ['Data', /data|upload/, 'Rows to train on, to evaluate with, or to put before prompts'],
+  ['Training', /train/, 'Fine-tunes as jobs'],
+  ['Models', /model/, 'Base models and tuned models'],
+  ['Webhooks', /webhook/, 'Events of jobs, sent to an address'],
+  ['Console', /console/, 'Sign-in of the pages under /console'],
+  ['Service', /./, 'The service itself: usage, audit trail, health and version'],
 ] as const
 
 const tagOf = (path: string) => tags.find(([, pattern]) => pattern.test(path))?.[0] ?? 'Service'
@@ -112,13 +172,28 @@ function content(type: string, schema: z.ZodType): Json {
 
 function parametersOf(schema: z.ZodType | undefined, where: 'path' | 'query'): Json[] {
   if (!schema) return []
-  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' })
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' }) as {
+    properties?: Record<string, Json>
+    required?: string[]
+  }
   return Object.entries(properties).map(([name, property]) => ({
     name,
     in: where,
     required: where === 'path' || required.includes(name),
-    schema: property,
+    ...described(property),
   }))
+}
+
+/** A parameter's description stands beside its schema. */
+const described = ({ description, ...schema }: Json): Json => ({ ...(description ? { description } : {}), schema })
+
+/** Moves the description of a value that may be null from the value, which other schemas share, to its property. */
+function liftDescription({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }) {
+  const [holder, other] = jsonSchema.anyOf ?? []
+  if (jsonSchema.anyOf?.length !== 2 || other?.type !== 'null' || !holder?.description) return
+  const { description, ...value } = holder
+  jsonSchema.description ??= description
+  jsonSchema.anyOf = [value, other]
 }
 
 function componentSchemas(): Json {
@@ -128,6 +203,7 @@ function componentSchemas(): Json {
     metadata: z.globalRegistry,
     // Custom checks have no JSON Schema; their meta describes them.
     unrepresentable: 'any',
+    override: liftDescription,
   })
   return Object.fromEntries(
     Object.entries(schemas).map(([id, { $schema: _schema, $id: _id, ...schema }]) => [id, schema]),

@@ -8,14 +8,22 @@ import { named } from './named-schemas.ts'
 export const Problem = named(
   'Problem',
   z.object({
-    type: z.string(),
-    title: z.string(),
-    status: z.int(),
+    type: z.string().describe('Always about:blank; code tells the kinds of errors apart'),
+    title: z.string().describe('The name of the HTTP status'),
+    status: z.int().describe('The HTTP status'),
     detail: z.string().describe('A sentence that says what is wrong'),
-    instance: z.string(),
+    instance: z.string().describe('The path of the request'),
     code: z.string().describe('A machine-readable error code'),
-    request_id: z.string(),
-    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    request_id: z.string().describe('The X-Request-Id of the request, also in the log of the service'),
+    errors: z
+      .array(
+        z.object({
+          path: z.string().describe('The field that is wrong, such as data[3].input'),
+          message: z.string().describe('What is wrong with the field'),
+        }),
+      )
+      .optional()
+      .describe('The invalid fields; absent for other errors'),
   }),
 )
 export type Problem = z.infer<typeof Problem>

@@ -19,32 +19,47 @@ type Status = (typeof statuses)[number]
 export const Batch = named(
   'OpenAiBatch',
   z.object({
-    id: z.string(),
-    object: z.literal('batch'),
-    endpoint: z.enum(batchEndpoints),
+    id: z.string().describe('The id of the batch'),
+    object: z.literal('batch').describe('Always batch'),
+    endpoint: z.enum(batchEndpoints).describe('The path that answers each line'),
     errors: z
       .object({
-        object: z.literal('list'),
-        data: z.array(z.object({ code: z.string(), message: z.string(), param: z.null(), line: z.null() })),
+        object: z.literal('list').describe('Always list'),
+        data: z
+          .array(
+            z.object({
+              code: z.string().describe('A machine-readable error code'),
+              message: z.string().describe('A sentence that says what is wrong'),
+              param: z.null().describe('Always null'),
+              line: z.null().describe('Always null'),
+            }),
+          )
+          .describe('The errors'),
       })
       .nullable()
       .describe('Why the batch as a whole failed. The errors of lines are in the error file'),
-    input_file_id: z.string(),
-    completion_window: z.literal('24h'),
-    status: z.enum(statuses),
-    output_file_id: z.string().nullable(),
+    input_file_id: z.string().describe('The file of requests'),
+    completion_window: z.literal('24h').describe('Always 24h'),
+    status: z.enum(statuses).describe('The state. completed, failed, expired and cancelled are final'),
+    output_file_id: z.string().nullable().describe('The file of answers; null until the batch ends'),
     error_file_id: z.string().nullable().describe('The lines that were refused, or not begun before the end'),
-    created_at: z.int(),
-    in_progress_at: time,
+    created_at: z.int().describe('Time of acceptance, in seconds since 1970'),
+    in_progress_at: time.describe('When the first line was begun, in seconds since 1970'),
     expires_at: time.describe('24 hours after the first line was begun'),
-    finalizing_at: time,
-    completed_at: time,
-    failed_at: time,
-    expired_at: time,
-    cancelling_at: time,
-    cancelled_at: time,
-    request_counts: z.object({ total: z.int(), completed: z.int(), failed: z.int() }),
-    metadata: z.record(z.string(), z.string()).nullable(),
+    finalizing_at: time.describe('When the writing of the files began, in seconds since 1970'),
+    completed_at: time.describe('When the batch completed, in seconds since 1970'),
+    failed_at: time.describe('When it failed, in seconds since 1970'),
+    expired_at: time.describe('When it expired, in seconds since 1970'),
+    cancelling_at: time.describe('When its cancel was accepted, in seconds since 1970'),
+    cancelled_at: time.describe('When its cancel took effect, in seconds since 1970'),
+    request_counts: z
+      .object({
+        total: z.int().describe('Number of lines'),
+        completed: z.int().describe('Lines with an answer'),
+        failed: z.int().describe('Lines with an error'),
+      })
+      .describe('The lines of the batch'),
+    metadata: z.record(z.string(), z.string()).nullable().describe('The pairs of the request; null without any'),
   }),
 )
 

@@ -20,26 +20,32 @@ const BatchRequest = named(
   z.strictObject({
     input_file_id: z.string().max(64).describe('A file with the purpose batch: a request on each line'),
     endpoint: z.enum(batchEndpoints).describe('The `url` of every line'),
-    completion_window: z.literal('24h', { error: 'must be "24h"' }),
-    metadata: Metadata.nullish(),
-    output_expires_after: z.null({ error: 'is not supported: a file is kept until you delete it' }).optional(),
+    completion_window: z.literal('24h', { error: 'must be "24h"' }).describe('Must be 24h'),
+    metadata: Metadata.nullish().describe('Up to 16 pairs that the batch keeps'),
+    output_expires_after: z
+      .null({ error: 'is not supported: a file is kept until you delete it' })
+      .optional()
+      .describe('Not supported: leave it out, or send null'),
   }),
 )
 
 const BatchList = named(
   'OpenAiBatchList',
   z.object({
-    object: z.literal('list'),
-    data: z.array(Batch),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-    has_more: z.boolean(),
+    object: z.literal('list').describe('Always list'),
+    data: z.array(Batch).describe('The batches of the page, newest first'),
+    first_id: z.string().nullable().describe('The id of the first item; null on an empty page'),
+    last_id: z
+      .string()
+      .nullable()
+      .describe('The id of the last item, the `after` of the next page; null on an empty page'),
+    has_more: z.boolean().describe('Whether more follow'),
   }),
 )
 
 const ofOneBatch = {
   access: 'key',
-  params: z.object({ batch_id: z.string().max(64) }),
+  params: z.object({ batch_id: z.string().max(64).describe('The id of the batch') }),
   response: Batch,
 } as const
 

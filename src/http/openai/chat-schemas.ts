@@ -9,16 +9,19 @@ import { chatLogprobFields } from './sampling-fields.ts'
 import { SentToolCall, ToolCall, ToolChoice, Tools } from './tools.ts'
 
 const TextPart = z.object({
-  type: z.literal('text', { error: 'must be "text": no other type is supported' }),
-  text: z.string(),
+  type: z.literal('text', { error: 'must be "text": no other type is supported' }).describe('Always text'),
+  text: z.string().describe('The text'),
 })
 
 const Message = z
   .strictObject({
-    role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
+    role: z
+      .enum(['system', 'developer', 'user', 'assistant', 'tool'])
+      .describe('Who says the message; tool answers a call'),
     content: z
       .union([z.string(), z.array(TextPart).min(1).max(1000)], { error: 'must be a string or a list of text parts' })
-      .nullish(),
+      .nullish()
+      .describe('The text of the message. The assistant may leave it out'),
     // Chat templates know no names.
     name: ignoredText(),
     // Clients send our answers back, which may hold these fields.
@@ -28,8 +31,8 @@ const Message = z
     annotations: onlyEmpty.list(),
     // Other services and gateways add these to messages.
     type: only('text', 'message'),
-    reasoning_content: z.string().nullish(),
-    provider_specific_fields: z.unknown().optional(),
+    reasoning_content: z.string().nullish().describe('Accepted and ignored'),
+    provider_specific_fields: z.unknown().optional().describe('Accepted and ignored'),
     tool_calls: z.array(SentToolCall).max(128).nullish().describe('Calls of the assistant'),
     tool_call_id: z.string().max(200).nullish().describe('The call that a message of the role tool answers'),
   })
@@ -45,25 +48,28 @@ export const ChatRequest = named(
   'OpenAiChatRequest',
   z.strictObject({
     ...generationFields,
-    messages: z.array(Message).min(1).max(2048),
+    messages: z.array(Message).min(1).max(2048).describe('The conversation so far, oldest first'),
     max_tokens: maxTokens,
-    max_completion_tokens: maxTokens,
-    response_format: ResponseFormat.nullish(),
+    max_completion_tokens: maxTokens.describe('Another name of max_tokens'),
+    response_format: ResponseFormat.nullish().describe('The form of the answer. Default text'),
     structured_outputs: StructuredOutputs.nullish(),
     ...chatLogprobFields,
     tools: Tools,
-    tool_choice: ToolChoice,
-    parallel_tool_calls: z.boolean().nullish(),
+    tool_choice: ToolChoice.describe(
+      'Whether the answer calls functions: none, auto, required, or one function. Default auto with tools',
+    ),
+    parallel_tool_calls: z.boolean().nullish().describe('Whether an answer may call several functions. Default true'),
     functions: onlyEmpty.list(),
     function_call: only('none', 'auto'),
     modalities: z
       .array(z.literal('text', { error: 'is not supported' }))
       .max(4)
-      .nullish(),
+      .nullish()
+      .describe('Only text is supported'),
     store: only(false),
     service_tier: only('auto', 'default'),
     // OpenAI keeps labels with stored answers, and nothing is stored here.
-    metadata: Metadata.nullish(),
+    metadata: Metadata.nullish().describe('Accepted and ignored'),
     reasoning_effort: unsupported(),
     safety_identifier: ignoredText(),
     prompt_cache_key: ignoredText(),
@@ -74,23 +80,30 @@ export type ChatRequest = z.output<typeof ChatRequest>
 export const ChatCompletion = named(
   'OpenAiChatCompletion',
   z.object({
-    id: z.string(),
-    object: z.literal('chat.completion'),
-    created: z.int(),
-    model: z.string(),
-    choices: z.array(
-      z.object({
-        index: z.int(),
-        message: z.object({
-          role: z.literal('assistant'),
-          content: z.string().nullable(),
-          refusal: z.null(),
-          tool_calls: z.array(ToolCall).optional(),
+    id: z.string().describe('The id of the answer'),
+    object: z.literal('chat.completion').describe('Always chat.completion'),
+    created: z.int().describe('Time of the answer, in seconds since 1970'),
+    model: z.string().describe('The model that answered'),
+    choices: z
+      .array(
+        z.object({
+          index: z.int().describe('The position in choices, from 0'),
+          message: z
+            .object({
+              role: z.literal('assistant').describe('Always assistant'),
+              content: z.string().nullable().describe('The text; null when the answer only calls functions'),
+              refusal: z.null().describe('Always null'),
+              tool_calls: z
+                .array(ToolCall)
+                .optional()
+                .describe('The functions that the answer calls; absent when none'),
+            })
+            .describe('The message of the assistant'),
+          logprobs: ChatLogprobs,
+          finish_reason: finishReason.describe('Why the answer ended: stop, length or tool_calls'),
         }),
-        logprobs: ChatLogprobs,
-        finish_reason: finishReason,
-      }),
-    ),
+      )
+      .describe('The answers; one unless n asks for more'),
     usage: Usage,
   }),
 )

@@ -34,22 +34,35 @@ export async function eachChoice<T>(
   return isSame ? Array.from({ length: count }, () => answers[0] as T) : answers
 }
 
-const TokenLogprob = z.object({ token: z.string(), logprob: z.number(), bytes: z.array(z.int()).nullable() })
+const TokenLogprob = z.object({
+  token: z.string().describe('The text of the token'),
+  logprob: z.number().describe('Its log probability'),
+  bytes: z.array(z.int()).nullable().describe('Its bytes in UTF-8; null when unknown'),
+})
 
 export const ChatLogprobs = z
   .object({
-    content: z.array(TokenLogprob.extend({ top_logprobs: z.array(TokenLogprob) })),
-    refusal: z.null().optional(),
+    content: z
+      .array(
+        TokenLogprob.extend({ top_logprobs: z.array(TokenLogprob).describe('The likeliest tokens at this place') }),
+      )
+      .describe('The tokens of the answer, in order'),
+    refusal: z.null().optional().describe('Always null'),
   })
   .nullable()
   .describe('Of the model itself, before penalties, temperature and filters')
 
 export const CompletionLogprobs = z
   .object({
-    tokens: z.array(z.string()),
-    token_logprobs: z.array(z.number().nullable()),
-    top_logprobs: z.array(z.record(z.string(), z.number()).nullable()).nullable(),
-    text_offset: z.array(z.int()),
+    tokens: z.array(z.string()).describe('The texts of the tokens, in order'),
+    token_logprobs: z
+      .array(z.number().nullable())
+      .describe('Their log probabilities; null for the first token of a prompt'),
+    top_logprobs: z
+      .array(z.record(z.string(), z.number()).nullable())
+      .nullable()
+      .describe('The likeliest tokens at each place, with their log probabilities'),
+    text_offset: z.array(z.int()).describe('Where each token begins in the text'),
   })
   .nullable()
   .describe('Of the model itself, before penalties, temperature and filters')

@@ -35,18 +35,22 @@ type CompletionRequest = z.output<typeof CompletionRequest>
 const TextCompletion = named(
   'OpenAiCompletion',
   z.object({
-    id: z.string(),
-    object: z.literal('text_completion'),
-    created: z.int(),
-    model: z.string(),
-    choices: z.array(
-      z.object({
-        index: z.int(),
-        text: z.string(),
-        logprobs: CompletionLogprobs,
-        finish_reason: finishReason.nullable(),
-      }),
-    ),
+    id: z.string().describe('The id of the answer'),
+    object: z.literal('text_completion').describe('Always text_completion'),
+    created: z.int().describe('Time of the answer, in seconds since 1970'),
+    model: z.string().describe('The model that answered'),
+    choices: z
+      .array(
+        z.object({
+          index: z.int().describe('The position in choices, from 0'),
+          text: z.string().describe('The answer'),
+          logprobs: CompletionLogprobs,
+          finish_reason: finishReason
+            .nullable()
+            .describe('Why the answer ended: stop or length; null in a stream before the end'),
+        }),
+      )
+      .describe('The answers, in the order of the prompts'),
     usage: Usage,
   }),
 )

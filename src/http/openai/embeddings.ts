@@ -26,16 +26,23 @@ const EmbeddingRequest = named(
 const EmbeddingList = named(
   'OpenAiEmbeddingList',
   z.object({
-    object: z.literal('list'),
-    data: z.array(
-      z.object({
-        object: z.literal('embedding'),
-        index: z.int(),
-        embedding: z.union([z.array(z.number()), z.string()]),
-      }),
-    ),
-    model: z.string(),
-    usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
+    object: z.literal('list').describe('Always list'),
+    data: z
+      .array(
+        z.object({
+          object: z.literal('embedding').describe('Always embedding'),
+          index: z.int().describe('The position of the text, from 0'),
+          embedding: z.union([z.array(z.number()), z.string()]).describe('The vector: numbers, or text in base64'),
+        }),
+      )
+      .describe('The vectors, in the order of the texts'),
+    model: z.string().describe('The model that answered'),
+    usage: z
+      .object({
+        prompt_tokens: z.int().describe('Tokens of the texts'),
+        total_tokens: z.int().describe('The same number'),
+      })
+      .describe('The tokens of the request'),
   }),
 )
 

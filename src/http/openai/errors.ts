@@ -7,12 +7,14 @@ import type { ErrorFormat, Failure } from '../framework/problem.ts'
 const OpenAiError = named(
   'OpenAiError',
   z.object({
-    error: z.object({
-      message: z.string().describe('A sentence that says what is wrong'),
-      type: z.string(),
-      param: z.string().nullable().describe('The parameter that is wrong'),
-      code: z.string().nullable().describe('A machine-readable error code'),
-    }),
+    error: z
+      .object({
+        message: z.string().describe('A sentence that says what is wrong'),
+        type: z.string().describe('The kind of error, such as invalid_request_error'),
+        param: z.string().nullable().describe('The parameter that is wrong'),
+        code: z.string().nullable().describe('A machine-readable error code'),
+      })
+      .describe('The error'),
   }),
 )
 

@@ -29,11 +29,21 @@ const lifeSeconds = z
 const FileRequest = named(
   'OpenAiFileRequest',
   z.strictObject({
-    file: z.string().min(1).max(255).meta({ format: 'binary', minLength: undefined, maxLength: undefined }),
-    purpose: z.literal(['fine-tune', 'batch'], {
-      error: ({ input }) => (input === undefined ? undefined : purposeOnly),
-    }),
-    'expires_after[anchor]': z.literal('created_at').nullish(),
+    file: z
+      .string()
+      .min(1)
+      .max(255)
+      .meta({ format: 'binary', minLength: undefined, maxLength: undefined })
+      .describe('The file: JSON Lines, at most 1 GiB'),
+    purpose: z
+      .literal(['fine-tune', 'batch'], {
+        error: ({ input }) => (input === undefined ? undefined : purposeOnly),
+      })
+      .describe('What the file is for: rows to train on, or requests of a batch'),
+    'expires_after[anchor]': z
+      .literal('created_at')
+      .nullish()
+      .describe('The time that expires_after[seconds] counts from. Needed with it'),
     'expires_after[seconds]': lifeSeconds.nullish().describe('The file goes this long after its creation'),
   }),
 )
@@ -42,14 +52,14 @@ const File = named(
   'OpenAiFile',
   z.object({
     id: z.string().describe('Also the dataset_id of the same data in /v1'),
-    object: z.literal('file'),
-    bytes: z.int(),
-    created_at: z.int(),
-    expires_at: z.int().optional(),
-    filename: z.string(),
+    object: z.literal('file').describe('Always file'),
+    bytes: z.int().describe('Size of the file'),
+    created_at: z.int().describe('Time of the upload, in seconds since 1970'),
+    expires_at: z.int().optional().describe('When the file is deleted, in seconds since 1970; absent when it is kept'),
+    filename: z.string().describe('The name that the upload had'),
     purpose: z
       .enum([...filePurposes, 'fine-tune-results'])
-      .describe('fine-tune-results: the steps of an ended fine-tuning job as CSV'),
+      .describe('What the file is for. fine-tune-results: the steps of an ended fine-tuning job as CSV'),
     status: z
       .literal('processed')
       .describe('Always processed: the job or batch that uses the file validates its lines'),
@@ -62,23 +72,27 @@ const idOrNull = z.string().nullable()
 const FileList = named(
   'OpenAiFileList',
   z.object({
-    object: z.literal('list'),
-    data: z.array(File),
-    first_id: idOrNull,
-    last_id: idOrNull,
-    has_more: z.boolean(),
+    object: z.literal('list').describe('Always list'),
+    data: z.array(File).describe('The files of the page'),
+    first_id: idOrNull.describe('The id of the first item; null on an empty page'),
+    last_id: idOrNull.describe('The id of the last item, the `after` of the next page; null on an empty page'),
+    has_more: z.boolean().describe('Whether more follow'),
   }),
 )
 
 const FileDeleted = named(
   'OpenAiFileDeleted',
-  z.object({ id: z.string(), object: z.literal('file'), deleted: z.boolean() }),
+  z.object({
+    id: z.string().describe('The id of the deleted file'),
+    object: z.literal('file').describe('Always file'),
+    deleted: z.boolean().describe('Always true'),
+  }),
 )
 
 /** The content of the file. Its media type is application/octet-stream. */
 const FileContent = named('OpenAiFileContent', z.unknown().describe('The bytes as they were uploaded or written'))
 
-const FilePath = z.object({ file_id: z.string().max(64) })
+const FilePath = z.object({ file_id: z.string().max(64).describe('The id of the file') })
 
 const FileListQuery = z.strictObject({
   after: queryText().optional().describe('The id of the last file of the previous page'),
@@ -87,7 +101,7 @@ const FileListQuery = z.strictObject({
     .pipe(z.enum(['asc', 'desc']))
     .optional()
     .describe('By creation time; default desc'),
-  purpose: queryText().max(64).optional(),
+  purpose: queryText().max(64).optional().describe('Only files with this purpose'),
 })
 
 const maxFiles = 10_000

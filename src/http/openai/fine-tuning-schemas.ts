@@ -10,9 +10,15 @@ const orAuto = <T extends z.ZodType>(schema: T, what: string) =>
   z.union([z.literal('auto'), schema], { error: `must be "auto" or ${what}` }).nullish()
 
 const Hyperparameters = z.strictObject({
-  n_epochs: orAuto(z.int().min(1).max(100_000), 'a whole number from 1 to 100000'),
-  batch_size: orAuto(z.int().min(1).max(100_000), 'a whole number from 1 to 100000'),
-  learning_rate_multiplier: orAuto(z.number().positive().max(1000), 'a number above 0, at most 1000'),
+  n_epochs: orAuto(z.int().min(1).max(100_000), 'a whole number from 1 to 100000').describe(
+    'Passes over the training rows',
+  ),
+  batch_size: orAuto(z.int().min(1).max(100_000), 'a whole number from 1 to 100000').describe(
+    'Rows of one optimizer step',
+  ),
+  learning_rate_multiplier: orAuto(z.number().positive().max(1000), 'a number above 0, at most 1000').describe(
+    'Multiplies the default learning rate of the model',
+  ),
 })
 
 const FileId = z.string().min(1).max(64)
@@ -24,27 +30,39 @@ const NoIntegrations = z
   .array(z.unknown(), { error: 'must be a list without entries' })
   .max(0, { error: noIntegration })
   .nullish()
+  .describe('Must be left out or empty: the service sends nothing to a tracker')
 
 export const FineTuningRequest = named(
   'OpenAiFineTuningRequest',
   z.strictObject({
     model: ModelName.describe('A base model or one of its aliases'),
-    training_file: FileId,
-    validation_file: FileId.nullish(),
-    hyperparameters: Hyperparameters.nullish(),
+    training_file: FileId.describe('The file of rows to train on'),
+    validation_file: FileId.nullish().describe('A file of rows that are held out, to measure the loss on'),
+    hyperparameters: Hyperparameters.nullish().describe('The arguments of the training; auto for each when absent'),
     method: z
       .strictObject({
-        type: z.literal('supervised', { error: 'must be supervised: no other method is supported' }),
-        supervised: z.strictObject({ hyperparameters: Hyperparameters.nullish() }).nullish(),
+        type: z
+          .literal('supervised', { error: 'must be supervised: no other method is supported' })
+          .describe('Always supervised'),
+        supervised: z
+          .strictObject({
+            hyperparameters: Hyperparameters.nullish().describe(
+              'The arguments of the training; auto for each when absent',
+            ),
+          })
+          .nullish()
+          .describe('The arguments of the method'),
       })
-      .nullish(),
-    suffix: z.string().min(1).max(64).nullish(),
+      .nullish()
+      .describe('The method of training'),
+    suffix: z.string().min(1).max(64).nullish().describe('A custom name for the model'),
     seed: z
       .int()
       .min(0)
       .max(2 ** 31 - 1)
-      .nullish(),
-    metadata: Metadata.nullish(),
+      .nullish()
+      .describe('Decides the order of rows and all other chance. Default 42'),
+    metadata: Metadata.nullish().describe('Up to 16 pairs that the job keeps'),
     integrations: NoIntegrations,
   }),
 )
@@ -52,9 +70,9 @@ export type FineTuningRequest = z.output<typeof FineTuningRequest>
 
 const resolved = z.union([z.literal('auto'), z.number()])
 const ResolvedHyperparameters = z.object({
-  n_epochs: resolved,
-  batch_size: resolved,
-  learning_rate_multiplier: resolved,
+  n_epochs: resolved.describe('Passes over the training rows'),
+  batch_size: resolved.describe('Rows of one optimizer step'),
+  learning_rate_multiplier: resolved.describe('Multiplies the default learning rate of the model'),
 })
 
 export const openAiStatuses = [
@@ -71,28 +89,44 @@ export const FineTuningJob = named(
   'OpenAiFineTuningJob',
   z.object({
     id: z.string().describe('ftjob- and the job_id of the same job in /v1'),
-    object: z.literal('fine_tuning.job'),
-    created_at: z.int(),
-    finished_at: z.int().nullable(),
-    model: z.string(),
-    fine_tuned_model: z.string().nullable(),
-    organization_id: z.string(),
-    status: z.enum(openAiStatuses),
-    hyperparameters: ResolvedHyperparameters,
-    method: z.object({
-      type: z.literal('supervised'),
-      supervised: z.object({ hyperparameters: ResolvedHyperparameters }),
-    }),
-    training_file: z.string(),
-    validation_file: z.string().nullable(),
+    object: z.literal('fine_tuning.job').describe('Always fine_tuning.job'),
+    created_at: z.int().describe('Time of acceptance, in seconds since 1970'),
+    finished_at: z.int().nullable().describe('When the job ended, in seconds since 1970; null while it is open'),
+    model: z.string().describe('The base model'),
+    fine_tuned_model: z.string().nullable().describe('The tuned model; null until it is saved'),
+    organization_id: z.string().describe('The id of the account'),
+    status: z
+      .enum(openAiStatuses)
+      .describe('The state of the job; docs/openai.md compares the states with those of /v1'),
+    hyperparameters: ResolvedHyperparameters.describe('The arguments of the training'),
+    method: z
+      .object({
+        type: z.literal('supervised').describe('Always supervised'),
+        supervised: z
+          .object({ hyperparameters: ResolvedHyperparameters.describe('The arguments of the training') })
+          .describe('The arguments of the method'),
+      })
+      .describe('The method of training'),
+    training_file: z.string().describe('The file of rows that are trained on'),
+    validation_file: z.string().nullable().describe('The file of held-out rows; null without one'),
     result_files: z.array(z.string()).describe('The steps as CSV, once the job has ended'),
     trained_tokens: z.int().nullable().describe('Tokens trained on, once the job has ended'),
-    estimated_finish: z.int().nullable().describe('An estimate of the trainer; null unless the job trains'),
-    error: z.object({ code: z.string(), message: z.string(), param: z.string().nullable() }).nullable(),
-    user_provided_suffix: z.string().nullable(),
-    seed: z.int(),
-    metadata: z.record(z.string(), z.string()).nullable(),
-    integrations: z.array(z.string()),
+    estimated_finish: z
+      .int()
+      .nullable()
+      .describe('When the trainer expects to end, in seconds since 1970; null unless the job trains'),
+    error: z
+      .object({
+        code: z.string().describe('A machine-readable reason'),
+        message: z.string().describe('The reason as a sentence'),
+        param: z.string().nullable().describe('The parameter that is wrong; null without one'),
+      })
+      .describe('Why the job failed; null otherwise')
+      .nullable(),
+    user_provided_suffix: z.string().nullable().describe('The custom name of the model; null without one'),
+    seed: z.int().describe('The seed of the run'),
+    metadata: z.record(z.string(), z.string()).nullable().describe('The pairs of the request; null without any'),
+    integrations: z.array(z.string()).describe('Always empty'),
   }),
 )
 export type FineTuningJob = z.output<typeof FineTuningJob>
@@ -100,11 +134,11 @@ export type FineTuningJob = z.output<typeof FineTuningJob>
 const idOrNull = z.string().nullable()
 const listOf = <T extends z.ZodType>(item: T) =>
   z.object({
-    object: z.literal('list'),
-    data: z.array(item),
-    first_id: idOrNull,
-    last_id: idOrNull,
-    has_more: z.boolean(),
+    object: z.literal('list').describe('Always list'),
+    data: z.array(item).describe('The items of the page, newest first'),
+    first_id: idOrNull.describe('The id of the first item; null on an empty page'),
+    last_id: idOrNull.describe('The id of the last item, the `after` of the next page; null on an empty page'),
+    has_more: z.boolean().describe('Whether more follow'),
   })
 
 export const FineTuningJobList = named('OpenAiFineTuningJobList', listOf(FineTuningJob))
@@ -113,15 +147,17 @@ export const FineTuningEventList = named(
   'OpenAiFineTuningEventList',
   listOf(
     z.object({
-      id: z.string(),
-      object: z.literal('fine_tuning.job.event'),
-      created_at: z.int(),
-      level: z.enum(['info', 'warn', 'error']),
-      message: z.string(),
+      id: z.string().describe('The id of the event'),
+      object: z.literal('fine_tuning.job.event').describe('Always fine_tuning.job.event'),
+      created_at: z.int().describe('When it happened, in seconds since 1970'),
+      level: z.enum(['info', 'warn', 'error']).describe('How serious it is'),
+      message: z.string().describe('The event as a sentence'),
       type: z.enum(['message', 'metrics']).describe('metrics: a step that was reported'),
       data: z
         .record(z.string(), z.unknown())
-        .describe('metrics have step, total_steps and train_loss, and valid_loss where held-out rows were validated'),
+        .describe(
+          'Details of the event. metrics have step, total_steps and train_loss, and valid_loss where held-out rows were validated',
+        ),
     }),
   ),
 )
@@ -130,20 +166,28 @@ export const FineTuningCheckpointList = named(
   'OpenAiFineTuningCheckpointList',
   listOf(
     z.object({
-      id: z.string(),
-      object: z.literal('fine_tuning.job.checkpoint'),
-      created_at: z.int(),
-      fine_tuning_job_id: z.string(),
+      id: z.string().describe('The id of the checkpoint'),
+      object: z.literal('fine_tuning.job.checkpoint').describe('Always fine_tuning.job.checkpoint'),
+      created_at: z.int().describe('When it was saved, in seconds since 1970'),
+      fine_tuning_job_id: z.string().describe('The job that saved it'),
       fine_tuned_model_checkpoint: z.string().describe('Used as model in requests'),
-      step_number: z.int(),
-      metrics: z.object({
-        step: z.int(),
-        train_loss: z.number().nullable(),
-        valid_loss: z.number().optional().describe('Of held-out rows; absent where none were validated at this step'),
-        valid_mean_token_accuracy: z.number().optional(),
-        full_valid_loss: z.number().optional().describe('Present where the validation took every held-out row'),
-        full_valid_mean_token_accuracy: z.number().optional(),
-      }),
+      step_number: z.int().describe('The step that it was saved after'),
+      metrics: z
+        .object({
+          step: z.int().describe('The step'),
+          train_loss: z.number().nullable().describe('Loss on the rows of the step; null when it was not reported'),
+          valid_loss: z.number().optional().describe('Of held-out rows; absent where none were validated at this step'),
+          valid_mean_token_accuracy: z
+            .number()
+            .optional()
+            .describe('Share of held-out tokens that the model predicts right, from 0 to 1'),
+          full_valid_loss: z.number().optional().describe('Present where the validation took every held-out row'),
+          full_valid_mean_token_accuracy: z
+            .number()
+            .optional()
+            .describe('The accuracy where the validation took every held-out row'),
+        })
+        .describe('Figures of this step'),
     }),
   ),
 )
@@ -179,7 +223,8 @@ export const FineTuningJobPath = z.object({
   fine_tuning_job_id: z
     .string()
     .transform((text) => jobIdIn(text) ?? fail(jobNotFound(shortened(text))))
-    .meta({ type: 'string', pattern: '^ftjob-[1-9][0-9]{0,9}$' }),
+    .meta({ type: 'string', pattern: '^ftjob-[1-9][0-9]{0,9}$' })
+    .describe('The id of the job'),
 })
 
 function fail(error: Error): never {

@@ -12,24 +12,45 @@ const stopText = z.string().min(1).max(1000)
 export const generationFields = {
   model: ModelName,
   temperature: z.number().min(0).max(2).nullish().describe('Default 1'),
-  top_p: z.number().min(1e-9).max(1).nullish(),
-  seed: z.int().nullish(),
+  top_p: z
+    .number()
+    .min(1e-9)
+    .max(1)
+    .nullish()
+    .describe('Only the likeliest tokens that together have this probability. Default 1'),
+  seed: z.int().nullish().describe('The same seed gives the same answer to the same request'),
   stop: z
     .union([stopText, z.array(stopText).max(16)], { error: 'must be a string or a list of at most 16 strings' })
-    .nullish(),
-  stream: z.boolean().nullish(),
+    .nullish()
+    .describe('Texts that end an answer; the text itself is left out'),
+  stream: z.boolean().nullish().describe('true sends the answer piece by piece, as server-sent events. Default false'),
   stream_options: z
-    .object({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
-    .nullish(),
+    .object({
+      include_usage: z.boolean().nullish().describe('true sends the token counts in one more event at the end'),
+      include_obfuscation: z.boolean().nullish().describe('Accepted and ignored'),
+    })
+    .nullish()
+    .describe('Options of a stream'),
   ...samplingFields,
   user: ignoredText(),
 }
 
-export const maxTokens = z.int().min(1).max(1_000_000).nullish()
+export const maxTokens = z
+  .int()
+  .min(1)
+  .max(1_000_000)
+  .nullish()
+  .describe('The most tokens of the answer; as many as the context holds when absent')
 /** The context of the model ends the text before this number is reached. */
 export const asManyAsFit = 1_000_000
 
-export const Usage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() })
+export const Usage = z
+  .object({
+    prompt_tokens: z.int().describe('Tokens of the prompts'),
+    completion_tokens: z.int().describe('Tokens of the answers'),
+    total_tokens: z.int().describe('The sum of both'),
+  })
+  .describe('The tokens of the request')
 
 export const finishReason = z.string().describe('stop or length')
 

@@ -15,23 +15,33 @@ import { limitsOf, modelLimits } from '../schemas/models.ts'
 const Model = named(
   'OpenAiModel',
   z.object({
-    id: z.string(),
-    object: z.literal('model'),
+    id: z.string().describe('Used as model in requests'),
+    object: z.literal('model').describe('Always model'),
     created: z.int().describe('Seconds since 1970; 0 for the models of the catalogue'),
-    owned_by: z.enum(['catalogue', 'account']),
+    owned_by: z.enum(['catalogue', 'account']).describe('catalogue: a base model; account: a tuned model'),
     ...modelLimits,
   }),
 )
 type Model = z.output<typeof Model>
 
-const ModelList = named('OpenAiModelList', z.object({ object: z.literal('list'), data: z.array(Model) }))
+const ModelList = named(
+  'OpenAiModelList',
+  z.object({
+    object: z.literal('list').describe('Always list'),
+    data: z.array(Model).describe('The base models, then the tuned models, newest first'),
+  }),
+)
 
 const ModelDeleted = named(
   'OpenAiModelDeleted',
-  z.object({ id: z.string(), object: z.literal('model'), deleted: z.boolean() }),
+  z.object({
+    id: z.string().describe('The id of the deleted model'),
+    object: z.literal('model').describe('Always model'),
+    deleted: z.boolean().describe('Always true'),
+  }),
 )
 
-const ModelPath = z.object({ model: pathText(256) })
+const ModelPath = z.object({ model: pathText(256).describe('The name of a model, or an alias') })
 
 export const modelRoutes = [
   defineRoute({

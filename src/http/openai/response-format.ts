@@ -7,15 +7,18 @@ import { invalidInput } from '../../domain/service-error.ts'
 const Schema = z.record(z.string(), z.unknown()).describe('A JSON schema; what is not supported is refused by its path')
 
 export const ResponseFormat = z.object({
-  type: z.enum(['text', 'json_object', 'json_schema']),
+  type: z
+    .enum(['text', 'json_object', 'json_schema'])
+    .describe('The kind of answer: free text, any JSON object, or JSON of a schema'),
   json_schema: z
     .object({
-      name: z.string().max(64),
-      description: z.string().nullish(),
-      schema: Schema,
-      strict: z.boolean().nullish(),
+      name: z.string().max(64).describe('A name for the schema; not used'),
+      description: z.string().nullish().describe('Accepted and ignored'),
+      schema: Schema.describe('The JSON schema of the answer; what is not supported is refused by its path'),
+      strict: z.boolean().nullish().describe('Accepted: the answer always fits the schema'),
     })
-    .nullish(),
+    .nullish()
+    .describe('The schema of the answer, for json_schema'),
 })
 
 const longestGrammar = 100_000
@@ -23,7 +26,7 @@ const grammarText = z.string().min(1).max(longestGrammar)
 
 export const StructuredOutputs = z
   .strictObject({
-    json: Schema.nullish(),
+    json: Schema.nullish().describe('The answer is JSON of this schema'),
     regex: grammarText.nullish().describe('The answer matches this regex'),
     choice: z.array(z.string().min(1)).min(1).max(1000).nullish().describe('The answer is one of these texts'),
     grammar: grammarText.nullish().describe("The answer is of this grammar, in Lark's syntax as llguidance reads it"),

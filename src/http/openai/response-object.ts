@@ -6,24 +6,30 @@ import type { Usage } from './generation.ts'
 import type { ResponseRequest } from './response-schemas.ts'
 import type { ToolCall } from './tools.ts'
 
-const OutputText = z.object({ type: z.literal('output_text'), text: z.string(), annotations: z.array(z.never()) })
-const status = z.enum(['in_progress', 'completed', 'incomplete'])
+const OutputText = z.object({
+  type: z.literal('output_text').describe('Always output_text'),
+  text: z.string().describe('The text'),
+  annotations: z.array(z.never()).describe('Always empty'),
+})
+const status = z
+  .enum(['in_progress', 'completed', 'incomplete'])
+  .describe('incomplete: max_output_tokens ended the text')
 
 const OutputItem = z.union([
   z.object({
-    type: z.literal('message'),
-    id: z.string(),
+    type: z.literal('message').describe('Always message'),
+    id: z.string().describe('The id of the item'),
     status,
-    role: z.literal('assistant'),
-    content: z.array(OutputText),
+    role: z.literal('assistant').describe('Always assistant'),
+    content: z.array(OutputText).describe('The parts of the message'),
   }),
   z.object({
-    type: z.literal('function_call'),
-    id: z.string(),
+    type: z.literal('function_call').describe('Always function_call'),
+    id: z.string().describe('The id of the item'),
     status,
-    call_id: z.string(),
-    name: z.string(),
-    arguments: z.string(),
+    call_id: z.string().describe('The id of the call, for its function_call_output'),
+    name: z.string().describe('The function'),
+    arguments: z.string().describe('The arguments, as the text of a JSON object'),
   }),
 ])
 export type OutputItem = z.output<typeof OutputItem>
@@ -32,35 +38,43 @@ export type CallItem = Extract<OutputItem, { type: 'function_call' }>
 export const ModelResponse = named(
   'OpenAiResponse',
   z.object({
-    id: z.string(),
-    object: z.literal('response'),
-    created_at: z.int(),
+    id: z.string().describe('The id of the response'),
+    object: z.literal('response').describe('Always response'),
+    created_at: z.int().describe('Time of the response, in seconds since 1970'),
     status,
-    error: z.null(),
-    incomplete_details: z.object({ reason: z.literal('max_output_tokens') }).nullable(),
-    model: z.string(),
-    output: z.array(OutputItem),
+    error: z.null().describe('Always null: failures are error answers'),
+    incomplete_details: z
+      .object({ reason: z.literal('max_output_tokens').describe('Always max_output_tokens') })
+      .describe('Why the response is incomplete; null otherwise')
+      .nullable(),
+    model: z.string().describe('The model that answered'),
+    output: z.array(OutputItem).describe('The message and the calls of functions'),
     usage: z
       .object({
-        input_tokens: z.int(),
-        input_tokens_details: z.object({ cached_tokens: z.int() }),
-        output_tokens: z.int(),
-        output_tokens_details: z.object({ reasoning_tokens: z.int() }),
-        total_tokens: z.int(),
+        input_tokens: z.int().describe('Tokens of the input'),
+        input_tokens_details: z
+          .object({ cached_tokens: z.int().describe('Always 0: not counted') })
+          .describe('Parts of input_tokens'),
+        output_tokens: z.int().describe('Tokens of the output'),
+        output_tokens_details: z
+          .object({ reasoning_tokens: z.int().describe('Always 0: not counted') })
+          .describe('Parts of output_tokens'),
+        total_tokens: z.int().describe('The sum of both'),
       })
-      .nullable(),
-    instructions: z.string().nullable(),
-    max_output_tokens: z.int().nullable(),
-    metadata: z.record(z.string(), z.string()).nullable(),
-    parallel_tool_calls: z.boolean(),
-    previous_response_id: z.null(),
-    store: z.literal(false),
-    temperature: z.number(),
-    text: z.record(z.string(), z.unknown()),
-    tool_choice: z.unknown(),
-    tools: z.array(z.unknown()),
-    top_p: z.number(),
-    truncation: z.literal('disabled'),
+      .nullable()
+      .describe('The tokens of the response; null before its end'),
+    instructions: z.string().nullable().describe('As in the request'),
+    max_output_tokens: z.int().nullable().describe('As in the request'),
+    metadata: z.record(z.string(), z.string()).nullable().describe('As in the request'),
+    parallel_tool_calls: z.boolean().describe('As in the request'),
+    previous_response_id: z.null().describe('Always null: responses are not stored'),
+    store: z.literal(false).describe('Always false: responses are not stored'),
+    temperature: z.number().describe('As in the request, or the default'),
+    text: z.record(z.string(), z.unknown()).describe('As in the request'),
+    tool_choice: z.unknown().describe('As in the request'),
+    tools: z.array(z.unknown()).describe('As in the request'),
+    top_p: z.number().describe('As in the request, or the default'),
+    truncation: z.literal('disabled').describe('Always disabled: too long a request is refused'),
   }),
 )
 export type ModelResponse = z.output<typeof ModelResponse>

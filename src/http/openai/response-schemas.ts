@@ -11,58 +11,71 @@ const schema = z.record(z.string(), z.unknown())
 const text = z.string().describe('Text')
 
 const MessageItem = z.strictObject({
-  type: z.literal('message').optional(),
-  role: z.enum(['system', 'developer', 'user', 'assistant']),
-  content: z.union([
-    text,
-    z
-      .array(z.object({ type: z.literal(['input_text', 'output_text'], { error: noType }), text }))
-      .min(1)
-      .max(1000),
-  ]),
+  type: z.literal('message').optional().describe('Always message; may be left out'),
+  role: z.enum(['system', 'developer', 'user', 'assistant']).describe('Who says the message'),
+  content: z
+    .union([
+      text,
+      z
+        .array(
+          z.object({
+            type: z.literal(['input_text', 'output_text'], { error: noType }).describe('The kind of the part'),
+            text,
+          }),
+        )
+        .min(1)
+        .max(1000),
+    ])
+    .describe('The text of the message, or its parts'),
   // Clients send our answers back, which have these fields.
   id: ignoredText(),
   status: ignoredText(),
 })
 
 const CallItem = z.strictObject({
-  type: z.literal('function_call'),
-  call_id: z.string().max(256),
-  name: z.string().max(64),
-  arguments: z.string(),
+  type: z.literal('function_call').describe('Always function_call'),
+  call_id: z.string().max(256).describe('The id of the call'),
+  name: z.string().max(64).describe('The function'),
+  arguments: z.string().describe('The arguments, as the text of a JSON object'),
   id: ignoredText(),
   status: ignoredText(),
 })
 
 const CallOutputItem = z.strictObject({
-  type: z.literal('function_call_output'),
-  call_id: z.string().max(256),
-  output: z.string(),
+  type: z.literal('function_call_output').describe('Always function_call_output'),
+  call_id: z.string().max(256).describe('The id of the call that is answered'),
+  output: z.string().describe('What the function returned'),
   id: ignoredText(),
   status: ignoredText(),
 })
 
 const Format = z.union([
-  z.strictObject({ type: z.enum(['text', 'json_object']) }),
+  z.strictObject({ type: z.enum(['text', 'json_object']).describe('Free text, or any JSON object') }),
   z.strictObject({
-    type: z.literal('json_schema'),
-    name: z.string().max(64),
-    schema,
-    description: z.string().nullish(),
-    strict: z.boolean().nullish(),
+    type: z.literal('json_schema').describe('Always json_schema: JSON of a schema'),
+    name: z.string().max(64).describe('A name for the schema; not used'),
+    schema: schema.describe('The JSON schema of the answer'),
+    description: z.string().nullish().describe('Accepted and ignored'),
+    strict: z.boolean().nullish().describe('Accepted: the answer always fits the schema'),
   }),
 ])
 
 const Tool = z.strictObject({
-  type: z.literal('function', { error: 'must be "function": no other type is supported' }),
-  name: z.string().max(64),
-  description: z.string().nullish(),
-  parameters: schema.nullish(),
-  strict: z.boolean().nullish(),
+  type: z.literal('function', { error: 'must be "function": no other type is supported' }).describe('Always function'),
+  name: z.string().max(64).describe('The name of the function'),
+  description: z.string().nullish().describe('What it does, for the model'),
+  parameters: schema.nullish().describe('A JSON schema of its arguments'),
+  strict: z.boolean().nullish().describe('Accepted: arguments always fit the schema'),
 })
 
 const ToolChoice = z.union(
-  [z.enum(['none', 'auto', 'required']), z.strictObject({ type: z.literal('function'), name: z.string() })],
+  [
+    z.enum(['none', 'auto', 'required']),
+    z.strictObject({
+      type: z.literal('function').describe('Always function'),
+      name: z.string().describe('The function to call'),
+    }),
+  ],
   {
     error: 'must be "none", "auto", "required", or {"type": "function", "name": …}: other tools are not supported',
   },
@@ -86,16 +99,35 @@ export const ResponseRequest = named(
       ])
       .describe('A text, or messages, calls of functions and their outputs'),
     instructions: z.string().nullish().describe('A system message before the input'),
-    max_output_tokens: maxTokens,
+    max_output_tokens: maxTokens.describe('The most tokens of the answer; as many as the context holds when absent'),
     temperature: z.number().min(0).max(2).nullish().describe('Default 1'),
-    top_p: z.number().min(1e-9).max(1).nullish(),
-    stream: z.boolean().nullish(),
-    stream_options: z.object({ include_obfuscation: z.boolean().nullish() }).nullish(),
-    text: z.strictObject({ format: Format.nullish(), verbosity: unsupported() }).nullish(),
-    tools: z.array(Tool).max(128).nullish(),
-    tool_choice: ToolChoice.nullish(),
-    parallel_tool_calls: z.boolean().nullish(),
-    metadata: Metadata.nullish(),
+    top_p: z
+      .number()
+      .min(1e-9)
+      .max(1)
+      .nullish()
+      .describe('Only the likeliest tokens that together have this probability. Default 1'),
+    stream: z
+      .boolean()
+      .nullish()
+      .describe('true sends the answer piece by piece, as server-sent events. Default false'),
+    stream_options: z
+      .object({ include_obfuscation: z.boolean().nullish().describe('Accepted and ignored') })
+      .nullish()
+      .describe('Options of a stream'),
+    text: z
+      .strictObject({
+        format: Format.nullish().describe('The form of the answer. Default text'),
+        verbosity: unsupported(),
+      })
+      .nullish()
+      .describe('How the answer is written'),
+    tools: z.array(Tool).max(128).nullish().describe('The functions that the answer may call'),
+    tool_choice: ToolChoice.nullish().describe(
+      'Whether the answer calls functions: none, auto, required, or one function. Default auto with tools',
+    ),
+    parallel_tool_calls: z.boolean().nullish().describe('Whether an answer may call several functions. Default true'),
+    metadata: Metadata.nullish().describe('Up to 16 pairs, which come back with the answer'),
     store: only(false),
     previous_response_id: unsupported(),
     conversation: unsupported(),

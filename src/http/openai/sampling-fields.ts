@@ -41,7 +41,7 @@ export const samplingFields = {
 }
 
 export const chatLogprobFields = {
-  logprobs: z.boolean().nullish(),
+  logprobs: z.boolean().nullish().describe('true adds the log probability of each token. Default false'),
   top_logprobs: z.int().min(0).max(maxLogprobs).nullish().describe('Needs logprobs'),
 }
 

@@ -9,29 +9,45 @@ import { invalidInput } from '../../domain/service-error.ts'
 import type { ReadCall } from '../../domain/tools/call-reader.ts'
 
 const FunctionName = z.string().regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores or dashes')
-const type = z.literal('function', { error: 'must be "function": no other type is supported' })
+const type = z
+  .literal('function', { error: 'must be "function": no other type is supported' })
+  .describe('Always function')
 
 export const Tools = z
   .array(
     z.strictObject({
       type,
-      function: z.strictObject({
-        name: FunctionName,
-        description: z.string().nullish(),
-        parameters: z
-          .record(z.string(), z.unknown())
-          .nullish()
-          .describe('A JSON schema of an object, as for response_format'),
-        strict: z.boolean().nullish(),
-      }),
+      function: z
+        .strictObject({
+          name: FunctionName.describe('Its name: 1 to 64 letters, digits, "_" or "-"'),
+          description: z.string().nullish().describe('What it does, for the model'),
+          parameters: z
+            .record(z.string(), z.unknown())
+            .nullish()
+            .describe(
+              'Whether the answer calls functions: none, auto, required, or one function. Default auto with tools',
+            )
+            .describe('A JSON schema of an object, as for response_format'),
+          strict: z.boolean().nullish().describe('Accepted: arguments always fit the schema'),
+        })
+        .describe('The function'),
     }),
   )
   .max(128)
   .nullish()
+  .describe('The functions that the answer may call')
 
 export const ToolChoice = z
   .union(
-    [z.enum(['none', 'auto', 'required']), z.strictObject({ type, function: z.strictObject({ name: z.string() }) })],
+    [
+      z.enum(['none', 'auto', 'required']),
+      z.strictObject({
+        type,
+        function: z
+          .strictObject({ name: z.string().describe('The name of the function') })
+          .describe('The function to call'),
+      }),
+    ],
     {
       error: 'must be "none", "auto", "required" or {"type": "function", "function": {"name": "..."}}',
     },
@@ -39,19 +55,27 @@ export const ToolChoice = z
   .nullish()
 
 export const ToolCall = z.object({
-  id: z.string(),
-  type: z.literal('function'),
-  function: z.object({ name: z.string(), arguments: z.string().describe('JSON') }),
+  id: z.string().describe('The id of the call'),
+  type: z.literal('function').describe('Always function'),
+  function: z
+    .object({ name: z.string().describe('Its name'), arguments: z.string().describe('JSON') })
+    .describe('The function that is called'),
 })
 
 /** A call in a message, as an answer had it. */
 export const SentToolCall = z.object({
-  id: z.string().min(1).max(200),
+  id: z.string().min(1).max(200).describe('The id of the call'),
   type,
-  function: z.object({
-    name: FunctionName,
-    arguments: z.string().max(1_000_000).refine(isObjectText, 'must be a JSON object'),
-  }),
+  function: z
+    .object({
+      name: FunctionName.describe('Its name'),
+      arguments: z
+        .string()
+        .max(1_000_000)
+        .refine(isObjectText, 'must be a JSON object')
+        .describe('The arguments, as the text of a JSON object'),
+    })
+    .describe('The function that was called'),
 })
 
 function isObjectText(text: string): boolean {

@@ -10,17 +10,24 @@ export const only = (...values: readonly (string | number | boolean)[]) =>
       error: `must be ${values.map((value) => JSON.stringify(value)).join(' or ')}: no other value is supported`,
     })
     .nullish()
+    .describe('Other values are not supported')
 
-export const unsupported = () => z.null({ error }).optional()
+export const unsupported = () => z.null({ error }).optional().describe('Not supported: leave it out, or send null')
 export const onlyEmpty = {
-  list: () => z.array(z.unknown(), { error }).max(0, { error }).nullish(),
+  list: () =>
+    z
+      .array(z.unknown(), { error })
+      .max(0, { error })
+      .nullish()
+      .describe('Not supported: leave it out, or send an empty list'),
   map: () =>
     z
       .record(z.string(), z.unknown(), { error })
       .refine((map) => Object.keys(map).length === 0, { error })
       .meta({ maxProperties: 0 })
-      .nullish(),
+      .nullish()
+      .describe('Not supported: leave it out, or send an empty object'),
 }
 
 /** Accepted and ignored. */
-export const ignoredText = () => z.string().max(1024).nullish()
+export const ignoredText = () => z.string().max(1024).nullish().describe('Accepted and ignored')

@@ -6,7 +6,10 @@ import { Completion } from './completions.ts'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-export const BatchAnswer = named('BatchAnswer', z.object({ id: z.string() }))
+export const BatchAnswer = named(
+  'BatchAnswer',
+  z.object({ id: z.string().describe('The id to ask for the result with') }),
+)
 
 /** Text that is no id gets the same 404 as an unknown id. */
 export const BatchParams = z.object({
@@ -20,7 +23,12 @@ export const BatchParams = z.object({
 })
 
 const errors = z
-  .array(z.object({ path: z.string().describe('The place of the prompt, such as "prompt[3]"'), message: z.string() }))
+  .array(
+    z.object({
+      path: z.string().describe('The place of the prompt, such as "prompt[3]"'),
+      message: z.string().describe('Why the prompt was refused'),
+    }),
+  )
   .describe('The prompts that were refused, in order. Absent when none was')
   .optional()
 

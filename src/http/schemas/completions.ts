@@ -3,7 +3,14 @@ import { named } from '../framework/named-schemas.ts'
 import { DataId } from './stored-data.ts'
 import { ModelName, Prompt } from './prompt.ts'
 
-const TokenCount = z.int().min(1).max(1_000_000).nullish()
+const TokenCount = z
+  .int()
+  .min(1)
+  .max(1_000_000)
+  .nullish()
+  .describe(
+    'The most tokens of an answer. The context of the model ends the answer earlier. Of max_tokens and max_new_tokens the smaller one counts',
+  )
 
 const stopText = z.string().min(1).max(1000)
 
@@ -27,12 +34,23 @@ export const CompletionRequest = named(
     out_type: OutputType.optional(),
     max_tokens: TokenCount,
     max_new_tokens: TokenCount,
-    temperature: z.number().min(0).max(100).nullish(),
-    top_p: z.number().min(1e-9).max(1).nullish(),
-    seed: z.int().nullish(),
+    temperature: z
+      .number()
+      .min(0)
+      .max(100)
+      .nullish()
+      .describe('0 picks the likeliest token each time; higher values vary more. Default 0'),
+    top_p: z
+      .number()
+      .min(1e-9)
+      .max(1)
+      .nullish()
+      .describe('Only the likeliest tokens that together have this probability; all when absent'),
+    seed: z.int().nullish().describe('The same seed gives the same answer to the same request'),
     stop: z
       .union([stopText, z.array(stopText).max(16)], { error: 'must be a string or a list of at most 16 strings' })
-      .nullish(),
+      .nullish()
+      .describe('Texts that end an answer; the text itself is left out'),
   }),
 )
 export type CompletionRequest = z.infer<typeof CompletionRequest>
@@ -46,7 +64,10 @@ export const CompletionAnswer = named('CompletionAnswer', z.union([Completion, z
 
 export const CompletionList = named(
   'CompletionList',
-  z.object({ outputs: z.array(Completion), finish_reason: z.array(z.string()) }),
+  z.object({
+    outputs: z.array(Completion).describe('The answers, in the order of the prompts'),
+    finish_reason: z.array(z.string()).describe('Why each answer ended: stop or length'),
+  }),
 )
 
 export const StreamingCompletionAnswer = named(
@@ -54,6 +75,10 @@ export const StreamingCompletionAnswer = named(
   z.union([
     Completion,
     z.array(Completion),
-    z.object({ server: z.null(), status: z.array(z.boolean()), data: z.array(Completion) }),
+    z.object({
+      server: z.null().describe('Always null'),
+      status: z.array(z.boolean()).describe('Whether each prompt is finished, in the order of the prompts'),
+      data: z.array(Completion).describe('The answers so far, in the order of the prompts'),
+    }),
   ]),
 )

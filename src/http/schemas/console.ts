@@ -12,7 +12,11 @@ export const ConsoleSession = named(
   'ConsoleSession',
   z.object({
     ...session,
-    session_id: z.string().nullable().describe('Null when the caller sent a key instead of a session'),
+    session_id: z
+      .string()
+      .describe('The id of the session, also in the audit trail')
+      .nullable()
+      .describe('Null when the caller sent a key instead of a session'),
   }),
 )
 
@@ -20,7 +24,7 @@ export const ConsoleSignedIn = named(
   'ConsoleSignedIn',
   z.object({
     ...session,
-    session_id: z.string(),
+    session_id: z.string().describe('The id of the session'),
     expires_at: Time,
     page_token: z
       .string()
@@ -41,4 +45,7 @@ export const ConsoleLinkOpening = named(
   z.object({ link: z.string().min(1).max(200).describe('What follows the # in the path of the link') }),
 )
 
-export const ConsoleSignedOut = named('ConsoleSignedOut', z.object({ signed_out: z.literal(true) }))
+export const ConsoleSignedOut = named(
+  'ConsoleSignedOut',
+  z.object({ signed_out: z.literal(true).describe('Always true: the session has ended') }),
+)

@@ -13,13 +13,13 @@ export const DataRequest = named(
 export const DataAnswer = named(
   'DataAnswer',
   z.object({
-    upload_base_path: z.literal('s3'),
+    upload_base_path: z.literal('s3').describe('Always s3, as clients of the old platform expect'),
     dataset_location: z.url().describe('Upload the file here with PUT; valid for two hours'),
-    dataset_id: z.string(),
+    dataset_id: z.string().describe('The id of the data set, as the request gave it'),
   }),
 )
 
-const DatasetRef = z.string().min(1).max(256)
+const DatasetRef = z.string().min(1).max(256).describe('The id of a data set')
 
 export const LocalDataRequest = named(
   'LocalDataRequest',
@@ -27,90 +27,128 @@ export const LocalDataRequest = named(
     upload_base_path: z.string().max(256).nullish().describe('Accepted and ignored'),
     data: z.array(z.object({})).nullish().describe('The rows, each an object; a gigabyte at most'),
     dataset_id: z.string().nullish().describe('A new id when absent'),
-    is_public: z.boolean().nullish(),
+    is_public: z.boolean().nullish().describe('Kept, without effect: data is private to the account'),
   }),
 )
 
-export const LocalDataAnswer = named('LocalDataAnswer', z.object({ dataset_location: z.url(), dataset_id: z.string() }))
+export const LocalDataAnswer = named(
+  'LocalDataAnswer',
+  z.object({
+    dataset_location: z.url().describe('Where the rows are; send it as upload_file_path to train on them'),
+    dataset_id: z.string().describe('The id of the data set'),
+  }),
+)
 
 export const ExistingDataRequest = named('ExistingDataRequest', z.object({ dataset_id: DatasetRef }))
 
 export const ExistingDataAnswer = named(
   'ExistingDataAnswer',
-  z.object({ dataset_location: z.url(), upload_base_path: z.literal('s3'), dataset_id: z.string() }),
+  z.object({
+    dataset_location: z.url().describe('Where the newest upload is; send it as upload_file_path to train on it'),
+    upload_base_path: z.literal('s3').describe('Always s3, as clients of the old platform expect'),
+    dataset_id: z.string().describe('The id of the data set'),
+  }),
 )
 
 export const DatapointsRequest = named(
   'DatapointsRequest',
-  z.object({ dataset_id: DatasetRef, num_datapoints: z.int().min(0).max(2_147_483_647) }),
+  z.object({
+    dataset_id: DatasetRef,
+    num_datapoints: z.int().min(0).max(2_147_483_647).describe('The number of rows that the client uploads'),
+  }),
 )
 
-export const DatapointsAnswer = named('DatapointsAnswer', z.object({ dataset_id: z.string(), num_datapoints: z.int() }))
+export const DatapointsAnswer = named(
+  'DatapointsAnswer',
+  z.object({
+    dataset_id: z.string().describe('The id of the data set'),
+    num_datapoints: z.int().describe('The number of rows that was announced'),
+  }),
+)
 
 export const DatasetParams = z.object({ dataset_id: DatasetRef })
 
-const Percentiles = z.object({ p50: z.int(), p90: z.int(), p99: z.int(), max: z.int() })
+const Percentiles = z.object({
+  p50: z.int().describe('Half of the texts are at most this long'),
+  p90: z.int().describe('90 % of the texts are at most this long'),
+  p99: z.int().describe('99 % of the texts are at most this long'),
+  max: z.int().describe('The longest text'),
+})
 const Lengths = Percentiles.describe('In characters, with an error of up to 1.1 %')
 
 const TokenLengths = z
   .object({
     tokenizer: z.string().describe('The base model whose tokenizer was used'),
     sampled_rows: z.int().describe('At most 1,000 rows, taken evenly, without rows longer than 200,000 characters'),
-    input: Percentiles,
-    output: Percentiles,
+    input: Percentiles.describe('Tokens of the inputs'),
+    output: Percentiles.describe('Tokens of the outputs'),
   })
   .describe("Tokens of a sample, without special tokens; null when the model's tokenizer is not on the server")
 
 export const DatasetReport = named(
   'DatasetReport',
   z.object({
-    dataset_id: z.string(),
-    dataset_location: z.url(),
-    version: z.int(),
+    dataset_id: z.string().describe('The id of the data set'),
+    dataset_location: z.url().describe('Where the upload is; send it as upload_file_path to train on it'),
+    version: z.int().describe('The version that was checked; each upload makes the next one'),
     state: z.enum(['empty', 'valid', 'invalid']).describe('empty: nothing was uploaded, or the file has no rows'),
-    announced_rows: z.int().nullable(),
-    rows: z.int(),
+    announced_rows: z
+      .int()
+      .nullable()
+      .describe('The number of rows that the client announced; null without an announcement'),
+    rows: z.int().describe('Number of rows, with the bad ones'),
     bytes: z.int().describe('Size of the upload'),
-    bad_rows: z.int(),
+    bad_rows: z.int().describe('Number of rows that a job could not train on'),
     errors: z
-      .array(z.object({ line: z.int(), field: z.string(), reason: z.string() }))
+      .array(
+        z.object({
+          line: z.int().describe('The line of the file, from 1'),
+          field: z.string().describe('The field that is wrong'),
+          reason: z.string().describe('What is wrong with the field'),
+        }),
+      )
       .describe('The first 100 bad rows'),
     duplicates: z
       .int()
       .describe('Rows equal to an earlier row; only the first three million distinct rows are compared'),
-    empty_outputs: z.int(),
+    empty_outputs: z.int().describe('Number of rows whose output is empty'),
     input_length: Lengths,
     output_length: Lengths,
     token_length: TokenLengths.nullable(),
-    checked_at: z.string().nullable(),
+    checked_at: z.string().nullable().describe('When the upload was checked, in UTC; null before'),
   }),
 )
 
 export const DatasetListQuery = z.object({
-  limit: queryInt({ min: 1, max: 1000 }).default(100),
+  limit: queryInt({ min: 1, max: 1000 }).default(100).describe('Data sets of a page'),
   after: queryText().optional().describe('`next` of the previous page'),
 })
 
 export const DatasetList = named(
   'DatasetList',
   z.object({
-    datasets: z.array(
-      z.object({
-        dataset_id: z.string(),
-        file_name: z.string().nullable().describe('Of a file of /openai/v1/files'),
-        version: z.int().describe('The newest version, which the other fields describe'),
-        versions: z.int().describe('Number of versions'),
-        created_at: Time,
-        state: z
-          .enum(['unchecked', 'empty', 'valid', 'invalid'])
-          .describe('unchecked: neither a job nor GET /v1/data/{dataset_id} has read it yet'),
-        rows: z.int().nullable().describe('Null before the first check'),
-        bad_rows: z.int().nullable(),
-        bytes: z.int().nullable().describe('Null before the size is known'),
-        tokens: z.int().nullable().describe('Estimated from a sample of the rows'),
-        job_ids: z.array(z.int()).describe('The newest ten jobs that train on any version, newest first'),
-      }),
-    ),
+    datasets: z
+      .array(
+        z.object({
+          dataset_id: z.string().describe('The id of the data set'),
+          file_name: z.string().nullable().describe('Of a file of /openai/v1/files'),
+          version: z.int().describe('The newest version, which the other fields describe'),
+          versions: z.int().describe('Number of versions'),
+          created_at: Time,
+          state: z
+            .enum(['unchecked', 'empty', 'valid', 'invalid'])
+            .describe('unchecked: neither a job nor GET /v1/data/{dataset_id} has read it yet'),
+          rows: z.int().nullable().describe('Null before the first check'),
+          bad_rows: z
+            .int()
+            .nullable()
+            .describe('Number of rows that a job could not train on; null before the first check'),
+          bytes: z.int().nullable().describe('Null before the size is known'),
+          tokens: z.int().nullable().describe('Estimated from a sample of the rows'),
+          job_ids: z.array(z.int()).describe('The newest ten jobs that train on any version, newest first'),
+        }),
+      )
+      .describe('The data sets of the page, newest first'),
     next: z.string().nullable().describe('Send as `after` for more; null at the end'),
   }),
 )
@@ -119,28 +157,45 @@ export const RowsQuery = z.object({
   offset: queryInt({ min: 0, max: 1_000_000_000 })
     .default(0)
     .describe('Rows to skip. Rows beyond the first 256 MB of a file are not shown'),
-  limit: queryInt({ min: 1, max: 100 }).default(20),
+  limit: queryInt({ min: 1, max: 100 }).default(20).describe('Rows of a page'),
 })
 
 export const DatasetRows = named(
   'DatasetRows',
   z.object({
-    dataset_id: z.string(),
-    version: z.int(),
-    rows: z.array(
-      z.object({
-        index: z.int().describe('Counts from 0'),
-        line: z.int().describe('Of the file, from 1'),
-        input: z.string().nullable().describe('As the trainer reads it; null for a bad row'),
-        output: z.string().nullable(),
-        cut: z.boolean().describe('Whether more than 10,000 characters of a text were left out here'),
-        error: z.object({ field: z.string(), reason: z.string() }).nullable().describe('Why the row is bad'),
-      }),
-    ),
+    dataset_id: z.string().describe('The id of the data set'),
+    version: z.int().describe('The version that the rows are from, the newest one'),
+    rows: z
+      .array(
+        z.object({
+          index: z.int().describe('Counts from 0'),
+          line: z.int().describe('Of the file, from 1'),
+          input: z.string().nullable().describe('As the trainer reads it; null for a bad row'),
+          output: z.string().nullable().describe('The expected output; null for a bad row'),
+          cut: z.boolean().describe('Whether more than 10,000 characters of a text were left out here'),
+          error: z
+            .object({
+              field: z.string().describe('The field that is wrong'),
+              reason: z.string().describe('What is wrong with the field'),
+            })
+            .nullable()
+            .describe('Why the row is bad'),
+        }),
+      )
+      .describe('The rows of the page, in the order of the file'),
     next: z.int().nullable().describe('Send as `offset` for more; null at the end'),
   }),
 )
 
-export const DatasetDeleted = named('DatasetDeleted', z.object({ dataset_id: z.string(), deleted: z.int() }))
+export const DatasetDeleted = named(
+  'DatasetDeleted',
+  z.object({
+    dataset_id: z.string().describe('The id of the data set'),
+    deleted: z.int().describe('Number of versions that were deleted'),
+  }),
+)
 
-export const UploadBasePath = named('UploadBasePath', z.object({ upload_base_path: z.literal('s3') }))
+export const UploadBasePath = named(
+  'UploadBasePath',
+  z.object({ upload_base_path: z.literal('s3').describe('Always s3, as clients of the old platform expect') }),
+)

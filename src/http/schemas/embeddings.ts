@@ -9,9 +9,20 @@ export const Truncate = z
 
 export const EmbeddingRequest = named(
   'EmbeddingRequest',
-  z.object({ prompt: Prompt, model_name: ModelName.nullish(), truncate: Truncate }),
+  z.object({
+    prompt: Prompt,
+    model_name: ModelName.nullish().describe('The embedding model; the first one of the catalogue when absent'),
+    truncate: Truncate,
+  }),
 )
 
 const Vector = z.array(z.number())
 
-export const EmbeddingAnswer = named('EmbeddingAnswer', z.object({ embedding: z.union([Vector, z.array(Vector)]) }))
+export const EmbeddingAnswer = named(
+  'EmbeddingAnswer',
+  z.object({
+    embedding: z
+      .union([Vector, z.array(Vector)])
+      .describe('One vector for one text, a list of vectors for a list of texts'),
+  }),
+)

@@ -45,25 +45,28 @@ export const EvaluationRequest = named(
 const EvaluationStatus = z.enum(evaluationStatuses)
 export const EvaluationAccepted = named(
   'EvaluationAccepted',
-  z.object({ id: z.string(), status: EvaluationStatus.describe('QUEUED') }),
+  z.object({ id: z.string().describe('The id of the evaluation'), status: EvaluationStatus.describe('QUEUED') }),
 )
 export const EvaluationCancelled = named(
   'EvaluationCancelled',
-  z.object({ id: z.string(), status: z.literal('CANCELLED') }),
+  z.object({
+    id: z.string().describe('The id of the evaluation'),
+    status: z.literal('CANCELLED').describe('Always CANCELLED: its results so far are kept'),
+  }),
 )
 
 export const ModelEvaluation = named(
   'ModelEvaluation',
   z.object({
-    id: z.string(),
-    status: EvaluationStatus,
+    id: z.string().describe('The id of the evaluation'),
+    status: EvaluationStatus.describe('QUEUED and RUNNING evaluations are open; the other states are final'),
     message: z.string().nullable().describe('Why the evaluation failed'),
     models: z.array(z.string()).describe('As the request names them'),
     model_names: z.array(z.string()).describe('The models that these names meant when the evaluation was accepted'),
-    dataset_id: z.string(),
+    dataset_id: z.string().describe('The data set whose rows are answered'),
     graders: z.array(UsedGrader).nullable().describe('Null until they are chosen'),
-    max_rows: z.int(),
-    max_tokens: z.int(),
+    max_rows: z.int().describe('The most rows that are answered'),
+    max_tokens: z.int().describe('The most tokens of an answer'),
     rows: z.int().nullable().describe('The rows that each model answers; null until they are chosen'),
     summary: z
       .record(z.string(), z.record(z.string(), GraderSummary.nullable()))
@@ -74,7 +77,7 @@ export const ModelEvaluation = named(
       .nullable()
       .describe('Each other model beside the first, by model, then by grader'),
     created_at: Time,
-    finished_at: Time.nullable(),
+    finished_at: Time.nullable().describe('When the evaluation ended; null while it is open'),
   }),
 )
 export type ModelEvaluation = z.infer<typeof ModelEvaluation>
@@ -99,23 +102,25 @@ export const EvaluationRowsQuery = z.object({
 export const EvaluationRows = named(
   'EvaluationRows',
   z.object({
-    rows: z.array(
-      z.object({
-        index: z.int(),
-        input: z.string(),
-        expected: z.string(),
-        outputs: z
-          .array(
-            z.object({
-              model: z.string(),
-              output: z.string().nullable(),
-              error: z.string().nullable().describe('Why the model refused the row'),
-              scores: RowScores,
-            }),
-          )
-          .describe('In the order of the models. A model that is not scored yet is missing'),
-      }),
-    ),
+    rows: z
+      .array(
+        z.object({
+          index: z.int().describe('The position among the chosen rows, from 0'),
+          input: z.string().describe('The prompt'),
+          expected: z.string().describe('The expected output'),
+          outputs: z
+            .array(
+              z.object({
+                model: z.string().describe('The model, as the request names it'),
+                output: z.string().nullable().describe('The answer; null when the model refused the row'),
+                error: z.string().nullable().describe('Why the model refused the row'),
+                scores: RowScores,
+              }),
+            )
+            .describe('In the order of the models. A model that is not scored yet is missing'),
+        }),
+      )
+      .describe('The rows of the page'),
     next: z.int().nullable().describe('The `offset` of the next page; null on the last'),
   }),
 )

@@ -15,14 +15,14 @@ const series = z.number().nullable()
 export const Metric = named(
   'TrainingJobMetric',
   z.looseObject({
-    step: z.int(),
+    step: z.int().describe('The step, from 1'),
     loss: z.number().describe('Per target token of this step'),
     valid_loss: series.describe('Loss on held-out rows'),
-    valid_token_accuracy: series,
-    learning_rate: series,
-    grad_norm: series,
-    epoch: series,
-    tokens_per_second: series,
+    valid_token_accuracy: series.describe('Share of the held-out tokens that the model predicts right, from 0 to 1'),
+    learning_rate: series.describe('The learning rate of this step'),
+    grad_norm: series.describe('Length of the gradient before it is cut to max_grad_norm'),
+    epoch: series.describe('Passes over the training rows so far'),
+    tokens_per_second: series.describe('Training tokens per second'),
     iter_time: series.describe('Seconds per step'),
     remaining_time: series.describe('In seconds'),
     flops: series.describe('Since the first step'),
@@ -33,7 +33,7 @@ export type Metric = z.infer<typeof Metric>
 export const MetricList = named(
   'TrainingJobMetrics',
   z.object({
-    metrics: z.array(Metric),
+    metrics: z.array(Metric).describe('The figures of the page, in the order of steps'),
     next: z.int().nullable().describe('The `since_step` of the next page; null on the last'),
   }),
 )

@@ -14,12 +14,15 @@ export const ExportRequest = named(
   }),
 )
 
-export const ExportPath = z.object({ name: pathText(384), export_id: pathText(128) })
+export const ExportPath = z.object({
+  name: pathText(384).describe('The name of the model'),
+  export_id: pathText(128).describe('The id of the export'),
+})
 
 const exported = {
-  id: z.string(),
+  id: z.string().describe('The id of the export'),
   model_name: z.string().describe('The id of the exported model; it stays when the name leads to another version'),
-  format: z.literal('adapter'),
+  format: z.literal('adapter').describe('Always adapter'),
   status: z.literal('COMPLETED').describe('An adapter is ready at once'),
 }
 
@@ -30,13 +33,15 @@ export const ModelExportFiles = named(
   z.object({
     ...exported,
     expires_in: z.int().describe('Seconds until the links expire. Each request gets new ones'),
-    files: z.array(
-      z.object({
-        name: z.string().describe('anneal.json is the manifest'),
-        url: z.string(),
-        sha256: z.string(),
-        size_bytes: z.int(),
-      }),
-    ),
+    files: z
+      .array(
+        z.object({
+          name: z.string().describe('anneal.json is the manifest'),
+          url: z.string().describe('A link that needs no key'),
+          sha256: z.string().describe('The SHA-256 of the file in hex'),
+          size_bytes: z.int().describe('Size of the file'),
+        }),
+      )
+      .describe('The files of the export'),
   }),
 )

@@ -21,20 +21,26 @@ export const limitsOf = (entry: CatalogueEntry | undefined) => ({
 
 const Model = z.object({
   id: z.string().describe('Used as model_name in requests'),
-  object: z.literal('model'),
+  object: z.literal('model').describe('Always model'),
   created: z.int().describe('Seconds since 1970; 0 for the models of the catalogue'),
-  owned_by: z.enum(['catalogue', 'account']),
-  task: z.enum(['completion', 'embedding']),
+  owned_by: z.enum(['catalogue', 'account']).describe('catalogue: a base model; account: a tuned model'),
+  task: z.enum(['completion', 'embedding']).describe('What the model does'),
   aliases: z
     .array(z.string())
     .describe('Other names in requests. Those of a tuned model are its version and its aliases, as in support-bot@3'),
   base_model: z.string().nullable().describe('Null for a base model'),
-  job_id: z.int().nullable(),
+  job_id: z.int().nullable().describe('The job that trained the model; null for a base model'),
   ...modelLimits,
 })
 export type Model = z.output<typeof Model>
 
-export const ModelList = named('ModelList', z.object({ object: z.literal('list'), data: z.array(Model) }))
+export const ModelList = named(
+  'ModelList',
+  z.object({
+    object: z.literal('list').describe('Always list'),
+    data: z.array(Model).describe('The base models, then the tuned models, newest first'),
+  }),
+)
 
 export const ModelListQuery = z.object({
   limit: queryInt({ min: 1, max: 1000 })
@@ -44,9 +50,14 @@ export const ModelListQuery = z.object({
 })
 
 /** Room for a custom name of 256 characters with an alias. */
-export const ModelPath = z.object({ name: pathText(384) })
+export const ModelPath = z.object({
+  name: pathText(384).describe('A model: an id, a custom name, NAME@VERSION or NAME@ALIAS'),
+})
 
-export const AliasPath = z.object({ name: pathText(256), alias: pathText(256) })
+export const AliasPath = z.object({
+  name: pathText(256).describe('The custom name of the model'),
+  alias: pathText(256).describe('The alias: the part after @'),
+})
 
 export const AliasBody = named(
   'ModelAliasRequest',
@@ -56,9 +67,9 @@ export const AliasBody = named(
 export const MovedAlias = named(
   'MovedModelAlias',
   z.object({
-    name: z.string(),
-    alias: z.string(),
-    version: z.int(),
+    name: z.string().describe('The name that the alias belongs to'),
+    alias: z.string().describe('The alias, as in NAME@ALIAS'),
+    version: z.int().describe('The version that the alias now leads to'),
     model_name: z.string().describe('The id of the version'),
     previous_version: z.int().nullable().describe('Null for a new alias'),
   }),
@@ -66,7 +77,11 @@ export const MovedAlias = named(
 
 export const DeletedAlias = named(
   'DeletedModelAlias',
-  z.object({ name: z.string(), alias: z.string(), message: z.string() }),
+  z.object({
+    name: z.string().describe('The name that the alias belonged to'),
+    alias: z.string().describe('The alias that was removed'),
+    message: z.string().describe('A sentence that says what was done'),
+  }),
 )
 
 export const ModelVersionsQuery = z.object({
@@ -78,28 +93,45 @@ export const ModelVersions = named(
   'ModelVersions',
   z.object({
     name: z.string().nullable().describe('Null for a model without a custom name'),
-    versions: z.array(
-      z.object({
-        version: z.int().nullable(),
-        model_name: z.string().describe('The id, which never leads to another model'),
-        status: z
-          .enum(['COMPLETED', 'PARTIALLY COMPLETED'])
-          .describe('The name alone leads to the newest COMPLETED version'),
-        job_id: z.int(),
-        dataset_id: z.string(),
-        base_model: z.string(),
-        created_at: Time,
-        parent: z
-          .object({ model_name: z.string(), name: z.string().nullable(), version: z.int().nullable() })
-          .nullable()
-          .describe('The tuned model that its training began from; null if it was the base model'),
-        evaluation: z
-          .object({ rows: z.int(), path: z.string() })
-          .nullable()
-          .describe('Where the answers of the tuned and the base model are; null without an evaluation'),
-      }),
-    ),
-    aliases: z.array(z.object({ alias: z.string(), version: z.int(), moved_at: Time })),
+    versions: z
+      .array(
+        z.object({
+          version: z.int().nullable().describe('The number of the version; null for a model without a custom name'),
+          model_name: z.string().describe('The id, which never leads to another model'),
+          status: z
+            .enum(['COMPLETED', 'PARTIALLY COMPLETED'])
+            .describe('The name alone leads to the newest COMPLETED version'),
+          job_id: z.int().describe('The job that trained the version'),
+          dataset_id: z.string().describe('The data set that it was trained on'),
+          base_model: z.string().describe('The catalogue name of its base model'),
+          created_at: Time,
+          parent: z
+            .object({
+              model_name: z.string().describe('The id of the tuned model'),
+              name: z.string().nullable().describe('Its custom name; null without one'),
+              version: z.int().nullable().describe('Its version; null without a custom name'),
+            })
+            .nullable()
+            .describe('The tuned model that its training began from; null if it was the base model'),
+          evaluation: z
+            .object({
+              rows: z.int().describe('Number of rows that were answered'),
+              path: z.string().describe('The path that answers the results'),
+            })
+            .nullable()
+            .describe('Where the answers of the tuned and the base model are; null without an evaluation'),
+        }),
+      )
+      .describe('The versions of the page, newest first'),
+    aliases: z
+      .array(
+        z.object({
+          alias: z.string().describe('The alias'),
+          version: z.int().describe('The version that it leads to'),
+          moved_at: Time,
+        }),
+      )
+      .describe('The aliases of the name'),
     next: z.int().nullable().describe('Send as `after` for older versions; null at the end'),
   }),
 )
@@ -107,18 +139,26 @@ export const ModelVersions = named(
 export const ModelDownload = named(
   'ModelDownload',
   z.object({
-    model_name: z.string(),
-    base_model: z.string(),
+    model_name: z.string().describe('The id of the model'),
+    base_model: z.string().describe('The catalogue name of its base model'),
     expires_in: z.int().describe('Seconds until the links expire'),
-    files: z.array(
-      z.object({
-        name: z.string().describe('anneal.json is the manifest'),
-        url: z.string(),
-        size: z.int().describe('In bytes'),
-        sha256: z.string(),
-      }),
-    ),
+    files: z
+      .array(
+        z.object({
+          name: z.string().describe('anneal.json is the manifest'),
+          url: z.string().describe('A link that needs no key'),
+          size: z.int().describe('In bytes'),
+          sha256: z.string().describe('The hash of the file, in hexadecimal'),
+        }),
+      )
+      .describe('The files of the adapter'),
   }),
 )
 
-export const ModelDeleted = named('ModelDeleted', z.object({ model_name: z.string(), message: z.string() }))
+export const ModelDeleted = named(
+  'ModelDeleted',
+  z.object({
+    model_name: z.string().describe('The id of the deleted model'),
+    message: z.string().describe('A sentence that says what was done'),
+  }),
+)

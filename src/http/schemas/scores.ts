@@ -4,7 +4,7 @@ import { graderName, type Grader } from '../../domain/grader.ts'
 import { named } from '../framework/named-schemas.ts'
 
 const interval = {
-  mean: z.number(),
+  mean: z.number().describe('The mean of the scores of all rows'),
   low: z.number().describe('Lower end of the 95 % bootstrap interval'),
   high: z.number().describe('Upper end of the 95 % bootstrap interval'),
 }
@@ -17,13 +17,15 @@ export const Comparison = named(
   z.object({
     difference: z.object(interval).describe('Mean of the differences, row by row'),
     better: z.int().describe('Rows with a higher score'),
-    equal: z.int(),
+    equal: z.int().describe('Rows with the same score'),
     worse: z.int().describe('Rows with a lower score'),
   }),
 )
 
 /** The parameters of a grader that is in use, without those that were left out. */
-export const UsedGrader = z.object({ type: z.string(), name: z.string() }).catchall(z.unknown())
+export const UsedGrader = z
+  .object({ type: z.string().describe('The type of the grader'), name: z.string().describe('The key of its scores') })
+  .catchall(z.unknown())
 
 export const usedGrader = (grader: Grader): z.infer<typeof UsedGrader> => ({
   ...grader,

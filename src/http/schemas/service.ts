@@ -4,12 +4,22 @@ import { named } from '../framework/named-schemas.ts'
 export const Version = named(
   'Version',
   z.object({
-    api: z.array(z.object({ name: z.string(), path: z.string() })),
-    server: z.string(),
+    api: z
+      .array(
+        z.object({ name: z.string().describe('The operation id of the route'), path: z.string().describe('Its path') }),
+      )
+      .describe('The routes of the service'),
+    server: z.string().describe('The version of Anneal'),
     client: z.string().describe('Versions of the lamini SDK that are tested with this service'),
   }),
 )
 
-export const Health = named('Health', z.object({ status: z.literal('ok') }))
+export const Health = named(
+  'Health',
+  z.object({ status: z.literal('ok').describe('Always ok; a problem is an error status') }),
+)
 
-export const OpenApiDocument = named('OpenApiDocument', z.looseObject({ openapi: z.string() }))
+export const OpenApiDocument = named(
+  'OpenApiDocument',
+  z.looseObject({ openapi: z.string().describe('The version of OpenAPI that the document is written in') }),
+)

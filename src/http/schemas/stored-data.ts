@@ -37,7 +37,18 @@ export const StoreDataRequest = named(
   }),
 )
 
-export const StoreDataAnswer = named('StoreDataAnswer', z.object({ dataset: z.string().regex(/^[0-9a-f]{32}$/) }))
+export const StoreDataAnswer = named(
+  'StoreDataAnswer',
+  z.object({
+    dataset: z
+      .string()
+      .regex(/^[0-9a-f]{32}$/)
+      .describe('A hash of the stored rows'),
+  }),
+)
 
 export const DeleteDataRequest = named('DeleteDataRequest', z.object({ id: DataId }))
-export const DeleteDataAnswer = named('DeleteDataAnswer', z.object({ deleted: z.int().min(0) }))
+export const DeleteDataAnswer = named(
+  'DeleteDataAnswer',
+  z.object({ deleted: z.int().min(0).describe('Number of rows that were deleted') }),
+)

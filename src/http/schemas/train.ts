@@ -22,7 +22,9 @@ const Count = z
   .transform((count) => count || null)
   .meta({ description: 'The default when absent or 0' })
 
-const GpuConfig = z.object({ gpus: Count, nodes: Count })
+const GpuConfig = z
+  .object({ gpus: Count, nodes: Count })
+  .describe('The GPUs of each node and the number of nodes; the default of the model when absent')
 
 const Evaluation = z
   .object({
@@ -37,16 +39,25 @@ export const TrainRequest = named(
   z.object({
     model_name: ModelName,
     upload_file_path: z.string().min(1).max(4096).nullish().describe('A dataset_location, its path, or a data set id'),
-    dataset_id: z.string().nullish(),
+    dataset_id: z
+      .string()
+      .nullish()
+      .describe('The id of the data set: an existing one, or the one to store `data` under'),
     data: z.array(Row).nullish().describe('The rows themselves, stored under dataset_id'),
     id: DataId.nullish().describe('An id of POST /v1/svc/data: all of its rows are used'),
-    eval_data: z.array(Row).nullish(),
-    finetune_args: FinetuneArgs.nullish(),
+    eval_data: z.array(Row).nullish().describe('Rows to evaluate on, instead of rows that are set aside from the data'),
+    finetune_args: FinetuneArgs.nullish().describe(
+      'Arguments of the training. Defaults: those of the model, else the ones named here',
+    ),
     gpu_config: GpuConfig.nullish(),
     evaluation: Evaluation.nullish(),
-    is_public: z.boolean().nullish(),
+    is_public: z.boolean().nullish().describe('Kept, without effect: jobs and models are private to the account'),
     dry_run: z.boolean().nullish().describe('As the query parameter of this name'),
-    custom_model_name: z.string().max(256).nullish(),
+    custom_model_name: z
+      .string()
+      .max(256)
+      .nullish()
+      .describe('A name for the model. Each job with the same name makes its next version'),
     metadata: Metadata.nullish().describe('Up to 16 pairs that the job keeps; GET /v1/train/jobs filters by them'),
     train_type: z.string().max(256).nullish().describe('Accepted and ignored'),
     enable_peft: z.boolean().nullish().describe('Accepted and ignored'),
@@ -56,10 +67,20 @@ export const TrainRequest = named(
 
 const TrainAnswer = named(
   'TrainAnswer',
-  z.object({ job_id: z.string(), status: z.enum(trainingJobStatuses), dataset_id: z.string() }),
+  z.object({
+    job_id: z.string().describe('The id of the job, as text'),
+    status: z.enum(trainingJobStatuses).describe('The state of the job, CREATED'),
+    dataset_id: z.string().describe('The data set of the job'),
+  }),
 )
 
-const Range = z.object({ low: z.number(), likely: z.number(), high: z.number() }).nullable()
+const Range = z
+  .object({
+    low: z.number().describe('Lower end of the likely range'),
+    likely: z.number().describe('The likeliest value'),
+    high: z.number().describe('Upper end of the likely range'),
+  })
+  .nullable()
 
 export const TrainQuery = z.object({
   dry_run: z
@@ -69,17 +90,17 @@ export const TrainQuery = z.object({
 })
 
 const DryRun = z.object({
-  dry_run: z.literal(true),
+  dry_run: z.literal(true).describe('Always true'),
   // Named so that typed clients can read job_id of either answer.
   job_id: z.null().optional().describe('Absent: a dry run makes no job'),
   rows: z.int().describe('Rows of the data set'),
   tokens: z.int().nullable().describe('Of all rows, from a sample; null without a tokenizer on the server'),
-  steps: z.int(),
-  epochs: z.number(),
+  steps: z.int().describe('Steps of the run'),
+  epochs: z.number().describe('Passes over the training rows'),
   estimated_seconds: Range.describe(
     'From the start of the trainer to the end, without the time in the queue. Null when no job on this base has completed yet',
   ),
-  estimated_gpu_seconds: Range,
+  estimated_gpu_seconds: Range.describe('estimated_seconds times the number of GPUs; null when the time is'),
   based_on: z
     .int()
     .describe('Complete jobs on this base and as many GPUs, of all accounts, that the estimate comes from'),

@@ -13,9 +13,9 @@ export const LogQuery = z.object({
 export const Log = named(
   'TrainingJobLog',
   z.object({
-    attempt: z.int(),
-    text: z.string(),
-    next_offset: z.int(),
+    attempt: z.int().describe('The attempt that wrote the log'),
+    text: z.string().describe('The log from offset on; it ends with a whole character'),
+    next_offset: z.int().describe('The byte to go on from: the `offset` of the next request'),
     complete: z.boolean().describe('True when nothing more will be added'),
   }),
 )
@@ -29,20 +29,24 @@ export const EventQuery = z.object({
 })
 
 export const JobEvent = z.object({
-  id: z.string(),
+  id: z.string().describe('The id of the event, which rises with time'),
   at: Time,
-  kind: z.enum(['status', 'command', 'attempt', 'note']),
-  status: Status.nullable(),
-  attempt: z.int().nullable(),
-  reason: z.string().nullable(),
-  message: z.string().nullable(),
-  actor: z.string(),
+  kind: z
+    .enum(['status', 'command', 'attempt', 'note'])
+    .describe(
+      'status: the state changed; command: a request was accepted; attempt: an attempt began or ended; note: something to know',
+    ),
+  status: Status.nullable().describe('The new state; null for other kinds'),
+  attempt: z.int().nullable().describe('The attempt that the event is about; null without one'),
+  reason: z.string().nullable().describe('A machine-readable reason; null without one'),
+  message: z.string().nullable().describe('The event as a sentence; null without one'),
+  actor: z.string().describe('The part of the service that made the change, or the key of the request'),
 })
 
 export const EventList = named(
   'TrainingJobEventList',
   z.object({
-    events: z.array(JobEvent),
+    events: z.array(JobEvent).describe('The events of the page, oldest first'),
     next: z.string().nullable().describe('The `after` of the next page; null on the last'),
   }),
 )
@@ -55,37 +59,47 @@ export const AttemptQuery = z.object({
 
 const Seconds = z.object({
   allocated: z.number().describe('From the claim of the attempt to its confirmed release, or until now'),
-  productive: z.number(),
+  productive: z.number().describe('Work that a checkpoint or the model keeps'),
   lost: z.number().describe('Start-up, and work after the last checkpoint'),
 })
 
 export const AttemptList = named(
   'AttemptList',
   z.object({
-    attempts: z.array(
-      z.object({
-        attempt: z.int(),
-        mode: z.enum(['train', 'evaluate']),
-        phase: z.enum(attemptPhases).nullable(),
-        cause: z.string().nullable().describe('Why the attempt ended'),
-        exit_code: z.int().nullable(),
-        message: z.string().nullable(),
-        from_step: z.int().describe('The step of the checkpoint that the attempt started from; 0 without one'),
-        first_step: z.int().nullable().describe('Null until a step is reported'),
-        last_step: z.int().nullable(),
-        last_checkpoint_step: z
-          .int()
-          .nullable()
-          .describe('The step of the newest checkpoint or model that the attempt saved'),
-        created_at: Time,
-        granted_at: Time.nullable().describe('When the attempt got its slot'),
-        claimed_at: Time.nullable().describe('When the program of the attempt started'),
-        ended_at: Time.nullable().describe('When the release of all its resources was confirmed'),
-        gpu_count: z.int().describe('On all nodes; 0 on a CPU'),
-        training_seconds: Seconds,
-        gpu_seconds: Seconds.describe('training_seconds times gpu_count'),
-      }),
-    ),
+    attempts: z
+      .array(
+        z.object({
+          attempt: z.int().describe('The number of the attempt, from 1'),
+          mode: z
+            .enum(['train', 'evaluate'])
+            .describe('evaluate: the attempt only repeats the evaluation of a saved model'),
+          phase: z
+            .enum(attemptPhases)
+            .nullable()
+            .describe('What the trainer does or did last; null before its first report'),
+          cause: z.string().nullable().describe('Why the attempt ended'),
+          exit_code: z
+            .int()
+            .nullable()
+            .describe('The exit code of the program; null while it runs or when it is unknown'),
+          message: z.string().nullable().describe('The cause as a sentence; null while the attempt runs'),
+          from_step: z.int().describe('The step of the checkpoint that the attempt started from; 0 without one'),
+          first_step: z.int().nullable().describe('Null until a step is reported'),
+          last_step: z.int().nullable().describe('The newest step that was reported; null until a step is'),
+          last_checkpoint_step: z
+            .int()
+            .nullable()
+            .describe('The step of the newest checkpoint or model that the attempt saved'),
+          created_at: Time,
+          granted_at: Time.nullable().describe('When the attempt got its slot'),
+          claimed_at: Time.nullable().describe('When the program of the attempt started'),
+          ended_at: Time.nullable().describe('When the release of all its resources was confirmed'),
+          gpu_count: z.int().describe('On all nodes; 0 on a CPU'),
+          training_seconds: Seconds.describe('Time of the attempt, in seconds'),
+          gpu_seconds: Seconds.describe('training_seconds times gpu_count'),
+        }),
+      )
+      .describe('The attempts of the page, newest first'),
     next: z.int().nullable().describe('The `after` of the next page; null on the last'),
   }),
 )

@@ -20,7 +20,8 @@ export const JobPath = z.object({
       if (id === 0 || id > maxJobId) throw jobNotFound(shortened(text))
       return id
     })
-    .meta({ type: 'integer', minimum: 1, maximum: maxJobId }),
+    .meta({ type: 'integer', minimum: 1, maximum: maxJobId })
+    .describe('The id of the job'),
 })
 
 /** Besides the named parameters it takes `metadata[key]=value`, any number of times. */
@@ -34,7 +35,8 @@ export const JobListQuery = z
         if (!status) ctx.addIssue(`must be one of ${trainingJobStatuses.join(', ')}`)
         return status ?? 'CREATED'
       })
-      .optional(),
+      .optional()
+      .describe('Only jobs in this state'),
   })
   .superRefine((query, ctx) => {
     for (const [name, value] of Object.entries(query))
@@ -51,33 +53,56 @@ export const JobListQuery = z
 
 export const JobCancelled = named(
   'TrainingJobCancelled',
-  z.object({ message: z.string(), status: z.literal('CANCELLED') }),
+  z.object({
+    message: z.string().describe('A sentence that says what was done'),
+    status: z
+      .literal('CANCELLED')
+      .describe('Always CANCELLED. The job reads CANCELLED once all its processes have ended'),
+  }),
 )
 
-export const JobResumed = named('TrainingJobResumed', z.object({ status: Status, job_id: z.int() }))
+export const JobResumed = named(
+  'TrainingJobResumed',
+  z.object({
+    status: Status.describe('The state from which the job goes on'),
+    job_id: z.int().describe('The id of the job'),
+  }),
+)
 
 const Split = z.enum(['held_out', 'train']).describe('held_out: rows that were not trained on; train: rows that were')
 
 const SideBySide = named(
   'TunedBesideBase',
-  z.object({ tuned: GraderSummary, base: GraderSummary, ...Comparison.shape }),
+  z.object({
+    tuned: GraderSummary.describe('Scores of the tuned model'),
+    base: GraderSummary.describe('Scores of its base model'),
+    ...Comparison.shape,
+  }),
 )
 
 export const Evaluation = named(
   'Evaluation',
   z.object({
-    job_id: z.int(),
-    eval_results: z.array(
-      z.object({
-        input: z.string(),
-        outputs: z
-          .array(z.object({ model_name: z.string(), output: z.string(), scores: RowScores.nullable() }))
-          .describe('The tuned model, then its base'),
-        expected: z.string(),
-        split: Split,
-      }),
-    ),
-    graders: z.array(UsedGrader).nullable(),
+    job_id: z.int().describe('The id of the job'),
+    eval_results: z
+      .array(
+        z.object({
+          input: z.string().describe('The prompt'),
+          outputs: z
+            .array(
+              z.object({
+                model_name: z.string().describe('The model that answered'),
+                output: z.string().describe('The answer'),
+                scores: RowScores.nullable().describe('Scores by grader; null when nothing was scored'),
+              }),
+            )
+            .describe('The tuned model, then its base'),
+          expected: z.string().describe('The expected output'),
+          split: Split,
+        }),
+      )
+      .describe('One entry for each row of the evaluation'),
+    graders: z.array(UsedGrader).nullable().describe('The graders with their parameters; null when nothing was scored'),
     summary: z
       .record(z.string(), SideBySide.nullable())
       .nullable()
@@ -87,5 +112,8 @@ export const Evaluation = named(
 
 export const OpenJobsCancelled = named(
   'OpenTrainingJobsCancelled',
-  z.object({ message: z.string(), cancelled: z.int().describe('Number of jobs that this request cancels') }),
+  z.object({
+    message: z.string().describe('A sentence that says what was done'),
+    cancelled: z.int().describe('Number of jobs that this request cancels'),
+  }),
 )

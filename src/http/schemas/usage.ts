@@ -26,7 +26,7 @@ export const UsageQuery = z.object({
     .optional()
     .describe(`A comma-separated list of ${words}; all when absent`),
   after: queryText().optional().describe('`next` of the previous page'),
-  limit: queryInt({ min: 1, max: 1000 }).optional(),
+  limit: queryInt({ min: 1, max: 1000 }).optional().describe('Entries of a page, default 100'),
 })
 
 const Day = z.string().describe('UTC, as in 2026-11-20')
@@ -37,21 +37,23 @@ export const Usage = named(
   z.object({
     from: Day,
     to: Day,
-    usage: z.array(
-      z.object({
-        day: Day.optional(),
-        key_id: z.string().nullable().optional().describe('The id of the key; null for work without a key'),
-        model_name: z.string().optional().describe('A base model or a tuned model'),
-        prompts: count('Prompts completed and texts embedded'),
-        prompt_tokens: count('Tokens read by the engines'),
-        completion_tokens: count('Tokens written by the engines'),
-        engine_seconds: z
-          .number()
-          .describe('Time of model servers; time spent on several requests at once is shared between them'),
-        training_seconds: z.number().describe('Time of training attempts'),
-        gpu_seconds: z.number().describe('engine_seconds and training_seconds, each times the number of GPUs'),
-      }),
-    ),
+    usage: z
+      .array(
+        z.object({
+          day: Day.optional(),
+          key_id: z.string().nullable().optional().describe('The id of the key; null for work without a key'),
+          model_name: z.string().optional().describe('A base model or a tuned model'),
+          prompts: count('Prompts completed and texts embedded'),
+          prompt_tokens: count('Tokens read by the engines'),
+          completion_tokens: count('Tokens written by the engines'),
+          engine_seconds: z
+            .number()
+            .describe('Time of model servers; time spent on several requests at once is shared between them'),
+          training_seconds: z.number().describe('Time of training attempts'),
+          gpu_seconds: z.number().describe('engine_seconds and training_seconds, each times the number of GPUs'),
+        }),
+      )
+      .describe('What was used, an entry for each day, key and model'),
     next: z.string().nullable().describe('The `after` of the next page; null on the last'),
   }),
 )

@@ -18,13 +18,14 @@ const Id = z
     return text
   })
   .meta({ format: 'uuid' })
+  .describe('The id of the webhook')
 
 export const WebhookPath = z.object({ webhook_id: Id })
 export const SecretPath = z.object({ webhook_id: Id, secret_id: Id })
 export const DeliveryPath = z.object({ webhook_id: Id, delivery_id: Id })
 
 const Url = z.string().max(2048).describe('The https address that events are sent to; not a private address')
-const Description = z.string().max(200)
+const Description = z.string().max(200).describe('A text for your own use')
 const EventTypes = z.array(z.enum(webhookEventTypes)).max(100).describe('The event types to send; all when empty')
 
 export const NewWebhook = named(
@@ -57,16 +58,24 @@ export const SecretRotation = named(
 export const Webhook = named(
   'Webhook',
   z.object({
-    id: z.string(),
-    url: z.string(),
-    description: z.string(),
+    id: z.string().describe('The id of the webhook'),
+    url: z.string().describe('The address that events are sent to'),
+    description: z.string().describe('Your own text'),
     event_types: z.array(z.enum(webhookEventTypes)).describe('All when empty'),
     secrets: z
-      .array(z.object({ id: z.string(), created_at: Time, expires_at: Time.nullable() }))
+      .array(
+        z.object({
+          id: z.string().describe('The id of the secret'),
+          created_at: Time,
+          expires_at: Time.nullable().describe(
+            'When it stops signing; null for the newest one, or until it is removed',
+          ),
+        }),
+      )
       .describe('The secrets that sign, newest first'),
     created_at: Time,
     last_success_at: Time.nullable().describe('When the receiver last accepted an event'),
-    disabled_at: Time.nullable(),
+    disabled_at: Time.nullable().describe('When the webhook was disabled; null while it is enabled'),
     disabled_reason: z
       .enum(['requested', 'failing', 'gone'])
       .nullable()
@@ -81,13 +90,22 @@ export const WebhookMade = named(
   z.object({ ...Webhook.shape, secret: z.string().describe('Signs the events. Shown only in this answer') }),
 )
 
-export const WebhookList = named('WebhookList', z.object({ webhooks: z.array(Webhook) }))
+export const WebhookList = named(
+  'WebhookList',
+  z.object({ webhooks: z.array(Webhook).describe('All webhooks of the account') }),
+)
 
-export const WebhookDeleted = named('WebhookDeleted', z.object({ id: z.string(), message: z.string() }))
+export const WebhookDeleted = named(
+  'WebhookDeleted',
+  z.object({
+    id: z.string().describe('The id of the deleted webhook'),
+    message: z.string().describe('A sentence that says what was done'),
+  }),
+)
 
 export const DeliveryQuery = z.object({
   after: queryText().optional().describe('`next` of the previous page'),
-  limit: queryInt({ min: 1, max: 1000 }).optional(),
+  limit: queryInt({ min: 1, max: 1000 }).optional().describe('Deliveries of a page, default 100'),
 })
 
 export const Delivery = named(
@@ -96,18 +114,22 @@ export const Delivery = named(
     id: z.string().describe('The webhook-id header that the receiver gets, the same in every attempt'),
     event: z
       .object({
-        type: z.enum(webhookEventTypes),
+        type: z.enum(webhookEventTypes).describe('The type of the event'),
         timestamp: z.string().describe('When the event happened: 2026-11-20T10:00:00.123Z'),
-        data: z.object({
-          job_id: z.int(),
-          status: z.enum(trainingJobStatuses),
-          status_reason: z.string().nullable(),
-          model_name: z.string().nullable(),
-          attempt: z.int().nullable(),
-        }),
+        data: z
+          .object({
+            job_id: z.int().describe('The id of the job'),
+            status: z.enum(trainingJobStatuses).describe('Its new state'),
+            status_reason: z.string().nullable().describe('A machine-readable reason; null without one'),
+            model_name: z.string().nullable().describe('Its tuned model; null when it has none'),
+            attempt: z.int().nullable().describe('The attempt; null without one'),
+          })
+          .describe('The job when the event happened'),
       })
       .describe('The event as it is sent'),
-    state: z.enum(['pending', 'delivered', 'failed']),
+    state: z
+      .enum(['pending', 'delivered', 'failed'])
+      .describe('pending: it will be sent or sent again; failed: it will not be sent again'),
     next_attempt_at: Time.nullable().describe('Null when the delivery has ended or the webhook is disabled'),
     attempts: z
       .array(
@@ -124,7 +146,7 @@ export const Delivery = named(
 export const DeliveryList = named(
   'WebhookDeliveryList',
   z.object({
-    deliveries: z.array(Delivery),
+    deliveries: z.array(Delivery).describe('The deliveries of the page, newest first'),
     next: z.string().nullable().describe('The `after` of the next page; null on the last'),
   }),
 )
