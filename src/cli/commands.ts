@@ -64,6 +64,10 @@ export const commands: Record<string, ListedCommand> = {
     summary: 'Shows the answers of the tuned model and its base to the evaluation rows.',
     load: async () => (await import('./eval.ts')).evaluation,
   },
+  evaluations: {
+    summary: 'Compares models on the rows of a data set.',
+    load: async () => (await import('./evaluations.ts')).evaluations,
+  },
   complete: {
     summary: 'Completes prompts with a base or tuned model.',
     load: async () => (await import('./complete.ts')).complete,
