@@ -54,11 +54,12 @@ export function createRetentionActivities({
       return messages + (await removeRows(retention.webhookDeliveriesMs, rows.deleteWebhookDeliveries))
     },
 
-    /** Keys of requests and of usage batches, and sessions that have ended. @returns the number of rows */
+    /** Keys of requests and of usage batches, stored responses, and sessions that have ended. @returns the number of rows */
     async removeOldIdempotencyKeys(): Promise<number> {
       const requests = await removeRows(retention.idempotencyKeysMs, rows.deleteIdempotencyKeys)
       const sessions = await removeRows(0, rows.deleteConsoleSessions)
-      return requests + sessions + (await removeRows(retention.usageWritersMs, rows.deleteUsageWriters))
+      const responses = await removeRows(retention.responsesMs, database.storedResponses.removeOld)
+      return requests + responses + sessions + (await removeRows(retention.usageWritersMs, rows.deleteUsageWriters))
     },
 
     /** Old checkpoints, broken artifacts of either kind, and prepared rows of ended jobs. @returns the number of artifacts and jobs */

@@ -14,6 +14,8 @@ export const retentionOf = (scale: number) => ({
   idempotencyKeysMs: dayMs * scale,
   /** Since the last write of the process. */
   usageWritersMs: 7 * dayMs * scale,
+  /** Stored answers of /openai/v1/responses. */
+  responsesMs: 30 * dayMs * scale,
   /** Results of a batch, since its end. */
   batchesMs: 7 * dayMs * scale,
   /** Answers and scores of an evaluation, since its end. */

@@ -48,6 +48,7 @@ export const createAccountDataRepository = (db: Connection) => ({
       delete from outbox_messages where kind in ('start-evaluation', 'cancel-evaluation')
         and (payload->>'evaluationId')::uuid in (select id from model_evaluations where account_id = ${accountId}::uuid)`
     await db.modelEvaluation.deleteMany({ where })
+    await db.storedResponse.deleteMany({ where })
     await db.idempotencyKey.deleteMany({ where })
     await db.usageDay.deleteMany({ where })
     await db.$executeRaw`

@@ -29,6 +29,7 @@ import { createModelNameRepository } from './model-names.ts'
 import { createModelRepository } from './models.ts'
 import { createOutboxRepository } from './outbox.ts'
 import { preparing, unprepared, type RunStatement } from './prepared-sql.ts'
+import { createStoredResponseRepository } from './stored-responses.ts'
 import { createStoredRowRepository } from './stored-rows.ts'
 import { createTrainingStepRepository } from './training-steps.ts'
 import { createReaperRepository } from './reaper-queries.ts'
@@ -66,6 +67,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   modelNames: createModelNameRepository(db),
   models: createModelRepository(db, run),
   outbox: createOutboxRepository(db),
+  storedResponses: createStoredResponseRepository(db),
   storedRows: createStoredRowRepository(db),
   trainingJobs: createTrainingJobRepository(db, run),
   trainingSteps: createTrainingStepRepository(db, run),

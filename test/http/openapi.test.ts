@@ -148,6 +148,8 @@ test('names every route of the contract, with its aliases', () => {
     'delete /openai/v1/models/{model}',
     'post /openai/v1/chat/completions',
     'post /openai/v1/responses',
+    'get /openai/v1/responses/{response_id}',
+    'delete /openai/v1/responses/{response_id}',
     'post /openai/v1/completions',
     'post /openai/v1/embeddings',
     'post /openai/v1/files',

@@ -28,7 +28,13 @@ type Chunk = {
 type CallPiece = { index: number; id?: string; function?: { name?: string; arguments?: string } }
 type Send = (type: string, fields: object) => void
 
-export async function streamResponse(body: ResponseRequest, chat: EventStream, sendData: (data: object) => void) {
+/** @param keep called with the whole response, before the client hears that it is whole */
+export async function streamResponse(
+  body: ResponseRequest,
+  chat: EventStream,
+  keep: (response: ModelResponse) => Promise<void>,
+  sendData: (data: object) => void,
+) {
   let sequence = 0
   const send: Send = (type, fields) => sendData({ type, sequence_number: sequence++, ...fields })
   let response: ModelResponse | null = null
@@ -52,6 +58,7 @@ export async function streamResponse(body: ResponseRequest, chat: EventStream, s
   if (!response) return
   const output = text.isBegun() || calls.count() === 0 ? [text.end(), ...calls.end()] : calls.end()
   const ended = endedResponse(response, { finishReason, usage: usage ?? null, output })
+  await keep(ended)
   send(ended.status === 'incomplete' ? 'response.incomplete' : 'response.completed', { response: ended })
 }
 

@@ -128,8 +128,15 @@ export const ResponseRequest = named(
     ),
     parallel_tool_calls: z.boolean().nullish().describe('Whether an answer may call several functions. Default true'),
     metadata: Metadata.nullish().describe('Up to 16 pairs, which come back with the answer'),
-    store: only(false),
-    previous_response_id: unsupported(),
+    store: z
+      .boolean()
+      .nullish()
+      .describe('Whether the response is kept for 30 days, to be continued or read. Default true'),
+    previous_response_id: z
+      .string()
+      .max(64)
+      .nullish()
+      .describe('A kept response, whose conversation comes before the input. Its instructions are not taken over'),
     conversation: unsupported(),
     prompt: unsupported(),
     reasoning: unsupported(),
@@ -145,10 +152,15 @@ export const ResponseRequest = named(
 )
 export type ResponseRequest = z.output<typeof ResponseRequest>
 
+export type InputItem = Exclude<ResponseRequest['input'], string>[number]
+
+export const itemsOf = (input: ResponseRequest['input']): InputItem[] =>
+  typeof input === 'string' ? [{ role: 'user', content: input }] : input
+
 /** The same request to /openai/v1/chat/completions, to be validated there. */
-export function chatOf(body: ResponseRequest): Record<string, unknown> {
+export function chatOf(body: ResponseRequest, before: readonly InputItem[] = []): Record<string, unknown> {
   const { model, instructions, input, tools, tool_choice: choice, max_output_tokens, temperature, top_p, stream } = body
-  const said = typeof input === 'string' ? [{ role: 'user', content: input }] : input.map(messageOf)
+  const said = [...before, ...itemsOf(input)].map(messageOf)
   const named = typeof choice === 'object' && choice ? { type: 'function', function: { name: choice.name } } : choice
   return {
     model,
@@ -165,9 +177,7 @@ export function chatOf(body: ResponseRequest): Record<string, unknown> {
   }
 }
 
-type Item = Exclude<ResponseRequest['input'], string>[number]
-
-function messageOf(item: Item): object {
+function messageOf(item: InputItem): object {
   if (item.type === 'function_call') {
     const call = { id: item.call_id, type: 'function', function: { name: item.name, arguments: item.arguments } }
     return { role: 'assistant', content: null, tool_calls: [call] }

@@ -1,32 +1,41 @@
-// OpenAI's newer form of a chat, without state: translated to the chat route and back.
-import type { z } from 'zod'
+// OpenAI's newer form of a chat, translated to the chat route and back. A response is kept, so that another can continue it.
+import { z } from 'zod'
+import { deleteResponse } from '../../services/responses/delete-response.ts'
+import { findResponse } from '../../services/responses/find-response.ts'
+import { named } from '../framework/named-schemas.ts'
 import { EventStream } from '../framework/respond.ts'
 import { defineRoute, type Route } from '../framework/route.ts'
 import { validate } from '../framework/validation.ts'
 import { completionBodyLimitBytes } from '../routes/completion-input.ts'
 import { ChatRequest, type ChatCompletion } from './chat-schemas.ts'
 import { chatRoutes } from './chat.ts'
-import { translateErrors } from './errors.ts'
+import { conversationBefore, keeper, responseIdIn } from './kept-responses.ts'
+import { inWordsOfResponses } from './response-errors.ts'
 import { streamResponse } from './response-events.ts'
 import { callItem, emptyResponse, endedResponse, messageItem, ModelResponse } from './response-object.ts'
 import { chatOf, ResponseRequest } from './response-schemas.ts'
 
-/** The names of a chat's parameters in this form. */
-const names = {
-  messages: 'input',
-  max_tokens: 'max_output_tokens',
-  max_completion_tokens: 'max_output_tokens',
-  response_format: 'text.format',
-}
-
 const [chat] = chatRoutes as [Route]
+
+const path = '/openai/v1/responses'
+
+const ofOneResponse = {
+  path: `${path}/:response_id`,
+  access: 'key',
+  params: z.object({ response_id: z.string().max(64) }),
+} as const
+
+const DeletedResponse = named(
+  'OpenAiDeletedResponse',
+  z.object({ id: z.string(), object: z.literal('response'), deleted: z.boolean() }),
+)
 
 export const responseRoutes = [
   defineRoute({
     name: 'openai_create_response',
     method: 'post',
-    path: '/openai/v1/responses',
-    summary: 'Answer a text or a conversation, in the form of responses; nothing is stored',
+    path,
+    summary: 'Answer a text or a conversation, also one that continues a kept response',
     access: 'key',
     scope: 'inference',
     body: ResponseRequest,
@@ -36,17 +45,47 @@ export const responseRoutes = [
     response: ModelResponse,
     alsoAnswers: 'text/event-stream',
     async handle(request) {
-      const { body } = request
-      const answer = await translateErrors(names, () =>
-        chat.handle({ ...request, body: validate(ChatRequest, chatOf(body)) }),
+      const { caller: ctx, body } = request
+      const before = await conversationBefore(ctx, body)
+      const keep = keeper(ctx, body, before)
+      const answer = await inWordsOfResponses(body, before.length, () =>
+        chat.handle({ ...request, body: validate(ChatRequest, chatOf(body, before)) }),
       )
       if (answer instanceof EventStream)
-        return new EventStream((send) => translateErrors(names, () => streamResponse(body, answer, send)))
+        return new EventStream((send) =>
+          inWordsOfResponses(body, before.length, () => streamResponse(body, answer, keep, send)),
+        )
       const { choices, usage, ...head } = answer as z.output<typeof ChatCompletion>
       const { message, finish_reason: finishReason } = choices[0] as (typeof choices)[number]
       const calls = message.tool_calls?.map(callItem) ?? []
       const output = message.content || calls.length === 0 ? [messageItem(message.content ?? ''), ...calls] : calls
-      return endedResponse(emptyResponse(body, head), { finishReason, usage, output })
+      const response = endedResponse(emptyResponse(body, head), { finishReason, usage, output })
+      await keep(response)
+      return response
+    },
+  }),
+  defineRoute({
+    ...ofOneResponse,
+    name: 'openai_get_response',
+    method: 'get',
+    summary: 'Get a kept response',
+    scope: 'read',
+    response: ModelResponse,
+    async handle({ caller: ctx, params }) {
+      const { response } = await findResponse({ ctx, input: { id: responseIdIn(params.response_id) } })
+      return response as ModelResponse
+    },
+  }),
+  defineRoute({
+    ...ofOneResponse,
+    name: 'openai_delete_response',
+    method: 'delete',
+    summary: 'Delete a kept response; those that continue it keep their copy of the conversation',
+    scope: 'inference',
+    response: DeletedResponse,
+    async handle({ caller: ctx, params: { response_id: id } }) {
+      await deleteResponse({ ctx, input: { id: responseIdIn(id) } })
+      return { id, object: 'response' as const, deleted: true }
     },
   }),
 ]

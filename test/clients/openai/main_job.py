@@ -179,13 +179,21 @@ def choices_and_probabilities() -> None:
 
 
 @check
-def responses_without_state() -> None:
+def responses() -> None:
     asked = {"model": BASE, "instructions": "Be brief.", "input": ROWS[0][0]["content"], "max_output_tokens": 6}
     answer = client.responses.create(**asked, temperature=0)
-    assert answer.object == "response" and answer.store is False and answer.usage.output_tokens <= 6
+    assert answer.object == "response" and answer.store and answer.usage.output_tokens <= 6
     events = list(client.responses.create(**asked, temperature=0, stream=True))
     pieces = [event.delta for event in events if event.type == "response.output_text.delta"]
     assert events[-1].response.output_text == answer.output_text == "".join(pieces)
+    asked["input"] = "And then?"
+    following = client.responses.create(**asked, temperature=0, previous_response_id=answer.id)
+    assert following.previous_response_id == answer.id
+    assert following.usage.input_tokens > answer.usage.input_tokens
+    assert client.responses.retrieve(following.id).output_text == following.output_text
+    for kept in (answer, following):
+        client.responses.delete(kept.id)
+    refusal(openai.NotFoundError, lambda: client.responses.retrieve(answer.id))
     with client.responses.stream(model=BASE, input="Which product?", text_format=Product) as stream:
         assert isinstance(stream.get_final_response().output_parsed, Product)
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { AnswerShape } from '../../../src/domain/answer-shape.ts'
+import { invalidInput } from '../../../src/domain/service-error.ts'
 import type { Meter } from '../../../src/inference/meter.ts'
 import { startPublic } from '../support.ts'
 
@@ -13,14 +14,28 @@ type Asked = {
   meter: Meter
 }
 
+type Place = { accountId: string; id: string }
+
 const path = '/openai/v1/responses'
 
-suite("OpenAI's responses, without state", async () => {
+suite("OpenAI's responses", async () => {
+  const kept = new Map<string, { accountId: string; conversation: unknown[]; response: unknown }>()
+  const storedResponses = {
+    add: async ({ accountId, id }: Place, what: { conversation: unknown[]; response: unknown }) =>
+      void kept.set(id, { accountId, ...structuredClone(what) }),
+    find: async ({ accountId, id }: Place) => {
+      const found = kept.get(id)
+      return found?.accountId === accountId ? found : null
+    },
+    remove: async ({ id }: Place) => kept.delete(id),
+  }
   const asked: Asked[] = []
   let finishReason = 'stop'
   const inference = {
     complete: (input: Asked) => {
       asked.push(input)
+      if (input.answerTokens === 1)
+        throw invalidInput('max_tokens', 'max_tokens must be at least 9 for this output_type.')
       input.meter.countTokens({ promptTokens: 5, completionTokens: 2 })
       const { shape } = input
       if (shape?.kind === 'calls') {
@@ -35,7 +50,10 @@ suite("OpenAI's responses, without state", async () => {
       return Promise.resolve({ outputs, finishReasons: [finishReason] })
     },
   }
-  const edge = await startPublic({ inference, database: { models: { find: () => Promise.resolve(null) } } })
+  const edge = await startPublic({
+    inference,
+    database: { models: { find: () => Promise.resolve(null) }, storedResponses },
+  })
   const post = (json: object) => edge.call('POST', path, { json: { model: 'tiny', ...json } })
   const events = async (json: object) => {
     const { text } = await post({ ...json, stream: true })
@@ -54,7 +72,7 @@ suite("OpenAI's responses, without state", async () => {
     const { status, json } = await post({ input: 'Who?', instructions: 'Be brief.', max_output_tokens: 9 })
     assert.equal(status, 200, JSON.stringify(json))
     assert.match(json.id, /^resp_[0-9a-f]{32}$/)
-    assert.deepEqual([json.object, json.status, json.store, json.model], ['response', 'completed', false, 'tiny'])
+    assert.deepEqual([json.object, json.status, json.store, json.model], ['response', 'completed', true, 'tiny'])
     assert.deepEqual(json.output[0].content, [{ type: 'output_text', text: 'The cat', annotations: [] }])
     assert.deepEqual([json.usage.input_tokens, json.usage.output_tokens, json.usage.total_tokens], [5, 2, 7])
     assert.deepEqual(asked.at(-1)?.messages, [
@@ -70,6 +88,46 @@ suite("OpenAI's responses, without state", async () => {
     assert.equal((await post({ input: [{ role: 'user', content: 'Who?' }, json.output[0], next] })).status, 200)
     const { messages } = asked.at(-1) ?? assert.fail('nothing was asked')
     assert.equal(messages instanceof Array && messages.length, 3)
+  })
+
+  test('continues a kept response, also of a stream, without its instructions', async () => {
+    const { json: first } = await post({ input: 'Who?', instructions: 'Be brief.' })
+    const [stored] = (await events({ input: 'And then?', previous_response_id: first.id })).slice(-1)
+    const { json: third } = await post({ input: 'Really?', previous_response_id: stored.response.id })
+    assert.equal(third.previous_response_id, stored.response.id)
+    const turn = (content: string) => [
+      { role: 'user', content },
+      { role: 'assistant', content: 'The cat' },
+    ]
+    assert.deepEqual(asked.at(-1)?.messages, [
+      ...turn('Who?'),
+      ...turn('And then?'),
+      { role: 'user', content: 'Really?' },
+    ])
+    assert.deepEqual((await edge.call('GET', `${path}/${third.id}`)).json, third)
+  })
+
+  test('takes the output of a kept call', async () => {
+    const { json } = await post({ input: 'How many?', tools, tool_choice: 'required' })
+    const output = { type: 'function_call_output', call_id: json.output[0].call_id, output: '4' }
+    assert.equal((await post({ input: [output], previous_response_id: json.id })).status, 200)
+    const messages = asked.at(-1)?.messages as { role: string }[]
+    assert.equal(messages.map(({ role }) => role).join(), 'user,assistant,tool')
+  })
+
+  test('forgets a response that is deleted, and never keeps one with store: false', async () => {
+    const { json } = await post({ input: 'Who?' })
+    const one = `${path}/${json.id}`
+    assert.deepEqual((await edge.call('DELETE', one)).json, { id: json.id, object: 'response', deleted: true })
+    const before = kept.size
+    const unkept = (await post({ input: 'Who?', store: false })).json
+    assert.deepEqual([unkept.store, kept.size], [false, before])
+    for (const id of [json.id, unkept.id, 'resp_1']) {
+      assert.equal((await edge.call('GET', `${path}/${id}`)).status, 404)
+      assert.equal((await edge.call('DELETE', `${path}/${id}`)).status, 404)
+      const refusal = await post({ input: 'Who?', previous_response_id: id })
+      assert.deepEqual([refusal.status, refusal.json.error.param], [404, 'previous_response_id'])
+    }
   })
 
   test('streams the events that the SDKs parse, numbered', async () => {
@@ -119,8 +177,18 @@ suite("OpenAI's responses, without state", async () => {
   })
 
   for (const [param, change] of [
-    ['previous_response_id', { previous_response_id: 'resp_1' }],
-    ['store', { store: true }],
+    ['store', { store: 'yes' }],
+    [
+      'input[1].arguments',
+      {
+        input: [
+          { role: 'user', content: 'x' },
+          { type: 'function_call', call_id: 'c', name: 'f', arguments: '{' },
+        ],
+      },
+    ],
+    ['max_output_tokens', { max_output_tokens: 0 }],
+    ['max_output_tokens', { max_output_tokens: 1, tools, tool_choice: 'required' }],
     ['reasoning', { reasoning: { effort: 'low' } }],
     ['background', { background: true }],
     ['input', { input: [] }],
@@ -131,5 +199,6 @@ suite("OpenAI's responses, without state", async () => {
       const { status, json } = await post({ input: 'Who?', ...change })
       assert.equal(status, 400)
       assert.ok(json.error.param.startsWith(param), JSON.stringify(json))
+      assert.doesNotMatch(json.error.message, /messages|max_tokens|max_completion_tokens|response_format/)
     })
 })

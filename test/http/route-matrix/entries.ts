@@ -99,6 +99,11 @@ const openAiBatch: Entry = {
   invalid: noId({ batch_id: 'x' }),
 }
 
+const openAiResponse = (name: 'responseId' | 'spareResponseId'): Entry => ({
+  about: [(names) => ({ params: { response_id: names[name] } })],
+  invalid: noId({ response_id: 'x' }),
+})
+
 const openAi: Record<string, Entry> = {
   openai_list_models: { about: [() => ({})], foreign: 'lists', invalid: takesNothing },
   openai_get_model: {
@@ -114,9 +119,15 @@ const openAi: Record<string, Entry> = {
     invalid: bad({ body: { model: base, messages: [{ role: 'user', content: 'Who?' }], n: 0 } }),
   },
   openai_create_response: {
-    about: [({ modelName }) => ({ body: { model: modelName, input: 'Who?', max_output_tokens: 2 } })],
-    invalid: bad({ body: { model: base, input: 'Who?', store: true } }),
+    about: [
+      ({ modelName }) => ({ body: { model: modelName, input: 'Who?', max_output_tokens: 2 } }),
+      ({ responseId }) => ({
+        body: { model: base, input: 'Who?', previous_response_id: responseId, max_output_tokens: 2 },
+      }),
+    ],
+    invalid: bad({ body: { model: base, input: 'Who?', store: 'yes' } }),
   },
+  openai_get_response: openAiResponse('responseId'),
   openai_completions: {
     about: [
       ({ modelName }) => ({ body: { model: modelName, prompt: 'Who?', max_tokens: 2 } }),
@@ -170,6 +181,7 @@ const openAi: Record<string, Entry> = {
   openai_resume_fine_tuning_job: openAiJob('pausedJobId'),
   openai_cancel_fine_tuning_job: openAiJob('cancelledJobId'),
   openai_delete_file: openAiFile('spareFileId'),
+  openai_delete_response: openAiResponse('spareResponseId'),
   openai_delete_model: {
     about: [({ spareModelName }) => ({ params: { model: spareModelName } })],
     invalid: bad({ params: { model: base } }),

@@ -38,6 +38,9 @@ export async function ownedNames(api: Api) {
   const streamId = await batch('/v3/streaming_completions', { model_name: base, prompt: 'a', max_tokens: 2 })
   const embeddingBatchId = await batch('/v1/batch_embeddings', { prompt: ['a'] })
   const { batchFileId, requestBatchId } = await ownedRequestBatch(api)
+  const answer = { model: base, input: 'Who?', max_output_tokens: 2 }
+  const respond = async () => (await api.post<{ id: string }>('/openai/v1/responses', answer)).id
+  const [responseId, spareResponseId] = [await respond(), await respond()]
   const { model_name: modelName } = await api.untilStatus(jobId, 'COMPLETED')
   const { model_name: spareModelName } = await api.untilStatus(spareJobId, 'COMPLETED')
   await api.untilStatus(cancelledJobId, 'CANCELLED')
@@ -67,6 +70,8 @@ export async function ownedNames(api: Api) {
     embeddingBatchId,
     batchFileId,
     requestBatchId,
+    responseId,
+    spareResponseId,
   }
 }
 
@@ -136,6 +141,8 @@ export function madeUpNames(owned: Names): Names {
     embeddingBatchId: randomUUID(),
     batchFileId: `file-${'c'.repeat(32)}`,
     requestBatchId: `batch_${'c'.repeat(32)}`,
+    responseId: `resp_${'e'.repeat(32)}`,
+    spareResponseId: `resp_${'d'.repeat(32)}`,
   }
 }
 

@@ -1,0 +1,39 @@
+// Responses that are kept, with the conversation that each ends.
+import { ServiceError } from '../../domain/service-error.ts'
+import { findResponse, noResponse } from '../../services/responses/find-response.ts'
+import { keepResponse } from '../../services/responses/keep-response.ts'
+import type { Ctx } from '../../services/context.ts'
+import type { ModelResponse } from './response-object.ts'
+import { itemsOf, type InputItem, type ResponseRequest } from './response-schemas.ts'
+
+/** @returns the conversation before this request. @throws ServiceError not_found naming previous_response_id */
+export async function conversationBefore(
+  ctx: Ctx,
+  { previous_response_id: id }: ResponseRequest,
+): Promise<InputItem[]> {
+  if (id === null || id === undefined) return []
+  try {
+    const { conversation } = await findResponse({ ctx, input: { id: responseIdIn(id) } })
+    return conversation as InputItem[]
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error
+    const message = `previous_response_id: ${error.message}`
+    throw new ServiceError('not_found', message, { issues: [{ path: 'previous_response_id', message }] })
+  }
+}
+
+/** @returns what keeps the response, unless the request forbids it */
+export function keeper(ctx: Ctx, body: ResponseRequest, before: readonly InputItem[]) {
+  return async (response: ModelResponse): Promise<void> => {
+    if (!response.store) return
+    const conversation = [...before, ...itemsOf(body.input), ...response.output]
+    await keepResponse({ ctx, input: { id: responseIdIn(response.id), conversation, response } })
+  }
+}
+
+/** @throws ServiceError not_found */
+export function responseIdIn(id: string): string {
+  const hex = /^resp_([0-9a-f]{32})$/.exec(id)?.[1]
+  if (hex === undefined) throw noResponse()
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}

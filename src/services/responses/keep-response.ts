@@ -1,0 +1,16 @@
+import type { StoredResponse } from '../../repositories/stored-responses.ts'
+import type { Ctx } from '../context.ts'
+
+/** Of one account. The oldest responses go when there are more. */
+const limits = { responses: 1000, bytes: 64 * 1024 * 1024 }
+
+/** Stores a response until it is deleted, 30 days old, or among too many of its account. */
+export async function keepResponse({
+  ctx,
+  input: { id, ...kept },
+}: {
+  ctx: Ctx
+  input: StoredResponse & { id: string }
+}) {
+  await ctx.deps.database.storedResponses.add({ accountId: ctx.accountId, id }, kept, limits)
+}
