@@ -33,7 +33,7 @@ export function numericMatch(
   return found !== null && Math.abs(found - wanted) <= Math.max(tolerance, relative * Math.abs(wanted)) ? 1 : 0
 }
 
-/** Limit of each text: the time of a comparison grows with the product of the lengths. */
+/** Limit of each text: time and memory of a comparison grow with the product of the lengths. */
 const maxRougeWords = 4000
 
 const rougeWords = (text: string): string[] => (text.toLowerCase().match(/[a-z0-9]+/g) ?? []).slice(0, maxRougeWords)
@@ -49,14 +49,40 @@ export function rougeL(output: string, expected: string): number {
   return harmonicMean(common / found.length, common / wanted.length)
 }
 
-/** Time grows with the product of the lengths, memory with the second. */
+/**
+ * Its length, 32 words of `a` at a time (Hyyrö 2004): a bit of `open` turns to 0 where the subsequence grows. Two texts of
+ * 4,000 words take a few milliseconds.
+ */
 function longestCommonSubsequence(a: readonly string[], b: readonly string[]): number {
-  let row = new Uint32Array(b.length + 1)
-  for (const word of a) {
-    const next = new Uint32Array(b.length + 1)
-    for (let at = 1; at <= b.length; at++)
-      next[at] = word === b[at - 1] ? (row[at - 1] as number) + 1 : Math.max(row[at] as number, next[at - 1] as number)
-    row = next
+  const places = placesOf(a)
+  const open = new Uint32Array(Math.ceil(a.length / 32)).fill(0xffff_ffff)
+  for (const word of b) {
+    const found = places.get(word)
+    if (!found) continue
+    let carry = 0
+    for (let at = 0; at < open.length; at++) {
+      const [bits, here] = [open[at] as number, found[at] as number]
+      const sum = bits + ((bits & here) >>> 0) + carry
+      carry = sum > 0xffff_ffff ? 1 : 0
+      open[at] = sum | (bits & ~here)
+    }
   }
-  return row[b.length] as number
+  return open.reduce((count, bits) => count + zerosIn(bits), 0)
+}
+
+/** By word: a bit for each of its places. */
+function placesOf(words: readonly string[]): Map<string, Uint32Array> {
+  const places = new Map<string, Uint32Array>()
+  words.forEach((word, at) => {
+    const bits = places.get(word) ?? new Uint32Array(Math.ceil(words.length / 32))
+    bits[at >>> 5] = (bits[at >>> 5] as number) | (1 << (at & 31))
+    places.set(word, bits)
+  })
+  return places
+}
+
+function zerosIn(bits: number): number {
+  let count = 0
+  for (let left = ~bits >>> 0; left !== 0; left = (left & (left - 1)) >>> 0) count++
+  return count
 }
