@@ -37,6 +37,11 @@ const suites: Record<string, Suite> = {
       ...['test/workflows/long-fine-tune.deep.test.ts', 'test/workflows/batch-turns.deep.test.ts'],
     ],
   },
+  vllm: {
+    what: 'the real vLLM on the CPU behind our sidecar, against our own engine; 7 GB of downloads once',
+    when: "after a change of the sidecar, of vLLM's command line or of what src/inference asks of an engine",
+    args: ['--test', 'test/vllm/vllm.deep.test.ts'],
+  },
   supervisor: {
     what: 'the stack of npm start after kill -9 of each process and of all, with taken ports, interrupted',
     when: 'after a change of src/embedded',

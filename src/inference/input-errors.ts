@@ -6,6 +6,7 @@ import { EngineRefusal } from './engine-client.ts'
 
 /** Fields of an engine request that come from the caller. */
 const callersWords: Record<string, string> = {
+  model: 'model_name',
   prompt: 'prompt',
   input: 'prompt',
   messages: 'messages',

@@ -13,13 +13,13 @@ const fromPyPI = (space) => ({
   hint: 'Check that PyPI answers, then run this again.',
 })
 
-/** @returns the folder of the environment with exactly the packages of this requirements file */
-export async function clientEnv(requirements) {
+/** @returns the folder of the environment with exactly the packages of this requirements file, which take this space */
+export async function clientEnv(requirements, { space = '1 GB' } = {}) {
   const uv = await findUv('clients')
   const python = toolPath('python')
   const name = `client-${digest(readFileSync(requirements), python).slice(0, 16)}`
   return cached('clients', name, async (dir) => {
-    const options = fromPyPI('1 GB')
+    const options = fromPyPI(space)
     const venv = [uv, 'venv', '--quiet', '--relocatable', '--allow-existing', '--python', python, dir]
     await runCommand('clients', venv, { doing: `making an environment for ${requirements}`, ...options })
     const sync = [uv, 'pip', 'sync', '--quiet', '--python', join(dir, 'bin/python'), '--require-hashes', requirements]

@@ -17,7 +17,13 @@ from anneal_runtime.settings import ServerSettings
 from anneal_runtime.vllm_sidecar import routes
 from anneal_runtime.vllm_sidecar.engine import EngineAway, VllmClient
 from anneal_runtime.vllm_sidecar.serving import SidecarServing
-from anneal_runtime.vllm_sidecar.version_probe import UnknownEngine, check_version, context_length, try_generation
+from anneal_runtime.vllm_sidecar.version_probe import (
+    UnknownEngine,
+    check_version,
+    context_length,
+    try_generation,
+    try_grammar,
+)
 from anneal_runtime.vllm_sidecar.vllm_adapters import VllmAdapters
 
 ASK_AGAIN_S = 1.0
@@ -68,6 +74,7 @@ class SidecarProcess(ReportingServer):
         version = await check_version(self._engine)
         tokens = await context_length(self._engine, spec.name)
         await try_generation(self._engine, spec.name)
+        await try_grammar(self._engine, spec.name)
         log(f"vLLM {version} serves {spec.name} with {tokens} tokens of context.")
         loader = VllmAdapters(self._engine, spec.name, spec.sha256)
         folder, room = self._settings.work_dir / "adapters", (spec.max_adapters, spec.adapter_memory_bytes)

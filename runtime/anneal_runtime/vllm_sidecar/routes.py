@@ -39,7 +39,15 @@ async def call_format(_request: Request) -> Response:
 
 
 async def embeddings(request: Request) -> Response:
-    return await _pass_on(request, "/v1/embeddings")
+    """vLLM has this route only where it serves a model of embeddings."""
+    try:
+        return await _pass_on(request, "/v1/embeddings")
+    except ApiError as error:
+        if error.status != 404 or "Not Found" not in str(error):
+            raise
+        name = sidecar_of(request).adapters_base
+        message = f"{name} has no embeddings, as vLLM serves it for completions. Ask an embedding model."
+        raise ApiError(400, message, param="model") from error
 
 
 async def completions(request: Request) -> Response:

@@ -21,6 +21,8 @@ from anneal_runtime.server.errors import ApiError
 from anneal_runtime.vllm_sidecar.engine import EngineAway, VllmClient
 from anneal_runtime.vllm_sidecar.version_probe import UnknownEngine, try_generation
 
+CANNOT_USE = "add_lora method failed"
+
 
 class VllmAdapters:
     def __init__(self, engine: VllmClient, base: str, base_sha256: str | None) -> None:
@@ -34,7 +36,10 @@ class VllmAdapters:
         await asyncio.to_thread(check_files, folder, self._base_sha256)
         try:
             asked = {"lora_name": name, "lora_path": str(folder)}
-            answer = (await self._engine.post("/v1/load_lora_adapter", asked)).settled()
+            answer = await self._engine.post("/v1/load_lora_adapter", asked)
+            # vLLM answers 500, as to an outage, also when it has read the adapter and cannot use it.
+            if CANNOT_USE not in answer.message():
+                answer.settled()
             if answer.status != 200 and "already" not in answer.message():
                 raise AdapterRefused(f"vLLM refused the adapter: {answer.message()}")
             await try_generation(self._engine, name)

@@ -14,6 +14,7 @@ class FakeVllm:
         self.model, self.version = model, version
         self.healthy = True
         self.ignores_grammar = False
+        self.backend = "guidance"
         self.chunked = False
         # By path: the status that it answers instead.
         self.fails: dict[str, int] = {}
@@ -71,6 +72,8 @@ class FakeVllm:
             if count + body["max_tokens"] > CONTEXT:
                 message = f"This model's maximum context length is {CONTEXT} tokens. However, you requested more."
                 return _refusal(400, message, "BadRequestError")
+        if "grammar" in (body.get("structured_outputs") or {}) and self.backend != "guidance":
+            return _refusal(500, "Internal server error", "InternalServerError")
         self.hold.wait()
         choices = [
             {"index": index, "text": self._text(body, prompt), "logprobs": None, "finish_reason": "stop"}
@@ -93,9 +96,9 @@ class FakeVllm:
 
     def _text(self, body: dict[str, Any], prompt: str) -> str:
         prompt = str(prompt)
-        regex = (body.get("structured_outputs") or {}).get("regex")
-        if regex and not self.ignores_grammar:
-            return '{"n":42}' if re.fullmatch(regex, '{"n":42}') else ""
+        shape = body.get("structured_outputs") or {}
+        if shape and not self.ignores_grammar:
+            return '{"n":42}' if re.fullmatch(shape.get("regex", ".*"), '{"n":42}') else ""
         return f"{body['model']} says {prompt[:20]} in {body['max_tokens']}"
 
     def _embeddings(self, body: dict[str, Any]) -> tuple[int, Any]:

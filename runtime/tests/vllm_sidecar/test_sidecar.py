@@ -128,6 +128,9 @@ def test_a_vllm_that_does_not_hold_to_grammars_or_serves_another_model_is_refuse
 ) -> None:
     vllm.ignores_grammar = True
     assert Agent(anneal, vllm, tmp_path).wait()[0] == exit_codes.UNSUPPORTED_RUNTIME
+    vllm.ignores_grammar, vllm.backend = False, "xgrammar"
+    code, output = Agent(anneal, vllm, tmp_path).wait()
+    assert code == exit_codes.UNSUPPORTED_RUNTIME and "--structured-outputs-config.backend guidance" in output
     code, output = Agent(anneal, FakeVllm("other"), tmp_path).wait()
     assert code == exit_codes.UNSUPPORTED_RUNTIME and f"--served-model-name {MODEL}" in output
     assert anneal.reports == []

@@ -11,10 +11,20 @@ import { root, toolPath } from '../../../tools/paths.mjs'
 import type { CatalogueEntry } from '../../../src/domain/catalogue.ts'
 import { tokenOf, type FakeServers } from './fake-servers.ts'
 
-export type EngineProcess = { stop: (signal?: NodeJS.Signals) => Promise<void>; endpoint: string }
+export type EngineProcess = {
+  stop: (signal?: NodeJS.Signals) => Promise<void>
+  endpoint: string
+  /** Its exit code; null after a signal. */
+  ended: Promise<number | null>
+}
 
 /** Resolves once it is ready and its row says so. */
-export async function startEngine(entry: CatalogueEntry, servers: FakeServers, generation = 1): Promise<EngineProcess> {
+export async function startEngine(
+  entry: CatalogueEntry,
+  servers: FakeServers,
+  generation = 1,
+  environment: Record<string, string> = {},
+): Promise<EngineProcess> {
   const workDir = mkdtempSync(join(tmpdir(), 'anneal-engine-'))
   const { promise: ready, resolve, reject } = Promise.withResolvers<string>()
   const internalApi = createServer((request, response) => {
@@ -46,17 +56,19 @@ export async function startEngine(entry: CatalogueEntry, servers: FakeServers, g
         max_batch: maxBatch,
         max_adapters: maxAdapters,
       }),
+      ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let log = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (log += chunk.toString()))
-  const ended = once(child, 'exit')
-  void ended.then(([code]) => reject(new Error(`the model server ended with ${code}:\n${log}`)))
+  const ended = once(child, 'exit').then(([code]) => code as number | null)
+  void ended.then((code) => reject(new Error(`the model server ended with ${code}:\n${log}`)))
   const endpoint = await ready
   servers.set({ baseModel: name, generation, state: 'ready', endpoint })
   return {
     endpoint,
+    ended,
     async stop(signal = 'SIGTERM') {
       child.kill(signal)
       await ended

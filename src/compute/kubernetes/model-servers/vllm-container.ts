@@ -80,6 +80,8 @@ function engineArguments({ name, context_length, max_batch, max_adapters, max_ra
     'max-loras': Math.min(adaptersInBatch, max_adapters),
     'max-cpu-loras': max_adapters,
     'max-lora-rank': ranks.find((rank) => rank >= max_rank) ?? max_rank,
+    // The only backend that reads our grammars of JSON schemas and calls.
+    'structured-outputs-config.backend': 'guidance',
   })
     .flatMap(([key, value]) => [`--${key}`, String(value)])
     .concat('--enable-lora')

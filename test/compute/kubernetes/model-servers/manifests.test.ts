@@ -157,6 +157,7 @@ describe('the pods of a vLLM', () => {
     assert.equal(valueOf(engine?.args, '--max-cpu-loras'), '4')
     assert.equal(valueOf(engine?.args, '--max-loras'), '4')
     assert.equal(valueOf(engine?.args, '--max-lora-rank'), '128')
+    assert.equal(valueOf(engine?.args, '--structured-outputs-config.backend'), 'guidance')
     assert.ok(engine?.env?.some(({ name, value }) => name === 'VLLM_ALLOW_RUNTIME_LORA_UPDATING' && value === 'True'))
     assert.equal(engine?.resources?.limits?.['nvidia.com/gpu'], '1')
     assert.equal(agent?.resources?.limits?.['nvidia.com/gpu'], undefined)
