@@ -1,5 +1,6 @@
 import { maxEmbeddingTokens, type CatalogueEntry } from '../domain/catalogue.ts'
 import type { Adapter } from './adapters.ts'
+import type { AnswerRoom } from '../domain/answer-room.ts'
 import { concurrencyFor, runConcurrently, splitIntoChunks } from './chunks.ts'
 import { requestEmbeddings } from './engine-client.ts'
 import { naming, textTooLong } from './input-errors.ts'
@@ -15,6 +16,8 @@ export type EmbeddingInput = {
   onLong: OnLong
   signal: AbortSignal
   meter?: Meter | undefined
+  /** Bounds the bytes of the engines' answers. */
+  room?: AnswerRoom | undefined
 }
 
 /**
@@ -29,7 +32,7 @@ const anyLength = 2 ** 31
 
 /** @returns a normalised vector of finite numbers for each text, in order */
 export async function embed(servers: Servers, input: EmbeddingInput): Promise<number[][]> {
-  const { baseModel, adapter, accountId, texts, signal, meter } = input
+  const { baseModel, adapter, accountId, texts, signal, meter, room } = input
   const maxTokens = tokenLimit(input)
   const rows = boundTexts(baseModel, texts, maxTokens)
   const vectors: number[][] = []
@@ -45,7 +48,7 @@ export async function embed(servers: Servers, input: EmbeddingInput): Promise<nu
           workOf(chunkTexts, 0),
           chunkSignal,
           (endpoint, model, callSignal) =>
-            requestEmbeddings(endpoint, { model, texts: chunkTexts, maxTokens }, callSignal),
+            requestEmbeddings(endpoint, { model, texts: chunkTexts, maxTokens }, callSignal, room),
         )
       const { vectors: answer, usage } = await naming(baseModel, chunk, ask, textTooLong)
       meter?.countTokens(usage)

@@ -2,6 +2,7 @@
 import { text as readText } from 'node:stream/consumers'
 import { messageOnWire, toolOnWire, type ChatMessage, type ChatTool } from '../domain/chat.ts'
 import type { Prompt } from '../domain/prompt.ts'
+import type { AnswerRoom } from '../domain/answer-room.ts'
 import type { SamplingExtras } from '../domain/sampling-extras.ts'
 import { EngineLost, EngineRefusal, exchange, type Endpoint } from './engine-exchange.ts'
 import { eventsOf } from './sse.ts'
@@ -38,8 +39,9 @@ export async function requestCompletions(
   endpoint: Endpoint,
   request: CompletionRequest,
   signal: AbortSignal,
+  room?: AnswerRoom,
 ): Promise<{ choices: Choice[]; usage: Usage }> {
-  const answer = await send(endpoint, 'POST', pathOf(request), signal, bodyOf(request))
+  const answer = await send(endpoint, 'POST', pathOf(request), signal, bodyOf(request), room)
   const { choices, usage } = answer as { choices: WireChoice[]; usage?: WireUsage }
   const inOrder = inOrderOf(choices, request.messages ? 1 : request.prompts.length)
   return { choices: inOrder.map(readChoice), usage: readUsage(usage) }
@@ -127,9 +129,10 @@ export async function requestEmbeddings(
   endpoint: Endpoint,
   { model, texts, maxTokens }: { model: string; texts: readonly string[]; maxTokens: number | null },
   signal: AbortSignal,
+  room?: AnswerRoom,
 ): Promise<{ vectors: number[][]; usage: Usage }> {
   const limit = maxTokens === null ? { truncate_prompt_tokens: -1 } : { max_input_tokens: maxTokens }
-  const answer = await send(endpoint, 'POST', '/v1/embeddings', signal, { model, input: texts, ...limit })
+  const answer = await send(endpoint, 'POST', '/v1/embeddings', signal, { model, input: texts, ...limit }, room)
   const { data, usage } = answer as { data: { index: number; embedding: number[] }[]; usage?: WireUsage }
   const vectors = inOrderOf(data, texts.length).map(({ embedding }) => embedding)
   // JSON has no NaN: a NaN arrives as null.
@@ -183,10 +186,32 @@ function inOrderOf<T extends { index: number }>(items: readonly T[], count: numb
   return inOrder
 }
 
-async function send(endpoint: Endpoint, method: string, path: string, signal: AbortSignal, body: unknown) {
+async function send(
+  endpoint: Endpoint,
+  method: string,
+  path: string,
+  signal: AbortSignal,
+  body: unknown,
+  room?: AnswerRoom,
+) {
   const incoming = await exchange(endpoint, method, path, signal, JSON.stringify(body))
-  const text = await incoming.whole(readText)
+  const text = room ? await readWithin(room, incoming.pieces()) : await incoming.whole(readText)
   return incoming.statusCode === 200 ? parse(text, 200) : refuse(endpoint, incoming.statusCode ?? 0, text)
+}
+
+/** Leaves the connection, and so ends the engine's work, when the room is used up. */
+async function readWithin(room: AnswerRoom, pieces: AsyncIterable<Buffer>): Promise<string> {
+  const read: Buffer[] = []
+  try {
+    for await (const piece of pieces) {
+      read.push(piece)
+      room.take(piece.length)
+    }
+    return Buffer.concat(read).toString()
+  } catch (error) {
+    room.giveBack(read.reduce((sum, piece) => sum + piece.length, 0))
+    throw error
+  }
 }
 
 function refuse(endpoint: Endpoint, status: number, text: string): never {

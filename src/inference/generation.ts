@@ -1,6 +1,7 @@
 // Rows in, choices out: splits the rows into chunks of the engine's size, runs several at once and restores the order.
 import type { CatalogueEntry } from '../domain/catalogue.ts'
 import type { Adapter } from './adapters.ts'
+import type { AnswerRoom } from '../domain/answer-room.ts'
 import { concurrencyFor, runConcurrently, splitIntoChunks } from './chunks.ts'
 import type { Prompt } from '../domain/prompt.ts'
 import type { SamplingExtras } from '../domain/sampling-extras.ts'
@@ -35,6 +36,8 @@ export type GenerationInput = {
   /** Called with the text of a single prompt while it grows. */
   onText?: OnText | undefined
   meter?: Meter | undefined
+  /** Bounds the bytes of the engines' answers. */
+  room?: AnswerRoom | undefined
 }
 
 /** `logprobs`: of the piece's tokens, as the engine writes them. */
@@ -53,7 +56,18 @@ export type RowGroup<P extends Prompt = string> = {
 /** @returns the answers, each at the index of its row */
 export async function generate(
   servers: Servers,
-  { baseModel, adapter, accountId, sampling, signal, messages = null, tools = null, onText, meter }: GenerationInput,
+  {
+    baseModel,
+    adapter,
+    accountId,
+    sampling,
+    signal,
+    messages = null,
+    tools = null,
+    onText,
+    meter,
+    room,
+  }: GenerationInput,
   groups: readonly RowGroup<Prompt>[],
   seed: number | null,
 ): Promise<Choice[]> {
@@ -85,7 +99,7 @@ export async function generate(
       onServer(servers, target, workOf(request.prompts, maxTokens), chunkSignal, (endpoint, model, callSignal) =>
         growing
           ? streamCompletion(endpoint, { model, ...request }, callSignal, growing())
-          : requestCompletions(endpoint, { model, ...request }, callSignal),
+          : requestCompletions(endpoint, { model, ...request }, callSignal, room),
       )
     const answer = await naming(baseModel, rows, () => (isCallers ? namingGrammar(ask) : ask()))
     meter?.countTokens(answer.usage)

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { ServiceError, invalidInput } from '../../domain/service-error.ts'
 import type { BatchEndpoint } from '../../domain/inference-batch.ts'
+import { createAnswerRoom } from '../../domain/answer-room.ts'
 import type { Log } from '../../log.ts'
 import type { Ctx, ModelCtx } from '../../services/context.ts'
 import { invalidReason } from '../framework/parse-json.ts'
@@ -17,6 +18,8 @@ type Line = { id: string; accountId: string; apiKeyId: string; endpoint: BatchEn
 type Answered = { isError: boolean; text: string }
 
 const maxIdCharacters = 512
+/** Of the engines' answers to one line: the most that a whole chunk may store. */
+const maxLineBytes = 64 << 20
 const routes = [...chatRoutes, ...completionRoutes, ...embeddingRoutes]
 
 const BatchLine = z.object({
@@ -77,7 +80,19 @@ async function answer(ctx: ModelCtx, endpoint: BatchEndpoint, value: object, sig
   if (stream) throw invalidInput('stream', 'stream must be false in a batch.')
   // Each choice would hold its own copy of the probabilities: hundreds of megabytes a line.
   if ((n ?? 1) > 1 && logprobs) throw invalidInput('n', 'n must be 1 with logprobs in a batch.')
-  return route.handle({ ...nothing, caller: asCaller(ctx), body, signal })
+  return route.handle({ ...nothing, caller: asCaller(bounded(ctx)), body, signal })
+}
+
+/** All answers of a line share the room. */
+function bounded(ctx: ModelCtx): ModelCtx {
+  const { inference } = ctx.deps
+  const room = createAnswerRoom(maxLineBytes)
+  const own: ModelCtx['deps']['inference'] = {
+    ...inference,
+    complete: (input) => inference.complete({ ...input, room }),
+    embed: (input) => inference.embed({ ...input, room }),
+  }
+  return { ...ctx, deps: { ...ctx.deps, inference: own } }
 }
 
 /** The routes of models use no more of a caller than models do, and none of the request's other parts. */

@@ -3,15 +3,20 @@ import { suite, test } from 'node:test'
 import { ServiceError } from '../../../src/domain/service-error.ts'
 import { parseCatalogue } from '../../../src/domain/catalogue.ts'
 import type { BatchEndpoint } from '../../../src/domain/inference-batch.ts'
+import type { AnswerRoom } from '../../../src/domain/answer-room.ts'
 import { createLineAnswers } from '../../../src/http/openai/batch-lines.ts'
+
+type Asked = { prompts: string[]; meter: { countTokens: (tokens: object) => void }; room: AnswerRoom }
 
 suite('a line of a batch', () => {
   let fails: Error | null = null
+  let answerBytes = 0
   const usage: unknown[] = []
   const logged: unknown[] = []
   const inference = {
-    complete: async ({ prompts, meter }: { prompts: string[]; meter: { countTokens: (tokens: object) => void } }) => {
+    complete: async ({ prompts, meter, room }: Asked) => {
       if (fails) throw fails
+      room.take(answerBytes)
       meter.countTokens({ promptTokens: 3, completionTokens: 1 })
       return { outputs: prompts.map(() => ({ output: 'yes' })), finishReasons: prompts.map(() => 'stop') }
     },
@@ -53,6 +58,16 @@ suite('a line of a batch', () => {
     const vectors = await answer('/v1/embeddings', { model: 'mini', input: 'a' })
     assert.deepEqual(vectors.response.body.data[0].embedding, [1, 0])
     assert.ok(usage.every((key) => (key as { apiKeyId: string }).apiKeyId === 'k') && usage.length > 0)
+  })
+
+  test('is an error when its answers together are too large', async () => {
+    answerBytes = 40 << 20
+    const asked = { model: 'tiny', prompt: 'a' }
+    assert.equal((await answer('/v1/completions', asked)).isError, false)
+    const large = await answer('/v1/completions', { ...asked, n: 2 })
+    assert.deepEqual([large.isError, large.response.status_code], [true, 400])
+    assert.match(large.response.body.error.message, /more than 64 MiB/)
+    answerBytes = 0
   })
 
   test('is an error in its own words when it is wrong', async () => {
