@@ -22,12 +22,16 @@ const path = '/openai/v1/responses'
 const ofOneResponse = {
   path: `${path}/:response_id`,
   access: 'key',
-  params: z.object({ response_id: z.string().max(64) }),
+  params: z.object({ response_id: z.string().max(64).describe('The id of the response') }),
 } as const
 
 const DeletedResponse = named(
   'OpenAiDeletedResponse',
-  z.object({ id: z.string(), object: z.literal('response'), deleted: z.boolean() }),
+  z.object({
+    id: z.string().describe('The id of the response'),
+    object: z.literal('response').describe('Always response'),
+    deleted: z.boolean().describe('Always true'),
+  }),
 )
 
 export const responseRoutes = [
