@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createActivities } from '../activities/index.ts'
 import { inferenceTaskQueue, taskQueue, watchTaskQueue } from '../workflows/contract.ts'
+import { createPrepared } from './compute/local/prepared.ts'
 import { createLocalModelServers, createLocalTrainers } from './compute/local/local-compute.ts'
 import type { ModelServerCompute } from './compute/model-servers.ts'
 import type { TrainerCompute } from './compute/trainers.ts'
@@ -167,7 +168,9 @@ function workflowSource({ workflowBundle }: Config) {
 
 async function openCompute(): Promise<{ trainers: TrainerCompute; modelServers: ModelServerCompute }> {
   if (config.compute === 'local') {
-    const { slots, ...options } = readLocalComputeConfig()
+    const { slots, ...config } = readLocalComputeConfig()
+    const prepared = createPrepared(config)
+    const options = { ...config, prepared }
     return {
       trainers: createLocalTrainers({ ...options, slots }),
       modelServers: createLocalModelServers(options),

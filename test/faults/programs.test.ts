@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createClock, hasClocks } from './clock.ts'
 import { isAlive, livingPrograms, startedMs, trainersOf } from './programs.ts'
 
-/** It asks for SIGTERM, as the trainer does; the last argument is what the trainer is known by. */
+/** It asks for SIGTERM, as the trainer does. */
 const program =
   'import signal, time; signal.signal(signal.SIGTERM, lambda *_: exit(143)); print("ready", flush=True); time.sleep(60)'
 
@@ -22,16 +22,11 @@ suite('programs in /proc', () => {
   after(() => rmSync(home, { recursive: true }))
 
   async function startTrainer(run: string) {
-    const env = {
-      ...process.env,
-      PYTHONPATH: site,
-      ANNEAL_WORK_DIR: join(home, 'runs', run, 'work'),
-    }
+    const cwd = join(home, 'runs', run, 'work')
+    mkdirSync(cwd, { recursive: true })
+    const env = { ...process.env, PYTHONPATH: site, ANNEAL_WORK_DIR: cwd }
     const startMs = Date.now()
-    const trainer = spawn(python, ['-c', program, 'anneal_runtime.trainer'], {
-      env,
-      detached: true,
-    })
+    const trainer = spawn(python, ['-c', program], { env, cwd, detached: true })
     await once(trainer.stdout, 'data')
     const [found] = trainersOf(livingPrograms(home), Number(/ft-(\d+)/.exec(run)?.[1]))
     assert.ok(found)

@@ -1,5 +1,5 @@
 // Trainers and model servers of one data directory, as /proc shows them.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { uptime } from 'node:os'
 
 export type Program = {
@@ -37,20 +37,22 @@ export function isAlive({ pid, startedTicks }: Program): boolean {
 }
 
 function describe(pid: number, homeDir: string): Program | null {
-  const command = read(pid, 'cmdline')
-  const program = /anneal_runtime\.(trainer|server)/.exec(command)?.[1]
-  // The watcher of a run also names the run's program.
-  const stat = program === undefined || command.includes('watch_run.py') ? null : readStat(pid)
+  // A program works in its run's folder; the watcher of a run does not.
+  const [prefix, folder] = [`${homeDir}/runs/`, workingFolder(pid)]
+  const stat = folder.startsWith(prefix) ? readStat(pid) : null
   if (!stat || stat.state === 'Z') return null
-  const environment = read(pid, 'environ')
-  const prefix = `ANNEAL_WORK_DIR=${homeDir}/runs/`
-  const workDir = environment.split('\0').find((variable) => variable.startsWith(prefix))
-  // Between fork and exec, or of another stack.
-  if (workDir === undefined) return null
-  const run = workDir.slice(prefix.length).split('/')[0] ?? ''
+  const run = folder.slice(prefix.length).split('/')[0] ?? ''
   const ignored = BigInt(`0x${/^SigIgn:\s*(\w+)/m.exec(read(pid, 'status'))?.[1] ?? '0'}`)
-  const kind = program === 'trainer' ? 'trainer' : 'server'
+  const kind = run.startsWith('ft-') ? 'trainer' : 'server'
   return { pid, run, kind, ...stat, ignoresSigterm: (ignored & sigtermBit) !== 0n }
+}
+
+function workingFolder(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`)
+  } catch {
+    return ''
+  }
 }
 
 function readStat(pid: number) {

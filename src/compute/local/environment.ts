@@ -1,24 +1,33 @@
 import type { LocalSpec } from './launch.ts'
 import type { LocalOptions } from './local-runs.ts'
 
-/** A clean environment: only the spec's variables and those of the machine (PATH, HF_HOME, CUDA_VISIBLE_DEVICES). */
-export function programEnvironment(
-  spec: LocalSpec,
-  machine: Pick<LocalOptions, 'env' | 'pythonPath' | 'modelsDir'> & { workDir: string },
-): Record<string, string> {
+type Machine = Pick<LocalOptions, 'env' | 'pythonPath'>
+
+/** The part of a run's environment that does not depend on the run. */
+export function machineEnvironment(machine: Machine): Record<string, string> {
   return {
     PATH: '/usr/local/bin:/usr/bin:/bin',
     LANG: 'C.UTF-8',
-    HOME: machine.workDir,
     ...machine.env,
-    TMPDIR: machine.workDir,
     PYTHONPATH: machine.pythonPath,
     PYTHONUNBUFFERED: '1',
     PYTHONSAFEPATH: '1',
-    OMP_NUM_THREADS: String(Math.max(1, Math.floor(spec.resources.cpuCount))),
     // Spinning threads of several runs would take each other's time on few cores.
     OMP_WAIT_POLICY: 'passive',
     TOKENIZERS_PARALLELISM: 'false',
+  }
+}
+
+/** A clean environment: only the spec's variables and those of the machine (PATH, HF_HOME, CUDA_VISIBLE_DEVICES). */
+export function programEnvironment(
+  spec: LocalSpec,
+  machine: Machine & Pick<LocalOptions, 'modelsDir'> & { workDir: string },
+): Record<string, string> {
+  return {
+    HOME: machine.workDir,
+    ...machineEnvironment(machine),
+    TMPDIR: machine.workDir,
+    OMP_NUM_THREADS: String(Math.max(1, Math.floor(spec.resources.cpuCount))),
     ANNEAL_MODELS_DIR: machine.modelsDir,
     ANNEAL_WORK_DIR: machine.workDir,
     // A run gets the GPUs that it asked for: others beside it need some, too.

@@ -29,16 +29,15 @@ export async function launchRun(options: LocalOptions, spec: LocalSpec): Promise
   })
   try {
     const workDir = join(folder, 'work')
-    const command = [
-      watcherPath,
+    const watcherArguments = [
       claim,
       folder,
       String(options.logLimitBytes),
       String(options.orphanGraceMs),
       String((spec.resources.diskBytes ?? 0) * (spec.replicas ?? 1)),
-      ...options.command,
     ]
-    const outcome = await startWatcher(options.python, command, programEnvironment(spec, { ...options, workDir }))
+    const outcome = await startWatcher(options, watcherArguments, programEnvironment(spec, { ...options, workDir }))
+    if (options.program === 'trainer') options.prepared?.prepare()
     if (outcome === 'started') return { uid, adopted: false }
     return { uid: (await readRecord(folder))?.uid ?? unknownUid, adopted: true }
   } finally {
@@ -47,13 +46,23 @@ export async function launchRun(options: LocalOptions, spec: LocalSpec): Promise
 }
 
 /** Resolves once the name is claimed: the watcher then leaves this process tree and closes its pipes. */
-function startWatcher(python: string, command: string[], env: Record<string, string>): Promise<'started' | 'taken'> {
-  const { promise, resolve, reject } = Promise.withResolvers<'started' | 'taken'>()
+async function startWatcher(
+  { python, module, command, prepared }: LocalOptions,
+  watcherArguments: string[],
+  env: Record<string, string>,
+): Promise<'started' | 'taken'> {
+  const fork = module === null ? null : prepared?.start([...watcherArguments, module], env)
+  const answer = await (fork ?? execWatcher(python, [...watcherArguments, ...command], env))
+  if (answer === 'started' || answer === 'taken') return answer
+  throw new ComputeError('unavailable', `The run could not be started with the Python at ${python}: ${answer}`)
+}
+
+/** @returns "started", "taken" or what went wrong */
+function execWatcher(python: string, watcherArguments: string[], env: Record<string, string>): Promise<string> {
   const options = { env, timeout: watcherStartTimeoutMs, killSignal: 'SIGKILL' as const }
-  execFile(python, ['-I', '-S', ...command], options, (error, stdout, stderr) => {
-    if (stdout === 'started' || stdout === 'taken') return resolve(stdout)
-    const detail = stderr.trim().split('\n').at(-1) || error?.message || 'no answer'
-    reject(new ComputeError('unavailable', `The run could not be started with the Python at ${python}: ${detail}`))
+  return new Promise((resolve) => {
+    execFile(python, ['-I', '-S', watcherPath, ...watcherArguments], options, (error, stdout, stderr) =>
+      resolve(stdout || stderr.trim().split('\n').at(-1) || error?.message || 'no answer'),
+    )
   })
-  return promise
 }

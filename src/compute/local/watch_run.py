@@ -1,7 +1,9 @@
 """Starts one program and records its end. It outlives the worker: own session, child of init.
 
 usage: python -I -S watch_run.py CLAIM_DIR RUN_DIR LOG_LIMIT_BYTES ORPHAN_GRACE_MS DISK_LIMIT_BYTES PROGRAM [ARG...]
+       python -I -S watch_run.py --watch PID RUN_DIR LOG_LIMIT_BYTES ORPHAN_GRACE_MS DISK_LIMIT_BYTES
 
+The second form goes on with a program that this very process has started (prepared.py).
 Renaming CLAIM_DIR to RUN_DIR is the exclusive claim of the run's name: a folder that is seen is whole, with the pid of
 a program that waits for the word to start. Prints "started" or "taken". The environment is the program's. A folder
 above DISK_LIMIT_BYTES ends the program; 0 is no limit.
@@ -13,18 +15,30 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable
 from typing import NoReturn
 
 CHECK_SECONDS = 2.0
 
+# Makes a process of the run into its program, which the list names.
+Start = Callable[[list[str]], object]
+
 
 def main() -> None:
-    claim, run, log_limit_bytes, orphan_grace_ms, disk_limit_bytes, *program = sys.argv[1:]
+    if sys.argv[1] == "--watch":
+        watch(*sys.argv[2:])
+    elif watched := launch(sys.argv[1:], exec_program, report):
+        watch(*watched)
+
+
+def launch(arguments: list[str], start: Start, answer: Callable[[str], None]) -> tuple[str, ...] | None:
+    """Returns in the process that is to watch the program, with the arguments of `watch`. None: the name was taken."""
+    claim, run, log_limit_bytes, orphan_grace_ms, disk_limit_bytes, *program = arguments
     if os.fork():
         os._exit(0)
     os.setsid()
     os.chdir("/")
-    pid, go = fork_program(claim, run, program)
+    pid, go = fork_program(claim, run, program, start)
     # A shutdown's SIGTERM is for the program; someone must be left to record how it ended.
     for ignored in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
@@ -33,15 +47,15 @@ def main() -> None:
         write_file(os.path.join(claim, name), str(process))
         write_file(os.path.join(claim, name + ".started"), start_of(process))
     if not take(claim, run):
-        report("taken")
-        return  # the pipe closes, the program's process leaves
+        answer("taken")
+        return None  # the pipe closes, the program's process leaves
     os.write(go, b"!")
     os.close(go)
-    report("started")
-    watch(pid, run, int(log_limit_bytes), int(orphan_grace_ms) / 1000, int(disk_limit_bytes))
+    answer("started")
+    return str(pid), run, log_limit_bytes, orphan_grace_ms, disk_limit_bytes
 
 
-def fork_program(claim: str, run: str, program: list[str]) -> tuple[int, int]:
+def fork_program(claim: str, run: str, program: list[str], start: Start) -> tuple[int, int]:
     """The program's process, leader of its own session and group, waiting for a byte. Dies if we do first."""
     ready_read, ready_write = os.pipe()
     go_read, go_write = os.pipe()
@@ -49,7 +63,7 @@ def fork_program(claim: str, run: str, program: list[str]) -> tuple[int, int]:
     if pid == 0:
         os.close(ready_read)
         os.close(go_write)
-        become_program(claim, run, program, ready_write, go_read)
+        become_program(claim, run, program, start, ready_write, go_read)
     os.close(ready_write)
     os.close(go_read)
     if not os.read(ready_read, 1):
@@ -57,7 +71,7 @@ def fork_program(claim: str, run: str, program: list[str]) -> tuple[int, int]:
     return pid, go_write
 
 
-def become_program(claim: str, run: str, program: list[str], ready: int, go: int) -> NoReturn:
+def become_program(claim: str, run: str, program: list[str], start: Start, ready: int, go: int) -> NoReturn:
     try:
         os.setsid()
         log = os.open(os.path.join(claim, "log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -65,15 +79,21 @@ def become_program(claim: str, run: str, program: list[str], ready: int, go: int
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.write(ready, b"!")
+        os.close(ready)
         if os.read(go, 1):
+            os.close(go)
             os.chdir(os.path.join(run, "work"))
-            for ignored_by_python in (signal.SIGPIPE, signal.SIGXFSZ):
-                signal.signal(ignored_by_python, signal.SIG_DFL)
-            os.execvp(program[0], program)
+            start(program)
     except BaseException as error:
         os.write(2, f"{program[0]} could not be started: {error}\n".encode())
     finally:
         os._exit(127)
+
+
+def exec_program(program: list[str]) -> NoReturn:
+    for ignored_by_python in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(ignored_by_python, signal.SIG_DFL)
+    os.execvp(program[0], program)
 
 
 def take(claim: str, run: str) -> bool:
@@ -96,7 +116,8 @@ def report(outcome: str) -> None:
         os.dup2(null, stream)
 
 
-def watch(pid: int, run: str, log_limit_bytes: int, orphan_grace_seconds: float, disk_limit_bytes: int) -> None:
+def watch(program: str, run: str, log_limit: str, orphan_grace_ms: str, disk_limit: str) -> None:
+    pid, log_limit_bytes, disk_limit_bytes = int(program), int(log_limit), int(disk_limit)
     # WNOWAIT leaves a zombie, so that the pid, and the group's id with it, cannot be reused before the group is gone.
     how = os.WEXITED | os.WNOWAIT
     over_limit = False
@@ -114,7 +135,7 @@ def watch(pid: int, run: str, log_limit_bytes: int, orphan_grace_seconds: float,
         if over_limit:
             end = {"disk": str(disk_limit_bytes), **end}
     recorded = record(run, end)
-    deadline = time.monotonic() + orphan_grace_seconds
+    deadline = time.monotonic() + int(orphan_grace_ms) / 1000
     while leftovers(pid):
         if time.monotonic() >= deadline:
             os.killpg(pid, signal.SIGKILL)
@@ -201,4 +222,5 @@ def stat_fields(pid: int) -> list[str]:
         return file.read().rpartition(")")[2].split()
 
 
-main()
+if __name__ == "__main__":
+    main()

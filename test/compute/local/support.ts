@@ -11,7 +11,7 @@ import type { TrainerCompute, TrainerSpec } from '../../../src/compute/trainers.
 import { until, patienceMs } from '../../support/eventually.ts'
 
 /** Not a version manager's shim of it, which would add to the environment. */
-const python = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim()
+export const python = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim()
 
 type Options = Partial<LocalComputeOptions & { slots: number }>
 

@@ -1,7 +1,7 @@
 // Starts the real supervisor with real servers in a process of its own, and looks at it from outside.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, readlinkSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
@@ -46,12 +46,12 @@ export function isRunning(pid: number): boolean {
   return startTimeOf(pid) !== null
 }
 
-/** Every process with this text (a directory) on its command line or in its environment, except the one that asks. */
+/** Every process with this text (a directory) on its command line, in its environment or as its folder, but the one that asks. */
 export function processesOf(home: string): number[] {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry) && Number(entry) !== process.pid)
     .map(Number)
-    .filter((pid) => isRunning(pid) && ['cmdline', 'environ'].some((file) => readProc(pid, file).includes(home)))
+    .filter((pid) => isRunning(pid) && tracesOf(pid).some((trace) => trace.includes(home)))
 }
 
 export async function query<T extends object>(databaseUrl: string, sql: string): Promise<T[]> {
@@ -72,10 +72,15 @@ export async function answers(url: string): Promise<boolean> {
   )
 }
 
-function readProc(pid: number, file: string): string {
+function tracesOf(pid: number): string[] {
+  const folder = `/proc/${pid}`
   try {
-    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+    return [
+      readFileSync(`${folder}/cmdline`, 'utf8'),
+      readFileSync(`${folder}/environ`, 'utf8'),
+      readlinkSync(`${folder}/cwd`),
+    ]
   } catch {
-    return ''
+    return []
   }
 }

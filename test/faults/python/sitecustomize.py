@@ -16,9 +16,14 @@ def _sleep(seconds: float) -> None:
 if "FAKETIME_TIMESTAMP_FILE" in os.environ:
     time.sleep = _sleep
 
-# Trainers of some jobs ignore SIGTERM, whatever they ask for.
-_run = re.search(r"^(.*)/runs/ft-(\d+)-a\d+/work$", os.environ.get("ANNEAL_WORK_DIR", ""))
-if _run and os.path.exists(f"{_run[1]}/deaf-{_run[2]}"):
-    _handle = signal.signal
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    signal.signal = lambda number, handler: None if number == signal.SIGTERM else _handle(number, handler)
+_handle = signal.signal
+
+
+def _signal(number: int, handler: object) -> object:
+    """Trainers of some jobs ignore SIGTERM, whatever they ask for. Their names are known only in the forked process."""
+    run = re.search(r"^(.*)/runs/ft-(\d+)-a\d+/work$", os.environ.get("ANNEAL_WORK_DIR", ""))
+    is_deaf = number == signal.SIGTERM and run and os.path.exists(f"{run[1]}/deaf-{run[2]}")
+    return _handle(number, signal.SIG_IGN if is_deaf else handler)
+
+
+signal.signal = _signal
