@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { createServer, type AddressInfo } from 'node:net'
-import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { countRefusedSweep, serveWorkerHealth } from '../src/worker-health.ts'
+import { freePort } from './support/free-port.ts'
 
 type Watched = Parameters<Awaited<ReturnType<typeof serveWorkerHealth>>['watch']>[0][number]
 
@@ -61,12 +60,3 @@ test('refused sweeps are counted from zero, so that the alert sees the first one
 })
 
 test('nothing else is served', async () => assert.equal((await get('/')).status, 404))
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port: free } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return free
-}

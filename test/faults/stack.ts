@@ -2,8 +2,6 @@
 // what we run and each server. Servers that die are started again as `npm start` does it.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { answers200 } from '../../src/embedded/http-probe.ts'
 import { createChild, type Child, type ChildSpec, type ProcessName } from '../../src/embedded/child.ts'
@@ -19,6 +17,7 @@ import { prepareTemporal } from '../../src/embedded/temporal.ts'
 import { nodeBinary, root, toolPath } from '../../tools/paths.mjs'
 import { createClock, type Clock } from './clock.ts'
 import { startFaultyLink, type FaultyLink } from '../support/faulty-link.ts'
+import { freePort } from '../support/free-port.ts'
 
 export const servers = ['postgres', 'temporal', 's3', 'api', 'worker-1', 'worker-2'] as const
 export type ServerName = (typeof servers)[number]
@@ -190,13 +189,4 @@ function bundleWorkflows(home: Home): string {
   const path = join(home.dir, 'workflows.js')
   execFileSync(nodeBinary, [join(root, 'tools/bundle-workflows.mjs'), path], { stdio: 'ignore' })
   return path
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

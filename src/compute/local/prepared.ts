@@ -28,7 +28,7 @@ type PreparedOptions = {
   modules?: string[]
 }
 
-/** What CUDA has begun does not survive a fork, and macOS's libraries do not either: null there. */
+/** @returns null on macOS and beside an NVIDIA GPU: their libraries do not survive a fork */
 export function createPrepared(options: PreparedOptions): Prepared | null {
   if (process.platform !== 'linux' || existsSync('/dev/nvidiactl')) return null
   const { python, pythonPath, env = {} } = options

@@ -18,7 +18,7 @@ type Line = { id: string; accountId: string; apiKeyId: string; endpoint: BatchEn
 type Answered = { isError: boolean; text: string }
 
 const maxIdCharacters = 512
-/** Of the engines' answers to one line: the most that a whole chunk may store. */
+/** The engines' answers to one line may take as much as a whole chunk may store. */
 const maxLineBytes = 64 << 20
 const routes = [...chatRoutes, ...completionRoutes, ...embeddingRoutes]
 

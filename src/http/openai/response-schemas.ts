@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { named } from '../framework/named-schemas.ts'
 import { Metadata } from '../schemas/metadata.ts'
 import { ModelName } from '../schemas/prompt.ts'
-import { maxTokens } from './generation.ts'
+import { generationFields, maxTokens } from './generation.ts'
 import { ignoredText, only, onlyEmpty, unsupported } from './unsupported-params.ts'
 
 const noType = 'is not supported'
@@ -100,17 +100,9 @@ export const ResponseRequest = named(
       .describe('A text, or messages, calls of functions and their outputs'),
     instructions: z.string().nullish().describe('A system message before the input'),
     max_output_tokens: maxTokens.describe('The most tokens of the answer; as many as the context holds when absent'),
-    temperature: z.number().min(0).max(2).nullish().describe('Default 1'),
-    top_p: z
-      .number()
-      .min(1e-9)
-      .max(1)
-      .nullish()
-      .describe('Only the likeliest tokens that together have this probability. Default 1'),
-    stream: z
-      .boolean()
-      .nullish()
-      .describe('true sends the answer piece by piece, as server-sent events. Default false'),
+    temperature: generationFields.temperature,
+    top_p: generationFields.top_p,
+    stream: generationFields.stream,
     stream_options: z
       .object({ include_obfuscation: z.boolean().nullish().describe('Accepted and ignored') })
       .nullish()

@@ -1,7 +1,7 @@
 import type { StoredResponse } from '../../repositories/stored-responses.ts'
 import type { Ctx } from '../context.ts'
 
-/** Of one account. The oldest responses go when there are more. */
+/** An account keeps this much. The oldest responses go when there are more. */
 const limits = { responses: 1000, bytes: 64 * 1024 * 1024 }
 
 /** Stores a response until it is deleted, 30 days old, or among too many of its account. */

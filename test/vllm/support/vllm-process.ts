@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../../../tools/paths.mjs'
@@ -10,6 +9,7 @@ import { clientEnv } from '../../../tools/setup/client-env.mjs'
 import { parsePodTemplates } from '../../../src/compute/kubernetes/pods/pod-template-file.ts'
 import { modelServerTemplate } from '../../../src/compute/kubernetes/model-servers/manifests.ts'
 import type { CatalogueEntry } from '../../../src/domain/catalogue.ts'
+import { freePort } from '../../support/free-port.ts'
 
 export type VllmProcess = { url: string; pid: number; ended: Promise<void>; stop: () => Promise<void> }
 
@@ -114,13 +114,4 @@ function nameOfVllm(env: string, home: string): string {
     metadata.replace(/^Name: .*$/m, 'Name: vllm').replace(/^Version: (.*)$/m, 'Version: $1+cpu'),
   )
   return folder
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
