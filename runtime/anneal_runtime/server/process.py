@@ -108,6 +108,8 @@ class ReportingServer:
 
     def _open(self, serving: object) -> None:
         """On the event loop, after one real answer."""
+        if self._uvicorn.should_exit:
+            return  # The signal came while the model was loading. The socket is closed.
         self._app.state.serving = serving
         ready_s = monotonic() - self._started_at
         self._metrics.ready_s.set(ready_s)
