@@ -76,13 +76,14 @@ def _load_causal(spec: ServerSpec, folder: Path, metrics: EngineMetrics) -> Engi
     grammars = Grammars(
         tokenizer, vocabulary_size, end_tokens, count=lambda result: metrics.grammars.labels(result).inc()
     )
+    batch, quick = (RunningBatch(model, router, grammars, vocabulary) for _ in range(2))
     return Engine(
         name=spec.name,
         kind="transformers",
         context_length=model_source.context_length(model, spec.context_length),
         tokenizer=tokenizer,
         encoder=Encoder(model.base_model, router),
-        scheduler=Scheduler(RunningBatch(model, router, grammars, vocabulary), spec.max_batch, metrics),
+        scheduler=Scheduler(batch, spec.max_batch, metrics, quick),
         folder=loaded.folder,
         generator=Generator(grammars, router, vocabulary),
         probe=prompt_tokens(tokenizer, [PROBE_TEXT])[0],

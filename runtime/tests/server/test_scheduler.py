@@ -8,7 +8,7 @@ from support.until import PATIENCE_S
 from anneal_runtime.server.decoding.batch import Joining, RowFailed, RunningBatch
 from anneal_runtime.server.decoding.cache import RowCache
 from anneal_runtime.server.decoding.rows import Answer, GenerationRequest, Row, SamplingParams
-from anneal_runtime.server.decoding.scheduler import Scheduler
+from anneal_runtime.server.decoding.scheduler import SHARED_READ_S, Scheduler
 from anneal_runtime.server.metrics import EngineMetrics
 
 PARAMS = SamplingParams(max_tokens=1, temperature=0.0, top_p=1.0, seed=None, stop=())
@@ -76,6 +76,31 @@ def test_an_idle_account_joins_a_full_batch_at_once() -> None:
     waiting(scheduler, "idle", 5)
     scheduler._receive()
     assert accounts_of(scheduler._choose(running)) == {"idle": 1}
+
+
+def test_little_is_read_at_once_while_several_accounts_have_work() -> None:
+    scheduler = Scheduler(cast(RunningBatch, NoRoomToJoin()), 16, EngineMetrics())
+    scheduler._read_s = SHARED_READ_S / 3
+    waiting(scheduler, "one", 10)
+    scheduler._receive()
+    assert len(scheduler._choose([])) == 10
+    waiting(scheduler, "one", 10)
+    waiting(scheduler, "two", 10)
+    scheduler._receive()
+    assert accounts_of(scheduler._choose([])) in ({"one": 2, "two": 1}, {"one": 1, "two": 2})
+
+
+def test_an_account_without_a_row_does_not_wait_for_slow_steps() -> None:
+    batch, quick = NoRoomToJoin(), NoRoomToJoin()
+    scheduler = Scheduler(cast(RunningBatch, batch), 16, EngineMetrics(), cast(RunningBatch, quick))
+    rows = {account: waiting(scheduler, account, 5).rows for account in ("greedy", "idle")}
+    batch.rows = rows["greedy"]
+    scheduler._few_rows_step_s, scheduler._step_s = 0.01, 0.02
+    assert scheduler._choose_quick(rows["idle"]) == []
+    scheduler._step_s = 0.05
+    assert scheduler._choose_quick([*rows["greedy"], *rows["idle"]]) == rows["idle"][:2]
+    quick.rows = rows["idle"][:1]
+    assert scheduler._choose_quick(rows["idle"][1:]) == rows["idle"][1:2]
 
 
 def test_cancelled_requests_leave_the_line() -> None:

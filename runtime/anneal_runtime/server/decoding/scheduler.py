@@ -3,6 +3,10 @@
 The next row is one of the account that has the fewest rows in the batch, and its requests take turns. A request that
 has no running row may go beyond the batch's size by a few rows, an account that has none by a few more. So a request
 of ten thousand prompts delays a single one by a step or two, not by its own length.
+
+Where these steps are slow, as with many typed answers or adapters, an account that has no row yet gets its first few
+into a second batch, the quick one. The two batches get the same time. So an account that fills the engine makes
+another one's answers take about twice as long, however slow its own rows are.
 """
 
 from __future__ import annotations
@@ -23,13 +27,29 @@ from anneal_runtime.server.metrics import EngineMetrics
 
 # Prompt tokens, padding included, read between two decoding steps; one row may exceed it.
 PREFILL_TOKENS = 4096
+# Time for reading prompts between two decoding steps while several accounts have work.
+SHARED_READ_S = 0.03
+# A step is slow when it takes this many times as long as one of a few rows.
+SLOW_STEP = 3
 # Failed passes in a row after which the device counts as broken and the process exits to be restarted.
 FAILURES_IN_A_ROW = 5
 
 
 class Scheduler:
-    def __init__(self, batch: RunningBatch | None, max_batch: int, metrics: EngineMetrics) -> None:
-        self._batch, self._max_batch, self._metrics = batch, max_batch, metrics
+    def __init__(
+        self,
+        batch: RunningBatch | None,
+        max_batch: int,
+        metrics: EngineMetrics,
+        quick: RunningBatch | None = None,
+    ) -> None:
+        self._batch, self._quick, self._max_batch, self._metrics = batch, quick, max_batch, metrics
+        # Rows that count as few.
+        self._few = max(1, max_batch // 8)
+        # Averages, unknown until they were measured: of a step of the batch, of a step of few rows, of reading a prompt token.
+        self._step_s: float | None = None
+        self._few_rows_step_s: float | None = None
+        self._read_s: float | None = None
         self._inbox: deque[GenerationRequest | EncodeRequest] = deque()
         self._wake = threading.Event()
         # By account; the requests in the order of their turns.
@@ -55,13 +75,14 @@ class Scheduler:
         while True:
             self._receive()
             self.turn, self.is_busy = self.turn + 1, True
-            self._attempt(self._admit)
-            self._attempt(self._decode)
+            self._admit()
+            self._attempt(self._batch, self._decode)
+            self._attempt(self._quick, self._decode_quick)
             self._encode()
             self._show()
 
     def _receive(self) -> None:
-        busy = self._waiting or self._encoding or (self._batch and self._batch.rows)
+        busy = self._waiting or self._encoding or self._running
         if not busy:
             self.is_busy = False
             self._wake.wait()
@@ -73,15 +94,19 @@ class Scheduler:
             else:
                 self._waiting.setdefault(request.account, deque()).append(request)
 
-    def _attempt(self, work: Callable[[RunningBatch], None]) -> None:
+    @property
+    def _running(self) -> list[Row]:
+        return [row for batch in (self._batch, self._quick) if batch for row in batch.rows]
+
+    def _attempt(self, batch: RunningBatch | None, work: Callable[[RunningBatch], None]) -> None:
         """Fails the running requests, not the server, on an error in a forward pass."""
-        if self._batch is None:
+        if batch is None:
             return
         try:
-            work(self._batch)
+            work(batch)
         except Exception as error:
             self._count_failure("A batch failed", error)
-            for request in {row.request for row in self._batch.clear()}:
+            for request in {row.request for row in batch.clear()}:
                 self._fail(request, error)
 
     def _count_failure(self, what: str, error: Exception) -> None:
@@ -90,10 +115,37 @@ class Scheduler:
         if self._failures >= FAILURES_IN_A_ROW:
             raise error
 
-    def _admit(self, batch: RunningBatch) -> None:
-        rows = self._choose(batch.rows)
+    def _admit(self) -> None:
+        if self._batch is None:
+            return
+        rows = self._choose(self._running)
+        quick = self._choose_quick(rows)
+        self._attempt(self._quick, lambda batch: self._read(batch, quick))
+        self._attempt(self._batch, lambda batch: self._read(batch, [row for row in rows if row not in quick]))
+
+    def _choose_quick(self, rows: list[Row]) -> list[Row]:
+        """The rows that need not wait for the slow steps of the batch: the first few of accounts without a row in it."""
+        if not (self._batch and self._batch.rows and self._quick and self._is_slow):
+            return []
+        slow = {row.request.account for row in self._batch.rows}
+        counts = Counter(row.request.account for row in self._quick.rows)
+        chosen = []
+        for row in rows:
+            account = row.request.account
+            if account not in slow and counts[account] < self._few:
+                counts[account] += 1
+                chosen.append(row)
+        return chosen
+
+    @property
+    def _is_slow(self) -> bool:
+        one, few = self._step_s, self._few_rows_step_s
+        return one is not None and few is not None and one > SLOW_STEP * few
+
+    def _read(self, batch: RunningBatch, rows: list[Row]) -> None:
         if not rows:
             return
+        started, tokens = monotonic(), max(len(row.prompt) for row in rows) * len(rows)
         try:
             joining, failures = batch.read(rows)
         except Exception as error:
@@ -109,34 +161,61 @@ class Scheduler:
             for row in rows:
                 self._fail(row.request, error)
             raise
+        self._read_s = average(self._read_s, (monotonic() - started) / max(1, tokens))
         self._settle(batch, failures, rows)
 
     def _decode(self, batch: RunningBatch) -> None:
+        if (seconds := self._step(batch)) is not None:
+            self._step_s = average(self._step_s, seconds)
+
+    def _decode_quick(self, batch: RunningBatch) -> None:
+        """As many steps as fit into the time of one step of the other batch."""
+        until = monotonic() + (self._step_s or 0.0)
+        while batch.rows:
+            self._step(batch)
+            if self._inbox or monotonic() >= until or not (self._batch and self._batch.rows):
+                break
+
+    def _step(self, batch: RunningBatch) -> float | None:
+        """One more token for every row. Returns the seconds that it took, None without a row."""
         batch.drop([row.request.cancelled for row in batch.rows])
-        if batch.rows:
-            self._metrics.batch_rows.observe(len(batch.rows))
-            self._settle(batch, batch.step(), batch.rows)
+        count, started = len(batch.rows), monotonic()
+        if count == 0:
+            return None
+        self._metrics.batch_rows.observe(count)
+        self._settle(batch, batch.step(), batch.rows)
+        seconds = monotonic() - started
+        if count <= self._few:
+            self._few_rows_step_s = average(self._few_rows_step_s, seconds)
+        return seconds
 
     def _choose(self, running: list[Row]) -> list[Row]:
         """The next rows to admit, in turns."""
         self._drop_cancelled()
         rows_of = Counter(row.request.account for row in running)
-        few, free = max(1, self._max_batch // 8), self._max_batch - len(running)
+        few, free = self._few, self._max_batch - len(running)
         waiting = [request for requests in self._waiting.values() for request in requests]
         # Joining costs an extra pass, so wait for several free places unless a request has no running row.
         if free < few and all(request.running > 0 for request in waiting):
             return []
         chosen: list[Row] = []
-        width = 0
+        width, most = 0, self._most_tokens(rows_of)
         while (request := self._next(rows_of, free - len(chosen), few)) is not None:
             width = max(width, len(request.queued[-1].prompt))
-            if chosen and width * (len(chosen) + 1) > PREFILL_TOKENS:
+            if chosen and width * (len(chosen) + 1) > most:
                 break
             chosen.append(request.queued.pop())
             request.running += 1
             rows_of[request.account] += 1
             self._end_turn(request)
         return chosen
+
+    def _most_tokens(self, rows_of: Counter[str]) -> int:
+        """Prompt tokens that may be read at once."""
+        is_shared = len({*rows_of, *self._waiting}) > 1
+        if not is_shared or not self._read_s:
+            return PREFILL_TOKENS
+        return min(PREFILL_TOKENS, int(SHARED_READ_S / self._read_s))
 
     def _next(self, rows_of: Counter[str], free: int, few: int) -> GenerationRequest | None:
         """The request whose turn it is among those that may have a place."""
@@ -219,7 +298,12 @@ class Scheduler:
         return not done
 
     def _show(self) -> None:
-        self._metrics.running_rows.set(len(self._batch.rows) if self._batch else 0)
+        self._metrics.running_rows.set(len(self._running))
         self._metrics.waiting_rows.set(
             sum(len(each.queued) for requests in self._waiting.values() for each in requests)
         )
+
+
+def average(old: float | None, new: float) -> float:
+    """Follows a change within some steps; one that is out of line moves it little."""
+    return new if old is None else 0.8 * old + 0.2 * new
