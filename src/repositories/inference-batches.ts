@@ -2,6 +2,7 @@ import type { Prisma } from '../../generated/prisma/client.ts'
 import type { BatchKind, BatchRequest, BatchState, ChunkResults, InferenceBatch } from '../domain/inference-batch.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { Connection } from './database.ts'
+import { notify } from './notifications.ts'
 
 export const createInferenceBatchRepository = (db: Connection) => ({
   async create(batch: NewBatch) {
@@ -110,6 +111,8 @@ export const createInferenceBatchRepository = (db: Connection) => ({
           select coalesce(sum(octet_length(results::text)), 0) from inference_batch_chunks where batch_id = ${id}::uuid)
       where id = ${id}::uuid and state = 'running'`
     if (count > 0 && resultKey !== null) await db.inferenceBatchChunk.deleteMany({ where: { batchId: id } })
+    // The account's next batch may start.
+    if (count > 0) await notify(db, 'outbox')
     return count > 0
   },
 
@@ -118,7 +121,9 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     const count = await db.$executeRaw`
       update inference_batches set state = 'failed', message = ${message}, finished_at = now()
       where id = ${id}::uuid and state = 'running'`
-    if (count > 0) await db.inferenceBatchChunk.deleteMany({ where: { batchId: id } })
+    if (count === 0) return
+    await db.inferenceBatchChunk.deleteMany({ where: { batchId: id } })
+    await notify(db, 'outbox')
   },
 })
 

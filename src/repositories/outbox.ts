@@ -15,6 +15,8 @@ export type OutboxMessage =
 export type ClaimedMessage = OutboxMessage & { id: bigint; createdAt: Date; deliveryCount: number }
 
 const claimSeconds = 30
+/** Batches of one account that run at once. Each may keep two calls of an engine busy; the others of the account wait here. */
+const runningBatches = 16
 
 export const createOutboxRepository = (db: Connection) => ({
   async add(message: OutboxMessage) {
@@ -24,23 +26,31 @@ export const createOutboxRepository = (db: Connection) => ({
 
   /**
    * Claims the oldest undelivered message of each workflow, which keeps the order within a workflow. New batches come last, and
-   * accounts take turns with them: thousands of one account hold up neither a command nor another account's batch.
+   * accounts take turns with them: thousands of one account hold up neither a command nor another account's batch. What an
+   * account has beyond `runningBatches` waits until one of its batches ends.
    */
   async claim(limit: number): Promise<ClaimedMessage[]> {
     const rows = await db.$queryRaw<ClaimedMessage[]>`
+      with due as materialized (
+        select candidate.id, batch.account_id from outbox_messages candidate left join inference_batches batch
+          on candidate.kind = 'start-batch' and batch.id = (candidate.payload->>'batchId')::uuid
+        where delivered_at is null and claimed_until <= now() and not exists (
+          select from outbox_messages earlier
+          where earlier.workflow_id = candidate.workflow_id and earlier.id < candidate.id and earlier.delivered_at is null)),
+      started as (
+        select account_id, (
+          select count(*) from inference_batches open where open.account_id = due.account_id and open.state = 'running'
+        ) - count(*) as count
+        from due where account_id is not null group by account_id),
+      waiting as (
+        select due.id, account_id is not null as "isBatch",
+          row_number() over (partition by account_id order by due.id) + coalesce(started.count, 0) as turn
+        from due left join started using (account_id))
       update outbox_messages set claimed_until = now() + make_interval(secs => ${claimSeconds}), delivery_count = delivery_count + 1
       where id in (
         select id from outbox_messages
         where delivered_at is null and claimed_until <= now() and id in (
-          select id from (
-            select candidate.id, batch.id is not null as "isBatch",
-              row_number() over (partition by batch.account_id order by candidate.id) as turn
-            from outbox_messages candidate left join inference_batches batch
-              on candidate.kind = 'start-batch' and batch.id = (candidate.payload->>'batchId')::uuid
-            where delivered_at is null and claimed_until <= now() and not exists (
-              select from outbox_messages earlier
-              where earlier.workflow_id = candidate.workflow_id and earlier.id < candidate.id and earlier.delivered_at is null)
-          ) waiting order by "isBatch", turn, id limit ${limit})
+          select id from waiting where not "isBatch" or turn <= ${runningBatches} order by "isBatch", turn, id limit ${limit})
         for update skip locked)
       returning id, workflow_id as "workflowId", kind, generation, payload, created_at as "createdAt", delivery_count as "deliveryCount"`
     return rows
@@ -56,11 +66,11 @@ export const createOutboxRepository = (db: Connection) => ({
       where id = ${id}`
   },
 
-  /** Time until `claim` finds the next message, by the database's clock; null when all are delivered. */
+  /** Time by the database's clock until the next claimed or failed message is due again; null when there is none. */
   async dueInMs(): Promise<number | null> {
     const [row] = await db.$queryRaw<{ due: number | null }[]>`
       select extract(epoch from min(claimed_until) - now())::float8 * 1000 as due from outbox_messages candidate
-      where delivered_at is null and not exists (
+      where delivered_at is null and claimed_until > now() and not exists (
         select from outbox_messages earlier
         where earlier.workflow_id = candidate.workflow_id and earlier.id < candidate.id and earlier.delivered_at is null)`
     return row?.due ?? null

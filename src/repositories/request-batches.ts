@@ -2,6 +2,7 @@ import type { Prisma } from '../../generated/prisma/client.ts'
 import type { BatchEndReason, BatchFile, RequestBatch } from '../domain/inference-batch.ts'
 import type { Connection } from './database.ts'
 import { plain } from './inference-batches.ts'
+import { notify } from './notifications.ts'
 
 const kind = 'requests'
 
@@ -55,6 +56,7 @@ export const createRequestBatchRepository = (db: Connection) => ({
       where id = ${id}::uuid and state = 'running'`
     if (count === 0) return false
     await db.inferenceBatchChunk.deleteMany({ where: { batchId: id } })
+    await notify(db, 'outbox')
     for (const file of [files.output, files.errors])
       if (file)
         await db.datasetVersion.create({

@@ -52,8 +52,9 @@ export const outbox = (db: Connection): InMemory<'outbox'> => ({
 
   dueInMs: () =>
     db.run('outbox.dueInMs', (tx) => {
-      const due = firstUndelivered(tx).map(({ claimedUntil }) => claimedUntil.getTime())
-      return due.length === 0 ? null : Math.min(...due) - tx.now.getTime()
+      const waits = firstUndelivered(tx).map(({ claimedUntil }) => claimedUntil.getTime() - tx.now.getTime())
+      const due = waits.filter((ms) => ms > 0)
+      return due.length === 0 ? null : Math.min(...due)
     }),
 })
 
