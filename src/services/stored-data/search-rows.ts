@@ -10,7 +10,7 @@ export type SearchRows = (
 ) => Promise<NearRow[][]>
 
 /** So few that searches leave processor time and connections of the database to everything else. */
-export const searchLimits: SearchLimits = { total: 4, perAccount: 2, waitMs: 30_000 }
+export const searchLimits: SearchLimits = { total: 4, perAccount: 1, waitMs: 30_000 }
 export const searchTimeoutMs = 10_000
 /** Short searches let the accounts take turns. */
 const vectorsPerSearch = 20
