@@ -28,7 +28,7 @@ suite('the stream of a job', () => {
   test('tells everything once, in order, though the connection breaks twice', async () => {
     const api = await openAccount()
     const location = await api.upload('products', sampleFile)
-    const id = await api.train({ upload_file_path: location, finetune_args: { max_steps: 60 } })
+    const id = await api.train({ upload_file_path: location, finetune_args: { max_steps: 60, batch_size: 4 } })
     const told: Told[] = []
     /** Breaks the connection at the first event that is wanted. */
     const followUntil = async (isWanted: (each: Told) => boolean) => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { processId } from '../../src/embedded/connection.ts'
 import { pidOf } from '../support/processes.ts'
-import { sampleRows } from '../support/rows.ts'
+import { sampleRows, shortRun } from '../support/rows.ts'
 import { connection, openAccount } from '../support/stack.ts'
 
 type Seconds = { allocated: number; productive: number; lost: number }
@@ -24,7 +24,7 @@ suite('kill -9', async () => {
   const api = await openAccount()
 
   test('of the trainer goes on from the newest checkpoint and counts as a resume', async () => {
-    const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 60, save_steps: 10 } })
+    const id = await api.train({ data: sampleRows, finetune_args: shortRun })
     await api.until(id, ({ history }) => history.includes('"step":30'))
     process.kill(pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer'), 'SIGKILL')
     const job = await api.untilStatus(id, 'COMPLETED')
@@ -61,7 +61,7 @@ suite('kill -9', async () => {
   test('a submit and a cancel are accepted while Temporal is down, and happen once it is back', async () => {
     const temporal = processId(connection(), 'temporal')
     process.kill(temporal, 'SIGSTOP')
-    const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 60 } })
+    const id = await api.train({ data: sampleRows, finetune_args: shortRun })
     assert.equal((await api.job(id)).status, 'CREATED')
     await api.post(`/v1/train/jobs/${id}/cancel`)
     assert.equal((await api.job(id)).status_reason, 'cancelling')

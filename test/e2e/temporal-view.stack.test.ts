@@ -17,7 +17,7 @@ suite('the Temporal UI', async () => {
   const client = new Client({ connection: temporal })
 
   test('shows what a completed job was and did', async () => {
-    const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 20 } })
+    const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 2 } })
     const { model_name } = await api.untilStatus(id, 'COMPLETED')
     const handle = client.workflow.getHandle(`fine-tune-${id}`)
     assert.deepEqual(await handle.result(), { jobId: id, status: 'COMPLETED', modelName: model_name, attempts: 1 })

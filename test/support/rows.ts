@@ -12,5 +12,5 @@ export const sampleRows = sampleFile
   .split('\n')
   .map((line) => JSON.parse(line) as Row)
 
-/** A run of some seconds with a checkpoint every ten steps. */
-export const shortRun = { max_steps: 60, save_steps: 10, seed: 7 }
+/** A run of some seconds with a checkpoint every ten steps. Small batches: nobody asks how good the model is. */
+export const shortRun = { max_steps: 60, save_steps: 10, batch_size: 4, seed: 7 }

@@ -1,13 +1,11 @@
 """The program itself: how it comes up, reports, and ends."""
 
 import json
-import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,26 +13,29 @@ import pytest
 from server.support.client import Client
 from server.support.running import MINILM, REPOSITORY, TINY
 from server.support.server_reports import ServerReports
-from support.until import PATIENCE_S, until
+from support.forked_program import start_program
+from support.until import until
 
 from anneal_runtime import exit_codes
-from anneal_runtime.server.process import bind
+from anneal_runtime.log import exit_now
+from anneal_runtime.server.__main__ import main
+from anneal_runtime.server.process import ServerProcess, bind
+from anneal_runtime.settings import ServerSettings
 
 TOKEN = "a-server-token"
 
-STUCK = """
-import time
-from anneal_runtime import exit_codes
-from anneal_runtime.server.process import ServerProcess
-from anneal_runtime.settings import ServerSettings
+def run_server() -> None:
+    exit_now(main())
+
 
 class Stuck(ServerProcess):
-    def _begin(self):
+    def _begin(self) -> None:
         self._loop.run_in_executor(None, time.sleep, 600)
         self._end(exit_codes.CODE_ERROR, at_once=True)
 
-Stuck(ServerSettings.from_environment()).run()
-"""
+
+def run_stuck_server() -> None:
+    Stuck(ServerSettings.from_environment()).run()
 
 
 def test_answers_do_not_wait_for_acknowledgements() -> None:
@@ -51,8 +52,8 @@ class Program:
         anneal: ServerReports,
         work_dir: Path,
         spec: dict[str, Any],
-        log: Any = subprocess.PIPE,
-        program: Sequence[str] = ("-m", "anneal_runtime.server"),
+        log_path: Path | None = None,
+        main: Callable[[], None] = run_server,
         **environment: str,
     ) -> None:
         listener = socket.create_server(("127.0.0.1", 0))
@@ -66,16 +67,9 @@ class Program:
             "ANNEAL_SERVER_SPEC": json.dumps(spec),
             "ANNEAL_PORT": str(self.port),
             "ANNEAL_INSTANCE": "replica-1",
-            "PYTHONPATH": str(REPOSITORY / "runtime"),
             **environment,
         }
-        self.process = subprocess.Popen(
-            [sys.executable, *program],
-            env={**os.environ, **settings},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        self.process = start_program(main, settings, log_path or work_dir / "log")
         self.client = Client(self.port, TOKEN)
 
     def health(self) -> int | None:
@@ -83,10 +77,6 @@ class Program:
             return self.client.call("GET", "/health")[0]
         except OSError:
             return None
-
-    def wait(self) -> tuple[int, str]:
-        output, _ = self.process.communicate(timeout=PATIENCE_S)
-        return self.process.returncode, output
 
 
 def spec_of(base: Any) -> dict[str, Any]:
@@ -122,8 +112,8 @@ def test_it_listens_then_loads_then_reports_and_ends_on_sigterm(anneal: ServerRe
     running = threading.Thread(target=lambda: answers.append(program.client.post("/v1/completions", body)))
     running.start()
     until(lambda: program.client.metric("anneal_model_server_running_rows") > 0)
-    program.process.send_signal(signal.SIGTERM)
-    code, _ = program.wait()
+    program.process.signal(signal.SIGTERM)
+    code = program.process.exit_code()
     running.join()
     assert code == exit_codes.TERMINATED
     assert answers[0][0] == 200, "what ran when the signal came is answered"
@@ -133,40 +123,38 @@ def test_it_listens_then_loads_then_reports_and_ends_on_sigterm(anneal: ServerRe
 
 @pytest.mark.slow
 def test_a_full_disk_under_its_log_does_not_keep_it_from_serving(anneal: ServerReports, tmp_path: Path) -> None:
-    with Path("/dev/full").open("w") as full:
-        program = Program(anneal, tmp_path, spec_of(MINILM), log=full)
+    program = Program(anneal, tmp_path, spec_of(MINILM), log_path=Path("/dev/full"))
     until(lambda: len(anneal.reports) > 0)
     assert program.health() == 200
-    program.process.send_signal(signal.SIGTERM)
-    assert program.wait()[0] == exit_codes.TERMINATED
+    program.process.signal(signal.SIGTERM)
+    assert program.process.exit_code() == exit_codes.TERMINATED
 
 
 def test_it_ends_at_once_when_it_is_fenced(anneal: ServerReports, tmp_path: Path) -> None:
     anneal.answers = [410]
-    code, output = Program(anneal, tmp_path, spec_of(MINILM)).wait()
-    assert code == exit_codes.FENCED, output
-    assert TOKEN not in output
+    program = Program(anneal, tmp_path, spec_of(MINILM))
+    assert program.process.exit_code() == exit_codes.FENCED, program.process.log
+    assert TOKEN not in program.process.log
 
 
 def test_a_stuck_thread_does_not_keep_it_alive(anneal: ServerReports, tmp_path: Path) -> None:
-    program = Program(anneal, tmp_path, spec_of(TINY), program=["-c", STUCK])
-    assert program.wait()[0] == exit_codes.CODE_ERROR
+    program = Program(anneal, tmp_path, spec_of(TINY), main=run_stuck_server)
+    assert program.process.exit_code() == exit_codes.CODE_ERROR
 
 
 @pytest.mark.slow
 def test_it_ends_when_its_reports_do(anneal: ServerReports, tmp_path: Path) -> None:
     # Whatever it is: here what nobody has foreseen of an address.
     program = Program(anneal, tmp_path, spec_of(MINILM), ANNEAL_INTERNAL_URL="gopher://nowhere")
-    code, output = program.wait()
-    assert code == exit_codes.CODE_ERROR, output
-    assert "The readiness report failed" in output
+    assert program.process.exit_code() == exit_codes.CODE_ERROR, program.process.log
+    assert "The readiness report failed" in program.process.log
 
 
 def test_a_sigterm_while_loading_ends_it(anneal: ServerReports, tmp_path: Path) -> None:
     program = Program(anneal, tmp_path, spec_of(TINY))
     until(lambda: program.health() is not None)
-    program.process.send_signal(signal.SIGTERM)
-    assert program.wait()[0] == exit_codes.TERMINATED
+    program.process.signal(signal.SIGTERM)
+    assert program.process.exit_code() == exit_codes.TERMINATED
     assert anneal.reports == []
 
 
@@ -181,13 +169,15 @@ def test_a_sigterm_while_loading_ends_it(anneal: ServerReports, tmp_path: Path) 
 def test_what_cannot_be_loaded_ends_it_with_a_sentence(
     anneal: ServerReports, tmp_path: Path, spec: dict[str, Any], code: int
 ) -> None:
-    actual, output = Program(anneal, tmp_path, spec).wait()
-    assert actual == code, output
+    program = Program(anneal, tmp_path, spec)
+    assert program.process.exit_code() == code, program.process.log
+    output = program.process.log
     assert "Traceback" not in output and output.strip()
 
 
 def test_a_taken_port_ends_it_with_a_sentence(anneal: ServerReports, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         taken.listen()
-        code, output = Program(anneal, tmp_path, spec_of(TINY), ANNEAL_PORT=str(taken.getsockname()[1])).wait()
-    assert code == exit_codes.CODE_ERROR and "Address already in use" in output
+        program = Program(anneal, tmp_path, spec_of(TINY), ANNEAL_PORT=str(taken.getsockname()[1]))
+        assert program.process.exit_code() == exit_codes.CODE_ERROR
+    assert "Address already in use" in program.process.log

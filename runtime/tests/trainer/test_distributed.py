@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from support.assignments import assign, make_rows, resume
 from support.fake_anneal import FakeAnneal
-from support.trainer_process import TrainerProcess, start_trainer
+from support.forked_program import ForkedProgram
+from support.trainer_process import start_trainer
 
 from anneal_runtime import exit_codes
 
@@ -19,7 +20,7 @@ VALIDATED: dict[str, Any] = {**LONG, "eval_steps": 6, "split": "held_out", "eval
 ENDLESS = {**LONG, "max_steps": 100_000}
 
 
-def start_nodes(anneal: FakeAnneal, folder: Path, count: int = 2, **settings: str) -> list[TrainerProcess]:
+def start_nodes(anneal: FakeAnneal, folder: Path, count: int = 2, **settings: str) -> list[ForkedProgram]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     common = {"ANNEAL_NODE_COUNT": str(count), "ANNEAL_RENDEZVOUS": f"127.0.0.1:{port}", **settings}
@@ -29,7 +30,7 @@ def start_nodes(anneal: FakeAnneal, folder: Path, count: int = 2, **settings: st
     ]
 
 
-def codes(trainers: list[TrainerProcess]) -> list[int]:
+def codes(trainers: list[ForkedProgram]) -> list[int]:
     return [trainer.exit_code() for trainer in trainers]
 
 
@@ -182,7 +183,7 @@ def test_data_that_cannot_be_trained_on_ends_all_with_its_cause(anneal: FakeAnne
     assert (anneal.failure or {})["cause"] == "data_error"
 
 
-def children_of(trainer: TrainerProcess) -> list[int]:
+def children_of(trainer: ForkedProgram) -> list[int]:
     assert trainer.process.pid is not None
     return [
         int(pid) for pid in Path(f"/proc/{trainer.process.pid}/task/{trainer.process.pid}/children").read_text().split()
