@@ -24,6 +24,7 @@ from anneal_runtime.settings import ServerSettings
 
 TOKEN = "a-server-token"
 
+
 def run_server() -> None:
     exit_now(main())
 
