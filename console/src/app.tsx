@@ -1,10 +1,10 @@
 // The frame around every page: sign-in, navigation, and the line that says when the service is silent.
-import { lazy, Suspense, useEffect, useRef, useState } from 'react'
-import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
+import { lazy, Suspense, useEffect, useRef, useState, type ReactNode } from 'react'
 import { useSilence } from './api/connection.ts'
 import { useSession } from './api/session.ts'
 import { Help } from './ui/help.tsx'
 import { useKeys } from './ui/keys.ts'
+import { Link, useLocation } from './ui/router.tsx'
 import { Empty, Loading } from './ui/states.tsx'
 import { applyTheme, chosenTheme, nextTheme } from './ui/theme.ts'
 import { DataView } from './views/data.tsx'
@@ -32,14 +32,40 @@ const pages = [
 
 export function App() {
   const session = useSession()
-  return (
-    <Switch>
-      <Route path="/open">
-        <OpenLink />
-      </Route>
-      <Route>{session ? <Frame keyId={session.keyId} /> : <SignIn />}</Route>
-    </Switch>
-  )
+  const [location] = useLocation()
+  if (location === '/open') return <OpenLink />
+  return session ? <Frame keyId={session.keyId} /> : <SignIn />
+}
+
+/** The page at an address. */
+function pageAt([, place = '', id]: string[]): ReactNode {
+  switch (place) {
+    case '':
+      return null
+    case 'jobs':
+      return id === undefined ? <JobsView /> : <JobView key={id} id={Number(id)} />
+    case 'new':
+      return <NewJobView />
+    case 'compare':
+      return <CompareView />
+    case 'data':
+      return id === undefined ? <DataView /> : <DatasetView key={id} id={decodeURIComponent(id)} />
+    case 'models':
+      return <ModelsView />
+    case 'playground':
+      return <PlaygroundView />
+    case 'usage':
+      return <UsageView />
+    case 'settings':
+      return <SettingsView />
+    default:
+      return (
+        <Empty>
+          <h1>There is no such page</h1>
+          <Link href="/jobs">To the jobs</Link>
+        </Empty>
+      )
+  }
 }
 
 function Frame({ keyId }: { keyId: string }) {
@@ -51,6 +77,9 @@ function Frame({ keyId }: { keyId: string }) {
     '?': () => setShowsHelp(true),
     g: () => navigate('/jobs'),
   })
+  useEffect(() => {
+    if (location === '/') navigate('/jobs', { replace: true })
+  }, [location, navigate])
   useEffect(() => {
     document.title = `${pages.find(([path]) => path === `/${place}`)?.[1] ?? 'Page'} · Anneal`
   }, [place])
@@ -79,31 +108,7 @@ function Frame({ keyId }: { keyId: string }) {
       </header>
       <Silence />
       <main id="main" ref={main} tabIndex={-1}>
-        <Suspense fallback={<Loading what="the page" />}>
-          <Switch>
-            <Route path="/">
-              <Redirect to="/jobs" replace />
-            </Route>
-            <Route path="/jobs">
-              <JobsView />
-            </Route>
-            <Route path="/jobs/:id">{({ id }) => <JobView key={id} id={Number(id)} />}</Route>
-            <Route path="/new" component={NewJobView} />
-            <Route path="/compare" component={CompareView} />
-            <Route path="/data" component={DataView} />
-            <Route path="/data/:id">{({ id }) => <DatasetView key={id} id={decodeURIComponent(id)} />}</Route>
-            <Route path="/models" component={ModelsView} />
-            <Route path="/playground" component={PlaygroundView} />
-            <Route path="/usage" component={UsageView} />
-            <Route path="/settings" component={SettingsView} />
-            <Route>
-              <Empty>
-                <h1>There is no such page</h1>
-                <Link href="/jobs">To the jobs</Link>
-              </Empty>
-            </Route>
-          </Switch>
-        </Suspense>
+        <Suspense fallback={<Loading what="the page" />}>{pageAt(location.split('/'))}</Suspense>
       </main>
       {showsHelp && <Help keyId={keyId} close={() => setShowsHelp(false)} />}
     </div>

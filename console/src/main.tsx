@@ -2,7 +2,6 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { Router } from 'wouter'
 import { queryClient } from './api/queries.ts'
 import { App } from './app.tsx'
 import './style.css'
@@ -14,9 +13,7 @@ if (root)
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={queryClient}>
-        <Router base="/console">
-          <App />
-        </Router>
+        <App />
       </QueryClientProvider>
     </StrictMode>,
   )

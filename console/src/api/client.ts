@@ -1,18 +1,17 @@
 // The client of the service's API, with types made from its OpenAPI document (`npm run console:types`).
-import createClient from 'openapi-fetch'
 import { noteAnswer } from './connection.ts'
 import { ApiError, isMissingScope, NoAnswer, problemOf } from './errors.ts'
+import type { AnswerOf, Method, PathWith, RequestOptions } from './operation.ts'
 import { currentSession, keepSession } from './session.ts'
-import type { paths } from './types.ts'
 
 /** Sends a request with the session, and notes whether the service answers. @throws NoAnswer, ApiError */
-export async function send(input: string | Request, init: RequestInit = {}): Promise<Response> {
-  const headers = new Headers(input instanceof Request ? input.headers : init.headers)
+export async function send(address: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers)
   const session = currentSession()
   if (session) headers.set('X-Console-Token', session.pageToken)
   let response: Response
   try {
-    response = await fetch(input, { ...init, headers, credentials: 'same-origin' })
+    response = await fetch(address, { ...init, headers, credentials: 'same-origin' })
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
     noteAnswer(false)
@@ -26,11 +25,34 @@ export async function send(input: string | Request, init: RequestInit = {}): Pro
   throw problem
 }
 
-export const api = createClient<paths>({ baseUrl: location.origin, fetch: send })
+const calls =
+  <M extends Method>(method: M) =>
+  async <P extends PathWith<M>>(path: P, ...[options]: RequestOptions<M, P>): Promise<AnswerOf<M, P>> => {
+    const { params, body, headers, signal } = (options ?? {}) as AnyOptions
+    const response = await send(addressOf(path, params), {
+      method: method.toUpperCase(),
+      headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal ? { signal } : {}),
+    })
+    return (await response.json()) as AnswerOf<M, P>
+  }
 
-/** The answer of a typed request. Failures were thrown by `send`. */
-export async function answerOf<T>(request: Promise<{ data?: T }>): Promise<T> {
-  return (await request).data as T
+/** A function for each method, typed by the path. Each gives the answer of the API. @throws NoAnswer, ApiError */
+export const api = { GET: calls('get'), POST: calls('post'), PUT: calls('put'), DELETE: calls('delete') }
+
+type Values = Record<string, string | number | boolean | null | undefined>
+type AnyOptions = {
+  params?: { path?: Values; query?: Values }
+  body?: unknown
+  headers?: Record<string, string>
+  signal?: AbortSignal
+}
+
+function addressOf(path: string, { path: names = {}, query = {} }: { path?: Values; query?: Values } = {}): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(names[name])))
+  const given = Object.entries(query).flatMap(([name, value]) => (value == null ? [] : [[name, String(value)]]))
+  return given.length === 0 ? filled : `${filled}?${new URLSearchParams(given)}`
 }
 
 /** For routes that this build may not have. @returns null when there is no such route or object */

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { answerOf, api } from './client.ts'
+import { api } from './client.ts'
 import { ApiError } from './errors.ts'
 import type { components } from './types.ts'
 
@@ -11,7 +11,7 @@ const most = 1000
 export function useDatasets() {
   return useQuery({
     queryKey: ['data'],
-    queryFn: ({ signal }) => answerOf(api.GET('/v1/data', { params: { query: { limit: most } }, signal })),
+    queryFn: ({ signal }) => api.GET('/v1/data', { params: { query: { limit: most } }, signal }),
   })
 }
 
@@ -31,8 +31,7 @@ export function useReport(datasetId: string) {
   return useQuery({
     queryKey: ['report', datasetId],
     enabled: datasetId !== '',
-    queryFn: ({ signal }) =>
-      nullIfUnknown(answerOf(api.GET('/v1/data/{dataset_id}', { params: pathOf(datasetId), signal }))),
+    queryFn: ({ signal }) => nullIfUnknown(api.GET('/v1/data/{dataset_id}', { params: pathOf(datasetId), signal })),
   })
 }
 
@@ -41,6 +40,6 @@ export function usePreview(datasetId: string) {
   return useQuery({
     queryKey: ['rows', datasetId],
     queryFn: ({ signal }) =>
-      nullIfUnknown(answerOf(api.GET('/v1/data/{dataset_id}/rows', { params: pathOf(datasetId), signal }))),
+      nullIfUnknown(api.GET('/v1/data/{dataset_id}/rows', { params: pathOf(datasetId), signal })),
   })
 }

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { mergeMetrics, type Metric } from '../domain/curve.ts'
 import { createEventParser, type StreamEvent } from '../domain/event-stream.ts'
-import { answerOf, api, send } from './client.ts'
+import { api, send } from './client.ts'
 import { ApiError } from './errors.ts'
 import type { Job, Progress } from './job.ts'
 import { queryClient } from './queries.ts'
@@ -30,7 +30,7 @@ async function readMetrics(id: number, known: Metric[], signal: AbortSignal): Pr
   let metrics = known
   for (let since = known.at(-1)?.step ?? 0; ;) {
     const params = { path: { job_id: id }, query: { since_step: since, limit: pageSize } }
-    const page = await answerOf(api.GET('/v1/train/jobs/{job_id}/metrics', { params, signal }))
+    const page = await api.GET('/v1/train/jobs/{job_id}/metrics', { params, signal })
     metrics = mergeMetrics(metrics, page.metrics as Metric[])
     if (page.next === null) return metrics
     since = page.next

@@ -1,7 +1,7 @@
 // The pages ask these questions. Each says how long its answer stays fresh.
 import { QueryCache, QueryClient, useQuery, type UseQueryOptions } from '@tanstack/react-query'
 import { isOpen, mergeJobs } from '../domain/job-list.ts'
-import { answerOf, api, getIfThere } from './client.ts'
+import { api, getIfThere } from './client.ts'
 import { ApiError, isOutage } from './errors.ts'
 import type { Attempt, Job, JobEvent, JobSummary } from './job.ts'
 import { onSessionChange } from './session.ts'
@@ -34,7 +34,7 @@ const wholeListMs = 60 * second
 export function useJobs() {
   const all = useQuery({
     queryKey: ['jobs'],
-    queryFn: async ({ signal }) => (await answerOf(api.GET('/v1/train/jobs', { signal }))) as JobSummary[],
+    queryFn: async ({ signal }) => (await api.GET('/v1/train/jobs', { signal })) as JobSummary[],
     staleTime: wholeListMs,
     refetchInterval: wholeListMs,
   })
@@ -42,7 +42,7 @@ export function useJobs() {
     queryKey: ['newest jobs'],
     queryFn: async ({ signal }) => {
       const params = { query: { limit: headSize } }
-      const head = (await answerOf(api.GET('/v1/train/jobs', { params, signal }))) as JobSummary[]
+      const head = (await api.GET('/v1/train/jobs', { params, signal })) as JobSummary[]
       queryClient.setQueryData<JobSummary[]>(['jobs'], (known) => known && mergeJobs(known, head))
       return null
     },
@@ -57,7 +57,7 @@ const jobPath = (id: number) => ({ path: { job_id: id } })
 export const jobQuery = (id: number) => ({
   queryKey: ['job', id],
   queryFn: async ({ signal }: { signal: AbortSignal }) =>
-    (await answerOf(api.GET('/v1/train/jobs/{job_id}', { params: jobPath(id), signal }))) as Job,
+    (await api.GET('/v1/train/jobs/{job_id}', { params: jobPath(id), signal })) as Job,
 })
 
 /** @param isFollowed whether a stream tells of changes; else an open job is asked about every two seconds */
@@ -87,7 +87,7 @@ export function useEvents(id: number, watched: Watched) {
       for (let after = known.at(-1)?.id; ;) {
         const query = { limit: 1000, ...(after === undefined ? {} : { after }) }
         const params = { ...jobPath(id), query }
-        const page = await answerOf(api.GET('/v1/train/jobs/{job_id}/events', { params, signal }))
+        const page = await api.GET('/v1/train/jobs/{job_id}/events', { params, signal })
         events.push(...page.events)
         if (page.next === null) return events
         after = page.next
@@ -102,7 +102,7 @@ export function useAttempts(id: number, watched: Watched) {
     queryKey: ['attempts', id],
     queryFn: async ({ signal }) => {
       const params = { ...jobPath(id), query: { limit: 100 } }
-      return (await answerOf(api.GET('/v1/train/jobs/{job_id}/attempts', { params, signal }))).attempts
+      return (await api.GET('/v1/train/jobs/{job_id}/attempts', { params, signal })).attempts
     },
   })
 }
@@ -112,7 +112,7 @@ export const evaluationQuery = (id: number) => ({
   queryKey: ['evaluation', id],
   queryFn: async ({ signal }: { signal: AbortSignal }) => {
     try {
-      return await answerOf(api.GET('/v1/train/jobs/{job_id}/eval', { params: jobPath(id), signal }))
+      return await api.GET('/v1/train/jobs/{job_id}/eval', { params: jobPath(id), signal })
     } catch (error) {
       if (error instanceof ApiError && error.status === 409) return null
       throw error
@@ -125,7 +125,7 @@ export const useEvaluation = (id: number, isReady: boolean) => useQuery({ ...eva
 export function useModels() {
   return useQuery({
     queryKey: ['models'],
-    queryFn: async ({ signal }) => (await answerOf(api.GET('/v1/models', { signal }))).data,
+    queryFn: async ({ signal }) => (await api.GET('/v1/models', { signal })).data,
   })
 }
 

@@ -1,8 +1,8 @@
 // The data sets of the account.
-import { Link, useLocation } from 'wouter'
 import { useDatasets } from '../api/data.ts'
 import { useMay } from '../api/session.ts'
 import { bytes, count } from '../domain/format.ts'
+import { Link, useLocation } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 import { Upload } from './upload.tsx'

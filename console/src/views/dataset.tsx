@@ -1,12 +1,12 @@
 // One data set: its report, its first rows, and the jobs that used it.
 import { useState } from 'react'
-import { Link, useLocation } from 'wouter'
-import { answerOf, api } from '../api/client.ts'
+import { api } from '../api/client.ts'
 import { usePreview, useReport } from '../api/data.ts'
 import { queryClient, useJobs } from '../api/queries.ts'
 import { useMay } from '../api/session.ts'
 import { nameOf } from '../domain/job-list.ts'
 import { Confirm } from '../ui/confirm.tsx'
+import { Link, useLocation } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Status } from '../ui/text.tsx'
 import { DatasetReport } from './dataset-report.tsx'
@@ -21,7 +21,7 @@ export function DatasetView({ id }: { id: string }) {
   const [isDeleting, setDeleting] = useState(false)
   const [, navigate] = useLocation()
   const remove = async () => {
-    await answerOf(api.DELETE('/v1/data/{dataset_id}', { params: { path: { dataset_id: id } } }))
+    await api.DELETE('/v1/data/{dataset_id}', { params: { path: { dataset_id: id } } })
     await queryClient.invalidateQueries({ queryKey: ['data'] })
     navigate('/data')
   }

@@ -1,13 +1,13 @@
 // What can be done to jobs, each with a sentence about its consequence.
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Link } from 'wouter'
-import { answerOf, api } from '../api/client.ts'
+import { api } from '../api/client.ts'
 import type { Job } from '../api/job.ts'
 import { queryClient } from '../api/queries.ts'
 import { useMay } from '../api/session.ts'
 import { canResume, isOpen } from '../domain/job-list.ts'
 import { Confirm } from '../ui/confirm.tsx'
+import { Link } from '../ui/router.tsx'
 import { Failure } from '../ui/states.tsx'
 
 const params = (id: number) => ({ params: { path: { job_id: id } } })
@@ -31,7 +31,7 @@ export function CancelJobs({ jobs, close }: CancelProps) {
   const ids = jobs.map(({ job_id: id }) => id)
   const cancel = async () => {
     try {
-      for (const id of ids) await answerOf(api.POST('/v1/train/jobs/{job_id}/cancel', params(id)))
+      for (const id of ids) await api.POST('/v1/train/jobs/{job_id}/cancel', params(id))
     } finally {
       void refresh(ids)
     }
@@ -50,7 +50,7 @@ export function JobActions({ job }: { job: Job }) {
   const { job_id: id, status } = job
   const isCancelled = job.status_reason === 'cancelling'
   const resume = useMutation({
-    mutationFn: () => answerOf(api.POST('/v1/train/jobs/{job_id}/resume', params(id))),
+    mutationFn: () => api.POST('/v1/train/jobs/{job_id}/resume', params(id)),
     onSettled: () => refresh([id]),
   })
   return (

@@ -1,7 +1,7 @@
-import { Link } from 'wouter'
 import type { Job } from '../api/job.ts'
 import { count } from '../domain/format.ts'
 import { Facts } from '../ui/facts.tsx'
+import { Link } from '../ui/router.tsx'
 import { Code } from '../ui/text.tsx'
 
 export function JobFacts({ job }: { job: Job }) {

@@ -1,7 +1,7 @@
 // The log of an attempt: it is read on from where it ended, can be followed, and searched.
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import { answerOf, api } from '../api/client.ts'
+import { api } from '../api/client.ts'
 import type { Attempt } from '../api/job.ts'
 import { ApiError } from '../api/errors.ts'
 import { queryClient } from '../api/queries.ts'
@@ -29,12 +29,10 @@ function useLog(
       for (;;) {
         const query = { ...(attempt === undefined ? {} : { attempt }), offset: read.offset, limit: partBytes }
         const params = { path: { job_id: id }, query }
-        const part = await answerOf(api.GET('/v1/train/jobs/{job_id}/logs', { params, signal })).catch(
-          (error: unknown) => {
-            if (error instanceof ApiError && error.status === 404) return null
-            throw error
-          },
-        )
+        const part = await api.GET('/v1/train/jobs/{job_id}/logs', { params, signal }).catch((error: unknown) => {
+          if (error instanceof ApiError && error.status === 404) return null
+          throw error
+        })
         if (part === null) return read
         const isDone = part.next_offset === read.offset || part.complete
         read = {

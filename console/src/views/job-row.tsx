@@ -1,8 +1,8 @@
 import { memo } from 'react'
-import { Link } from 'wouter'
 import type { JobSummary } from '../api/job.ts'
 import { duration, short } from '../domain/format.ts'
 import { isOpen, nameOf } from '../domain/job-list.ts'
+import { Link } from '../ui/router.tsx'
 import { Progress, Status, When } from '../ui/text.tsx'
 import { Spark } from './spark.tsx'
 

@@ -1,11 +1,11 @@
 // One job: what it is, how it goes, what happened to it, and how good it became.
-import { Link, useLocation, useSearch } from 'wouter'
 import { useFollow, useMetrics } from '../api/job-feed.ts'
 import type { Job } from '../api/job.ts'
 import { useAttempts, useEvents, useJob } from '../api/queries.ts'
 import { duration, loss, percent } from '../domain/format.ts'
 import { isOpen, nameOf } from '../domain/job-list.ts'
 import { bestStep } from '../domain/curve.ts'
+import { Link, useLocation, useSearch } from '../ui/router.tsx'
 import { Answer } from '../ui/states.tsx'
 import { Progress, Status, When } from '../ui/text.tsx'
 import { JobActions } from './job-actions.tsx'

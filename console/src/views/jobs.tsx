@@ -1,12 +1,12 @@
 // All jobs of the account. Filter, order and search are in the address of the page.
 import { useMemo, useRef, useState } from 'react'
-import { Link, useLocation, useSearch } from 'wouter'
 import type { JobSummary } from '../api/job.ts'
 import { useJobs } from '../api/queries.ts'
 import { useMay } from '../api/session.ts'
 import { chosenJobs, groupNames, isOpen, readFilter, sorts, writeFilter, type JobFilter } from '../domain/job-list.ts'
 import { count } from '../domain/format.ts'
 import { useKeys } from '../ui/keys.ts'
+import { Link, useLocation, useSearch } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { useRowWindow } from '../ui/window.ts'
 import { CancelJobs } from './job-actions.tsx'

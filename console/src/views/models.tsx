@@ -1,12 +1,12 @@
 // The models that can be asked: those of the catalogue, and the tuned ones of the account.
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Link } from 'wouter'
-import { answerOf, api } from '../api/client.ts'
+import { api } from '../api/client.ts'
 import { queryClient, useJobs, useModels } from '../api/queries.ts'
 import { useMay } from '../api/session.ts'
 import { bytes, short } from '../domain/format.ts'
 import { Confirm } from '../ui/confirm.tsx'
+import { Link } from '../ui/router.tsx'
 import { Answer, Empty, Failure } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 
@@ -146,7 +146,7 @@ function Catalogue({ models }: { models: Model[] }) {
 
 function Delete({ model, name, close }: { model: Model; name: string; close: () => void }) {
   const remove = async () => {
-    await answerOf(api.DELETE('/v1/models/{name}', { params: { path: { name: model.id } } }))
+    await api.DELETE('/v1/models/{name}', { params: { path: { name: model.id } } })
     await queryClient.invalidateQueries({ queryKey: ['models'] })
   }
   return (
@@ -164,8 +164,7 @@ function Download({ model, close }: { model: Model; close: () => void }) {
   const download = useQuery({
     queryKey: ['download', model.id],
     staleTime: 60_000,
-    queryFn: ({ signal }) =>
-      answerOf(api.GET('/v1/models/{name}/download', { params: { path: { name: model.id } }, signal })),
+    queryFn: ({ signal }) => api.GET('/v1/models/{name}/download', { params: { path: { name: model.id } }, signal }),
   })
   return (
     <Confirm title="Download the adapter" action="Done" act={() => Promise.resolve()} close={close}>
@@ -196,11 +195,11 @@ function MoveAlias({ name, close }: { name: string; close: () => void }) {
   const path = { name }
   const versions = useQuery({
     queryKey: ['versions', name],
-    queryFn: ({ signal }) => answerOf(api.GET('/v1/models/{name}', { params: { path }, signal })),
+    queryFn: ({ signal }) => api.GET('/v1/models/{name}', { params: { path }, signal }),
   })
   const move = async () => {
     const params = { path: { name, alias } }
-    await answerOf(api.PUT('/v1/models/{name}/aliases/{alias}', { params, body: { version: Number(version) } }))
+    await api.PUT('/v1/models/{name}/aliases/{alias}', { params, body: { version: Number(version) } })
     await Promise.all([['models'], ['versions']].map((queryKey) => queryClient.invalidateQueries({ queryKey })))
   }
   const now = versions.data?.aliases.find((each) => each.alias === alias)

@@ -1,8 +1,7 @@
 // A new job: data, its check, the model with its arguments, what it will cost, and the start.
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useEffect, useState, type ReactNode } from 'react'
-import { useLocation, useSearch } from 'wouter'
-import { answerOf, api, postJson } from '../api/client.ts'
+import { api, postJson } from '../api/client.ts'
 import { useDatasets, useReport } from '../api/data.ts'
 import { ApiError } from '../api/errors.ts'
 import { jobQuery, queryClient, useCapabilities, useJobs, useModels } from '../api/queries.ts'
@@ -11,6 +10,7 @@ import { count, duration } from '../domain/format.ts'
 import { nameOf } from '../domain/job-list.ts'
 import { Commands } from '../ui/commands.tsx'
 import { randomId } from '../ui/random-id.ts'
+import { useLocation, useSearch } from '../ui/router.tsx'
 import { Answer, Failure, Loading } from '../ui/states.tsx'
 import { DatasetReport } from './dataset-report.tsx'
 import { Upload } from './upload.tsx'
@@ -72,8 +72,7 @@ function JobFormView({ start }: { start: JobForm }) {
   const [key, setKey] = useState(randomId)
   useEffect(() => setKey(randomId()), [body])
   const submit = useMutation({
-    mutationFn: (train: TrainRequest) =>
-      answerOf(api.POST('/v1/train', { body: train, headers: { 'Idempotency-Key': key } })),
+    mutationFn: (train: TrainRequest) => api.POST('/v1/train', { body: train, headers: { 'Idempotency-Key': key } }),
     onSuccess: (accepted) => {
       void queryClient.invalidateQueries({ queryKey: ['jobs'] })
       if ('job_id' in accepted) navigate(`/jobs/${accepted.job_id}`)

@@ -1,13 +1,13 @@
 // One prompt to several models, side by side.
 import { useMutation } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
-import { useLocation, useSearch } from 'wouter'
 import { ask, type Question } from '../api/ask.ts'
 import { useJobs, useModels } from '../api/queries.ts'
 import { useMay } from '../api/session.ts'
 import { short } from '../domain/format.ts'
 import { maxModels, outputType, readSetup, samplingOf, writeSetup, type Setup } from '../domain/playground.ts'
 import { Commands } from '../ui/commands.tsx'
+import { useLocation, useSearch } from '../ui/router.tsx'
 import { Answer, Empty, Failure } from '../ui/states.tsx'
 
 export function PlaygroundView() {

@@ -1,7 +1,7 @@
 // Webhooks, the audit trail, and where the rest is set. Both need a key with the scope admin.
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { answerOf, api } from '../api/client.ts'
+import { api } from '../api/client.ts'
 import { useMay, useSession } from '../api/session.ts'
 import { Empty, Failure, Loading } from '../ui/states.tsx'
 import { Code, When } from '../ui/text.tsx'
@@ -39,7 +39,7 @@ function Audit() {
   const trail = useQuery({
     queryKey: ['audit', limit],
     placeholderData: keepPreviousData,
-    queryFn: ({ signal }) => answerOf(api.GET('/v1/audit', { params: { query: { limit } }, signal })),
+    queryFn: ({ signal }) => api.GET('/v1/audit', { params: { query: { limit } }, signal }),
   })
   return (
     <>

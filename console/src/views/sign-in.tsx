@@ -1,9 +1,9 @@
 // Two ways in: an API key, which is sent once and not kept, or a link that `npm start` has printed.
 import { useMutation } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { Link, useLocation } from 'wouter'
-import { answerOf, api } from '../api/client.ts'
+import { api } from '../api/client.ts'
 import { keepSession } from '../api/session.ts'
+import { Link, useLocation } from '../ui/router.tsx'
 import { Failure } from '../ui/states.tsx'
 
 type SignedIn = { page_token: string; key_id: string; scopes: string[]; expires_at: string }
@@ -14,7 +14,7 @@ const keep = ({ page_token: pageToken, key_id: keyId, scopes, expires_at: expire
 export function SignIn() {
   const [key, setKey] = useState('')
   const signIn = useMutation({
-    mutationFn: () => answerOf(api.POST('/v1/console/session', { headers: { Authorization: `Bearer ${key.trim()}` } })),
+    mutationFn: () => api.POST('/v1/console/session', { headers: { Authorization: `Bearer ${key.trim()}` } }),
     onSuccess: keep,
   })
   return (
@@ -54,7 +54,7 @@ export function SignIn() {
 const openings = new Map<string, Promise<SignedIn>>()
 
 function open(link: string): Promise<SignedIn> {
-  const opening = openings.get(link) ?? answerOf(api.POST('/v1/console/links/open', { body: { link } }))
+  const opening = openings.get(link) ?? api.POST('/v1/console/links/open', { body: { link } })
   openings.set(link, opening)
   return opening as Promise<SignedIn>
 }

@@ -2,7 +2,7 @@
 // thousands of jobs asks for nothing.
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { answerOf, api } from '../api/client.ts'
+import { api } from '../api/client.ts'
 import { sparkPath } from '../domain/curve.ts'
 import { loss } from '../domain/format.ts'
 
@@ -27,7 +27,7 @@ export function Spark({ id, isOpen, step }: { id: number; isOpen: boolean; step:
         path: { job_id: id },
         query: { since_step: Math.max(0, (step ?? 0) - newestSteps), limit: 1000 },
       }
-      const { metrics } = await answerOf(api.GET('/v1/train/jobs/{job_id}/metrics', { params, signal }))
+      const { metrics } = await api.GET('/v1/train/jobs/{job_id}/metrics', { params, signal })
       const losses = metrics.map((metric) => metric.loss)
       const every = Math.max(1, Math.ceil(losses.length / points))
       return { shape: losses.filter((_, index) => index % every === 0), last: losses.at(-1) ?? null }

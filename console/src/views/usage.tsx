@@ -1,9 +1,9 @@
 // What the account has used, by day and by model.
 import { useQuery } from '@tanstack/react-query'
-import { useLocation, useSearch } from 'wouter'
-import { answerOf, api } from '../api/client.ts'
+import { api } from '../api/client.ts'
 import type { components } from '../api/types.ts'
 import { count, duration } from '../domain/format.ts'
+import { useLocation, useSearch } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 
 type Used = components['schemas']['Usage']['usage'][number]
@@ -57,12 +57,10 @@ function useUsage(group: Group, span: number) {
       const from = new Date(Date.now() - (span - 1) * 86_400_000).toISOString().slice(0, 10)
       const rows: Used[] = []
       for (let after: string | null = null; ;) {
-        const page: { usage: Used[]; next: string | null } = await answerOf(
-          api.GET('/v1/usage', {
-            params: { query: { from, group_by: group, limit: 1000, ...(after === null ? {} : { after }) } },
-            signal,
-          }),
-        )
+        const page: { usage: Used[]; next: string | null } = await api.GET('/v1/usage', {
+          params: { query: { from, group_by: group, limit: 1000, ...(after === null ? {} : { after }) } },
+          signal,
+        })
         rows.push(...page.usage)
         if (page.next === null) return rows
         after = page.next

@@ -1,7 +1,7 @@
 // Webhooks with their deliveries. A new secret is shown once.
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { answerOf, api } from '../api/client.ts'
+import { api } from '../api/client.ts'
 import { queryClient } from '../api/queries.ts'
 import type { components } from '../api/types.ts'
 import { Confirm } from '../ui/confirm.tsx'
@@ -16,12 +16,12 @@ const path = (id: string) => ({ params: { path: { webhook_id: id } } })
 export function Webhooks() {
   const webhooks = useQuery({
     queryKey: ['webhooks'],
-    queryFn: async ({ signal }) => (await answerOf(api.GET('/v1/webhooks', { signal }))).webhooks,
+    queryFn: async ({ signal }) => (await api.GET('/v1/webhooks', { signal })).webhooks,
   })
   const [opened, setOpened] = useState<string | null>(null)
   const [removed, setRemoved] = useState<Webhook | null>(null)
   const remove = async (id: string) => {
-    await answerOf(api.DELETE('/v1/webhooks/{webhook_id}', path(id)))
+    await api.DELETE('/v1/webhooks/{webhook_id}', path(id))
     await refresh()
   }
   return (
@@ -76,7 +76,7 @@ export function Webhooks() {
 function NewWebhook() {
   const [url, setUrl] = useState('')
   const make = useMutation({
-    mutationFn: () => answerOf(api.POST('/v1/webhooks', { body: { url } })),
+    mutationFn: () => api.POST('/v1/webhooks', { body: { url } }),
     onSuccess: async () => {
       setUrl('')
       await refresh()
@@ -122,16 +122,14 @@ function Deliveries({ id }: { id: string }) {
     refetchInterval: 5000,
     queryFn: async ({ signal }) => {
       const params = { path: { webhook_id: id }, query: { limit: 50 } }
-      return (await answerOf(api.GET('/v1/webhooks/{webhook_id}/deliveries', { params, signal }))).deliveries
+      return (await api.GET('/v1/webhooks/{webhook_id}/deliveries', { params, signal })).deliveries
     },
   })
   const resend = useMutation({
     mutationFn: (deliveryId: string) =>
-      answerOf(
-        api.POST('/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay', {
-          params: { path: { webhook_id: id, delivery_id: deliveryId } },
-        }),
-      ),
+      api.POST('/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay', {
+        params: { path: { webhook_id: id, delivery_id: deliveryId } },
+      }),
     onSettled: refresh,
   })
   return (
