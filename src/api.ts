@@ -129,6 +129,7 @@ function connect(config: Config): ServiceDependencies & {
       temporalWorkflowsUrl: config.temporalWorkflowsUrl,
       webhooks: config.webhooks,
     },
+      maxLiveKeys: config.maxLiveKeys,
     log,
   }
 }

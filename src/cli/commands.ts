@@ -100,6 +100,10 @@ export const commands: Record<string, ListedCommand> = {
     summary: 'Shows what each key has used of each model.',
     load: async () => (await import('./usage.ts')).usage,
   },
+  limits: {
+    summary: 'Shows the limits of the account, and what is left of each.',
+    load: async () => (await import('./limits.ts')).limits,
+  },
   webhooks: {
     summary: 'Manages webhooks and their deliveries.',
     load: async () => (await import('./webhooks.ts')).webhooks,

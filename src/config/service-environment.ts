@@ -86,6 +86,8 @@ export const ServiceEnvironment = z.object({
   ANNEAL_DATASET_CHECK_SECONDS: z.coerce.number().positive().default(defaultDatasetLimits.checkSeconds),
   /** The most rows under one id. */
   ANNEAL_MAX_STORED_ROWS: z.coerce.number().int().min(1).default(500_000),
+  /** Keys of one account that are neither revoked nor expired. */
+  ANNEAL_MAX_LIVE_KEYS: z.coerce.number().int().min(2).default(100),
   /** Addresses or networks of proxies whose X-Forwarded-For is believed, with commas between. */
   ANNEAL_TRUSTED_PROXIES: z.string().default(''),
   /** The built console; without it, /console says that it is missing. */

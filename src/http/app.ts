@@ -16,6 +16,8 @@ import { consoleRoutes } from './routes/console.ts'
 import { dataRoutes } from './routes/data.ts'
 import { dataSetRoutes } from './routes/data-sets.ts'
 import { embeddingRoutes } from './routes/embeddings.ts'
+import { keyRoutes } from './routes/keys.ts'
+import { limitRoutes } from './routes/limits.ts'
 import { modelExportRoutes } from './routes/model-exports.ts'
 import { modelNameRoutes } from './routes/model-names.ts'
 import { evaluationRoutes } from './routes/evaluations.ts'
@@ -61,6 +63,8 @@ export const publicRoutes = [
   ...modelNameRoutes,
   ...openAiRoutes,
   ...usageRoutes,
+  ...limitRoutes,
+  ...keyRoutes,
   ...webhookRoutes,
   ...auditRoutes,
   ...consoleRoutes,

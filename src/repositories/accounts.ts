@@ -51,6 +51,13 @@ export const createAccountRepository = (db: Connection) => ({
     return open.length > 0
   },
 
+  async countOpenJobs(accountId: string): Promise<number> {
+    const [row] = await db.$queryRaw<[{ count: number }]>`
+      select count(*)::int as count from training_jobs
+      where account_id = ${accountId}::uuid and status = any(${openStatuses})`
+    return row.count
+  },
+
   /** Bytes of stored rows and of everything in the object store. */
   async storedBytes(id: string): Promise<number> {
     const [row] = await db.$queryRaw<{ bytes: number }[]>`

@@ -21,10 +21,17 @@ export const createApiKeyRepository = (db: Connection) => ({
     return plain(await db.apiKey.create({ data: { ...key, secretHash: Uint8Array.from(secretHash) }, omit }))
   },
 
-  /** Lists the keys of one account or of all after the key with the id `after`, newest first. */
-  async list(accountId: string | null, { after, limit }: { after: string | null; limit: number }): Promise<ApiKey[]> {
+  /**
+   * Lists the keys of one account or of all after the key with the id `after`, newest first.
+   * @returns null when no key of these has the id `after`
+   */
+  async list(
+    accountId: string | null,
+    { after, limit }: { after: string | null; limit: number },
+  ): Promise<ApiKey[] | null> {
+    if (after !== null && !(await this.find(accountId, after))) return null
     const rows = await db.apiKey.findMany({
-      where: accountId === null ? {} : { accountId },
+      where: of(accountId),
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
       ...(after === null ? {} : { cursor: { id: after }, skip: 1 }),
       take: limit,
@@ -33,11 +40,24 @@ export const createApiKeyRepository = (db: Connection) => ({
     return rows.map(plain)
   },
 
-  /** Locks the row until the transaction ends. `accountId` null finds the key of any account. */
+  /** `accountId` null finds the key of any account. */
+  async find(accountId: string | null, id: string): Promise<ApiKey | null> {
+    const row = await db.apiKey.findFirst({ where: { id, ...of(accountId) }, omit })
+    return row && plain(row)
+  },
+
+  /** Finds the key, and locks its row until the transaction ends. */
   async lock(accountId: string | null, id: string): Promise<ApiKey | null> {
     await db.$queryRaw`select from api_keys where id = ${id} for update`
-    const row = await db.apiKey.findFirst({ where: { id, ...(accountId === null ? {} : { accountId }) }, omit })
-    return row && plain(row)
+    return this.find(accountId, id)
+  },
+
+  /** The keys that are neither revoked nor expired. */
+  async countLive(accountId: string): Promise<number> {
+    const [row] = await db.$queryRaw<[{ count: number }]>`
+      select count(*)::int as count from api_keys
+      where account_id = ${accountId}::uuid and revoked_at is null and (expires_at is null or expires_at > now())`
+    return row.count
   },
 
   async revoke(id: string, at: Date): Promise<ApiKey> {
@@ -54,6 +74,8 @@ export const createApiKeyRepository = (db: Connection) => ({
     return (await db.apiKey.updateMany({ where: { accountId, revokedAt: null }, data: { revokedAt: at } })).count
   },
 })
+
+const of = (accountId: string | null) => (accountId === null ? {} : { accountId })
 
 const omit = { secretHash: true } as const
 

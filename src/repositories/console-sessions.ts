@@ -70,6 +70,9 @@ export const createConsoleSessionRepository = (db: Connection) => ({
     return found.length > 0
   },
 
+  /** Counts sessions and links, expired ones included. */
+  count: (accountId: string): Promise<number> => db.consoleSession.count({ where: { accountId } }),
+
   /** @returns whether the session was there */
   async end({ accountId, id }: { accountId: string; id: string }): Promise<boolean> {
     return (await db.consoleSession.deleteMany({ where: { id, accountId } })).count > 0

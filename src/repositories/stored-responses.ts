@@ -23,6 +23,13 @@ export const createStoredResponseRepository = (db: Connection) => ({
       values (${id}::uuid, ${accountId}::uuid, ${texts[0]}, ${texts[1]}, ${sizeBytes})`
   },
 
+  async keptOf(accountId: string): Promise<{ count: number; bytes: number }> {
+    const [row] = await db.$queryRaw<[{ count: number; bytes: number }]>`
+      select count(*)::int as count, coalesce(sum(size_bytes), 0)::float8 as bytes
+      from stored_responses where account_id = ${accountId}::uuid`
+    return row
+  },
+
   async find({ accountId, id }: Place): Promise<StoredResponse | null> {
     const row = await db.storedResponse.findFirst({ where: { id, accountId } })
     return row && { conversation: JSON.parse(row.conversation) as unknown[], response: JSON.parse(row.response) }

@@ -39,6 +39,13 @@ export const createStoredRowRepository = (db: Connection) => ({
     return rows.length > 0
   },
 
+  /** The rows of the id that holds most. */
+  async countOfFullest(accountId: string): Promise<number> {
+    const [counted] = await db.$queryRaw<[{ count: number }]>`
+      select coalesce(max(row_count), 0)::int as count from stored_collections where account_id = ${accountId}::uuid`
+    return counted.count
+  },
+
   async count({ accountId, collection }: Collection): Promise<number> {
     const [counted] = await db.$queryRaw<{ count: number }[]>`
       select row_count as count from stored_collections where account_id = ${accountId}::uuid and collection = ${collection}`

@@ -4,7 +4,7 @@ import { parseApiKey, sameHash } from '../domain/identifiers.ts'
 import type { Scope } from '../domain/scopes.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { ApiKeyRecord } from '../repositories/accounts.ts'
-import type { ServiceDependencies } from './context.ts'
+import type { Ctx, ServiceDependencies } from './context.ts'
 import { createTtlCache } from './ttl-cache.ts'
 
 const minuteMs = 60_000
@@ -51,4 +51,11 @@ export function createAuthenticate(
 export function requireScope({ scopes }: Pick<ApiKeyRecord, 'scopes'>, scope: Scope) {
   if (!scopes.includes(scope))
     throw new ServiceError('invalid_token', `invalid token: this needs a key with the scope "${scope}".`)
+}
+
+/** The key may have been revoked a moment ago. @throws ServiceError invalid_token */
+export async function scopesOf({ deps, apiKeyId }: Pick<Ctx, 'deps' | 'apiKeyId'>): Promise<Scope[]> {
+  const key = await deps.database.accounts.findLiveApiKey(apiKeyId)
+  if (!key) throw new ServiceError('invalid_token', 'invalid token: the key was revoked.')
+  return key.scopes
 }

@@ -31,6 +31,8 @@ type ServiceSettings = {
   maxWaitingEvaluationAnswers: number
   /** Rows under one id. */
   maxStoredRows: number
+  /** Keys of one account that are neither revoked nor expired. */
+  maxLiveKeys: number
   /** Where the Temporal UI shows a workflow by its id; null when the operator has not named the UI. */
   temporalWorkflowsUrl: string | null
   /** Rules for calls to users' webhook servers. */

@@ -100,6 +100,7 @@ function stubDependencies({
       maxOpenEvaluations: 100,
       maxWaitingEvaluationAnswers: 100_000,
       maxStoredRows: 500_000,
+      maxLiveKeys: 100,
       temporalWorkflowsUrl: null,
       webhooks: { allowsHttp: false, isCallable: callableAddresses() },
     },

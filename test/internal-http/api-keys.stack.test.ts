@@ -107,7 +107,7 @@ suite('accounts and keys', async () => {
   test('a key with the scope admin governs its own account only, and only on the admin port', async () => {
     const other = await operator.openAccount()
     const foreign = await other.makeKey(['read'])
-    const admin = createAdmin((await account.makeKey(['admin'])).key)
+    const admin = createAdmin((await account.makeKey(['admin', 'read'])).key)
     const made = await admin.post<Key>('/keys', { name: 'by admin', scopes: ['read'] })
     assert.equal(made.account_id, account.id)
     assert.equal((await admin.request('POST', '/keys', { account_id: other.id, name: 'x', scopes: [] })).status, 404)

@@ -159,7 +159,7 @@ const tags = [
   ['Models', /model/, 'Base models and tuned models'],
   ['Webhooks', /webhook/, 'Events of jobs, sent to an address'],
   ['Console', /console/, 'Sign-in of the pages under /console'],
-  ['Service', /./, 'The service itself: usage, audit trail, health and version'],
+  ['Service', /./, 'The service itself: usage, limits, keys, audit trail, health and version'],
 ] as const
 
 const tagOf = (path: string) => tags.find(([, pattern]) => pattern.test(path))?.[0] ?? 'Service'

@@ -1,8 +1,8 @@
 // Sessions of the console: an API key, or a link that was made with one, is exchanged for a cookie.
 import { wireTime } from '../../domain/timestamps.ts'
+import { scopesOf } from '../../services/authenticate.ts'
 import {
   createSignInLink,
-  scopesOf,
   sessionSeconds,
   signIn,
   signInByLink,

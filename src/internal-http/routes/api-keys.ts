@@ -1,16 +1,10 @@
-import { wireTime } from '../../domain/timestamps.ts'
+// The keys of every account, with the account of each. src/http/routes/keys.ts has the same for one account.
 import { defineRoute } from '../../http/framework/route.ts'
+import { madeApiKey, rotatedApiKey, shownApiKey } from '../../http/routes/keys.ts'
+import { ApiKeyRotation } from '../../http/schemas/keys.ts'
 import type { ApiKey } from '../../repositories/api-keys.ts'
-import {
-  createApiKey,
-  listApiKeys,
-  revokeApiKey,
-  rotateApiKey,
-  type MadeApiKey,
-} from '../../services/admin/api-keys.ts'
-import { KeyAnswer, KeyList, KeyMade, KeyPath, KeyQuery, KeyRotated, NewKey, Rotation } from '../schemas/admin.ts'
-
-const defaultOverlapSeconds = 24 * 60 * 60
+import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../../services/admin/api-keys.ts'
+import { KeyAnswer, KeyList, KeyMade, KeyPath, KeyQuery, KeyRotated, NewKey } from '../schemas/admin.ts'
 
 export const apiKeyRoutes = [
   defineRoute({
@@ -20,9 +14,11 @@ export const apiKeyRoutes = [
     summary: 'Create a key. Its secret is shown only in this answer',
     access: 'admin',
     body: NewKey,
+    errorStatuses: [409],
     response: KeyMade,
     async handle({ caller: admin, body: { account_id: accountId, name, scopes, expires_at: expiresAt } }) {
-      return made(await createApiKey({ admin, input: { accountId, name, scopes, expiresAt } }))
+      const made = await createApiKey({ admin, input: { accountId, name, scopes, expiresAt } })
+      return { ...madeApiKey(made), ...owner(made.apiKey) }
     },
   }),
   defineRoute({
@@ -55,27 +51,16 @@ export const apiKeyRoutes = [
     summary: 'Create a key with the same scopes. The old key stays valid for the overlap, by default a day',
     access: 'admin',
     params: KeyPath,
-    body: Rotation,
+    body: ApiKeyRotation,
+    errorStatuses: [409],
     response: KeyRotated,
-    async handle({ caller: admin, params: { key_id: id }, body }) {
-      const overlapSeconds = body.overlap_seconds ?? defaultOverlapSeconds
-      const { oldExpiresAt, ...rotated } = await rotateApiKey({ admin, input: { id, overlapSeconds } })
-      return { ...made(rotated), old_id: id, old_expires_at: wireTime(oldExpiresAt) }
+    async handle({ caller: admin, params: { key_id: id }, body: { overlap_seconds: overlapSeconds } }) {
+      const rotated = await rotateApiKey({ admin, input: { id, overlapSeconds } })
+      return { ...rotatedApiKey(rotated), ...owner(rotated.apiKey) }
     },
   }),
 ]
 
-const timeOrNull = (date: Date | null) => date && wireTime(date)
+const owner = ({ accountId }: ApiKey) => ({ account_id: accountId })
 
-const shown = ({ id, accountId, name, scopes, ...times }: ApiKey) => ({
-  id,
-  account_id: accountId,
-  name,
-  scopes,
-  created_at: wireTime(times.createdAt),
-  expires_at: timeOrNull(times.expiresAt),
-  revoked_at: timeOrNull(times.revokedAt),
-  last_used_at: timeOrNull(times.lastUsedAt),
-})
-
-const made = ({ apiKey, secret }: MadeApiKey) => ({ ...shown(apiKey), key: secret })
+const shown = (apiKey: ApiKey) => ({ ...shownApiKey(apiKey), ...owner(apiKey) })

@@ -1,20 +1,25 @@
-// Manages API keys. A key is shown once; only its hash is stored. Every change commits with its audit event.
+// Manages API keys. A key is shown once; only its hash is stored. Every change commits with its audit event. The operator may
+// do all of it for every account, a key with the scope admin for its own account.
 import { makeApiKey, parseApiKey } from '../../domain/identifiers.ts'
-import type { Scope } from '../../domain/scopes.ts'
+import { scopes as allScopes, type Scope } from '../../domain/scopes.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import type { ApiKey } from '../../repositories/api-keys.ts'
 import type { Repositories } from '../../repositories/database.ts'
 import { recordAudit } from '../audit/record.ts'
+import { requireScope, scopesOf } from '../authenticate.ts'
 import type { AdminCtx } from '../context.ts'
 import { findAccount } from './accounts.ts'
 
 export type MadeApiKey = { apiKey: ApiKey; secret: string }
+export type RotatedApiKey = MadeApiKey & { oldId: string; oldExpiresAt: Date }
 
 type NewKey = Pick<ApiKey, 'accountId' | 'name' | 'scopes' | 'expiresAt'>
 
-const keyNotFound = (id: string) => new ServiceError('not_found', `There is no key ${id}.`)
+const defaultOverlapSeconds = 24 * 60 * 60
 
-/** @throws ServiceError not_found, invalid_input */
+export const apiKeyNotFound = (id: string) => new ServiceError('not_found', `There is no key ${id}.`)
+
+/** @throws ServiceError not_found, invalid_input, conflict; invalid_token for scopes that the caller lacks */
 export async function createApiKey({
   admin,
   input: { accountId, ...input },
@@ -28,14 +33,17 @@ export async function createApiKey({
   await findAccount(admin, owner)
   if (input.expiresAt && input.expiresAt <= (await admin.deps.database.now()))
     throw invalidInput('expires_at', 'expires_at must be in the future.')
+  await requireScopes(admin, input.scopes)
   return admin.deps.database.transaction(async (tx) => {
+    await tx.accounts.hold(owner)
     const made = await make(tx, { ...input, accountId: owner })
+    await requireRoomForKey(admin, tx, owner)
     await recordAudit(tx, { ...admin, accountId: owner }, 'key.create', made.apiKey.id)
     return made
   })
 }
 
-/** Lists the keys of one account or of all, newest first. @throws ServiceError not_found */
+/** Lists the keys of one account or of all, newest first. @throws ServiceError not_found, invalid_input */
 export async function listApiKeys({
   admin,
   input: { accountId, after, limit },
@@ -46,6 +54,7 @@ export async function listApiKeys({
   const owner = accountId ?? admin.accountId
   if (owner !== null) await findAccount(admin, owner)
   const apiKeys = await admin.deps.database.apiKeys.list(owner, { after, limit })
+  if (!apiKeys) throw invalidInput('after', 'after must be the `next` of an earlier page.')
   return { apiKeys, next: apiKeys.length === limit ? (apiKeys.at(-1)?.id ?? null) : null }
 }
 
@@ -59,7 +68,7 @@ export async function revokeApiKey({
 }): Promise<ApiKey> {
   return admin.deps.database.transaction(async (tx) => {
     const apiKey = await tx.apiKeys.lock(admin.accountId, id)
-    if (!apiKey) throw keyNotFound(id)
+    if (!apiKey) throw apiKeyNotFound(id)
     if (apiKey.revokedAt) return apiKey
     await recordAudit(tx, { ...admin, accountId: apiKey.accountId }, 'key.revoke', id)
     return tx.apiKeys.revoke(id, new Date())
@@ -68,30 +77,49 @@ export async function revokeApiKey({
 
 /**
  * Creates a key with the same scopes and expiry. The old key stays valid for the overlap.
- * @throws ServiceError not_found, conflict for a key that is revoked or expired
+ * @throws ServiceError not_found; conflict for a key that is revoked or expired, and without room for one more; invalid_token
+ * for scopes that the caller lacks
  */
 export async function rotateApiKey({
   admin,
   input: { id, overlapSeconds },
 }: {
   admin: AdminCtx
-  input: { id: string; overlapSeconds: number }
-}): Promise<MadeApiKey & { oldExpiresAt: Date }> {
-  const now = (await admin.deps.database.now()).getTime()
-  return admin.deps.database.transaction(async (tx) => {
+  input: { id: string; overlapSeconds: number | null | undefined }
+}): Promise<RotatedApiKey> {
+  const { database } = admin.deps
+  const now = (await database.now()).getTime()
+  const found = await database.apiKeys.find(admin.accountId, id)
+  if (!found) throw apiKeyNotFound(id)
+  await requireScopes(admin, found.scopes)
+  return database.transaction(async (tx) => {
+    // Before the key: a sign-in holds the account when it refers to the key.
+    await tx.accounts.hold(found.accountId)
     const old = await tx.apiKeys.lock(admin.accountId, id)
-    if (!old) throw keyNotFound(id)
+    if (!old) throw apiKeyNotFound(id)
     if (old.revokedAt || (old.expiresAt && old.expiresAt.getTime() <= now))
       throw new ServiceError('conflict', `Key ${id} is revoked or expired. Create a new key.`)
     const { accountId, name, scopes, expiresAt } = old
     const made = await make(tx, { accountId, name, scopes, expiresAt })
-    const oldExpiresAt = new Date(
-      Math.min(now + overlapSeconds * 1000, expiresAt?.getTime() ?? Number.POSITIVE_INFINITY),
-    )
+    const overlapMs = (overlapSeconds ?? defaultOverlapSeconds) * 1000
+    const oldExpiresAt = new Date(Math.min(now + overlapMs, expiresAt?.getTime() ?? Number.POSITIVE_INFINITY))
     await tx.apiKeys.expire(id, oldExpiresAt)
+    await requireRoomForKey(admin, tx, accountId)
     await recordAudit(tx, { ...admin, accountId }, 'key.rotate', `${id} ${made.apiKey.id}`)
-    return { ...made, oldExpiresAt }
+    return { ...made, oldId: id, oldExpiresAt }
   })
+}
+
+/** Nobody gets more from a key than it may do itself. @throws ServiceError invalid_token */
+async function requireScopes(admin: AdminCtx, wanted: readonly Scope[]) {
+  const scopes = admin.accountId === null ? [...allScopes] : await scopesOf(admin)
+  for (const scope of wanted) requireScope({ scopes }, scope)
+}
+
+/** Call it in the transaction that holds the account and has added a key. @throws ServiceError conflict */
+async function requireRoomForKey({ deps: { settings } }: AdminCtx, tx: Repositories, accountId: string) {
+  if ((await tx.apiKeys.countLive(accountId)) <= settings.maxLiveKeys) return
+  throw new ServiceError('conflict', `An account has at most ${settings.maxLiveKeys} valid keys. Revoke one first.`)
 }
 
 async function make(tx: Repositories, key: NewKey): Promise<MadeApiKey> {

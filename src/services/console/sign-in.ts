@@ -7,12 +7,13 @@ import type { Scope } from '../../domain/scopes.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Repositories } from '../../repositories/database.ts'
 import { recordAudit } from '../audit/record.ts'
+import { scopesOf } from '../authenticate.ts'
 import type { Ctx, OpenCtx } from '../context.ts'
 
 export const sessionSeconds = 12 * 60 * 60
 const linkSeconds = 60
 /** Sessions and links of an account. The oldest one ends when there are more. */
-const maxSessions = 100
+export const maxSessions = 100
 
 export type SignedIn = {
   sessionId: string
@@ -78,13 +79,6 @@ export async function signInByLink({
     )
   const { id, expiresAt, apiKeyId, scopes } = opened
   return { ...secrets, sessionId: id, expiresAt, apiKeyId, scopes }
-}
-
-/** The key may have been revoked a moment ago. @throws ServiceError invalid_token */
-export async function scopesOf({ deps, apiKeyId }: Ctx): Promise<Scope[]> {
-  const key = await deps.database.accounts.findLiveApiKey(apiKeyId)
-  if (!key) throw new ServiceError('invalid_token', 'invalid token: the key was revoked.')
-  return key.scopes
 }
 
 /** Other api processes may accept the session for up to a second more. A repeat changes nothing. */

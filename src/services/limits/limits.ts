@@ -23,6 +23,8 @@ export function createLimits({ store, settings, log }: { store: RateLimits; sett
   const running = new Map<string, number>()
 
   return {
+    settings,
+
     /**
      * Counts a request of a valid key. The caller ends the request with the returned function.
      * @throws ServiceError rate_limited

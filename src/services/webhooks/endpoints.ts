@@ -9,7 +9,7 @@ import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { hostOf } from './call.ts'
 
-const maxEndpoints = 20
+export const maxEndpoints = 20
 
 export const webhookNotFound = (id: string) => new ServiceError('not_found', `There is no webhook ${id}.`)
 

@@ -347,6 +347,22 @@ export const entries: Record<string, Entry> = {
   },
   list_webhooks: { about: [() => ({})], foreign: 'lists', invalid: takesNothing },
   get_webhook: webhook(),
+  get_limits: { about: [() => ({})], foreign: namesNothing, invalid: takesNothing },
+  create_key: {
+    about: [() => ({ body: { name: 'ours', scopes: ['read'] } })],
+    foreign: namesNothing,
+    invalid: bad({ body: { name: 'ours', scopes: ['root'] } }),
+  },
+  list_keys: {
+    about: [() => ({}), ({ keyId }) => ({ query: `after=${keyId}` })],
+    foreign: 'lists',
+    invalid: bad({ query: 'after=x' }),
+  },
+  rotate_key: {
+    about: [({ keyId }) => ({ params: { key_id: keyId }, body: { overlap_seconds: 60 } })],
+    invalid: { sent: ({ keyId }) => ({ params: { key_id: keyId }, body: { overlap_seconds: -1 } }), status: 400 },
+  },
+  revoke_key: { about: [({ keyId }) => ({ params: { key_id: keyId } })], invalid: noId({ key_id: 'x' }) },
   update_webhook: webhook({ body: { description: 'ours' } }, { body: { event_types: ['job.done'] } }),
   remove_webhook_secret: {
     about: [

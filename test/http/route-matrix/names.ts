@@ -46,7 +46,9 @@ export async function ownedNames(api: Api) {
   await api.untilStatus(cancelledJobId, 'CANCELLED')
   await api.untilStatus(pausedJobId, 'CANCELLED')
   const { deliveries } = await api.get<{ deliveries: { id: string }[] }>(`/v1/webhooks/${webhookId}/deliveries`)
+  const { id: keyId } = await api.post<{ id: string }>('/v1/keys', { name: 'owned', scopes: ['read'] })
   return {
+    keyId,
     webhookId,
     ...webhook,
     deliveryId: deliveries[0]?.id ?? assert.fail('no event for the webhook'),
@@ -117,6 +119,7 @@ export function formOf(purpose: string): FormData {
 export function madeUpNames(owned: Names): Names {
   const nobodysJob = 2_147_000_000
   return {
+    keyId: 'e'.repeat(16),
     webhookId: randomUUID(),
     webhookSecretId: randomUUID(),
     spareWebhookId: randomUUID(),

@@ -1,0 +1,60 @@
+import { maxSessions } from '../console/sign-in.ts'
+import type { Ctx } from '../context.ts'
+import { responseLimits } from '../responses/keep-response.ts'
+import { maxEndpoints } from '../webhooks/endpoints.ts'
+
+export type Quota = {
+  name: string
+  title: string
+  limit: number
+  used: number
+  /** What happens to a request that finds no room: it is refused, or the oldest entry goes. */
+  whenFull: 'refuses' | 'drops_oldest'
+}
+
+/** The quotas of the account, and what is used of each. */
+export async function listLimits({ ctx: { deps, accountId } }: { ctx: Ctx }): Promise<Quota[]> {
+  const { settings, database } = deps
+  const [openJobs, storedBytes, batches, evaluations, fullestId, liveKeys, webhooks, sessions, responses] =
+    await Promise.all([
+      database.accounts.countOpenJobs(accountId),
+      database.accounts.storedBytes(accountId),
+      database.inferenceBatches.openOf(accountId),
+      database.modelEvaluations.openOf(accountId),
+      database.storedRows.countOfFullest(accountId),
+      database.apiKeys.countLive(accountId),
+      database.webhooks.list(accountId),
+      database.consoleSessions.count(accountId),
+      database.storedResponses.keptOf(accountId),
+    ])
+  const { maxWaitingBatchItems, maxOpenEvaluations, maxWaitingEvaluationAnswers } = settings
+  return [
+    refusing('open_jobs', 'Open training jobs', settings.maxOpenJobs, openJobs),
+    refusing('stored_bytes', 'Stored bytes', settings.maxStoredBytes, storedBytes),
+    refusing('open_batches', 'Open batches', settings.maxOpenBatches, batches.batchCount),
+    refusing('waiting_batch_items', 'Items of open batches to do', maxWaitingBatchItems, batches.waitingItems),
+    refusing('open_evaluations', 'Open evaluations', maxOpenEvaluations, evaluations.evaluationCount),
+    refusing(
+      'waiting_evaluation_answers',
+      'Rows times models of open evaluations',
+      maxWaitingEvaluationAnswers,
+      evaluations.answerCount,
+    ),
+    refusing('rows_under_one_id', 'Stored rows of the id that has most', settings.maxStoredRows, fullestId),
+    refusing('live_keys', 'Valid API keys', settings.maxLiveKeys, liveKeys),
+    refusing('webhooks', 'Webhooks', maxEndpoints, webhooks.length),
+    dropping('console_sessions', 'Sessions of the console and unopened links', maxSessions, sessions),
+    dropping('kept_responses', 'Kept responses', responseLimits.responses, responses.count),
+    dropping('kept_response_bytes', 'Bytes of kept responses', responseLimits.bytes, responses.bytes),
+  ]
+}
+
+const refusing = (name: string, title: string, limit: number, used: number): Quota => ({
+  ...{ name, title, limit, used },
+  whenFull: 'refuses',
+})
+
+const dropping = (name: string, title: string, limit: number, used: number): Quota => ({
+  ...{ name, title, limit, used },
+  whenFull: 'drops_oldest',
+})
