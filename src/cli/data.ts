@@ -22,12 +22,21 @@ export const data = serviceCommand({
   usage: `list [--limit N] [--after ID]
        anneal data report ID
        anneal data rows ID [--limit N] [--after INDEX]
+       anneal data map ID --output-column NAME [--input-column NAME] [--as ID]
        anneal data delete ID
 
+  --output-column NAME  the column of the outputs in the file
+  --input-column NAME   the column of the inputs; without it the whole text of the outputs is learned
+  --as ID               the id of the data set that is made (default: a new one)
 ${pageUsage}`,
-  options: pageOptions,
+  options: {
+    ...pageOptions,
+    'input-column': { type: 'string' },
+    'output-column': { type: 'string' },
+    as: { type: 'string' },
+  },
   takes: { least: 1, most: 2 },
-  async run({ client, positionals: [verb = '', id], values: { limit, after }, print }) {
+  async run({ client, positionals: [verb = '', id], values: { limit, after, ...mapping }, print }) {
     if (verb === 'list') {
       const page = await client.get<{ datasets: Dataset[]; next: string | null }>(
         `/v1/data${queryOf({ limit, after })}`,
@@ -52,13 +61,21 @@ ${pageUsage}`,
         tellNext(page.next)
         return 0
       }
+      case 'map': {
+        const { 'input-column': input, 'output-column': output, as: newId } = mapping
+        if (output === undefined) throw new UsageError('--output-column is required.')
+        const body = { input, output, dataset_id: newId }
+        const made = await client.post<{ dataset_id: string; rows: number }>(`${path}/columns`, body)
+        print(made, () => `Mapped ${made.rows} rows into the data set ${made.dataset_id}.`)
+        return 0
+      }
       case 'delete': {
         const deleted = await client.delete<{ deleted: number }>(path)
         print(deleted, () => `Deleted ${id}: ${deleted.deleted} versions.`)
         return 0
       }
       default:
-        throw new UsageError(`data takes list, report, rows or delete, not "${verb}".`)
+        throw new UsageError(`data takes list, report, rows, map or delete, not "${verb}".`)
     }
   },
 })

@@ -19,17 +19,30 @@ const pairs = [
 
 /** Turns a row of any format into input and output. A `text` row trains on its whole text. */
 export function readDatasetRow(value: unknown): DatasetRow | RowProblem {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return { field: 'row', reason: 'is not an object such as {"input": "...", "output": "..."}' }
-  const row = value as Record<string, unknown>
-  if ('messages' in row) return readConversation(row)
-  const pair = pairs.find(([input, output]) => input in row || output in row)
-  if (pair) return readPair(row, pair)
-  if (!('text' in row)) return { field: 'input', reason: 'is missing' }
-  return readText(row, 'text', { mayBeEmpty: false }, (text) => ({ input: '', output: text }))
+  if (!isObject(value)) return noObject
+  if ('messages' in value) return readConversation(value)
+  const pair = pairs.find(([input, output]) => input in value || output in value)
+  if (pair) return readPair(value, pair)
+  if (!('text' in value)) return { field: 'input', reason: 'is missing' }
+  return readColumns(value, { input: null, output: 'text' })
 }
 
-function readPair(row: Record<string, unknown>, [input, output]: (typeof pairs)[number]): DatasetRow | RowProblem {
+/** The columns of a file that hold what the trainer reads. Without `input` the trainer learns the whole text of `output`. */
+export type Columns = { input: string | null; output: string }
+
+/** Reads a row whose columns have names of their own. */
+export function readColumns(value: unknown, { input, output }: Columns): DatasetRow | RowProblem {
+  if (!isObject(value)) return noObject
+  if (input !== null) return readPair(value, [input, output])
+  return readText(value, output, { mayBeEmpty: false }, (text) => ({ input: '', output: text }))
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const noObject: RowProblem = { field: 'row', reason: 'is not an object such as {"input": "...", "output": "..."}' }
+
+function readPair(row: Record<string, unknown>, [input, output]: readonly [string, string]): DatasetRow | RowProblem {
   return readText(row, input, { mayBeEmpty: true }, (inputText) =>
     readText(row, output, { mayBeEmpty: false }, (outputText) => ({ input: inputText, output: outputText })),
   )

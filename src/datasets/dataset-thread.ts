@@ -1,9 +1,11 @@
 // Runs in a thread: validates data sets. Reads and writes the object store itself, so that no row passes the main event loop.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { DatasetReport, RowPreview } from '../domain/dataset-report.ts'
+import type { DataFile } from '../domain/training-job.ts'
 import { isBug } from '../domain/outage.ts'
 import { createStorage, type StorageConfig } from '../storage/storage.ts'
 import type { DatasetLimits } from './dataset-limits.ts'
+import { mapColumns, type Mapping } from './map-columns.ts'
 import { validateDataset } from './validate-dataset.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { previewRows } from './preview-rows.ts'
@@ -14,12 +16,16 @@ import type { TokenizerSource } from './token-sample.ts'
 export type DatasetSettings = { config: StorageConfig; tokenizer: TokenizerSource | null; limits: DatasetLimits }
 
 export type DatasetTask =
-  ({ kind: 'prepare' } & DataOfJob) | { kind: 'check'; key: string } | ({ kind: 'sample' } & Sample) | PreviewTask
+  | ({ kind: 'prepare' } & DataOfJob)
+  | { kind: 'check'; key: string }
+  | ({ kind: 'sample' } & Sample)
+  | ({ kind: 'map' } & Mapping)
+  | PreviewTask
 
 export type PreviewTask = { kind: 'preview'; key: string; offset: number; limit: number }
 
 export type TaskAnswer =
-  | { result: CheckedData | DatasetReport | RowPreview | SampledRows | null }
+  | { result: CheckedData | DatasetReport | RowPreview | SampledRows | DataFile | null }
   | { invalid: { message: string; report: DatasetReport | undefined } }
   | { error: string; isBug: boolean }
 
@@ -46,6 +52,8 @@ function perform(task: DatasetTask) {
       return validateDataset(storage, task.key, settings)
     case 'sample':
       return sampleRows(storage, task, settings)
+    case 'map':
+      return mapColumns(storage, task, settings)
     case 'preview':
       return previewRows(storage, task.key, task)
   }

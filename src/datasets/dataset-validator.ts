@@ -1,10 +1,12 @@
 // Validates data sets in threads, because a gigabyte of rows would block the event loop.
 import type { DatasetReport, RowPreview } from '../domain/dataset-report.ts'
+import type { DataFile } from '../domain/training-job.ts'
 import type { StorageConfig } from '../storage/storage.ts'
 import { createThreads, neededTooMuchMemory } from '../worker-thread-pool.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { defaultDatasetLimits, type DatasetLimits } from './dataset-limits.ts'
 import type { DatasetSettings, DatasetTask, PreviewTask, TaskAnswer } from './dataset-thread.ts'
+import type { Mapping } from './map-columns.ts'
 import type { CheckedData, DataOfJob } from './prepare-data.ts'
 import type { Sample, SampledRows } from './sample-rows.ts'
 import type { TokenizerSource } from './token-sample.ts'
@@ -54,6 +56,9 @@ export function createDatasetValidator(
     /** Chooses the rows of an evaluation. @throws DatasetInvalidError */
     sample: ({ accountId, ...sample }: Sample & { accountId: string }, signal?: AbortSignal) =>
       inThread(accountId, { kind: 'sample', ...sample }, signal) as Promise<SampledRows>,
+    /** Writes the rows with other names of their columns. @throws DatasetInvalidError */
+    map: ({ accountId, ...mapping }: Mapping & { accountId: string }, signal: AbortSignal) =>
+      inThread(accountId, { kind: 'map', ...mapping }, signal) as Promise<DataFile>,
     /** @returns null when no object has this key */
     check: ({ accountId, key }: { accountId: string; key: string }, signal?: AbortSignal) =>
       inThread(accountId, { kind: 'check', key }, signal) as Promise<DatasetReport | null>,

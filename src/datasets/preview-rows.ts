@@ -7,6 +7,9 @@ import { readDataset, type RawRow } from './read-dataset.ts'
 /** What is read to reach a page, after decompression: a second or two. */
 const reachBytes = 256 * 1024 * 1024
 const maxTextCharacters = 10_000
+/** Columns that are named. */
+const maxColumns = 100
+const maxColumnCharacters = 256
 
 /** @returns null when no object has this key */
 export async function previewRows(
@@ -26,14 +29,24 @@ export async function previewRows(
 
 async function readPage(file: AsyncIterable<Buffer>, offset: number, limit: number): Promise<RowPreview> {
   const rows: PreviewedRow[] = []
+  const columns = new Set<string>()
   let index = 0
   for await (const batch of readDataset(file, reachBytes))
     for (const raw of batch) {
-      if (index >= offset && rows.length === limit) return { rows, next: index }
-      if (index >= offset) rows.push({ index, ...previewOf(raw) })
+      if (index >= offset && rows.length === limit) return { rows, columns: [...columns], next: index }
+      if (index >= offset) {
+        rows.push({ index, ...previewOf(raw) })
+        addColumns(columns, raw)
+      }
       index += 1
     }
-  return { rows, next: null }
+  return { rows, columns: [...columns], next: null }
+}
+
+function addColumns(columns: Set<string>, raw: RawRow) {
+  if ('problem' in raw || typeof raw.value !== 'object' || raw.value === null || Array.isArray(raw.value)) return
+  for (const name of Object.keys(raw.value))
+    if (columns.size < maxColumns && name.length <= maxColumnCharacters) columns.add(name)
 }
 
 function previewOf(raw: RawRow): Omit<PreviewedRow, 'index'> {

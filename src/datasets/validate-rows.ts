@@ -1,7 +1,7 @@
 // Validates a data set: reads, counts and measures every row, in constant memory.
 import { hash } from 'node:crypto'
 import type { BadRow, DatasetReport } from '../domain/dataset-report.ts'
-import { isProblem, readDatasetRow, type DatasetRow } from './dataset-row.ts'
+import { isProblem, readDatasetRow, type DatasetRow, type RowProblem } from './dataset-row.ts'
 import type { DatasetLimits, LimitWatch } from './dataset-limits.ts'
 import { createLengthHistogram } from './length-histogram.ts'
 import { createFingerprintSet } from './fingerprint-set.ts'
@@ -16,7 +16,7 @@ export const fingerprint = ({ input, output }: DatasetRow) =>
 
 export type RowValidation = ReturnType<typeof createRowValidation>
 
-function createRowValidation() {
+function createRowValidation(read: ReadRow) {
   const badRows: BadRow[] = []
   const inputLength = createLengthHistogram()
   const outputLength = createLengthHistogram()
@@ -34,7 +34,7 @@ function createRowValidation() {
     /** @returns the row with its fingerprint, or null when it is bad */
     add(raw: RawRow): { row: DatasetRow; print: string } | null {
       rowCount++
-      const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : readDatasetRow(raw.value)
+      const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : read(raw.value)
       if (isProblem(row)) {
         badRowCount++
         if (row.reason === 'is empty') emptyOutputCount++
@@ -65,23 +65,29 @@ function createRowValidation() {
   }
 }
 
+type ReadRow = (value: unknown) => DatasetRow | RowProblem
+
 type Reading = {
   limits: DatasetLimits
   watch: LimitWatch
-  /** Gets the rows before the first bad one, as nothing is trained on a bad file. */
-  use?: ((row: DatasetRow, print: string) => void) | undefined
+  /** The known formats of rows when absent. */
+  read?: ReadRow
+  /** Gets the rows before the first bad one, as nothing is trained on a bad file. Reading waits for its promise. */
+  use?: ((row: DatasetRow, print: string, line: number) => Promise<void> | undefined | void) | undefined
 }
 
 /** Reads the file once and reports all bad rows. Stops at the limit of time, which counts as a bad row. */
 export async function validateRows(
   file: AsyncIterable<Buffer>,
-  { limits, watch, use }: Reading,
+  { limits, watch, use, read = readDatasetRow }: Reading,
 ): Promise<RowValidation> {
-  const check = createRowValidation()
+  const check = createRowValidation(read)
   for await (const batch of readDataset(file, limits.unpackedBytes)) {
     for (const raw of batch) {
       const good = check.add(raw)
-      if (use && good && check.badRowCount() === 0) use(good.row, good.print)
+      if (!use || !good || check.badRowCount() > 0) continue
+      const waiting = use(good.row, good.print, raw.line)
+      if (waiting) await waiting
     }
     const problem = watch.timeProblem()
     if (problem === null) continue

@@ -59,8 +59,8 @@ export type PreviewedRow = {
   error: { field: string; reason: string } | null
 }
 
-/** `next` is the index of the next row; null at the end. */
-export type RowPreview = { rows: PreviewedRow[]; next: number | null }
+/** `columns`: the names of the fields that these rows have. `next` is the index of the next row; null at the end. */
+export type RowPreview = { rows: PreviewedRow[]; columns: string[]; next: number | null }
 
 const badRowsInMessage = 5
 

@@ -43,7 +43,7 @@ export type ServiceDependencies = {
   database: Database
   notifications: Notifications
   storage: Storage
-  datasets: Pick<DatasetValidator, 'check' | 'preview'>
+  datasets: Pick<DatasetValidator, 'check' | 'preview' | 'map'>
   inference: Inference
   batchBeginnings: BatchBeginnings
   evaluationScores: EvaluationScores

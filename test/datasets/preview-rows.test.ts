@@ -52,7 +52,7 @@ test('pages follow one another, and the last one says so', async () => {
     offset = page?.next ?? null
   }
   assert.deepEqual(seen, [0, 1, 2, 3, 4])
-  assert.deepEqual(await preview({ offset: 5, limit: 2 }), { rows: [], next: null })
+  assert.deepEqual(await preview({ offset: 5, limit: 2 }), { rows: [], columns: [], next: null })
   assert.equal(await previewRows(storing(null), 'key', { offset: 0, limit: 2 }), null)
 })
 

@@ -1,10 +1,19 @@
-// Looks into data sets: the list of them, and their rows.
+// Looks into data sets: the list of them, their rows, and the columns that rows are made from.
 import type { ListedDataset, PreviewedRow } from '../../domain/dataset-report.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import { listDatasets } from '../../services/datasets/list.ts'
+import { mapDatasetColumns } from '../../services/datasets/map-columns.ts'
 import { previewDatasetRows } from '../../services/datasets/preview-rows.ts'
 import { defineRoute } from '../framework/route.ts'
-import { DatasetList, DatasetListQuery, DatasetParams, DatasetRows, RowsQuery } from '../schemas/data.ts'
+import {
+  ColumnMapping,
+  DatasetList,
+  DatasetListQuery,
+  DatasetParams,
+  DatasetRows,
+  MappedDataset,
+  RowsQuery,
+} from '../schemas/data.ts'
 
 export const dataSetRoutes = [
   defineRoute({
@@ -33,8 +42,26 @@ export const dataSetRoutes = [
     response: DatasetRows,
     async handle({ caller: ctx, params, query, signal }) {
       const input = { datasetId: params.dataset_id, ...query }
-      const { version, rows, next } = await previewDatasetRows({ ctx, input, signal })
-      return { dataset_id: version.datasetId, version: version.version, rows: rows.map(previewed), next }
+      const { version, rows, columns, next } = await previewDatasetRows({ ctx, input, signal })
+      return { dataset_id: version.datasetId, version: version.version, rows: rows.map(previewed), columns, next }
+    },
+  }),
+  defineRoute({
+    name: 'map_dataset_columns',
+    method: 'post',
+    path: '/v1/data/:dataset_id/columns',
+    summary: 'Make a data set of input and output from a file whose columns have other names',
+    access: 'key',
+    scope: 'data',
+    params: DatasetParams,
+    body: ColumnMapping,
+    idempotent: true,
+    response: MappedDataset,
+    async handle({ caller: ctx, params, body, idempotency, signal }) {
+      const columns = { input: body.input ?? null, output: body.output }
+      const input = { datasetId: params.dataset_id, columns, newId: body.dataset_id ?? undefined }
+      const { datasetId, location, rowCount } = await mapDatasetColumns({ ctx, input, idempotency, signal })
+      return { dataset_id: datasetId, dataset_location: location, rows: rowCount }
     },
   }),
 ]

@@ -183,7 +183,34 @@ export const DatasetRows = named(
         }),
       )
       .describe('The rows of the page, in the order of the file'),
+    columns: z
+      .array(z.string())
+      .describe(
+        'The first 100 names of fields that these rows have in the file; POST /v1/data/{dataset_id}/columns maps them',
+      ),
     next: z.int().nullable().describe('Send as `offset` for more; null at the end'),
+  }),
+)
+
+const ColumnName = z.string().min(1).max(256)
+
+export const ColumnMapping = named(
+  'ColumnMapping',
+  z.object({
+    input: ColumnName.nullish().describe(
+      'The column of the inputs. When absent, the trainer learns the whole text of the outputs',
+    ),
+    output: ColumnName.describe('The column of the outputs'),
+    dataset_id: z.string().nullish().describe('The id of the data set that is made; a new one when absent'),
+  }),
+)
+
+export const MappedDataset = named(
+  'MappedDataset',
+  z.object({
+    dataset_id: z.string().describe('The id of the data set with the mapped rows'),
+    dataset_location: z.url().describe('Where its rows are; send it as upload_file_path to train on it'),
+    rows: z.int().describe('Number of its rows'),
   }),
 )
 

@@ -16,5 +16,5 @@ export async function previewDatasetRows({
   const version = await findDataset({ ctx, input: { datasetId } })
   const task = { accountId: ctx.accountId, key: version.uploadKey, ...page }
   const preview = await ctx.deps.datasets.preview(task, signal)
-  return { version, ...(preview ?? { rows: [], next: null }) }
+  return { version, ...(preview ?? { rows: [], columns: [], next: null }) }
 }

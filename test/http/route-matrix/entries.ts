@@ -227,6 +227,13 @@ export const entries: Record<string, Entry> = {
     about: [({ datasetId }) => ({ params: { dataset_id: datasetId } })],
     invalid: { sent: ({ datasetId }) => ({ params: { dataset_id: datasetId }, query: 'limit=101' }), status: 400 },
   },
+  map_dataset_columns: {
+    about: [({ datasetId }) => ({ params: { dataset_id: datasetId }, body: { output: 'output' } })],
+    invalid: {
+      sent: ({ datasetId }) => ({ params: { dataset_id: datasetId }, body: { output: 'no such column' } }),
+      status: 400,
+    },
+  },
   get_upload_base_path: { about: [() => ({})], foreign: namesNothing, invalid: takesNothing },
   store_data: {
     about: [({ storedId }) => ({ body: { id: storedId, data: [{ note: { text: 'We close at six.' } }] } })],
@@ -340,13 +347,6 @@ export const entries: Record<string, Entry> = {
     foreign: { notApplicable: 'names nothing' },
     invalid: bad({ query: 'from=2026-02-30' }),
   },
-  create_webhook: {
-    about: [() => ({ body: { url: 'https://example.com/hooks' } })],
-    foreign: namesNothing,
-    invalid: bad({ body: { url: 'ftp://example.com/' } }),
-  },
-  list_webhooks: { about: [() => ({})], foreign: 'lists', invalid: takesNothing },
-  get_webhook: webhook(),
   get_limits: { about: [() => ({})], foreign: namesNothing, invalid: takesNothing },
   create_key: {
     about: [() => ({ body: { name: 'ours', scopes: ['read'] } })],
@@ -363,6 +363,13 @@ export const entries: Record<string, Entry> = {
     invalid: { sent: ({ keyId }) => ({ params: { key_id: keyId }, body: { overlap_seconds: -1 } }), status: 400 },
   },
   revoke_key: { about: [({ keyId }) => ({ params: { key_id: keyId } })], invalid: noId({ key_id: 'x' }) },
+  create_webhook: {
+    about: [() => ({ body: { url: 'https://example.com/hooks' } })],
+    foreign: namesNothing,
+    invalid: bad({ body: { url: 'ftp://example.com/' } }),
+  },
+  list_webhooks: { about: [() => ({})], foreign: 'lists', invalid: takesNothing },
+  get_webhook: webhook(),
   update_webhook: webhook({ body: { description: 'ours' } }, { body: { event_types: ['job.done'] } }),
   remove_webhook_secret: {
     about: [
