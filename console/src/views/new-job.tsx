@@ -13,6 +13,7 @@ import { randomId } from '../ui/random-id.ts'
 import { useLocation, useSearch } from '../ui/router.tsx'
 import { Answer, Failure, Loading } from '../ui/states.tsx'
 import { DatasetReport } from './dataset-report.tsx'
+import { MapColumns } from './map-columns.tsx'
 import { Upload } from './upload.tsx'
 
 export function NewJobView() {
@@ -141,6 +142,7 @@ function DataPart({ datasetId, choose, report }: DataProps) {
       </Field>
       {datasetId !== '' && report.data === null && <p className="notice">There is no data set {datasetId}.</p>}
       {report.data && <DatasetReport report={report.data} />}
+      {report.data?.state === 'invalid' && <MapColumns key={datasetId} datasetId={datasetId} done={choose} />}
       {datasetId !== '' && report.isPending && <Loading what="the check of the rows" />}
       {report.error && <Failure error={report.error} retry={() => void report.refetch()} />}
     </fieldset>

@@ -1,10 +1,12 @@
-// Webhooks, the audit trail, and where the rest is set. Both need a key with the scope admin.
+// Keys, limits, webhooks and the audit trail. All but the limits need a key with the scope admin.
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
 import { useMay, useSession } from '../api/session.ts'
 import { Empty, Failure, Loading } from '../ui/states.tsx'
-import { Code, When } from '../ui/text.tsx'
+import { When } from '../ui/text.tsx'
+import { Keys } from './keys.tsx'
+import { Limits } from './limits.tsx'
 import { Webhooks } from './webhooks.tsx'
 
 export function SettingsView() {
@@ -16,16 +18,20 @@ export function SettingsView() {
       <h2>Keys</h2>
       <p>
         This session acts for the key <code>{session?.keyId}</code> until {session && <When at={session.expiresAt} />}.
-        It ends with the key. Keys are made, rotated and revoked on the admin port:
+        It ends with the key.
       </p>
-      <Code text={'npm run anneal -- keys list\nnpm run anneal -- keys create --help'} />
       {isAdmin ? (
         <>
+          <Keys />
+          <Limits />
           <Webhooks />
           <Audit />
         </>
       ) : (
-        <Empty>Webhooks and the audit trail need a key with the scope “admin”.</Empty>
+        <>
+          <Empty>Keys, webhooks and the audit trail need a key with the scope “admin”.</Empty>
+          <Limits />
+        </>
       )}
     </>
   )

@@ -1,10 +1,11 @@
-// What the account has used, by day and by model.
+// What the account has used, by day and by model, and what its limits leave.
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../api/client.ts'
 import type { components } from '../api/types.ts'
 import { count, duration } from '../domain/format.ts'
 import { useLocation, useSearch } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
+import { Limits } from './limits.tsx'
 
 type Used = components['schemas']['Usage']['usage'][number]
 
@@ -45,6 +46,7 @@ export function UsageView() {
       <Answer query={usage} what="the usage">
         {(rows) => (rows.length === 0 ? <Empty>Nothing was used in these days.</Empty> : <UsageTable rows={rows} />)}
       </Answer>
+      <Limits />
     </>
   )
 }

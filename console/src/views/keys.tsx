@@ -1,0 +1,206 @@
+// The keys of the account: made, rotated and revoked here. A new key is shown once.
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api } from '../api/client.ts'
+import { queryClient } from '../api/queries.ts'
+import { useSession } from '../api/session.ts'
+import type { components } from '../api/types.ts'
+import { endOf, lifetimes, type Lifetime } from '../domain/key-life.ts'
+import { Confirm } from '../ui/confirm.tsx'
+import { Answer, Failure } from '../ui/states.tsx'
+import { Code, When } from '../ui/text.tsx'
+
+type Key = components['schemas']['ApiKey']
+type Made = { name: string; secret: string }
+
+const most = 1000
+const refresh = () => queryClient.invalidateQueries({ queryKey: ['keys'] })
+const pathOf = ({ id }: Key) => ({ path: { key_id: id } })
+
+export function Keys() {
+  const [showsEnded, setShowsEnded] = useState(false)
+  const [rotated, setRotated] = useState<Key | null>(null)
+  const [revoked, setRevoked] = useState<Key | null>(null)
+  const [made, setMade] = useState<Made | null>(null)
+  const own = useSession()?.keyId
+  const keys = useQuery({
+    queryKey: ['keys'],
+    queryFn: async ({ signal }) => (await api.GET('/v1/keys', { params: { query: { limit: most } }, signal })).keys,
+  })
+  const now = new Date()
+  return (
+    <>
+      <NewKey done={setMade} />
+      {made && (
+        <div className="notice" role="status">
+          The key “{made.name}”, shown only now:
+          <Code text={made.secret} />
+        </div>
+      )}
+      <label>
+        <input type="checkbox" checked={showsEnded} onChange={() => setShowsEnded(!showsEnded)} /> Show revoked and
+        expired keys
+      </label>
+      <Answer query={keys} what="the keys">
+        {(all) => (
+          <table className="list">
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col" className="wide">
+                  Id
+                </th>
+                <th scope="col" className="medium">
+                  Scopes
+                </th>
+                <th scope="col" className="medium">
+                  Last used
+                </th>
+                <th scope="col">Ends</th>
+                <td />
+              </tr>
+            </thead>
+            <tbody>
+              {all
+                .map((key) => ({ key, end: endOf(key, now) }))
+                .filter(({ end }) => showsEnded || !end.isOver)
+                .map(({ key, end }) => (
+                  <tr key={key.id}>
+                    <th scope="row" className="text">
+                      {key.name} {key.id === own && <span className="quiet">of this session</span>}
+                    </th>
+                    <td className="wide">
+                      <code>{key.id}</code>
+                    </td>
+                    <td className="medium">{key.scopes.join(', ')}</td>
+                    <td className="medium">{key.last_used_at ? <When at={key.last_used_at} as="age" /> : 'never'}</td>
+                    <td>
+                      {end.word} {end.at && <When at={end.at} />}
+                    </td>
+                    <td>
+                      {!end.isOver && (
+                        <div className="buttons">
+                          <button type="button" onClick={() => setRotated(key)}>
+                            Rotate
+                          </button>
+                          <button type="button" className="danger" onClick={() => setRevoked(key)}>
+                            Revoke
+                          </button>
+                        </div>
+                      )}
+                    </td>
+                  </tr>
+                ))}
+            </tbody>
+          </table>
+        )}
+      </Answer>
+      {rotated && <Rotate of={rotated} done={setMade} close={() => setRotated(null)} />}
+      {revoked && (
+        <Confirm
+          title={`Revoke the key “${revoked.name}”?`}
+          action="Revoke"
+          isDangerous
+          act={async () => {
+            await api.DELETE('/v1/keys/{key_id}', { params: pathOf(revoked) })
+            await refresh()
+          }}
+          close={() => setRevoked(null)}
+        >
+          <p>Within a second every request with it is refused, and its sessions of the console end, for good.</p>
+          {revoked.id === own && <p>You are signed in with this key, so you will be signed out.</p>}
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+function NewKey({ done }: { done: (made: Made) => void }) {
+  const own = useSession()?.scopes ?? []
+  const [name, setName] = useState('')
+  const [scopes, setScopes] = useState<readonly string[]>(['read'])
+  const [lifetime, setLifetime] = useState<Lifetime>('never')
+  const make = useMutation({
+    mutationFn: () => {
+      const seconds = lifetimes[lifetime]
+      const expiresAt = seconds === null ? null : new Date(Date.now() + seconds * 1000).toISOString()
+      return api.POST('/v1/keys', { body: { name, scopes: scopes as Key['scopes'], expires_at: expiresAt } })
+    },
+    onSuccess: async (key) => {
+      done({ name: key.name, secret: key.key })
+      setName('')
+      await refresh()
+    },
+  })
+  return (
+    <form
+      className="filters"
+      onSubmit={(event) => {
+        event.preventDefault()
+        make.mutate()
+      }}
+    >
+      <label>
+        <span className="quiet">Name of a new key</span>
+        <input required maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />
+      </label>
+      <fieldset>
+        <legend>Scopes</legend>
+        {own.map((scope) => (
+          <label key={scope}>
+            <input
+              type="checkbox"
+              checked={scopes.includes(scope)}
+              onChange={({ target }) =>
+                setScopes(target.checked ? [...scopes, scope] : scopes.filter((each) => each !== scope))
+              }
+            />{' '}
+            {scope}{' '}
+          </label>
+        ))}
+      </fieldset>
+      <label>
+        <span className="quiet">Expires</span>
+        <select value={lifetime} onChange={(event) => setLifetime(event.target.value as Lifetime)}>
+          {Object.keys(lifetimes).map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      </label>
+      <button type="submit" disabled={make.isPending || scopes.length === 0}>
+        Make the key
+      </button>
+      {make.error && <Failure error={make.error} />}
+    </form>
+  )
+}
+
+const overlaps = { 'a day': 86_400, 'an hour': 3600, 'no time': 0 } as const
+type Overlap = keyof typeof overlaps
+
+function Rotate({ of, done, close }: { of: Key; done: (made: Made) => void; close: () => void }) {
+  const [overlap, setOverlap] = useState<Overlap>('a day')
+  return (
+    <Confirm
+      title={`Rotate the key “${of.name}”?`}
+      action="Rotate"
+      act={async () => {
+        const body = { overlap_seconds: overlaps[overlap] }
+        const made = await api.POST('/v1/keys/{key_id}/rotate', { params: pathOf(of), body })
+        done({ name: made.name, secret: made.key })
+        await refresh()
+      }}
+      close={close}
+    >
+      <p>Makes a new key with the same name, scopes and expiry. The old one ends after the overlap.</p>
+      <label>
+        <span className="quiet">The old key stays valid for</span>{' '}
+        <select value={overlap} onChange={(event) => setOverlap(event.target.value as Overlap)}>
+          {Object.keys(overlaps).map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      </label>
+    </Confirm>
+  )
+}

@@ -1,0 +1,65 @@
+import { useQuery } from '@tanstack/react-query'
+import { api } from '../api/client.ts'
+import { bytes, count } from '../domain/format.ts'
+import { Answer } from '../ui/states.tsx'
+
+/** The quotas of the account with what is left of each, and what a key may send. */
+export function Limits() {
+  const limits = useQuery({
+    queryKey: ['limits'],
+    refetchInterval: 15_000,
+    queryFn: ({ signal }) => api.GET('/v1/limits', { signal }),
+  })
+  return (
+    <>
+      <h2 id="limits">Limits</h2>
+      <Answer query={limits} what="the limits">
+        {({ limits: all, requests }) => (
+          <>
+            <table className="list" aria-labelledby="limits">
+              <thead>
+                <tr>
+                  <td />
+                  <th scope="col" className="number">
+                    Used
+                  </th>
+                  <th scope="col" className="number">
+                    Limit
+                  </th>
+                  <th scope="col" className="number">
+                    Left
+                  </th>
+                  <th scope="col" className="wide">
+                    When it is full
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {all.map(({ name, title, limit, used, left, when_full: whenFull }) => {
+                  const shown = name.endsWith('bytes') ? bytes : count
+                  return (
+                    <tr key={name}>
+                      <th scope="row">{title}</th>
+                      <td className="number">
+                        {shown(used)} <meter className="medium" max={limit} value={used} aria-label={title} />
+                      </td>
+                      <td className="number">{shown(limit)}</td>
+                      <td className="number">{shown(left)}</td>
+                      <td className="wide">
+                        {whenFull === 'refuses' ? 'requests for more are refused' : 'the oldest goes'}
+                      </td>
+                    </tr>
+                  )
+                })}
+              </tbody>
+            </table>
+            <p className="quiet">
+              Each key may send {count(requests.per_second)} requests a second, {count(requests.burst)} at once after a
+              pause, and have {count(requests.running)} running.
+            </p>
+          </>
+        )}
+      </Answer>
+    </>
+  )
+}
