@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { cacheDir, digest, nodeBinary, root } from '../paths.mjs'
-import { cached } from './cache.mjs'
+import { cached, writeAtomically } from './cache.mjs'
 import { clientPackages } from './client-env.mjs'
 import { runCommand } from './command.mjs'
 import { SetupError } from './report.mjs'
@@ -36,6 +36,17 @@ export async function findChromium() {
       hint: 'Or install Chromium (Debian: apt install chromium).',
     })
   })
-  const env = { LD_LIBRARY_PATH: join(dir, 'al2023/lib'), FONTCONFIG_PATH: join(dir, 'fonts') }
-  return { path: join(dir, 'chromium'), env }
+  const fonts = join(dir, 'anneal-fonts.conf')
+  writeAtomically(fonts, fontsConfig(dir))
+  return { path: join(dir, 'chromium'), env: { LD_LIBRARY_PATH: join(dir, 'al2023/lib'), FONTCONFIG_FILE: fonts } }
 }
+
+/** The package's own file looks for fonts in /tmp only, and without a font all text is invisible. */
+const fontsConfig = (dir) => `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>${join(dir, 'fonts')}</dir>
+  <dir>/usr/share/fonts</dir>
+  <cachedir>${join(dir, 'fonts-cache')}</cachedir>
+</fontconfig>
+`
