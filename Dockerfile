@@ -18,7 +18,9 @@ FROM ${NODE_IMAGE} AS console
 WORKDIR /console
 COPY console/package.json console/package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY console/index.html console/vite.config.ts console/tsconfig.json ./
+COPY console/index.html console/operator.html console/vite.config.ts console/tsconfig.json ./
+# The operators' page links to them.
+COPY docs/*.md /docs/
 COPY console/public public
 COPY console/src src
 RUN node node_modules/vite/bin/vite.js build

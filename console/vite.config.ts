@@ -7,6 +7,8 @@ export default defineConfig({
     // The policy of the service allows no script inside a page, so nothing is inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // The pages of users, and the page of operators on the admin port.
+    rolldownOptions: { input: ['index.html', 'operator.html'] },
     reportCompressedSize: false,
     license: { fileName: 'licenses.txt' },
   },

@@ -58,7 +58,10 @@ async function main() {
   })
   const host = config.bindHost
   const servers = [
-    await listen(createAdminApp({ deps, metrics, bodyMemory }), { host, port: config.adminPort }),
+    await listen(createAdminApp({ deps, metrics, bodyMemory, consoleDir: config.consoleDir }), {
+      host,
+      port: config.adminPort,
+    }),
     await listen(createInternalApp({ deps, metrics, bodyMemory }), { host, port: config.internalPort }),
     await listen(publicApp, { host, port: config.port }),
   ]
@@ -126,10 +129,10 @@ function connect(config: Config): ServiceDependencies & {
       maxOpenEvaluations: config.maxOpenEvaluations,
       maxWaitingEvaluationAnswers: config.maxWaitingEvaluationAnswers,
       maxStoredRows: config.maxStoredRows,
+      maxLiveKeys: config.maxLiveKeys,
       temporalWorkflowsUrl: config.temporalWorkflowsUrl,
       webhooks: config.webhooks,
     },
-      maxLiveKeys: config.maxLiveKeys,
     log,
   }
 }

@@ -15,6 +15,12 @@ const reapedCounter = new Counter({
 
 export const countReaped = (what: string) => reapedCounter.inc({ what })
 
+/** Counts by kind since this process began. */
+export async function reapedCounts(): Promise<Record<string, number>> {
+  const { values } = await reapedCounter.get()
+  return Object.fromEntries(values.map(({ labels, value }) => [String(labels['what']), value]))
+}
+
 const refusedSweepCounter = new Counter({
   name: 'anneal_sweep_refusals_total',
   help: 'Sweeps of the object store that were refused: the database may not be that of the bucket.',

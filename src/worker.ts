@@ -32,6 +32,7 @@ import { rowEmbedder } from './loops/row-embedder.ts'
 import { runLoop, type Loop } from './loops/run-loop.ts'
 import { slotScheduler } from './loops/slot-scheduler.ts'
 import { webhookSender } from './loops/webhook-sender.ts'
+import { workerReport } from './loops/worker-report.ts'
 import { ensureHousekeeping } from './temporal/housekeeping.ts'
 import { wakeModelServer } from './services/models/wake-server.ts'
 import { createHasRows } from './services/stored-data/has-rows.ts'
@@ -41,7 +42,7 @@ import { createCall } from './services/webhooks/call.ts'
 import { createWorkflowExecutions } from './temporal/workflow-executions.ts'
 import { createStorage } from './storage/storage.ts'
 import { createTemporalLog } from './temporal/log.ts'
-import { countReaped, countRefusedSweep, serveWorkerHealth } from './worker-health.ts'
+import { countReaped, countRefusedSweep, reapedCounts, serveWorkerHealth } from './worker-health.ts'
 
 const config = readConfig()
 const log = createLog('worker', config.logLevel)
@@ -134,6 +135,7 @@ const loops: Loop[] = [
     log,
   }),
   slotScheduler({ database, notifications, slots: () => trainers.capacity().slots }),
+  workerReport({ database, workers, slots: () => trainers.capacity().slots, reaped: reapedCounts }),
   resignalWorkflows(executions),
   webhookSender({ database, notifications, call: createCall(config.webhooks), secret: config.secret, log, signal }),
   rowEmbedder({

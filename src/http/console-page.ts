@@ -1,5 +1,5 @@
 // GET /console: the built console, from memory. Files with a hash in their name never change; every other path under
-// /console is a page of the console and gets index.html.
+// /console is a page of the console and gets the HTML of its port: index.html for users, operator.html for operators.
 import type { Express, Request, Response } from 'express'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -26,17 +26,23 @@ const contentTypes: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.txt': 'text/plain; charset=utf-8',
+  // Pages of the documentation.
+  '.md': 'text/plain; charset=utf-8',
 }
 
 type File = { body: Buffer; gzip: Buffer; type: string; etag: string; isImmutable: boolean }
 
-export function mountConsole(app: Express, dir: string | undefined) {
-  const files = dir === undefined ? new Map<string, File>() : readFiles(dir)
+export function mountConsole(
+  app: Express,
+  dir: string | undefined,
+  page: 'index.html' | 'operator.html' = 'index.html',
+) {
+  const files = dir === undefined ? new Map<string, File>() : readFiles(dir, page)
   const serve = (request: Request, response: Response) => {
     requestContext(response).route = '/console'
     const path = request.path.replace(/^\/console\/?/, '')
     // A file of an older build must not be answered with a page.
-    const file = files.get(path) ?? (path.startsWith('assets/') ? undefined : files.get('index.html'))
+    const file = files.get(path) ?? (path.startsWith('assets/') ? undefined : files.get(page))
     if (file) return send(file, request, response)
     throw new HttpError(404, 'not_found', files.size > 0 ? 'The console has no such file.' : notBuilt)
   }
@@ -48,9 +54,11 @@ export function mountConsole(app: Express, dir: string | undefined) {
 
 const notBuilt = 'The console is not built here. Run `npm run setup`, and start the service again.'
 
-function readFiles(dir: string): Map<string, File> {
-  if (!existsSync(join(dir, 'index.html'))) return new Map()
-  const names = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => extname(name) in contentTypes)
+function readFiles(dir: string, page: string): Map<string, File> {
+  if (!existsSync(join(dir, page))) return new Map()
+  const names = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => extname(name) in contentTypes && (extname(name) !== '.html' || name === page),
+  )
   return new Map(names.map((name) => [name, readFile(dir, name)]))
 }
 

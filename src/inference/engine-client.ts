@@ -178,6 +178,12 @@ export async function putAdapter(endpoint: Endpoint, name: string, files: readon
   })
 }
 
+/** @returns the names of the base model and of the adapters that the replica holds */
+export async function listModels(endpoint: Endpoint, signal: AbortSignal): Promise<string[]> {
+  const answer = await send(endpoint, 'GET', '/v1/models', signal, undefined)
+  return (answer as { data: { id: string }[] }).data.map(({ id }) => id)
+}
+
 function inOrderOf<T extends { index: number }>(items: readonly T[], count: number): T[] {
   const inOrder = Array.from<T | undefined>({ length: count })
   for (const item of items) inOrder[item.index] = item
@@ -194,7 +200,7 @@ async function send(
   body: unknown,
   room?: AnswerRoom,
 ) {
-  const incoming = await exchange(endpoint, method, path, signal, JSON.stringify(body))
+  const incoming = await exchange(endpoint, method, path, signal, body === undefined ? '' : JSON.stringify(body))
   const text = room ? await readWithin(room, incoming.pieces()) : await incoming.whole(readText)
   return incoming.statusCode === 200 ? parse(text, 200) : refuse(endpoint, incoming.statusCode ?? 0, text)
 }

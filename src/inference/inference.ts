@@ -15,6 +15,8 @@ import { createAdapterLoader } from './adapters.ts'
 import { complete, type CompletionInput } from './completion.ts'
 import { whileAnswered } from './progress-timeout.ts'
 import { embed, type EmbeddingInput } from './embedding.ts'
+import { listModels } from './engine-client.ts'
+import type { Replica, ServedModel } from '../repositories/model-servers.ts'
 import { createEndpoints, type EndpointDependencies } from './endpoints.ts'
 import { assertWellFormed } from './input-errors.ts'
 import { withRows, type RetrievedRows } from './retrieval.ts'
@@ -35,6 +37,7 @@ export type InferenceDependencies = EndpointDependencies & {
 type Asked = Pick<EmbeddingInput, 'baseModel' | 'accountId' | 'signal' | 'meter'>
 
 const retryAfterSilenceSeconds = 10
+const adaptersTimeoutMs = 2000
 
 export function createInference(dependencies: InferenceDependencies) {
   const timeoutMs = dependencies.coldStartTimeoutMs + dependencies.answerTimeoutMs
@@ -101,6 +104,19 @@ export function createInference(dependencies: InferenceDependencies) {
 
   return {
     metrics: metrics.all,
+
+    /** @returns the names of the adapters that the replica holds; null when it does not answer in time */
+    async adaptersOf({ baseModel, generation }: ServedModel, { instance, url }: Replica): Promise<string[] | null> {
+      const token = dependencies.serverToken(baseModel, generation)
+      const endpoint = { baseModel, generation, instance, url, token }
+      try {
+        const names = await listModels(endpoint, AbortSignal.timeout(adaptersTimeoutMs))
+        return names.filter((name) => name !== baseModel)
+      } catch (error) {
+        dependencies.log.warn({ err: error, baseModel, instance }, 'failed to list the adapters of a model server')
+        return null
+      }
+    },
 
     /** @throws ServiceError invalid_input naming a prompt by its position, quota_exceeded, unavailable; the signal's reason */
     async complete({ rows, ...input }: CompletionInput & RetrievedRows): Promise<Completions> {

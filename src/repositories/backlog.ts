@@ -13,6 +13,16 @@ export type Backlog = {
   webhookLagSeconds: number
 }
 
+/** The attempts of one account that are not released. `waitingSeconds` is the age of the oldest one without a slot. */
+export type AccountQueue = {
+  accountId: string
+  name: string
+  priority: string
+  waiting: number
+  running: number
+  waitingSeconds: number
+}
+
 export const createBacklogRepository = (db: Connection) => ({
   async measure(): Promise<Backlog> {
     const [row] = await db.$queryRaw<Backlog[]>`
@@ -34,4 +44,15 @@ export const createBacklogRepository = (db: Connection) => ({
     if (!row) throw new Error('the backlog query returned no row')
     return row
   },
+
+  /** The accounts with attempts, those with the oldest waiting one first. */
+  listQueues: (limit: number): Promise<AccountQueue[]> =>
+    db.$queryRaw`
+      select account.id as "accountId", account.name, account.priority,
+        count(*) filter (where a.granted_at is null)::int as waiting, count(a.granted_at)::int as running,
+        coalesce(extract(epoch from now() - min(a.created_at) filter (where a.granted_at is null)), 0)::float8
+          as "waitingSeconds"
+      from attempts a join training_jobs j on j.id = a.job_id join accounts account on account.id = a.account_id
+      where a.released_at is null and a.fenced_at is null and j.cancel_requested_at is null and j.finished_at is null
+      group by account.id order by "waitingSeconds" desc, running desc, account.id limit ${limit}`,
 })

@@ -34,6 +34,7 @@ import { createStoredRowRepository } from './stored-rows.ts'
 import { createTrainingStepRepository } from './training-steps.ts'
 import { createReaperRepository } from './reaper-queries.ts'
 import { createUsageRepository } from './usage.ts'
+import { createWorkerRepository } from './workers.ts'
 import { createWebhookDeliveryRepository } from './webhook-deliveries.ts'
 import { createWebhookRepository } from './webhooks.ts'
 
@@ -75,6 +76,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   usage: createUsageRepository(db),
   webhookDeliveries: createWebhookDeliveryRepository(db),
   webhooks: createWebhookRepository(db),
+  workers: createWorkerRepository(db),
 })
 
 export type Repositories = ReturnType<typeof createRepositories>

@@ -1,3 +1,4 @@
+import { Prisma } from '../../generated/prisma/client.ts'
 import { notify } from './notifications.ts'
 import type { Connection } from './database.ts'
 
@@ -38,20 +39,16 @@ export const createModelServerRepository = (db: Connection) => ({
 
   /** Finds the server and its replicas in one query, because requests wait for it. */
   async findServed(baseModel: string): Promise<ServedModel | null> {
-    const rows = await db.$queryRaw<(ModelServer & { [key in keyof Replica]: Replica[key] | null })[]>`
-      select server.base_model as "baseModel", server.generation, state, reason, message, last_used_at as "lastUsedAt",
-        instance, url, seen_at as "seenAt", seen_at > now() - interval '90 seconds' as "isReporting"
-      from model_servers server
-      left join model_server_endpoints replica using (base_model, generation)
-      where server.base_model = ${baseModel}
-      order by instance`
-    if (!rows[0]) return null
-    const { instance: _instance, url: _url, seenAt: _seenAt, isReporting: _isReporting, ...server } = rows[0]
-    const replicas = rows.filter((row) => row.instance !== null) as Replica[]
-    return {
-      ...server,
-      replicas: replicas.map(({ instance, url, seenAt, isReporting }) => ({ instance, url, seenAt, isReporting })),
-    }
+    const [server] = servedModels(
+      await db.$queryRaw<ServedRow[]>`
+      ${selectServed} where server.base_model = ${baseModel} order by instance`,
+    )
+    return server ?? null
+  },
+
+  /** All servers with their replicas, by base model. */
+  async listServed(): Promise<ServedModel[]> {
+    return servedModels(await db.$queryRaw<ServedRow[]>`${selectServed} order by server.base_model, instance`)
   },
 
   /** Begins a launch: only replicas with its token may report. Compare-and-set: a late call does nothing. */
@@ -134,3 +131,27 @@ export const createModelServerRepository = (db: Connection) => ({
     await db.$executeRaw`update model_servers set last_used_at = now() where base_model = ${baseModel}`
   },
 })
+
+type ServedRow = ModelServer & { [key in keyof Replica]: Replica[key] | null }
+
+const selectServed = Prisma.sql`
+  select server.base_model as "baseModel", server.generation, state, reason, message, last_used_at as "lastUsedAt",
+    instance, url, seen_at as "seenAt", seen_at > now() - interval '90 seconds' as "isReporting"
+  from model_servers server left join model_server_endpoints replica using (base_model, generation)`
+
+/** A server without replicas has one row, without an instance. */
+const servedModels = (rows: readonly ServedRow[]): ServedModel[] =>
+  [...Map.groupBy(rows, ({ baseModel }) => baseModel).values()].map((ofServer) => {
+    const {
+      instance: _instance,
+      url: _url,
+      seenAt: _seenAt,
+      isReporting: _isReporting,
+      ...server
+    } = ofServer[0] as ServedRow
+    const replicas = ofServer.filter((row) => row.instance !== null) as Replica[]
+    return {
+      ...server,
+      replicas: replicas.map(({ instance, url, seenAt, isReporting }) => ({ instance, url, seenAt, isReporting })),
+    }
+  })

@@ -54,6 +54,11 @@ async function linkPackages(name) {
 const packagesKey = (name) =>
   digest(...['package.json', 'package-lock.json'].map((file) => readFileSync(join(folders[name], file))))
 
+/** Pages of the documentation that the operators' page links to. */
+const linkedDocs = ['operations.md', 'reliability.md', 'internal-api.md', 'architecture.md', 'webhooks.md'].map(
+  (name) => join(root, 'docs', name),
+)
+
 /** Changes with every file that the bundle is made of. */
 function sourceKey() {
   const files = ['src', 'public'].flatMap((part) =>
@@ -61,10 +66,12 @@ function sourceKey() {
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath ?? entry.path, entry.name)),
   )
-  const all = [...files, ...['index.html', 'vite.config.ts', 'tsconfig.json'].map((name) => join(folder, name))].sort(
-    (a, b) => (a < b ? -1 : 1),
-  )
-  return digest(packagesKey('console'), ...all.flatMap((path) => [path.slice(folder.length), readFileSync(path)]))
+  const all = [
+    ...files,
+    ...['index.html', 'operator.html', 'vite.config.ts', 'tsconfig.json'].map((name) => join(folder, name)),
+    ...linkedDocs,
+  ].sort((a, b) => (a < b ? -1 : 1))
+  return digest(packagesKey('console'), ...all.flatMap((path) => [path.slice(root.length), readFileSync(path)]))
 }
 
 function stampIs(path, key) {

@@ -1,0 +1,126 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState, type ReactNode } from 'react'
+import { useSilence } from '../api/connection.ts'
+import { ApiError } from '../api/errors.ts'
+import { duration } from '../domain/format.ts'
+import { Facts } from '../ui/facts.tsx'
+import { Answer, Failure } from '../ui/states.tsx'
+import { Docs } from './docs.tsx'
+import { readOverview, type Overview } from './overview.ts'
+import { ModelServers, Queues, Workers } from './tables.tsx'
+
+const everyMs = 5000
+
+const isRefusal = (error: unknown) => error instanceof ApiError && error.status === 401
+
+export function OperatorPage() {
+  const [token, setToken] = useState<string | null>(null)
+  const silentSince = useSilence()
+  const overview = useQuery<Overview>({
+    queryKey: ['overview', token],
+    enabled: token !== null,
+    refetchInterval: ({ state }) => (isRefusal(state.error) ? false : everyMs),
+    queryFn: ({ signal }) => readOverview(token ?? '', signal),
+  })
+  const isRefused = isRefusal(overview.error)
+  if (token === null || isRefused) return <TokenForm use={setToken} error={isRefused ? overview.error : null} />
+  return (
+    <main>
+      <h1>Operator</h1>
+      {silentSince && (
+        <p className="silence" role="status">
+          The service has not answered since {silentSince.toLocaleTimeString()}. This page tries again by itself.
+        </p>
+      )}
+      <Answer query={overview} what="the overview">
+        {(answer) => <Sections overview={answer} />}
+      </Answer>
+    </main>
+  )
+}
+
+function TokenForm({ use, error }: { use: (token: string) => void; error: Error | null }) {
+  const [text, setText] = useState('')
+  return (
+    <main className="sign-in">
+      <h1>Anneal, for operators</h1>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          use(text.trim())
+        }}
+      >
+        <label htmlFor="token">Operator’s token</label>
+        <input
+          id="token"
+          type="password"
+          autoComplete="off"
+          autoFocus
+          required
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <p className="quiet">
+          <code>operatorToken</code> in <code>.anneal/connection.json</code>, or made from <code>ANNEAL_SECRET</code>.
+          It is not kept: a reload asks again.
+        </p>
+        <button type="submit" className="primary">
+          Open
+        </button>
+        {error && <Failure error={error} />}
+      </form>
+    </main>
+  )
+}
+
+function Sections({ overview }: { overview: Overview }) {
+  const { attempts, outbox, slots, reaped } = overview
+  const hits = reaped.reduce((sum, { count }) => sum + count, 0)
+  return (
+    <>
+      <Section title="Queue and slots" docs={<Docs page="architecture" chapter="Slots" />}>
+        <Facts
+          facts={[
+            ['Slots', slots === null ? 'as the cluster decides' : String(slots)],
+            ['Attempts that hold one', String(attempts.running)],
+            ['Attempts that wait', String(attempts.waiting)],
+            ['Releases not confirmed', ageOf(attempts.releases, attempts.release_age_seconds)],
+          ]}
+        />
+        <Queues queues={overview.queues} />
+      </Section>
+      <Section title="Workers" docs={<Docs page="operations" chapter="Alerts" />}>
+        <Workers workers={overview.workers} />
+      </Section>
+      <Section title="Model servers" docs={<Docs page="internal-api" chapter="Model server" />}>
+        <ModelServers servers={overview.model_servers} />
+      </Section>
+      <Section title="Outbox" docs={<Docs page="operations" chapter="Alerts" />}>
+        <p>{ageOf(outbox.messages, outbox.age_seconds)} to deliver to Temporal.</p>
+      </Section>
+      <Section title="Webhooks" docs={<Docs page="webhooks" chapter="What a receiver can rely on" />}>
+        <p>The longest overdue event has waited {duration(overview.webhook_lag_seconds)}.</p>
+      </Section>
+      <Section title="Reaper" docs={<Docs page="reliability" chapter="The reaper" />}>
+        {hits === 0 ? (
+          <p>The workers above have found nothing that outlived its workflow.</p>
+        ) : (
+          <Facts facts={reaped.map(({ what, count }) => [what.replaceAll('_', ' '), String(count)] as const)} />
+        )}
+      </Section>
+    </>
+  )
+}
+
+const ageOf = (count: number, seconds: number) =>
+  count === 0 ? 'none' : `${count}, the oldest for ${duration(seconds)}`
+
+function Section({ title, docs, children }: { title: string; docs: ReactNode; children: ReactNode }) {
+  return (
+    <section aria-label={title}>
+      <h2>{title}</h2>
+      {children}
+      <p className="quiet">More: {docs}</p>
+    </section>
+  )
+}

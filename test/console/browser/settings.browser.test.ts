@@ -1,0 +1,97 @@
+// Keys, limits and the mapping of columns in the console, and the page of operators.
+import assert from 'node:assert/strict'
+import { after, suite, test } from 'node:test'
+import { patienceMs } from '../../support/eventually.ts'
+import { createOperator } from '../../support/operator.ts'
+import { connection, createApi } from '../../support/stack.ts'
+import { closeConsole, consoleUrl, isAccessible, launch, openConsole } from './browser.ts'
+
+suite('settings and operators', { timeout: patienceMs }, async () => {
+  const account = await createOperator().openAccount()
+  const owner = await account.makeKey(['training', 'data', 'read', 'admin'])
+  const browser = await launch()
+  const { context, page, problems } = await openConsole(browser, owner.key)
+  let hasFailed = true
+  after(async () => {
+    await closeConsole(context, hasFailed)
+    await browser.close()
+  })
+  /** The text of the notice that shows a new key. */
+  const shownKey = async () =>
+    /ank_\S+?(?=Copy|$)/.exec((await page.getByText('shown only now').locator('..').textContent()) ?? '')?.[0] ?? ''
+  const status = async (key: string) => (await createApi(key).request('GET', '/v1/models')).status
+
+  test('a key is made, shown once, rotated and revoked', async () => {
+    await page.goto(consoleUrl('/settings'))
+    assert.equal(await page.getByLabel('inference', { exact: true }).count(), 0, 'no scope that the session lacks')
+    await page.getByLabel('Name of a new key').fill('laptop')
+    await page.getByRole('button', { name: 'Make the key' }).click()
+    await page.getByText('The key “laptop”, shown only now').waitFor()
+    const made = await shownKey()
+    assert.equal(await status(made), 200)
+    const row = page.getByRole('row', { name: /laptop/ })
+    await row.getByRole('button', { name: 'Rotate' }).click()
+    await page.getByLabel('The old key stays valid for').selectOption('no time')
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByText(made).waitFor({ state: 'detached' })
+    const rotated = await shownKey()
+    assert.equal(await status(rotated), 200)
+    await row.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByText('Within a second every request with it is refused').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    await row.waitFor({ state: 'detached' })
+    await page.getByLabel('Show revoked and expired keys').check()
+    await page
+      .getByRole('row', { name: /laptop.*revoked/ })
+      .first()
+      .waitFor()
+    await page.reload()
+    await page.getByText('key.rotate').waitFor()
+    assert.ok(!(await page.content()).includes(rotated))
+  })
+
+  test('the limits and what is left are shown', async () => {
+    await page.goto(consoleUrl('/usage'))
+    await page.getByRole('row', { name: /^Valid API keys/ }).waitFor()
+    await page.getByRole('row', { name: /Open training jobs 0 .* 1,000 1,000/ }).waitFor()
+  })
+
+  test('the columns of a file with other names are mapped before a job is submitted', async () => {
+    await page.goto(consoleUrl('/new'))
+    const file = 'subject,reply\nWhere is it?,On its way.\n"Who, exactly?",Ann.\n'
+    await page
+      .getByLabel('Upload a file, or drop it here')
+      .setInputFiles({ name: 'tickets.csv', mimeType: 'text/csv', buffer: Buffer.from(file) })
+    await page.getByText('2 rows cannot be read').waitFor()
+    await page.getByLabel('Inputs are in').selectOption('subject')
+    await page.getByLabel('Outputs are in').selectOption('reply')
+    await page.getByRole('button', { name: 'Map the columns' }).click()
+    await page.getByText('Every row can be read').waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Start training' }).isEnabled())
+    assert.deepEqual(problems, [])
+  })
+
+  test('the page of operators shows workers, slots and model servers to the operator alone', async () => {
+    const open = await browser.newContext({ bypassCSP: true })
+    open.setDefaultTimeout(patienceMs)
+    const operators = await open.newPage()
+    await operators.goto(`${connection().adminUrl}/console`)
+    await operators.getByLabel('Operator’s token').fill(owner.key)
+    await operators.getByRole('button', { name: 'Open' }).click()
+    await operators.getByText('invalid token').waitFor()
+    await operators.getByLabel('Operator’s token').fill(connection().operatorToken)
+    await operators.getByRole('button', { name: 'Open' }).click()
+    await operators.getByRole('row', { name: /takes work/ }).waitFor()
+    for (const name of ['Queue and slots', 'Workers', 'Model servers', 'Outbox', 'Webhooks', 'Reaper'])
+      await operators.getByRole('region', { name }).waitFor()
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await operators.emulateMedia({ colorScheme })
+      await isAccessible(operators, `operators ${colorScheme}`)
+    }
+    await operators.getByRole('link', { name: 'docs/reliability.md, “The reaper”' }).click()
+    await operators.getByText('looks every 20 s and releases resources').waitFor()
+    await open.close()
+    hasFailed = false
+  })
+})
