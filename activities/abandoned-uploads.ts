@@ -20,6 +20,29 @@ export async function removeAbandonedUploads(
   return count + (await storage.abortStaleUploads(olderThanMs))
 }
 
+/** Uploads in parts that are complete, cancelled or too old. @returns the number of uploads */
+export async function removeEndedParts(
+  { database, storage }: { database: Pick<Database, 'datasets' | 'fileUploads' | 'now'>; storage: Storage },
+  signal?: AbortSignal,
+): Promise<number> {
+  for (let count = 0; ;) {
+    const portion = await database.fileUploads.endedWithParts(uploadsPerPortion)
+    for (const { id } of portion) {
+      signal?.throwIfAborted()
+      const parts = await database.fileUploads.listParts(id)
+      await storage.remove(parts.map(({ uploadKey }) => uploadKey))
+      for (const part of parts) await database.datasets.removeUnused(part.id)
+      count++
+    }
+    if (portion.length < uploadsPerPortion) {
+      const before = new Date((await database.now()).getTime() - abandonedAfterMs)
+      while ((await database.fileUploads.removeOld(before, uploadsPerPortion)) === uploadsPerPortion)
+        signal?.throwIfAborted()
+      return count
+    }
+  }
+}
+
 /** @returns the number of removed files */
 export const removeExpiredFiles = (stores: Stores, signal?: AbortSignal): Promise<number> =>
   removeAll(stores, () => stores.database.datasets.expired(uploadsPerPortion), signal)

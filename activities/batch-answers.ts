@@ -32,7 +32,7 @@ export async function* answerChunk(infer: Infer, batch: InferenceBatch, chunk: C
   const { accountId, apiKeyId, modelName, kind, request } = batch
   const { start, items, signal } = chunk
   const answer = answerOthers({ start, itemCount: items.length })
-  if (request.requests) {
+  if (request.requests || request.endpoint) {
     yield await answerLines(infer, batch, chunk)
     return
   }

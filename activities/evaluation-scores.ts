@@ -16,6 +16,7 @@ const defaultPrompt = [
   'Does the answer say the same as the reference? Give a whole number from 0 (wrong) to {max_score} (entirely right).\n',
 ].join('')
 
+/** `grade` scores answers by the graders that are functions. */
 export type ScoringDependencies = { infer: Infer; grade: Grade }
 
 export function createScoring(graders: readonly Grader[], { infer, grade }: ScoringDependencies, asker: Asker) {

@@ -52,7 +52,10 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
       withHeartbeat(async () => {
         const batch = await existing(batchId)
         if (batch.kind === 'requests') return closeRequestBatch(batch)
-        if (batch.state === 'running') {
+        if (batch.state === 'running' && batch.kind === 'chats') {
+          // The evaluation reads the lines from their chunks.
+          await database.transaction((tx) => tx.inferenceBatches.finish(batchId, null))
+        } else if (batch.state === 'running') {
           const { sizeBytes, errorCount } = await inferenceBatches.measureResults(batchId)
           if (errorCount > 0 && errorCount === batch.itemCount) throw await allRefused(batchId)
           const resultKey = sizeBytes > maxResultBytes ? await storeResult(batch) : null

@@ -1,5 +1,5 @@
 // The activities of an evaluation. Each may run twice; rows, answers and scores that were stored first stay.
-import { ApplicationFailure, cancellationSignal } from '@temporalio/activity'
+import { cancellationSignal } from '@temporalio/activity'
 import { randomUUID } from 'node:crypto'
 import { json } from 'node:stream/consumers'
 import { chunkSize, layOut } from '../src/domain/chunk-layout.ts'
@@ -16,33 +16,25 @@ import { ServiceError } from '../src/domain/service-error.ts'
 import { storageFull } from '../src/domain/storage-full.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
 import { defaultGraders } from '../src/grading/default-graders.ts'
-import type { Grade } from '../src/grading/grading-threads.ts'
 import { compare, summarise } from '../src/grading/summarise.ts'
 import type { DatasetValidator } from '../src/datasets/dataset-validator.ts'
-import type { Database } from '../src/repositories/database.ts'
-import type { Storage } from '../src/storage/storage.ts'
-import { failureOf, type Infer } from './batch-answers.ts'
+import { createEvalRuns, type EvalRunDependencies } from './eval-runs.ts'
 import { createScoring, type Answer } from './evaluation-scores.ts'
 import { withHeartbeat } from './heartbeat.ts'
+import { refused, withModelErrors } from './model-errors.ts'
 
-export type ModelEvaluationDependencies = {
-  database: Pick<Database, 'accounts' | 'inferenceBatches' | 'modelEvaluations' | 'transaction' | 'check'>
-  datasets: Pick<DatasetValidator, 'sample'>
-  storage: Storage
-  infer: Infer
-  /** Scores answers by the graders that are functions. */
-  grade: Grade
-  settings: { maxStoredBytes: number }
-}
+export type ModelEvaluationDependencies = EvalRunDependencies & { datasets: Pick<DatasetValidator, 'sample'> }
 
 export type ModelEvaluationActivities = ReturnType<typeof createModelEvaluationActivities>
 
-export type EvaluationBatch = { batchId: string; chunkCount: number }
+/** `batchId`: null when the rows bring their answers. */
+export type EvaluationBatch = { batchId: string | null; chunkCount: number }
 type Prepared = ModelEvaluation & { plan: NonNullable<ModelEvaluation['plan']>; rowsKey: string; rowCount: number }
 
 export function createModelEvaluationActivities(deps: ModelEvaluationDependencies) {
   const { database, datasets, storage, settings } = deps
   const { modelEvaluations, inferenceBatches } = database
+  const runs = createEvalRuns(deps)
 
   return {
     /**
@@ -53,15 +45,17 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
     prepareEvaluation: ({ evaluationId }: { evaluationId: string }): Promise<EvaluationBatch[]> =>
       withHeartbeat(async () => {
         const evaluation = await existing(evaluationId)
-        if (evaluation.plan === null) await prepare(evaluation)
+        if (evaluation.plan === null) await (evaluation.request.run ? runs.prepare(evaluation) : prepare(evaluation))
         const { plan } = await prepared(evaluationId)
-        return plan.batchIds.map((batchId) => ({ batchId, chunkCount: plan.chunks.length }))
+        const batchIds = plan.batchIds.length > 0 ? plan.batchIds : [null]
+        return batchIds.map((batchId) => ({ batchId, chunkCount: plan.chunks.length }))
       }),
 
     /** @throws ApplicationFailure Refused when no retry can help, ModelUnavailable when a later one may */
     scoreModel: ({ evaluationId, model }: { evaluationId: string; model: number }): Promise<void> =>
       withHeartbeat(async () => {
         const evaluation = await prepared(evaluationId)
+        if (evaluation.request.run) return runs.judge(evaluation)
         const { plan } = evaluation
         const answers = await answersOf(await inferenceBatches.get(plan.batchIds[model] ?? ''))
         const score = createScoring(plan.graders, deps, evaluation)
@@ -70,13 +64,7 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
           if (await modelEvaluations.isChunkSaved(position)) continue
           const rows = await readRows(evaluation, chunk)
           const part = answers.slice(position.start, position.start + rows.length)
-          const signal = cancellationSignal()
-          const scored = await score(rows, part, signal).catch(async (error: unknown) => {
-            if (signal.aborted) throw error
-            // Without the database no model can be found: throws first, so that the model is not blamed.
-            await database.check()
-            throw failureOf(error)
-          })
+          const scored = await withModelErrors(database, (signal) => score(rows, part, signal))
           await modelEvaluations.saveChunk(position, scored)
         }
       }),
@@ -84,7 +72,9 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
     finishEvaluation: ({ evaluationId }: { evaluationId: string }): Promise<void> =>
       withHeartbeat(async () => {
         if ((await existing(evaluationId)).status === 'COMPLETED') return
-        await modelEvaluations.complete(evaluationId, await summaryOf(await prepared(evaluationId)))
+        const evaluation = await prepared(evaluationId)
+        const summary = await (evaluation.request.run ? runs.summarise(evaluation) : summaryOf(evaluation))
+        await modelEvaluations.complete(evaluationId, summary)
       }),
 
     async endEvaluation(input: { evaluationId: string; status: EvaluationEnding; message?: string }): Promise<void> {
@@ -222,8 +212,6 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
 }
 
 type BatchResult = { outputs: ({ output: string } | null)[]; errors: { path: string; message: string }[] }
-
-const refused = (message: string) => ApplicationFailure.nonRetryable(message, 'Refused')
 
 /** Lets other work in between: each interval takes some milliseconds. */
 async function byGrader<T>(names: readonly string[], figureOf: (grader: string) => T): Promise<Record<string, T>> {

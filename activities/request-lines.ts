@@ -13,13 +13,17 @@ const tooLarge =
 /** Enough to fill an engine's batch. */
 const linesAtOnce = 32
 
+type LineBatch = Pick<InferenceBatch, 'id' | 'accountId' | 'apiKeyId'> & {
+  request: Pick<InferenceBatch['request'], 'requests' | 'endpoint'>
+}
+
 /** @throws the first error that a later try may mend */
 export async function answerLines(
   infer: Pick<Infer, 'answerLine'>,
-  { id: batchId, accountId, apiKeyId, request }: InferenceBatch,
+  { id: batchId, accountId, apiKeyId, request }: LineBatch,
   { start, items, signal }: { start: number; items: readonly string[]; signal: AbortSignal },
 ): Promise<ChunkResults> {
-  const endpoint = request.requests?.endpoint ?? '/v1/completions'
+  const endpoint = request.requests?.endpoint ?? request.endpoint ?? '/v1/completions'
   const failed = new AbortController()
   const own = AbortSignal.any([signal, failed.signal])
   const answers: AnsweredLine[] = []

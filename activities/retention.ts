@@ -7,7 +7,7 @@ import type { Log } from '../src/log.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { WorkflowExecutions } from '../src/temporal/workflow-executions.ts'
 import type { Storage } from '../src/storage/storage.ts'
-import { measureUploads, removeAbandonedUploads, removeExpiredFiles } from './abandoned-uploads.ts'
+import { measureUploads, removeAbandonedUploads, removeEndedParts, removeExpiredFiles } from './abandoned-uploads.ts'
 import { withHeartbeat } from './heartbeat.ts'
 import { removeOrphanedObjects } from './orphaned-objects.ts'
 import { SweepRefused, type RefusalReason } from './sweep-guard.ts'
@@ -90,7 +90,8 @@ export function createRetentionActivities({
         const signal = cancellationSignal()
         await measureUploads({ database, storage }, signal)
         const expired = await removeExpiredFiles({ database, storage }, signal)
-        return expired + (await removeAbandonedUploads({ database, storage }, { signal }))
+        const parts = await removeEndedParts({ database, storage }, signal)
+        return expired + parts + (await removeAbandonedUploads({ database, storage }, { signal }))
       }),
 
     /** @throws ApplicationFailure SweepRefused when this may not be the bucket's database; nothing is removed then */

@@ -65,6 +65,7 @@ async function evaluate(evaluationId: string) {
 }
 
 async function answer({ batchId, chunkCount }: EvaluationBatch): Promise<void> {
+  if (batchId === null) return
   const input: InferenceBatchInput = { batchId, chunkCount, ageLimitMs: batchAgeLimitMs }
   const workflowId = inferenceBatchWorkflowId(batchId)
   for (;;) {

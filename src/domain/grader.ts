@@ -13,6 +13,12 @@ const tolerance = z.number().min(0)
 /** Parameters by type; `type` and `name` come with each. */
 const parameters = {
   exact_match: {},
+  equals: {
+    negate: z
+      .boolean()
+      .describe('Whether a different text is right and the same text is wrong. Default false')
+      .nullish(),
+  },
   f1: {},
   includes: { ignore_case: ignoreCase },
   numeric: {
@@ -32,6 +38,9 @@ const parameters = {
       .nullish(),
   },
   rouge_l: {},
+  rouge_n: { n: z.int().min(1).max(5).describe('Words of a group. Default 1').nullish() },
+  fuzzy_match: {},
+  gleu: {},
   bleu: {},
   chrf: {},
   embedding_similarity: {},

@@ -4,8 +4,8 @@ import type { OutputType } from './output-type.ts'
 
 /** A `streaming` batch shows partial texts. */
 export type PromptBatchKind = 'completions' | 'embeddings' | 'streaming'
-/** The items of `requests` are lines of a file, each a whole request. */
-export type BatchKind = PromptBatchKind | 'requests'
+/** The items of `requests` are lines of a file, each a whole request. Those of `chats` are such lines, too: a run of an eval makes and reads them. */
+export type BatchKind = PromptBatchKind | 'requests' | 'chats'
 export type BatchState = 'running' | 'done' | 'failed'
 
 /** Options of every item; null means the default of a single request. */
@@ -27,6 +27,8 @@ export type BatchRequest = {
   truncate?: boolean
   /** Of a batch of requests. */
   requests?: RequestBatchOptions
+  /** Of a batch of chats: the `url` of every line. */
+  endpoint?: BatchEndpoint
 }
 
 export type InferenceBatch = {

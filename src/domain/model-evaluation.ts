@@ -1,5 +1,6 @@
 // Evaluations of models on a data set: accepted by a request, answered as batches, scored in chunks, summarised at the end.
 import type { ChunkLocation } from './chunk-layout.ts'
+import type { EvalRunRequest, RunSummary } from './eval-run.ts'
 import type { Grader, Scores } from './grader.ts'
 
 export const evaluationStatuses = ['QUEUED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const
@@ -20,12 +21,14 @@ export type EvaluationRequest = {
   /** Null: chosen by the expected answers. */
   graders: Grader[] | null
   maxTokens: number
+  /** Of a run of an eval: what takes the place of the graders. */
+  run?: EvalRunRequest
 }
 
 export type EvaluationPlan = {
   graders: Grader[]
   chunks: ChunkLocation[]
-  /** One batch for each model, in the order of the request. */
+  /** One batch for each model, in the order of the request. None when the items bring their samples. */
   batchIds: string[]
 }
 
@@ -40,12 +43,15 @@ export type Comparison = { difference: Interval; better: number; equal: number; 
 export type EvaluationSummary = {
   models: Record<string, Record<string, GraderSummary | null>>
   comparison: Record<string, Record<string, Comparison | null>>
+  run?: RunSummary
 }
 
 export type ModelEvaluation = {
   id: string
   accountId: string
   apiKeyId: string
+  /** Null unless this is a run of an eval. */
+  evalId: string | null
   datasetId: string
   dataKey: string
   request: EvaluationRequest

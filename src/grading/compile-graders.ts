@@ -3,8 +3,8 @@ import { graderName, type Grader, type GraderOf, type GraderType } from '../doma
 import { invalidInput } from '../domain/service-error.ts'
 import { hasShape, jsonValidator, parsed } from './json-schema.ts'
 import { linearPattern } from './linear-pattern.ts'
-import { exactMatch, numericMatch, rougeL, tokenF1 } from './text-scores.ts'
-import { bleu, chrf } from './translation-scores.ts'
+import { exactMatch, fuzzyMatch, numericMatch, rougeL, rougeN, tokenF1 } from './text-scores.ts'
+import { bleu, chrf, gleu } from './translation-scores.ts'
 
 export type Graded = { input: string; expected: string; output: string }
 
@@ -20,6 +20,7 @@ export type CompiledGrader = { name: string } & ({ score: Score } | { asks: Aski
 
 const scores: { [T in TextType]: (grader: GraderOf<T>) => Score } = {
   exact_match: () => comparing(exactMatch),
+  equals: ({ negate = false }) => comparing((output, expected) => Number((output === expected) !== negate)),
   f1: () => comparing(tokenF1),
   includes: (grader) => (graded) => includes(grader, graded),
   numeric: ({ tolerance = 0, relative_tolerance: relative = 0 }) =>
@@ -30,6 +31,9 @@ const scores: { [T in TextType]: (grader: GraderOf<T>) => Score } = {
   },
   json_schema: ({ schema }) => (schema ? fitsSchema(schema) : fitsExpected),
   rouge_l: () => comparing(rougeL),
+  rouge_n: ({ n = 1 }) => comparing((output, expected) => rougeN(output, expected, n)),
+  fuzzy_match: () => comparing(fuzzyMatch),
+  gleu: () => comparing(gleu),
   bleu: () => comparing(bleu),
   chrf: () => comparing(chrf),
 }

@@ -1,5 +1,5 @@
-// Scores of short answers, and ROUGE-L.
-import { counted, harmonicMean, overlap, squadWords } from './words.ts'
+// Scores of short answers, ROUGE, and the likeness of characters.
+import { counted, harmonicMean, overlap, squadWords, total } from './words.ts'
 
 /** 1 when both are the same words in the same order. */
 export const exactMatch = (output: string, expected: string): number =>
@@ -47,6 +47,33 @@ export function rougeL(output: string, expected: string): number {
   if (found.length === 0 || wanted.length === 0) return 0
   const common = longestCommonSubsequence(found, wanted)
   return harmonicMean(common / found.length, common / wanted.length)
+}
+
+/** The F measure of the groups of `n` words that both have, as the package rouge-score computes it without stemming. */
+export function rougeN(output: string, expected: string, n: number): number {
+  const [found, wanted] = [wordGroups(rougeWords(output), n), wordGroups(rougeWords(expected), n)]
+  if (found.size === 0 || wanted.size === 0) return 0
+  const common = overlap(found, wanted)
+  return harmonicMean(common / total(found), common / total(wanted))
+}
+
+const wordGroups = (words: readonly string[], n: number) =>
+  counted(words.slice(n - 1).map((_, start) => words.slice(start, start + n).join(' ')))
+
+/** The same time as a comparison of as many words. */
+const maxFuzzyCharacters = 4000
+
+/** Code points, as Python counts them. */
+const firstCharacters = (text: string) => Array.from(text.slice(0, 2 * maxFuzzyCharacters)).slice(0, maxFuzzyCharacters)
+
+/**
+ * The share of characters that stay when one text is turned into the other by insertions and deletions, as `ratio` of the
+ * package rapidfuzz computes it. Compares the first characters of long texts only.
+ */
+export function fuzzyMatch(output: string, expected: string): number {
+  const [found, wanted] = [firstCharacters(output), firstCharacters(expected)]
+  const length = found.length + wanted.length
+  return length === 0 ? 1 : (2 * longestCommonSubsequence(found, wanted)) / length
 }
 
 /**

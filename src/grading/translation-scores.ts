@@ -22,6 +22,20 @@ export function bleu(output: string, expected: string): number {
   return brevityPenalty * Math.exp(logSum / order)
 }
 
+/** GLEU of one answer as NLTK computes it, over words and groups of up to four. */
+export function gleu(output: string, expected: string): number {
+  const [found, wanted] = [wordsOf(output), wordsOf(expected)]
+  let [common, ours, theirs] = [0, 0, 0]
+  for (let n = 1; n <= maxBleuOrder; n++) {
+    const [foundGrams, wantedGrams] = [wordGrams(found, n), wordGrams(wanted, n)]
+    common += overlap(foundGrams, wantedGrams)
+    ours += total(foundGrams)
+    theirs += total(wantedGrams)
+  }
+  const most = Math.max(ours, theirs)
+  return most === 0 ? 0 : common / most
+}
+
 export function chrf(output: string, expected: string): number {
   const [found, wanted] = [characters(output), characters(expected)]
   const orders = Math.min(maxCharacterOrder, found.length, wanted.length)

@@ -38,6 +38,7 @@ export const createAccountDataRepository = (db: Connection) => ({
   async deleteAccount(accountId: string) {
     const where = { accountId }
     await db.model.deleteMany({ where })
+    await db.fileUpload.deleteMany({ where })
     await db.datasetVersion.deleteMany({ where })
     await db.storedRow.deleteMany({ where })
     await db.$executeRaw`
@@ -48,6 +49,7 @@ export const createAccountDataRepository = (db: Connection) => ({
       delete from outbox_messages where kind in ('start-evaluation', 'cancel-evaluation')
         and (payload->>'evaluationId')::uuid in (select id from model_evaluations where account_id = ${accountId}::uuid)`
     await db.modelEvaluation.deleteMany({ where })
+    await db.eval.deleteMany({ where })
     await db.storedResponse.deleteMany({ where })
     await db.idempotencyKey.deleteMany({ where })
     await db.usageDay.deleteMany({ where })

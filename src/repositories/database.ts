@@ -12,6 +12,8 @@ import { createBacklogRepository } from './backlog.ts'
 import { connectionOptions, type DatabaseTimeouts } from './connection-options.ts'
 import { createDatasetRepository } from './datasets.ts'
 import { createInstallationRepository } from './installation.ts'
+import { createEvalRepository } from './evals.ts'
+import { createFileUploadRepository } from './file-uploads.ts'
 import { createRetentionRepository } from './retention.ts'
 import { createIdempotencyRepository } from './idempotency-keys.ts'
 import { createJobAcceptanceRepository } from './job-acceptance.ts'
@@ -53,6 +55,8 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   backlog: createBacklogRepository(db),
   consoleSessions: createConsoleSessionRepository(db),
   datasets: createDatasetRepository(db, run),
+  evals: createEvalRepository(db),
+  fileUploads: createFileUploadRepository(db),
   retention: createRetentionRepository(db),
   idempotencyKeys: createIdempotencyRepository(db),
   inferenceBatches: createInferenceBatchRepository(db),

@@ -121,6 +121,11 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
     return rows.map(fileOf)
   },
 
+  /** Counts received bytes that are only a part of a file. No list shows them. */
+  async holdPart(id: string, sizeBytes: number) {
+    await db.datasetVersion.update({ where: { id }, data: { datasetId: hiddenDatasets + id, uploadBytes: sizeBytes } })
+  },
+
   /** Stores the row count that a client announces. */
   async recordRowCount(id: string, announcedRows: number) {
     await db.datasetVersion.update({ where: { id }, data: { announcedRows } })

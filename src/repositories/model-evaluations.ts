@@ -15,6 +15,14 @@ type NewEvaluation = Pick<
   ModelEvaluation,
   'id' | 'accountId' | 'apiKeyId' | 'datasetId' | 'dataKey' | 'request' | 'maxRows'
 >
+/** Its items are stored already. */
+type NewRun = NewEvaluation & { evalId: string; rowsKey: string; rowCount: number; sizeBytes: number }
+type RunPage = {
+  after: string | null
+  limit: number
+  isOldestFirst: boolean
+  statuses: readonly EvaluationStatus[] | null
+}
 type Chunk = { evaluationId: string; model: number; start: number }
 type Rows = { rowsKey: string; rowCount: number; sizeBytes: number; plan: EvaluationPlan }
 
@@ -29,9 +37,43 @@ export const createModelEvaluationRepository = (db: Connection) => ({
     await db.modelEvaluation.create({ data })
   },
 
+  async createRun({ sizeBytes, ...run }: NewRun) {
+    const request = text(run.request)
+    const data = { ...run, request, modelCount: 1, status: 'QUEUED', storedBytes: request.length + sizeBytes }
+    await db.modelEvaluation.create({ data })
+  },
+
+  /** Finds no run of an eval. */
   async find(accountId: string, id: string): Promise<ModelEvaluation | null> {
-    const row = await db.modelEvaluation.findFirst({ where: { id, accountId } })
+    const row = await db.modelEvaluation.findFirst({ where: { id, accountId, evalId: null } })
     return row && plain(row)
+  },
+
+  async findRun(accountId: string, { evalId, id }: { evalId: string; id: string }): Promise<ModelEvaluation | null> {
+    const row = await db.modelEvaluation.findFirst({ where: { id, accountId, evalId } })
+    return row && plain(row)
+  },
+
+  /** `after` is the id of a run of the eval, which belongs to the account. */
+  async listRuns(evalId: string, { after, limit, isOldestFirst, statuses }: RunPage): Promise<ModelEvaluation[]> {
+    const direction = isOldestFirst ? 'asc' : 'desc'
+    const rows = await db.modelEvaluation.findMany({
+      where: { evalId, ...(statuses && { status: { in: [...statuses] } }) },
+      orderBy: [{ createdAt: direction }, { id: direction }],
+      take: limit,
+      ...(after === null ? {} : { cursor: { id: after }, skip: 1 }),
+    })
+    return rows.map(plain)
+  },
+
+  /** The runs of an eval that have not ended, and the keys of the others. */
+  async listRunKeys(evalId: string): Promise<{ openIds: string[]; keys: string[] }> {
+    const select = { id: true, rowsKey: true, finishedAt: true } as const
+    const rows = await db.modelEvaluation.findMany({ where: { evalId }, select })
+    return {
+      openIds: rows.flatMap(({ id, finishedAt }) => (finishedAt === null ? id : [])),
+      keys: rows.flatMap(({ rowsKey }) => rowsKey ?? []),
+    }
   },
 
   /** For workers: finds an evaluation of any account. @throws ServiceError not_found after its account was deleted */
@@ -41,10 +83,10 @@ export const createModelEvaluationRepository = (db: Connection) => ({
     return plain(row)
   },
 
-  /** Newest first. `after` is the id of an evaluation of the account. */
+  /** Newest first, without runs of evals. `after` is the id of an evaluation of the account. */
   async list(accountId: string, { after, limit }: { after: string | null; limit: number }): Promise<ModelEvaluation[]> {
     const rows = await db.modelEvaluation.findMany({
-      where: { accountId },
+      where: { accountId, evalId: null },
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
       take: limit,
       ...(after === null ? {} : { cursor: { id: after }, skip: 1 }),
@@ -76,7 +118,7 @@ export const createModelEvaluationRepository = (db: Connection) => ({
   },
 
   /** The first results of a chunk stay. */
-  async saveChunk({ evaluationId, model, start }: Chunk, answers: readonly ScoredAnswer[]) {
+  async saveChunk<T extends ScoredAnswer>({ evaluationId, model, start }: Chunk, answers: readonly T[]) {
     await db.$executeRaw`
       insert into model_evaluation_chunks (evaluation_id, model, start, results)
       select id, ${model}, ${start}, to_jsonb(${text(answers)}::text)
@@ -84,11 +126,12 @@ export const createModelEvaluationRepository = (db: Connection) => ({
       on conflict do nothing`
   },
 
-  async findChunk({ evaluationId, model, start }: Chunk): Promise<ScoredAnswer[] | null> {
+  /** Of a run of an eval the answers are its judged items. */
+  async findChunk<T extends ScoredAnswer = ScoredAnswer>({ evaluationId, model, start }: Chunk): Promise<T[] | null> {
     const row = await db.modelEvaluationChunk.findUnique({
       where: { evaluationId_model_start: { evaluationId, model, start } },
     })
-    return row && (JSON.parse(row.results as string) as ScoredAnswer[])
+    return row && (JSON.parse(row.results as string) as T[])
   },
 
   /** Ends a running evaluation and counts the bytes of its answers. @returns false when it had ended before */
@@ -142,6 +185,7 @@ const plain = ({
   id: row.id,
   accountId: row.accountId,
   apiKeyId: row.apiKeyId,
+  evalId: row.evalId,
   datasetId: row.datasetId,
   dataKey: row.dataKey,
   maxRows: row.maxRows,

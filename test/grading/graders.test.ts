@@ -25,6 +25,30 @@ test('scores numbers within a tolerance, by the last number of each text', () =>
   assert.deepEqual([numeric('101', '100', { relative_tolerance: 0.01 }), numeric('102', '100')], [1, 0])
 })
 
+test('gives the figures of rapidfuzz 3, NLTK 3.9 and rouge-score 0.1.2', () => {
+  const figures: [output: string, expected: string, ...scores: number[]][] = [
+    [
+      'It is a guide to action which ensures that the military always obeys the commands of the party',
+      'It is a guide to action that ensures that the military will forever heed Party commands',
+      ...[0.751381215, 0.439393939, 0.705882353, 0.5, 0.4],
+    ],
+    ['the cat sat', 'the cat sat on the mat', 0.666666667, 0.333333333, 0.666666667, 0.571428571, 0.4],
+    ['Köln liegt am Rhein', 'Koeln liegt an der Elbe', 0.619047619, 0.071428571, 0.2, 0, 0],
+    ['the the the', 'the the', 0.777777778, 0.5, 0.8, 0.666666667, 0],
+  ]
+  const ngrams = [1, 2, 3].map((n) => ({ type: 'rouge_n' as const, n }))
+  for (const [output, expected, ...theirs] of figures) {
+    const graders: Grader[] = [{ type: 'fuzzy_match' }, { type: 'gleu' }, ...ngrams]
+    const ours = graders.map((grader) => scoreOf(grader, output, expected) ?? assert.fail())
+    ours.forEach((score, at) => assert(Math.abs(score - (theirs[at] ?? NaN)) < 1e-8, `${at} of ${output}: ${score}`))
+  }
+})
+
+test('compares texts character by character, or asks for a different one', () => {
+  assert.deepEqual([scoreOf({ type: 'equals' }, 'a', 'a'), scoreOf({ type: 'equals' }, 'a', 'A')], [1, 0])
+  assert.equal(scoreOf({ type: 'equals', negate: true }, 'a', 'A'), 1)
+})
+
 test('finds a text or a pattern in the answer', () => {
   assert.equal(scoreOf({ type: 'includes' }, 'It is Rome.', ' Rome\n'), 1)
   assert.equal(scoreOf({ type: 'includes' }, 'It is rome.', 'Rome'), 0)

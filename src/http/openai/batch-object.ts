@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { batchAgeLimitMs, batchEndpoints, type RequestBatch } from '../../domain/inference-batch.ts'
 import { named } from '../framework/named-schemas.ts'
 import { seconds } from './generation.ts'
+import { idOf } from './ids.ts'
 
 const time = z.int().nullable()
 const statuses = [
@@ -63,15 +64,13 @@ export const Batch = named(
   }),
 )
 
-const idOf = (batchId: string) => `batch_${batchId.replaceAll('-', '')}`
-
 export function batchOf(batch: RequestBatch): z.output<typeof Batch> {
   const { requests } = batch.request
   const status = statusOf(batch)
   const endedAs = (wanted: Status) => (status === wanted ? secondsOrNull(batch.finishedAt) : null)
   const startedAt = batch.startedAt ?? batch.createdAt
   return {
-    id: idOf(batch.id),
+    id: idOf('batch', batch.id),
     object: 'batch',
     endpoint: requests?.endpoint ?? '/v1/completions',
     errors: errorsOf(batch, status),

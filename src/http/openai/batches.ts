@@ -11,6 +11,7 @@ import { defineRoute } from '../framework/route.ts'
 import { Batch, batchOf } from './batch-object.ts'
 import { translateErrors } from './errors.ts'
 import { pageOf } from './files.ts'
+import { uuidIn } from './ids.ts'
 import { Metadata } from '../schemas/metadata.ts'
 
 const path = '/openai/v1/batches'
@@ -110,7 +111,7 @@ export const batchRoutes = [
 
 /** @throws ServiceError not_found */
 function batchIdIn(id: string): string {
-  const hex = /^batch_([0-9a-f]{32})$/.exec(id)?.[1]
-  if (hex === undefined) throw new ServiceError('not_found', 'There is no such batch.')
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  const uuid = uuidIn('batch', id)
+  if (uuid === null) throw new ServiceError('not_found', 'There is no such batch.')
+  return uuid
 }

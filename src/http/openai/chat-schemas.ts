@@ -3,7 +3,7 @@ import { named } from '../framework/named-schemas.ts'
 import { Metadata } from '../schemas/metadata.ts'
 import { ChatLogprobs } from './choices.ts'
 import { finishReason, generationFields, maxTokens, Usage } from './generation.ts'
-import { only, onlyEmpty, ignoredText, unsupported } from './unsupported-params.ts'
+import { ignoredText, only, onlyEmpty, unsupported, withoutEffect } from './unsupported-params.ts'
 import { ResponseFormat, StructuredOutputs } from './response-format.ts'
 import { chatLogprobFields } from './sampling-fields.ts'
 import { SentToolCall, ToolCall, ToolChoice, Tools } from './tools.ts'
@@ -61,15 +61,17 @@ export const ChatRequest = named(
     parallel_tool_calls: z.boolean().nullish().describe('Whether an answer may call several functions. Default true'),
     functions: onlyEmpty.list(),
     function_call: only('none', 'auto'),
-    modalities: z
-      .array(z.literal('text', { error: 'is not supported' }))
-      .max(4)
-      .nullish()
-      .describe('Only text is supported'),
+    modalities: withoutEffect(
+      z
+        .array(z.literal('text', { error: 'is not supported' }))
+        .max(4)
+        .nullish()
+        .describe('Only text is supported'),
+    ),
     store: only(false),
     service_tier: only('auto', 'default'),
     // OpenAI keeps labels with stored answers, and nothing is stored here.
-    metadata: Metadata.nullish().describe('Accepted and ignored'),
+    metadata: withoutEffect(Metadata.nullish().describe('Accepted and ignored')),
     reasoning_effort: unsupported(),
     safety_identifier: ignoredText(),
     prompt_cache_key: ignoredText(),

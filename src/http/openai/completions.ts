@@ -19,7 +19,7 @@ import { only } from './unsupported-params.ts'
 const defaultMaxTokens = 16
 const maxChoices = 10_000
 
-const CompletionRequest = named(
+export const CompletionRequest = named(
   'OpenAiCompletionRequest',
   z.strictObject({
     ...generationFields,

@@ -11,7 +11,7 @@ import { translateErrors } from './errors.ts'
 import { answeredName, countTokens } from './generation.ts'
 import { ignoredText } from './unsupported-params.ts'
 
-const EmbeddingRequest = named(
+export const EmbeddingRequest = named(
   'OpenAiEmbeddingRequest',
   z.strictObject({
     model: ModelName,

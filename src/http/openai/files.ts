@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { filePurposes } from '../../domain/file-purpose.ts'
+import { filePurposes, uploadPurposes } from '../../domain/file-purpose.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { deleteDataset } from '../../services/datasets/delete.ts'
 import { findFile, type StoredFile } from '../../services/files/find-file.ts'
@@ -14,9 +14,9 @@ import { defineRoute } from '../framework/route.ts'
 import { translateErrors } from './errors.ts'
 import { seconds } from './generation.ts'
 
-const purposeOnly = 'must be fine-tune or batch: no other purpose is supported'
+const purposeOnly = 'must be fine-tune, batch or evals: no other purpose is supported'
 
-const [leastLife, longestLife] = [3600, 2_592_000]
+export const [leastLife, longestLife] = [3600, 2_592_000]
 const lifeSeconds = z
   .string()
   .regex(/^\d{1,9}$/, { error: `must be a whole number from ${leastLife} to ${longestLife}` })
@@ -36,10 +36,10 @@ const FileRequest = named(
       .meta({ format: 'binary', minLength: undefined, maxLength: undefined })
       .describe('The file: JSON Lines, at most 1 GiB'),
     purpose: z
-      .literal(['fine-tune', 'batch'], {
+      .literal(uploadPurposes, {
         error: ({ input }) => (input === undefined ? undefined : purposeOnly),
       })
-      .describe('What the file is for: rows to train on, or requests of a batch'),
+      .describe('What the file is for: rows to train on, requests of a batch, or items of evals'),
     'expires_after[anchor]': z
       .literal('created_at')
       .nullish()
@@ -48,7 +48,7 @@ const FileRequest = named(
   }),
 )
 
-const File = named(
+export const File = named(
   'OpenAiFile',
   z.object({
     id: z.string().describe('Also the dataset_id of the same data in /v1'),
@@ -112,7 +112,7 @@ export const fileRoutes = [
     name: 'openai_create_file',
     method: 'post',
     path: '/openai/v1/files',
-    summary: 'Upload a file of rows to train on, or of requests for a batch, as JSON Lines',
+    summary: 'Upload a file of rows to train on, of requests for a batch, or of items for evals, as JSON Lines',
     access: 'key',
     scope: 'data',
     body: FileRequest,
@@ -199,7 +199,7 @@ function keptAs(body: z.output<typeof FileRequest>) {
   return { fileName: body.file, purpose: body.purpose, lifeSeconds }
 }
 
-const fileOf = ({ datasetId, ...file }: StoredFile) => describeFile({ ...file, id: datasetId })
+export const fileOf = ({ datasetId, ...file }: StoredFile) => describeFile({ ...file, id: datasetId })
 
 const resultFileOf = (file: ResultFile) =>
   describeFile({ ...file, expiresAt: null, purpose: 'fine-tune-results' as const })

@@ -3,6 +3,7 @@ import { ServiceError } from '../../domain/service-error.ts'
 import { findResponse, noResponse } from '../../services/responses/find-response.ts'
 import { keepResponse } from '../../services/responses/keep-response.ts'
 import type { Ctx } from '../../services/context.ts'
+import { uuidIn } from './ids.ts'
 import type { ModelResponse } from './response-object.ts'
 import { itemsOf, type InputItem, type ResponseRequest } from './response-schemas.ts'
 
@@ -33,7 +34,7 @@ export function keeper(ctx: Ctx, body: ResponseRequest, before: readonly InputIt
 
 /** @throws ServiceError not_found */
 export function responseIdIn(id: string): string {
-  const hex = /^resp_([0-9a-f]{32})$/.exec(id)?.[1]
-  if (hex === undefined) throw noResponse()
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  const uuid = uuidIn('resp', id)
+  if (uuid === null) throw noResponse()
+  return uuid
 }

@@ -11,6 +11,7 @@ import { pathText } from '../framework/params.ts'
 import { JsonText, listText } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
 import { limitsOf, modelLimits } from '../schemas/models.ts'
+import { parametersOf } from './honoured-parameters.ts'
 
 const Model = named(
   'OpenAiModel',
@@ -19,7 +20,12 @@ const Model = named(
     object: z.literal('model').describe('Always model'),
     created: z.int().describe('Seconds since 1970; 0 for the models of the catalogue'),
     owned_by: z.enum(['catalogue', 'account']).describe('catalogue: a base model; account: a tuned model'),
+    task: z.enum(['completion', 'embedding']).describe('What the model does'),
+    base_model: z.string().nullable().describe('The base that a tuned model is an adapter of; null for a base model'),
     ...modelLimits,
+    supported_parameters: z
+      .array(z.string())
+      .describe('Parameters of chats, completions or embeddings that the model honours'),
   }),
 )
 type Model = z.output<typeof Model>
@@ -97,7 +103,10 @@ const baseModel = (entry: CatalogueEntry): Model => ({
   object: 'model' as const,
   created: 0,
   owned_by: 'catalogue' as const,
+  task: entry.task,
+  base_model: null,
   ...limitsOf(entry),
+  supported_parameters: parametersOf(entry.task),
 })
 
 const tunedModel = (ctx: Ctx, { name, createdAt, baseModel }: ListedModel | TunedModel): Model => ({
@@ -105,5 +114,8 @@ const tunedModel = (ctx: Ctx, { name, createdAt, baseModel }: ListedModel | Tune
   object: 'model' as const,
   created: Math.floor(createdAt.getTime() / 1000),
   owned_by: 'account' as const,
+  task: 'completion' as const,
+  base_model: baseModel,
   ...limitsOf(ctx.deps.catalogue.find(baseModel)),
+  supported_parameters: parametersOf('completion'),
 })

@@ -9,10 +9,12 @@ import { validate } from '../framework/validation.ts'
 import { completionBodyLimitBytes } from '../routes/completion-input.ts'
 import { ChatRequest, type ChatCompletion } from './chat-schemas.ts'
 import { chatRoutes } from './chat.ts'
+import { pageOf } from './files.ts'
 import { conversationBefore, keeper, responseIdIn } from './kept-responses.ts'
 import { inWordsOfResponses } from './response-errors.ts'
 import { streamResponse } from './response-events.ts'
 import { callItem, emptyResponse, endedResponse, messageItem, ModelResponse } from './response-object.ts'
+import { inputItems, ResponseItemList, ResponseItemQuery } from './response-items.ts'
 import { chatOf, ResponseRequest } from './response-schemas.ts'
 
 const [chat] = chatRoutes as [Route]
@@ -78,6 +80,21 @@ export const responseRoutes = [
     async handle({ caller: ctx, params }) {
       const { response } = await findResponse({ ctx, input: { id: responseIdIn(params.response_id) } })
       return response as ModelResponse
+    },
+  }),
+  defineRoute({
+    ...ofOneResponse,
+    path: `${ofOneResponse.path}/input_items`,
+    name: 'openai_list_response_input_items',
+    method: 'get',
+    summary: 'List what a kept response was asked: its input, and the conversation before it',
+    scope: 'read',
+    query: ResponseItemQuery,
+    response: ResponseItemList,
+    async handle({ caller: ctx, params: { response_id: responseId }, query: { after, limit = 20, order } }) {
+      const stored = await findResponse({ ctx, input: { id: responseIdIn(responseId) } })
+      const { items, hasMore } = inputItems(stored, { responseId, after, limit, isOldestFirst: order === 'asc' })
+      return pageOf(items, hasMore)
     },
   }),
   defineRoute({

@@ -5,11 +5,14 @@ import { batchRoutes } from './batches.ts'
 import { chatRoutes } from './chat.ts'
 import { completionRoutes } from './completions.ts'
 import { embeddingRoutes } from './embeddings.ts'
+import { evalRunRoutes } from './eval-runs.ts'
+import { evalRoutes } from './evals.ts'
 import { fileRoutes } from './files.ts'
 import { fineTuningJobRoutes } from './fine-tuning-jobs.ts'
 import { fineTuningRecordRoutes } from './fine-tuning-records.ts'
 import { modelRoutes } from './models.ts'
 import { responseRoutes } from './responses.ts'
+import { uploadRoutes } from './uploads.ts'
 
 const base = '/openai/v1/'
 
@@ -23,7 +26,10 @@ export const openAiRoutes = [
   ...completionRoutes,
   ...embeddingRoutes,
   ...fileRoutes,
+  ...uploadRoutes,
   ...batchRoutes,
+  ...evalRoutes,
+  ...evalRunRoutes,
   ...fineTuningJobRoutes,
   ...fineTuningRecordRoutes,
 ].map(withStrictQuery)

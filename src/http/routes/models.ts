@@ -7,6 +7,7 @@ import { JsonText, linkToNext, listText } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
 import {
   limitsOf,
+  parametersOf,
   ModelDeleted,
   ModelDownload,
   ModelList,
@@ -82,6 +83,7 @@ const baseModel = (entry: CatalogueEntry): Model => ({
   base_model: null,
   job_id: null,
   ...limitsOf(entry),
+  supported_parameters: parametersOf(entry.task),
 })
 
 const tunedModelOf = ({ name, aliases, createdAt, baseModel, jobId }: ListedModel, catalogue: Catalogue): Model => ({
@@ -94,4 +96,5 @@ const tunedModelOf = ({ name, aliases, createdAt, baseModel, jobId }: ListedMode
   base_model: baseModel,
   job_id: jobId,
   ...limitsOf(catalogue.find(baseModel)),
+  supported_parameters: parametersOf('completion'),
 })

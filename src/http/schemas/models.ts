@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { maxEmbeddingTokens, type CatalogueEntry } from '../../domain/catalogue.ts'
 import { named } from '../framework/named-schemas.ts'
+import { CompletionRequest } from './completions.ts'
+import { EmbeddingRequest } from './embeddings.ts'
 import { Time } from './training-job.ts'
 import { pathText, queryInt, queryText } from '../framework/params.ts'
 
@@ -19,6 +21,13 @@ export const limitsOf = (entry: CatalogueEntry | undefined) => ({
   max_input_tokens: entry ? maxEmbeddingTokens(entry) : null,
 })
 
+const parameters = {
+  completion: Object.keys(CompletionRequest.shape).toSorted(),
+  embedding: Object.keys(EmbeddingRequest.shape).toSorted(),
+} satisfies Record<CatalogueEntry['task'], string[]>
+
+export const parametersOf = (task: CatalogueEntry['task']): string[] => parameters[task]
+
 const Model = z.object({
   id: z.string().describe('Used as model_name in requests'),
   object: z.literal('model').describe('Always model'),
@@ -31,6 +40,9 @@ const Model = z.object({
   base_model: z.string().nullable().describe('Null for a base model'),
   job_id: z.int().nullable().describe('The job that trained the model; null for a base model'),
   ...modelLimits,
+  supported_parameters: z
+    .array(z.string())
+    .describe('Parameters of POST /v1/completions, or of the embedding, that the model honours'),
 })
 export type Model = z.output<typeof Model>
 

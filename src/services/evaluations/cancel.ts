@@ -12,6 +12,14 @@ import { findEvaluation } from './find.ts'
  */
 export async function cancelEvaluation({ ctx, input: { id } }: { ctx: Ctx; input: { id: string } }): Promise<void> {
   await findEvaluation(ctx, id)
+  await endByCancel(ctx, id)
+  const { status } = await findEvaluation(ctx, id)
+  if (status !== 'CANCELLED' && !isOpenEvaluation(status))
+    throw invalidInput('id', `The evaluation ${id} is ${status} and can no longer be cancelled.`)
+}
+
+/** Does nothing to an evaluation that has ended. The caller has found it among those of the account. */
+export async function endByCancel(ctx: Ctx, id: string): Promise<void> {
   await ctx.deps.database.transaction(async (tx) => {
     const batchIds = await tx.modelEvaluations.end(id, 'CANCELLED', null)
     if (!batchIds) return
@@ -21,7 +29,4 @@ export async function cancelEvaluation({ ctx, input: { id } }: { ctx: Ctx; input
     await tx.outbox.add({ workflowId, kind: 'cancel-evaluation', generation: 1, payload: { evaluationId: id } })
     await recordAudit(tx, ctx, 'evaluation.cancel', id)
   })
-  const { status } = await findEvaluation(ctx, id)
-  if (status !== 'CANCELLED' && !isOpenEvaluation(status))
-    throw invalidInput('id', `The evaluation ${id} is ${status} and can no longer be cancelled.`)
 }

@@ -47,7 +47,7 @@ export async function createEvaluation({
     const { id } = evaluation
     return deps.database.transaction(async (tx) => {
       await tx.accounts.hold(accountId)
-      await requireRoom(ctx, tx, maxRows * request.models.length)
+      await requireRoomForAnswers(ctx, tx, maxRows * request.models.length)
       await tx.modelEvaluations.create(evaluation)
       const workflowId = evaluationWorkflowId(id)
       await tx.outbox.add({ workflowId, kind: 'start-evaluation', generation: 1, payload: { evaluationId: id } })
@@ -82,7 +82,8 @@ async function withResolvedJudges(ctx: Ctx, graders: readonly Grader[]): Promise
   return resolved
 }
 
-async function completionModel(ctx: Ctx, name: string, path: string): Promise<string> {
+/** What a name means now. @throws ServiceError model_not_found, invalid_input naming `path` */
+export async function completionModel(ctx: Ctx, name: string, path: string): Promise<string> {
   const { baseModel, adapter } = await resolveModel(ctx, name)
   if (baseModel.task !== 'completion')
     throw invalidInput(path, `"${name}" is an embedding model and cannot complete prompts.`)
@@ -90,7 +91,7 @@ async function completionModel(ctx: Ctx, name: string, path: string): Promise<st
 }
 
 /** Exact in a transaction that holds the account. @throws ServiceError quota_exceeded */
-async function requireRoom(
+export async function requireRoomForAnswers(
   { deps: { settings }, accountId }: Ctx,
   { modelEvaluations }: Pick<Repositories, 'modelEvaluations'>,
   answerCount: number,

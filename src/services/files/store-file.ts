@@ -1,3 +1,4 @@
+import type { UploadPurpose } from '../../domain/file-purpose.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
@@ -18,7 +19,7 @@ export async function storeFile({
   input: {
     file: ReceivedRows | null
     fileName: string
-    purpose: 'fine-tune' | 'batch'
+    purpose: UploadPurpose
     lifeSeconds?: number | undefined
   }
   idempotency: Idempotency
@@ -33,9 +34,10 @@ export async function storeFile({
   return findFile({ ctx, input: { fileId } })
 }
 
-const keptAs = ({ versionId }: ReceivedRows, fileName: string, purpose: 'fine-tune' | 'batch') => ({
+/** A file's id is that of its data set, which never changes. */
+export const keptAs = ({ versionId }: ReceivedRows, fileName: string, purpose: UploadPurpose) => ({
   datasetId: fileIdOf(versionId),
   isPublic: false,
   fileName,
-  purpose: purpose === 'batch' ? purpose : undefined,
+  purpose: purpose === 'fine-tune' ? undefined : purpose,
 })

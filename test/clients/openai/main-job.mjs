@@ -131,6 +131,49 @@ await check('choices, probabilities and a batch of requests', async () => {
   )
 })
 
+await check('a file arrives in parts', async () => {
+  const head = { filename: 'parts.jsonl', mime_type: 'application/jsonl', purpose: 'fine-tune', bytes: 4 }
+  const { id } = await client.uploads.create(head)
+  const parts = []
+  for (const text of ['cd', 'ab'])
+    parts.push((await client.uploads.parts.create(id, { data: await toFile(Buffer.from(text)) })).id)
+  const { file } = await client.uploads.complete(id, { part_ids: parts.toReversed() })
+  assert.equal(await (await client.files.content(file.id)).text(), 'abcd')
+  assert.equal((await client.files.delete(file.id)).deleted, true)
+  const other = await client.uploads.create(head)
+  assert.equal((await client.uploads.cancel(other.id)).status, 'cancelled')
+})
+
+await check('an eval judges answers', async () => {
+  const text = '{{sample.output_text}}'
+  const made = await client.evals.create({
+    name: 'products',
+    data_source_config: { type: 'custom', item_schema: { type: 'object' }, include_sample_schema: true },
+    testing_criteria: [
+      { type: 'string_check', name: 'same', input: text, reference: '{{item.answer}}', operation: 'eq' },
+    ],
+  })
+  const content = rows.map(([{ content: question }, { content: answer }]) => ({ item: { question, answer } }))
+  let run = await client.evals.runs.create(made.id, {
+    data_source: {
+      type: 'completions',
+      model,
+      source: { type: 'file_content', content },
+      input_messages: { type: 'template', template: [{ role: 'user', content: '{{item.question}}' }] },
+      sampling_params: { temperature: 0 },
+    },
+  })
+  for (let tries = 0; run.status !== 'completed' && tries < 4000; tries++) {
+    await sleep(100)
+    run = await client.evals.runs.retrieve(run.id, { eval_id: made.id })
+  }
+  assert.ok(run.result_counts.passed >= rows.length * 0.9, JSON.stringify(run))
+  const items = []
+  for await (const item of client.evals.runs.outputItems.list(run.id, { eval_id: made.id, limit: 7 })) items.push(item)
+  assert.equal(items.length, rows.length)
+  assert.equal((await client.evals.delete(made.id)).deleted, true)
+})
+
 await check('models', async () => {
   const ids = []
   for await (const each of client.models.list()) ids.push(each.id)

@@ -1,10 +1,12 @@
 """The main job with the official openai SDK, unchanged: a base URL, a key, and nothing that knows of us."""
 
 import csv
+import hashlib
 import json
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,8 @@ def check(work: Callable[[], Any]) -> Callable[[], Any]:
     try:
         work()
     except Exception as failure:  # noqa: BLE001
-        error = f"{type(failure).__name__}: {failure}"
+        line = traceback.extract_tb(failure.__traceback__)[1].lineno
+        error = f"{type(failure).__name__}: {failure} (line {line})"
     print(json.dumps({"check": work.__name__.replace("_", " "), "error": error}), flush=True)
     return work
 
@@ -191,6 +194,9 @@ def responses() -> None:
     assert following.previous_response_id == answer.id
     assert following.usage.input_tokens > answer.usage.input_tokens
     assert client.responses.retrieve(following.id).output_text == following.output_text
+    asked_items = list(client.responses.input_items.list(following.id, order="asc", limit=2))
+    assert [item.role for item in asked_items] == ["user", "assistant", "user"], asked_items
+    assert asked_items[1].content[0].text == answer.output_text and asked_items[2].content[0].text == "And then?"
     for kept in (answer, following):
         client.responses.delete(kept.id)
     refusal(openai.NotFoundError, lambda: client.responses.retrieve(answer.id))
@@ -226,6 +232,99 @@ def a_batch_of_requests() -> None:
     assert (error["custom_id"], error["response"]["body"]["error"]["param"]) == ("b", "temperature")
     refusal(openai.ConflictError, lambda: openai.OpenAI(max_retries=0).batches.cancel(batch.id))
     assert client.files.delete(batch.output_file_id).deleted
+
+
+@check
+def a_file_arrives_in_parts() -> None:
+    content = CHAT_FILE.read_bytes()
+    asked = {"filename": "parts.jsonl", "mime_type": "application/jsonl", "purpose": "fine-tune"}
+    upload = client.uploads.upload_file_chunked(
+        file=content, bytes=len(content), part_size=1000, md5=hashlib.md5(content).hexdigest(), **asked
+    )
+    assert upload.status == "completed" and client.files.content(upload.file.id).read() == content
+    assert upload.file.filename == "parts.jsonl" and client.files.delete(upload.file.id).deleted
+    other = client.uploads.create(bytes=4, **asked)
+    parts = [client.uploads.parts.create(other.id, data=piece).id for piece in (b"cd", b"ab", b"xy")]
+    wrong = refusal(openai.BadRequestError, lambda: client.uploads.complete(other.id, part_ids=parts))
+    assert wrong.param == "part_ids" and "6 bytes" in wrong.message
+    sums = refusal(
+        openai.BadRequestError, lambda: client.uploads.complete(other.id, part_ids=parts[:2], md5="0" * 32)
+    )
+    assert sums.param == "md5"
+    joined = client.uploads.complete(other.id, part_ids=[parts[1], parts[0]])
+    assert client.files.content(joined.file.id).read() == b"abcd" and client.files.delete(joined.file.id).deleted
+    assert client.uploads.cancel(client.uploads.create(bytes=4, **asked).id).status == "cancelled"
+
+
+@check
+def an_eval_judges_two_models() -> None:
+    answer, model = "{{sample.output_text}}", job.fine_tuned_model
+    schema = {"type": "object", "properties": {"question": {"type": "string"}}, "required": ["question", "answer"]}
+    judge = {"model": BASE, "input": [{"role": "user", "content": f"Is {answer} right?"}]}
+    made = client.evals.create(
+        name="products",
+        metadata={"team": "blue"},
+        data_source_config={"type": "custom", "item_schema": schema, "include_sample_schema": True},
+        testing_criteria=[
+            {"type": "string_check", "name": "same", "input": answer, "reference": "{{item.answer}}", "operation": "eq"},
+            {
+                **{"type": "text_similarity", "name": "alike", "input": answer, "reference": "{{item.answer}}"},
+                **{"evaluation_metric": "fuzzy_match", "pass_threshold": 0.9},
+            },
+            {"type": "score_model", "name": "score", **judge, "range": [0, 10], "pass_threshold": 0},
+            {"type": "label_model", "name": "label", **judge, "labels": ["yes", "no"], "passing_labels": ["yes", "no"]},
+        ],
+    )
+    found = client.evals.retrieve(made.id)
+    assert found.model_dump() == made.model_dump() and made.data_source_config.type == "custom"
+    assert client.evals.update(made.id, name="goods").name == "goods"
+    assert [each.id for each in client.evals.list(order="desc", limit=1)][0] == made.id
+
+    def ended(run_id: str) -> Any:
+        for _ in range(4000):
+            run = client.evals.runs.retrieve(run_id, eval_id=made.id)
+            if run.status not in ("queued", "in_progress"):
+                return run
+            time.sleep(0.1)
+        raise AssertionError("the run does not end")
+
+    items = [{"item": {"question": q["content"], "answer": a["content"]}} for q, a in ROWS]
+    messages = {"type": "template", "template": [{"role": "user", "content": "{{item.question}}"}]}
+    asked = {"type": "completions", "input_messages": messages, "sampling_params": {"temperature": 0}}
+    source = {"type": "file_content", "content": items}
+    started = client.evals.runs.create(made.id, name="t", data_source={**asked, "model": model, "source": source})
+    run = ended(started.id)
+    assert (run.status, run.error, run.model, run.name) == ("completed", None, model, "t"), run
+    counts = run.result_counts
+    assert (counts.total, counts.errored) == (len(ROWS), 0) and counts.passed >= len(ROWS) * 0.9, counts
+    assert [each.testing_criteria for each in run.per_testing_criteria_results] == ["same", "alike", "score", "label"]
+    assert run.per_model_usage[0].invocation_count == len(ROWS)
+    listed = list(client.evals.runs.output_items.list(run.id, eval_id=made.id, limit=7))
+    assert [item.datasource_item_id for item in listed] == list(range(len(ROWS)))
+    found = client.evals.runs.output_items.retrieve(listed[3].id, eval_id=made.id, run_id=run.id)
+    assert found.model_dump() == listed[3].model_dump()
+    assert listed[3].sample.output[0].content and listed[3].sample.input[0].content == items[3]["item"]["question"]
+    passed = client.evals.runs.output_items.list(run.id, eval_id=made.id, status="pass")
+    assert len(list(passed)) == counts.passed
+
+    lines = "\n".join(json.dumps(item) for item in items).encode()
+    file = client.files.create(file=("items.jsonl", lines), purpose="evals")
+    base = {"type": "responses", "model": BASE, "source": {"type": "file_id", "id": file.id}}
+    sampling = {"temperature": 0, "max_completion_tokens": 12}
+    other = client.evals.runs.create(
+        made.id, data_source={**base, "input_messages": messages, "sampling_params": sampling}
+    )
+    assert ended(other.id).result_counts.passed < counts.passed
+    given = [{**item, "sample": {"output_text": item["item"]["answer"]}} for item in items]
+    third = client.evals.runs.create(
+        made.id, data_source={"type": "jsonl", "source": {"type": "file_content", "content": given}}
+    )
+    assert ended(third.id).result_counts.passed == len(ROWS)
+    assert [each.id for each in client.evals.runs.list(made.id, status="completed")] == [run.id, other.id, third.id]
+    refusal(openai.ConflictError, lambda: openai.OpenAI(max_retries=0).evals.runs.cancel(run.id, eval_id=made.id))
+    assert client.evals.runs.delete(third.id, eval_id=made.id).deleted
+    assert client.evals.delete(made.id).deleted
+    refusal(openai.NotFoundError, lambda: client.evals.runs.retrieve(run.id, eval_id=made.id))
 
 
 @check

@@ -1,6 +1,6 @@
 // A route an entry, by its operation id: how it is asked rightly, how wrongly, and by which names it could reach another account.
 import { connection } from '../../support/stack.ts'
-import { formOf, makeConsoleLink, type Names } from './names.ts'
+import { formOf, makeConsoleLink, partOf, uploadBody, type Names } from './names.ts'
 
 export type Sent = { params?: Record<string, string | number>; query?: string; body?: unknown }
 /** Why a case cannot be. */
@@ -104,6 +104,47 @@ const openAiResponse = (name: 'responseId' | 'spareResponseId'): Entry => ({
   invalid: noId({ response_id: 'x' }),
 })
 
+const evalBody = (model: string) => ({
+  data_source_config: { type: 'custom', item_schema: { type: 'object' }, include_sample_schema: true },
+  testing_criteria: [
+    {
+      type: 'label_model',
+      name: 'judge',
+      model,
+      input: [{ role: 'user', content: '{{sample.output_text}}' }],
+      labels: ['yes', 'no'],
+      passing_labels: ['yes'],
+    },
+  ],
+})
+
+const evalRunBody = (model: string, source: object) => ({
+  data_source: {
+    type: 'completions',
+    model,
+    source,
+    input_messages: { type: 'template', template: [{ role: 'user', content: '{{item.q}}' }] },
+    sampling_params: { max_completion_tokens: 2 },
+  },
+})
+const evalItems = { type: 'file_content', content: [{ item: { q: 'Who?' } }] }
+
+const openAiEval = (name: 'evalId' | 'spareEvalId', right: Sent = {}): Entry => ({
+  about: [(names) => ({ params: { eval_id: names[name] }, ...right })],
+  invalid: noId({ eval_id: 'x' }),
+})
+
+const openAiEvalRun = (name: 'evalRunId' | 'cancelledEvalRunId' | 'spareEvalRunId', query?: string): Entry => ({
+  about: [(names) => ({ params: { eval_id: names.evalId, run_id: names[name] } })],
+  invalid: {
+    sent: ({ evalId, evalRunId }) =>
+      query === undefined
+        ? { params: { eval_id: evalId, run_id: 'x' } }
+        : { params: { eval_id: evalId, run_id: evalRunId }, query },
+    status: query === undefined ? 404 : 400,
+  },
+})
+
 const openAi: Record<string, Entry> = {
   openai_list_models: { about: [() => ({})], foreign: 'lists', invalid: takesNothing },
   openai_get_model: {
@@ -128,6 +169,7 @@ const openAi: Record<string, Entry> = {
     invalid: bad({ body: { model: base, input: 'Who?', store: 'yes' } }),
   },
   openai_get_response: openAiResponse('responseId'),
+  openai_list_response_input_items: openAiResponse('responseId'),
   openai_completions: {
     about: [
       ({ modelName }) => ({ body: { model: modelName, prompt: 'Who?', max_tokens: 2 } }),
@@ -151,6 +193,26 @@ const openAi: Record<string, Entry> = {
   },
   openai_get_file: openAiFile('fileId'),
   openai_get_file_content: openAiFile('fileId'),
+  openai_create_upload: {
+    about: [() => ({ body: uploadBody })],
+    foreign: namesNothing,
+    invalid: bad({ body: { ...uploadBody, purpose: 'vision' } }),
+  },
+  openai_add_upload_part: {
+    about: [({ uploadId }) => ({ params: { upload_id: uploadId }, body: partOf('{}') })],
+    invalid: { sent: ({ uploadId }) => ({ params: { upload_id: uploadId }, body: partOf('') }), status: 400 },
+  },
+  openai_complete_upload: {
+    about: [({ uploadId, uploadPartId }) => ({ params: { upload_id: uploadId }, body: { part_ids: [uploadPartId] } })],
+    invalid: {
+      sent: ({ uploadId }) => ({ params: { upload_id: uploadId }, body: { part_ids: ['part_x'] } }),
+      status: 400,
+    },
+  },
+  openai_cancel_upload: {
+    about: [({ spareUploadId }) => ({ params: { upload_id: spareUploadId } })],
+    invalid: noId({ upload_id: 'x' }),
+  },
   openai_create_batch: {
     about: [({ batchFileId }) => ({ body: batchBody(batchFileId) })],
     invalid: bad({ body: { ...batchBody('x'), endpoint: '/v1/responses' } }),
@@ -162,6 +224,53 @@ const openAi: Record<string, Entry> = {
   },
   openai_get_batch: openAiBatch,
   openai_cancel_batch: openAiBatch,
+  openai_create_eval: {
+    about: [({ modelName }) => ({ body: evalBody(modelName) })],
+    invalid: bad({ body: { ...evalBody(base), testing_criteria: [{ type: 'python', name: 'p', source: '' }] } }),
+  },
+  openai_list_evals: {
+    about: [() => ({}), ({ evalId }) => ({ query: `after=${evalId}` })],
+    foreign: 'lists',
+    invalid: bad({ query: 'limit=101' }),
+  },
+  openai_get_eval: openAiEval('evalId'),
+  openai_update_eval: openAiEval('evalId', { body: { name: 'renamed' } }),
+  openai_create_eval_run: {
+    about: [
+      ({ evalId, modelName }) => ({ params: { eval_id: evalId }, body: evalRunBody(modelName, evalItems) }),
+      ({ evalId, itemFileId }) => ({
+        params: { eval_id: evalId },
+        body: evalRunBody(base, { type: 'file_id', id: itemFileId }),
+      }),
+    ],
+    invalid: {
+      sent: ({ evalId }) => ({
+        params: { eval_id: evalId },
+        body: evalRunBody(base, { type: 'stored_completions' }),
+      }),
+      status: 400,
+    },
+  },
+  openai_list_eval_runs: {
+    about: [({ evalId }) => ({ params: { eval_id: evalId } })],
+    invalid: { sent: ({ evalId }) => ({ params: { eval_id: evalId }, query: 'status=done' }), status: 400 },
+  },
+  openai_get_eval_run: openAiEvalRun('evalRunId'),
+  openai_cancel_eval_run: openAiEvalRun('cancelledEvalRunId'),
+  openai_list_eval_output_items: openAiEvalRun('evalRunId', 'status=error'),
+  openai_get_eval_output_item: {
+    about: [
+      ({ evalId, evalRunId, outputItemId }) => ({
+        params: { eval_id: evalId, run_id: evalRunId, output_item_id: outputItemId },
+      }),
+    ],
+    invalid: {
+      sent: ({ evalId, evalRunId }) => ({
+        params: { eval_id: evalId, run_id: evalRunId, output_item_id: 'x' },
+      }),
+      status: 404,
+    },
+  },
   openai_create_fine_tuning_job: {
     about: [
       ({ fileId }) => ({ body: { model: base, training_file: fileId } }),
@@ -181,6 +290,8 @@ const openAi: Record<string, Entry> = {
   openai_resume_fine_tuning_job: openAiJob('pausedJobId'),
   openai_cancel_fine_tuning_job: openAiJob('cancelledJobId'),
   openai_delete_file: openAiFile('spareFileId'),
+  openai_delete_eval_run: openAiEvalRun('spareEvalRunId'),
+  openai_delete_eval: openAiEval('spareEvalId'),
   openai_delete_response: openAiResponse('spareResponseId'),
   openai_delete_model: {
     about: [({ spareModelName }) => ({ params: { model: spareModelName } })],

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { encodeJobCursor } from '../../../src/services/training-jobs/list.ts'
+import { eventually } from '../../support/eventually.ts'
 import { sampleFile, sampleRows } from '../../support/rows.ts'
 import { connection, createApi, type Api } from '../../support/stack.ts'
 
@@ -41,6 +42,10 @@ export async function ownedNames(api: Api) {
   const answer = { model: base, input: 'Who?', max_output_tokens: 2 }
   const respond = async () => (await api.post<{ id: string }>('/openai/v1/responses', answer)).id
   const [responseId, spareResponseId] = [await respond(), await respond()]
+  const evals = await ownedEvals(api)
+  const open = async () => (await api.post<{ id: string }>('/openai/v1/uploads', uploadBody)).id
+  const [uploadId, spareUploadId] = [await open(), await open()]
+  const part = await api.post<{ id: string }>(`/openai/v1/uploads/${uploadId}/parts`, partOf('{}'.padEnd(9)))
   const { model_name: modelName } = await api.untilStatus(jobId, 'COMPLETED')
   const { model_name: spareModelName } = await api.untilStatus(spareJobId, 'COMPLETED')
   await api.untilStatus(cancelledJobId, 'CANCELLED')
@@ -72,9 +77,49 @@ export async function ownedNames(api: Api) {
     embeddingBatchId,
     batchFileId,
     requestBatchId,
+    ...evals,
+    uploadId,
+    spareUploadId,
+    uploadPartId: part.id,
     responseId,
     spareResponseId,
   }
+}
+
+/** Runs whose items bring their samples, and one that is cancelled before so many items can be answered. */
+async function ownedEvals(api: Api) {
+  type Made = { id: string }
+  const criterion = { type: 'string_check', name: 'same', operation: 'eq', reference: 'Ann' }
+  const body = {
+    data_source_config: { type: 'custom', item_schema: { type: 'object' }, include_sample_schema: true },
+    testing_criteria: [{ ...criterion, input: '{{sample.output_text}}' }],
+  }
+  const make = async () => (await api.post<Made>('/openai/v1/evals', body)).id
+  const [evalId, spareEvalId] = [await make(), await make()]
+  const runs = `/openai/v1/evals/${evalId}/runs`
+  const form = new FormData()
+  form.set('purpose', 'evals')
+  form.set('file', new Blob(['{"item": {"q": "Who?"}, "sample": {"output_text": "Ann"}}']), 'items.jsonl')
+  const { id: itemFileId } = await api.post<Made>('/openai/v1/files', form)
+  const given = { data_source: { type: 'jsonl', source: { type: 'file_id', id: itemFileId } } }
+  const asked = {
+    data_source: {
+      type: 'responses',
+      model: connection().baseModel,
+      source: { type: 'file_content', content: Array.from({ length: 2000 }, () => ({ item: { q: 'Who?' } })) },
+      input_messages: { type: 'template', template: [{ role: 'user', content: '{{item.q}}' }] },
+      sampling_params: { max_completion_tokens: 50 },
+    },
+  }
+  const run = async (source: object) => (await api.post<Made>(runs, source)).id
+  const cancelledEvalRunId = await run(asked)
+  await api.post(`${runs}/${cancelledEvalRunId}/cancel`)
+  const [evalRunId, spareEvalRunId] = [await run(given), await run(given)]
+  for (const id of [evalRunId, spareEvalRunId])
+    await eventually(async () => (await api.get<{ status: string }>(`${runs}/${id}`)).status === 'completed')
+  const { data } = await api.get<{ data: Made[] }>(`${runs}/${evalRunId}/output_items`)
+  const outputItemId = data[0]?.id ?? assert.fail('a completed run without an item')
+  return { evalId, spareEvalId, evalRunId, cancelledEvalRunId, spareEvalRunId, outputItemId, itemFileId }
 }
 
 /** Cancelled before so many lines can be answered. */
@@ -106,6 +151,14 @@ async function ownedWebhook(api: Api) {
 export async function makeConsoleLink(): Promise<string> {
   const { path } = await createApi(connection().apiKey).post<{ path: string }>('/v1/console/links')
   return path.split('#')[1] ?? assert.fail('a link without its secret')
+}
+
+export const uploadBody = { filename: 'rows.jsonl', purpose: 'fine-tune', mime_type: 'text/plain', bytes: 9 }
+
+export function partOf(text: string): FormData {
+  const form = new FormData()
+  form.set('data', new Blob([text]), 'part')
+  return form
 }
 
 /** One row, which is JSON by itself. */
@@ -144,6 +197,16 @@ export function madeUpNames(owned: Names): Names {
     embeddingBatchId: randomUUID(),
     batchFileId: `file-${'c'.repeat(32)}`,
     requestBatchId: `batch_${'c'.repeat(32)}`,
+    uploadId: `upload_${'e'.repeat(32)}`,
+    spareUploadId: `upload_${'d'.repeat(32)}`,
+    uploadPartId: `part_${'e'.repeat(32)}`,
+    evalId: `eval_${'e'.repeat(32)}`,
+    spareEvalId: `eval_${'d'.repeat(32)}`,
+    evalRunId: `evalrun_${'e'.repeat(32)}`,
+    cancelledEvalRunId: `evalrun_${'d'.repeat(32)}`,
+    spareEvalRunId: `evalrun_${'c'.repeat(32)}`,
+    outputItemId: `outputitem_${'e'.repeat(32)}_0`,
+    itemFileId: `file-${'b'.repeat(32)}`,
     responseId: `resp_${'e'.repeat(32)}`,
     spareResponseId: `resp_${'d'.repeat(32)}`,
   }

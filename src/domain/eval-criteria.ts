@@ -1,0 +1,179 @@
+// Testing criteria of evals, in OpenAI's words: what is compared or judged, and what passes.
+import { z } from 'zod'
+import type { Grader } from './grader.ts'
+import { isReference, referencesIn } from './item-template.ts'
+
+const templateError = 'may name parts as {{item.name}} and {{sample.output_text}} only'
+const template = () =>
+  z
+    .string()
+    .max(20_000)
+    .refine((text) => referencesIn(text).every(isReference), { error: templateError })
+
+const onlyText = 'must be text, or parts of the types input_text and output_text: no other content is supported'
+const TextPart = z.strictObject({
+  type: z.enum(['input_text', 'output_text', 'text']).describe('The kind of the part'),
+  text: template().describe('The text'),
+})
+
+/** A message of a template. Its texts may name parts of the item. */
+export const TemplateMessage = z.strictObject({
+  role: z.enum(['system', 'developer', 'user', 'assistant']).describe('Who says the message'),
+  content: z
+    .union(
+      [
+        template(),
+        TextPart,
+        z
+          .array(z.union([template(), TextPart]))
+          .min(1)
+          .max(100),
+      ],
+      { error: onlyText },
+    )
+    .describe('The text, or its parts; {{item.name}} stands for a part of the item'),
+  type: z.literal('message').optional().describe('Always message; may be left out'),
+})
+export type TemplateMessage = z.output<typeof TemplateMessage>
+
+export const TemplateMessages = z.array(TemplateMessage).min(1).max(100)
+
+/** The text of a message, with its names. */
+export function textOf({ content }: TemplateMessage): string {
+  const parts = Array.isArray(content) ? content : [content]
+  return parts.map((part) => (typeof part === 'string' ? part : part.text)).join('')
+}
+
+const name = z.string().min(1).max(64).describe('The name of the criterion, which its results carry')
+const model = z.string().min(1).max(256).describe('The model that judges: a base or tuned completion model')
+const input = TemplateMessages.describe('The conversation that the judge gets')
+const label = z.string().min(1).max(200)
+
+/** The metrics that our graders have, by OpenAI's names. */
+const similarities = {
+  bleu: { type: 'bleu' },
+  cosine: { type: 'embedding_similarity' },
+  fuzzy_match: { type: 'fuzzy_match' },
+  gleu: { type: 'gleu' },
+  rouge_1: { type: 'rouge_n', n: 1 },
+  rouge_2: { type: 'rouge_n', n: 2 },
+  rouge_3: { type: 'rouge_n', n: 3 },
+  rouge_4: { type: 'rouge_n', n: 4 },
+  rouge_5: { type: 'rouge_n', n: 5 },
+  rouge_l: { type: 'rouge_l' },
+} as const satisfies Record<string, Grader>
+const metrics = Object.keys(similarities) as (keyof typeof similarities)[]
+
+const checks = {
+  eq: { type: 'equals' },
+  ne: { type: 'equals', negate: true },
+  like: { type: 'includes' },
+  ilike: { type: 'includes', ignore_case: true },
+} as const satisfies Record<string, Grader>
+const operations = Object.keys(checks) as (keyof typeof checks)[]
+
+const Range = z
+  .tuple([z.number(), z.number()], { error: 'must be two numbers' })
+  .refine(([low, high]) => low < high, { error: 'must be two numbers, the smaller first' })
+
+const JudgeSampling = z.strictObject({
+  temperature: z.number().min(0).max(2).nullish().describe('Default 0'),
+  top_p: z.number().min(1e-9).max(1).nullish().describe('Default 1'),
+  seed: z.int().nullish().describe('The same seed gives the same judgement'),
+  max_completions_tokens: z.int().min(1).max(1_000_000).nullish().describe('The most tokens of the judgement'),
+  reasoning_effort: z.null({ error: 'is not supported' }).optional().describe('Not supported: leave it out'),
+})
+
+const known = ['string_check', 'text_similarity', 'score_model', 'label_model'] as const
+
+const StringCheck = z.strictObject({
+  type: z.literal('string_check').describe('Compares two texts'),
+  name,
+  input: template().describe('The text that is checked'),
+  reference: template().describe('The text that it is compared with'),
+  operation: z
+    .enum(operations)
+    .describe('eq: the same; ne: another one; like: contains the reference; ilike: the same without case'),
+})
+
+const TextSimilarity = z.strictObject({
+  type: z.literal('text_similarity').describe('Measures how alike two texts are'),
+  name,
+  input: template().describe('The text that is measured'),
+  reference: template().describe('The text that it is compared with'),
+  evaluation_metric: z
+    .enum(metrics, { error: ({ input: given }) => `${quoted(given)} is not supported: use ${metrics.join(', ')}` })
+    .describe('The measure, from 0 to 1'),
+  pass_threshold: z.number().describe('The least score that passes'),
+})
+
+const ScoreModel = z.strictObject({
+  type: z.literal('score_model').describe('A model gives a number'),
+  name,
+  model,
+  input,
+  range: Range.nullish().describe('The least and the largest number. Default [0, 1]'),
+  pass_threshold: z.number().nullish().describe('The least score that passes. Default: the middle of the range'),
+  sampling_params: JudgeSampling.nullish().describe('How the judge answers'),
+})
+
+const LabelModel = z.strictObject({
+  type: z.literal('label_model').describe('A model chooses a label'),
+  name,
+  model,
+  input,
+  labels: z.array(label).min(1).max(100).describe('The labels to choose from'),
+  passing_labels: z.array(label).min(1).max(100).describe('The labels that pass: some of `labels`'),
+})
+
+export const EvalCriterion = z.discriminatedUnion('type', [StringCheck, TextSimilarity, ScoreModel, LabelModel], {
+  error: ({ input: given }) =>
+    `${quoted((given as { type?: unknown } | null)?.type)} is not supported: use ${known.join(', ')}`,
+})
+export type EvalCriterion = z.output<typeof EvalCriterion>
+export type Judge = Extract<EvalCriterion, { model: string }>
+
+const quoted = (value: unknown) => `${String(JSON.stringify(value)).slice(0, 100)}`
+
+export const EvalCriteria = z
+  .array(EvalCriterion)
+  .min(1)
+  .max(10)
+  .superRefine((criteria, context) => {
+    const refuse = (path: PropertyKey[], message: string) => context.addIssue({ code: 'custom', path, message })
+    criteria.forEach((each, index) => {
+      if (criteria.findIndex((other) => other.name === each.name) !== index)
+        refuse([index, 'name'], 'is the name of an earlier criterion: give one another name')
+      if (each.type === 'label_model' && !each.passing_labels.every((passing) => each.labels.includes(passing)))
+        refuse([index, 'passing_labels'], 'must be some of labels')
+    })
+  })
+
+export const isJudge = (criterion: EvalCriterion): criterion is Judge =>
+  criterion.type === 'score_model' || criterion.type === 'label_model'
+
+/** Our grader of a criterion that compares texts. */
+export const graderOf = (criterion: Exclude<EvalCriterion, Judge>): Grader =>
+  criterion.type === 'string_check' ? checks[criterion.operation] : similarities[criterion.evaluation_metric]
+
+/** The texts of a criterion, in which parts are named. */
+export const textsOf = (criterion: EvalCriterion): string[] =>
+  isJudge(criterion) ? criterion.input.map(textOf) : [criterion.input, criterion.reference]
+
+export const rangeOf = ({ range }: Extract<Judge, { type: 'score_model' }>): readonly [number, number] =>
+  range ?? [0, 1]
+
+/** Whether a score, or the label that stands for it, passes. */
+export function passes(criterion: EvalCriterion, score: number): boolean {
+  switch (criterion.type) {
+    case 'string_check':
+    case 'label_model':
+      return score === 1
+    case 'text_similarity':
+      return score >= criterion.pass_threshold
+    case 'score_model': {
+      const [low, high] = rangeOf(criterion)
+      return score >= (criterion.pass_threshold ?? (low + high) / 2)
+    }
+  }
+}

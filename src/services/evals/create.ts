@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto'
+import { isJudge, textsOf } from '../../domain/eval-criteria.ts'
+import { evalLimits, type Eval, type EvalDefinition } from '../../domain/eval-run.ts'
+import { referencesIn } from '../../domain/item-template.ts'
+import { invalidInput, ServiceError } from '../../domain/service-error.ts'
+import { compileGraders } from '../../grading/compile-graders.ts'
+import { recordAudit } from '../audit/record.ts'
+import type { Ctx } from '../context.ts'
+import { completionModel } from '../evaluations/create.ts'
+import { once, type Idempotency } from '../idempotency.ts'
+import { requireRoomForData } from '../limits/account-quotas.ts'
+import { findEval } from './find.ts'
+
+/**
+ * Keeps criteria for runs.
+ * @throws ServiceError invalid_input naming the field in OpenAI's words, model_not_found, quota_exceeded
+ */
+export async function createEval({
+  ctx,
+  input: { name, metadata, definition },
+  idempotency,
+}: {
+  ctx: Ctx
+  input: { name: string; metadata: Eval['metadata']; definition: EvalDefinition }
+  idempotency: Idempotency
+}): Promise<Eval> {
+  const { accountId, deps } = ctx
+  const { id } = await once<{ id: string }>(ctx, idempotency, async (answer) => {
+    await requireUsable(ctx, definition)
+    await requireRoomForData(ctx)
+    const id = randomUUID()
+    return deps.database.transaction(async (tx) => {
+      await tx.accounts.hold(accountId)
+      if ((await tx.evals.count(accountId)) >= evalLimits.evals) throw full()
+      await tx.evals.create({ id, accountId, name, metadata, definition })
+      await recordAudit(tx, ctx, 'eval.create', id)
+      return answer(tx, { id })
+    })
+  })
+  return findEval({ ctx, input: { id } })
+}
+
+async function requireUsable(ctx: Ctx, definition: EvalDefinition) {
+  const { itemSchema, includesSample, criteria } = definition
+  if (JSON.stringify(definition).length > evalLimits.definitionCharacters)
+    throw invalidInput(
+      'testing_criteria',
+      `item_schema and testing_criteria must have at most ${evalLimits.definitionCharacters} characters of JSON together.`,
+    )
+  requireSchema(itemSchema)
+  for (const [index, criterion] of criteria.entries()) {
+    const namesSample = textsOf(criterion)
+      .flatMap(referencesIn)
+      .some((name) => name.startsWith('sample'))
+    if (namesSample && !includesSample)
+      throw invalidInput(
+        `testing_criteria[${index}]`,
+        `testing_criteria[${index}] names parts of the sample, so data_source_config.include_sample_schema must be true.`,
+      )
+    if (isJudge(criterion)) await completionModel(ctx, criterion.model, `testing_criteria[${index}].model`)
+  }
+}
+
+function requireSchema(schema: Record<string, unknown>) {
+  try {
+    compileGraders([{ type: 'json_schema', schema }])
+  } catch (error) {
+    const message = error instanceof ServiceError ? error.message : String(error)
+    throw invalidInput(
+      'data_source_config.item_schema',
+      message.replace('The json_schema grader', 'data_source_config.item_schema'),
+    )
+  }
+}
+
+const full = () =>
+  new ServiceError(
+    'quota_exceeded',
+    `This account has ${evalLimits.evals} evals, the most that it may have. Delete one.`,
+    {
+      retryAfterSeconds: 60,
+    },
+  )

@@ -1,0 +1,108 @@
+// Criteria of evals: what judges are asked, what passes, and what becomes of parts and answers that are missing.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createJudging } from '../../activities/eval-judging.ts'
+import { chatSamples, givenSample } from '../../activities/eval-samples.ts'
+import type { Infer } from '../../activities/batch-answers.ts'
+import { EvalCriterion } from '../../src/domain/eval-criteria.ts'
+import { outcomeOf, summariseRun, type EvalItem } from '../../src/domain/eval-run.ts'
+import { createGrading } from '../../src/grading/grading-threads.ts'
+
+type Body = { model: string; messages: { content: string }[]; response_format: { json_schema: { schema: object } } }
+const asker = { id: '11111111-1111-4111-8111-111111111111', accountId: 'account', apiKeyId: 'key' }
+const grade = createGrading()
+
+const answered = (id: string, body: object, status = 200) =>
+  `${JSON.stringify({ custom_id: id, response: { status_code: status, body }, error: null })}\n`
+const chat = (content: string) => ({ choices: [{ message: { content }, finish_reason: 'stop' }], model: 'm' })
+
+/** Judges items from the position 128 on with the samples of a batch. */
+function judge(criteria: unknown[], items: EvalItem[], contents: (string | null)[], verdict: unknown = null) {
+  const asked: Body[] = []
+  const answerLine: Infer['answerLine'] = ({ line }) => {
+    const { custom_id, body } = JSON.parse(line) as { custom_id: string; body: Body }
+    asked.push(body)
+    return Promise.resolve({ isError: false, text: answered(custom_id, chat(JSON.stringify({ verdict }))).trim() })
+  }
+  const lines = contents.map((content, at) =>
+    content === null
+      ? answered(String(128 + at), { error: { message: 'It is too long.' } }, 400)
+      : answered(String(128 + at), chat(content)),
+  )
+  const samples = chatSamples({ values: lines.toReversed().join('') }, { start: 128, count: items.length })
+  const parsed = criteria.map((each) => EvalCriterion.parse(each))
+  const deps = { infer: { answerLine } as unknown as Infer, grade }
+  const judged = createJudging(parsed, deps, asker)(items, samples, 128, new AbortController().signal)
+  return judged.then((results) => ({ results, asked, summary: summariseRun(parsed, results) }))
+}
+
+const same = {
+  type: 'string_check',
+  name: 'same',
+  operation: 'eq',
+  input: '{{sample.output_text}}',
+  reference: '{{item.answer}}',
+}
+const alike = { ...same, type: 'text_similarity', name: 'alike', evaluation_metric: 'fuzzy_match', pass_threshold: 0.5 }
+const { operation: _operation, ...similarity } = alike
+
+test('an item passes when every criterion passes, and fails or errs otherwise', async () => {
+  const items = ['Ann', 'Bob', 'Eve'].map((answer) => ({ item: { answer } }))
+  const { results, summary } = await judge([same, similarity], items, ['Ann', 'Bo', null])
+  assert.deepEqual(results.map(outcomeOf), ['pass', 'fail', 'error'])
+  assert.deepEqual(
+    results[1]?.results.map(({ score, passed }) => [score, passed]),
+    [
+      [0, false],
+      [0.8, true],
+    ],
+  )
+  assert.deepEqual([results[2]?.error, results[2]?.results], ['It is too long.', []])
+  assert.deepEqual(summary.outcomes, { pass: 1, fail: 1, error: 1 })
+  assert.deepEqual(summary.criteria, [
+    { name: 'same', passed: 1, failed: 1 },
+    { name: 'alike', passed: 2, failed: 0 },
+  ])
+})
+
+test('judges answer in a schema of their range or their labels', async () => {
+  const input = [{ role: 'user', content: 'Is {{sample.output_text}} {{item.answer}}?' }]
+  const scores = { type: 'score_model', name: 'score', model: 'judge', input, range: [0, 10] }
+  const { results, asked } = await judge([scores], [{ item: { answer: 'Ann' } }], ['Bob'], 5)
+  assert.deepEqual(asked[0]?.messages, [{ role: 'user', content: 'Is Bob Ann?' }])
+  assert.deepEqual(asked[0]?.response_format.json_schema.schema, {
+    type: 'object',
+    properties: { verdict: { type: 'number', minimum: 0, maximum: 10 } },
+    required: ['verdict'],
+    additionalProperties: false,
+  })
+  assert.deepEqual(results[0]?.results[0], { name: 'score', type: 'score_model', score: 5, passed: true })
+  const labels = {
+    type: 'label_model',
+    name: 'label',
+    model: 'judge',
+    input,
+    labels: ['yes', 'no'],
+    passing_labels: ['yes'],
+  }
+  const labelled = await judge([labels], [{ item: { answer: 'Ann' } }], ['Bob'], 'no')
+  assert.deepEqual(labelled.results[0]?.results[0], {
+    ...{ name: 'label', type: 'label_model', score: 0, label: 'no', passed: false },
+  })
+})
+
+test('a part that the sample lacks is an error of that item alone', async () => {
+  const json = { ...same, input: '{{sample.output_json.name}}' }
+  const items = [{ item: { answer: 'Ann' } }, { item: { answer: 'Ann' } }]
+  const { results } = await judge([json], items, ['{"name": "Ann"}', 'Ann'])
+  assert.deepEqual(results.map(outcomeOf), ['pass', 'error'])
+  assert.match(results[1]?.results[0]?.error ?? '', /\{\{sample\.output_json\.name\}\}/)
+})
+
+test('an item brings its sample as a text or as a chat', () => {
+  assert.deepEqual(givenSample({ item: {}, sample: { output_text: '[1]' } }).sample, {
+    output_text: '[1]',
+    output_json: [1],
+  })
+  assert.equal(givenSample({ item: {}, sample: chat('hi') }).sample?.output_text, 'hi')
+})
