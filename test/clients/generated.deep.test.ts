@@ -1,40 +1,76 @@
-// Clients are generated, not written: a well-kept generator makes one of our OpenAPI document, and it runs the main job.
+// Clients are generated, not written: well-kept generators make one of our OpenAPI document, and it runs the main job.
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, suite, test } from 'node:test'
 import { promisify } from 'node:util'
 import { root } from '../../tools/paths.mjs'
 import { clientEnv } from '../../tools/setup/client-env.mjs'
-import { connection, openAccount } from '../support/stack.ts'
+import { findGo } from '../../tools/setup/go.mjs'
 import { patienceMs } from '../support/eventually.ts'
+import { connection, openAccount } from '../support/stack.ts'
 
 const run = promisify(execFile)
+const here = join(root, 'test/clients')
 
-test('a generated Python client has every route and runs the main job', async () => {
+suite('a generated client', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'anneal-generated-'))
-  const { apiKey } = await openAccount()
+  after(() => rmSync(folder, { recursive: true, force: true }))
   const { apiUrl, baseModel } = connection()
-  try {
-    const env = await clientEnv(join(root, 'test/clients/requirements-generator.txt'))
-    const settings = join(folder, 'settings.yaml')
-    writeFileSync(settings, 'post_hooks: []\n')
-    const source = ['--url', `${apiUrl}/openapi.json`, '--meta', 'none', '--config', settings]
+
+  /** What each program reads. */
+  const settings = async () => ({
+    PATH: process.env['PATH'],
+    ANNEAL_URL: apiUrl,
+    ANNEAL_API_KEY: (await openAccount()).apiKey,
+    BASE_MODEL: baseModel,
+    SAMPLE_FILE: join(root, 'models/samples/products.jsonl'),
+  })
+
+  test('of openapi-python-client has every route and runs the main job', async () => {
+    const env = await clientEnv(join(here, 'requirements-generator.txt'))
+    const config = join(folder, 'settings.yaml')
+    writeFileSync(config, 'post_hooks: []\n')
+    const source = ['--url', `${apiUrl}/openapi.json`, '--meta', 'none', '--config', config]
     const output = ['--output-path', join(folder, 'anneal_client')]
     // A warning is a route or a schema that it could not make anything of.
     await run(join(env, 'bin/openapi-python-client'), ['generate', ...source, ...output, '--fail-on-warning'])
-    await run(join(env, 'bin/python'), [join(root, 'test/clients/generated_client.py'), folder], {
-      env: {
-        PATH: process.env['PATH'],
-        ANNEAL_URL: apiUrl,
-        ANNEAL_API_KEY: apiKey,
-        BASE_MODEL: baseModel,
-        SAMPLE_FILE: join(root, 'models/samples/products.jsonl'),
-      },
+    await run(join(env, 'bin/python'), [join(here, 'generated_client.py'), folder], {
+      env: await settings(),
       timeout: patienceMs,
     })
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  })
+
+  test('of openapi-generator runs the main job in Python, and compiles in TypeScript', async () => {
+    const env = await clientEnv(join(here, 'requirements-openapi-generator.txt'))
+    const document = join(folder, 'openapi-3.0.json')
+    writeFileSync(document, await (await fetch(`${apiUrl}/openapi.json?version=3.0`)).text())
+    for (const generator of ['python', 'typescript-fetch'])
+      await run(
+        join(env, 'bin/openapi-generator-cli'),
+        ['generate', '-i', document, '-g', generator, '-o', join(folder, generator)],
+        { maxBuffer: 1e8 },
+      )
+    await run(join(env, 'bin/python'), [join(here, 'openapi_generator.py'), join(folder, 'python')], {
+      env: await settings(),
+      timeout: patienceMs,
+    })
+    const strict = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'es2022', '--module', 'preserve']
+    await run(join(root, 'node_modules/.bin/tsc'), [...strict, 'index.ts'], { cwd: join(folder, 'typescript-fetch') })
+  })
+
+  test('of oapi-codegen runs the main job in Go', async () => {
+    const program = join(folder, 'go')
+    cpSync(join(here, 'go'), program, { recursive: true })
+    mkdirSync(join(program, 'anneal'))
+    const go = await findGo(join(folder, 'go-compiler'))
+    const env = { ...process.env, ...go.env, ...(await settings()), GOFLAGS: '-mod=readonly' }
+    const options = { cwd: program, env, timeout: patienceMs }
+    const document = join(program, 'openapi-3.0.json')
+    writeFileSync(document, await (await fetch(`${apiUrl}/openapi.json?version=3.0`)).text())
+    const generate = ['-generate', 'types,client', '-package', 'anneal', '-o', 'anneal/anneal.gen.go', document]
+    await run(go.command, ['tool', 'oapi-codegen', ...generate], options)
+    await run(go.command, ['run', '.'], options)
+  })
 })

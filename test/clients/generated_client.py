@@ -18,8 +18,8 @@ from anneal_client.models import (
     CompletionRequest,
     DataRequest,
     EmbeddingRequest,
+    FinetuneArgs,
     TrainRequest,
-    TrainRequestFinetuneArgsType0,
 )
 
 base = os.environ["BASE_MODEL"]
@@ -28,7 +28,7 @@ client = AuthenticatedClient(os.environ["ANNEAL_URL"], os.environ["ANNEAL_API_KE
 place = data.sync(client=client, body=DataRequest("generated"))
 httpx.put(place.dataset_location, content=Path(os.environ["SAMPLE_FILE"]).read_bytes()).raise_for_status()
 
-arguments = TrainRequestFinetuneArgsType0(max_steps=20)
+arguments = FinetuneArgs(max_steps=20)
 accepted = train.sync(client=client, body=TrainRequest(base, dataset_id="generated", finetune_args=arguments))
 job_id = int(accepted.job_id)
 for _ in range(600):

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
+import { scopes } from '../../src/domain/scopes.ts'
+import { createContract } from '../support/contract.ts'
 import { liveKey, startPublic } from './support.ts'
 
 const edge = await startPublic()
@@ -8,7 +10,7 @@ const { json: document } = await edge.call('GET', '/openapi.json', { key: null }
 
 /** The parts of OpenAPI 3.1 that we use, strictly. */
 const Schema = z.looseObject({})
-const named = z.strictObject({ schema: z.strictObject({ $ref: z.string() }) })
+const named = z.strictObject({ schema: z.strictObject({ $ref: z.string() }), example: z.unknown().optional() })
 const text = z.strictObject({ schema: z.strictObject({ description: z.string() }) })
 const Content = z.union([
   z.record(z.string().regex(/^application\/(problem\+)?json$/), named),
@@ -23,7 +25,8 @@ const Operation = z.strictObject({
   summary: z.string().min(5),
   description: z.string().min(5),
   deprecated: z.literal(true).optional(),
-  security: z.array(z.record(z.string(), z.array(z.string()))),
+  security: z.array(z.strictObject({ key: z.tuple([]) })),
+  'x-scope': z.enum(scopes).optional(),
   parameters: z
     .array(
       z.strictObject({
@@ -32,6 +35,7 @@ const Operation = z.strictObject({
         required: z.boolean().optional(),
         description: z.string().min(5),
         schema: Schema,
+        example: z.string().optional(),
       }),
     )
     .optional(),
@@ -47,10 +51,17 @@ const Operation = z.strictObject({
 })
 const Document = z.strictObject({
   openapi: z.literal('3.1.0'),
-  info: z.strictObject({ title: z.string(), version: z.string(), description: z.string(), license: Schema }),
+  info: z.strictObject({
+    title: z.string(),
+    version: z.string(),
+    description: z.string(),
+    license: Schema,
+    contact: Schema,
+  }),
   servers: z.array(z.strictObject({ url: z.string(), description: z.string() })),
   tags: z.array(z.strictObject({ name: z.string(), description: z.string() })),
   paths: z.record(z.string().startsWith('/'), z.partialRecord(z.enum(['get', 'post', 'put', 'delete']), Operation)),
+  webhooks: z.record(z.string(), z.strictObject({ post: Schema })),
   components: z.strictObject({
     schemas: z.record(z.string(), Schema),
     headers: z.record(z.string(), Schema),
@@ -309,6 +320,38 @@ test('describes every property, where the property is or in the schema that it n
 test('marks every alias as deprecated, and nothing else', () => {
   for (const { operation } of operations(document))
     assert.equal(operation.deprecated ?? false, /_alias_\d+$/.test(operation.operationId), operation.operationId)
+})
+
+test('every operation has an example of its request and its answer, and each answer fits its schema', () => {
+  const check = createContract(document)
+  for (const { path, method, operation } of operations(document)) {
+    const { requestBody, parameters = [], responses } = operation
+    const examples = [...Object.values(requestBody?.content ?? {}), Object.values(responses['200']?.content ?? {})[0]]
+    for (const each of examples)
+      assert.ok(each && 'example' in each, `${method} ${path} has no example: npm run examples records it`)
+    for (const { name, in: where, example } of parameters)
+      assert.ok(where !== 'path' || example !== undefined, `${name} of ${method} ${path} has no example`)
+    const [contentType, { example: body }] = Object.entries(responses['200']?.content ?? {})[0] as [
+      string,
+      { example: unknown },
+    ]
+    check({
+      method: method.toUpperCase(),
+      path: path.replaceAll('{', 'x').replaceAll('}', 'x'),
+      status: 200,
+      contentType,
+      body,
+    })
+  }
+})
+
+test('describes the events that the service sends', () => {
+  const { requestBody, parameters } = document.webhooks.training_job.post
+  assert.deepEqual(requestBody.content['application/json'].schema, { $ref: '#/components/schemas/WebhookEvent' })
+  assert.deepEqual(
+    parameters.map((each: { name: string }) => each.name),
+    ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
+  )
 })
 
 test('says what may be left out and what may be null', () => {

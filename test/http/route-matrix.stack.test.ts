@@ -1,12 +1,15 @@
 // Sends to every route of the OpenAPI document, aliases included: a valid request, the same with nulls, an invalid one, and
 // another account's request for the same objects. Checks each answer against the document and prints the table.
+// `npm run examples` lets it record the examples of the document.
 // test/http/openapi.test.ts proves that every route asks for a key and its scope.
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
+import examples from '../../src/http/examples.json' with { type: 'json' }
 import { scopes } from '../../src/domain/scopes.ts'
 import { createOperator } from '../support/operator.ts'
 import { createApi, type Api } from '../support/stack.ts'
 import { entries, type Entry, type Sent } from './route-matrix/entries.ts'
+import { shownAnswer, shownRequest, writeExamples, type Example } from './route-matrix/example.ts'
 import { madeUpNames, ownedNames, withoutNames } from './route-matrix/names.ts'
 
 type Content = { 'application/json': { schema: { $ref: string } } }
@@ -29,6 +32,9 @@ suite('the matrix of routes', async () => {
   const madeUp = madeUpNames(owned)
   const table: string[][] = [['route', 'success', 'with nulls', 'invalid', "another account's"]]
   after(() => console.log(printed(table)))
+  const isRecording = process.env['ANNEAL_RECORD_EXAMPLES'] === '1'
+  const recorded: Record<string, Example> = {}
+  if (isRecording) after(() => writeExamples(recorded))
 
   test('has an entry for every route, and no other', () => {
     assert.deepEqual(Object.keys(entries).toSorted(), [...new Set(routes.map(({ name }) => name))].toSorted())
@@ -42,8 +48,16 @@ suite('the matrix of routes', async () => {
         const cells = [await invalid(route, entry), await foreign(route, entry)]
         const { status, body } = await ask(owner, route, right)
         assert.equal(status, 200, JSON.stringify(body))
+        if (isRecording) recorded[name] ??= { ...(await shownRequest(entry)), answer: shownAnswer(body, owned) }
         table.push([`${route.method} ${route.path}`, '200', await withNulls(route, right), ...cells])
       })
+
+  // The matrix sends the same requests, with the names of real objects.
+  for (const [name, entry] of Object.entries(isRecording ? {} : entries))
+    test(`the example of ${name} is a request that the service accepts`, async () => {
+      const { answer: _answer, ...request } = (examples as Record<string, Example>)[name] ?? assert.fail(missing)
+      assert.deepEqual(request, JSON.parse(JSON.stringify(await shownRequest(entry))), missing)
+    })
 
   /** Null is the same as nothing, for every optional field of the document. */
   async function withNulls(route: Route, right: Sent): Promise<string> {
@@ -91,6 +105,8 @@ suite('the matrix of routes', async () => {
     }
   }
 })
+
+const missing = 'the examples of the document are older than the matrix: npm run examples writes them again'
 
 async function readRoutes(api: Api): Promise<Route[]> {
   const { paths, components } = await api.get<Document>('/openapi.json')

@@ -1,11 +1,16 @@
 // Derives the OpenAPI 3.1 document from the route definitions and their schemas.
 import { z } from 'zod'
+import recorded from '../examples.json' with { type: 'json' }
 import { apiSchemas } from './named-schemas.ts'
 import { errorFormatFor, type ErrorFormat } from './problem.ts'
 import { errorStatusesOf } from './error-statuses.ts'
 import { pathsOf, type Route } from './route.ts'
 
 type Json = Record<string, unknown>
+/** Of an operation, as `npm run examples` records it. */
+type Example = { params?: Json; query?: Json; body?: unknown; answer?: unknown }
+
+const exampleOf = ({ name }: Route): Example => (recorded as Record<string, Example>)[name] ?? {}
 
 const uri = (id: string) => `#/components/schemas/${id}`
 
@@ -16,7 +21,14 @@ export function openApiDocument(
     version,
     serviceName,
     errorFormats,
-  }: { title: string; version: string; serviceName: string; errorFormats?: readonly ErrorFormat[] },
+    webhooks = {},
+  }: {
+    title: string
+    version: string
+    serviceName: string
+    errorFormats?: readonly ErrorFormat[]
+    webhooks?: Readonly<Record<string, SentEvent>>
+  },
 ) {
   const paths: Record<string, Json> = {}
   for (const route of routes)
@@ -34,11 +46,15 @@ export function openApiDocument(
       title,
       version,
       description: 'Completions, embeddings, data sets, and fine-tuning as a durable job.',
+      contact: { name: 'The operator of this service' },
       license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'The service that answers this document' }],
     tags: tags.map(([name, , description]) => ({ name, description })),
     paths,
+    webhooks: Object.fromEntries(
+      Object.entries(webhooks).map(([name, event]) => [name, { post: receiver(name, event) }]),
+    ),
     components: {
       schemas: componentSchemas(),
       headers,
@@ -46,7 +62,7 @@ export function openApiDocument(
         key: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key. The role of an operation names the scope that the key needs.',
+          description: 'An API key. x-scope of an operation names the scope that the key needs.',
         },
       },
     },
@@ -58,7 +74,11 @@ function operation(
   operationId: string,
   { isAlias, error }: { isAlias: boolean; error: ErrorFormat },
 ): Json {
-  const parameters = [...parametersOf(route.params, 'path'), ...parametersOf(route.query, 'query')]
+  const example = exampleOf(route)
+  const parameters = [
+    ...parametersOf(route.params, 'path', example.params),
+    ...parametersOf(route.query, 'query', example.query),
+  ]
   if (route.contentType === 'text/event-stream')
     parameters.push({
       name: 'Last-Event-ID',
@@ -80,13 +100,14 @@ function operation(
     summary: isAlias ? `${route.summary} (the same as ${documentPath(route.path)})` : route.summary,
     description: descriptionOf(route, isAlias),
     ...(isAlias ? { deprecated: true } : {}),
-    security: route.access === 'none' ? [] : [{ key: route.scope ? [route.scope] : [] }],
+    security: route.access === 'none' ? [] : [{ key: [] }],
+    ...(route.scope ? { 'x-scope': route.scope } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body
       ? {
           requestBody: {
             required: true,
-            content: content(route.form ? 'multipart/form-data' : 'application/json', route.body),
+            content: content(route.form ? 'multipart/form-data' : 'application/json', route.body, example.body),
           },
         }
       : {}),
@@ -94,7 +115,10 @@ function operation(
       200: {
         description: 'Done',
         headers: headersOf(200),
-        content: { ...content(route.contentType ?? 'application/json', route.response), ...moreContent(route) },
+        content: {
+          ...content(route.contentType ?? 'application/json', route.response, example.answer),
+          ...moreContent(route),
+        },
       },
       ...Object.fromEntries(
         errorStatusesOf(route).map(([status, description]) => [
@@ -106,6 +130,38 @@ function operation(
           },
         ]),
       ),
+    },
+  }
+}
+
+/** A request that the service sends. */
+export type SentEvent = {
+  summary: string
+  description: string
+  /** By name, with their descriptions. */
+  headers: Readonly<Record<string, string>>
+  body: z.ZodType
+}
+
+function receiver(operationId: string, { summary, description, headers: sent, body }: SentEvent): Json {
+  return {
+    operationId,
+    tags: ['Webhooks'],
+    summary,
+    description,
+    security: [],
+    parameters: Object.entries(sent).map(([name, what]) => ({
+      name,
+      in: 'header',
+      required: true,
+      description: what,
+      schema: { type: 'string' },
+    })),
+    requestBody: { required: true, content: content('application/json', body) },
+    responses: {
+      '2XX': { description: 'The event has arrived' },
+      410: { description: 'The receiver is gone: the webhook is disabled' },
+      default: { description: 'The event is sent again later' },
     },
   }
 }
@@ -164,13 +220,13 @@ const tags = [
 
 const tagOf = (path: string) => tags.find(([, pattern]) => pattern.test(path))?.[0] ?? 'Service'
 
-function content(type: string, schema: z.ZodType): Json {
+function content(type: string, schema: z.ZodType, example?: unknown): Json {
   const id = apiSchemas.get(schema)?.id
   if (id === undefined) throw new Error('name the schema of every body and answer with named()')
-  return { [type]: { schema: { $ref: uri(id) } } }
+  return { [type]: { schema: { $ref: uri(id) }, ...(example === undefined ? {} : { example }) } }
 }
 
-function parametersOf(schema: z.ZodType | undefined, where: 'path' | 'query'): Json[] {
+function parametersOf(schema: z.ZodType | undefined, where: 'path' | 'query', example: Json = {}): Json[] {
   if (!schema) return []
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' }) as {
     properties?: Record<string, Json>
@@ -181,6 +237,7 @@ function parametersOf(schema: z.ZodType | undefined, where: 'path' | 'query'): J
     in: where,
     required: where === 'path' || required.includes(name),
     ...described(property),
+    ...(name in example ? { example: example[name] } : {}),
   }))
 }
 

@@ -2,8 +2,10 @@
 import { checkReadiness } from '../../services/health/check-readiness.ts'
 import { defineRoute, type Route } from '../framework/route.ts'
 import { openApiDocument } from '../framework/openapi.ts'
+import { toOpenApi30 } from '../framework/openapi-3.0.ts'
 import type { ErrorFormat } from '../framework/problem.ts'
-import { Health, OpenApiDocument, Version } from '../schemas/service.ts'
+import { Health, OpenApiDocument, OpenApiQuery, Version } from '../schemas/service.ts'
+import { sentEvents } from '../schemas/webhooks.ts'
 
 const ok = { status: 'ok' as const }
 
@@ -31,15 +33,17 @@ export const healthRoutes = [
   }),
 ]
 
+type Described = { version: string; serviceName: string; errorFormats: readonly ErrorFormat[] }
+
+/** The OpenAPI document of these routes and of those that describe them. */
+export function openApiOf(others: readonly Route[], described: Described) {
+  const all = [...others, ...selfDescription(others, described)]
+  return openApiDocument(all, { title: 'Anneal', ...described, webhooks: sentEvents })
+}
+
 /** Two routes that describe all routes, themselves included. */
-export function selfDescription(
-  others: readonly Route[],
-  {
-    version,
-    serviceName,
-    errorFormats,
-  }: { version: string; serviceName: string; errorFormats: readonly ErrorFormat[] },
-) {
+export function selfDescription(others: readonly Route[], described: Described) {
+  const { version } = described
   const self: Route[] = [
     defineRoute({
       name: 'version',
@@ -60,11 +64,13 @@ export function selfDescription(
       path: '/openapi.json',
       summary: 'Get this API as an OpenAPI document',
       access: 'none',
+      query: OpenApiQuery,
       response: OpenApiDocument,
-      handle: () => document,
+      handle: ({ query }) => (query.version === '3.0' ? document30 : document),
     }),
   ]
   const all = [...others, ...self]
-  const document = openApiDocument(all, { title: 'Anneal', version, serviceName, errorFormats })
+  const document = openApiDocument(all, { title: 'Anneal', ...described, webhooks: sentEvents })
+  const document30 = toOpenApi30(document)
   return self
 }

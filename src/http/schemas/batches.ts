@@ -22,15 +22,16 @@ export const BatchParams = z.object({
     .meta({ format: 'uuid', description: 'The id in the answer of the POST' }),
 })
 
-const errors = z
-  .array(
-    z.object({
-      path: z.string().describe('The place of the prompt, such as "prompt[3]"'),
-      message: z.string().describe('Why the prompt was refused'),
-    }),
-  )
-  .describe('The prompts that were refused, in order. Absent when none was')
-  .optional()
+// A generator of Python makes nothing of an object in a union that has objects of its own, unless it has a name.
+const RefusedItem = named(
+  'RefusedBatchItem',
+  z.object({
+    path: z.string().describe('The place of the prompt, such as "prompt[3]"'),
+    message: z.string().describe('Why the prompt was refused'),
+  }),
+)
+
+const errors = z.array(RefusedItem).describe('The prompts that were refused, in order. Absent when none was').optional()
 
 const NotStarted = z.object({}).strict().describe('Nothing is finished yet')
 
@@ -38,13 +39,16 @@ export const CompletionBatchResult = named(
   'CompletionBatchResult',
   z.union([
     NotStarted,
-    z.object({
-      outputs: z.array(Completion.nullable()).describe('In the order of the prompts'),
-      finish_reason: z
-        .array(z.string().nullable())
-        .describe('Null for prompts that are not finished, "error" for those that were refused'),
-      errors,
-    }),
+    named(
+      'CompletionBatchOutputs',
+      z.object({
+        outputs: z.array(Completion.nullable()).describe('In the order of the prompts'),
+        finish_reason: z
+          .array(z.string().nullable())
+          .describe('Null for prompts that are not finished, "error" for those that were refused'),
+        errors,
+      }),
+    ),
   ]),
 )
 
@@ -52,11 +56,14 @@ export const EmbeddingBatchResult = named(
   'EmbeddingBatchResult',
   z.union([
     NotStarted,
-    z.object({
-      embedding: z
-        .array(z.array(z.number()).nullable())
-        .describe('In the order of the texts; null for those that were refused'),
-      errors,
-    }),
+    named(
+      'EmbeddingBatchVectors',
+      z.object({
+        embedding: z
+          .array(z.array(z.number()).nullable())
+          .describe('In the order of the texts; null for those that were refused'),
+        errors,
+      }),
+    ),
   ]),
 )

@@ -19,6 +19,13 @@ export const Health = named(
   z.object({ status: z.literal('ok').describe('Always ok; a problem is an error status') }),
 )
 
+export const OpenApiQuery = z.object({
+  version: z
+    .enum(['3.0', '3.1'])
+    .optional()
+    .describe('3.0 is for generators that know no newer version; it leaves out aliases and webhooks. Default 3.1'),
+})
+
 export const OpenApiDocument = named(
   'OpenApiDocument',
   z.looseObject({ openapi: z.string().describe('The version of OpenAPI that the document is written in') }),

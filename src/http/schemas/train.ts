@@ -22,17 +22,23 @@ const Count = z
   .transform((count) => count || null)
   .meta({ description: 'The default when absent or 0' })
 
-const GpuConfig = z
-  .object({ gpus: Count, nodes: Count })
-  .describe('The GPUs of each node and the number of nodes; the default of the model when absent')
+const GpuConfig = named(
+  'GpuConfig',
+  z
+    .object({ gpus: Count, nodes: Count })
+    .describe('The GPUs of each node and the number of nodes; the default of the model when absent'),
+)
 
-const Evaluation = z
-  .object({
-    graders: Graders.nullish().describe('Graders that ask no model; chosen by the expected outputs when absent'),
-    max_rows: z.int().min(1).max(evaluationLimits.rows).nullish().describe('The first rows that are answered'),
-    max_tokens: z.int().min(1).max(evaluationLimits.tokens).nullish().describe('The most tokens of an answer'),
-  })
-  .describe('How the tuned model and its base are evaluated at the end of the job')
+const Evaluation = named(
+  'JobEvaluation',
+  z
+    .object({
+      graders: Graders.nullish().describe('Graders that ask no model; chosen by the expected outputs when absent'),
+      max_rows: z.int().min(1).max(evaluationLimits.rows).nullish().describe('The first rows that are answered'),
+      max_tokens: z.int().min(1).max(evaluationLimits.tokens).nullish().describe('The most tokens of an answer'),
+    })
+    .describe('How the tuned model and its base are evaluated at the end of the job'),
+)
 
 export const TrainRequest = named(
   'TrainRequest',
@@ -46,11 +52,11 @@ export const TrainRequest = named(
     data: z.array(Row).nullish().describe('The rows themselves, stored under dataset_id'),
     id: DataId.nullish().describe('An id of POST /v1/svc/data: all of its rows are used'),
     eval_data: z.array(Row).nullish().describe('Rows to evaluate on, instead of rows that are set aside from the data'),
-    finetune_args: FinetuneArgs.nullish().describe(
-      'Arguments of the training. Defaults: those of the model, else the ones named here',
-    ),
-    gpu_config: GpuConfig.nullish(),
-    evaluation: Evaluation.nullish(),
+    finetune_args: named('FinetuneArgs', FinetuneArgs)
+      .nullish()
+      .describe('Arguments of the training. Defaults: those of the model, else the ones named here'),
+    gpu_config: GpuConfig.nullish().describe('The GPUs of the job'),
+    evaluation: Evaluation.nullish().describe('How the tuned model and its base are compared'),
     is_public: z.boolean().nullish().describe('Kept, without effect: jobs and models are private to the account'),
     dry_run: z.boolean().nullish().describe('As the query parameter of this name'),
     custom_model_name: z
@@ -89,23 +95,26 @@ export const TrainQuery = z.object({
     .describe('true checks the request and its data, estimates the time, and creates nothing'),
 })
 
-const DryRun = z.object({
-  dry_run: z.literal(true).describe('Always true'),
-  // Named so that typed clients can read job_id of either answer.
-  job_id: z.null().optional().describe('Absent: a dry run makes no job'),
-  rows: z.int().describe('Rows of the data set'),
-  tokens: z.int().nullable().describe('Of all rows, from a sample; null without a tokenizer on the server'),
-  steps: z.int().describe('Steps of the run'),
-  epochs: z.number().describe('Passes over the training rows'),
-  estimated_seconds: Range.describe(
-    'From the start of the trainer to the end, without the time in the queue. Null when no job on this base has completed yet',
-  ),
-  estimated_gpu_seconds: Range.describe('estimated_seconds times the number of GPUs; null when the time is'),
-  based_on: z
-    .int()
-    .describe('Complete jobs on this base and as many GPUs, of all accounts, that the estimate comes from'),
-  note: z.string().describe('How far to trust the estimate'),
-})
+const DryRun = named(
+  'TrainingEstimate',
+  z.object({
+    dry_run: z.literal(true).describe('Always true'),
+    // Named so that typed clients can read job_id of either answer.
+    job_id: z.null().optional().describe('Absent: a dry run makes no job'),
+    rows: z.int().describe('Rows of the data set'),
+    tokens: z.int().nullable().describe('Of all rows, from a sample; null without a tokenizer on the server'),
+    steps: z.int().describe('Steps of the run'),
+    epochs: z.number().describe('Passes over the training rows'),
+    estimated_seconds: Range.describe(
+      'From the start of the trainer to the end, without the time in the queue. Null when no job on this base has completed yet',
+    ),
+    estimated_gpu_seconds: Range.describe('estimated_seconds times the number of GPUs; null when the time is'),
+    based_on: z
+      .int()
+      .describe('Complete jobs on this base and as many GPUs, of all accounts, that the estimate comes from'),
+    note: z.string().describe('How far to trust the estimate'),
+  }),
+)
 
 export const TrainOrDryRun = named('TrainOrDryRun', z.union([TrainAnswer, DryRun]))
 

@@ -3,6 +3,7 @@ import { trainingJobStatuses } from '../../domain/training-job-status.ts'
 import { webhookEventTypes } from '../../domain/webhook.ts'
 import { webhookNotFound } from '../../services/webhooks/endpoints.ts'
 import { named } from '../framework/named-schemas.ts'
+import type { SentEvent } from '../framework/openapi.ts'
 import { queryInt, queryText } from '../framework/params.ts'
 import { shortened } from '../framework/problem.ts'
 import { Time } from './training-job.ts'
@@ -108,25 +109,45 @@ export const DeliveryQuery = z.object({
   limit: queryInt({ min: 1, max: 1000 }).optional().describe('Deliveries of a page, default 100'),
 })
 
+const WebhookEvent = named(
+  'WebhookEvent',
+  z
+    .object({
+      type: z.enum(webhookEventTypes).describe('The type of the event'),
+      timestamp: z.string().describe('When the event happened: 2026-11-20T10:00:00.123Z'),
+      data: z
+        .object({
+          job_id: z.int().describe('The id of the job'),
+          status: z.enum(trainingJobStatuses).describe('Its new state'),
+          status_reason: z.string().nullable().describe('A machine-readable reason; null without one'),
+          model_name: z.string().nullable().describe('Its tuned model; null when it has none'),
+          attempt: z.int().nullable().describe('The attempt; null without one'),
+        })
+        .describe('The job when the event happened'),
+    })
+    .describe('The event as it is sent'),
+)
+
+/** What the service sends, for the section `webhooks` of the OpenAPI document. */
+export const sentEvents = {
+  training_job: {
+    summary: 'A training job has changed its state',
+    description:
+      'Sent to each webhook that asks for the type of the event; docs/webhooks.md says what a receiver can rely on.',
+    headers: {
+      'webhook-id': 'The id of the event, the same each time that it is sent',
+      'webhook-timestamp': 'When it was sent, in seconds since 1970',
+      'webhook-signature': 'A signature of each secret, as Standard Webhooks defines it',
+    },
+    body: WebhookEvent,
+  },
+} satisfies Record<string, SentEvent>
+
 export const Delivery = named(
   'WebhookDelivery',
   z.object({
     id: z.string().describe('The webhook-id header that the receiver gets, the same in every attempt'),
-    event: z
-      .object({
-        type: z.enum(webhookEventTypes).describe('The type of the event'),
-        timestamp: z.string().describe('When the event happened: 2026-11-20T10:00:00.123Z'),
-        data: z
-          .object({
-            job_id: z.int().describe('The id of the job'),
-            status: z.enum(trainingJobStatuses).describe('Its new state'),
-            status_reason: z.string().nullable().describe('A machine-readable reason; null without one'),
-            model_name: z.string().nullable().describe('Its tuned model; null when it has none'),
-            attempt: z.int().nullable().describe('The attempt; null without one'),
-          })
-          .describe('The job when the event happened'),
-      })
-      .describe('The event as it is sent'),
+    event: WebhookEvent,
     state: z
       .enum(['pending', 'delivered', 'failed'])
       .describe('pending: it will be sent or sent again; failed: it will not be sent again'),
