@@ -1,4 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { UsageError } from './usage-error.ts'
+import { exitCodes } from './command-error.ts'
+import type { Client } from './remote/client.ts'
 import { pageOptions, pageUsage, queryOf, shortTime, tellNext } from './remote/page.ts'
 import { serviceCommand } from './remote/remote-command.ts'
 import { table } from './remote/table.ts'
@@ -9,18 +12,21 @@ type Evaluation = {
   models: string[]
   dataset_id: string
   created_at: string
+  finished_at: string | null
   summary: Record<string, Record<string, { mean: number; low: number; high: number } | null>> | null
 }
 
 const base = '/v1/evaluations'
+const pollMs = 1000
 
 export const evaluations = serviceCommand({
   usage: `list [--limit N] [--after ID]
-       anneal evaluations create DATASET MODEL… [--graders LIST] [--max-rows N] [--max-tokens N]
+       anneal evaluations create DATASET MODEL… [--graders LIST] [--max-rows N] [--max-tokens N] [--wait]
        anneal evaluations show|cancel ID
        anneal evaluations rows ID [--limit N] [--offset N]
 
   --graders LIST  names of graders with commas between (default: chosen by the expected outputs)
+  --wait          wait until the evaluation has ended, and show it
 ${pageUsage}`,
   options: {
     ...pageOptions,
@@ -28,9 +34,10 @@ ${pageUsage}`,
     graders: { type: 'string' },
     'max-rows': { type: 'string' },
     'max-tokens': { type: 'string' },
+    wait: { type: 'boolean' },
   },
   takes: { least: 1, most: 12 },
-  async run({ client, positionals: [verb = '', target, ...models], values, print }) {
+  async run({ client, positionals: [verb = '', target, ...models], values, print, signal }) {
     const { limit, after, offset } = values
     if (verb === 'list') {
       const page = await client.get<{ evaluations: Evaluation[]; next: string | null }>(
@@ -52,12 +59,17 @@ ${pageUsage}`,
           ...(values['max-rows'] !== undefined && { max_rows: wholeNumber(values['max-rows'], '--max-rows') }),
           ...(values['max-tokens'] !== undefined && { max_tokens: wholeNumber(values['max-tokens'], '--max-tokens') }),
         })
-        print(made, () => made.id)
-        return 0
+        if (!values.wait) print(made, () => made.id)
+        else {
+          const ended = await untilEnded(client, made.id, signal)
+          print(ended, () => shown(ended))
+          if (ended.status !== 'COMPLETED') return exitCodes.failed
+        }
+        return exitCodes.done
       }
       case 'show': {
         const evaluation = await client.get<Evaluation>(path)
-        print(evaluation, () => `${rows([evaluation])}\n${scores(evaluation)}`)
+        print(evaluation, () => shown(evaluation))
         return 0
       }
       case 'rows': {
@@ -77,6 +89,16 @@ ${pageUsage}`,
     }
   },
 })
+
+async function untilEnded(client: Client, id: string, signal: AbortSignal): Promise<Evaluation> {
+  for (;;) {
+    const evaluation = await client.get<Evaluation>(`${base}/${id}`)
+    if (evaluation.finished_at !== null) return evaluation
+    await sleep(pollMs, undefined, { signal })
+  }
+}
+
+const shown = (evaluation: Evaluation) => `${rows([evaluation])}\n${scores(evaluation)}`
 
 function wholeNumber(given: string, option: string): number {
   if (!/^\d{1,9}$/.test(given)) throw new UsageError(`${option} takes a whole number, not "${given}".`)

@@ -1,4 +1,4 @@
-import type { ListedCommand } from './commands.ts'
+import type { ListedCommand } from './command.ts'
 
 export function generalHelp(commands: Record<string, ListedCommand>): string {
   const width = Math.max(...Object.keys(commands).map((name) => name.length))

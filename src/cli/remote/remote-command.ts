@@ -26,7 +26,7 @@ const sharedUsage = (
   --json       the same as --output json
   --home DIR   the service of this data directory
 ${isAdmin ? '' : '  --profile P  a service of anneal login\n'}
-Default: ${variables}, else ${isAdmin ? '' : 'the current profile, else '}.anneal in the repository.
+Default: ${variables}, else ${isAdmin ? '' : 'the current profile, else '}.anneal in the repository, or in the current folder without one.
 
 Exit codes: 0 done; 1 refused, or the job did not end as COMPLETED; 2 called wrongly; 3 the service cannot be reached; 130 interrupted.`
 
@@ -118,7 +118,7 @@ function runningService(home: string | undefined, variables: string): Connection
   const connection = readConnection(described)
   if (connection) return connection
   throw new CommandError(
-    `No service runs in ${described.dir} (there is no ${described.connection}). Start one, or set ${variables}.`,
+    `No service runs in ${described.dir} (there is no ${described.connection}). Log in with anneal login, or set ${variables}.`,
     exitCodes.unreachable,
   )
 }
