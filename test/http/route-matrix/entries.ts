@@ -131,7 +131,7 @@ const evalItems = { type: 'file_content', content: [{ item: { q: 'Who?' } }] }
 
 const openAiEval = (name: 'evalId' | 'spareEvalId', right: Sent = {}): Entry => ({
   about: [(names) => ({ params: { eval_id: names[name] }, ...right })],
-  invalid: noId({ eval_id: 'x' }),
+  invalid: { sent: () => ({ params: { eval_id: 'x' }, ...right }), status: 404 },
 })
 
 const openAiEvalRun = (name: 'evalRunId' | 'cancelledEvalRunId' | 'spareEvalRunId', query?: string): Entry => ({

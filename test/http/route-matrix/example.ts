@@ -21,6 +21,7 @@ const uuid = (digit: string) =>
 
 /** What examples call the objects that they name. */
 const exampleNames: Names = {
+  keyId: '7c'.repeat(8),
   webhookId: uuid('1'),
   webhookSecretId: uuid('2'),
   spareWebhookId: uuid('3'),
@@ -47,6 +48,16 @@ const exampleNames: Names = {
   requestBatchId: `batch_${'d4'.repeat(16)}`,
   responseId: `resp_${'e5'.repeat(16)}`,
   spareResponseId: `resp_${'f6'.repeat(16)}`,
+  uploadId: `upload_${'a7'.repeat(16)}`,
+  spareUploadId: `upload_${'b8'.repeat(16)}`,
+  uploadPartId: `part_${'c9'.repeat(16)}`,
+  evalId: `eval_${'d1'.repeat(16)}`,
+  spareEvalId: `eval_${'e2'.repeat(16)}`,
+  evalRunId: `evalrun_${'f3'.repeat(16)}`,
+  cancelledEvalRunId: `evalrun_${'a4'.repeat(16)}`,
+  spareEvalRunId: `evalrun_${'b5'.repeat(16)}`,
+  outputItemId: `outputitem_${'f3'.repeat(16)}_0`,
+  itemFileId: `file-${'d7'.repeat(16)}`,
 }
 
 /** The request of the entry as the document shows it. */
@@ -86,6 +97,7 @@ function renamed(text: string, owned: Names): string {
     .replaceAll(root, '/opt/anneal')
     .replaceAll(/\?X-Amz-[^"\\]*/g, '?X-Amz-Signature=…')
     .replaceAll(/whsec_[\w+/=]+/g, 'whsec_…')
+    .replaceAll(/ank_[0-9a-f]+_[\w-]+/g, 'ank_…')
     .replaceAll(
       /https?:\/\/127\.0\.0\.1:\d+(\/hooks)?/g,
       (_all, hooks) => `https://${hooks ? 'example.com/hooks' : 's3.example.com'}`,

@@ -46,7 +46,7 @@ class Scheduler:
         self._batch, self._quick, self._max_batch, self._metrics = batch, quick, max_batch, metrics
         # Rows that count as few.
         self._few = max(1, max_batch // 8)
-        # Averages, unknown until they were measured: of a step of the batch, of a step of few rows, of reading a prompt token.
+        # Averages of a step of the batch, of a step of few rows, and of reading a prompt token; None before the first.
         self._step_s: float | None = None
         self._few_rows_step_s: float | None = None
         self._read_s: float | None = None
@@ -124,7 +124,7 @@ class Scheduler:
         self._attempt(self._batch, lambda batch: self._read(batch, [row for row in rows if row not in quick]))
 
     def _choose_quick(self, rows: list[Row]) -> list[Row]:
-        """The rows that need not wait for the slow steps of the batch: the first few of accounts without a row in it."""
+        """The rows that need not wait for slow steps: the first few of each account that has no row in the batch."""
         if not (self._batch and self._batch.rows and self._quick and self._is_slow):
             return []
         slow = {row.request.account for row in self._batch.rows}
