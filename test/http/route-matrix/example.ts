@@ -66,9 +66,13 @@ export async function shownRequest(entry: Entry): Promise<Omit<Example, 'answer'
   return {
     ...(params && { params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)])) }),
     ...(query !== undefined && { query: Object.fromEntries(new URLSearchParams(query)) }),
-    ...(body !== undefined && { body: body instanceof FormData ? await fieldsOf(body) : body }),
+    ...(body !== undefined && { body: body instanceof FormData ? await fieldsOf(body) : withoutLink(body) }),
   }
 }
+
+/** The link of a console is another one each time. */
+const withoutLink = (body: unknown): unknown =>
+  JSON.parse(JSON.stringify(body).replace(/("link":")[\w-]{43}"/, '$1the-link-of-create_console_link"'))
 
 async function fieldsOf(form: FormData) {
   const fields = [...form].map(async ([name, value]) => [name, typeof value === 'string' ? value : await value.text()])
