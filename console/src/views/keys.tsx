@@ -37,7 +37,7 @@ export function Keys() {
           <Code text={made.secret} />
         </div>
       )}
-      <label>
+      <label className="inline">
         <input type="checkbox" checked={showsEnded} onChange={() => setShowsEnded(!showsEnded)} /> Show revoked and
         expired keys
       </label>
@@ -147,7 +147,7 @@ function NewKey({ done }: { done: (made: Made) => void }) {
       <fieldset>
         <legend>Scopes</legend>
         {own.map((scope) => (
-          <label key={scope}>
+          <label key={scope} className="inline choice">
             <input
               type="checkbox"
               checked={scopes.includes(scope)}
@@ -155,7 +155,7 @@ function NewKey({ done }: { done: (made: Made) => void }) {
                 setScopes(target.checked ? [...scopes, scope] : scopes.filter((each) => each !== scope))
               }
             />{' '}
-            {scope}{' '}
+            {scope}
           </label>
         ))}
       </fieldset>

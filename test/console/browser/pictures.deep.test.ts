@@ -1,0 +1,118 @@
+// `npm run console:pictures`: pictures of every page of the console in both themes, in docs/console.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { root } from '../../../tools/paths.mjs'
+import { eventually, patienceMs } from '../../support/eventually.ts'
+import { createOperator } from '../../support/operator.ts'
+import { sampleFile, sampleRows, shortRun } from '../../support/rows.ts'
+import { connection, createApi, type Api } from '../../support/stack.ts'
+import { consoleUrl, launch } from './browser.ts'
+
+const folder = join(root, 'docs/console')
+const size = { width: 1100, height: 720 }
+const themes = ['light', 'dark'] as const
+
+suite('pictures of the console', { timeout: patienceMs }, () => {
+  test('every page is drawn in both themes', async () => {
+    mkdirSync(folder, { recursive: true })
+    const account = await createOperator().openAccount()
+    const { key } = await account.makeKey(['inference', 'training', 'data', 'read', 'admin'], { name: 'laptop' })
+    const api = createApi(key)
+    const jobs = await train(api)
+    const browser = await launch()
+    try {
+      const context = await signedIn(browser, api)
+      for (const [name, path, prepare] of views(jobs)) await draw(context, { name, path: consoleUrl(path), prepare })
+      const outside = await browser.newContext({ viewport: size })
+      await draw(outside, { name: 'sign-in', path: consoleUrl('/') })
+      await draw(outside, { name: 'operators', path: `${connection().adminUrl}/console`, prepare: enterToken })
+    } finally {
+      await browser.close()
+    }
+  })
+})
+
+type Jobs = { first: number; second: number }
+type Prepare = (page: Page) => Promise<void>
+
+/** Two versions of one model. The first was cancelled and resumed, so that its curve is made of two attempts. */
+async function train(api: Api): Promise<Jobs> {
+  await api.upload('products', sampleFile)
+  await api.post('/v1/webhooks', { url: 'https://example.com/hooks', description: 'our chat room' })
+  const submit = (args: object) =>
+    api.train({
+      dataset_id: 'products',
+      custom_model_name: 'products-bot',
+      finetune_args: { ...shortRun, max_steps: 120, ...args },
+    })
+  const first = await submit({})
+  await eventually(async () => (await api.history(first)).length > 3)
+  await api.post(`/v1/train/jobs/${first}/cancel`)
+  await api.untilStatus(first, 'CANCELLED')
+  await api.post(`/v1/train/jobs/${first}/resume`)
+  const second = await submit({ learning_rate: 0.0003 })
+  for (const id of [first, second]) await api.untilStatus(id, 'COMPLETED')
+  return { first, second }
+}
+
+const views = ({ first, second }: Jobs): [name: string, path: string, prepare?: Prepare][] => [
+  ['jobs', '/jobs'],
+  ['job', `/jobs/${first}`],
+  [
+    'attempts',
+    `/jobs/${first}?tab=attempts`,
+    (page) => page.getByText('attempts', { exact: true }).scrollIntoViewIfNeeded(),
+  ],
+  ['compare', `/compare?jobs=${first},${second}`],
+  ['new-job', '/new?data=products'],
+  ['data', '/data'],
+  ['data-set', '/data/products'],
+  ['models', '/models'],
+  ['playground', `/playground?models=${connection().baseModel},products-bot`, ask],
+  ['usage', '/usage'],
+  ['settings', '/settings'],
+]
+
+async function ask(page: Page) {
+  await page.getByLabel('Prompt').fill(sampleRows[0]?.input ?? '')
+  await page.getByLabel('Temperature').fill('0')
+  await page.getByLabel('Tokens at most').fill('24')
+  await page.getByRole('button', { name: 'Ask' }).click()
+  for (const answer of await page.getByRole('article').all())
+    await answer.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
+}
+
+async function enterToken(page: Page) {
+  await page.getByLabel('Operator’s token').fill(connection().operatorToken)
+  await page.getByRole('button', { name: 'Open' }).click()
+  await page.getByRole('row', { name: /takes work/ }).waitFor()
+}
+
+async function signedIn(browser: Browser, api: Api): Promise<BrowserContext> {
+  const context = await browser.newContext({ viewport: size })
+  const { path } = await api.post<{ path: string }>('/v1/console/links')
+  const page = await context.newPage()
+  await page.goto(connection().apiUrl + path)
+  await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor()
+  await page.close()
+  return context
+}
+
+type View = { name: string; path: string; prepare?: Prepare | undefined }
+
+async function draw(context: BrowserContext, { name, path, prepare }: View) {
+  const page = await context.newPage()
+  await page.emulateMedia({ reducedMotion: 'reduce' })
+  await page.goto(path)
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await prepare?.(page)
+  await page.waitForLoadState('networkidle')
+  await page.waitForFunction('!/Loading /.test(document.body.textContent)')
+  for (const colorScheme of themes) {
+    await page.emulateMedia({ colorScheme })
+    await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) })
+  }
+  await page.close()
+}
