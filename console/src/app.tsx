@@ -17,9 +17,10 @@ import { SettingsView } from './views/settings.tsx'
 import { OpenLink, SignIn } from './views/sign-in.tsx'
 import { UsageView } from './views/usage.tsx'
 
-// The pages that draw curves need a large library, and are loaded with it.
+// The pages that draw curves need a large library, and are loaded with it; so are those that share parts with them.
 const JobView = lazy(async () => ({ default: (await import('./views/curves.ts')).JobView }))
 const CompareView = lazy(async () => ({ default: (await import('./views/curves.ts')).CompareView }))
+const ModelView = lazy(async () => ({ default: (await import('./views/curves.ts')).ModelView }))
 
 const pages = [
   ['/jobs', 'Jobs'],
@@ -51,7 +52,7 @@ function pageAt([, place = '', id]: string[]): ReactNode {
     case 'data':
       return id === undefined ? <DataView /> : <DatasetView key={id} id={decodeURIComponent(id)} />
     case 'models':
-      return <ModelsView />
+      return id === undefined ? <ModelsView /> : <ModelView key={id} name={decodeURIComponent(id)} />
     case 'playground':
       return <PlaygroundView />
     case 'usage':

@@ -1,7 +1,8 @@
 // Reads some rows of an upload, as the trainer would, with the reason of each bad one.
-import type { PreviewedRow, RowPreview } from '../domain/dataset-report.ts'
+import { plainChat } from '../domain/chat.ts'
+import type { PreviewedMessage, PreviewedRow, RowPreview } from '../domain/dataset-report.ts'
 import type { Storage } from '../storage/storage.ts'
-import { isProblem, readDatasetRow } from './dataset-row.ts'
+import { isProblem, readDatasetRow, type DatasetRow } from './dataset-row.ts'
 import { readDataset, type RawRow } from './read-dataset.ts'
 
 /** What is read to reach a page, after decompression: a second or two. */
@@ -52,10 +53,23 @@ function addColumns(columns: Set<string>, raw: RawRow) {
 function previewOf(raw: RawRow): Omit<PreviewedRow, 'index'> {
   const { line } = raw
   const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : readDatasetRow(raw.value)
-  if (isProblem(row)) return { line, row: null, isCut: false, error: row }
-  const { input, output } = row
+  if (isProblem(row)) return { line, row: null, messages: null, isCut: false, error: row }
+  const { input, output, conversation } = row
   const isCut = input.length > maxTextCharacters || output.length > maxTextCharacters
-  return { line, row: { input: beginning(input), output: beginning(output) }, isCut, error: null }
+  const texts = { input: beginning(input), output: beginning(output) }
+  return { line, row: texts, messages: conversation ? messagesOf(conversation) : null, isCut, error: null }
+}
+
+/** Calls of functions are part of the text. Long conversations are cut as texts are. */
+function messagesOf({ messages, learned }: NonNullable<DatasetRow['conversation']>): PreviewedMessage[] {
+  const isLearned = new Set(learned)
+  let room = maxTextCharacters
+  return messages.flatMap((message, index) => {
+    if (room <= 0) return []
+    const text = plainChat([message]).slice(`${message.role}: `.length, `${message.role}: `.length + room)
+    room -= Math.max(1, text.length)
+    return [{ role: message.role, text: text.toWellFormed(), isLearned: isLearned.has(index) }]
+  })
 }
 
 /** A pair of surrogates is not divided: half of one is no text. */

@@ -55,9 +55,13 @@ export type PreviewedRow = {
   index: number
   line: number
   row: { input: string; output: string } | null
+  /** The messages of a conversation, up to the last that is learned; null for other rows. */
+  messages: PreviewedMessage[] | null
   isCut: boolean
   error: { field: string; reason: string } | null
 }
+
+export type PreviewedMessage = { role: string; text: string; isLearned: boolean }
 
 /** `columns`: the names of the fields that these rows have. `next` is the index of the next row; null at the end. */
 export type RowPreview = { rows: PreviewedRow[]; columns: string[]; next: number | null }

@@ -36,6 +36,11 @@ test('a preview shows rows of every format with their lines, and the reason of e
     ],
   )
   assert.equal(next, null)
+  assert.deepEqual(rows[3]?.messages, [
+    { role: 'user', text: 'four', isLearned: false },
+    { role: 'assistant', text: '4', isLearned: true },
+  ])
+  assert.equal(rows[0]?.messages, null)
   assert.deepEqual(
     rows.map(({ isCut }) => isCut),
     [false, false, false, false, true],

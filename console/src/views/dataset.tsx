@@ -52,6 +52,9 @@ export function DatasetView({ id }: { id: string }) {
       {preview.data && preview.data.rows.length > 0 && (
         <>
           <h2>First rows</h2>
+          <p className="quiet">
+            As the trainer reads them; <mark>this</mark> is what it learns.
+          </p>
           <table className="list">
             <thead>
               <tr>
@@ -61,13 +64,19 @@ export function DatasetView({ id }: { id: string }) {
               </tr>
             </thead>
             <tbody>
-              {preview.data.rows.map(({ index, line, input, output, error }) => (
+              {preview.data.rows.map(({ index, line, input, output, messages, error }) => (
                 <tr key={index}>
                   <td className="number">{line}</td>
-                  {error === null ? (
+                  {messages ? (
+                    <td colSpan={2}>
+                      <Conversation messages={messages} />
+                    </td>
+                  ) : error === null ? (
                     <>
                       <td className="text">{textOf(input)}</td>
-                      <td className="text">{textOf(output)}</td>
+                      <td className="text">
+                        <mark>{textOf(output)}</mark>
+                      </td>
                     </>
                   ) : (
                     <td className="text failure" colSpan={2}>
@@ -107,5 +116,19 @@ export function DatasetView({ id }: { id: string }) {
         </Confirm>
       )}
     </>
+  )
+}
+
+type Messages = NonNullable<NonNullable<ReturnType<typeof usePreview>['data']>['rows'][number]['messages']>
+
+function Conversation({ messages }: { messages: Messages }) {
+  return (
+    <ol>
+      {messages.map(({ role, text, learned }, index) => (
+        <li key={index} className="text">
+          <strong>{role}</strong> {learned ? <mark>{text}</mark> : text}
+        </li>
+      ))}
+    </ol>
   )
 }

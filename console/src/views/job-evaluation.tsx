@@ -29,7 +29,7 @@ export function JobEvaluation({ job }: { job: Job }) {
 }
 
 /** Means over the rows, with the interval in which the difference lies. */
-function Scores({ summary }: { summary: Evaluation['summary'] }) {
+export function Scores({ summary }: { summary: Evaluation['summary'] }) {
   const graders = Object.entries(summary ?? {}).flatMap(([name, each]) => (each ? [{ name, ...each }] : []))
   if (graders.length === 0) return null
   return (

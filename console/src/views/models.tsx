@@ -67,7 +67,8 @@ function Tuned({ models, act }: { models: Model[]; act: (act: Act) => void }) {
           return (
             <tr key={model.id}>
               <td className="text">
-                {name} <span className="quiet">{model.aliases.join(', ')}</span>
+                <Link href={`/models/${encodeURIComponent(model.aliases.length > 0 ? name : model.id)}`}>{name}</Link>{' '}
+                <span className="quiet">{model.aliases.join(', ')}</span>
                 {name !== short(model.id) && (
                   <code className="quiet" title={model.id}>
                     {' '}

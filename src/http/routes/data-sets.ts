@@ -86,11 +86,12 @@ function stateOf({ rowCount, badRowCount }: ListedDataset) {
   return badRowCount === 0 ? ('valid' as const) : ('invalid' as const)
 }
 
-const previewed = ({ index, line, row, isCut, error }: PreviewedRow) => ({
+const previewed = ({ index, line, row, messages, isCut, error }: PreviewedRow) => ({
   index,
   line,
   input: row?.input ?? null,
   output: row?.output ?? null,
+  messages: messages && messages.map(({ role, text, isLearned }) => ({ role, text, learned: isLearned })),
   cut: isCut,
   error,
 })

@@ -172,6 +172,16 @@ export const DatasetRows = named(
           line: z.int().describe('Of the file, from 1'),
           input: z.string().nullable().describe('As the trainer reads it; null for a bad row'),
           output: z.string().nullable().describe('The expected output; null for a bad row'),
+          messages: z
+            .array(
+              z.object({
+                role: z.string().describe('system, user, assistant or tool'),
+                text: z.string().describe('The content, with the calls of functions'),
+                learned: z.boolean().describe('Whether the trainer learns this message'),
+              }),
+            )
+            .nullable()
+            .describe('The messages of a conversation up to the last that is learned; null for other rows'),
           cut: z.boolean().describe('Whether more than 10,000 characters of a text were left out here'),
           error: z
             .object({

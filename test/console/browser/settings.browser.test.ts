@@ -72,6 +72,17 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
     assert.deepEqual(problems, [])
   })
 
+  test('a conversation is shown with the messages that the trainer learns marked', async () => {
+    const [user, assistant] = ['user', 'assistant'].map((role) => (content: string) => ({ role, content }))
+    assert.ok(user && assistant)
+    const messages = [user('Hello'), assistant('Good morning'), user('Where is it?'), assistant('On its way')]
+    await createApi(owner.key).upload('talk', JSON.stringify({ messages }))
+    await page.goto(consoleUrl('/data/talk'))
+    await page.getByRole('listitem').getByText('Where is it?').waitFor()
+    const marked = page.getByRole('listitem').locator('mark')
+    assert.deepEqual(await marked.allTextContents(), ['Good morning', 'On its way'])
+  })
+
   test('the page of operators shows workers, slots and model servers to the operator alone', async () => {
     const open = await browser.newContext({ bypassCSP: true })
     open.setDefaultTimeout(patienceMs)

@@ -1,0 +1,118 @@
+// One name of tuned models: its versions with what each was made from and how it scored, and its aliases.
+import { useQuery } from '@tanstack/react-query'
+import { api } from '../api/client.ts'
+import type { components } from '../api/types.ts'
+import { short } from '../domain/format.ts'
+import { Link } from '../ui/router.tsx'
+import { Answer } from '../ui/states.tsx'
+import { When } from '../ui/text.tsx'
+import { useEvaluation } from '../api/queries.ts'
+import { Scores } from './job-evaluation.tsx'
+
+type Version = components['schemas']['ModelVersions']['versions'][number]
+
+const most = 100
+const mostCompared = 8
+/** Each answer holds all rows, so older versions only link to theirs. */
+const mostScored = 5
+
+export function ModelView({ name }: { name: string }) {
+  const versions = useQuery({
+    queryKey: ['versions', name, most],
+    queryFn: ({ signal }) =>
+      api.GET('/v1/models/{name}', { params: { path: { name }, query: { limit: most } }, signal }),
+  })
+  return (
+    <>
+      <p className="crumbs">
+        <Link href="/models">Models</Link> / {short(name)}
+      </p>
+      <h1>{short(name)}</h1>
+      <Answer query={versions} what="the versions">
+        {({ versions: all, aliases }) => (
+          <>
+            {aliases.length > 0 && (
+              <ul>
+                {aliases.map(({ alias, version, moved_at: moved }) => (
+                  <li key={alias}>
+                    <code>{`${name}@${alias}`}</code> is version {version}, since <When at={moved} />
+                  </li>
+                ))}
+              </ul>
+            )}
+            {all.length > 1 && (
+              <p>
+                <Link
+                  href={`/compare?jobs=${all
+                    .slice(0, mostCompared)
+                    .map(({ job_id: id }) => id)
+                    .join()}`}
+                >
+                  Compare {all.length > mostCompared ? `the newest ${mostCompared}` : 'its versions'}
+                </Link>
+              </p>
+            )}
+            <Versions versions={all} />
+          </>
+        )}
+      </Answer>
+    </>
+  )
+}
+
+function Versions({ versions }: { versions: Version[] }) {
+  return (
+    <table className="list">
+      <thead>
+        <tr>
+          <th scope="col">Version</th>
+          <th scope="col">Began from</th>
+          <th scope="col" className="medium">
+            Data set
+          </th>
+          <th scope="col">Job</th>
+          <th scope="col">Scores</th>
+          <th scope="col" className="wide">
+            Made
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {versions.map((version, index) => (
+          <tr key={version.model_name}>
+            <th scope="row" title={version.model_name}>
+              {version.version ?? short(version.model_name)}
+            </th>
+            <td className="text">
+              <Origin version={version} />
+            </td>
+            <td className="medium text">
+              <Link href={`/data/${encodeURIComponent(version.dataset_id)}`}>{version.dataset_id}</Link>
+            </td>
+            <td>
+              <Link href={`/jobs/${version.job_id}`}>{version.job_id}</Link>
+            </td>
+            <td className="text">
+              {version.evaluation === null ? 'none' : index < mostScored && <VersionScores jobId={version.job_id} />}
+            </td>
+            <td className="wide">
+              <When at={version.created_at} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Origin({ version: { parent, base_model: base } }: { version: Version }) {
+  if (parent === null) return base
+  const name = parent.name ?? parent.model_name
+  const version = parent.version === null ? '' : `@${parent.version}`
+  return <Link href={`/models/${encodeURIComponent(name)}`}>{short(name) + version}</Link>
+}
+
+function VersionScores({ jobId }: { jobId: number }) {
+  const evaluation = useEvaluation(jobId, true)
+  return <Scores summary={evaluation.data?.summary ?? null} />
+}
