@@ -21,6 +21,7 @@ const operations = [
   'get /v1/train/jobs/{job_id}/logs',
   'get /v1/train/jobs/{job_id}/events',
   'get /v1/train/jobs/{job_id}/attempts',
+  'get /openai/v1/fine_tuning/jobs/{fine_tuning_job_id}/checkpoints',
   'post /v1/train',
   'get /v1/data/{dataset_id}',
   'delete /v1/data/{dataset_id}',

@@ -10,13 +10,14 @@ import { Answer } from '../ui/states.tsx'
 import { Progress, Status, When } from '../ui/text.tsx'
 import { JobActions } from './job-actions.tsx'
 import { JobAttempts } from './job-attempts.tsx'
+import { JobCheckpoints } from './job-checkpoints.tsx'
 import { JobCurve } from './job-curve.tsx'
 import { JobEvaluation } from './job-evaluation.tsx'
 import { JobEvents, StateWalk } from './job-events.tsx'
 import { JobFacts } from './job-facts.tsx'
 import { JobLog } from './job-log.tsx'
 
-const tabs = ['answers', 'events', 'log', 'attempts', 'arguments'] as const
+const tabs = ['answers', 'events', 'log', 'attempts', 'checkpoints', 'arguments'] as const
 type Tab = (typeof tabs)[number]
 
 export function JobView({ id }: { id: number }) {
@@ -82,6 +83,7 @@ function JobPage({ job, isFollowed }: { job: Job; isFollowed: boolean }) {
                 {(known) => <JobAttempts attempts={known} />}
               </Answer>
             )
+          if (tab === 'checkpoints') return <JobCheckpoints job={job} isOpen={watched.isOpen} />
           if (tab === 'arguments') return <JobFacts job={job} />
           return <JobEvaluation job={job} />
         }}

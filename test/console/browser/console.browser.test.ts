@@ -144,6 +144,7 @@ suite('the console', { timeout: patienceMs }, async () => {
       '/jobs',
       `/jobs/${jobId}`,
       `/jobs/${jobId}?tab=log`,
+      `/jobs/${jobId}?tab=checkpoints`,
       `/jobs/${jobId}?tab=arguments`,
       `/compare?jobs=${jobId}`,
     ]

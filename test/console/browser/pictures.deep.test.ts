@@ -70,6 +70,7 @@ const views = ({ first, second }: Jobs): [name: string, path: string, prepare?: 
   ['data', '/data'],
   ['data-set', '/data/products'],
   ['models', '/models'],
+  ['model', '/models/products-bot'],
   ['playground', `/playground?models=${connection().baseModel},products-bot`, ask],
   ['usage', '/usage'],
   ['settings', '/settings'],

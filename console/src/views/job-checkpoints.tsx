@@ -1,0 +1,65 @@
+// The checkpoints of a job that a resume can start from, and its model. Each can be asked.
+import { useQuery } from '@tanstack/react-query'
+import { api } from '../api/client.ts'
+import type { Job } from '../api/job.ts'
+import { useMay } from '../api/session.ts'
+import { loss, short } from '../domain/format.ts'
+import { Link } from '../ui/router.tsx'
+import { Answer, Empty } from '../ui/states.tsx'
+import { When } from '../ui/text.tsx'
+
+const most = 100
+
+export function JobCheckpoints({ job, isOpen }: { job: Job; isOpen: boolean }) {
+  const mayAsk = useMay('inference')
+  const checkpoints = useQuery({
+    queryKey: ['checkpoints', job.job_id],
+    refetchInterval: isOpen ? 5000 : false,
+    queryFn: async ({ signal }) => {
+      const params = { path: { fine_tuning_job_id: `ftjob-${job.job_id}` }, query: { limit: most } }
+      return (await api.GET('/openai/v1/fine_tuning/jobs/{fine_tuning_job_id}/checkpoints', { params, signal })).data
+    },
+  })
+  return (
+    <Answer query={checkpoints} what="the checkpoints">
+      {(all) =>
+        all.length === 0 ? (
+          <Empty>Nothing is saved: the job is young, or its checkpoints were removed after its end.</Empty>
+        ) : (
+          <table className="list">
+            <thead>
+              <tr>
+                <th scope="col">After step</th>
+                <th scope="col">Held-out loss</th>
+                <th scope="col">Training loss</th>
+                <th scope="col" className="medium">
+                  Saved
+                </th>
+                <th scope="col">Model</th>
+              </tr>
+            </thead>
+            <tbody>
+              {all.map(({ id, created_at: at, fine_tuned_model_checkpoint: model, step_number: step, metrics }) => (
+                <tr key={id}>
+                  <td>{step}</td>
+                  <td>{loss(metrics.full_valid_loss ?? metrics.valid_loss)}</td>
+                  <td>{loss(metrics.train_loss)}</td>
+                  <td className="medium">
+                    <When at={new Date(at * 1000)} />
+                  </td>
+                  <td className="text">
+                    {mayAsk ? (
+                      <Link href={`/playground?models=${encodeURIComponent(model)}`}>{short(model)}</Link>
+                    ) : (
+                      short(model)
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )
+      }
+    </Answer>
+  )
+}
