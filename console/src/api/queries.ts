@@ -30,7 +30,10 @@ const headSize = 100
 /** The whole list is read again this often, for changes of older jobs. */
 const wholeListMs = 60 * second
 
-/** All jobs of the account, newest first. The newest are asked for every two seconds, the rest every minute. */
+/**
+ * All jobs of the account, newest first. The newest are there first, and are asked for every two seconds; the rest every
+ * minute.
+ */
 export function useJobs() {
   const all = useQuery({
     queryKey: ['jobs'],
@@ -43,10 +46,9 @@ export function useJobs() {
     queryFn: async ({ signal }) => {
       const params = { query: { limit: headSize } }
       const head = (await api.GET('/v1/train/jobs', { params, signal })) as JobSummary[]
-      queryClient.setQueryData<JobSummary[]>(['jobs'], (known) => known && mergeJobs(known, head))
+      queryClient.setQueryData<JobSummary[]>(['jobs'], (known) => (known ? mergeJobs(known, head) : head))
       return null
     },
-    enabled: all.data !== undefined,
     refetchInterval: 2 * second,
   })
   return all
