@@ -11,7 +11,8 @@ import { connection, createApi, type Api } from '../../support/stack.ts'
 import { consoleUrl, launch } from './browser.ts'
 
 const folder = join(root, 'docs/console')
-const size = { width: 1100, height: 720 }
+/** The page is asked whether it still loads, which its policy would refuse. */
+const profile = { viewport: { width: 1100, height: 720 }, bypassCSP: true }
 const themes = ['light', 'dark'] as const
 
 suite('pictures of the console', { timeout: patienceMs }, () => {
@@ -25,7 +26,7 @@ suite('pictures of the console', { timeout: patienceMs }, () => {
     try {
       const context = await signedIn(browser, api)
       for (const [name, path, prepare] of views(jobs)) await draw(context, { name, path: consoleUrl(path), prepare })
-      const outside = await browser.newContext({ viewport: size })
+      const outside = await browser.newContext(profile)
       await draw(outside, { name: 'sign-in', path: consoleUrl('/') })
       await draw(outside, { name: 'operators', path: `${connection().adminUrl}/console`, prepare: enterToken })
     } finally {
@@ -92,7 +93,7 @@ async function enterToken(page: Page) {
 }
 
 async function signedIn(browser: Browser, api: Api): Promise<BrowserContext> {
-  const context = await browser.newContext({ viewport: size })
+  const context = await browser.newContext(profile)
   const { path } = await api.post<{ path: string }>('/v1/console/links')
   const page = await context.newPage()
   await page.goto(connection().apiUrl + path)
