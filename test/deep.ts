@@ -19,7 +19,7 @@ const suites: Record<string, Suite> = {
     args: lane('test/e2e/'),
   },
   clients: {
-    what: 'the openai SDK of Node, older lamini SDKs, generated clients, published curl commands, the commands of the API guide, random requests',
+    what: 'the openai SDK of Node, older lamini SDKs, generated and packed clients, the packed command line, its ten tasks, published curl commands, the commands of the API guide, random requests',
     when: 'after a change of a route, a schema or the API guide',
     args: lane('test/clients/'),
   },
@@ -29,11 +29,12 @@ const suites: Record<string, Suite> = {
     args: lane('embedded/restore'),
   },
   servers: {
-    what: 'two replicas of a model server under kill -9, Temporal behind TLS, fine-tunes that continue in a new run, turns of batches',
+    what: 'two replicas of a model server under kill -9, Temporal behind TLS, fine-tunes that continue in a new run, turns of batches, jobs ordered through Nexus',
     when: 'after a change of replicas, failover, the connection to Temporal, or the workflows of fine-tunes and batches',
     args: [
       'test/run.ts',
       ...['--lane', 'deep', 'test/embedded/replicas.deep.test.ts', 'test/temporal/tls.deep.test.ts'],
+      'test/temporal/nexus.deep.test.ts',
       ...['test/workflows/long-fine-tune.deep.test.ts', 'test/workflows/batch-turns.deep.test.ts'],
     ],
   },
