@@ -122,7 +122,7 @@ async function launch(deps: FineTuneDependencies, prepareRows: PrepareRows, posi
     await prepareRows(job, cancellationSignal())
     const from = await chooseStart(deps, job, attempt)
     if (attempt.mode === 'evaluate' && from === null) {
-      const message = 'The saved model no longer matches its manifest. It will be trained again.'
+      const message = 'The saved model no longer matches its manifest. The job will train again.'
       return database.attempts.recordEnd(position, { cause: 'control_plane', exitCode: null, message })
     }
     const lost = from === null ? await missingStart(deps, job) : null

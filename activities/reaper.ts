@@ -206,11 +206,11 @@ async function end(tx: Repositories, job: JobGeneration, how: string): Promise<b
   const held = await tx.reaper.holdDelivered(job)
   if (!held) return false
   const ending: Pick<JobEnding, 'status' | 'reason' | 'message'> = held.isCancelling
-    ? { status: 'CANCELLED', reason: 'cancelled', message: 'Cancelled. Everything it used is released.' }
+    ? { status: 'CANCELLED', reason: 'cancelled', message: 'Cancelled. All its resources are released.' }
     : {
         status: 'FAILED',
         reason: 'workflow_terminated',
-        message: `The job's workflow in Temporal was ${how}. Everything the job used is released. Resume the job to continue.`,
+        message: `The job's workflow in Temporal was ${how}. All resources of the job are released. Resume the job to continue.`,
       }
   const { status: to, reason, message } = ending
   return (await tx.trainingJobs.move({ ...job, to, reason, message, actor: 'reaper' })) === 'moved'

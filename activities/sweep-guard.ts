@@ -34,8 +34,8 @@ export function assertFewOrphans({ objects, orphans }: Survey, maxShare: number)
   if (orphans <= Math.max(alwaysAllowed, objects * maxShare)) return
   throw new SweepRefused(
     'too_many_objects',
-    `No row names ${orphans} of ${objects} objects. That is more than ANNEAL_SWEEP_MAX_SHARE (${maxShare}) ` +
-      'allows. Check DATABASE_URL and S3_BUCKET. If these objects may go, raise the setting until the next sweep.',
+    `The sweep would remove ${orphans} of ${objects} objects, because no row names them. That is more than the share ` +
+      `ANNEAL_SWEEP_MAX_SHARE (${maxShare}). Check DATABASE_URL and S3_BUCKET. If both are right, set the share to 1 for one sweep.`,
   )
 }
 

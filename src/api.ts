@@ -150,7 +150,7 @@ async function bootstrap({ database, storage, log }: ServiceDependencies, { boot
     } catch (error) {
       if (performance.now() > deadline)
         throw new Error('The database or the object store does not answer.', { cause: error })
-      log.warn({ err: error }, 'waiting for the database and the object store')
+      log.warn({ err: error }, 'the database or the object store does not answer yet')
       await sleep(bootstrapAgainMs)
     }
   }

@@ -23,7 +23,7 @@ export async function reapedCounts(): Promise<Record<string, number>> {
 
 const refusedSweepCounter = new Counter({
   name: 'anneal_sweep_refusals_total',
-  help: 'Sweeps of the object store that were refused: the database may not be that of the bucket.',
+  help: 'Refused sweeps of the object store: database and bucket may not belong together.',
   labelNames: ['reason'],
   registers: [],
 })

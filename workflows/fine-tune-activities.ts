@@ -47,6 +47,6 @@ export const activities = {
   publishModel: summarised(slow, 'publishModel', () => 'verify and publish the model'),
   requestCancel: summarised(quick, 'requestCancel', () => 'accept the update cancel'),
   acceptCancel: summarised(quick, 'acceptCancel', () => 'cancel'),
-  releaseJob: summarised(slow, 'releaseJob', () => 'release everything of the job'),
+  releaseJob: summarised(slow, 'releaseJob', () => 'release all resources of the job'),
   finishJob: summarised(quick, 'finishJob', ({ status }) => status),
 }

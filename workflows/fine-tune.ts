@@ -224,7 +224,7 @@ async function runAttempt(
   await launch(state, position)
   state.next = `Wait until attempt ${position.attempt} ends.`
   await follow(state, activities.watchAttempt(position))
-  state.next = `Confirm that everything of attempt ${position.attempt} is gone.`
+  state.next = `Confirm that all resources of attempt ${position.attempt} are gone.`
   return activities.releaseAttempt(position)
 }
 
@@ -284,7 +284,7 @@ async function finish(
 
 async function cancel(state: State): Promise<JobEnding> {
   const { jobId, generation, attempt, view } = state
-  state.next = 'Release everything of the job, then end it as CANCELLED.'
+  state.next = 'Release all resources of the job, then end it as CANCELLED.'
   const { ended } = await activities.acceptCancel({ jobId, generation })
   if (ended !== null) return ended
   view.show({ status: 'CANCELLED', attempt, reason: 'cancelling', message: 'Releasing its resources.' })
@@ -312,8 +312,8 @@ const restored = {
 /** Ends the job on an error that no policy foresees, and releases everything. */
 async function giveUp(state: State, error: unknown): Promise<JobEnding> {
   const { jobId, generation } = state
-  state.next = 'Release everything of the job, then end it.'
-  log.error('job failed on an unexpected error', { error })
+  state.next = 'Release all resources of the job, then end it.'
+  log.error('an unexpected error ended the job', { error })
   await activities.releaseJob({ jobId, generation })
   const ending = dataError(error) ?? {
     status: 'FAILED',
@@ -327,7 +327,7 @@ async function giveUp(state: State, error: unknown): Promise<JobEnding> {
 function reasonOf(cause: ApplicationFailure | undefined): Pick<JobEnding, 'reason' | 'message'> {
   if (cause?.type === 'Unknown') return restored
   if (cause?.type !== 'NotUnderstood') return unexpected
-  const message = `${cause.message} Its workflow in Temporal has the details. Resume the job once the cause is fixed.`
+  const message = `${cause.message} The job's workflow in Temporal has the details. Resume the job once the cause is fixed.`
   return { ...unexpected, message }
 }
 

@@ -42,7 +42,9 @@ def locate(source: dict[str, Any], models_dir: Path) -> Path:
     else:
         folder = _from_hub(source["hub"], source.get("revision"))
     if not any(folder.glob("*.safetensors")):
-        raise ModelUnavailable("The base model has no safetensors weights. Convert them: other formats are not loaded.")
+        raise ModelUnavailable(
+            "The base model has no safetensors weights. Convert its weights: other formats are not loaded."
+        )
     return folder
 
 

@@ -41,7 +41,7 @@ def chat_text(
     from jinja2 import TemplateError
 
     if not tokenizer.chat_template:
-        raise ChatRefused("This model has no chat template; it takes prompts only.")
+        raise ChatRefused("This model has no chat template, so it takes prompts only.")
     try:
         said, offered = tool_text.prepared(tokenizer, messages, tools or [])
         text = tokenizer.apply_chat_template(said, tools=offered, tokenize=False, add_generation_prompt=True)

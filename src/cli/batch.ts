@@ -15,7 +15,7 @@ export const batch = serviceCommand({
 
   TEXT            a text; - reads standard input, one text a line
   --model NAME    a base or tuned model
-  --max-tokens N  most tokens of an answer
+  --max-tokens N  limit of the tokens of an answer
   --wait          wait for all results, and print them in order, one JSON value a line`,
   options: { model: { type: 'string' }, 'max-tokens': { type: 'string' }, wait: { type: 'boolean' } },
   takes: { least: 2, most: 10_001 },

@@ -12,10 +12,10 @@ const path = '/openai/v1/chat/completions'
 export const chat = serviceCommand({
   usage: `[TEXT] --model NAME [--system TEXT] [--max-tokens N] [--temperature T]
 
-  TEXT            one question; without it, each line of standard input is the next message of a conversation
+  TEXT            one question; without TEXT, each line of standard input is the next message of a conversation
   --model NAME    a base or tuned model
-  --system TEXT   what the model is told first
-  --max-tokens N  most tokens of an answer
+  --system TEXT   the system message
+  --max-tokens N  limit of the tokens of an answer
   --temperature T 0 always takes the likeliest token`,
   options: {
     model: { type: 'string' },

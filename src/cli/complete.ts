@@ -8,7 +8,7 @@ export const complete = serviceCommand({
   PROMPT          a text; - reads one from standard input
   --model NAME    a base model, or the model_name of a completed job
   --type JSON     typed output, such as '{"city": "str", "stock": "int"}'
-  --max-tokens N  most tokens of an answer
+  --max-tokens N  limit of the tokens of an answer
   --temperature T 0 always takes the likeliest token`,
   options: {
     model: { type: 'string' },

@@ -13,11 +13,11 @@ export const login: Command = {
   usage: `URL [--profile NAME]
 
   URL             the public address of a service, such as https://anneal.example.com
-  --profile NAME  a name for it (default: the host of the address)
+  --profile NAME  a name for the service (default: the host of the address)
 
-Asks for the API key without showing it; otherwise reads it from ANNEAL_API_KEY or standard input. The key is checked, then kept
-in ~/.config/anneal/profiles.json, which only you can read. Later commands use this service, unless --profile, --home or
-ANNEAL_URL names another.`,
+Takes the API key from ANNEAL_API_KEY, or asks for it and does not show it, or reads it from standard input. The key is checked,
+then kept in ~/.config/anneal/profiles.json, which only you can read. Later commands use this service, unless --profile, --home
+or ANNEAL_URL names another one.`,
   async run(args) {
     const { values, positionals } = parseArgs({
       args,
@@ -63,6 +63,6 @@ async function check(url: string, apiKey: string): Promise<{ message: string; ex
   const response = await fetch(`${url}/v1/train/jobs?limit=1`, options).catch(() => null)
   if (response === null) return { message: `${url} does not answer.`, exitCode: exitCodes.unreachable }
   if (response.ok || response.status === 403) return null
-  if (response.status === 401) return { message: `${url} does not know this key.`, exitCode: exitCodes.failed }
+  if (response.status === 401) return { message: `${url} does not accept this API key.`, exitCode: exitCodes.failed }
   return { message: `${url} answered ${response.status}. Is it an Anneal service?`, exitCode: exitCodes.failed }
 }

@@ -10,12 +10,12 @@ export const logs = serviceCommand({
   usage: `ID [--attempt N] [--follow]
 
   --attempt N   the log of this attempt (default: the newest)
-  -f, --follow  print what is added, over all later attempts, until the job has ended`,
+  -f, --follow  print new lines, also of later attempts, until the job has ended`,
   options: { attempt: { type: 'string' }, follow: { type: 'boolean', short: 'f' } },
   takes: { least: 1, most: 1 },
   async run({ client, positionals: [id = ''], values: { attempt, follow = false, output }, print }) {
     const path = encodeURIComponent(id)
-    if (follow && output !== 'table') throw new UsageError('--follow prints text only.')
+    if (follow && output !== 'table') throw new UsageError('--follow prints text only: leave --output and --json out.')
     if (follow) await followLogs(client, path, attempt)
     else if (output === 'table') await writeOne(client, path, { attempt, offset: 0 })
     else print(await client.get<Log>(logPath(path, { attempt })), () => '')

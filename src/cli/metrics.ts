@@ -13,8 +13,8 @@ export const metrics = serviceCommand({
 
   --chart       draws the losses
   -f, --follow  prints or draws new steps as they come, until the job has ended
-  --after STEP  only later steps, the "next" of the page before
-  --limit N     most steps, up to ${mostSteps} (default: 1000; with --chart or --follow: ${mostSteps})`,
+  --after STEP  only steps after this one, the "next" of the page before
+  --limit N     at most this many steps, up to ${mostSteps} (default: 1000; with --chart or --follow: ${mostSteps})`,
   options: {
     chart: { type: 'boolean' },
     follow: { type: 'boolean', short: 'f' },

@@ -39,7 +39,7 @@ const attemptPolicies = {
   time_slice: { ...interruption, backsOff: false, sentence: 'Its time slice ended while other jobs waited.' },
 
   fenced: { ...free, sentence: 'The service refused its writes: a newer launch has replaced it.' },
-  control_plane: { ...free, sentence: 'The cluster removed it before its program started.' },
+  control_plane: { ...free, sentence: 'The cluster removed the run before its program started.' },
 
   out_of_memory: { ...fault, sentence: 'The program ran out of memory. Set a smaller batch_size or max_length.' },
   code_error: { ...fault, sentence: "The program ended with an error. The job's logs show it." },

@@ -78,7 +78,7 @@ export function readJson<T>(path: string): T | null {
     return JSON.parse(text) as T
   } catch {
     throw new StartError(
-      `${path} is not valid JSON. Restore it; the data of this directory cannot be opened without it.`,
+      `${path} is not valid JSON. Restore this file: without it the data directory cannot be opened.`,
     )
   }
 }

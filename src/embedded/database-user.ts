@@ -34,8 +34,8 @@ function asNobody(home: Home, postgres: string): DatabaseUser {
   ].filter((dir) => dir !== null)
   if (unreachable.length > 0) {
     throw new StartError(
-      `Postgres does not run as root, user namespaces are not allowed here, and the user nobody cannot reach ${unreachable.join(' and ')}. ` +
-        'Start as another user, or move the data (--home) and the cache (ANNEAL_CACHE_DIR) to where every user may go.',
+      `Postgres cannot run as root, and without user namespaces it runs as the user nobody, who cannot read ${unreachable.join(' and ')}. ` +
+        'Start as another user, or move the data (--home) and the cache (ANNEAL_CACHE_DIR) to folders that every user can read.',
     )
   }
   return { wrap: direct, user: nobody }

@@ -31,7 +31,7 @@ export function createStack({ home, port, say }: StackOptions): Stack {
 
   async function start(): Promise<Addresses> {
     const found = leftovers(home).map(([name]) => name)
-    if (found.length > 0) say(`ending what a killed supervisor left: ${found.join(', ')}`)
+    if (found.length > 0) say(`ending the processes of a killed supervisor: ${found.join(', ')}`)
     await endLeftovers(home)
     const secrets = loadSecrets(home)
     const ports = await choosePorts(home, port, say)

@@ -36,7 +36,7 @@ async function stopSupervisor(owner: ProcessIdentity): Promise<true> {
 
 async function endOrphans(home: Home, say: (text: string) => void): Promise<boolean> {
   const found = leftovers(home).map(([name]) => name)
-  if (found.length > 0) say(`ending what a killed supervisor left: ${found.join(', ')}`)
+  if (found.length > 0) say(`ending the processes of a killed supervisor: ${found.join(', ')}`)
   removeConnection(home)
   await endStack(home, say)
   return found.length > 0

@@ -47,7 +47,7 @@ async function loadAdapter(endpoint: Endpoint, adapter: Adapter, timeoutMs: numb
   try {
     await putAdapter(endpoint, adapter.name, await adapter.files(), late)
   } catch (error) {
-    if (late.aborted) throw new EngineLost(`A model server does not come round to loading ${adapter.name}.`, true)
+    if (late.aborted) throw new EngineLost(`The model server did not load ${adapter.name} in time.`, true)
     if (!(error instanceof EngineRefusal) || error.status !== 422) throw error
     throw new ServiceError('unavailable', `The model ${adapter.name} could not be loaded: ${error.message}`, {
       retryAfterSeconds: 60,

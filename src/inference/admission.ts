@@ -51,13 +51,13 @@ function add(amount: Amount, prompts: number, requests: number) {
 const beyondLimit = (unit: keyof Amount, limit: number) =>
   new ServiceError(
     'quota_exceeded',
-    `An account may have ${limit} ${unit} under way at once, and this request would exceed that. Send it again when others are answered.`,
+    `An account may have ${limit} ${unit} under way at once, and this request would exceed the limit. Send the request again when others are answered.`,
     { retryAfterSeconds },
   )
 
 const beyondShare = (unit: keyof Amount, share: number) =>
   new ServiceError(
     'unavailable',
-    `The queue is full: each account may have ${share} ${unit} under way until there is room, and this request would exceed that. Try again in a moment.`,
+    `The queue is full. Until there is room, each account may have ${share} ${unit} under way, and this request would exceed this share. Try again in a moment.`,
     { retryAfterSeconds },
   )

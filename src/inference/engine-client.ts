@@ -72,7 +72,7 @@ export async function streamCompletion(
     }
   }
   if (finishReason === null)
-    throw new EngineLost(`The model server of ${endpoint.baseModel} broke off its answer.`, true)
+    throw new EngineLost(`The model server of ${endpoint.baseModel} ended its answer too early.`, true)
   return { choices: [{ index: 0, text, finishReason, logprobs: null }], usage }
 }
 

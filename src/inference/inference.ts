@@ -55,7 +55,7 @@ export function createInference(dependencies: InferenceDependencies) {
     work: (servers: Servers, signal: AbortSignal, onAnswer: () => void) => Promise<T>,
   ): Promise<T> {
     const late = () => {
-      dependencies.log.warn({ baseModel: name }, 'no answer from the engine in time')
+      dependencies.log.warn({ baseModel: name }, 'the engine gave no output in time')
       return unanswered(name, timeoutMs)
     }
     return queue.accept({ baseModel: name, accountId, prompts }, (turns) => {
@@ -142,6 +142,6 @@ export function createInference(dependencies: InferenceDependencies) {
 const unanswered = (baseModel: string, timeoutMs: number) =>
   new ServiceError(
     'unavailable',
-    `The model ${baseModel} gave no answer for ${timeoutMs / 1000} seconds, so this request was ended. Try again; if its answers are long, with a smaller max_tokens.`,
+    `The model ${baseModel} gave no output for ${timeoutMs / 1000} seconds, so this request was ended. Send the request again. If its answers are long, lower max_tokens.`,
     { retryAfterSeconds: retryAfterSilenceSeconds },
   )

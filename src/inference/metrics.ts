@@ -23,7 +23,7 @@ export function createInferenceMetrics(
     labelNames: ['model', 'direction'] as const,
   })
   const firstToken = new Histogram({
-    ...of('first_token_seconds', 'Of streamed answers: from the acceptance of the request to the first text.'),
+    ...of('first_token_seconds', 'Seconds from the acceptance of a streamed request to its first text.'),
     labelNames: ['model'] as const,
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 80],
   })

@@ -99,7 +99,7 @@ export function createReplicas(now: () => number = () => performance.now()) {
         const sinceMs = silentSinceMs.get(key) ?? now()
         silentSinceMs.set(key, sinceMs)
         if (now() - sinceMs < silentMs) continue
-        for (const call of calls) call.abort(new EngineLost(`A replica of ${baseModel} has fallen silent.`, false))
+        for (const call of calls) call.abort(new EngineLost(`A replica of ${baseModel} no longer answers.`, false))
       }
       for (const [key, { atMs }] of losses) if (now() - atMs > passedOverMs) losses.delete(key)
       for (const key of silentSinceMs.keys()) if (!working.has(key)) silentSinceMs.delete(key)

@@ -59,7 +59,9 @@ export function webhookSender({
 
   function begin(endpoint: ClaimedEndpoint) {
     const done = round(endpoint)
-      .catch((error: unknown) => log.warn({ endpoint: endpoint.id, err: error }, 'webhook round failed'))
+      .catch((error: unknown) =>
+        log.warn({ endpoint: endpoint.id, err: error }, 'failed to send the events of a webhook'),
+      )
       .finally(() => {
         rounds.delete(done)
         // The endpoint may have more to send.

@@ -33,7 +33,7 @@ export function createAuthenticate(
     record.lastUsedAt = minute
     database.accounts
       .noteKeyUse(id, minute)
-      .catch((error: unknown) => log.warn({ err: error }, 'failed to store the use of a key'))
+      .catch((error: unknown) => log.warn({ err: error }, 'failed to record the last use of a key'))
   }
 
   return async (authorization) => {

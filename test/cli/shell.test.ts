@@ -52,7 +52,7 @@ test('bash completes commands, verbs and options', async () => {
 test('a login keeps a key that the service knows, for the user alone, and later commands use it', async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const wrong = await anneal(['login', url], 'wrong\n')
-  assert.deepEqual([wrong.code, wrong.err], [1, `${url} does not know this key.\n`])
+  assert.deepEqual([wrong.code, wrong.err], [1, `${url} does not accept this API key.\n`])
   assert.equal((await anneal(['login', 'http://127.0.0.1:9'], 'right\n')).code, 3)
   const right = await anneal(['login', `${url}/`, '--profile', 'mine'], 'right\n')
   assert.equal(right.code, 0, right.err)

@@ -58,7 +58,7 @@ describe('the supervisor that was struck', () => {
     await stack.exited
     stack = startStack(home.dir)
     const now = await whenReady(home.dir, stack)
-    assert.match(stack.output(), /ending what a killed supervisor left/)
+    assert.match(stack.output(), /ending the processes of a killed supervisor/)
     for (const pid of Object.values(before.processes)) assert.ok(!isRunning(pid))
     assert.deepEqual({ ...now, processes: null }, { ...before, processes: null })
   })

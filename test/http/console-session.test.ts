@@ -142,7 +142,7 @@ suite('sessions of the console', async () => {
     const [first, second] = [await open(), await open()]
     assert.deepEqual([first.status, second.status], [200, 401])
     assert.match(first.headers['set-cookie']?.[0] ?? '', /HttpOnly; SameSite=Strict/)
-    assert.match(second.text, /works once/)
+    assert.match(second.text, /works only once/)
   })
 
   test('behind TLS the cookie is Secure and bound to the host', async () => {

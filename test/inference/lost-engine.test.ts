@@ -171,7 +171,7 @@ describe('an engine that hangs', () => {
     serve(servers, engine.endpoint)
     await assert.rejects(ask(servers, ['hello'], { coldStartTimeoutMs: 0, answerTimeoutMs: 50 }), {
       code: 'unavailable',
-      message: /gave no answer .* Try again/,
+      message: /gave no output .* Send the request again/,
     })
     await left.promise
     assert.equal(engine.requests.length, 1, 'it is not asked the same again')

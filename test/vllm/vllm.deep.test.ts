@@ -215,7 +215,7 @@ describe('the real vLLM behind the sidecar', { timeout: 2 * patienceMs }, () => 
     const asked = { accountId: 'one', adapter: null, signal, texts: ['a'], onLong: 'refuse' as const }
     await assert.rejects(inference.embed({ ...asked, baseModel: onVllm }), {
       code: 'invalid_input',
-      message: /has no embeddings/,
+      message: /gives no embeddings/,
     })
   })
 })

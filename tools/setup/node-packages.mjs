@@ -73,8 +73,8 @@ function linkNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major !== oldestNode[0] || minor < oldestNode[1]) {
     throw new SetupError(
-      `No npm package carries Node 24 for ${process.platform}-${process.arch}, and this is Node ${process.versions.node}. ` +
-        `Install Node 24.18 or a later 24 (nvm install, or https://nodejs.org) and run this again with it.`,
+      `No npm package has Node 24 for ${process.platform}-${process.arch}, and the installed Node is ${process.versions.node}. ` +
+        `Install Node 24.18 or a later 24 (nvm install, or https://nodejs.org), then run this command again.`,
     )
   }
   symlinkSync(process.execPath, nodeBinary)

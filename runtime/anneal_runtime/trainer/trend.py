@@ -131,5 +131,5 @@ def best_kept(trend: Trend, step: int) -> str:
 
 def _lowest(trend: Trend) -> str:
     if trend.best_valid_loss is None:
-        return "It was never a number."
+        return "The held-out loss was never a number."
     return f"The lowest held-out loss was {trend.best_valid_loss:.3f}, at step {trend.best_step}."

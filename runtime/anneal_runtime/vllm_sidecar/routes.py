@@ -46,7 +46,7 @@ async def embeddings(request: Request) -> Response:
         if error.status != 404 or "Not Found" not in str(error):
             raise
         name = sidecar_of(request).adapters_base
-        message = f"{name} has no embeddings, as vLLM serves it for completions. Ask an embedding model."
+        message = f"{name} gives no embeddings, because vLLM serves it for completions. Ask an embedding model."
         raise ApiError(400, message, param="model") from error
 
 

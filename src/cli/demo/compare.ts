@@ -20,7 +20,9 @@ export async function compareModels(client: Client, models: { base: string; tune
   console.log(`\nExact answers on ${rows.length} rows: base ${baseCount}, tuned ${tunedCount}.`)
   const passed = tunedCount >= leastTunedShare * rows.length && baseCount <= maxBaseShare * rows.length
   if (!passed)
-    console.error(`Expected at least ${leastTunedShare * 100} % from the tuned model and next to none from the base.`)
+    console.error(
+      `The demo expects at least ${leastTunedShare * 100} % of the tuned model and nearly none of the base model.`,
+    )
   return passed
 }
 
@@ -31,8 +33,8 @@ export async function showTypedCompletion(client: Client, model: string, rows: R
     output_type: { price: 'int', in_stock: 'bool' },
   }
   const answer = await client.post<unknown>('/v1/completions', request)
-  console.log(`\nTyped completion of the tuned model, asked for ${JSON.stringify(request.output_type)}`)
-  console.log('(the shape is guaranteed; so small a model guesses the values of a shape that it was not trained on):')
+  console.log(`\nTyped completion of the tuned model, asked for ${JSON.stringify(request.output_type)}.`)
+  console.log('The shape is guaranteed. The values are guesses, because the model was not trained on this shape:')
   console.log(`  ${oneLine(request.prompt)}`)
   console.log(`  ${JSON.stringify(answer)}`)
 }

@@ -39,7 +39,7 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
         yield* response.body?.pipeThrough(new TextDecoderStream()) ?? []
       } catch (error) {
         unlessAborted(signal)(error)
-        throw new CommandError(`${apiUrl} broke off its answer.`, exitCodes.unreachable)
+        throw new CommandError(`${apiUrl} ended its answer too early.`, exitCodes.unreachable)
       }
     },
     upload: async (url, body) => {

@@ -2,7 +2,7 @@
 
 export const pageOptions = { limit: { type: 'string' }, after: { type: 'string' } } as const
 
-export const pageUsage = `  --limit N    most entries (default: the service's)
+export const pageUsage = `  --limit N    at most this many entries (default: the service's)
   --after ID   continue the list after this entry, the "next" of the page before`
 
 /** @returns "?a=b&c=d" of what is defined, or nothing */

@@ -13,7 +13,7 @@ export function readProfiles(): Profiles {
   try {
     return readJson<Profiles>(path) ?? { current: null, profiles: {} }
   } catch {
-    throw new CommandError(`${path} cannot be read. Mend it, or delete it and run anneal login again.`)
+    throw new CommandError(`${path} cannot be read. Correct the file, or delete it and run anneal login again.`)
   }
 }
 

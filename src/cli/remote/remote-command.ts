@@ -92,9 +92,9 @@ type SharedValues = { home?: string; json?: boolean; output?: string; profile?: 
 /** A key is sent only to the service that it was given for. */
 function findService(home: string | undefined, profile: string | undefined): Address {
   const { url, apiKey } = clientConfig()
-  if (profile !== undefined && home !== undefined) throw new UsageError('Give --home or --profile, not both.')
+  if (profile !== undefined && home !== undefined) throw new UsageError('Give either --home or --profile.')
   if (profile === undefined && home === undefined && url !== undefined) {
-    if (apiKey === undefined) throw new UsageError('ANNEAL_URL is set, ANNEAL_API_KEY is not.')
+    if (apiKey === undefined) throw new UsageError('ANNEAL_URL is set, but ANNEAL_API_KEY is not. Set both.')
     return { apiUrl: url.replace(/\/+$/, ''), apiKey }
   }
   const chosen = home === undefined ? findProfile(profile) : null
@@ -106,7 +106,8 @@ function findService(home: string | undefined, profile: string | undefined): Add
 function findAdmin(home: string | undefined): Address {
   const { adminUrl, adminToken } = clientConfig()
   if (home === undefined && adminUrl !== undefined) {
-    if (adminToken === undefined) throw new UsageError('ANNEAL_ADMIN_URL is set, ANNEAL_ADMIN_TOKEN is not.')
+    if (adminToken === undefined)
+      throw new UsageError('ANNEAL_ADMIN_URL is set, but ANNEAL_ADMIN_TOKEN is not. Set both.')
     return { apiUrl: adminUrl.replace(/\/+$/, ''), apiKey: adminToken }
   }
   const { adminUrl: apiUrl, operatorToken } = runningService(home, 'ANNEAL_ADMIN_URL and ANNEAL_ADMIN_TOKEN')

@@ -56,14 +56,14 @@ const megabytes = (sizeBytes: number) => `${Math.ceil(sizeBytes / mebibyte)} MB`
 const holderHasItsShare = (heldBytes: number, sizeBytes: number, totalBytes: number) =>
   new ServiceError(
     'rate_limited',
-    `The running requests of this account hold bodies of ${megabytes(heldBytes)}, and this one of ${megabytes(sizeBytes)} does ` +
-      `not fit beside them: an account may hold as much as is free of ${megabytes(totalBytes)}. Wait until one of them is answered.`,
+    `This account's running requests hold ${megabytes(heldBytes)} of bodies, so a body of ${megabytes(sizeBytes)} does not fit. ` +
+      `An account may hold as much as is still free of ${megabytes(totalBytes)}. Wait until a running request is answered.`,
     { retryAfterSeconds },
   )
 
 const processIsFull = (totalBytes: number) =>
   new ServiceError(
     'unavailable',
-    `The running requests of all accounts hold bodies of nearly ${megabytes(totalBytes)}, the most that this process keeps. Try again in a few seconds.`,
+    `The bodies of all running requests fill the ${megabytes(totalBytes)} that this process has for them. Try again in a few seconds.`,
     { retryAfterSeconds },
   )

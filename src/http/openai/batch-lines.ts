@@ -48,7 +48,7 @@ export function createLineAnswers(deps: ModelCtx['deps'], log: Pick<Log, 'error'
       signal.throwIfAborted()
       const failure = describeError(error, { headers: {} })
       if (failure.status === 503 || failure.status === 429) throw error
-      if (failure.isOurs) log.error({ err: error, batchRequest: id }, 'a line of a batch failed')
+      if (failure.isOurs) log.error({ err: error, batchRequest: id }, 'failed to answer a line of a batch')
       const body = openAiErrorFormat.bodyOf(failure, { path: asked.endpoint, requestId: id })
       return written(id, customId, failure.status, body)
     }

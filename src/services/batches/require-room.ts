@@ -20,7 +20,7 @@ export async function requireRoomForBatch(
     throw full(`This account has ${maxOpenBatches} open batches, the most that it may have. Wait until one ends.`)
   if (open.waitingItems + itemCount > maxWaitingBatchItems)
     throw full(
-      `This account's open batches have ${open.waitingItems} items left to do. With ${itemCount} more they would exceed the limit of ${maxWaitingBatchItems} items. Wait until some are done.`,
+      `This account's open batches have ${open.waitingItems} unfinished items. With the ${itemCount} of this batch they would exceed the limit of ${maxWaitingBatchItems}. Wait until some items are done.`,
     )
 }
 

@@ -75,7 +75,7 @@ export async function signInByLink({
   if (!opened)
     throw new ServiceError(
       'invalid_token',
-      'invalid token: a sign-in link works once and for one minute. Run `npm start` again for a new link, or sign in with an API key.',
+      'invalid token: a sign-in link works only once, and only for one minute. Run `npm start` again for a new link, or sign in with an API key.',
     )
   const { id, expiresAt, apiKeyId, scopes } = opened
   return { ...secrets, sessionId: id, expiresAt, apiKeyId, scopes }

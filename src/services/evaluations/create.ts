@@ -102,7 +102,7 @@ export async function requireRoomForAnswers(
     throw full(`This account has ${maxOpenEvaluations} open evaluations, the most that it may have.`)
   if (open.answerCount + answerCount > maxWaitingEvaluationAnswers)
     throw full(
-      `This account's open evaluations take ${open.answerCount} answers. With ${answerCount} more they would exceed the limit of ${maxWaitingEvaluationAnswers}.`,
+      `This account's open evaluations need ${open.answerCount} answers. With the ${answerCount} of this evaluation they would exceed the limit of ${maxWaitingEvaluationAnswers}.`,
     )
 }
 

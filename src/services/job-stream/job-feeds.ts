@@ -63,7 +63,7 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
       return database.jobFeed.since(...input).finally(() => turns.giveBack(accountId))
     }
     const read = (from: JobCursor) => readNews({ storage, newsSince }, jobId, from)
-    const onFailure = (error: unknown) => log.warn({ err: error, jobId }, 'failed to read the news of a job')
+    const onFailure = (error: unknown) => log.warn({ err: error, jobId }, 'failed to read the new events of a job')
     const feed = feeds.get(jobId) ?? createJobFeed({ read, from: cursor, onFailure })
     feeds.set(jobId, feed)
     return feed
@@ -136,7 +136,7 @@ function createFollowerCount(maxOfAccount: number) {
       if (count >= maxOfAccount)
         throw new ServiceError(
           'quota_exceeded',
-          `This account follows ${maxOfAccount} streams of jobs, the most that it may. Close one, or ask GET /v1/train/jobs/{id}.`,
+          `This account follows ${maxOfAccount} streams of jobs, the most that it may. Close a stream, or poll GET /v1/train/jobs/{id}.`,
           { retryAfterSeconds },
         )
       if (total >= maxFollowers)

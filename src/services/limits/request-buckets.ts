@@ -64,7 +64,7 @@ export function createRequestBuckets({ rate, charge, log, now = () => performanc
         if (ahead !== undefined) bucket.fullAtMs = now() + ahead + bucket.unsharedMs
       }
     } catch (error) {
-      log.warn({ err: error }, 'failed to share the request counts')
+      log.warn({ err: error }, 'failed to exchange the request counts')
     }
   }
 

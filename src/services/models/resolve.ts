@@ -27,7 +27,7 @@ export async function resolveModel(ctx: ModelCtx, name: string): Promise<Resolve
   if (!tuned) throw modelNotFound(name)
   throw new ServiceError(
     'model_not_found',
-    `The model "${name}" is tuned from ${tuned.baseModel}, which this service does not serve any more.`,
+    `The model "${name}" is tuned from ${tuned.baseModel}, which this service no longer serves.`,
   )
 }
 

@@ -14,5 +14,5 @@ export async function findResponse({ ctx, input: { id } }: Asked): Promise<Store
 export const noResponse = () =>
   new ServiceError(
     'not_found',
-    'There is no such response. Responses with store: false are not kept, the others for 30 days and at most 1000 of an account.',
+    'There is no such response. A response with store: false is not kept. Others are kept for 30 days, at most 1000 of an account.',
   )

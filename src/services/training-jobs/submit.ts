@@ -128,7 +128,7 @@ function newJob(
 /** Such names were always accepted, so they are noted and not refused. */
 function nameNotes({ deps: { catalogue } }: Ctx, name: string | null): TrainingNote[] {
   if (name === null || name === '' || (canBeAsked(name) && !catalogue.find(name))) return []
-  const message = `Requests cannot name the model "${name}": a base model or a form that has another meaning comes first. Use the 64 hex digits of model_name.`
+  const message = `A request cannot reach the model by the name "${name}", because the name means a base model or something else there. Send the 64 hex digits of model_name.`
   return [{ code: 'custom_model_name_unused', message }]
 }
 

@@ -61,7 +61,7 @@ test('a declared body holds its memory before it is sent, and only its own accou
   assert.equal(json.code, 'rate_limited')
   assert.match(
     json.detail,
-    /hold bodies of 4 MB, and this one of 1 MB .* of 8 MB\. Wait until one of them is answered\./,
+    /hold 4 MB of bodies, so a body of 1 MB does not fit\. .* of 8 MB\. Wait until a running request is answered\./,
   )
   assert.ok(Number(headers['retry-after']) > 0)
   // Others find room, and so do the account's own single prompts.
@@ -109,7 +109,7 @@ test('each holder may have as much as is still free', () => {
   a.growTo(4 * mebibyte)
   assert.throws(() => memory.open('a').growTo(mebibyte), { code: 'rate_limited' })
   b.growTo(4 * mebibyte - 1)
-  assert.throws(() => c.growTo(mebibyte), { code: 'unavailable', message: /bodies of nearly 8 MB/ })
+  assert.throws(() => c.growTo(mebibyte), { code: 'unavailable', message: /running requests fill the 8 MB/ })
   a.release()
   a.release()
   c.growTo(2 * mebibyte)

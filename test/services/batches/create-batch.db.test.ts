@@ -68,7 +68,7 @@ suite('batches of an account', () => {
     const { id } = await submit(6)
     const [refused = assert.fail('it was accepted')] = await refusals([submit(5)])
     assert.equal(refused.code, 'quota_exceeded')
-    assert.match(refused.message, /6 items left to do.*5 more.*limit of 10 items/)
+    assert.match(refused.message, /6 unfinished items.*the 5 of this batch.*limit of 10\./)
     await submit(4)
     await database.inferenceBatches.fail(id, 'ended')
     assert.deepEqual(await database.inferenceBatches.openOf(accountId), { batchCount: 1, waitingItems: 4 })

@@ -145,4 +145,4 @@ class Grammars:
 
 
 def _first_line(message: str) -> str:
-    return message.strip().splitlines()[0] if message.strip() else "it is not understood."
+    return message.strip().splitlines()[0] if message.strip() else "the engine cannot read the grammar."

@@ -42,7 +42,7 @@ export function createKubernetesApi(caller: ApiCaller, namespace: string) {
 
     /** For a pod whose node does not answer: marks it Failed, then deletes the object. Its processes may live on. */
     declarePodDead: async (name: string, uid: string, signal?: AbortSignal): Promise<void> => {
-      const message = 'Its node does not answer. The run was fenced: it can write nothing any more.'
+      const message = 'The node of the run does not answer. The run is fenced and can write nothing more.'
       try {
         await caller.call({
           method: 'PATCH',

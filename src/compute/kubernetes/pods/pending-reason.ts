@@ -23,31 +23,25 @@ export function readPodPending(uid: string, pod: ObservedPod, limits: Limits): P
   if (image) {
     const waitedMs = limits.nowMs - (pod.startedAtMs ?? pod.createdAtMs)
     if (image.isFinal || waitedMs > limits.imageTimeoutMs)
-      return failed(
-        uid,
-        null,
-        null,
-        'image_unavailable',
-        `The image of its container cannot be pulled: ${image.message}`,
-      )
-    return pending('image_unavailable', `Waiting for the image of its container: ${image.message}`)
+      return failed(uid, null, null, 'image_unavailable', `The image of the run cannot be pulled: ${image.message}`)
+    return pending('image_unavailable', `Waiting for the image of the run: ${image.message}`)
   }
   const placed = pod.conditions.find(({ type }) => type === 'PodScheduled')
   if (placed?.status === 'False') return readUnplaced(placed.reason, placed.message)
   if (placed?.status !== 'True') return pending('starting', 'Waiting for the scheduler to choose a node.')
   const waiting = pod.containers.flatMap(({ state }) => (state.is === 'waiting' && state.message ? [state] : []))[0]
   const message = waiting
-    ? `Its container cannot be created yet: ${waiting.message}`
-    : 'Its node is creating the container.'
+    ? `The container of the run cannot be created yet: ${waiting.message}`
+    : 'The node is creating the container of the run.'
   return pending('starting', message)
 }
 
 /** `message`: why the cluster would not create the pod, if it said so. */
 export function readMissingPod(message: string | undefined): PendingState {
-  if (message === undefined) return pending('starting', 'The cluster is creating its pod.')
+  if (message === undefined) return pending('starting', 'The cluster is creating the pod of the run.')
   if (message.includes('exceeded quota'))
     return pending('quota_exceeded', `The quota of the namespace is used up: ${quotaText(message)}`)
-  return pending('starting', `The cluster refuses its pod: ${message}`)
+  return pending('starting', `The cluster refuses the pod of the run: ${message}`)
 }
 
 function readUnplaced(reason: string, message: string): PendingState {

@@ -27,7 +27,7 @@ export function readPodEnd(pod: ObservedPod, snapshot: RunSnapshot, limits: Limi
     null,
     null,
     'node_lost',
-    `Its node has not ended the pod within ${seconds} s after its grace period.`,
+    `The node did not end the pod of the run within ${seconds} s after the grace period.`,
   )
 }
 
@@ -43,7 +43,7 @@ function readFailedPod(uid: string, pod: ObservedPod, snapshot: RunSnapshot): En
   // The program's own exit code outweighs what happened at the same time.
   if (exit && exit.exitCode > 0 && exit.exitCode < 128) return readExit(uid, exit.exitCode)
   if (pod.reason === 'NodeLost' || disruption?.reason === 'DeletionByPodGC')
-    return because('node_lost', pod.message || disruption?.message || 'The cluster no longer has its node.')
+    return because('node_lost', pod.message || disruption?.message || 'The cluster no longer has the node of the run.')
   if (pod.reason === 'DeadlineExceeded' || isPastDeadline(snapshot.job))
     return because('deadline_exceeded', 'The run exceeded the deadline of its Job.')
   if (disruption?.reason === 'PreemptionByScheduler' || pod.reason === 'Preempting')
@@ -53,7 +53,7 @@ function readFailedPod(uid: string, pod: ObservedPod, snapshot: RunSnapshot): En
   if (overLimit.test(pod.message)) return because('out_of_disk', outOfDiskMessage(pod.message.trim()))
   if (disruption || pod.reason) return because('evicted', evictionMessage(pod, disruption))
   if (exit?.reason === 'StartError' || exit?.reason === 'ContainerCannotRun')
-    return failed(uid, null, null, 'killed', `Its container could not be started: ${exit.message}`)
+    return failed(uid, null, null, 'killed', `The container of the run could not be started: ${exit.message}`)
   if (exit) return readExit(uid, exit.exitCode)
   return because('killed', 'The run was stopped before its program started.')
 }
@@ -68,8 +68,8 @@ export function readJobEnd({ uid, conditions }: ObservedJob): EndState | null {
   const exitCode = /with exit code (\d+) matching/.exec(failure.message)?.[1]
   if (exitCode !== undefined) return readExit(uid, Number(exitCode))
   if (failure.message.includes('DisruptionTarget'))
-    return failed(uid, null, null, 'evicted', 'The cluster removed its pod from the node.')
-  return failed(uid, null, null, 'lost', 'Its pod is gone, and its exit code was not recorded.')
+    return failed(uid, null, null, 'evicted', 'The cluster removed the pod of the run from its node.')
+  return failed(uid, null, null, 'lost', 'The pod of the run is gone, and its exit code was not recorded.')
 }
 
 /** The failure that caused the others: those lost their peer, or were ended because of it. */
@@ -94,5 +94,5 @@ function isPastDeadline(job: ObservedJob | null): boolean {
 
 function evictionMessage(pod: ObservedPod, disruption: Condition | undefined): string {
   const detail = pod.message || disruption?.message || pod.reason
-  return `The cluster removed its pod from the node: ${detail}`
+  return `The cluster removed the pod of the run from its node: ${detail}`
 }

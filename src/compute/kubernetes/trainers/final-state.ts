@@ -84,7 +84,7 @@ export function captureFinalState(cluster: TrainerCluster, runName: string, befo
       if (isEndState(first)) return first
       const uid = before.job?.uid ?? before.pods[0]?.ownerUid ?? ''
       return nodeWasLost
-        ? failed(uid, null, null, 'node_lost', 'Its node stopped answering.')
+        ? failed(uid, null, null, 'node_lost', 'The node of the run stopped answering.')
         : failed(uid, null, null, 'killed', 'The run was stopped, and its exit code was not recorded.')
     },
   }

@@ -27,13 +27,13 @@ suite('a job that must wait', async () => {
     const id = await train({ model_name: 'no-such-image' })
     const waiting = await waits(id, 'image_unavailable')
     assert.equal(waiting.status, 'QUEUED')
-    assert.match(waiting.status_message ?? '', /^Waiting for the image of its container: .*127\.0\.0\.1:1\/none:1/)
+    assert.match(waiting.status_message ?? '', /^Waiting for the image of the run: .*127\.0\.0\.1:1\/none:1/)
     const failed = await eventually(async () => {
       const job = await api.job(id)
       return job.status === 'FAILED' && job
     })
     assert.equal(failed.status_reason, 'image_unavailable')
-    assert.match(failed.status_message ?? '', /^The image of its container cannot be pulled: .*127\.0\.0\.1:1\/none:1/)
+    assert.match(failed.status_message ?? '', /^The image of the run cannot be pulled: .*127\.0\.0\.1:1\/none:1/)
     assert.equal(failed.resume_count, 0)
     await nothingIsLeftOf(id)
   })

@@ -153,7 +153,7 @@ describe('the state of a model server', () => {
     assert.deepEqual(stateOf(deployment()), {
       state: 'pending',
       reason: 'starting',
-      message: 'The cluster is creating its pod.',
+      message: 'The cluster is creating the pod of the run.',
     })
   })
 
