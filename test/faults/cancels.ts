@@ -13,13 +13,13 @@ import { violate, type World } from './world.ts'
 
 /** How many cancels come after a SIGTERM that this program sends itself. */
 const baselineShare = 0.5
-/** About as long as an attempt takes; beyond it the job is cancelled where it is. */
+/** About as long as an attempt takes. After this time the job is cancelled in whatever state it is. */
 const longestMs = 20_000
 const resumesOfOneJob = 8
 
 type Times = { goneMs: number[]; cancelledMs: number[]; baselineMs: number[]; left: number }
 
-/** Two at a time, as there are two slots. */
+/** Runs two jobs at a time, because there are two slots. */
 export async function runCancels(world: World, count: number, seed: number) {
   const times: Times = { goneMs: [], cancelledMs: [], baselineMs: [], left: 0 }
   const users = [0, 1].map(async (user) => {
@@ -34,7 +34,7 @@ export async function runCancels(world: World, count: number, seed: number) {
   print(times)
 }
 
-/** @returns the job, to be resumed for the next; null when it has ended otherwise */
+/** @returns the job, which the next round resumes; null when the job did not end as CANCELLED */
 async function cancelOnce(world: World, before: Job | null, random: Random, times: Times): Promise<Job | null> {
   const job = before ?? (await submit(world))
   if (before) await resume(world, job)
@@ -53,7 +53,7 @@ async function cancelOnce(world: World, before: Job | null, random: Random, time
   return status === 'CANCELLED' && job.resumes < resumesOfOneJob ? job : null
 }
 
-/** The workflow takes it for an interruption and launches another one. */
+/** The workflow treats this SIGTERM as an interruption and launches another attempt. */
 async function terminateWithoutProduct(world: World, job: Job, random: Random, { baselineMs }: Times) {
   await reach(world, job, random)
   const trainers = trainersOf(livingPrograms(world.stack.home.dir), job.id)
@@ -65,7 +65,7 @@ async function terminateWithoutProduct(world: World, job: Job, random: Random, {
   baselineMs.push(await goneAfter(trainers, sentAtMs))
 }
 
-/** A random instant of its life, counted from its start or resume. */
+/** A random instant in the life of a job, counted from its start or resume. */
 async function reach(world: World, job: Job, random: Random) {
   const untilMs = Date.now() + random.below(longestMs)
   while (Date.now() < untilMs) {

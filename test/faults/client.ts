@@ -1,4 +1,4 @@
-// Asks the public API. No answer is an answer, too; a wrong one is not.
+// Asks the public API. A missing answer is allowed, but a wrong one is a violation.
 import { AssertionError } from 'node:assert'
 import { createContract } from '../support/contract.ts'
 
@@ -6,14 +6,14 @@ export type Client = Awaited<ReturnType<typeof createClient>>
 
 type Request = { body?: unknown; idempotencyKey?: string; timeoutMs?: number }
 
-/** @param onWrong told of each answer that the service's own document does not promise */
+/** @param onWrong is called with each answer that does not match the service's OpenAPI document */
 export async function createClient(
   { apiUrl, apiKey }: { apiUrl: string; apiKey: string },
   onWrong: (what: string) => void,
 ) {
   const contract = createContract(await (await fetch(`${apiUrl}/openapi.json`)).json())
 
-  /** Null: nothing came back, or only a part. */
+  /** Null if no complete answer arrived. */
   async function ask<T>(method: string, path: string, { body, idempotencyKey, timeoutMs = 15_000 }: Request = {}) {
     const response = await fetch(apiUrl + path, {
       method,

@@ -1,5 +1,5 @@
-// Clocks of our own for what we run: libfaketime adds what a file says to the clock of the wall. What only counts seconds
-// (CLOCK_MONOTONIC) goes on as it is, as when somebody sets a real clock.
+// Gives our programs clocks that a test can set: libfaketime adds the offset in a file to the wall clock. The monotonic
+// clock stays as it is, as when somebody sets a real clock.
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -18,7 +18,7 @@ const libraryPath = existsSync(libraries)
 
 export const hasClocks = libraryPath !== undefined
 
-/** @param path of its file; a change of it is seen within a second */
+/** @param path the file with the offset; programs see a change within a second */
 export function createClock(path: string): Clock {
   const set = (aheadMs: number) => {
     writeFileSync(`${path}.new`, `${aheadMs < 0 ? '-' : '+'}${Math.abs(aheadMs / 1000)}`)
@@ -33,7 +33,7 @@ export function createClock(path: string): Clock {
           FAKETIME_TIMESTAMP_FILE: path,
           FAKETIME_CACHE_DURATION: '1',
           FAKETIME_DONT_FAKE_MONOTONIC: '1',
-          // Times of files are not the clock's.
+          // The modification times of files keep the real clock.
           NO_FAKE_STAT: '1',
         }
       : {},

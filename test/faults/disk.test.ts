@@ -9,7 +9,7 @@ import { describeHome } from '../../src/embedded/data-directory.ts'
 import { nodeBinary } from '../../tools/paths.mjs'
 import { fillDisk, freeDisk, mountDisk, unmountDisk } from './disk.ts'
 
-/** A page at a time, all the time; says when it has begun, and each time that it finds no room. */
+/** Writes page after page. Prints a line when it begins, and each time that it finds no room. */
 const writer = `
   const { openSync, writeSync } = require('node:fs')
   const file = openSync(process.argv[1], 'w')

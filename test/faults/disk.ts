@@ -5,7 +5,7 @@ import type { Home } from '../../src/embedded/data-directory.ts'
 
 const sizeBytes = 8 * 2 ** 30
 
-/** False where that is not allowed. */
+/** False if mounting is not allowed. */
 export function mountDisk(dir: string, bytes = sizeBytes): boolean {
   if (process.getuid?.() !== 0) return false
   try {
@@ -18,14 +18,14 @@ export function mountDisk(dir: string, bytes = sizeBytes): boolean {
 
 export const unmountDisk = (dir: string) => execFileSync('umount', ['--lazy', dir])
 
-/** As large as what lies on it: the next page finds no room, or one of the next where many are written meanwhile. */
+/** Shrinks the disk to its content, so that one of the next pages finds no room. */
 export function fillDisk({ dir }: Home) {
   for (let spareBlocks = 0; ; spareBlocks = spareBlocks * 2 + 1) {
     const { blocks, bfree, bsize } = statfsSync(dir)
     try {
       return resize(dir, (blocks - bfree + spareBlocks) * bsize)
     } catch (error) {
-      // It may not become smaller than what lies on it by then.
+      // The disk cannot become smaller than its content at that time.
       if (spareBlocks > bfree) throw error
     }
   }

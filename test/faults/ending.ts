@@ -1,4 +1,4 @@
-// The end of a run: every job ends, and what it leaves behind is looked at.
+// The end of a run: every job ends, and the suite checks what the jobs have left behind.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -22,7 +22,7 @@ export async function endAndCheck(world: World): Promise<Map<number, Records>> {
 }
 
 async function checkJob(world: World, job: Job): Promise<Records> {
-  // Its bytes are compared with those of its end.
+  // These bytes are compared with those at the end of the job.
   await insist(() => look(world, job))
   const path = `/v1/train/jobs/${job.id}`
   const { events } = await get<{ events: JobEvent[] }>(world, `${path}/events?limit=1000`)
@@ -42,7 +42,7 @@ async function checkJob(world: World, job: Job): Promise<Records> {
   return records
 }
 
-/** 1. No job that nobody asked for, none that is missing. */
+/** 1. Every job was submitted, and no submitted job is missing. */
 async function checkList(world: World) {
   const listed = (await get<{ job_id: number }[]>(world, '/v1/train/jobs')).map(({ job_id }) => job_id)
   const known = new Set(world.jobs.map(({ id }) => id))
@@ -50,7 +50,7 @@ async function checkList(world: World) {
   for (const id of known) violate(world, `1: job ${id} was accepted, and is not listed`)
 }
 
-/** 6. No trainer, and nothing of what one had on disk. */
+/** 6. No trainer runs, and no folder of a trainer is left. */
 async function checkNothingRuns(world: World) {
   const { stack } = world
   const left = () => [

@@ -4,7 +4,7 @@ import type { Job } from './jobs.ts'
 import type { Shares } from './plan.ts'
 import type { World } from './world.ts'
 
-/** `job` is null for what is shared, while a request for a new one is under way. */
+/** `job` is null for a shared fault while the request for a new job is under way. */
 export type Target = { world: World; job: Job | null; random: Random }
 
 export type Fault = {
@@ -14,7 +14,7 @@ export type Fault = {
   count: number
   /** The fault affects only the job that it aims at. */
   isOfOneJob: boolean
-  /** A process of ours is another one afterwards. */
+  /** The fault replaces one of our processes by another. */
   endsServer?: true
   /** How long no other shared fault is injected, unless the stack recovers earlier: silence counts only while all is sound. */
   patienceMs?: number
@@ -37,5 +37,5 @@ export const everyState: Shares = {
 export const kills = 100
 export const others = 10
 
-/** Short ones as often as long ones. */
+/** Draws short durations as often as long ones. */
 export const lasting = (random: Random, longestMs: number) => 1000 * (longestMs / 1000) ** random.fraction()

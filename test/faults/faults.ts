@@ -17,7 +17,7 @@ const killServer = (name: string, victims: readonly ServerName[]): Fault => ({
   count: kills,
   endsServer: true,
   async inject({ world, random }, injected) {
-    // Usually one of the two workers, now and then both.
+    // Usually one of the two workers is hit, now and then both.
     const chosen = victims.length > 1 && random.below(4) > 0 ? [random.pick(victims)] : victims
     for (const victim of chosen) signalProcess(world.stack.pidOf(victim), 'SIGKILL')
     injected()
@@ -57,7 +57,7 @@ const clockStep: Fault = {
   count: others,
   async inject({ world, random }, injected) {
     const clock = world.stack.clock(random.pick(clockNames))
-    // Seconds as often as hours.
+    // The clock is as often seconds as hours off.
     const stepMs = lasting(random, 12 * 3_600_000)
     clock.set(random.below(2) === 0 ? stepMs : -stepMs)
     injected()

@@ -19,7 +19,7 @@ const savingWaitMs = 5000
 const slowSavingMs = 40
 const lookEveryMs = 25
 
-/** `job` is null where one is submitted for it. */
+/** `job` is null if the injection submits a job of its own. */
 type Choice = { instant: Instant; fault: Fault; job: Job | null }
 
 /** @returns the instants that were not injected */
@@ -68,7 +68,7 @@ export async function injectFaults(
   return pending
 }
 
-/** Uploads are over in a moment; while the plan waits for one, each piece of it is late. */
+/** An upload takes only a moment. While the plan waits for one, each of its pieces is delayed. */
 function createSlowSaving({ stack }: World) {
   let isSlow = false
   return (wanted: boolean) => {
@@ -81,7 +81,7 @@ function createSlowSaving({ stack }: World) {
 
 type Now = { sharedToo: boolean; aimedAt: readonly (Job | null)[]; states: readonly OpenState[] }
 
-/** Prefers states that last only a moment; otherwise keeps the order of the plan. */
+/** Prefers states that last only a moment. Otherwise it keeps the order of the plan. */
 function choose(
   world: World,
   instants: readonly Instant[],
@@ -108,10 +108,10 @@ function choose(
 const isIn = ({ maxSteps }: World, { seen }: Job, state: OpenState) =>
   seen !== null &&
   (seen.status === state ||
-    // It saves before it has said so.
+    // The trainer saves before it reports that it saves.
     (state === 'SAVING MODEL' && seen.status === 'TRAINING MODEL' && lastStep(seen) === maxSteps))
 
-/** Or is about to: an injection elsewhere would miss the moment. */
+/** Includes jobs that are about to enter the state: an injection into another job would miss the moment. */
 const isSaving = ({ jobs, maxSteps }: World) =>
   jobs.some(({ seen, asked, changedAtMs }) => {
     if (!seen || asked.cancelAcknowledged || Date.now() - changedAtMs > savingWaitMs) return false
@@ -130,7 +130,7 @@ export function noteTrainerFault(world: World, job: Job, fault: string) {
 async function injectOnce(world: World, { instant, fault, job }: Choice): Promise<Injection | null> {
   const random = createRandom(instant.seed)
   const submitting = job ? null : submit(world)
-  // It is awaited below.
+  // The promise is awaited below.
   submitting?.catch(() => undefined)
   await sleep(instant.delayMs)
   if (job && instant.state !== 'SAVING MODEL' && (await look(world, job))?.status !== instant.state) return null

@@ -18,15 +18,15 @@ import { violate, type Hit, type Injection, type World } from './world.ts'
 
 export type Job = {
   id: number
-  /** The newest; null before the first. */
+  /** The newest answer about the job; null before the first. */
   seen: Observation | null
   changedAtMs: number
   asked: Asked
-  /** Acknowledged. */
+  /** The cancel was acknowledged. */
   resumes: number
   hits: Hit[]
   isDeaf: boolean
-  /** It has ended for good. */
+  /** The job has ended and is not resumed again. */
   isDone: boolean
   /** Rises with each resume, so that answers to earlier requests are ignored. */
   epoch: number
@@ -59,7 +59,7 @@ export async function submit(world: World, { isDeaf = false } = {}): Promise<Job
 
 /** @returns whether it was acknowledged; a job that has ended meanwhile refuses */
 export async function cancel(world: World, job: Job): Promise<boolean> {
-  // A resume that is asked for meanwhile is another story.
+  // A resume replaces `job.asked`: the acknowledgement belongs to the commands that were sent before it.
   const { asked } = job
   const answer = await insist<unknown>(world, `/v1/train/jobs/${job.id}/cancel`, {}, [400])
   if (answer !== null) asked.cancelAcknowledged = true
@@ -90,7 +90,7 @@ async function insist<T>(
   throw new Error(`POST ${path} found no answer in ${answerTimeoutMs / 1000} s`)
 }
 
-/** One at a time for each job, so that what is seen is in order. @returns null when there was no answer */
+/** Asks about each job one request at a time, so that the answers are in order. @returns null when there was no answer */
 export const look = (world: World, job: Job): Promise<Observation | null> =>
   (job.looking ??= lookNow(world, job).finally(() => (job.looking = null)))
 
@@ -112,7 +112,7 @@ async function lookNow(world: World, job: Job): Promise<Observation | null> {
   return (job.seen = now)
 }
 
-/** A launch that came late is younger than the last sight of the job before its end; it is refused, and swept. */
+/** Leaves out a late launch, which is younger than the last look at the open job: its claim is refused, and the reaper ends it. */
 function checkGone(world: World, { id, seen }: Job) {
   for (const program of trainersOf(livingPrograms(world.stack.home.dir), id))
     if (startedMs(program) < (seen?.atMs ?? 0)) violate(world, `6: job ${id} is CANCELLED while ${program.run} lives`)
@@ -134,7 +134,7 @@ export function hit(job: Job, injection: Injection) {
   if (injection.isOfOneJob)
     for (const before of job.hits) before.isMeasured = before.isMeasured && before.recoveryMs !== null
   const progress = job.seen ? progressOf(job.seen) : 0
-  // A fault hit its trainer in this very state, and it has not recovered from that.
+  // An earlier fault hit its trainer in this state, and the job has not recovered yet.
   const isHeld = job.hits.some(
     (before) =>
       before.injection.isOfOneJob && before.recoveryMs === null && Math.floor(before.progress) === Math.floor(progress),

@@ -14,7 +14,7 @@ export type Observation = {
   resumeLimit: number
   modelName: string | null
   steps: { step: number; loss: number }[]
-  /** All that was answered. */
+  /** All answers about the job. */
   text: string
 }
 
@@ -61,11 +61,11 @@ export const observationOf = (answer: JobAnswer, atMs: number): Observation => (
 
 export const lastStep = ({ steps }: Observation) => steps.at(-1)?.step ?? 0
 
-/** Grows as the job gets on; falls when it is interrupted. */
+/** Grows as the job progresses, and falls when the job is interrupted. */
 export const progressOf = (observation: Observation) =>
   isEnd(observation.status) ? openStates.length : openStates.indexOf(observation.status) + lastStep(observation) / 1e9
 
-/** @param losses of an uninterrupted run, by step; unknown ones are learnt */
+/** @param losses the losses of an uninterrupted run, by step; a loss of a new step is added */
 export function wrongIn(
   before: Observation | null,
   now: Observation,
@@ -88,7 +88,7 @@ export function wrongIn(
   return wrong
 }
 
-/** Every ten steps and the last; an interruption adds no row and changes none. */
+/** The history has every tenth step and the last one. An interruption adds no row and changes none. */
 function* wrongHistory({ steps }: Observation, losses: Map<number, number>) {
   for (const [index, { step, loss }] of steps.entries()) {
     if (step !== (index + 1) * 10) yield `7: step ${step} stands where ${(index + 1) * 10} should in the history`
@@ -98,7 +98,7 @@ function* wrongHistory({ steps }: Observation, losses: Map<number, number>) {
   }
 }
 
-/** In any number of moves: not every status is seen. */
+/** Allows any number of moves, because not every status is seen. */
 function isReachable(from: Status, to: Status, resumeSent: boolean): boolean {
   const reached = new Set<Status>([from])
   for (const status of reached)

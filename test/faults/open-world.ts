@@ -1,4 +1,4 @@
-// A run from its stack to its end: a data directory of its own, gone afterwards; of one with a violation the logs stay.
+// Opens and closes a run: its stack with a data directory of its own, which is removed afterwards. After a violation the logs stay.
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -45,7 +45,7 @@ async function inStack(
   const interrupted = new Promise<never>((_, reject) => {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => reject(new Error(`${name}: stopping`)))
   })
-  // While the stack starts nobody waits for it yet.
+  // Nobody waits for this promise while the stack starts.
   interrupted.catch(() => undefined)
   const stack = await startFaultStack(dir, settings)
   const watching = new AbortController()

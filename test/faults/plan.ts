@@ -13,15 +13,15 @@ export const openStates = [
 ] as const
 export type OpenState = (typeof openStates)[number]
 
-/** How often, relative to the others. */
+/** How often the fault is drawn, relative to the others. */
 export type Shares = Partial<Record<OpenState, number>>
 
 export type Instant = {
   fault: string
   state: OpenState
-  /** After the job was seen in that state; for CREATED, after the request was sent. */
+  /** The delay after the job was seen in that state; for CREATED, after the request was sent. */
   delayMs: number
-  /** For what the fault itself draws. */
+  /** The seed for the random choices of the fault itself. */
   seed: number
   /** Injections that came too late for their state. */
   misses: number
@@ -39,7 +39,7 @@ const longestDelayMs: Record<OpenState, number> = {
   'EVALUATING MODEL': 800,
 }
 
-/** Spread evenly, so that a part of the plan has a bit of everything. */
+/** Spreads each fault evenly, so that a part of the plan has a bit of everything. */
 export function makePlan(seed: number, wanted: readonly Wanted[]): Instant[] {
   const random = createRandom(seed)
   const placed = wanted.flatMap(({ name, shares, count }) =>

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createClock, hasClocks } from './clock.ts'
 import { isAlive, livingPrograms, startedMs, trainersOf } from './programs.ts'
 
-/** It asks for SIGTERM, as the trainer does. */
+/** The program handles SIGTERM, as the trainer does. */
 const program =
   'import signal, time; signal.signal(signal.SIGTERM, lambda *_: exit(143)); print("ready", flush=True); time.sleep(60)'
 

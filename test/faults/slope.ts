@@ -1,12 +1,12 @@
 // Whether something grows: a straight line through its samples, by least squares.
 
-/** `life` is whose value it is: what begins anew, as the memory of a process, is compared only with itself. */
+/** `life` names the process of a value: the memory of a process that starts again is compared only with its own. */
 export type Point = { x: number; y: number; life: string | number }
 
 /** `error` is half of the interval that has the slope in it 19 times of 20, if what the line does not explain is chance. */
 export type Slope = { slope: number; error: number; mean: number; count: number }
 
-/** About what 95 % of a normal distribution are within, in standard errors. */
+/** 95 % of a normal distribution are within this many standard errors. */
 const errors = 1.96
 
 /** One slope for all lives, each of which may have its own height. @returns null for fewer than three points beyond one a life */

@@ -11,7 +11,7 @@ import { livingPrograms } from './programs.ts'
 import { servers } from './stack.ts'
 import type { World } from './world.ts'
 
-/** By design one more of it for each job; all else has to come to a rest. */
+/** These figures grow with each job by design. All others have to stop growing. */
 const kept = [
   ...['training_jobs', 'attempts', 'job_events', 'training_steps', 'evaluations', 'models', 'audit_events'],
   // Usage is counted by model, and each of these jobs makes one.
@@ -20,13 +20,13 @@ const kept = [
 const keptBytes = ['objects', 'bytes of objects', 'bytes of the database', "bytes of Temporal's database"]
 export const isKept = (name: string) => kept.includes(name) || keptBytes.includes(name)
 
-/** Temporal suggests at 4,096 events to begin anew; what is under way then goes on to its end. */
+/** Temporal suggests a new run at 4,096 events; steps under way then still add some. */
 const bounds = new Map([['events of the model server', 5000]])
 export const boundOf = (name: string) => bounds.get(name)
 
 const collectionMs = 2000
 
-/** `life` of what begins anew with its process. */
+/** The `life` of a figure that starts again with its process. */
 export type Sample = { name: string; value: number; life: string | number }
 export type Sampler = Awaited<ReturnType<typeof openSampler>>
 
@@ -41,7 +41,7 @@ export async function openSampler(world: World) {
       const lists = await Promise.all([rows(stack), histories(temporal, world)])
       return [...lists.flat(), ...objects(stack.home.s3), ...processes(world), ...folders(world)]
     },
-    /** Its own round comes once an hour. */
+    /** Retention itself runs only once an hour. */
     keepHouse: () => temporal.workflow.getHandle(retentionWorkflowId).signal(runNowSignal),
     close: () => connection.close(),
   }
@@ -63,13 +63,13 @@ async function rows({ databaseUrl, pidOf }: World['stack']): Promise<Sample[]> {
         ...counts,
         `select 'rows of artifacts: ' || kind.name, count(a.id)::float8
          from (values ('model'), ('checkpoint')) kind (name) left join artifacts a on a.kind = kind.name group by kind.name`,
-        // Kept for an age, so that there are as many as jobs have come in that time.
+        // These rows are kept for a fixed time, so their number follows the pace of the jobs.
         `select 'rows of outbox_messages of each workflow', count(*)::float8 / greatest(count(distinct workflow_id), 1) from outbox_messages`,
         `select 'seconds of the oldest row of outbox_messages', coalesce(extract(epoch from now() - min(created_at)), 0)::float8 from outbox_messages`,
         `select 'bytes of the database', pg_database_size(current_database())::float8`,
       ].join(' union all '),
     )
-    // Each process that counts usage has one, for as long as messages are kept.
+    // Each process that counts usage has one row, for as long as messages are kept.
     const lifeOf = (name: string) => (name === 'rows of usage_writers' ? String(pidOf('api')) : 0)
     return all.rows.map((row) => ({ ...row, life: lifeOf(row.name) }))
   } finally {
@@ -78,7 +78,7 @@ async function rows({ databaseUrl, pidOf }: World['stack']): Promise<Sample[]> {
 }
 
 async function histories(temporal: Client, world: World): Promise<Sample[]> {
-  // Another attempt is that much longer.
+  // Each further attempt adds as many events.
   const ended = world.jobs.findLast(
     ({ seen, resumes }) => seen?.status === 'COMPLETED' && resumes === 0 && seen.resumeCount === 0,
   )
@@ -126,10 +126,10 @@ function folders({ stack }: World): Sample[] {
   return [{ name: 'folders of runs', value: readdirSync(stack.home.runs).length, life: 0 }]
 }
 
-/** Null when it has ended meanwhile. */
+/** Null when the process has ended meanwhile. */
 function holdingsOf(pid: number) {
   try {
-    // Its own: of its program and its libraries ever more pages are read.
+    // Counts anonymous memory only: ever more pages of the program and its libraries become resident.
     const kilobytes = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
     return { ownBytes: Number(kilobytes) * 1024, openFiles: readdirSync(`/proc/${pid}/fd`).length }
   } catch {

@@ -1,4 +1,4 @@
-// An hour of short jobs with a fault a minute: nothing grows but what is kept of each job, and that by as much each time.
+// An hour of short jobs with a fault a minute. Only the data that is kept of each job grows, by the same amount for each.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../inference/support/random.ts'
 import { endAndCheck } from './ending.ts'
@@ -12,14 +12,14 @@ import { violate, type World } from './world.ts'
 
 const faultEveryMs = 60_000
 const sampleEveryJobs = 5
-/** Caches fill, pools open, and what is removed by its age comes to that age. */
+/** Before the first sample caches fill, pools open, and old rows reach the age at which they are removed. */
 const warmUpShare = 0.6
-/** The same of what begins anew with its process, from its first sample on. */
+/** The same time for a figure that starts again with its process, counted from its first sample. */
 const lifeWarmUpMs = 10 * 60_000
 /** The growth allowed in a hundred jobs, as a share of the mean. */
 const slopeAllowed = 0.01
 
-/** The longest that anything is kept which comes and goes, messages that Temporal has, is a third of the run. */
+/** Delivered messages are kept longest of all rows that retention removes: a third of the run. */
 export const soakSettings = (minutes: number) => ({ ANNEAL_RETENTION_SCALE: String(minutes / 3 / (7 * 24 * 60)) })
 
 type Series = Map<string, Point[]>
@@ -50,7 +50,7 @@ const planOf = (faults: readonly Fault[], seed: number, count: number) =>
     faults.map((fault) => ({ ...fault, count })),
   )
 
-/** One of each kind, and none later: of one that ends every half hour nobody sees whether it grows. */
+/** Kills one server of each kind early on, and none later: a server that restarts every half hour does not show its growth. */
 async function killServers(world: World, kills: readonly Fault[], seed: number, untilMs: number) {
   await injectFaults(world, kills, planOf(kills, seed, 1), () => Date.now() > untilMs)
   for (const { name } of kills)
@@ -66,7 +66,7 @@ async function injectEachMinute(world: World, faults: readonly Fault[], seed: nu
   }
 }
 
-/** Every few jobs; the house is kept as often. What is away just then is asked again. */
+/** Takes a sample and runs retention after every few jobs. A server that is away is asked again. */
 async function sampleAlong(world: World, sampler: Sampler, series: Series, isWarm: Warm) {
   for (let sampledAt = 0; !world.isClosing; await sleep(500)) {
     const jobs = world.jobs.filter(({ isDone }) => isDone).length
@@ -83,7 +83,7 @@ async function sampleAlong(world: World, sampler: Sampler, series: Series, isWar
   }
 }
 
-/** All of the run is from then on, what has begun since a while after its beginning. */
+/** Uses the samples after the warm-up of the run, and for a process those after its own warm-up. */
 function warmFrom(runMs: number): Warm {
   const lives = new Map<string, number>()
   return ({ name, life }) => {

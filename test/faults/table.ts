@@ -1,11 +1,11 @@
-// Fault × state, as Markdown: how often, how the jobs ended, how many attempts that took, and how soon they got on.
+// The table of faults and states, as Markdown: counts, how the jobs ended, their attempts, and how soon they continued.
 import { triesBetween } from './ending.ts'
 import type { Job } from './jobs.ts'
 import { openStates, type OpenState } from './plan.ts'
 import { endAfter, stateAt, timeOf, type Records } from './records.ts'
 import type { Injection, Violation } from './world.ts'
 
-/** A hit, with what became of it. */
+/** A hit and its outcome. */
 export type Outcome = {
   injection: Injection
   state: OpenState
@@ -15,7 +15,7 @@ export type Outcome = {
   recoveryMs: number | null
 }
 
-/** Jobs that had ended, and wait for their resume, are not in a state. */
+/** Leaves out jobs that have ended and wait for their resume: they are in no state. */
 export function outcomesOf(jobs: readonly Pick<Job, 'id' | 'hits'>[], records: Map<number, Records>): Outcome[] {
   return jobs.flatMap(({ id, hits }) =>
     hits.flatMap(({ injection, recoveryMs, isMeasured }) => {

@@ -19,7 +19,7 @@ export async function runTraces(world: World, kills: number, seed: number) {
     const job = await submit(world)
     follow(world, job, { cancelAfterMs: null, resumes: 0 })
     const wanted = Math.min(killsOfOneJob, kills - at.length)
-    // Anywhere between the first report and the last.
+    // The step is anywhere between the first report and the last.
     const steps = random.list(wanted, () => 10 + 10 * random.below(world.maxSteps / 10 - 2)).toSorted((a, b) => a - b)
     for (const step of steps) at.push(...(await killAt(world, job, step, random)))
     while (!job.isDone) await sleep(100)
@@ -34,7 +34,7 @@ export async function runTraces(world: World, kills: number, seed: number) {
   console.log(`traces equal to that of the uninterrupted run, bit for bit: ${equal} of ${traces.length}`)
 }
 
-/** A moment after that step is reported. @returns where it was killed; nothing when the job had gone too far */
+/** Kills the trainer a moment after it reports the step. @returns the step of the kill; nothing when the job was too far */
 async function killAt(world: World, job: Job, step: number, random: Random): Promise<number[]> {
   for (; !job.isDone; await sleep(20)) {
     const seen = await look(world, job)

@@ -15,17 +15,17 @@ const lookEveryMs = 100
 const endTimeoutMs = 600_000
 
 type Wishes = {
-  /** Null: never. */
+  /** Null if the job is never cancelled. */
   cancelAfterMs: number | null
-  /** How often it is resumed when it ends otherwise than complete. */
+  /** How often the job is resumed when it does not end as COMPLETED. */
   resumes: number
 }
 
-/** Keeps so many jobs going until the run closes. */
+/** Keeps this many jobs open until the run closes. */
 export async function populate(world: World, random: Random) {
   for (let submitted = 0; !world.isClosing; await sleep(lookEveryMs)) {
     if (openJobs(world).length >= sideBySide) continue
-    // Now and then one whose trainers do not hear SIGTERM; some are cancelled at some time.
+    // Now and then the trainers of a job ignore SIGTERM. Some jobs are cancelled at a random time.
     const job = await submit(world, { isDeaf: submitted++ % 6 === 3 })
     const cancelAfterMs = random.below(5) === 0 ? random.below(40_000) : null
     follow(world, job, { cancelAfterMs, resumes: 6 })
@@ -59,7 +59,7 @@ async function cancelLater(world: World, job: Job, afterMs: number, signal: Abor
     await cancel(world, job).catch((error: unknown) => violate(world, `job ${job.id}: ${(error as Error).stack}`))
 }
 
-/** Every accepted job ends; the time that it waits for others does not count. */
+/** Checks that every accepted job ends. The time in which it waits for others does not count. */
 export async function untilEnded(world: World, job: Job): Promise<Observation> {
   for (let waitedUntilMs = Date.now(); ; await sleep(lookEveryMs)) {
     const seen = await look(world, job)
@@ -100,7 +100,7 @@ export async function watchProcesses(world: World, signal: AbortSignal) {
   }
 }
 
-/** A launch that came late is younger; it is refused at its claim, and swept. */
+/** Leaves out a late launch, which is younger: its claim is refused, and the reaper ends it. */
 function checkTrainers(world: World, jobId: number) {
   const trainers = trainersOf(world.programs, jobId).filter(({ pid, group }) => pid === group)
   const [older, newer] = trainers.toSorted((a, b) => attemptOf(a.run) - attemptOf(b.run) || a.pid - b.pid)
@@ -112,7 +112,7 @@ function checkTrainers(world: World, jobId: number) {
 
 const attemptOf = (run: string) => Number(/-a(\d+)$/.exec(run)?.[1])
 
-/** The first job of a run is not disturbed: its losses are what all others are held against. */
+/** Leaves the first job of a run undisturbed: the losses of all others are compared with its losses. */
 export async function prepare(world: World) {
   const job = await submit(world)
   const { status, text } = await untilEnded(world, job)

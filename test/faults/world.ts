@@ -9,9 +9,9 @@ import type { FaultStack } from './stack.ts'
 export type Injection = {
   fault: string
   atMs: number
-  /** When it was taken back; for a kill, the instant itself. */
+  /** When the fault was taken back. For a kill, the instant of the kill. */
   overMs: number
-  /** It met one job alone. */
+  /** The fault met only one job. */
   isOfOneJob: boolean
   recovery: 'job' | 'model'
   /** The state that the plan named. */
@@ -25,7 +25,7 @@ export type Hit = {
   progress: number
   /** From the end of the fault to the first progress of the job beyond that; null before. */
   recoveryMs: number | null
-  /** Not while it waits for a slot, which others hold; nor where a fault of its trainer holds it up as well. */
+  /** False while the job waits for a slot, and if a fault of its trainer delays it as well. */
   isMeasured: boolean
 }
 
@@ -40,16 +40,16 @@ export type World = {
   jobs: Job[]
   injections: Injection[]
   violations: Violation[]
-  /** As of the last look at /proc. */
+  /** The trainers at the last look at /proc. */
   programs: Program[]
-  /** The base model, when it was asked last. */
+  /** The last answer of the base model. */
   modelAnswers: boolean
-  /** No job is started or resumed any more. */
+  /** True once no job is started or resumed any more. */
   isClosing: boolean
   say: (text: string) => void
 }
 
-/** Counted against the newest injection: what broke it, or at least what came before. */
+/** Attributes the violation to the newest injection, which caused it or at least came before it. */
 export function violate(world: World, what: string) {
   if (world.violations.some((violation) => violation.what === what)) return
   const injection = world.injections.at(-1) ?? null
