@@ -1,4 +1,4 @@
-// The cluster's API server as its administrator: what tests and the cluster's own start need of it, over plain HTTPS.
+// Calls the cluster's API server as administrator, over plain HTTPS, for tests and for the start of the cluster.
 import { readFileSync } from 'node:fs'
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
 import { join } from 'node:path'
@@ -38,7 +38,7 @@ export function createApi({ pki, control }: Pick<Cluster, 'pki' | 'control'>, { 
 
   async function text(method: string, path: string, body?: unknown, contentType = 'application/json'): Promise<string> {
     const sent = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
-    // Of a DELETE Node does not say it by itself, and the body is read as the next call.
+    // Node sends no length with a DELETE, and the server would read the body as the next call.
     const bodyHeaders = sent && { 'content-type': contentType, 'content-length': sent.length }
     const headers = { ...authorization, ...bodyHeaders }
     const options = { agent, host: control.address, port: apiPort, method, path, headers, timeout: 30_000 }
@@ -59,7 +59,7 @@ export function createApi({ pki, control }: Pick<Cluster, 'pki' | 'control'>, { 
     patch: <T = KubernetesObject>(path: string, body: unknown, kind = 'merge-patch') =>
       ask<T>('PATCH', path, body, `application/${kind}+json`),
     delete: (path: string, body?: unknown) => ask<unknown>('DELETE', path, body),
-    /** Server-side: creates or changes, and takes objects of any size. */
+    /** Applies on the server: creates or changes objects of any size. */
     apply: (path: string, body: KubernetesObject) =>
       ask('PATCH', `${path}/${body.metadata.name}?fieldManager=test&force=true`, body, 'application/apply-patch+yaml'),
     /** null when there is none. */
@@ -73,7 +73,7 @@ export function createApi({ pki, control }: Pick<Cluster, 'pki' | 'control'>, { 
         () => true,
         () => false,
       ),
-    /** Tells of all that is listed there, then of every change, and of all again now and then, for as long as the process lives. */
+    /** Calls back for every listed object and every change, and now and then for all objects again, until the process ends. */
     watch<T = KubernetesObject>(path: string, onEvent: (event: WatchEvent<T>) => void): void {
       const query = path.includes('?') ? '&watch=true' : '?watch=true'
       const options = { agent, host: control.address, port: apiPort, path: path + query, headers: authorization }
@@ -83,7 +83,7 @@ export function createApi({ pki, control }: Pick<Cluster, 'pki' | 'control'>, { 
         if (response.statusCode !== 200) return void response.resume()
         const lines = createInterface({ input: response })
         lines.on('line', (line) => onEvent(JSON.parse(line) as WatchEvent<T>))
-        // A server that dies breaks it off: it is opened again.
+        // A server that dies cuts the watch, which is then opened again.
         lines.on('error', () => undefined)
       })
       watching.once('error', again).end()
@@ -115,7 +115,7 @@ function messageOf(text: string) {
   }
 }
 
-/** Waits for what can only be seen by looking. */
+/** Waits for a condition that sends no notification. */
 export async function until<T>(what: string, look: () => Promise<T | null | undefined | false>) {
   let last = ''
   for (const deadline = Date.now() + patienceMs; Date.now() < deadline; await sleep(50)) {

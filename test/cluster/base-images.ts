@@ -1,4 +1,4 @@
-// The images that everything else stands on, from this machine's distribution and npm.
+// The base images of all others, made from this machine's distribution and npm.
 import { chmodSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { output } from './programs.ts'
 const npmVersion = '11.13.0'
 const dockerfiles = join(import.meta.dirname, 'images')
 
-/** Made in a moment, and enough for the cluster itself: localhost/anneal-test/pause:1 and .../shell:1. */
+/** Images that the cluster itself needs, built in a moment: localhost/anneal-test/pause:1 and .../shell:1. */
 export async function basicImages(bin: string): Promise<Image[]> {
   return [
     await fromFolder({ name: 'pause' }, (dir) => copyFileSync(join(bin, 'pause'), join(dir, 'pause'))),
@@ -31,7 +31,7 @@ export async function debianImage(say: (text: string) => void): Promise<Image> {
       rmSync(join(files, path), { recursive: true, force: true })
     mkdirSync(join(files, 'var/lib/apt/lists/partial'), { recursive: true })
     mkdirSync(join(files, 'var/cache/apt/archives/partial'), { recursive: true })
-    // As the official images have it: apt keeps no packages.
+    // apt keeps no packages, as in the official images.
     const keepNothing =
       'DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb || true"; };\nDir::Cache::pkgcache "";\n'
     writeFileSync(join(files, 'etc/apt/apt.conf.d/docker-clean'), `${keepNothing}Dir::Cache::srcpkgcache "";\n`)
@@ -61,7 +61,7 @@ export function pythonImage(debian: Image, say: (text: string) => void): Promise
   return fromFolder({ name: 'python', bases: { BASE: debian } }, () => {}, say)
 }
 
-/** With a folder of just what its Dockerfile takes. */
+/** Builds with a context that contains only the files of the Dockerfile. */
 async function fromFolder(
   recipe: Pick<Recipe, 'name' | 'bases'>,
   fill: (dir: string) => void,

@@ -15,7 +15,7 @@ export async function makeCertificates(cluster: Cluster) {
   await request(pki, 'ca', '/CN=anneal-test-cluster', ['-x509', '-days', daysValid, ...isAuthority.flatMap(extension)])
   const local = 'IP:127.0.0.1,DNS:localhost'
   const apiNames = ['', '.default', '.default.svc'].map((suffix) => `DNS:kubernetes${suffix}`).join()
-  // The host's address too: the fault proxy listens there.
+  // Includes the host's address, because the fault proxy listens there.
   const apiAddresses = `IP:${control.address},IP:${host.address},IP:${apiService}`
   await Promise.all([
     signed(pki, 'apiserver', '/CN=kube-apiserver', `${local},${apiNames},${apiAddresses}`),

@@ -29,7 +29,7 @@ export function apiServer({ pki, control, serviceRange }: Cluster) {
     ...['--kubelet-preferred-address-types', 'InternalIP', '--service-cluster-ip-range', serviceRange],
     ...['--service-account-issuer', 'https://kubernetes.default.svc'],
     ...['--service-account-key-file', file('sa.pub'), '--service-account-signing-key-file', file('sa.key')],
-    // Without a front proxy's names the controllers log an error about it for ever.
+    // Without these names the controllers log an error about the front proxy for ever.
     ...['--requestheader-client-ca-file', file('ca.crt'), '--requestheader-allowed-names', 'front-proxy'],
     ...['--requestheader-username-headers', 'X-Remote-User', '--requestheader-group-headers', 'X-Remote-Group'],
     ...['--requestheader-extra-headers-prefix', 'X-Remote-Extra-'],
@@ -42,7 +42,7 @@ export function controllerManager({ pki }: Cluster) {
     ...asUser(pki, 'kube-controller-manager'),
     ...['--leader-elect=false', '--bind-address', '127.0.0.1', '--use-service-account-credentials=true'],
     ...['--service-account-private-key-file', join(pki, 'sa.key'), '--root-ca-file', join(pki, 'ca.crt')],
-    // A lost node is noticed in seconds, where a real cluster takes the better part of a minute.
+    // A lost node is noticed in seconds. A real cluster takes most of a minute.
     ...['--node-monitor-period=1s', '--node-monitor-grace-period=8s'],
   ]
 }

@@ -1,4 +1,4 @@
-// Control groups outlive the processes in them: made before a node starts, taken away after it has ended.
+// Control groups outlive their processes, so they are created before a node starts and removed after it has ended.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const mount = '/sys/fs/cgroup'
 const isUnified = existsSync(join(mount, 'cgroup.controllers'))
 
-/** A root per controller, or with version 2 (written, not tried here) the one root of all. */
+/** A root for each controller. With version 2 (not tried here) all controllers share one root. */
 export function controlGroupRoots(): string[] {
   if (isUnified) return [mount]
   return readdirSync(mount)
@@ -49,6 +49,6 @@ function removeTree(dir: string) {
   try {
     rmdirSync(dir)
   } catch {
-    // Still in use: the next round.
+    // The group is still in use: the next round tries again.
   }
 }

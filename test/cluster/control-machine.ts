@@ -1,4 +1,4 @@
-// The control machine: etcd, the API server, its controllers, DNS, and Kueue's manager where it is wanted.
+// The control machine: etcd, the API server, its controllers, DNS, and on request Kueue's manager.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -36,13 +36,13 @@ export function startControllers(cluster: Cluster, machine: ControlMachine) {
     controllerManager(cluster),
     scheduler(cluster),
     coreDns(cluster),
-    // For calls from the host to services. It waits half a minute for its node, so it takes the name of one that comes.
+    // For calls from the host to services. kube-proxy waits half a minute for its node, so it gets the name of one that joins.
     kubeProxy(cluster, 'node-1'),
   ])
     start(cluster, machine, argv)
 }
 
-/** @param folder with the program and its definitions */
+/** @param folder the folder with the program and its definitions */
 export async function startKueue(cluster: Cluster, machine: ControlMachine, api: ClusterApi, folder: string) {
   const { define, hook } = kueue(cluster, folder)
   await define(api)

@@ -29,7 +29,7 @@ export function keepRunning(machine: Namespaces, argv: string[], logs: string, m
     start()
   }
 
-  /** At once, as by the kernel: nothing is said goodbye to. */
+  /** Kills the daemon at once. Its connections are not closed in an orderly way. */
   async function stop() {
     wanted = false
     if (process === null) return

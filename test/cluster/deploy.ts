@@ -26,7 +26,7 @@ export async function deploy(cluster: Cluster, bin: string, servers: Servers) {
     metadata: { name: 'anneal-secrets' },
     stringData: {
       ...servers.environment,
-      // The API server through the fault proxy, which counts the worker's calls and can fail them.
+      // The worker reaches the API server through the fault proxy, which counts its calls and can fail them.
       KUBERNETES_SERVICE_HOST: cluster.host.address,
       KUBERNETES_SERVICE_PORT: String(apiPort),
     },
@@ -50,7 +50,7 @@ function withPorts(manifests: string, { ports }: Servers): string {
   )
 }
 
-/** Before the rest: the Secret is wanted by the first pod. The overlay says all that they are. */
+/** Created before the rest, because the first pod needs the Secret. */
 async function makeNamespaces(api: ClusterApi) {
   for (const name of [namespace, runsNamespace])
     await api.apply('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })

@@ -1,5 +1,5 @@
-// The API server once more, at the host's address: it counts the calls that pass and fails on purpose when told to.
-// Its clients use tokens: their certificates would end here.
+// A proxy before the API server, at the host's address. It counts calls and fails on purpose when told to. Its clients use
+// tokens, because client certificates do not pass a proxy.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -10,9 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { runLabel } from '../../src/compute/kubernetes/pods/labels.ts'
 import { apiPort, type Cluster } from './settings.ts'
 
-/** Shares are 0 to 1. Left out: all calls pass. */
+/** Shares are 0 to 1. Without a rule all calls pass. */
 export type Faults = {
-  /** Only calls of these methods, or whose URL matches this expression. */
+  /** The rule applies only to calls of these methods, or whose URL matches this expression. */
   methods?: string[]
   path?: string
   /** Answer this instead of asking the server. With `late` the server does the work and the client hears of a failure. */
@@ -24,7 +24,7 @@ export type Faults = {
   delayMs?: number
   /** Share of calls that are never answered. */
   blackhole?: number
-  /** Share of watches that are cut after so long. */
+  /** Share of watches that are cut after this time. */
   cutWatches?: number
   cutAfterMs?: number
 }
@@ -91,7 +91,7 @@ function chance(share: number) {
   return Math.random() < share
 }
 
-/** As `watch pods`, `create jobs`, `patch pods/status`; a list of what belongs to one run is `list pods of a run`. */
+/** Names a call: `watch pods`, `create jobs`, `patch pods/status`; a list for one run is `list pods of a run`. */
 function callOf({ method = '', url = '' }: IncomingMessage) {
   const { pathname, searchParams } = new URL(url, 'https://cluster')
   const inGroup = pathname.split('/').slice(pathname.startsWith('/apis/') ? 4 : 3)

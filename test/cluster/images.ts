@@ -1,5 +1,5 @@
-// Images by buildah from Dockerfiles, nothing pulled. An image is an archive in the per-user cache, under the hash of all
-// that went into it; the same again is not built again.
+// Builds images from Dockerfiles with buildah, without pulling any. An image is an archive in the per-user cache, under the
+// hash of its inputs, so equal inputs are built only once.
 import { execFile } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { registrySettings } from './registry-settings.ts'
 
 export type Image = { name: string; archive: string }
 export type Recipe = {
-  /** As `base` in localhost/anneal-test/base:1, the name in a pod's spec. */
+  /** A name such as `base`. In a pod's spec the image is localhost/anneal-test/base:1. */
   name: string
   dockerfile: string
   context: string
@@ -50,7 +50,7 @@ async function build({ dockerfile, context, target, bases = {}, args = {} }: Rec
     [...buildah, 'push', '--quiet', name, `docker-archive:${archive}:${name}`],
   ]
   try {
-    // In a mount namespace of its own: a failed step leaves nothing mounted.
+    // The build has a mount namespace of its own, so a failed step leaves no mount behind.
     const script = steps.map((argv) => argv.map(quoted).join(' ')).join(' && ')
     await promisify(execFile)('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', script], {
       maxBuffer: 64 << 20,
@@ -63,7 +63,7 @@ async function build({ dockerfile, context, target, bases = {}, args = {} }: Rec
   }
 }
 
-/** The Dockerfile, what its COPY and ADD lines take from the context, and what the arguments name. */
+/** The inputs of an image: its Dockerfile, the files of its COPY and ADD lines, and the images that its arguments name. */
 function ingredients({ dockerfile, context, target = '', bases = {}, args = {} }: Recipe): string[] {
   const text = readFileSync(dockerfile, 'utf8')
   const taken = [...text.matchAll(/^(?:COPY|ADD) (?!--from)(.+)$/gm)].flatMap(([, words = '']) =>

@@ -16,7 +16,7 @@ type Webhook = {
 }
 type Definition = KubernetesObject & { spec: { versions: unknown[]; conversion?: unknown } }
 
-/** @param folder with the program and its kueue.json */
+/** @param folder the folder with the program and its kueue.json */
 export function kueue({ pki, control }: Cluster, folder: string) {
   const objects = JSON.parse(readFileSync(join(folder, 'kueue.json'), 'utf8')) as KubernetesObject[]
   const caBundle = readFileSync(join(pki, 'ca.crt')).toString('base64')

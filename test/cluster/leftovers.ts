@@ -1,4 +1,4 @@
-// What a cluster can leave on this machine: looked for by tests, removed by `down` and by the next start.
+// Everything that a cluster can leave on this machine. Tests look for it; `down` and the next start remove it.
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,7 +7,7 @@ import { removeHostLink } from './network.ts'
 import { output } from './programs.ts'
 import type { Cluster } from './settings.ts'
 
-/** What the kernel ends with the supervisor, in words; empty after that. */
+/** Sentences about everything that the kernel ends with the supervisor. Empty once all is gone. */
 export async function living(cluster: Cluster): Promise<string[]> {
   const isOurs = (line: string) => line.includes(`${cluster.dir}/`)
   const mounts = linesOf('/proc/self/mounts').filter(isOurs)
@@ -15,14 +15,14 @@ export async function living(cluster: Cluster): Promise<string[]> {
     .split('\n')
     .filter((line) => line.includes(cluster.host.link))
   const routes = (await output('ip', ['route'])).split('\n').filter((line) => line.includes(cluster.host.link))
-  // Each is in a mount namespace that has a part of the cluster's folder laid over /etc.
+  // Each process is in a mount namespace in which a part of the cluster's folder is mounted over /etc.
   const processes = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => linesOf(`/proc/${pid}/mounts`).some(isOurs))
   return [...mounts, ...links, ...routes, ...processes.map((pid) => `process ${pid}`)]
 }
 
-/** Everything; empty after `down`. */
+/** Sentences about all leftovers. Empty after `down`. */
 export async function leftovers(cluster: Cluster): Promise<string[]> {
   const groups = controlGroupRoots().map((root) => join(root, cluster.cgroup))
   const files = [...groups, cluster.dir, cluster.lock].filter(existsSync)
@@ -30,7 +30,7 @@ export async function leftovers(cluster: Cluster): Promise<string[]> {
   return [...(await living(cluster)), ...files, ...tables]
 }
 
-/** The kernel takes a moment for the last of it. */
+/** Waits, because the kernel takes a moment to remove the last of them. */
 export async function whenEnded(cluster: Cluster) {
   for (let attempt = 0; attempt < 100 && (await living(cluster)).length > 0; attempt++) await sleep(50)
 }
@@ -41,7 +41,7 @@ export async function removeRemains(cluster: Cluster) {
   rmSync(cluster.dir, { recursive: true, force: true })
 }
 
-/** None when it is gone already, or a kernel thread's. */
+/** Empty when the process is gone, and for kernel threads. */
 function linesOf(path: string): string[] {
   try {
     return readFileSync(path, 'utf8').split('\n')

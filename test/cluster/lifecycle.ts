@@ -1,4 +1,4 @@
-// Starts and ends a cluster from outside: its supervisor goes on when the command that started it has ended.
+// Starts and ends a cluster. Its supervisor outlives the command that started it.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, openSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -19,8 +19,8 @@ type State = { steps: { name: string; atMs: number }[]; isReady: boolean; failur
 const startTimeoutMs = 180_000
 
 /**
- * @param isOwn false: beside the clone's own cluster, which commands and suites go on to use
- * @param withKueue false: minutes less to build, and seconds less to start
+ * @param isOwn false starts a cluster beside the clone's own, which commands and suites still use
+ * @param withKueue false saves minutes of building and seconds of the start
  */
 export async function up(say: (text: string) => void, { isOwn = true, withKueue = true } = {}): Promise<Started> {
   if (isOwn && findOwn()) throw new Error('This clone has a cluster. End it first: npm run cluster -- down')
@@ -55,7 +55,7 @@ export async function up(say: (text: string) => void, { isOwn = true, withKueue 
 export async function down(started: Started) {
   await killSupervisor(started)
   const { cluster } = started
-  // Somebody who has this number by now has removed them already.
+  // A cluster that has taken this number since then has removed them already.
   if (takeLock(cluster.lock) === null) {
     await removeRemains(cluster)
     releaseLock(cluster.lock)
@@ -63,7 +63,7 @@ export async function down(started: Started) {
   forgetOwn(started)
 }
 
-/** Every process, mount and link of the cluster goes with it. */
+/** Every process, mount and link of the cluster ends with its supervisor. */
 export async function killSupervisor({ cluster, supervisor }: Started) {
   if (isAlive(supervisor)) process.kill(supervisor.pid, 'SIGKILL')
   while (isAlive(supervisor)) await sleep(20)

@@ -8,14 +8,14 @@ import { output } from './programs.ts'
 
 export type Namespaces = Awaited<ReturnType<typeof openNamespaces>>
 
-/** What the kubelet sets for the whole machine: it gets copies of them. */
+/** Settings that the kubelet changes for the whole machine. Each machine gets copies of these files. */
 const kernelSettings = ['vm/overcommit_memory', 'kernel/panic', 'kernel/panic_on_oops']
 
-/** @param dir the machine's own folder; `etc` in it is laid over /etc */
+/** @param dir the machine's own folder; its `etc` is mounted over /etc */
 export async function openNamespaces(dir: string, pause: string) {
   for (const name of ['etc', 'etc.work', 'var', 'var.work', 'sys']) mkdirSync(join(dir, name), { recursive: true })
   const kinds = ['--mount', '--pid', '--net', '--fork', '--kill-child=KILL', '--mount-proc', '--propagation', 'private']
-  // Dies with the process that opened it, however that one ends.
+  // The machine ends with the process that opened it, however that process ends.
   const holder = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', ...kinds, pause], { stdio: 'ignore' })
   const pid = await childOf(holder)
   const machine = { pid, command: (argv: string[]) => inside(pid, argv), run, start, close }
@@ -27,7 +27,7 @@ export async function openNamespaces(dir: string, pause: string) {
     return output(program, rest)
   }
 
-  /** The daemon dies with the returned process, and that one with us. */
+  /** The daemon ends with the returned process, which ends with this process. */
   function start(argv: string[], logPath: string): ChildProcess {
     const log = openSync(logPath, 'a')
     const [program = '', ...args] = inside(pid, ['setpriv', '--pdeathsig', 'KILL', ...argv])
@@ -46,7 +46,7 @@ function inside(pid: number, argv: string[]) {
   return ['nsenter', '--target', String(pid), '--mount', '--pid', '--net', '--', ...argv]
 }
 
-/** Paths that daemons have built in are laid over, so that they meet neither the host's nor another cluster's. */
+/** Mounts over the paths that are built into daemons, so that daemons see neither the host's files nor another cluster's. */
 function layOut(dir: string) {
   const overlay = (path: string) =>
     `mount -t overlay overlay -o lowerdir=/${path},upperdir=${dir}/${path},workdir=${dir}/${path}.work /${path}`
@@ -63,7 +63,7 @@ function layOut(dir: string) {
     ...settings,
     'ip link set lo up',
     'echo 1 > /proc/sys/net/ipv4/ip_forward',
-    // A namespace stays as long as a connection of a killed daemon still waits for its other end: not for two minutes.
+    // A namespace stays while a connection of a killed daemon waits for its peer. Without this setting it would wait two minutes.
     'echo 1 > /proc/sys/net/ipv4/tcp_orphan_retries',
   ].join('\n')
 }
@@ -74,7 +74,7 @@ async function childOf(holder: ChildProcess): Promise<number> {
     if (holder.pid === undefined || holder.exitCode !== null || holder.signalCode !== null)
       throw new Error('The namespaces of a machine cannot be made: this needs root (and unshare, setpriv).')
     const [child] = readFileSync(`/proc/${holder.pid}/task/${holder.pid}/children`, 'utf8').trim().split(' ')
-    // Until then it is still on its way into the namespaces.
+    // Until then the process is still entering the namespaces.
     if (child && isPause(child)) return Number(child)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }

@@ -1,4 +1,4 @@
-// Every manifest, as the API server would take it, and the worker's rights, as it would judge them.
+// The API server accepts every manifest as a dry run, and grants the worker exactly its rights.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { kubectl, overlays, render, type Manifest } from '../k8s/manifests.ts'
@@ -6,7 +6,7 @@ import { ApiError } from './api.ts'
 import { output } from './programs.ts'
 import { api, cluster, openNamespace, until } from './support/cluster.ts'
 
-/** Of the Prometheus operator, whose types this cluster does not know. */
+/** Kinds of the Prometheus operator, which this cluster does not have. */
 const unknownHere = ['ServiceMonitor', 'PodMonitor', 'PrometheusRule']
 
 const namespace = await openNamespace()
@@ -80,7 +80,7 @@ async function apply(manifests: Manifest[], options = ['--dry-run=server']): Pro
   return (await output(kubectl ?? 'kubectl', [...args, ...options], { input: JSON.stringify(list) })).split('\n')
 }
 
-/** Both of ours may be in use by a deployed stack, or not be there yet. */
+/** A deployed stack may use both of our namespaces, or they may not exist yet. */
 const movedTo =
   (name: string) =>
   (manifest: Manifest): Manifest => {

@@ -1,4 +1,4 @@
-// Model servers on the real cluster, by the verbs that the worker uses. The program is a shell: what it does is not the matter.
+// The verbs for model servers on the real cluster. The program is a shell script, because the program itself is not tested.
 import { KubeConfig } from '@kubernetes/client-node'
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, test } from 'node:test'
@@ -55,7 +55,7 @@ const specOf = (more: Partial<ModelServerSpec> = {}): ModelServerSpec => ({
   ...more,
 })
 
-/** All states of a run, as they come. */
+/** Collects the states of a run in their order. */
 function follow(compute: ModelServerCompute, uid: string, of = name) {
   const states: ModelServerState[] = []
   const stopping = new AbortController()
@@ -109,7 +109,7 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
     )
 
   test('has its replicas, a Service, a budget and a Secret; a repeated launch finds it, and its end leaves nothing', async () => {
-    // A node that is not would leave both to the other one.
+    // If a node were not ready, both replicas would run on the other node.
     await Promise.all(['node-1', 'node-2'].map(untilReady))
     const compute = using(serving)
     const spec = specOf({ replicas: 2 })

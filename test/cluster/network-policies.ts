@@ -1,5 +1,5 @@
-// NetworkPolicies as rules for nftables: what k8s/ and the tests use of them, no more. As with every network plug-in, what a
-// node itself sends to a pod always passes, and so does the answer to what was let through.
+// Translates NetworkPolicies into rules for nftables, as far as k8s/ and the tests use them. As with every network plug-in,
+// packets from a node to its pods always pass, and so do answers to packets that passed.
 
 type Expression = { key: string; operator: string; values?: string[] }
 type Selector = { matchLabels?: Record<string, string>; matchExpressions?: Expression[] }
@@ -28,11 +28,11 @@ const directions = [
   { name: 'Egress', chain: 'egress', own: 'saddr', other: 'daddr', side: 'to' },
 ] as const
 
-/** The whole table, to be read by `nft -f`, in place of the one before. */
+/** The whole table, which replaces the one before. `nft -f` reads it. */
 export function rulesOf({ namespaces, pods, policies }: Objects): string {
   const labelsOf = new Map(namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]))
   const hasEnded = ({ status }: Objects['pods'][number]) => !/Pending|Running/.test(status.phase ?? '')
-  // A pod that has ended, or that is only said to have, counts until its address is another's.
+  // A pod that has ended, or is only reported as ended, counts until another pod has its address.
   const byAddress = new Map(
     pods
       .filter(({ spec, status }) => status.podIP && !spec.hostNetwork)
@@ -82,7 +82,7 @@ export function rulesOf({ namespaces, pods, policies }: Objects): string {
     `table ip ${table} {`,
     ...directions.flatMap((direction) => chain(direction.chain, chainOf(direction))),
     ...hook('forward', ['egress', 'ingress']),
-    // A pod that calls its node.
+    // This rule lets a pod call its node.
     ...hook('input', ['egress']),
     '}\n',
   ].join('\n')

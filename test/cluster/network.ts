@@ -14,7 +14,7 @@ export async function linkHost({ host, control, podRange, serviceRange }: Cluste
 }
 
 export async function linkNode(node: Node, control: Namespaces, machine: Namespaces) {
-  // Entered by its network namespace alone, so that the node's process id means the same.
+  // Only the network namespace is entered, so that the node's process id stays valid.
   const inControl = (...args: string[]) => output('nsenter', ['--target', String(control.pid), '--net', 'ip', ...args])
   await inControl('link', 'add', node.name, 'type', 'veth', 'peer', 'name', 'up0', 'netns', String(machine.pid))
   await inControl('addr', 'add', `${node.link.control}/30`, 'dev', node.name)
@@ -22,7 +22,7 @@ export async function linkNode(node: Node, control: Namespaces, machine: Namespa
   await machine.run('ip', ['link', 'set', 'up0', 'up'])
   await joinNode(node, control)
   await machine.run('ip', ['route', 'add', 'default', 'via', node.link.control])
-  // The pods' bridge, made before its plugin does: its address is the node's.
+  // The bridge of the pods is created before its plug-in does so, because its address is the node's.
   await machine.run('ip', ['link', 'add', 'pods0', 'type', 'bridge'])
   await machine.run('ip', ['addr', 'add', `${node.address}/24`, 'dev', 'pods0'])
   await machine.run('ip', ['link', 'set', 'pods0', 'up'])
@@ -34,11 +34,11 @@ export async function cutNode(node: Node, control: Namespaces) {
 
 export async function joinNode(node: Node, control: Namespaces) {
   await control.run('ip', ['link', 'set', node.name, 'up'])
-  // Routes go with a link that is taken down.
+  // Taking a link down removes its routes.
   await control.run('ip', ['route', 'replace', node.pods, 'via', node.link.node])
 }
 
-/** A killed machine's link goes when the kernel gets to it; its name is needed again at once. */
+/** The kernel removes the link of a killed machine some time later, but its name is needed again at once. */
 export async function forgetLink(node: Node, control: Namespaces) {
   await control.run('ip', ['link', 'del', node.name]).catch(() => {})
 }

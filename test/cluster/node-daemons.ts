@@ -66,7 +66,7 @@ export function kubeletSettings({ pki, control }: Cluster, { name, dir, cgroup, 
     containerRuntimeEndpoint: `unix://${socket}`,
     cgroupDriver: 'cgroupfs',
     cgroupRoot: cgroup,
-    // Version 1 of control groups is refused otherwise.
+    // Without this setting the kubelet refuses version 1 of control groups.
     failCgroupV1: false,
     failSwapOn: false,
     // A lower score needs CAP_SYS_RESOURCE.
@@ -80,13 +80,13 @@ export function kubeletSettings({ pki, control }: Cluster, { name, dir, cgroup, 
     enableControllerAttachDetach: false,
     maxPods: 60,
     serializeImagePulls: false,
-    // Never: no registry has the images.
+    // Never pull: no registry has the images.
     imageGCHighThresholdPercent: 100,
     evictionHard: { 'memory.available': '64Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
     syncFrequency: '10s',
-    // After the API server was away, its controllers back off and take live nodes for lost: corrected before their pods go.
+    // After an outage of the API server its controllers may report live nodes as lost. This corrects it before pods are evicted.
     nodeStatusUpdateFrequency: '2s',
-    // Renewed every second: a busy machine is not taken for a lost node, though that is noticed after eight.
+    // The lease is renewed every second, so that a busy node does not count as lost after eight seconds.
     nodeLeaseDurationSeconds: 4,
     fileCheckFrequency: '0s',
   }
@@ -97,7 +97,7 @@ export function kubeProxy({ pki, podRange }: Cluster, machine: string) {
     'kube-proxy',
     ...['--kubeconfig', join(pki, 'kube-proxy.kubeconfig'), '--hostname-override', machine],
     ...['--proxy-mode', 'nftables', '--cluster-cidr', podRange],
-    // 0: the host's limits stay as they are.
+    // 0 keeps the host's limits.
     ...['--conntrack-max-per-core', '0', '--conntrack-min', '0'],
     ...['--conntrack-tcp-timeout-established', '0s', '--conntrack-tcp-timeout-close-wait', '0s'],
   ]

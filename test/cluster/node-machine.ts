@@ -1,5 +1,5 @@
-// A node: containerd, the kubelet and kube-proxy in namespaces of their own. It can be killed like a machine that loses
-// power, and started again from what its disk had.
+// A node: containerd, the kubelet and kube-proxy in namespaces of their own. A node can be killed like a machine that loses
+// power, and started again with the content of its disk.
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -24,7 +24,7 @@ export async function openNode(cluster: Cluster, node: Node, control: Namespaces
 
   async function boot() {
     for (const name of ['cni', 'kubelet']) mkdirSync(join(node.dir, name), { recursive: true })
-    // Left by a kill: sockets and the state of containers that are no more.
+    // A kill leaves sockets, and the state of containers that are gone.
     for (const name of ['containerd.sock', 'containerd.sock.ttrpc', 'containerd/state', 'addresses'])
       rmSync(join(node.dir, name), { recursive: true, force: true })
     writeFileSync(join(node.dir, 'containerd.toml'), containerdSettings(node, join(bin, 'cni')))
@@ -60,7 +60,7 @@ export async function openNode(cluster: Cluster, node: Node, control: Namespaces
 
   async function kill() {
     isUp = false
-    // First told to stay down, then ended all at once by the end of the namespaces.
+    // The daemons are told to stay down, then the end of the namespaces ends all of them at once.
     const held = [...daemons.values()].map((daemon) => daemon.stop)
     await Promise.all([namespaces.close(), ...held.map((stop) => stop())])
     await forgetLink(node, control)

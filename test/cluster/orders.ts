@@ -12,22 +12,22 @@ export function createControl(cluster: Cluster) {
     /** Ends every process of a node at once, like a loss of power. */
     kill: (machine: Machine) => post('kill', { machine }),
     revive: (machine: Machine) => post('revive', { machine }),
-    /** Takes a node's network link down; what runs on it runs on. */
+    /** Takes a node's network link down. Its programs run on. */
     cut: (machine: Machine) => post('cut', { machine }),
     join: (machine: Machine) => post('join', { machine }),
-    /** Into the image store of both nodes. */
+    /** Loads an image into the image store of both nodes. */
     importImage: (archive: string) => post('import', { archive }),
     /** Makes 127.0.0.1:PORT reachable for pods, as HOST:PORT. */
     forward: (port: number) => post('forward', { port }),
-    /** Replaces the rule of the fault proxy; {} mends everything. */
+    /** Replaces the rule of the fault proxy; {} lets all calls pass. */
     setFaults: (faults: Faults) => post('faults', faults),
-    /** Calls through the fault proxy since they were last forgotten, as {"create jobs": 1}. */
+    /** Counts the calls through the fault proxy since the counts were last cleared, such as {"create jobs": 1}. */
     calls: () => order<Record<string, number>>(cluster, 'GET /calls'),
     forgetCalls: () => post('forget-calls', {}),
   }
 }
 
-/** @param name method and path, as "GET /state" */
+/** @param name method and path, such as "GET /state" */
 export function order<T>({ controlSocket: socketPath }: Cluster, name: string, body?: unknown): Promise<T> {
   const [method, path] = name.split(' ')
   return new Promise((resolve, reject) => {

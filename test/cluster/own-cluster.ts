@@ -14,7 +14,7 @@ export function record({ cluster: { number }, bin, supervisor }: Started) {
   writeFileSync(recordPath, JSON.stringify({ number, bin, supervisor }))
 }
 
-/** null when there is none, or none any more: its number may be another clone's by now. */
+/** Null when there is no cluster, or when it has ended: another clone may have its number then. */
 export function findOwn(): Started | null {
   try {
     const { number, bin, supervisor } = JSON.parse(readFileSync(recordPath, 'utf8')) as {

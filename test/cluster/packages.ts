@@ -1,4 +1,4 @@
-// What a cluster needs from the distribution: installed when this is root on a Debian-like machine, named otherwise.
+// The distribution's packages that a cluster needs: installed as root on a Debian-like machine, otherwise named in an error.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { output } from './programs.ts'

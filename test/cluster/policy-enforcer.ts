@@ -1,4 +1,4 @@
-// The part of a network plug-in that k8s/ wants and the test cluster's bridge has not: NetworkPolicies hold on both nodes.
+// Enforces NetworkPolicies on both nodes, because the test cluster's bridge does not.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClusterApi } from './api.ts'
 import { rulesOf, type Objects } from './network-policies.ts'
@@ -7,15 +7,15 @@ type Enforce = (rules: string) => Promise<unknown>
 
 const paths = {
   namespaces: '/api/v1/namespaces',
-  // Rules are made of addresses: the thousands that wait for a node have none.
+  // Rules consist of addresses, and pods that wait for a node have none.
   pods: `/api/v1/pods?fieldSelector=${encodeURIComponent('status.podIP!=')}`,
   policies: '/apis/networking.k8s.io/v1/networkpolicies',
 }
-/** One change seldom comes alone. */
+/** Changes often come in groups, so the rules are written a moment later. */
 const settleMs = 50
 const againMs = 500
 
-/** Until the process ends. What it cannot read or apply, it tries again. */
+/** Runs until the process ends. A failed read or write is tried again. */
 export async function enforcePolicies(api: ClusterApi, enforce: Enforce, say: (text: string) => void) {
   let last = ''
   let ring = () => {}

@@ -1,4 +1,4 @@
-// Runs a program and takes its output; fails with the program's own words.
+// Runs a program and returns its output. The error of a failed program has the program's own message.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 

@@ -1,5 +1,5 @@
-// The trainer's packages as a volume: this machine's Python environment, read-only. A claim, because the restricted
-// standard refuses pods that name a folder of their node.
+// Gives pods this machine's Python environment as a read-only volume. The volume is a claim, because the restricted standard
+// refuses pods that name a folder of their node.
 import { toolPath } from '../../tools/paths.mjs'
 import type { ClusterApi } from './api.ts'
 import { output } from './programs.ts'

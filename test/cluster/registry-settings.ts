@@ -1,4 +1,4 @@
-// How this machine reaches its package registries, mounted for the RUN steps alone: the images keep nothing of it.
+// The package registries of this machine, mounted for the RUN steps only, so that the images do not contain them.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ export function registrySettings(scratch: string): string[] {
   const acquiring = apt.filter((path) => /^\s*Acquire::/m.test(readFileSync(path, 'utf8')) && !path.includes('docker'))
   const files = ['/etc/pip.conf', '/etc/ssl/certs/ca-certificates.crt', ...acquiring].filter(existsSync)
   const npm = join(scratch, 'npmrc')
-  // npm looks for the machine's file below its own prefix, which in the images is /usr/local: both go into that.
+  // npm looks for the machine's file below its own prefix, which is /usr/local in the images. Both files go there.
   const npmFiles = ['/etc/npmrc', join(homedir(), '.npmrc')].filter(existsSync)
   writeFileSync(npm, npmFiles.map((path) => readFileSync(path, 'utf8')).join('\n'))
   return [...files.map((path) => [path, path]), [npm, '/usr/local/etc/npmrc']].flatMap(([from, to]) => [

@@ -43,7 +43,7 @@ const { values, positionals } = parseArgs({
 })
 const all = globSync('test/cluster/**/*.test.ts', { cwd: root }).toSorted()
 const files = chosenFiles().filter((file) => file.includes(values.only ?? ''))
-/** The others are about the cluster itself. */
+/** The suites in other folders test the cluster itself. */
 const needsProduct =
   values.hold || values.run !== undefined || files.some((file) => file.includes('test/cluster/product/'))
 const keptLogs = join(root, '.cache/cluster-logs')
@@ -59,12 +59,12 @@ else process.exitCode = await main()
 
 async function main() {
   for (const [signal, code] of Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }))
-    // Not once: npm passes on what the terminal has sent already, and a second one would end this before it has cleaned up.
+    // Not `once`: npm repeats the signal that the terminal has sent, and the repeat would end this process before its clean-up.
     process.on(signal, () => void (interruption ??= interrupted(code)))
   let failed = 1
   try {
     await step('packages', () => requirePackages(say))
-    // Left by a run that was killed.
+    // A run that was killed has left this behind.
     await endCluster()
     const [images, { cluster, bin }] = await together(
       needsProduct ? step('images', () => productImages(say)) : Promise.resolve([]),
@@ -95,7 +95,7 @@ async function startCluster() {
   return step('up', () => up(say, { withKueue }))
 }
 
-/** Waits for both even when one fails: what it has started must be known before everything is ended. */
+/** Waits for both even if one fails: the processes that each has started must be known before all are ended. */
 async function together<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([first, second])
   return Promise.all([first, second])
@@ -148,7 +148,7 @@ async function interrupted(code: number) {
   process.exit(code)
 }
 
-/** What breaks only what is its own, then what breaks what all use, then what looks at what is left; one file at a time. */
+/** First the suites that break only their own objects, then those that break shared parts, then the check of leftovers. */
 async function runTests(chosen: string[]): Promise<number> {
   const folder = (file: string) => /\/(serial|last)\//.exec(file)?.[1] ?? ''
   let failed = 0

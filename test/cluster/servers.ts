@@ -15,7 +15,7 @@ import type { Cluster } from './settings.ts'
 
 export type Servers = Awaited<ReturnType<typeof startServers>>
 
-/** @param dir for their data, emptied first. They end with `stop`; those of a killed run at the next start. */
+/** @param dir the folder for their data, emptied first. `stop` ends the servers; the next start ends those of a killed run. */
 export async function startServers(dir: string, cluster: Cluster, say: (text: string) => void) {
   const home = describeHome(dir)
   await endLeftovers(home)
@@ -49,11 +49,11 @@ export async function startServers(dir: string, cluster: Cluster, say: (text: st
   return {
     home,
     secrets,
-    /** By the ones that `k8s/overlays/test` names. */
+    /** The addresses of the servers, by the placeholders in `k8s/overlays/test`. */
     ports: { 5432: ports.postgres, 7233: ports.temporal, 9000: ports.s3 },
-    /** As pods and this machine both reach them. */
+    /** Addresses that work for pods and for this machine. */
     at,
-    /** What the api and the worker are told. */
+    /** The settings of the api and the worker. */
     environment: {
       DATABASE_URL: at.databaseUrl,
       TEMPORAL_ADDRESS: at.temporalAddress,

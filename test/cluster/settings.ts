@@ -14,11 +14,11 @@ export const kubeletPort = 10250
 export function clusterOf(number: number) {
   const net = `10.${244 + number}.`
   const services = `10.${96 + number}`
-  // In memory: nothing has to reach a disk, and deleting it takes no time.
+  // The folder is in memory: no file has to reach a disk, and deleting the folder takes no time.
   const dir = join(sharedMemory, `anneal-cluster-${number}`)
   return {
     number,
-    /** What its addresses begin with, the services' apart. */
+    /** The first bytes of all addresses except those of services. */
     net,
     dir,
     lock: `${dir}.lock`,
@@ -30,7 +30,7 @@ export function clusterOf(number: number) {
     podRange: `${net}0.0/16`,
     serviceRange: `${services}.0.0/16`,
     apiService: `${services}.0.1`,
-    /** This machine, as pods see it. */
+    /** The address of this machine for pods. */
     host: { address: `${net}0.1`, link: `annealc${number}` },
     control: { address: `${net}0.2` },
     nodes: ([1, 2] as const).map((node) => ({

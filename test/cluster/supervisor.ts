@@ -1,4 +1,4 @@
-// The process that a cluster hangs on: it starts the machines, keeps their daemons running, and takes orders on a socket.
+// The main process of a cluster: it starts the machines, keeps their daemons running, and takes orders on a socket.
 // Killing it ends everything but the cluster's folder and control groups, which `down` or the next start removes.
 //   supervisor.ts PROGRAMS KUEUE IMAGE...    KUEUE: the folder of its program, or empty for a cluster without Kueue
 import { mkdirSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// A cancel on the cluster: once CANCELLED can be read nothing of the job is there, and a resume completes it.
+// A cancel on the cluster: once CANCELLED can be read no object of the job is left, and a resume completes the job.
 import assert from 'node:assert/strict'
 import { after, describe, test, type TestContext } from 'node:test'
 import { leftOf, openJobs, podsOf, runningPod } from '../support/jobs.ts'

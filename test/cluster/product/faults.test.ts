@@ -1,4 +1,4 @@
-// What ends a training pod on a real cluster, and what follows: each as the table in docs/reliability.md says.
+// Ends training pods in several ways on a real cluster: each has the consequence that the table in docs/reliability.md promises.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { deletePod, evict, killProcesses, openJobs } from '../support/jobs.ts'

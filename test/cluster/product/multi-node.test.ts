@@ -1,4 +1,4 @@
-// One job on two nodes, through the public API: it learns what it would on one, and goes on when one of its pods goes.
+// One job on two nodes, through the public API: its losses are those of one node, and it continues after the loss of a pod.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { api } from '../support/cluster.ts'
@@ -10,7 +10,7 @@ after(() => jobs.end())
 
 const args = { max_steps: 120, save_steps: 1000 }
 const twoNodes = { gpu_config: { nodes: 2 } }
-/** Floats are added in another order, and what that changes grows with the steps. */
+/** Floats are added in another order, and this difference grows with the steps. */
 const tolerance = 1e-3
 
 describe('a job on two nodes', () => {
@@ -26,7 +26,7 @@ describe('a job on two nodes', () => {
     const killed = await inject(t, id, 30, async () => killProcesses(await secondPod(id)))
     assert.deepEqual([killed.cause, killed.exit_code], ['killed', 137])
 
-    // Both went on from checkpoints that were made when the pod went: there is no regular one.
+    // Both continued from checkpoints that were saved when the pod ended, because no regular one was due.
     await jobs.completesAfter(id, ['killed', 'killed'])
     const froms = (await jobs.attempts(id)).map(({ from_step }) => from_step)
     assert((froms[1] ?? 0) >= 10 && (froms[2] ?? 0) >= 30, froms.join())
@@ -46,7 +46,7 @@ describe('a job on two nodes', () => {
   })
 })
 
-/** The one that does not report. */
+/** The pod that does not report. */
 async function secondPod(id: number) {
   const rank = 'batch.kubernetes.io/job-completion-index=1'
   const [pod] = await api.list<Awaited<ReturnType<typeof podsOf>>[number]>(

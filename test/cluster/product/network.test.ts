@@ -1,4 +1,4 @@
-// Who reaches whom, asked from pods: the default is refused, and the main job proves that what is open is enough.
+// Tests from pods which connections are refused. That the allowed ones are enough is proved by the main job.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { connection } from '../../support/stack.ts'
@@ -27,7 +27,7 @@ describe('a pod', () => {
   })
 })
 
-/** The ones that take a connection. */
+/** The addresses that accept a connection. */
 async function reachedFrom(namespace: string): Promise<string[]> {
   const tries = Object.entries(targets).map(([name, url]) => {
     const { hostname, port } = new URL(url)
@@ -35,7 +35,7 @@ async function reachedFrom(namespace: string): Promise<string[]> {
   })
   const pods = `/api/v1/namespaces/${namespace}/pods`
   const resources = { requests: { cpu: '10m', memory: '16Mi' }, limits: { cpu: '100m', memory: '16Mi' } }
-  // Policies reach a pod a moment after its address does, all of them at once.
+  // All policies of a pod take effect at once, a moment after the pod has its address.
   const { hostname, port } = new URL(targets['API server'])
   const untilClosed = `while nc -w 1 ${hostname} ${port} -e true 2> /dev/null; do sleep 0.2; done`
   const script = [untilClosed, ...tries, 'wait'].join('\n')

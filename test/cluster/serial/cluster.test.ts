@@ -1,4 +1,4 @@
-// The cluster itself: what the product's suites take for granted.
+// Tests the properties of the cluster itself on which the product's suites rely.
 import assert from 'node:assert/strict'
 import { request } from 'node:https'
 import { createServer } from 'node:http'
@@ -102,7 +102,7 @@ describe('network policies', () => {
       api.post(policies, { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name }, spec })
     await namespace.run('closed', 'nc -ll -p 8080 -e echo hello', { nodeName: 'node-1' })
     const address = (await namespace.running('closed')).status.podIP
-    // Each asks until it is told otherwise, and says every change.
+    // Each pod asks again and again, and prints every change.
     const ask = `
       last=; while :; do
         now=$(nc -w 3 ${address} 8080 < /dev/null 2> /dev/null || echo refused); [ "$now" = "$last" ] || echo "$now"; last=$now; sleep 0.2
@@ -208,7 +208,7 @@ describe('the fault proxy', () => {
     await control.setFaults({})
     assert.equal(await throughProxy('POST', maps, map), 409)
     assert.equal(await throughProxy('GET', `${maps}/kept`), 200)
-    // The worker, when it is deployed, asks through it as well, but for none of these.
+    // A deployed worker also uses the proxy, but makes none of these calls.
     const ours = Object.entries(await control.calls()).filter(([call]) => call.endsWith(' configmaps'))
     assert.deepEqual(Object.fromEntries(ours), { 'list configmaps': 1, 'create configmaps': 2, 'get configmaps': 1 })
   })
@@ -277,7 +277,7 @@ async function readAll(host: string, port: number): Promise<string> {
   return text
 }
 
-/** Through the fault proxy; its status. */
+/** The status of a call through the fault proxy. */
 function ask(method: string, path: string, token: string, body?: unknown): Promise<number> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const ca = readFileSync(join(cluster.pki, 'ca.crt'))

@@ -1,4 +1,4 @@
-// Compute on the real cluster, by itself: no Temporal, no trainer. Scripts stand for programs.
+// The compute alone on the real cluster, without Temporal and trainers. Shell scripts stand for programs.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { after, afterEach, describe, test } from 'node:test'

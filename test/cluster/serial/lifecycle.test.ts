@@ -1,4 +1,4 @@
-// A second cluster beside the first, and what is left of one that is killed: nothing.
+// Two clusters run beside each other, and a killed cluster leaves nothing behind.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -20,7 +20,7 @@ export type Pod = KubernetesObject & {
   }
 }
 
-/** Under Pod Security `restricted`. A suite removes its own: after(() => namespace.remove()). */
+/** Creates a namespace under Pod Security `restricted`. A suite removes its namespace: after(() => namespace.remove()). */
 export async function openNamespace() {
   const name = `test-${randomBytes(4).toString('hex')}`
   const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
@@ -48,7 +48,7 @@ export async function openNamespace() {
         const seen = await pod(podName)
         return seen.status.phase === 'Running' && seen
       }),
-    /** What it wrote, once it has ended. */
+    /** The output of a pod that has ended. */
     result: async (podName: string) => {
       await until(`the end of pod ${podName}`, async () =>
         ['Succeeded', 'Failed'].includes((await pod(podName)).status.phase),
@@ -58,7 +58,7 @@ export async function openNamespace() {
   }
 }
 
-/** Its kubelet has said so, and the taints of before are gone. */
+/** True once the kubelet reports the node as ready and its old taints are gone. */
 export const untilReady = (node: string) =>
   until(`${node} is ready`, async () => {
     const { status, spec } = await api.get<Pod & { spec: { taints?: unknown[] } }>(`/api/v1/nodes/${node}`)
@@ -66,7 +66,7 @@ export const untilReady = (node: string) =>
     return isReady && (spec.taints ?? []).length === 0
   })
 
-/** Everything that `restricted` asks for, and no waiting for a grace period. */
+/** Satisfies `restricted`, and ends without a grace period. */
 export function shellPod(script: string, more: Record<string, unknown> = {}, container: Record<string, unknown> = {}) {
   return {
     restartPolicy: 'Never',

@@ -19,7 +19,7 @@ type Namespace = Awaited<ReturnType<typeof openNamespace>>
 
 const shell = { image: 'localhost/anneal-test/shell:1', command: ['sh', '-c', 'eval "$SCRIPT"'] }
 
-/** Programs are the shell script in their SCRIPT variable. */
+/** Each program is the shell script in its variable SCRIPT. */
 const shellTemplates = parsePodTemplates({
   trainer: { spec: { containers: [{ name: 'trainer', ...shell }] } },
   'model-server': { spec: { containers: [{ name: 'model-server', ...shell }] } },
@@ -89,7 +89,7 @@ export function shellRun(name: string, script: string, more: Partial<TrainerSpec
   }
 }
 
-/** Everything that a watch reports, and its end; the run goes with the test. */
+/** Collects all reports of a watch until its end. The run is removed after the test. */
 export function observe(t: TestContext, compute: TrainerCompute, run: { name: string; uid?: string }) {
   const states: RunState[] = []
   const signal = AbortSignal.any([t.signal, AbortSignal.timeout(240_000)])

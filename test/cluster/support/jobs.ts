@@ -14,13 +14,13 @@ import { api, until, type Pod } from './cluster.ts'
 const runsNamespace = '/api/v1/namespaces/anneal-runs'
 const jobLabel = 'anneal.dev/job'
 
-/** What is tested is not the training: many short steps, of which some are always still to come. */
+/** The suites do not test the training itself: these jobs have many short steps, so that some are always still to come. */
 const smallSteps = { seed: 7, batch_size: 2, gradient_accumulation_steps: 1 }
 
 type Attempt = { attempt: number; cause: string | null; exit_code: number | null; from_step: number; message: string }
 type JobPod = Pod & { metadata: { labels?: Record<string, string> } }
 
-/** The jobs of an account, its own if none is given, and a look at all of their pods that goes on until `end`. */
+/** Submits jobs for an account (a new one if none is given), and observes all of their pods until `end`. */
 export async function openJobs({ podsOfJob = 1, of }: { podsOfJob?: number; of?: Api } = {}) {
   const account = of ?? (await openAccount())
   const jobs = new Set<number>()
@@ -49,7 +49,7 @@ export async function openJobs({ podsOfJob = 1, of }: { podsOfJob?: number; of?:
     return account.until(id, ({ status }) => status === 'COMPLETED', { everyMs: 200 })
   }
 
-  /** Does it to the job's pod at that step, and waits for the next attempt to train on. */
+  /** Calls the given function with the job's pod at that step, and waits until the next attempt trains. */
   async function inject(t: TestContext, id: number, step: number, fault: (pod: Pod) => Promise<unknown>) {
     await reaches(id, step)
     const before = (await attemptsOf(account, id)).length
@@ -60,14 +60,14 @@ export async function openJobs({ podsOfJob = 1, of }: { podsOfJob?: number; of?:
     const seconds = () => ((performance.now() - atMs) / 1000).toFixed(1)
     await account.until(id, ({ resume_count }) => resume_count >= before)
     const requeued = seconds()
-    // A short one may have passed before anybody looks.
+    // A short state may have passed before the first look.
     await until(`job ${id} trains again`, async () => (await timesTrained(account, id)) > trained)
     const ended = (await attemptsOf(account, id))[before - 1] ?? assert.fail('the attempt is not listed')
     t.diagnostic(`${ended.cause}: requeued after ${requeued} s, trains again after ${seconds()} s (${ended.message})`)
     return { ...ended, node: pod.spec.nodeName ?? '' }
   }
 
-  /** Its attempts ended so, the last one finished, and each began where a checkpoint was. */
+  /** Checks that the attempts ended with these causes, that the last one finished, and that each began at a checkpoint. */
   async function completesAfter(id: number, causes: string[]) {
     const done = await completes(id)
     assert.equal(done.resume_count, causes.length)
@@ -90,16 +90,16 @@ export async function openJobs({ podsOfJob = 1, of }: { podsOfJob?: number; of?:
     inject,
     completesAfter,
     completes,
-    /** Trained so far. */
+    /** Steps trained so far. */
     reaches,
-    /** Oldest first. */
+    /** The attempts, oldest first. */
     attempts: (id: number) => attemptsOf(account, id),
     losses: async (id: number) => (await account.history(id)).map(({ step, loss }) => [step, loss]),
-    /** No job had more pods at once than it may, and nothing of any of them is left. */
+    /** Checks that no job had more pods at once than allowed, and that no object of a job is left. */
     async end() {
       over.abort()
       await looking
-      // Only those of a test that failed are still open.
+      // Only jobs of a failed test are still open.
       await account.post('/v1/train/jobs/cancel')
       // The cluster's own collector of owned objects comes a moment later to a Secret that it had not seen before.
       for (const id of jobs) await until(`nothing is left of job ${id}`, async () => !(await leftOf(id)).length)
@@ -131,15 +131,15 @@ export const podsOf = (id: number) => api.list<Pod>(`${runsNamespace}/pods?label
 export const runningPod = (id: number) =>
   until(`a running pod of job ${id}`, async () => (await podsOf(id)).find(({ status }) => status.phase === 'Running'))
 
-/** Process ids on this machine, without the pause of its sandbox. */
+/** The process ids of a pod on this machine, without the pause of its sandbox. */
 export const programsOf = ({ metadata: { uid = '' } }: Pod) =>
   readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && isProgramOf(pid, uid))
 
-/** Ends the programs of a pod without a word, as the kernel would; its sandbox stays. */
+/** Kills the programs of a pod, as the kernel would. The sandbox of the pod stays. */
 export function killProcesses(pod: Pod) {
   const pids = programsOf(pod)
   assert.notEqual(pids.length, 0, 'the pod has no processes')
-  // The first is often the init of the others, which end with it.
+  // The first process is often the init of the others, which end with it.
   for (const pid of pids) signalProcess(Number(pid), 'SIGKILL')
 }
 
@@ -164,7 +164,7 @@ export function evict({ metadata: { name, namespace } }: Pod) {
 export const cordon = (node: string, unschedulable: boolean) =>
   api.patch(`/api/v1/nodes/${node}`, { spec: { unschedulable } })
 
-/** As `kubectl drain`: no new pods, and all that are there go, as soon as their budgets allow it. */
+/** Drains a node as `kubectl drain` does: no new pods, and the present ones are evicted as soon as their budgets allow it. */
 export async function drain(node: string) {
   await cordon(node, true)
   const pods = await api.list<Pod>(`/api/v1/pods?fieldSelector=spec.nodeName=${node}`)
@@ -172,7 +172,7 @@ export async function drain(node: string) {
     await until(`${pod.metadata.name} may be evicted`, () => evict(pod).then(() => true, isGone))
 }
 
-/** False while a budget forbids it. */
+/** False while a budget forbids the eviction. */
 function isGone(error: unknown): boolean {
   if (error instanceof ApiError && (error.status === 404 || error.status === 429)) return error.status === 404
   throw error

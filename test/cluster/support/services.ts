@@ -12,12 +12,12 @@ const namespace = '/api/v1/namespaces/anneal'
 const deploymentPath = (name: string) => `/apis/apps/v1/namespaces/anneal/deployments/${name}`
 const podsOf = (name: string) => api.list<Pod>(`${namespace}/pods?labelSelector=app.kubernetes.io/name=${name}`)
 
-/** Of a Deployment; those that are on their way out are not. */
+/** The pods of a Deployment, without those that are being deleted. */
 export async function servicePods(name: string) {
   return (await podsOf(name)).filter(({ metadata }) => !metadata.deletionTimestamp)
 }
 
-/** Both answer, with as many replicas as wanted and none besides. */
+/** Waits until api and worker answer, with exactly the wanted number of replicas. */
 export const servicesAreUp = () => until('api and worker are up', bothAreUp)
 
 async function bothAreUp() {
@@ -32,13 +32,13 @@ async function bothAreUp() {
 
 export const scaleWorkers = (replicas: number) => api.patch(deploymentPath('anneal-worker'), { spec: { replicas } })
 
-/** As `kubectl rollout restart`. */
+/** Does the same as `kubectl rollout restart`. */
 export function rollWorkers() {
   const annotations = { 'anneal.dev/rolled': randomUUID() }
   return api.patch(deploymentPath('anneal-worker'), { spec: { template: { metadata: { annotations } } } })
 }
 
-/** In the Secret that wins over all other settings; null takes one back. Resolves when only workers with them are left. */
+/** Writes settings into the Secret that wins over all others; null removes a setting. Resolves when all workers have them. */
 export async function setWorkers(settings: Record<string, string | null>) {
   const data = Object.fromEntries(
     Object.entries(settings).map(([name, value]) => [name, value && Buffer.from(value).toString('base64')]),

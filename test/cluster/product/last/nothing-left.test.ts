@@ -1,4 +1,4 @@
-// After all suites: once the model servers are told to stop, nothing of ours is left where jobs run.
+// After all suites, once the model servers are told to stop, no object of ours is left in the namespace of the runs.
 import { Client, Connection } from '@temporalio/client'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,5 +1,5 @@
-// An API server that is away or fails: nothing is taken for dead, nothing starts twice, and what happened meanwhile is
-// known soon after. BLACKOUT_SECONDS=180 makes it a long one.
+// An API server that is away or fails: no run counts as dead, no run starts twice, and the service soon learns what happened
+// meanwhile. BLACKOUT_SECONDS=180 makes the outage a long one.
 import assert from 'node:assert/strict'
 import { after, afterEach, test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,7 +18,7 @@ const endless = { ...args, max_steps: 20_000 }
 test(`an API server that is away for ${blackoutMs / 1000} s: jobs in all states stay what they are, and go on`, async (t) => {
   const [waiting, training, cancelled] = await Promise.all([
     jobs.train(args, { gpu_config: { gpus: 1 } }),
-    // Still under way when the others have got so far, and over not long after the API server is back.
+    // This job still trains when the others are ready, and ends soon after the API server is back.
     jobs.train({ ...args, max_steps: 600 }),
     jobs.train(endless),
   ])

@@ -1,4 +1,4 @@
-// What gets lost between Temporal, the worker and the API server: a workflow that is terminated, an answer that never comes.
+// Losses between Temporal, the worker and the API server: a terminated workflow, and an answer that never arrives.
 import { Client, Connection } from '@temporalio/client'
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'

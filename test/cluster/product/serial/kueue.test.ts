@@ -1,4 +1,4 @@
-// Kueue in front of the cluster, with quota for one job: who waits says so, and who is preempted goes on from its checkpoint.
+// Kueue with quota for one job: a waiting job says so, and a preempted job continues from its checkpoint.
 import { loadAllYaml } from '@kubernetes/client-node'
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Nodes that go: drained with our own services on them, or lost while what they run runs on.
+// Nodes that are drained with our own services on them, or lost while their programs run on.
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, test } from 'node:test'
 import type { Machine } from '../../settings.ts'
@@ -12,7 +12,7 @@ after(() => jobs.end())
 afterEach(() => Promise.all(['node-1', 'node-2'].map((node) => cordon(node, false))))
 
 const args = { max_steps: 120, save_steps: 30 }
-/** To compare with. */
+/** The losses of an undisturbed run, to compare with. */
 let drainedJob = 0
 
 /** A job that trains on one node while api and worker are on the other. */
@@ -67,7 +67,7 @@ describe('a node', () => {
   })
 
   test('whose kubelet alone is gone: the job goes on elsewhere, and its trainer of before is refused and ends', async (t) => {
-    // It would train to its end before the node counts as lost.
+    // With fewer steps the job would end before the node counts as lost.
     const { id } = await trainApart({ max_steps: 20_000 })
     const pod = await runningPod(id)
     const node = (pod.spec.nodeName ?? '') as Machine

@@ -1,4 +1,4 @@
-// Jobs that the cluster cannot run yet: each says why, and runs once it can; only an image is not waited for for ever.
+// Jobs that the cluster cannot run yet: each says why, and runs once it can. Only the wait for an image has an end.
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { sampleRows } from '../../../support/rows.ts'

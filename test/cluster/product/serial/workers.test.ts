@@ -1,4 +1,4 @@
-// Workers that die, are replaced, or are two: jobs do not notice.
+// Jobs complete in one attempt when workers die, are replaced, or are two.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { deletePod, killProcesses, openJobs } from '../../support/jobs.ts'
@@ -20,7 +20,7 @@ const way = [...states.flat(), 'COMPLETED']
 
 test('a worker that is killed in each state of a job: each completes in one attempt', async (t) => {
   const ids: number[] = []
-  /** One that passes too fast is left to complete, and another one tried. */
+  /** If a job passes the state too fast, the job is left to complete, and another one is tried. */
   async function oneIn(statuses: string[], tries = 5): Promise<number> {
     const id = await jobs.train({ max_steps: 150 }, { eval_data: sampleRows })
     ids.push(id)
@@ -35,7 +35,7 @@ test('a worker that is killed in each state of a job: each completes in one atte
     const id = await oneIn(statuses)
     killProcesses(worker)
     t.diagnostic(`killed at ${statuses[0]}, dead at ${(await account.job(id)).status}`)
-    // In its place, at once: a container that ends again and again is started more and more slowly.
+    // A new pod takes its place at once: Kubernetes restarts a container that ends again and again more and more slowly.
     await deletePod(worker, { gracePeriodSeconds: 0 })
     await servicesAreUp()
   }

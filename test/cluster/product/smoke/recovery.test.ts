@@ -16,7 +16,7 @@ test('a job whose pod is deleted trains on; cancelled, it leaves nothing; resume
   assert.deepEqual(await leftOf(id), [])
   await account.post(`/v1/train/jobs/${id}/resume`)
   await jobs.completes(id)
-  // The second one saved its steps after SIGTERM, and so counts as killed.
+  // The second attempt saved its steps after SIGTERM, so its cause is `killed`.
   const attempts = await jobs.attempts(id)
   assert.deepEqual(
     attempts.map(({ cause, exit_code }) => [cause, exit_code]),
