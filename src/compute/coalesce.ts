@@ -1,4 +1,4 @@
-/** Runs `work` one at a time. A call while it runs makes it run once more afterwards. */
+/** Runs `work` one at a time. A call during a run starts one more run afterwards. */
 export function coalesce(work: () => Promise<void>, onError: (error: unknown) => void): () => void {
   let running = false
   let wanted = false

@@ -1,4 +1,4 @@
-/** `invalid`: asking again cannot help. `unavailable`: the disk, the machine or the cluster did not answer; retry. */
+/** `invalid`: a retry cannot help. `unavailable`: the disk, the machine or the cluster did not answer, so retry. */
 export class ComputeError extends Error {
   readonly code: 'invalid' | 'unavailable'
 

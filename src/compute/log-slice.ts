@@ -6,14 +6,14 @@ export function startOffset(offsetBytes: number, sizeBytes: number): number {
   return offsetBytes < 0 ? Math.max(0, sizeBytes + offsetBytes) : Math.min(offsetBytes, sizeBytes)
 }
 
-/** Skips the rest of a character that a tail began in. */
+/** Skips the rest of a character in which the tail begins. */
 export function characterStart(bytes: Buffer): number {
   let start = 0
   while (start < Math.min(3, bytes.length) && isContinuation(bytes[start])) start++
   return start
 }
 
-/** Length without a character that the limit cut; never nothing, so that a reader gets on. */
+/** The length without a character that the limit cuts. Never 0, so that a reader makes progress. */
 export function wholeCharacters(bytes: Buffer, length: number): number {
   let last = length - 1
   while (last > 0 && length - last < 4 && isContinuation(bytes[last])) last--

@@ -35,17 +35,17 @@ export type RunState =
   | { state: 'pending'; reason: PendingReason; message: string }
   | { state: 'running'; uid: string }
   | EndState
-  /** Nothing is known. Callers keep what they believed before and ask again. */
+  /** The state is not known. Callers keep the last known state and ask again. */
   | { state: 'unreachable'; message: string }
 
 /** Every process of the run has ended, not only its first. A lost node's processes are only believed to have ended. */
 export type EndState =
   | { state: 'succeeded'; uid: string }
   | FailedState
-  /** Confirmed: no such run exists. */
+  /** The compute has confirmed that no such run exists. */
   | { state: 'gone' }
 
-/** `exitCode` is null where the program's own exit is not known. */
+/** `exitCode` is null if the exit code of the program is not known. */
 export type FailedState = {
   state: 'failed'
   uid: string
@@ -57,16 +57,16 @@ export type FailedState = {
 
 /**
  * How a run failed, in the compute's own words. activities/attempt-cause.ts says what each means for an attempt.
- * - `exited`: by itself, with `exitCode`.
- * - `killed`: by a signal (`exitCode` is 128 + its number) or by terminate, possibly before it started (`exitCode` null).
- * - `lost`: it is gone and its exit was not recorded (`exitCode` null).
+ * - `exited`: the program ended by itself, with `exitCode`.
+ * - `killed`: a signal ended it (`exitCode` is 128 + its number), or terminate did, perhaps before its start (`exitCode` null).
+ * - `lost`: the run is gone, and its exit was not recorded (`exitCode` null).
  * - `out_of_memory`: the kernel ended it at its memory limit.
- * - `out_of_disk`: it wrote more than its share.
+ * - `out_of_disk`: the run wrote more than its share.
  * - `evicted`: its node was short of something, or was drained.
  * - `preempted`: a run of higher priority took its place.
  * - `node_lost`: its node no longer answers. Its processes may still live until `terminate` has fenced them.
- * - `deadline_exceeded`: it took longer than the cluster allows.
- * - `image_unavailable`: it never started.
+ * - `deadline_exceeded`: the run took longer than the cluster allows.
+ * - `image_unavailable`: its image could not be fetched, so the run never started.
  */
 export type FailureReason =
   | 'exited'
@@ -97,7 +97,7 @@ export type WatchOptions<State extends RunState = RunState> = {
 /** A negative offset counts from the end. */
 export type LogRange = { offsetBytes?: number; limitBytes?: number }
 
-/** `nextOffsetBytes` is where to read on; text is cut between characters. */
+/** Reading continues at `nextOffsetBytes`. Text is cut between characters. */
 export type LogSlice = { text: string; nextOffsetBytes: number; sizeBytes: number }
 
 export function isEndState(state: RunState): state is EndState {

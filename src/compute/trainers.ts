@@ -15,7 +15,7 @@ import type {
 
 export type TrainerSpec = RunSpec & {
   resources: { nodeCount?: number }
-  /** In the queue of a cluster that has one; absent: normal. */
+  /** The priority in the queue of a cluster that has one. Absent means normal. */
   priority?: Priority
 }
 
@@ -31,13 +31,13 @@ export type Terminated = { end: EndState; logTail: string | null }
 
 /** Verbs that cannot reach what they need throw ComputeError `unavailable` (retry); a bad name or spec, `invalid`. */
 export interface TrainerCompute {
-  /** Creates the run, or adopts the run of that name, whatever became of it. */
+  /** Creates the run, or adopts the run of that name, even if it has ended. */
   launch(spec: TrainerSpec): Promise<Launched>
 
-  /** Never throws for trouble with what it asks: that is `unreachable`. */
+  /** Returns `unreachable` when the compute does not answer, and never throws for that. */
   probe(run: RunRef): Promise<RunState>
 
-  /** Resolves at the end state. Unreachable is waited out. Rejects only on abort. */
+  /** Resolves at the end state, and waits while the run is unreachable. Rejects only on abort. */
   watch(run: RunRef, options: WatchOptions): Promise<EndState>
 
   /**
@@ -68,9 +68,9 @@ export interface TrainerCompute {
   /** How many training attempts may run at once; null where a cluster queues by itself. */
   capacity(): { slots: number | null }
 
-  /** How often a log may be read while its run goes on. */
+  /** How often a log may be read while its run lasts. */
   logReadIntervalMs: number
 
-  /** Stops watching, so that the process can end. Runs go on. */
+  /** Stops watching, so that the process can end. Runs continue. */
   close(): void
 }

@@ -1,4 +1,4 @@
-// One connection to the cluster, with what trainers and model servers share: the pace of calls and the pods' settings.
+// The connection to the cluster that trainers and model servers share, with the pace of calls and the settings of pods.
 import { ComputeError } from '../errors.ts'
 import { assertRunName } from '../run-name.ts'
 import type { RunState } from '../run.ts'
@@ -49,7 +49,7 @@ export function verb<T>({ name }: { name: string }, work: () => Promise<T>): Pro
   })
 }
 
-/** A refusal that the verb itself does not handle comes from the set-up: rights, the namespace. */
+/** A refusal that the verb itself does not handle is caused by the set-up: missing rights, or the namespace. */
 export async function retryable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -58,7 +58,7 @@ export async function retryable<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Trouble with the API server is a state as well. @throws the signal's reason, nothing else */
+/** An outage of the API server is a state, not an error. @throws only the signal's reason */
 export async function orUnreachable<State extends RunState>(
   read: () => Promise<State>,
   signal?: AbortSignal,
@@ -71,7 +71,7 @@ export async function orUnreachable<State extends RunState>(
   }
 }
 
-/** An answer of the cluster to a create: a bad spec will not become better. */
+/** A create that the cluster refuses is `invalid`: a retry with the same spec cannot help. */
 export async function refusedAsInvalid<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

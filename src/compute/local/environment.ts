@@ -12,7 +12,7 @@ export function machineEnvironment(machine: Machine): Record<string, string> {
     PYTHONPATH: machine.pythonPath,
     PYTHONUNBUFFERED: '1',
     PYTHONSAFEPATH: '1',
-    // Spinning threads of several runs would take each other's time on few cores.
+    // On few cores, spinning threads of several runs would slow each other down.
     OMP_WAIT_POLICY: 'passive',
     TOKENIZERS_PARALLELISM: 'false',
   }
@@ -30,7 +30,7 @@ export function programEnvironment(
     OMP_NUM_THREADS: String(Math.max(1, Math.floor(spec.resources.cpuCount))),
     ANNEAL_MODELS_DIR: machine.modelsDir,
     ANNEAL_WORK_DIR: machine.workDir,
-    // A run gets the GPUs that it asked for: others beside it need some, too.
+    // A run gets only as many GPUs as it asked for, because other runs need GPUs, too.
     ANNEAL_GPU_COUNT: String(Math.max(1, spec.resources.gpuCount)),
     ...(spec.replicas !== undefined && { ANNEAL_REPLICAS: String(spec.replicas) }),
     ...spec.env,

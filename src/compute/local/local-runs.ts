@@ -29,10 +29,10 @@ export type LocalComputeOptions = {
   /** Variables of this machine that programs inherit: PATH, HOME, HF_HOME, CUDA_VISIBLE_DEVICES. */
   env?: Record<string, string>
   programs?: Record<RunProgram, readonly string[]>
-  /** Starts the programs faster; not those of `programs`. */
+  /** Starts the programs faster, except those of `programs`. */
   prepared?: Prepared | null
   logLimitBytes?: number
-  /** A program's children may outlive it by this; then they get SIGKILL. */
+  /** A program's children may outlive it by this time. Then they get SIGKILL. */
   orphanGraceMs?: number
 }
 
@@ -131,7 +131,7 @@ function verb<T>({ name }: { name: string }, work: () => Promise<T>): Promise<T>
   })
 }
 
-/** Turns an error of the disk or the kernel into one that is tried again. */
+/** Turns an error of the disk or the kernel into an error after which callers try again. */
 async function retryable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -1,7 +1,7 @@
 import { sendSignal } from './processes.ts'
 import type { RunSnapshot } from './run-folder.ts'
 
-/** Ends what a program left running, where the watcher whose task that is has died as well. Call with each look at the run. */
+/** Ends the processes that a program left running, if the watcher that should do so has died. Call it with each look at the run. */
 export function createOrphanEnder(graceMs: number): (snapshot: RunSnapshot) => void {
   let seenAtMs: number | null = null
   return (snapshot) => {

@@ -9,14 +9,14 @@ import { machineEnvironment } from './environment.ts'
 
 const programPath = fileURLToPath(new URL('prepared.py', import.meta.url))
 const modules = ['peft', 'anneal_runtime.trainer.phases', 'anneal_runtime.server.process']
-/** It holds some hundred megabytes. */
 const answerTimeoutMs = 30_000
+/** The process ends after this time without a launch, because it holds some hundred megabytes. */
 const idleMs = 10 * 60_000
 
 export type Prepared = {
-  /** Begins to prepare, unless that was done. */
+  /** Starts the process, unless it was started. */
   prepare: () => void
-  /** Null when the process is not ready: the run is to be started without it. */
+  /** Null when the process is not ready: start the run without it then. */
   start: (watcherArguments: string[], environment: Record<string, string>) => Promise<string> | null
   close: () => void
 }
@@ -32,7 +32,7 @@ type PreparedOptions = {
 export function createPrepared(options: PreparedOptions): Prepared | null {
   if (process.platform !== 'linux' || existsSync('/dev/nvidiactl')) return null
   const { python, pythonPath, env = {} } = options
-  // Programs set the number of their threads themselves; it is read here for libraries that they do not set.
+  // Programs set their number of threads themselves. Some libraries read it when they are imported, which is here.
   const environment = { ...machineEnvironment({ env, pythonPath: resolve(pythonPath) }), OMP_NUM_THREADS: '1' }
   const waiting = new Map<string, (answer: string) => void>()
   let child: ChildProcessByStdio<Writable, Readable, null> | null = null
@@ -42,7 +42,7 @@ export function createPrepared(options: PreparedOptions): Prepared | null {
 
   function prepare() {
     if (child !== null) return
-    // A session of its own: Ctrl-C is for the worker, and the end of stdin tells of it.
+    // The process has a session of its own, so Ctrl-C reaches only the worker. It ends when its stdin ends.
     const started = spawn(python, [programPath, (options.modules ?? modules).join(',')], {
       env: environment,
       detached: true,
@@ -66,7 +66,7 @@ export function createPrepared(options: PreparedOptions): Prepared | null {
     waiting.get(id)?.(answer.join(' '))
   }
 
-  /** An ended process is replaced with the next launch. */
+  /** The next launch replaces a process that has ended. */
   function forget(ended: typeof child) {
     if (child !== ended) return
     child = null

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** `started` is "<boot id> <start in clock ticks>", or empty without /proc: a pid alone may have been given away again. */
+/** `started` is "<boot id> <start in clock ticks>", or empty without /proc. A pid alone is not enough, because pids are reused. */
 export type ProcessIdentity = { pid: number; started: string }
 
 type ProcessStat = { state: string; groupId: number; threadCount: number; startTicks: string }
@@ -16,7 +16,7 @@ export function parseStat(line: string): ProcessStat {
   }
 }
 
-/** Whether this very process runs; a zombie does not. */
+/** Whether exactly this process runs. A zombie does not run. */
 export function isProcessAlive(process: ProcessIdentity): boolean {
   if (!signalReaches(process.pid)) return false
   if (process.started === '') return true
@@ -24,13 +24,13 @@ export function isProcessAlive(process: ProcessIdentity): boolean {
   return stat !== null && isStartOf(process, stat) && runs(stat)
 }
 
-/** Whether any process of the group that `leader` founded runs, itself or what it left behind. */
+/** Whether any process of the group of `leader` runs: the leader or one of its children. */
 export function isGroupAlive(leader: ProcessIdentity): boolean {
   if (!signalReaches(-leader.pid)) return false
   if (leader.started === '') return true
   if (bootIdOf(leader) !== readBootId()) return false
   const stat = readStat(leader.pid)
-  // A pid is not given away while its group lives: another process under it means that the group is gone.
+  // A pid is not reused while its group lives. So if another process has the pid, the group is gone.
   if (stat && !isStartOf(leader, stat)) return false
   if (stat && runs(stat)) return true
   return processIds().some((pid) => {
@@ -39,7 +39,7 @@ export function isGroupAlive(leader: ProcessIdentity): boolean {
   })
 }
 
-/** To the process, or to its whole group. That it is gone already is fine. */
+/** Sends a signal to the process, or to its whole group. A process that is gone is no error. */
 export function sendSignal(target: ProcessIdentity, signal: NodeJS.Signals, options: { group: boolean }): void {
   if (!(options.group ? isGroupAlive(target) : isProcessAlive(target))) return
   try {
@@ -67,7 +67,7 @@ function signalReaches(pid: number): boolean {
   }
 }
 
-/** Null when there is no such process. @throws what keeps it from being read: that is no sign of its end */
+/** Null when there is no such process. @throws any other error of the read, because it does not prove the end of the process */
 function readStat(pid: number): ProcessStat | null {
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))

@@ -8,7 +8,7 @@ export async function removeEnded(runsDir: string, program: RunProgram, endedFor
   const removed: string[] = []
   for (const entry of await readdir(runsDir)) {
     const folder = join(runsDir, entry)
-    // A process that died half-way leaves these two kinds.
+    // A process that died in the middle leaves these two kinds of folders.
     if (entry.startsWith(removedPrefix)) await rm(folder, { recursive: true, force: true })
     else if (entry.startsWith(claimPrefix)) {
       if ((await touchedAtMs(folder)) < endedBeforeMs) await removeFolder(folder)
@@ -29,7 +29,7 @@ async function endedBefore(runsDir: string, name: string, program: RunProgram, b
   return (await touchedAtMs(join(runsDir, name))) < beforeMs
 }
 
-/** A folder is last touched when its end is recorded and its work/ removed. 0 when it is gone already. */
+/** A folder was last changed when its end was recorded and its work/ removed. 0 when the folder is gone. */
 async function touchedAtMs(folder: string): Promise<number> {
   try {
     return (await stat(folder)).mtimeMs

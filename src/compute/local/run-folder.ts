@@ -1,7 +1,7 @@
 // HOME/runs/<name>/ holds run.json (the spec without secrets), pid and watcher (each with .started beside it), log and
-// work/; later exit (with signal, if one ended the program, and disk, if it wrote too much) and terminated (when that was first
-// asked). A folder is made
-// beside its place and renamed into it, so a name is claimed once and readers see whole folders only.
+// work/; later exit (with signal, if one ended the program, and disk, if the run wrote too much) and terminated (the time of
+// the first terminate). A folder is made beside its place and renamed into it, so a name is claimed once and readers see
+// complete folders only.
 
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -27,12 +27,12 @@ export type RunSnapshot = {
   groupAlive: boolean
   watcherAlive: boolean
   exit: { code: number; signal: string | null } | null
-  /** The limit for which the watcher ended the run; null where it did not. */
+  /** The limit because of which the watcher ended the run; null if it did not. */
   diskLimitBytes: number | null
   terminated: boolean
 }
 
-/** Stands for the uid where run.json cannot be read (after a machine crashed): that run is over. */
+/** The uid of a run whose run.json cannot be read after a crash of the machine. Such a run is over. */
 export const unknownUid = 'unknown'
 
 export const claimPrefix = '.new-'
@@ -44,7 +44,7 @@ export async function readRunSnapshot(runsDir: string, name: string): Promise<Ru
   if (!(await isRunFolder(runsDir, folder))) return null
   const record = await readRecord(folder)
   const [leader, watcher] = await Promise.all([readProcess(folder, 'pid'), readProcess(folder, 'watcher')])
-  // The watcher is looked at before the exit file: a dead watcher has then written all that it will.
+  // The watcher is checked before the exit file is read: a dead watcher writes nothing more.
   const watcherAlive = watcher !== null && isProcessAlive(watcher)
   const leaderAlive = leader !== null && isProcessAlive(leader)
   const groupAlive = leader !== null && isGroupAlive(leader)
@@ -69,7 +69,7 @@ export function isAnotherRun(snapshot: RunSnapshot, run: RunRef): boolean {
   return run.uid !== undefined && snapshot.uid !== unknownUid && snapshot.uid !== run.uid
 }
 
-/** The folder-to-be; move it with claimName or let a watcher do so, then discardClaim. */
+/** Prepares the folder. Move it with claimName, or let a watcher do so, then call discardClaim. */
 export async function prepareClaim(runsDir: string, record: RunRecord): Promise<string> {
   const claim = join(runsDir, `${claimPrefix}${record.name}-${randomUUID()}`)
   try {
@@ -98,7 +98,7 @@ export async function discardClaim(claim: string): Promise<void> {
   await removeFolder(claim)
 }
 
-/** Withdraws launches under way: without its claim, a watcher starts nothing. */
+/** Cancels launches under way: a watcher without its claim starts no program. */
 export async function withdrawClaims(runsDir: string, name: string): Promise<void> {
   const prefix = `${claimPrefix}${name}-`
   const claims = (await readdir(runsDir)).filter(
@@ -130,7 +130,7 @@ export async function readRecord(folder: string): Promise<RunRecord | null> {
   }
 }
 
-/** Null when the file does not exist; other trouble throws. */
+/** Null when the file does not exist. @throws every other error */
 export async function readText(path: string): Promise<string | null> {
   try {
     return (await readFile(path, 'utf8')).trim()
@@ -145,7 +145,7 @@ async function isRunFolder(runsDir: string, folder: string): Promise<boolean> {
     return (await stat(folder)).isDirectory()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    // Where the parent is missing too (a disk not mounted), nothing is known about the run, so this throws.
+    // If the parent is missing too (a disk is not mounted), the state of the run is not known, so this throws.
     await stat(runsDir)
     return false
   }

@@ -21,7 +21,7 @@ import type { RunSnapshot } from './run-folder.ts'
 
 const firstCheckMs = 20
 const maxCheckMs = 200
-/** A watcher that has not recorded the end by then is stuck and goes too. */
+/** A watcher that has not recorded the end by then is stuck and is killed, too. */
 const watcherGraceMs = 5_000
 
 type Place = Pick<LocalOptions, 'runsDir' | 'program'>
@@ -33,7 +33,7 @@ export async function terminateRun(place: Place, run: RunRef, options: Terminate
   const folder = join(runsDir, run.name)
   if (isOver(snapshot)) return removeWorkDir(folder)
 
-  // A run that has ended by itself keeps its end; only its watcher may still be tidying up.
+  // A run that has ended by itself keeps its end. Only its watcher may still be removing files.
   if (!snapshot.exit || snapshot.groupAlive) await endProgram(folder, snapshot, options)
   if (snapshot.watcher) await endWatcher(snapshot.watcher, options.signal)
   await removeWorkDir(folder)
@@ -47,7 +47,7 @@ async function endProgram(folder: string, snapshot: RunSnapshot, { graceMs, sign
   await endGroup(snapshot.leader, askedAtMs + graceMs, signal)
 }
 
-/** After this, a launch under way starts nothing. Null when there is no run to end. */
+/** After this, a launch under way starts no program. Null when there is no run to end. */
 async function forbidLaunch(place: Place, name: string): Promise<RunSnapshot | null> {
   const { runsDir } = place
   try {
@@ -81,7 +81,7 @@ async function markTerminated(folder: string, snapshot: RunSnapshot): Promise<nu
   return now
 }
 
-/** Ending a run must work on a disk that the run has filled. There a repeat counts the grace anew. */
+/** A run can be ended on a disk that it has filled. On such a disk each repeat starts the grace period again. */
 function throwUnlessFull(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOSPC' && error.code !== 'EDQUOT') throw error
 }
@@ -105,7 +105,7 @@ function isOver(snapshot: RunSnapshot): boolean {
   return !snapshot.groupAlive && !snapshot.watcherAlive
 }
 
-/** The watcher does this itself unless it was killed. */
+/** Removes the work folder in place of a watcher that was killed. */
 async function removeWorkDir(folder: string): Promise<void> {
   await rm(join(folder, 'work'), { recursive: true, force: true })
 }

@@ -60,7 +60,7 @@ export function createRunWatcher(runsDir: string): RunWatcher {
   return { watch }
 }
 
-/** Null where the folder cannot be watched (no inotify left, no folder yet): the timer sees the same, later. */
+/** Null if the folder cannot be watched (no inotify left, no folder yet): the timer notices the changes later. */
 function watchQuietly(folder: string, onChange: () => void): FSWatcher | null {
   try {
     const watcher = watchFolder(folder, onChange)

@@ -25,11 +25,11 @@ export type CallRecord = { method: string; resource: string; status: number; dur
 export type ApiCaller = {
   /** @throws ApiError when the server refuses; ComputeError `unavailable` after ten seconds of other trouble */
   call(call: ApiCall): Promise<unknown>
-  /** Null where there is no such object. @throws as `call` */
+  /** Null if there is no such object. @throws as `call` */
   find(path: string, signal?: AbortSignal): Promise<KubernetesObject | null>
   /** 409 counts as success: run names are never reused. @throws as `call` */
   createUnlessExists(path: string, body: object): Promise<void>
-  /** False when it was gone, or another object has its name. @throws as `call` */
+  /** False when the object was gone, or another object has its name. @throws as `call` */
   remove(path: string, body: object, signal?: AbortSignal): Promise<boolean>
   /** The answer's body as it comes; not retried. @throws ApiError, or what the connection throws */
   stream(call: ApiCall): Promise<IncomingMessage>

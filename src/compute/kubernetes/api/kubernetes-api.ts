@@ -1,5 +1,5 @@
-// The calls of the Kubernetes API that trainers and model servers share. With trainers/jobs-api.ts and
-// model-servers/deployments-api.ts these are all verbs that the worker's Role needs.
+// The calls of the Kubernetes API that trainers and model servers share. The worker's Role needs the verbs of this file, of
+// trainers/jobs-api.ts and of model-servers/deployments-api.ts.
 import type { V1PodTemplateSpec, V1Secret } from '@kubernetes/client-node'
 import type { Readable } from 'node:stream'
 import type { ApiCaller } from './api-caller.ts'
@@ -90,7 +90,7 @@ export function createKubernetesApi(caller: ApiCaller, namespace: string) {
       }
     },
 
-    /** Keeps only what `read` returns: of thousands of objects one page at a time is in memory. */
+    /** Keeps only the results of `read`, so that one page of thousands of objects is in memory at a time. */
     list: async <T>(collection: Collection, read: (raw: KubernetesObject) => T, signal?: AbortSignal) => {
       const { path, labelSelector, fieldSelector } = collection
       const items: T[] = []

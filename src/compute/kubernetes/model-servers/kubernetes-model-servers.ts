@@ -51,7 +51,7 @@ async function readLiveSnapshot(
 ): Promise<ModelServerSnapshot> {
   const selector = selectorOfRun(run.name)
   const [deployment = null] = (await api.list(deployments.deployments(selector), readOwner, signal)).items
-  // Another run has the name: the pods of this one were gone before it could take it.
+  // Another run has the name now, so the pods of this run are gone.
   if (deployment && run.uid !== undefined && deployment.uid !== run.uid) return { deployment: null, replicas: [] }
   const { items } = await api.list(api.pods(selector), readReplica, signal)
   return { deployment, replicas: items }
@@ -110,7 +110,7 @@ async function terminate(
     for (const pod of replicas) {
       // The Deployment was deleted without this pod.
       if (!deployment && pod.deleteByMs === null) await api.deletePod(pod.name, pod.uid, graceMs, signal)
-      // Its token is dead, so it can answer nobody who holds the new one.
+      // Its token is invalid, so it cannot answer callers with the new token.
       else if (isSilent(pod, cluster.limits())) await api.declarePodDead(pod.name, pod.uid, signal)
     }
     await sleep(waitMs, undefined, signal && { signal })

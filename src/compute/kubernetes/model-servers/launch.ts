@@ -13,8 +13,8 @@ import { deploymentManifest, modelServerBudget, modelServerService, modelServerT
 import type { ModelServerCluster } from './model-server-cluster.ts'
 
 /**
- * Creates the Deployment, then what it owns; until then its pods wait. A repeat finishes a launch that was cut off, and
- * all of it is deleted with the Deployment.
+ * Creates the Deployment, then the objects that it owns, for which its pods wait. A repeat completes a launch that was cut
+ * off. All objects are deleted with the Deployment.
  */
 export async function launchModelServer(cluster: ModelServerCluster, spec: ModelServerSpec): Promise<Launched> {
   const { api, deployments } = cluster

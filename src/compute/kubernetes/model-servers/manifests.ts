@@ -1,5 +1,5 @@
 // A model server is a Deployment, which keeps its replicas, and what the Deployment owns. The Deployment has the same name
-// at each launch, so that two launches never share the memory and an autoscaler finds it; the rest has the run's name.
+// at each launch, so that two launches never run at once and an autoscaler finds it. All other objects have the run's name.
 import type { V1Deployment, V1PodDisruptionBudget, V1PodTemplateSpec, V1Service } from '@kubernetes/client-node'
 import type { ModelServerSpec } from '../../model-servers.ts'
 import { resourceFields, variables } from '../pods/container-fields.ts'
@@ -15,7 +15,7 @@ import { resourcesOfProgram, vllmFields } from './vllm-container.ts'
 const program = 'model-server'
 const port = 8000
 const labelsOf = (spec: ModelServerSpec) => runLabels(program, spec)
-/** Half an hour: weights may have to come from a hub first. */
+/** Half an hour, because weights may have to be downloaded from a hub first. */
 const startProbe = { periodSeconds: 10, failureThreshold: 180 }
 /** After this a silent node's replicas are created elsewhere; the cluster's own default is five minutes. */
 const silentNodeSeconds = 30
@@ -44,7 +44,7 @@ function defaultFields(spec: ModelServerSpec): JsonObject {
           ports: [{ name: 'http', containerPort: port }],
           startupProbe: { ...health, ...startProbe, timeoutSeconds: 5 },
           readinessProbe: { ...health, periodSeconds: 5, timeoutSeconds: 5 },
-          // A server that does not answer this for a minute will not recover by itself.
+          // A server that does not answer this probe for a minute will not recover by itself.
           livenessProbe: { ...health, periodSeconds: 10, timeoutSeconds: 10, failureThreshold: 6 },
         },
       ],
@@ -97,7 +97,7 @@ export function deploymentManifest(spec: ModelServerSpec, template: V1PodTemplat
     },
     spec: {
       replicas: spec.replicas ?? 1,
-      // A change is a new launch, never a new template of this one.
+      // A change of the spec is a new launch, never a new template for this Deployment.
       revisionHistoryLimit: 0,
       selector: { matchLabels: labelsOf(spec) },
       template,
@@ -105,7 +105,7 @@ export function deploymentManifest(spec: ModelServerSpec, template: V1PodTemplat
   }
 }
 
-/** Headless: callers choose the replica with the least work under way. */
+/** The Service is headless, because callers choose the replica with the least work. */
 export function modelServerService(spec: ModelServerSpec, owner: Owner): V1Service {
   return {
     apiVersion: 'v1',
@@ -119,7 +119,7 @@ export function modelServerService(spec: ModelServerSpec, owner: Owner): V1Servi
   }
 }
 
-/** Also for a single replica: a drain must be able to finish, and another replica is created at once. */
+/** A single replica has a budget, too: a drain can finish, and another replica is created at once. */
 export function modelServerBudget(spec: ModelServerSpec, owner: Owner): V1PodDisruptionBudget {
   return {
     apiVersion: 'policy/v1',

@@ -6,14 +6,14 @@ import { componentLabel } from '../pods/labels.ts'
 
 export type ContainerEnd = { exitCode: number; signal: number; reason: string; message: string; atMs: number }
 
-/** A pod, and how its containers ended before: the cluster restarts them in place. */
+/** A pod with the earlier ends of its containers, which the cluster restarts in place. */
 export type ObservedReplica = ObservedPod & {
   /** All of its containers run. */
   isRunning: boolean
-  /** The program's container, or the engine's while that is down. The next two fields are about it. */
+  /** The name of the program's container, or of the engine's while the engine is down. The next two fields describe it. */
   container: string
   restarts: number
-  /** Null if it never ended. */
+  /** Null if the container never ended. */
   lastEnd: ContainerEnd | null
 }
 

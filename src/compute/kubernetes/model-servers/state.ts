@@ -1,5 +1,5 @@
-// The state of a model server by the cluster's objects. Pure. A Deployment restarts a program for ever, so this decides
-// when it cannot live: the run has then failed, and the workflow decides what follows.
+// Reads the state of a model server from the cluster's objects, as a pure function. A Deployment restarts a program for ever,
+// so this file decides when the program cannot live. The run has then failed, and the workflow decides what follows.
 import { causeOfExit } from '../../../domain/attempt-cause.ts'
 import type { ModelServerState } from '../../model-servers.ts'
 import { failed, readExit } from '../pods/exit-state.ts'
@@ -10,7 +10,7 @@ import type { ContainerEnd, ModelServerSnapshot, ObservedReplica } from './snaps
 
 /** The cluster restarts after the first two crashes, at once and after ten seconds. */
 const maxRestarts = 2
-/** A restart would end the same way. */
+/** After these causes a restart would end the same way. */
 const lastingCauses = ['model_unavailable', 'unsupported_runtime', 'fenced']
 
 export function readModelServerState({ deployment, replicas }: ModelServerSnapshot, limits: Limits): ModelServerState {

@@ -25,7 +25,7 @@ const agentResources: ModelServerSpec['resources'] = { cpuCount: 0.5, memoryByte
 export function resourcesOfProgram(spec: ModelServerSpec): ModelServerSpec['resources'] {
   if (serverOf(spec).engine !== 'vllm') return spec.resources
   const { diskBytes } = spec.resources
-  // The kubelet limits the disk of a pod as a whole, so one of its containers has the share of both.
+  // The kubelet limits the disk of the whole pod, so one container requests the share of both.
   return { ...agentResources, ...(diskBytes !== undefined && { diskBytes }) }
 }
 
@@ -36,7 +36,7 @@ export function vllmFields(spec: ModelServerSpec, resources: JsonObject): JsonOb
   return {
     spec: {
       containers: [container(server as ServerSpec, resources)],
-      // vLLM's processes exchange data through it.
+      // vLLM's processes exchange data through this shared memory.
       volumes: [{ name: 'shared-memory', emptyDir: { medium: 'Memory' } }],
     },
   }
@@ -80,7 +80,7 @@ function engineArguments({ name, context_length, max_batch, max_adapters, max_ra
     'max-loras': Math.min(adaptersInBatch, max_adapters),
     'max-cpu-loras': max_adapters,
     'max-lora-rank': ranks.find((rank) => rank >= max_rank) ?? max_rank,
-    // The only backend that reads our grammars of JSON schemas and calls.
+    // This is the only backend that reads our grammars of JSON schemas and calls.
     'structured-outputs-config.backend': 'guidance',
   })
     .flatMap(([key, value]) => [`--${key}`, String(value)])

@@ -1,4 +1,4 @@
-// The cluster accepts a Job whose pods it will never admit, and then nothing happens. So such a pod is tried first.
+// The cluster accepts a Job even if it will never admit the pods of the Job. So a pod is created as a dry run first.
 import type { V1PodTemplateSpec } from '@kubernetes/client-node'
 import { canonicalJson, sha256Hex } from '../../../domain/identifiers.ts'
 import { ComputeError } from '../../errors.ts'
@@ -29,9 +29,9 @@ export function createAdmissionCheck(api: Pick<KubernetesApi, 'tryPod'>, now: ()
 function judge(error: unknown): void {
   if (!hasStatus(error, 400, 403, 422)) throw error
   const { message } = error
-  // Quota is waited for: the pod needs no change.
+  // A used-up quota is no error: the run waits for it.
   if (message.includes('exceeded quota')) return
-  // The worker's rights or the namespace's set-up, which may still be under way.
+  // The worker's rights or the namespace are missing. Their set-up may still be under way.
   if (/cannot create resource|error looking up service account|is being terminated/.test(message))
     throw new ComputeError('unavailable', message, { cause: error })
   const sentence = message.replaceAll(/pods? "anneal-check-[a-z0-9]*"/g, 'the pod')

@@ -12,7 +12,7 @@ export const hardening = {
   capabilities: { drop: ['ALL'] },
 } satisfies JsonObject
 
-/** Its size is also part of the container's own limit, which holds for all of its folders together. */
+/** The size of the folder also counts towards the container's limit, which is for all folders together. */
 export function writableVolumes({ diskBytes }: RunSpec['resources']): JsonObject[] {
   const emptyDir = diskBytes === undefined ? {} : { sizeLimit: String(diskBytes) }
   return writableMounts.map(({ name }) => ({ name, emptyDir }))

@@ -1,4 +1,4 @@
-// The end of a run by its program's exit code.
+// Reads the end of a run from its program's exit code.
 import { constants } from 'node:os'
 import type { FailedState, FailureReason } from '../../run.ts'
 

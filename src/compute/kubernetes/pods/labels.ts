@@ -3,11 +3,11 @@ import type { RunProgram, RunSpec } from '../../run.ts'
 
 const prefix = 'anneal.dev/'
 const managedBy = { 'app.kubernetes.io/managed-by': 'anneal' }
-/** Its value is the program. */
+/** The value of this label is the program. */
 export const componentLabel = 'app.kubernetes.io/component'
-/** On every object of a run, whatever its own name. */
+/** Every object of a run has this label, whatever its own name. */
 export const runLabel = `${prefix}run`
-/** On the pods of a run of several nodes: a network policy lets these talk to each other. */
+/** The pods of a run on several nodes have this label: a network policy lets them talk to each other. */
 export const nodesLabel = `${prefix}nodes`
 /** The cluster sets it on each pod of an Indexed Job. */
 export const nodeRankAnnotation = 'batch.kubernetes.io/job-completion-index'
@@ -19,7 +19,7 @@ export function runLabels(program: RunProgram, { name, labels }: Pick<RunSpec, '
   return { ...managedBy, [componentLabel]: program, [runLabel]: name, ...prefixed(labels) }
 }
 
-/** The labels of the spec; the account only as its hash. */
+/** The labels of the spec, with the hash of the account in place of its id. */
 export function readLabels(labels: Record<string, string>): Record<string, string> {
   const ours = Object.entries(labels).filter(([key]) => key.startsWith(prefix) && key !== runLabel)
   return Object.fromEntries(ours.map(([key, value]) => [key.slice(prefix.length), value]))

@@ -3,8 +3,8 @@ import type { LogRange, LogSlice } from '../../run.ts'
 import { characterStart, defaultLimitBytes, startOffset, wholeCharacters } from '../../log-slice.ts'
 
 /**
- * Reads a log to its end and keeps only the requested part in memory. `read` may be called before the end: it then returns
- * what has come so far.
+ * Reads a log to its end and keeps only the requested part in memory. `read` may be called before the end; it then returns
+ * the part that has arrived.
  */
 export function collectLog(log: Readable, range: LogRange = {}): { done: Promise<void>; read: () => LogSlice } {
   const offset = range.offsetBytes ?? 0

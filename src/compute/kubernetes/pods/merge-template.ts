@@ -15,7 +15,7 @@ const keyedLists: Record<string, { key: string; merges: boolean }> = {
 }
 const addedLists = ['tolerations', 'envFrom', 'topologySpreadConstraints']
 
-/** `over` wins; a null in it removes the field. */
+/** The fields of `over` win. A null in `over` removes the field. */
 export function mergeTemplate(base: JsonObject, over: JsonObject): JsonObject {
   const merged: JsonObject = { ...base }
   for (const [name, value] of Object.entries(over)) {

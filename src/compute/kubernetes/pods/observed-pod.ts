@@ -20,16 +20,16 @@ export type ObservedPod = {
   name: string
   uid: string
   runName: string
-  /** The uid of its Job. */
+  /** The uid of the Job of the pod. */
   ownerUid: string
-  /** Its number among the run's pods; 0 where there is one. */
+  /** The number of the pod among the run's pods; 0 if there is only one. */
   nodeRank: number
   createdAtMs: number
-  /** When its grace ends, if it was asked to go. */
+  /** The end of the grace period, if the pod is being deleted. */
   deleteByMs: number | null
-  /** When a node accepted it. */
+  /** When a node accepted the pod. */
   startedAtMs: number | null
-  /** When the last of its containers ended. */
+  /** When the last container of the pod ended. */
   endedAtMs: number | null
   phase: string
   reason: string
@@ -86,7 +86,7 @@ export function readPod(raw: KubernetesObject): ObservedPod {
   }
 }
 
-/** The condition, if it holds. */
+/** The condition of this type, if it is true. */
 export function holds(conditions: readonly Condition[], type: string): Condition | undefined {
   return conditions.find((each) => each.type === type && each.status === 'True')
 }

@@ -7,7 +7,7 @@ export type Owner = { kind: keyof typeof apiVersions; name: string; uid: string 
 
 const apiVersions = { Job: 'batch/v1', Deployment: 'apps/v1' }
 
-/** The run's pods wait until this exists. */
+/** The run's pods wait until this Secret exists. */
 export function secretManifest(program: RunProgram, spec: RunSpec, owner: Owner): V1Secret {
   return {
     apiVersion: 'v1',
@@ -23,7 +23,7 @@ export function ownedMetadata(program: RunProgram, spec: RunSpec, { kind, name, 
   return {
     name: spec.name,
     labels: runLabels(program, spec),
-    // Blocks the Job's deletion, so that nothing is left of a Job that is gone; a Deployment's are removed by name.
+    // Blocks the deletion of the Job, so that none of its objects outlives it. The objects of a Deployment are removed by name.
     ownerReferences: [{ ...reference, ...(kind === 'Job' && { blockOwnerDeletion: true }) }],
   }
 }

@@ -1,4 +1,4 @@
-// Why a pod does not run yet.
+// Says why a pod does not run yet.
 import type { PendingReason } from '../../../domain/pending-reason.ts'
 import type { FailedState, RunState } from '../../run.ts'
 import { failed } from './exit-state.ts'
@@ -17,7 +17,7 @@ const imageTroubles = [
 ]
 const resourceNames: Record<string, string> = { cpu: 'CPU', memory: 'memory', 'ephemeral-storage': 'disk space' }
 
-/** `failed` once its image can no longer be expected. */
+/** The state is `failed` once the image is final or has been missing too long. */
 export function readPodPending(uid: string, pod: ObservedPod, limits: Limits): PendingState | FailedState {
   const image = readImageTrouble(pod)
   if (image) {
@@ -36,7 +36,7 @@ export function readPodPending(uid: string, pod: ObservedPod, limits: Limits): P
   return pending('starting', message)
 }
 
-/** `message`: why the cluster would not create the pod, if it said so. */
+/** `message`: the reason why the cluster does not create the pod, if it gave one. */
 export function readMissingPod(message: string | undefined): PendingState {
   if (message === undefined) return pending('starting', 'The cluster is creating the pod of the run.')
   if (message.includes('exceeded quota'))

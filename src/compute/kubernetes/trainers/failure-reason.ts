@@ -1,4 +1,4 @@
-// How a training run ended: by its pod, which knows best, or by its Job's conditions.
+// Reads how a training run ended from its pod, or from its Job's conditions if no pod is left.
 import { causeOfExit } from '../../../domain/attempt-cause.ts'
 import { outOfDiskMessage } from '../../out-of-disk.ts'
 import type { EndState, FailureReason } from '../../run.ts'
@@ -11,7 +11,7 @@ import type { ObservedJob } from './observed-job.ts'
 import { hasGone, mainContainer, preemptionOf } from './run-snapshot.ts'
 import type { RunSnapshot } from './run-snapshot.ts'
 
-/** The kubelet's words for a pod that exceeded its own share of disk. A node that runs short evicts in other words. */
+/** The kubelet's message for a pod that exceeded its own share of disk. A node that runs short sends other messages. */
 const overLimit = /exceed(s|ed) .*\blimit\b/
 
 /** Null while it has not ended. */
@@ -58,7 +58,7 @@ function readFailedPod(uid: string, pod: ObservedPod, snapshot: RunSnapshot): En
   return because('killed', 'The run was stopped before its program started.')
 }
 
-/** The end by the Job's conditions, where no pod is left. */
+/** The end according to the Job's conditions, if no pod is left. */
 export function readJobEnd({ uid, conditions }: ObservedJob): EndState | null {
   if (holds(conditions, 'Complete')) return { state: 'succeeded', uid }
   const failure = holds(conditions, 'Failed')

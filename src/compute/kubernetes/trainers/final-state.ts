@@ -11,7 +11,7 @@ export type FinalState = {
   see: (pod: ObservedPod) => void
   /** Resolves when the cache shows nothing of the run, or when the time is over. */
   untilLikelyGone(atMostMs: number, signal?: AbortSignal): Promise<void>
-  /** The cluster itself has given the node up. */
+  /** The cluster itself has declared the node lost. */
   isOfLostNode(): boolean
   read(options: { nodeWasLost: boolean }): Promise<EndState>
   dismiss(): void

@@ -13,8 +13,8 @@ import type { ObservedJob } from './observed-job.ts'
 import type { TrainerCluster } from './trainer-cluster.ts'
 
 /**
- * Creates the Job, then what it owns: the Service that names several nodes' pods, then the Secret that the pods wait for.
- * A repeat finishes a launch that was cut off, and all of it is deleted with the Job.
+ * Creates the Job, then the objects that it owns: the Service that names the pods of several nodes, then the Secret for which
+ * the pods wait. A repeat completes a launch that was cut off. All objects are deleted with the Job.
  */
 export async function launchJob(cluster: TrainerCluster, spec: TrainerSpec): Promise<Launched> {
   const template = trainerTemplate(spec, cluster.pods)

@@ -57,7 +57,7 @@ async function openLog(
   query: { follow: boolean },
   signal: AbortSignal,
 ) {
-  // The first node's log stands for the run.
+  // The log of the first node is the log of the run.
   const pod = pods.toSorted((a, b) => a.nodeRank - b.nodeRank || a.createdAtMs - b.createdAtMs)[0]
   const container = job?.labels[componentLabel] ?? pod?.containers.at(-1)?.name
   if (!pod || !container || !hasStarted(pod)) return null

@@ -1,4 +1,4 @@
-// A run on several nodes: its pods know their number and find the first of them by name.
+// A run on several nodes: each pod knows its number and finds the first pod by name.
 import type { V1Service } from '@kubernetes/client-node'
 import type { TrainerSpec } from '../../trainers.ts'
 import { nodeRankAnnotation, nodesLabel, runLabel } from '../pods/labels.ts'

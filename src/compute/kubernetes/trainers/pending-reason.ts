@@ -1,4 +1,4 @@
-// Why a training run does not run yet: its pods, or what keeps the cluster from creating them.
+// Says why a training run is pending: the reason of its pods, or why the cluster does not create them.
 import type { FailedState, RunState } from '../../run.ts'
 import type { Limits } from '../pods/limits.ts'
 import type { ObservedPod } from '../pods/observed-pod.ts'
@@ -6,10 +6,10 @@ import { pending, readMissingPod, readPodPending, sentence } from '../pods/pendi
 import type { QueuePlace } from './queue-ranking.ts'
 import type { RunSnapshot } from './run-snapshot.ts'
 
-/** Later places in the queue are not told: that number would change without end. */
+/** Later places in the queue are not shown, because the number would change again and again. */
 const maxPlace = 20
 
-/** @param pods those that wait. The first that waits for more than its start says why. */
+/** @param pods the waiting pods. The reason is that of the first pod that waits for more than its start. */
 export function readPending(snapshot: RunSnapshot, pods: ObservedPod[], limits: Limits): RunState | FailedState {
   const states = pods.map((pod) => readPodPending(snapshot.job?.uid ?? '', pod, limits))
   const telling = states.find((state) => state.state !== 'pending' || state.reason !== 'starting')

@@ -1,7 +1,7 @@
 import { holds } from '../pods/observed-pod.ts'
 import type { ObservedWorkload } from './observed-job.ts'
 
-/** Among this service's runs that wait in the same queue; it cannot see others. */
+/** The place among this service's runs in the same queue. Jobs of others in the queue are not visible. */
 export type QueuePlace = { position: number; waiting: number }
 
 const keptForMs = 2_000

@@ -1,4 +1,4 @@
-// Reads what is known of a run. Only a fresh answer of the API server proves that something is gone.
+// Reads the objects of a run. Only a fresh answer of the API server proves that an object is gone.
 import type { RunRef, RunState } from '../../run.ts'
 import type { TrainerCluster } from './trainer-cluster.ts'
 import { readPod } from '../pods/observed-pod.ts'
@@ -7,7 +7,7 @@ import { selectorOfRun } from '../pods/labels.ts'
 import type { RunSnapshot } from './run-snapshot.ts'
 import { readRunState } from './run-state.ts'
 
-/** From the cache where that has all of the run, else from the API server. @throws as `readLiveSnapshot` */
+/** Reads from the cache if it has all objects of the run, otherwise from the API server. @throws as `readLiveSnapshot` */
 export async function readSnapshot(cluster: TrainerCluster, run: RunRef, signal?: AbortSignal): Promise<RunSnapshot> {
   const known = cluster.cache.isCurrent() ? cluster.cache.snapshot(run.name) : null
   const isKnown = known?.job && known.pods.length > 0 && (run.uid === undefined || known.job.uid === run.uid)

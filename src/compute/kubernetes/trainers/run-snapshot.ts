@@ -4,7 +4,7 @@ import { componentLabel } from '../pods/labels.ts'
 import type { ObservedJob, ObservedWorkload, PodRefusal } from './observed-job.ts'
 import type { QueuePlace } from './queue-ranking.ts'
 
-/** Everything known of one run at one moment. */
+/** All objects of one run at one moment. */
 export type RunSnapshot = {
   job: ObservedJob | null
   pods: ObservedPod[]
@@ -15,7 +15,7 @@ export type RunSnapshot = {
   place: QueuePlace | null
 }
 
-/** Why Kueue evicted the run; null where it did not. */
+/** Why Kueue evicted the run; null if it did not. */
 export function preemptionOf({ workload }: RunSnapshot): string | null {
   const evicted = workload && holds(workload.conditions, 'Evicted')
   // Kueue names the job that took its place, which may be another account's.

@@ -1,4 +1,4 @@
-// The state of a run by the cluster's objects. Pure: the same snapshot gives the same state.
+// Reads the state of a run from the cluster's objects. A pure function: the same snapshot gives the same state.
 import type { EndState, RunState } from '../../run.ts'
 import { failed } from '../pods/exit-state.ts'
 import type { Limits } from '../pods/limits.ts'

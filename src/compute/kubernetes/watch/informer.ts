@@ -1,4 +1,4 @@
-// Follows one collection of the cluster: a list, then a watch from there, repeated until it is aborted.
+// Follows one collection of the cluster: it lists the objects, then watches for changes, again and again until the abort.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Readable } from 'node:stream'
 import { ApiError, hasStatus } from '../api/api-error.ts'
@@ -10,7 +10,7 @@ export type InformerOptions = {
   collection: Collection
   /** Also called for objects that did not change. */
   onObject: (object: KubernetesObject) => void
-  /** `object`: its last state, where that is known. */
+  /** `object`: its last state, if known. */
   onGone: (uid: string, object: KubernetesObject | null) => void
   /** Called with the reason when the objects may be out of date, and with null when they are current again. */
   onTrouble: (message: string | null) => void
@@ -72,7 +72,7 @@ async function list({ api, collection, signal, onObject, onGone }: InformerOptio
   return version
 }
 
-/** Gives up on a server that accepts the request and never answers: the objects would grow old unnoticed. */
+/** Gives up on a server that accepts the request and never answers, because the objects would be out of date unnoticed. */
 async function open(
   { api, collection, signal, maxOpeningMs = 15_000 }: InformerOptions,
   version: string,
@@ -91,7 +91,7 @@ async function open(
   }
 }
 
-/** @returns from where to go on, once the server ends the watch or the connection breaks */
+/** @returns the version from which to continue, once the server ends the watch or the connection breaks */
 async function follow(
   { onObject, onGone, maxSilenceMs = 90_000 }: InformerOptions,
   stream: Readable,
@@ -117,7 +117,7 @@ async function follow(
       }
     }
   } catch (error) {
-    // A cut connection is resumed from this version; only a failure to open it again is trouble.
+    // A cut connection is resumed from this version. Only a failure to open it again is reported.
     if (error instanceof ApiError) throw error
   } finally {
     clearTimeout(silence)

@@ -1,4 +1,4 @@
-// Watches one run: by the cache that all watchers share, and by the API server where the cache is not enough.
+// Watches one run: in the cache that all watchers share, and at the API server if the cache is not enough.
 import { isDeepStrictEqual } from 'node:util'
 import { coalesce } from '../../coalesce.ts'
 import { isEndState } from '../../run.ts'
@@ -11,7 +11,7 @@ export type WatchedRun<State extends RunState> = {
   cache: Pick<Informers, 'start' | 'isLoading' | 'trouble'> & {
     subscribe: (runName: string, listener: RunListener) => () => void
   }
-  /** Null where the cache has nothing of this run. */
+  /** Null if the cache has no object of this run. */
   readCache: () => State | null
   /** Whether the cache alone proves this state. */
   isCertain: (state: State) => boolean
@@ -19,7 +19,7 @@ export type WatchedRun<State extends RunState> = {
   ask: () => Promise<State>
 }
 
-/** How often the API server is asked about a run that the cache lacks. That should not last long. */
+/** How often the API server is asked about a run that the cache lacks, which is soon over. */
 const askIntervalMs = 1_000
 
 export async function watchState<State extends RunState>(
