@@ -1,9 +1,9 @@
-// Builds that are broken on purpose. Each lacks one thing that a guarantee rests on, and the simulation must notice.
+// Builds that are broken on purpose. Each lacks one mechanism on which a guarantee rests, and the simulation must notice.
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-/** Replaces a text of a source file. The schedule of `seed` notices it. */
+/** A build in which a text of a source file is replaced. The schedule of `seed` finds the bug. */
 type Break = { seed: number; file: string; find: string; replace: string }
 
 const repositories = 'test/support/in-memory-repositories'

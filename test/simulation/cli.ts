@@ -71,7 +71,7 @@ function print({ schedules, events, virtualMs, cpuMs, statuses, passed, uncovere
   console.log(`${failures.length} violations`)
 }
 
-/** Does not depend on the order in which the schedules ended. */
+/** The hash does not depend on the order in which the schedules ended. */
 function fingerprintOf(fingerprints: Report['fingerprints']): string {
   const sum = [...fingerprints].reduce((total, [seed, each]) => (total + Math.imul(each, seed)) >>> 0, 0)
   return sum.toString(16)

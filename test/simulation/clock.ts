@@ -7,7 +7,7 @@ import type { Timer } from './timer-queue.ts'
 
 const realDate = Date
 
-/** Cannot be undone. */
+/** Replaces the timers and clocks of this process for good. */
 export function takeOverTime() {
   globalThis.setTimeout = startTimer as unknown as typeof setTimeout
   globalThis.setInterval = startInterval as unknown as typeof setInterval
@@ -27,7 +27,7 @@ export function takeOverTime() {
   syncBuiltinESMExports()
 }
 
-/** Stands for Node's Timeout. */
+/** Takes the place of Node's Timeout. */
 class Handle {
   readonly #next: () => Timer
   #timer: Timer | null

@@ -10,13 +10,13 @@ export type SimulatedRun = {
   uid: string
   spec: TrainerSpec
   proc: Proc
-  /** Set by SIGTERM; the program reads it between steps. */
+  /** SIGTERM sets this flag, which the program reads between steps. */
   isTerminating: boolean
-  /** Its node no longer answers; the program may live on, cut off for a while and back later. */
+  /** The node no longer answers. The program may live on, cut off for a while, and come back later. */
   isNodeLost: boolean
   lostAtMs: number
   cutOffUntilMs: number
-  /** The cluster has declared it dead: from then on it may write nothing. */
+  /** The cluster has declared the run dead: from then on the run must not be able to write. */
   isDeclaredDead: boolean
   createdAt: Date
   end: Extract<RunState, { state: 'succeeded' | 'failed' }> | null
@@ -25,7 +25,7 @@ export type SimulatedRun = {
 
 const nodeLostMs = 60_000
 const lookMs = 500
-/** Longer than `nodeLostMs`: some nodes come back after the cluster has given them up. */
+/** Longer than `nodeLostMs`, so that some nodes come back after the cluster has declared them lost. */
 const longestCutOffMs = 180_000
 
 const isSilent = ({ lostAtMs }: SimulatedRun) => kernel().nowMs >= lostAtMs + nodeLostMs

@@ -42,7 +42,7 @@ function checkEvents({ id, status }: TrainingJob, { world, violate }: Look) {
 function checkResumeCount({ id, generation, resumeCount }: TrainingJob, { world, violate }: Look) {
   const attempts = world.tables.all('attempt', ({ jobId }) => jobId === id)
   const models = world.tables.all('artifact', ({ jobId, kind }) => jobId === id && kind === 'model')
-  // The workflow alone knows of the code error that a model with wrong bytes makes of its attempt.
+  // If a model has wrong bytes, its attempt counts as a code error, which only the workflow knows.
   if (models.some(({ corruptAt }) => corruptAt !== null)) return
   const relaunches = attempts.filter(({ generation: ofRun, ordinal, mode }) => {
     const previous = attempts.find((each) => each.generation === ofRun && each.ordinal === ordinal - 1)

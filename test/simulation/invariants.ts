@@ -36,7 +36,7 @@ export class Invariants {
     return isBad
   }
 
-  /** 1. Same key, same job. */
+  /** 1. Requests with the same key are the same job. */
   accepted(key: string, jobId: number) {
     const before = this.#accepted.get(key)
     if (before !== undefined && before !== jobId)
@@ -81,7 +81,7 @@ export class Invariants {
       if (run.spec.name === after.runName) this.violate(`6: ${after.runName} was released while it lives`)
   }
 
-  /** 8. The cause is what happened. 4. An unanswered question is not a cause. */
+  /** 8. The recorded cause is the real one. 4. An unanswered question is not a cause. */
   #cause({ cause, runName, claimId }: Attempt) {
     const run = this.#world().cluster.everyRun.find(
       ({ spec, uid }) => spec.name === runName && claimId === `claim-${uid}`,

@@ -27,7 +27,7 @@ class Kernel {
     return this.nowMs - startMs
   }
 
-  /** 0 to 1 (mulberry32). */
+  /** Draws a number from 0 to 1 (mulberry32). */
   random(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
@@ -50,7 +50,7 @@ class Kernel {
     this.#add(delayMs, () => outside(work), undefined)
   }
 
-  /** The caller continues in its own process and async context. */
+  /** Resolves later; the caller continues in its own process and async context. */
   sleep = (delayMs: number) => new Promise<void>((resolve) => void this.#add(delayMs, resolve, currentProc()))
 
   #add(delayMs: number, work: () => void, proc: Proc | undefined): Timer {

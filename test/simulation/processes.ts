@@ -1,7 +1,7 @@
 // Simulated processes, which can die or hang at any instant, and the work that belongs to each.
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** A process of the product. Once it is dead none of its work goes on; while it is paused its timers wait. */
+/** A process of the product. A dead process does no more work; the timers of a paused process wait. */
 export class Proc {
   isAlive = true
   pausedUntilMs = 0

@@ -1,4 +1,4 @@
-// Whole schedules of repository calls, made again on Postgres at the same times: the simulation proves something only if its
+// Repeats the repository calls of whole schedules on Postgres, at the same times. The simulation proves something only if its
 // repositories answer as the real ones do.
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
@@ -15,7 +15,7 @@ import { datasetVersion } from './seeded-rows.ts'
 import { bundleWorkflows } from './temporal/bundle.ts'
 import { createSandbox } from './temporal/sandbox.ts'
 
-/** Together they make nearly every call that a schedule makes. */
+/** Together these seeds make nearly every call that a schedule can make. */
 const seeds = [41, 20, 25]
 
 type Methods = Record<string, (...args: unknown[]) => Promise<unknown>>
@@ -68,13 +68,13 @@ suite('the repositories on Postgres answer as those in memory did', async () => 
     for (const { repository, method, args, atMs, outcome } of calls) {
       kernel().nowMs = atMs
       const real = await outcomeOf(repositories, repository, method, ...args)
-      // Of a caller that died meanwhile nobody knows the answer.
+      // The answer to a caller that died meanwhile is not known.
       if (outcome) assert.deepEqual(plain(real, outcome), plain(outcome), `${repository}.${method}`)
       if (!outcome || 'refusal' in real) return
     }
   }
 
-  /** What no later call has read is read now. */
+  /** Reads the rows that no later call has read. */
   async function compareEnds(tables: Tables) {
     const inMemory = createInMemoryDatabase(tables)
     const compare = async (repository: keyof Repositories, method: string, ...args: unknown[]) => {
@@ -114,8 +114,8 @@ function outcomeOf(
 }
 
 /**
- * As it is compared: times as numbers, numbers to nine digits, lists in one order (the conformance suite compares theirs),
- * and only the fields that the one in memory answers: rows have more.
+ * The form in which answers are compared: times as numbers, numbers to nine digits, lists in one order (the conformance suite
+ * compares orders), and only the fields of the in-memory answer, because rows of Postgres have more.
  */
 function plain(value: unknown, like: unknown = value): unknown {
   if (types.isDate(value)) return value.getTime()

@@ -1,5 +1,5 @@
-// Notes the repository calls of a schedule with their answers, to be made again on Postgres. Calls outside of a transaction,
-// and whole transactions, then take turns: their order tells what each has seen.
+// Records the repository calls of a schedule with their answers, to repeat them on Postgres. Single calls and whole
+// transactions are repeated one after the other, because their order decides what each of them sees.
 import type { Database, Repositories } from '../../src/repositories/database.ts'
 import { Transaction, type Tables } from '../support/in-memory-repositories/transactions.ts'
 import { Unreachable } from './faults.ts'
@@ -9,15 +9,15 @@ export type Call = {
   repository: string
   method: string
   args: unknown[]
-  /** By the clock of the process. */
+  /** The time of the call, by the clock of the process. */
   atMs: number
-  /** None when the caller died or the connection broke. */
+  /** Absent when the caller died or the connection broke. */
   outcome: Outcome | null
 }
 export type Operation = {
   isTransaction: boolean
   isCommitted: boolean
-  /** What `now()` says in it; null when it never reached the database. */
+  /** The value of `now()` in the transaction; null when it never reached the database. */
   nowMs: number | null
   sequences: Tables['sequences']
   calls: Call[]
@@ -64,7 +64,7 @@ export class Recorder {
     }
   }
 
-  /** They are only read; a case of the conformance suite compares them. */
+  /** These calls only read; a case of the conformance suite compares them. */
   async *#pagesInTurn(pages: AsyncGenerator) {
     for (;;) {
       const page = await this.#inTurn(false, () => pages.next())

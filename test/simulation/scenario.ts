@@ -69,7 +69,7 @@ export function playScenario(world: World): () => boolean {
     return first.jobId
   }
 
-  /** A client that asks again until it has an answer. */
+  /** A client that repeats its request until it has an answer. */
   async function ask<T>(operation: string, work: (deps: ServiceDependencies) => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -134,7 +134,7 @@ export function playScenario(world: World): () => boolean {
     kernel().after(between(500, 30_000), misfortune)
   }
 
-  /** Bytes rot, or a late upload overwrites them. */
+  /** Damages bytes, or overwrites them by a late upload. */
   function tear() {
     const written = [...world.store.objects.keys()].filter((key) => key.includes('/artifacts/'))
     if (written.length === 0) return

@@ -15,7 +15,7 @@ export type Outcome = {
   statuses: string[]
   passed: CrashPoint[]
   crashed: CrashPoint[]
-  /** The same for the same seed, whatever ran before. */
+  /** A hash that depends on the seed only, not on earlier schedules. */
   fingerprint: number
 }
 

@@ -7,7 +7,7 @@ import { breaks } from './breaks.ts'
 import { runSchedules, seeds } from './run-schedules.ts'
 
 const scheduleCount = 5000
-/** Fewer would mean that the schedules no longer reach what they did. */
+/** With fewer of these, the schedules no longer reach all states that they should. */
 const fewestPoints = 400
 const maxSchedules = 1500
 const processes = Math.min(2, availableParallelism())
@@ -30,7 +30,7 @@ describe('simulated schedules', () => {
 
   for (const [name, { seed }] of Object.entries(breaks))
     test(`notice a broken build: ${name}`, async () => {
-      // After a change of what is drawn, others notice it.
+      // If a change moves the random choices, another seed finds the bug.
       const schedules = [{ seed }, ...seeds(1, maxSchedules)]
       const report = await runSchedules({ schedules, processes: 1, breakName: name, maxFailures: 1 })
       assert.equal(report.failures.length, 1)

@@ -147,7 +147,7 @@ export async function runTrainer(
     return 0
   } catch (error) {
     if (error instanceof Ended) return error.exitCode
-    // The real trainer exits so. The invariants accept this cause only after bytes have rotted.
+    // The real trainer exits with the same code. The invariants accept this cause only after bytes were damaged.
     if (error instanceof ServiceError) return 70
     throw error
   }
@@ -158,7 +158,7 @@ export async function runTrainer(
       try {
         const weights = await store.storage.get(checkpoint.files[0]?.url ?? '')
         if (weights === null) throw new Error('the checkpoint that the attempt was given is not there')
-        // The real trainer also refuses bytes that rotted after a worker verified them.
+        // The real trainer also refuses bytes that were damaged after a worker verified them.
         if (sha256Of(weights) !== checkpoint.files[0]?.sha256) throw new Ended(70)
         return { step: checkpoint.step, weights }
       } catch (error) {

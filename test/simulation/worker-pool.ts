@@ -23,7 +23,7 @@ export function createWorkerPool({ faults, sandbox, deps }: Parts) {
     else use((sticky && polling.find((worker) => worker.hasCached(sticky))) ?? kernel().pick(polling))
   }
 
-  /** One timer for all waiting tasks: a timer each would use up the schedule's events while nobody polls. */
+  /** One timer for all waiting tasks. A timer for each would use up the schedule's events while nobody polls. */
   function lookAgain() {
     if (isStopped) return
     for (const handOut of waiting.splice(0)) handOut()

@@ -33,7 +33,7 @@ function lostReply(error: unknown): false {
   throw error
 }
 
-/** The dependencies of its activities, and the notifications that wake its loops. */
+/** The dependencies of a worker's activities, and the notifications that wake its loops. */
 export type WorkerDependencies = FineTuneDependencies & { notifications: Notifications }
 
 export type Worker = ReturnType<typeof startWorker>
@@ -87,7 +87,7 @@ export function startWorker({
     here.busy++
     try {
       const cached = cache.get(run)
-      // It is ahead of the history until the server accepts this decision.
+      // The workflow is ahead of the history until the server accepts this decision.
       cache.delete(run)
       if (cached && cached.taskCount !== run.history.length) cached.workflow.dispose()
       const live = cached?.taskCount === run.history.length ? cached.workflow : null

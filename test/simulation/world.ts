@@ -1,5 +1,5 @@
-// The world of a schedule: two workers, an api, a cluster, a database, Temporal and an object store. Everything that
-// differs from seed to seed is drawn here.
+// The world of a schedule: two workers, an api, a cluster, a database, Temporal and an object store. All differences between
+// seeds are drawn here.
 import { reaperWorkflowId } from '../../workflows/contract.ts'
 import { createApi } from './api.ts'
 import { createCluster } from './cluster.ts'
@@ -51,7 +51,7 @@ export function createWorld(sandbox: Sandbox, { target, recorder }: WorldOptions
   const pool = createWorkerPool({ faults, sandbox, deps: deps.activities })
   const api = createApi(faults, deps.services)
   let isStopped = false
-  /** Since this time everything that a pod needs to report progress has been up. */
+  /** Since this time all services that a pod needs to report progress have been up. */
   let soundSinceMs = kernel().nowMs
 
   function watchSoundness() {

@@ -7,7 +7,7 @@ import type { Run, TemporalServer } from './server.ts'
 type Start = { workflowId: string; args: unknown[]; memo?: Record<string, unknown> }
 type Signal = { signal: { name: string }; signalArgs?: unknown[] }
 
-/** Lists come from an index that lags by up to this. */
+/** Lists come from an index that lags by up to this time. */
 const staleMs = 3000
 
 export function createTemporalClient(server: TemporalServer, faults: Faults): Client {

@@ -1,4 +1,4 @@
-// Runs workflow code as production does: our bundle in the SDK's sandbox. Here a schedule drives it.
+// Runs workflow code as production does, as our bundle in the SDK's sandbox, but driven by a schedule.
 import { DefaultLogger, Runtime } from '@temporalio/worker'
 import { TypedSearchAttributes } from '@temporalio/common'
 import { msToTs } from '@temporalio/common/lib/time.js'
@@ -35,7 +35,7 @@ export async function createSandbox(code: string) {
   const creator = await ReusableVMWorkflowCreator.create(parseWorkflowCode(code), noTimeLimit as number, new Set())
 
   return {
-    /** Rebuilds a workflow from its history, as after a crash. It must make the same decisions again. */
+    /** Rebuilds a workflow from its history, as after a crash. The workflow must make the same decisions again. */
     async open(start: WorkflowStart, history: readonly Task[]): Promise<LiveWorkflow> {
       const live = await creator.createWorkflow({
         info: infoOf(start),

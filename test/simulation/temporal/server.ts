@@ -91,7 +91,7 @@ export class TemporalServer {
     run.isTaskOut = true
     const taskCount = run.history.length
     kernel().later(kernel().between(1, 20), () => this.#workers.runTask(run))
-    // The worker may have died or hang.
+    // The worker may have died, or it may hang.
     kernel().later(taskTimeoutMs, () => {
       if (run.isTaskOut && run.history.length === taskCount) this.taskFailed(run)
     })
@@ -102,7 +102,7 @@ export class TemporalServer {
     this.#dispatch(run)
   }
 
-  /** @returns false when the task does not count: it was handed out again, or a closing run has not seen the newest jobs */
+  /** @returns false when the result is ignored: the task was handed out again, or a closing run has not seen the newest jobs */
   taskDone(run: Run, before: number, task: Task): boolean {
     if (run.status !== 'RUNNING' || run.history.length !== before || !run.isTaskOut) return false
     const isClosing = task.commands.some((command) => closingOf(command) !== null)
@@ -136,7 +136,7 @@ export class TemporalServer {
     if (cancelTimer) run.timers.delete(Number(cancelTimer['seq']))
   }
 
-  /** In one step with the end of the run before it: there is always an open one. */
+  /** Starts the new run in one step with the end of the old one, so that there is always an open run. */
   #continue({ type, workflowId, memo }: Run, { continueAsNewWorkflowExecution: command }: Command) {
     const payloads = (command?.['arguments'] ?? []) as never[]
     const input = payloads.map((each) => defaultPayloadConverter.fromPayload(each))
