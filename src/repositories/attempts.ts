@@ -12,7 +12,7 @@ type AttemptEnd = { cause: AttemptCause; exitCode: number | null; message: strin
 type AttemptLook = {
   phase: AttemptPhase | null
   ranForMs: number
-  /** Since the newest claim, phase or step; null before the claim. */
+  /** Milliseconds since the newest claim, phase or step; null before the claim. */
   silentForMs: number | null
   /** Median of the job's newest steps; null before the first. */
   medianStepMs: number | null
@@ -21,7 +21,7 @@ type AttemptLook = {
   /** The newest step of the job; null before the first. */
   step: number | null
   loss: number | null
-  /** The step at which the training ends, as the trainer's estimate of the remaining time says. */
+  /** The step at which the training ends, computed from the trainer's estimate of the remaining time. */
   lastStep: number | null
 }
 

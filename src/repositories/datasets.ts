@@ -183,7 +183,7 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
       select: { id: true, uploadKey: true },
     }),
 
-  /** Lists files whose time is over, and that no job has yet to copy. */
+  /** Lists expired files that no open job still has to copy. */
   expired: (limit: number): Promise<Upload[]> =>
     db.$queryRaw<Upload[]>`
       select id, upload_key as "uploadKey" from dataset_versions version

@@ -24,7 +24,7 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     return plain(row)
   },
 
-  /** How much the account's open batches have to do. */
+  /** The number of the account's open batches, and of their unfinished items. */
   async openOf(accountId: string): Promise<{ batchCount: number; waitingItems: number }> {
     const [open] = await db.$queryRaw<{ batchCount: number; waitingItems: number }[]>`
       select count(*)::int as "batchCount", coalesce(sum(item_count - done_count), 0)::int as "waitingItems"
@@ -81,7 +81,7 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     return row && (row.results as ChunkResults)
   },
 
-  /** Returns results from chunk `first` up to the first gap. Does not read what lies before, or follows the gap. */
+  /** Returns results from chunk `first` up to the first gap, and reads no other chunks. */
   async listLeadingChunks(batchId: string, chunkSize: number, first = 0): Promise<ChunkResults[]> {
     const rows = await db.$queryRaw<{ results: ChunkResults }[]>`
       select results from (

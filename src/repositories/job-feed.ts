@@ -1,4 +1,4 @@
-// Reads what happened to a job since a follower's cursor: in one statement, so that all parts are of one instant.
+// Reads the news of a job after a follower's cursor, in one statement, so that all parts are of one instant.
 import type { JobCursor } from '../domain/job-cursor.ts'
 import type { TrainingArgs } from '../domain/training-args.ts'
 import type { TrainingJobStatus } from '../domain/training-job-status.ts'
@@ -18,7 +18,7 @@ export type JobNews = {
   currentAttempt: number
   args: TrainingArgs | null
   trainRows: number | null
-  /** In their order, at most `limit`; times as Postgres writes them in JSON. */
+  /** The events in their order, at most `limit`; times as Postgres writes them in JSON. */
   events: FeedEvent[]
   steps: FeedStep[]
   /** The newest report of a step. */

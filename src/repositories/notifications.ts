@@ -1,5 +1,5 @@
-// Postgres notifications wake loops early, and those who follow a job. A dead connection loses them: after each reconnect all
-// listeners are woken.
+// Postgres notifications wake loops early, and the followers of jobs. A dead connection loses notifications, so all listeners
+// are woken after each reconnect.
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectionOptions, databaseTimeouts, type DatabaseTimeouts } from './connection-options.ts'
@@ -44,7 +44,7 @@ export function listenToNotifications(databaseUrl: string, timeouts: DatabaseTim
       client = next
       await next.query(channels.map((channel) => `listen ${channel}`).join(';'))
       for (const channel of channels) wake(channel)
-      // A quiet connection may be dead; only a query tells.
+      // A quiet connection may be dead. Only a query shows it.
       for (;;) {
         const later = sleep(timeouts.silenceMs / 3, 'ask' as const, { ref: false })
         if ((await Promise.race([ended, later])) !== 'ask') return
@@ -70,7 +70,7 @@ export function listenToNotifications(databaseUrl: string, timeouts: DatabaseTim
       return listen(channel, () => listener())
     },
 
-    /** Hears of each change of what users see of a job. After a reconnect every job may have changed: the id is null. */
+    /** Calls back at each change of a job that users can see. After a reconnect every job may have changed, so the id is null. */
     onJob: (listener: (jobId: number | null) => void) =>
       listen('training_jobs', (payload) => listener(payload === '' ? null : Number(payload))),
 

@@ -27,7 +27,7 @@ export const createRequestBatchRepository = (db: Connection) => ({
     return rows.map(requestBatch)
   },
 
-  /** No further line is begun. The first reason counts. @returns false when its files are being written, or it has ended */
+  /** Begins no further line. The first reason counts. @returns false when the files are being written, or the batch has ended */
   async requestEnd(id: string, reason: BatchEndReason, message: string | null): Promise<boolean> {
     const count = await db.$executeRaw`
       update inference_batches set end_reason = coalesce(end_reason, ${reason}), message = coalesce(message, ${message}),
@@ -36,7 +36,7 @@ export const createRequestBatchRepository = (db: Connection) => ({
     return count > 0
   },
 
-  /** No further result is taken, so that both files see the same. @returns why lines are missing, if any are */
+  /** Accepts no further result, so that both files have the same results. @returns why lines are missing, if any are */
   async freeze(id: string): Promise<BatchEndReason | null> {
     const [row] = await db.$queryRaw<{ endReason: BatchEndReason | null }[]>`
       update inference_batches set finalizing_at = coalesce(finalizing_at, now())

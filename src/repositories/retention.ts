@@ -8,7 +8,7 @@ type NeededArtifacts = { keptCheckpoints: number; brokenBefore: Date }
 type UnneededData = { id: number; keys: string[] }
 type OldBatch = { id: string; keys: string[] }
 
-/** Never committed, or different from its manifest. */
+/** The artifact was never committed, or differs from its manifest. */
 const isBroken = Prisma.raw('(a.committed_at is null or a.corrupt_at is not null)')
 
 /** A complete job needs no resume. Jobs that were accepted before the argument existed keep none then. */
@@ -48,8 +48,8 @@ export const createRetentionRepository = (db: Connection) => ({
         select id from usage_writers where written_at < ${before} limit ${limit} for update skip locked)`,
 
   /**
-   * Locks jobs whose prepared rows no job uses that is open or ended after `before`. A job that others share the rows of
-   * waits for them.
+   * Locks jobs whose prepared rows are no longer needed: every job that uses these rows, the locked one or another that shares
+   * them, has ended before `before`.
    */
   holdUnneededData: (before: Date, limit: number): Promise<UnneededData[]> =>
     db.$queryRaw<UnneededData[]>`

@@ -4,7 +4,7 @@ import { keysetPages } from './keyset-pages.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
 
 export type SeenSteps = { attempt: number; step: number }
-/** Steps that were seen up to `keptStep` still hold; `steps` come after them. */
+/** Steps up to `keptStep` that a reader has seen are still valid; `steps` come after them. */
 export type NewSteps = { attempt: number; keptStep: number; steps: TrainingStep[] }
 
 /** As a row holds it: null where a step was not validated or measured. */

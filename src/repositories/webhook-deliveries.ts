@@ -60,7 +60,7 @@ export const createWebhookDeliveryRepository = (db: Connection) => ({
         update webhook_deliveries set state = 'delivered', due_at = null, attempts = ${JSON.stringify(attempts)}::jsonb
         where id = ${id}::uuid and state = 'pending' returning endpoint_id, job_id)
       ${callNext}`
-    // Outside the transaction: one that has locked a delivery must not wait for its endpoint.
+    // This runs outside the transaction: a transaction that has locked a delivery must not wait for its endpoint.
     await db.$executeRaw`update webhook_endpoints set last_success_at = now() where id = ${endpointId}::uuid`
   },
 
