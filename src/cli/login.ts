@@ -57,12 +57,13 @@ async function askForKey(): Promise<string> {
   }
 }
 
-/** A key without the scope of the route answers 403, and is valid. */
+/** A key without the scope of the route is valid, although the answer is 401; only the detail names a scope then. */
 async function check(url: string, apiKey: string): Promise<{ message: string; exitCode: number } | null> {
   const options = { headers: { Authorization: `Bearer ${apiKey}` }, signal: AbortSignal.timeout(timeoutMs) }
   const response = await fetch(`${url}/v1/train/jobs?limit=1`, options).catch(() => null)
   if (response === null) return { message: `${url} does not answer.`, exitCode: exitCodes.unreachable }
-  if (response.ok || response.status === 403) return null
+  if (response.ok) return null
+  if (response.status === 401 && /scope/.test(await response.text())) return null
   if (response.status === 401) return { message: `${url} does not accept this API key.`, exitCode: exitCodes.failed }
   return { message: `${url} answered ${response.status}. Is it an Anneal service?`, exitCode: exitCodes.failed }
 }

@@ -38,6 +38,6 @@ export function createSearchTurns({ total, perAccount, waitMs }: SearchLimits) {
 const waitedTooLong = (perAccount: number, waitMs: number) =>
   new ServiceError(
     'unavailable',
-    `The search of stored rows waited ${waitMs / 1000} seconds for its turn, because an account may run ${perAccount} searches at once. Send fewer requests with stored rows at once.`,
+    `The search of stored rows waited ${waitMs / 1000} seconds for its turn. An account's searches run ${perAccount} at a time. Send fewer requests with stored rows at once.`,
     { retryAfterSeconds },
   )
