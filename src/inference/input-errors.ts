@@ -55,7 +55,7 @@ export const promptTooLong = ({ contextLength }: CatalogueEntry, index: number) 
 export const answerTooLong = ({ contextLength }: CatalogueEntry, index: number) =>
   beyondContext(
     index,
-    `The prompt at position ${index} leaves no room for an answer of this output_type. This model's maximum context length is ${contextLength} tokens, for the prompt and its answer together. Shorten the prompt.`,
+    `The prompt at position ${index} leaves no room for the answer that output_type asks for. This model's maximum context length is ${contextLength} tokens, for the prompt and its answer together. Shorten the prompt.`,
   )
 
 export const textTooLong = (baseModel: CatalogueEntry, index: number) =>
