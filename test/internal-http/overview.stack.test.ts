@@ -32,7 +32,7 @@ suite('the overview of operators', async () => {
 
   test('counts what waits and runs of each account, and the adapters that a model server holds', async () => {
     await api.upload('facts', sampleFile)
-    const train = () => api.train({ dataset_id: 'facts', finetune_args: { max_steps: 40, save_steps: 40 } })
+    const train = () => api.train({ dataset_id: 'facts', finetune_args: { max_steps: 5, batch_size: 4 } })
     const jobs = [await train(), await train()]
     const mine = async () => (await overview()).queues.find((queue) => queue.account_id === account.id)
     await eventually(async () => {

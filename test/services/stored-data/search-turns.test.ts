@@ -41,7 +41,7 @@ test('an account runs few searches at once, and others need not wait for the res
 test('a search that has waited too long for its turn is refused with a time to try again', async () => {
   const { running, run, end } = start({ total: 1, perAccount: 1, waitMs: 20 })
   const first = run('first', 'a')
-  await assert.rejects(run('late', 'a'), { code: 'unavailable', retryAfterSeconds: 5, message: /1 searches at once/ })
+  await assert.rejects(run('late', 'a'), { code: 'unavailable', retryAfterSeconds: 5, message: /1 at a time/ })
   await end('first')
   await first
   assert.deepEqual(running, ['first'])
