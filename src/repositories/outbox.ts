@@ -16,7 +16,7 @@ export type ClaimedMessage = OutboxMessage & { id: bigint; createdAt: Date; deli
 
 const claimSeconds = 30
 /** Batches of one account that run at once. Each may keep two calls of an engine busy; the others of the account wait here. */
-const runningBatches = 16
+const runningBatches = 8
 
 export const createOutboxRepository = (db: Connection) => ({
   async add(message: OutboxMessage) {

@@ -45,14 +45,14 @@ suite('the outbox', async () => {
     assert.deepEqual([shared.length, new Set(shared)], [3, new Set(many.slice(3))])
   })
 
-  test('holds the batches back that an account has beyond sixteen, until one of them ends', async () => {
+  test('holds the batches back that an account has beyond eight, until one of them ends', async () => {
     const all = await submitBatches('eager', 20)
     const claim = async () => (await database.outbox.claim(50)).map(({ workflowId }) => workflowId)
-    assert.deepEqual(new Set(await claim()), new Set(all.slice(0, 16)))
+    assert.deepEqual(new Set(await claim()), new Set(all.slice(0, 8)))
     assert.deepEqual(await claim(), [])
     assert.ok(((await database.outbox.dueInMs()) ?? 0) > 0, 'a batch that is held back wakes nobody')
     const batchId = all[0]?.slice(inferenceBatchWorkflowId('').length) ?? assert.fail()
     await database.transaction((tx) => tx.inferenceBatches.fail(batchId, 'tried'))
-    assert.deepEqual(await claim(), [all[16]])
+    assert.deepEqual(await claim(), [all[8]])
   })
 })
