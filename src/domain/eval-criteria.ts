@@ -75,6 +75,8 @@ const operations = Object.keys(checks) as (keyof typeof checks)[]
 const Range = z
   .tuple([z.number(), z.number()], { error: 'must be two numbers' })
   .refine(([low, high]) => low < high, { error: 'must be two numbers, the smaller first' })
+  // Linters and generators of clients know lists of numbers, but no tuples.
+  .meta({ items: { type: 'number' }, minItems: 2, maxItems: 2, prefixItems: undefined })
 
 const JudgeSampling = z.strictObject({
   temperature: z.number().min(0).max(2).nullish().describe('Default 0'),

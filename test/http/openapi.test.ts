@@ -35,7 +35,7 @@ const Operation = z.strictObject({
         required: z.boolean().optional(),
         description: z.string().min(5),
         schema: Schema,
-        example: z.string().optional(),
+        example: z.union([z.string(), z.int()]).optional(),
       }),
     )
     .optional(),
@@ -329,8 +329,10 @@ test('every operation has an example of its request and its answer, and each ans
     const examples = [...Object.values(requestBody?.content ?? {}), Object.values(responses['200']?.content ?? {})[0]]
     for (const each of examples)
       assert.ok(each && 'example' in each, `${method} ${path} has no example: npm run examples records it`)
-    for (const { name, in: where, example } of parameters)
+    for (const { name, in: where, schema, example } of parameters) {
       assert.ok(where !== 'path' || example !== undefined, `${name} of ${method} ${path} has no example`)
+      if (example !== undefined) assert.ok(z.fromJSONSchema(schema).safeParse(example).success, `${name} of ${path}`)
+    }
     const [contentType, { example: body }] = Object.entries(responses['200']?.content ?? {})[0] as [
       string,
       { example: unknown },

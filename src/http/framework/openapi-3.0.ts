@@ -29,15 +29,17 @@ function onlyFirstPaths(paths: Json): Json {
   return Object.fromEntries(kept.filter(([, methods]) => Object.keys(methods).length > 0))
 }
 
-/** Rewrites the schemas of parameters, which are written in place. */
+/** Rewrites the schemas of parameters, which are written in place. Generators need no examples, and 3.0 has no null in them. */
 function inSchemas(value: unknown, schemas: Record<string, Json>): unknown {
   if (Array.isArray(value)) return value.map((each) => inSchemas(each, schemas))
   if (!isJson(value)) return value
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      key === 'schema' && isJson(inner) ? schemaOf(inner, schemas) : inSchemas(inner, schemas),
-    ]),
+    Object.entries(value)
+      .filter(([key]) => key !== 'example')
+      .map(([key, inner]) => [
+        key,
+        key === 'schema' && isJson(inner) ? schemaOf(inner, schemas) : inSchemas(inner, schemas),
+      ]),
   )
 }
 

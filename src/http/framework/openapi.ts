@@ -237,7 +237,7 @@ function parametersOf(schema: z.ZodType | undefined, where: 'path' | 'query', ex
     in: where,
     required: where === 'path' || required.includes(name),
     ...described(property),
-    ...(name in example ? { example: example[name] } : {}),
+    ...(name in example ? { example: property['type'] === 'integer' ? Number(example[name]) : example[name] } : {}),
   }))
 }
 

@@ -28,7 +28,7 @@ test('the document has no word that 3.0 does not know', () => {
     const { type, properties } = schema as { type?: unknown; properties?: unknown }
     // A property may be named "type".
     if (properties === undefined && type !== undefined && typeof type !== 'object') assert.notEqual(type, 'null')
-    for (const word of ['const', 'anyOf', 'oneOf', 'propertyNames'])
+    for (const word of ['const', 'anyOf', 'oneOf', 'propertyNames', 'prefixItems'])
       assert.equal(Object.hasOwn(schema, word), false, JSON.stringify(schema))
     assert.equal(Array.isArray(type), false, JSON.stringify(schema))
   }
