@@ -188,6 +188,6 @@ suite('evaluations', () => {
     assert.match(refused[0]?.message ?? '', /3 open evaluations/)
     const evaluations = await database.modelEvaluations.list(accountId, { after: null, limit: 9 })
     for (const { id } of evaluations) await database.modelEvaluations.end(id, 'CANCELLED', null)
-    await assert.rejects(create(501), /1002 more they would exceed the limit of 1000/)
+    await assert.rejects(create(501), /1002 of this evaluation they would exceed the limit/)
   })
 })
