@@ -3,6 +3,7 @@ import { createFineTuneActivities, type FineTuneDependencies } from './fine-tune
 import { createRetentionActivities, type RetentionDependencies } from './retention.ts'
 import { createInferenceBatchActivities, type InferenceBatchDependencies } from './inference-batches.ts'
 import { createModelEvaluationActivities, type ModelEvaluationDependencies } from './model-evaluations.ts'
+import { createModelExportActivities, type ModelExportDependencies } from './model-exports.ts'
 import { createModelServerActivities, type ModelServerDependencies } from './model-servers.ts'
 import { createReaperActivities, type ReaperDependencies } from './reaper.ts'
 
@@ -11,12 +12,14 @@ export const createActivities = (
     ModelServerDependencies &
     InferenceBatchDependencies &
     ModelEvaluationDependencies &
+    ModelExportDependencies &
     ReaperDependencies &
     RetentionDependencies,
 ) => ({
   ...createFineTuneActivities(deps),
   ...createInferenceBatchActivities(deps),
   ...createModelEvaluationActivities(deps),
+  ...createModelExportActivities(deps),
   ...createModelServerActivities(deps),
   ...createReaperActivities(deps),
   ...createRetentionActivities(deps),

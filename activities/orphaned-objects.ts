@@ -101,13 +101,13 @@ async function removeOfEndedJobs({ database, storage }: Stores, orphans: readonl
   })
 }
 
-/** Leaves out keys that are not ours, and every key of a running batch or evaluation, which may still name them. */
+/** Leaves out keys that are not ours, and every key of a running batch, evaluation or export, which may still name them. */
 async function unnamedKeys(tables: Repositories, keys: readonly string[]): Promise<OwnedKey[]> {
   const owned = keys.flatMap((key) => {
     const owner = ownerOfKey(key)
     return owner ? [{ key, owner }] : []
   })
-  const idsOf = (kind: 'version' | 'artifact' | 'batch' | 'evaluation') =>
+  const idsOf = (kind: 'version' | 'artifact' | 'batch' | 'evaluation' | 'export') =>
     owned.flatMap(({ owner }) => (owner.kind === kind ? owner.id : []))
   const versions = await tables.datasets.known(idsOf('version'))
   const artifacts = await tables.artifacts.known(idsOf('artifact'))
@@ -115,6 +115,8 @@ async function unnamedKeys(tables: Repositories, keys: readonly string[]): Promi
   const batchOf = new Map(batches.map((batch) => [batch.id, batch]))
   const evaluations = await tables.modelEvaluations.listKeys(idsOf('evaluation'))
   const evaluationOf = new Map(evaluations.map((evaluation) => [evaluation.id, evaluation]))
+  const exports = await tables.modelExports.listKnown(idsOf('export'))
+  const exportOf = new Map(exports.map((each) => [each.id, each]))
   const jobs = await tables.trainingJobs.dataKeys(owned.flatMap(({ owner }) => ('jobId' in owner ? owner.jobId : [])))
   const models = await tables.models.known(owned.flatMap(({ owner }) => (owner.kind === 'model' ? owner.name : [])))
 
@@ -139,6 +141,10 @@ async function unnamedKeys(tables: Repositories, keys: readonly string[]): Promi
       case 'evaluation': {
         const evaluation = evaluationOf.get(owner.id)
         return evaluation !== undefined && (evaluation.finishedAt === null || evaluation.rowsKey === key)
+      }
+      case 'export': {
+        const found = exportOf.get(owner.id)
+        return found !== undefined && (found.isOpen || found.fileNames.some((name) => key.endsWith(`/files/${name}`)))
       }
     }
   }

@@ -6,6 +6,7 @@ import type { RunSummary } from '../src/compute/run.ts'
 import { fineTuneWorkflowId, modelServerName } from '../src/domain/identifiers.ts'
 import { inferenceBatchWorkflowId } from '../src/domain/inference-batch.ts'
 import { evaluationWorkflowId, isOpenEvaluation } from '../src/domain/model-evaluation.ts'
+import { exportWorkflowId, isOpenExport } from '../src/domain/model-export.ts'
 import type { JobEnding } from '../src/domain/training-job.ts'
 import type { Log } from '../src/log.ts'
 import type { Repositories } from '../src/repositories/database.ts'
@@ -17,9 +18,18 @@ type JobGeneration = { jobId: number; generation: number }
 type Position = { jobId: number; number: number }
 /** `type`: of its workflows. */
 type WorkKind = { type: string; workflowId: (id: string) => string }
-type StrayRun = { name: string; uid: string; attempt: Position | null }
+/** `attempt`: null for a model server, and for a merge, which `isMerge` marks. */
+type StrayRun = { name: string; uid: string; attempt: Position | null; isMerge?: boolean }
 export type Reaped =
-  'attempt_run' | 'model_server_run' | 'model_server_workflow' | 'attempt' | 'job' | 'batch' | 'evaluation'
+  | 'attempt_run'
+  | 'merge_run'
+  | 'model_server_run'
+  | 'model_server_workflow'
+  | 'attempt'
+  | 'job'
+  | 'batch'
+  | 'evaluation'
+  | 'export'
 
 export type ReaperDependencies = ReleaseDependencies & {
   modelServers: Pick<ModelServerCompute, 'list' | 'terminate'>
@@ -49,21 +59,22 @@ export function createReaperActivities(deps: ReaperDependencies) {
   }
 
   return {
-    /** Runs of attempts that may no longer run or have no row, and older launches of model servers. */
+    /** Runs of attempts and merges that may no longer run or have no row, and older launches of model servers. */
     findStrayRuns: (): Promise<StrayRun[]> =>
       withHeartbeat(async () => {
         const servers = (await modelServerRuns(deps)).stray
-        return [...(await strayAttemptRuns(deps)), ...servers].slice(0, portion)
+        return [...(await strayAttemptRuns(deps)), ...(await strayMerges(deps)), ...servers].slice(0, portion)
       }),
 
-    endStrayRun: ({ name, uid, attempt }: StrayRun): Promise<void> =>
+    endStrayRun: ({ name, uid, attempt, isMerge }: StrayRun): Promise<void> =>
       withHeartbeat(async () => {
         const options = { graceMs: settings.terminationGraceMs, signal: cancellationSignal() }
         if (attempt)
           await trainers.terminate({ name, uid }, { ...options, fence: () => database.attempts.fence(attempt) })
+        else if (isMerge) await trainers.terminate({ name, uid }, { ...options, fence: () => Promise.resolve() })
         // A newer launch of the model server has fenced this one.
         else await modelServers.terminate({ name, uid }, options)
-        reaped(deps, attempt ? 'attempt_run' : 'model_server_run', { name, uid })
+        reaped(deps, attempt ? 'attempt_run' : isMerge ? 'merge_run' : 'model_server_run', { name, uid })
       }),
 
     /** Base models whose server runs without a workflow, which would stop it when it is idle. */
@@ -112,6 +123,23 @@ export function createReaperActivities(deps: ReaperDependencies) {
       if (!isOpenEvaluation((await database.modelEvaluations.get(evaluationId)).status)) return
       await database.outbox.add({ workflowId, kind: 'start-evaluation', generation: 1, payload: { evaluationId } })
       reaped(deps, 'evaluation', { evaluationId })
+    },
+
+    /** Merged exports that have started, have not ended, and whose workflow is not open. */
+    findLostExports: (): Promise<string[]> =>
+      withHeartbeat(() =>
+        lostIds(database.reaper.startedExports(), { type: 'modelExport', workflowId: exportWorkflowId }),
+      ),
+
+    /** A program that still merges is adopted. */
+    async startExportAgain(exportId: string): Promise<void> {
+      const workflowId = exportWorkflowId(exportId)
+      // As for batches: the export is asked last.
+      if ((await executions.describe(workflowId))?.isRunning) return
+      const found = await database.modelExports.get(exportId)
+      if (!found || !isOpenExport(found.status)) return
+      await database.outbox.add({ workflowId, kind: 'start-export', generation: 1, payload: { exportId } })
+      reaped(deps, 'export', { exportId })
     },
 
     findStrayAttempts: (): Promise<Position[]> => database.reaper.listStrayAttempts(portion),
@@ -164,6 +192,18 @@ async function strayAttemptRuns({ database, trainers }: ReaperDependencies): Pro
   return ofJobs
     .filter((run) => !wanted.has(key(run)))
     .map(({ name, uid, jobId, number }) => ({ name, uid, attempt: { jobId, number } }))
+}
+
+async function strayMerges({ database, trainers }: ReaperDependencies): Promise<StrayRun[]> {
+  const merges = (await trainers.list()).filter(isLiving).flatMap(({ name, uid, labels }) => {
+    const { export: id, run } = labels
+    return id === undefined ? [] : [{ name, uid, id, number: Number(run) }]
+  })
+  if (merges.length === 0) return []
+  const wanted = new Set((await database.modelExports.wantedRuns(merges)).map(({ id, number }) => `${id}/${number}`))
+  return merges
+    .filter(({ id, number }) => !wanted.has(`${id}/${number}`))
+    .map(({ name, uid }) => ({ name, uid, attempt: null, isMerge: true }))
 }
 
 const key = ({ jobId, number }: Position) => `${jobId}/${number}`

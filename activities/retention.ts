@@ -6,6 +6,7 @@ import type { Retention } from '../src/domain/retention.ts'
 import type { Log } from '../src/log.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { WorkflowExecutions } from '../src/temporal/workflow-executions.ts'
+import { storageKeys } from '../src/domain/storage-keys.ts'
 import type { Storage } from '../src/storage/storage.ts'
 import { measureUploads, removeAbandonedUploads, removeEndedParts, removeExpiredFiles } from './abandoned-uploads.ts'
 import { withHeartbeat } from './heartbeat.ts'
@@ -33,6 +34,7 @@ export type RetentionActivities = ReturnType<typeof createRetentionActivities>
 const rowsPerPortion = 1000
 const jobsPerPortion = 100
 const batchesPerPortion = 100
+const exportsPerPortion = 20
 const historiesPerPortion = 500
 
 export function createRetentionActivities({
@@ -79,10 +81,10 @@ export function createRetentionActivities({
         }
       }),
 
-    /** Batches and evaluations. @returns the number of both */
+    /** Batches, evaluations and merged exports. @returns their number */
     async removeOldBatches(): Promise<number> {
       const batches = await removeBatches()
-      return batches + (await removeEvaluations())
+      return batches + (await removeEvaluations()) + (await removeExports())
     },
 
     removeAbandonedUploads: (): Promise<number> =>
@@ -140,6 +142,16 @@ export function createRetentionActivities({
       await storage.remove(evaluations.flatMap(({ keys }) => keys))
       await modelEvaluations.remove(evaluations.map(({ id }) => id))
       return evaluations.length
+    })
+  }
+
+  function removeExports(): Promise<number> {
+    return portions(exportsPerPortion, async () => {
+      const { modelExports } = database
+      const old = await modelExports.listOld(await ago(retention.exportsMs), exportsPerPortion)
+      for (const { accountId, id } of old) await storage.removeFolder(storageKeys.exportFolder(accountId, id))
+      await modelExports.remove(old.map(({ id }) => id))
+      return old.length
     })
   }
 

@@ -47,6 +47,10 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'time from accepted to COMPLETED against the trainer alone',
     command: [process.execPath, 'bench/job-tax.ts'],
   },
+  estimate: {
+    says: 'the estimate of a dry run against the real duration of five jobs',
+    command: [process.execPath, 'bench/estimate.ts'],
+  },
   validation: {
     says: 'time of validation against the rest of a training',
     command: [toolPath('python'), 'bench/validation.py'],

@@ -128,6 +128,7 @@ function connect(config: Config): ServiceDependencies & {
       maxWaitingBatchItems: config.maxWaitingBatchItems,
       maxOpenEvaluations: config.maxOpenEvaluations,
       maxWaitingEvaluationAnswers: config.maxWaitingEvaluationAnswers,
+      maxOpenExports: config.maxOpenExports,
       maxStoredRows: config.maxStoredRows,
       maxLiveKeys: config.maxLiveKeys,
       temporalWorkflowsUrl: config.temporalWorkflowsUrl,

@@ -4,7 +4,7 @@ import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporal
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createActivities } from '../activities/index.ts'
-import { inferenceTaskQueue, taskQueue, watchTaskQueue } from '../workflows/contract.ts'
+import { exportTaskQueue, inferenceTaskQueue, taskQueue, watchTaskQueue } from '../workflows/contract.ts'
 import { createPrepared } from './compute/local/prepared.ts'
 import { createLocalModelServers, createLocalTrainers } from './compute/local/local-compute.ts'
 import type { ModelServerCompute } from './compute/model-servers.ts'
@@ -31,6 +31,7 @@ import { resignalWorkflows } from './loops/resignal-workflows.ts'
 import { rowEmbedder } from './loops/row-embedder.ts'
 import { runLoop, type Loop } from './loops/run-loop.ts'
 import { slotScheduler } from './loops/slot-scheduler.ts'
+import { trackerSender } from './loops/tracker-sender.ts'
 import { webhookSender } from './loops/webhook-sender.ts'
 import { workerReport } from './loops/worker-report.ts'
 import { ensureHousekeeping } from './temporal/housekeeping.ts'
@@ -38,7 +39,9 @@ import { wakeModelServer } from './services/models/wake-server.ts'
 import { createHasRows } from './services/stored-data/has-rows.ts'
 import { createSearchRows, searchLimits, searchTimeoutMs } from './services/stored-data/search-rows.ts'
 import { createUsageRecorder } from './services/usage/usage-recorder.ts'
+import { createEvaluationScores } from './services/training-jobs/score-evaluation.ts'
 import { createCall } from './services/webhooks/call.ts'
+import { createExchange } from './services/webhooks/exchange.ts'
 import { createWorkflowExecutions } from './temporal/workflow-executions.ts'
 import { createStorage } from './storage/storage.ts'
 import { createTemporalLog } from './temporal/log.ts'
@@ -79,6 +82,7 @@ const searchRows = createSearchRows(rowSearch)
 const models = { database, storage, inference, hasRows, searchRows, catalogue, usage }
 const infer = { ...createBatchInference(models), answerLine: createLineAnswers(models, log) }
 
+const grade = createGrading()
 const executions = createWorkflowExecutions(temporal.client)
 
 const activities = createActivities({
@@ -95,7 +99,7 @@ const activities = createActivities({
   countRefusedSweep,
   catalogue,
   infer,
-  grade: createGrading(),
+  grade,
   settings: {
     secret: config.secret,
     internalUrl: config.internalUrl,
@@ -121,6 +125,7 @@ const workers = await Promise.all([
   // Watchers last as long as their runs; thousands of them cost a timer each.
   Worker.create({ ...options, taskQueue: watchTaskQueue, maxConcurrentActivityTaskExecutions: 5000 }),
   Worker.create({ ...options, taskQueue: inferenceTaskQueue, maxConcurrentActivityTaskExecutions: 16 }),
+  Worker.create({ ...options, taskQueue: exportTaskQueue, maxConcurrentActivityTaskExecutions: 2 }),
 ])
 const { signal } = stopping
 const loops: Loop[] = [
@@ -138,6 +143,14 @@ const loops: Loop[] = [
   workerReport({ database, workers, slots: () => trainers.capacity().slots, reaped: reapedCounts }),
   resignalWorkflows(executions),
   webhookSender({ database, notifications, call: createCall(config.webhooks), secret: config.secret, log, signal }),
+  trackerSender({
+    database,
+    evaluationScores: createEvaluationScores(grade),
+    exchange: createExchange(config.webhooks),
+    secret: config.secret,
+    log,
+    signal,
+  }),
   rowEmbedder({
     database,
     notifications,

@@ -10,6 +10,8 @@ export const taskQueue = 'anneal'
 export const watchTaskQueue = 'anneal-watch'
 /** Chunks of batches: few at once, so that single requests still reach the engines. */
 export const inferenceTaskQueue = 'anneal-inference'
+/** Merges of models: a whole model in memory each, so two at once for each worker. */
+export const exportTaskQueue = 'anneal-export'
 
 /** Workflow ids of the housekeeping. Each has one open execution, for ever. */
 export const reaperWorkflowId = 'anneal-reaper'
@@ -73,5 +75,7 @@ export const searchAttributes = {
 export type InferenceBatchInput = { batchId: string; chunkCount: number; ageLimitMs: number }
 
 export type ModelEvaluationInput = { evaluationId: string }
+
+export type ModelExportInput = { exportId: string }
 
 export type ModelServerInput = { baseModel: string; idleTimeoutMs: number }

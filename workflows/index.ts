@@ -1,6 +1,7 @@
 export { fineTune } from './fine-tune.ts'
 export { inferenceBatch } from './inference-batch.ts'
 export { modelEvaluation } from './model-evaluation.ts'
+export { modelExport } from './model-export.ts'
 export { modelServer } from './model-server.ts'
 export { nexusEvaluate, nexusFineTune } from './nexus.ts'
 export { reaper } from './reaper.ts'

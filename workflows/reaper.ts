@@ -10,10 +10,10 @@ const everyMs = 20_000
 
 const limits = { heartbeatTimeout: '12 seconds', retry: { maximumAttempts: 1 } } as const
 
-const { findStrayRuns, findUnwatchedServers, findStrayAttempts, findLostJobs, findLostBatches, findLostEvaluations } =
+const { findStrayRuns, findUnwatchedServers, findStrayAttempts, findLostJobs, findLostBatches, findLostEvaluations, findLostExports } =
   proxyActivities<ReaperActivities>({ ...limits, startToCloseTimeout: '30 seconds' })
 // Longer than a program's grace period. The next round continues what takes longer, without a new grace period.
-const { endStrayRun, watchServerAgain, releaseStrayAttempt, endLostJob, startBatchAgain, startEvaluationAgain } =
+const { endStrayRun, watchServerAgain, releaseStrayAttempt, endLostJob, startBatchAgain, startEvaluationAgain, startExportAgain } =
   proxyActivities<ReaperActivities>({
     ...limits,
     startToCloseTimeout: '1 minute',
@@ -22,7 +22,7 @@ const { endStrayRun, watchServerAgain, releaseStrayAttempt, endLostJob, startBat
 export const reaper = (input: RoundsInput = {}) => keepRounds(everyMs, input, reapAll)
 
 async function reapAll(): Promise<void> {
-  const [runs, servers, attempts, jobs, batches, evaluations] = await Promise.all([
+  const [runs, servers, attempts, jobs, batches, evaluations, exports] = await Promise.all([
     reap(findStrayRuns, endStrayRun),
     reap(findUnwatchedServers, watchServerAgain),
     reap(findStrayAttempts, releaseStrayAttempt),
@@ -30,8 +30,9 @@ async function reapAll(): Promise<void> {
     reap(findLostBatches, startBatchAgain),
     // A round that began under an older release does not look for evaluations.
     patched('reap lost evaluations') ? reap(findLostEvaluations, startEvaluationAgain) : null,
+    patched('reap lost exports') ? reap(findLostExports, startExportAgain) : null,
   ])
-  showRound('Released in the last round', { runs, servers, attempts, jobs, batches, evaluations })
+  showRound('Released in the last round', { runs, servers, attempts, jobs, batches, evaluations, exports })
 }
 
 /** @returns how many were found, or null when the search failed */

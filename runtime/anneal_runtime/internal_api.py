@@ -65,11 +65,20 @@ class InternalApi:
 
     def report_failure(self, cause: str, message: str) -> None:
         """Best effort: the exit code alone is enough for Anneal to go on."""
-        try:
-            policy = RetryPolicy(give_up_after_s=4.0)
-            self.call("failure", {"cause": cause, "message": message}, policy, timeout_s=5.0)
-        except (Unavailable, Refused, Fenced) as error:
-            log(f"The cause of the failure could not be reported: {error}")
+        self._report_failure("failure", {"cause": cause, "message": message})
+
+    def claim_export(self, *, runtime_version: str) -> dict[str, Any]:
+        return self.call("export_claim", {"runtime_version": runtime_version})
+
+    def request_export_files(self, files: list[dict[str, Any]]) -> dict[str, Any]:
+        return self.call("export_files", {"files": files})
+
+    def commit_export(self) -> None:
+        self.call("export_commit", {})
+
+    def report_export_failure(self, message: str) -> None:
+        """Best effort: the exit code alone is enough for Anneal to go on."""
+        self._report_failure("export_failure", {"message": message})
 
     def report_ready(self, endpoint: str, *, engine: str, version: str, instance: str) -> None:
         body = {"endpoint": endpoint, "engine": engine, "version": version, "instance": instance}
@@ -81,6 +90,12 @@ class InternalApi:
             self.call("server_leaving", {"instance": instance}, RetryPolicy(give_up_after_s=0.0), timeout_s=2.0)
         except (Unavailable, Refused, Fenced) as error:
             log(f"The end of replica {instance} could not be reported: {error}")
+
+    def _report_failure(self, call: str, body: dict[str, Any]) -> None:
+        try:
+            self.call(call, body, RetryPolicy(give_up_after_s=4.0), timeout_s=5.0)
+        except (Unavailable, Refused, Fenced) as error:
+            log(f"The cause of the failure could not be reported: {error}")
 
     def call(
         self,

@@ -42,10 +42,14 @@ class TrainerSettings:
     models_dir: Path
     work_dir: Path
     placement: Placement = field(default_factory=Placement)
+    # Merges a model for an export instead of training one.
+    merges: bool = False
 
     @classmethod
     def from_environment(cls) -> "TrainerSettings":
         prepare_threads()
+        if os.environ.get("ANNEAL_TASK") == "merge":
+            return cls(**_shared(), merges=True)
         placement = _placement()
         if placement.world_size > 1:
             _prepare_for_several(placement.processes_per_node)

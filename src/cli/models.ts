@@ -1,3 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CommandError } from './command-error.ts'
+import type { Client } from './remote/client.ts'
 import { UsageError } from './usage-error.ts'
 import { pageOptions, pageUsage, queryOf, shortTime, tellNext } from './remote/page.ts'
 import { serviceCommand } from './remote/remote-command.ts'
@@ -7,15 +10,21 @@ type Model = { id: string; task: string; aliases: string[]; base_model: string |
 type Version = { version: number | null; model_name: string; status: string; job_id: number; created_at: string }
 type Versions = { versions: Version[]; aliases: { alias: string; version: number }[]; next: number | null }
 
+type Exported = { status: string; message: string | null; files: { name: string; url: string }[] }
+
+const lookAgainMs = 1000
+
 export const models = serviceCommand({
   usage: `list
        anneal models show NAME [--limit N] [--after VERSION]
        anneal models alias NAME ALIAS VERSION
        anneal models unalias NAME ALIAS
        anneal models download NAME
+       anneal models export NAME
        anneal models delete NAME
 
   NAME         a custom name, name@version, name@alias, or the model_name of a job
+  export       merges the model into its base, and prints links to files that need no PEFT
 ${pageUsage}`,
   options: pageOptions,
   takes: { least: 1, most: 4 },
@@ -52,16 +61,32 @@ ${pageUsage}`,
         print(links, () => links.files.map(({ name: file, url }) => `${file}\t${url}`).join('\n'))
         return 0
       }
+      case 'export': {
+        const exported = await merge(client, path(name))
+        print(exported, () => exported.files.map(({ name: file, url }) => `${file}\t${url}`).join('\n'))
+        return 0
+      }
       case 'delete': {
         const deleted = await client.delete<{ message: string }>(path(name))
         print(deleted, () => deleted.message)
         return 0
       }
       default:
-        throw new UsageError(`models takes list, show, alias, unalias, download or delete, not "${verb}".`)
+        throw new UsageError(`models takes list, show, alias, unalias, download, export or delete, not "${verb}".`)
     }
   },
 })
+
+/** Waits until the merged files are there. */
+async function merge(client: Client, model: string): Promise<Exported> {
+  const { id } = await client.post<{ id: string }>(`${model}/export`, { format: 'merged' })
+  for (;;) {
+    const exported = await client.get<Exported>(`${model}/exports/${id}`)
+    if (exported.status === 'COMPLETED') return exported
+    if (exported.status === 'FAILED') throw new CommandError(exported.message ?? 'The export failed.')
+    await sleep(lookAgainMs)
+  }
+}
 
 function aliasPath(model: string, alias: string | undefined): string {
   if (alias === undefined) throw new UsageError('Name the alias.')

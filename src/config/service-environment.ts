@@ -80,6 +80,8 @@ export const ServiceEnvironment = z.object({
   ANNEAL_MAX_OPEN_EVALUATIONS: z.coerce.number().int().min(1).default(100),
   /** Rows times models of open evaluations; at least those of the largest evaluation. */
   ANNEAL_MAX_WAITING_EVALUATION_ANSWERS: z.coerce.number().int().min(16_000).default(100_000),
+  /** Merged exports that have not ended. */
+  ANNEAL_MAX_OPEN_EXPORTS: z.coerce.number().int().min(1).default(8),
   /** The most bytes of one data set after decompression. */
   ANNEAL_MAX_DATASET_BYTES: z.coerce.number().int().min(1).default(defaultDatasetLimits.unpackedBytes),
   /** Processor time that the check of one data set may take. */

@@ -54,6 +54,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     maxWaitingBatchItems: env.ANNEAL_MAX_WAITING_BATCH_ITEMS,
     maxOpenEvaluations: env.ANNEAL_MAX_OPEN_EVALUATIONS,
     maxWaitingEvaluationAnswers: env.ANNEAL_MAX_WAITING_EVALUATION_ANSWERS,
+    maxOpenExports: env.ANNEAL_MAX_OPEN_EXPORTS,
     datasetLimits: { unpackedBytes: env.ANNEAL_MAX_DATASET_BYTES, checkSeconds: env.ANNEAL_DATASET_CHECK_SECONDS },
     maxStoredRows: env.ANNEAL_MAX_STORED_ROWS,
     maxLiveKeys: env.ANNEAL_MAX_LIVE_KEYS,

@@ -20,6 +20,8 @@ export const retentionOf = (scale: number) => ({
   batchesMs: 7 * dayMs * scale,
   /** Answers and scores of an evaluation, since its end. */
   evaluationsMs: 90 * dayMs * scale,
+  /** Files of a merged export, since its end. It can be made again. */
+  exportsMs: 7 * dayMs * scale,
   /** For a job that is open or can be resumed: the newest one, and one to fall back to. */
   checkpointsPerJob: 2,
   /** Prepared rows, since the end of the last job that uses them. */

@@ -20,6 +20,12 @@ export const storageKeys = {
   /** `name` must differ between tries that may write at once. */
   evaluation: (accountId: string, evaluationId: string, name: string) =>
     `evaluations/${accountId}/${evaluationId}/${name}`,
+  /** Everything of one export. */
+  exportFolder: (accountId: string, exportId: string) => `exports/${accountId}/${exportId}/`,
+  /** Written by the presigned URLs of one program, the `run`th of its export. */
+  exportUpload: (accountId: string, exportId: string, run: number, name: string) =>
+    `exports/${accountId}/${exportId}/run-${run}/${name}`,
+  exportFile: (accountId: string, exportId: string, name: string) => `exports/${accountId}/${exportId}/files/${name}`,
   log: (jobId: number, attempt: number) => `jobs/${jobId}/logs/${attempt}.log`,
 }
 
@@ -28,10 +34,10 @@ export const jobFolder = (jobId: number) => `jobs/${jobId}/`
 
 /** Prefixes of everything that belongs to an account, except its jobs' folders. */
 export const accountFolders = (accountId: string) =>
-  ['uploads', 'inline', 'models', 'batches', 'evaluations'].map((kind) => `${kind}/${accountId}/`)
+  ['uploads', 'inline', 'models', 'batches', 'evaluations', 'exports'].map((kind) => `${kind}/${accountId}/`)
 
 /** Prefixes of every key that this service writes. */
-export const allFolders = ['uploads/', 'inline/', 'jobs/', 'models/', 'batches/', 'evaluations/']
+export const allFolders = ['uploads/', 'inline/', 'jobs/', 'models/', 'batches/', 'evaluations/', 'exports/']
 
 /** The row that an object belongs to. Without it, the object is an orphan. */
 export type KeyOwner =
@@ -44,6 +50,7 @@ export type KeyOwner =
   | { kind: 'model'; name: string }
   | { kind: 'batch'; id: string }
   | { kind: 'evaluation'; id: string }
+  | { kind: 'export'; id: string }
 
 const owners: [pattern: RegExp, owner: (id: string) => KeyOwner][] = [
   [RegExp(`^uploads/[^/]+/[^/]+/(${uuidPattern})$`), (id) => ({ kind: 'version', id })],
@@ -54,6 +61,7 @@ const owners: [pattern: RegExp, owner: (id: string) => KeyOwner][] = [
   [/^models\/[^/]+\/([0-9a-f]{64})\//, (name) => ({ kind: 'model', name })],
   [RegExp(`^batches/[^/]+/(${uuidPattern})/`), (id) => ({ kind: 'batch', id })],
   [RegExp(`^evaluations/[^/]+/(${uuidPattern})/`), (id) => ({ kind: 'evaluation', id })],
+  [RegExp(`^exports/[^/]+/(${uuidPattern})/`), (id) => ({ kind: 'export', id })],
 ]
 
 /** @returns null for a key that this service does not write */

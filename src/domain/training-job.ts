@@ -2,6 +2,7 @@
 import type { AttemptCause } from './attempt-cause.ts'
 import type { CatalogueEntry } from './catalogue.ts'
 import type { Grader } from './grader.ts'
+import type { TrackerRequest } from './tracker.ts'
 import type { TrainingArgs } from './training-args.ts'
 import type { AttemptPhase, TrainingJobStatus } from './training-job-status.ts'
 
@@ -26,6 +27,8 @@ export type TrainingSpec = {
   metadata?: Record<string, string>
   /** The tuned model whose adapter the training continues; absent when it begins from the base. */
   startFrom?: StartModel
+  /** Where the series are sent. A trigger of the database makes a row of each. */
+  trackers?: TrackerRequest[]
 }
 
 export type EvaluationSettings = {
@@ -148,6 +151,8 @@ export type TrainingStep = {
   /** Before the clipping. */
   grad_norm?: number | undefined
   tokens_per_second?: number | undefined
+  /** The share of the step's target tokens that the model predicts right. */
+  token_accuracy?: number | undefined
   valid_loss?: number | undefined
   valid_token_accuracy?: number | undefined
   valid_rows?: number | undefined

@@ -50,6 +50,10 @@ export const createAccountDataRepository = (db: Connection) => ({
         and (payload->>'evaluationId')::uuid in (select id from model_evaluations where account_id = ${accountId}::uuid)`
     await db.modelEvaluation.deleteMany({ where })
     await db.eval.deleteMany({ where })
+    await db.$executeRaw`
+      delete from outbox_messages where kind = 'start-export'
+        and (payload->>'exportId')::uuid in (select id from model_exports where account_id = ${accountId}::uuid)`
+    await db.modelExport.deleteMany({ where })
     await db.storedResponse.deleteMany({ where })
     await db.idempotencyKey.deleteMany({ where })
     await db.usageDay.deleteMany({ where })

@@ -24,8 +24,10 @@ import { createRequestBatchRepository } from './request-batches.ts'
 import { createJobEventRepository } from './job-events.ts'
 import { createJobFeedRepository } from './job-feed.ts'
 import { createJobTimelineRepository } from './job-timeline.ts'
+import { createJobTrackerRepository } from './job-trackers.ts'
 import { createTrainingJobRepository } from './training-jobs.ts'
 import { createModelEvaluationRepository } from './model-evaluations.ts'
+import { createModelExportRepository } from './model-exports.ts'
 import { createModelServerRepository } from './model-servers.ts'
 import { createModelNameRepository } from './model-names.ts'
 import { createModelRepository } from './models.ts'
@@ -67,7 +69,9 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   jobEvents: createJobEventRepository(db),
   jobFeed: createJobFeedRepository(run),
   jobTimeline: createJobTimelineRepository(run),
+  jobTrackers: createJobTrackerRepository(db),
   modelEvaluations: createModelEvaluationRepository(db),
+  modelExports: createModelExportRepository(db),
   modelServers: createModelServerRepository(db),
   modelNames: createModelNameRepository(db),
   models: createModelRepository(db, run),

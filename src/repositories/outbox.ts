@@ -10,6 +10,7 @@ export type OutboxMessage =
   | { workflowId: string; kind: 'start-batch'; generation: 1; payload: { batchId: string } }
   | { workflowId: string; kind: 'start-evaluation'; generation: 1; payload: { evaluationId: string } }
   | { workflowId: string; kind: 'cancel-evaluation'; generation: 1; payload: { evaluationId: string } }
+  | { workflowId: string; kind: 'start-export'; generation: 1; payload: { exportId: string } }
   | { workflowId: string; kind: 'wake-model-server'; generation: 0; payload: { baseModel: string } }
 
 export type ClaimedMessage = OutboxMessage & { id: bigint; createdAt: Date; deliveryCount: number }

@@ -4,6 +4,7 @@ import { openStatuses } from '../domain/training-job-status.ts'
 import { fineTuneWorkflowId, fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
 import { inferenceBatchWorkflowPrefix } from '../domain/inference-batch.ts'
 import { evaluationWorkflowPrefix } from '../domain/model-evaluation.ts'
+import { exportWorkflowPrefix } from '../domain/model-export.ts'
 import type { Connection } from './database.ts'
 import { firstId, keysetPages } from './keyset-pages.ts'
 
@@ -67,6 +68,9 @@ export const createReaperRepository = (db: Connection) => ({
   /** Pages of evaluations whose start was delivered and that have not ended. */
   startedEvaluations: (pageSize = maxPageSize) => started(db, 'model_evaluations', evaluationWorkflowPrefix, pageSize),
 
+  /** Pages of merged exports whose start was delivered and that have not ended. */
+  startedExports: (pageSize = maxPageSize) => started(db, 'model_exports', exportWorkflowPrefix, pageSize),
+
   async listModelServers(): Promise<{ baseModel: string; generation: number }[]> {
     return db.modelServer.findMany({ select: { baseModel: true, generation: true } })
   },
@@ -75,7 +79,7 @@ export const createReaperRepository = (db: Connection) => ({
 /** Pages of the rows whose messages to Temporal are all delivered and that have not ended. */
 const started = (
   db: Connection,
-  table: 'inference_batches' | 'model_evaluations',
+  table: 'inference_batches' | 'model_evaluations' | 'model_exports',
   workflowPrefix: string,
   pageSize: number,
 ): AsyncGenerator<{ id: string }[]> =>

@@ -1,5 +1,6 @@
 import type { TrainingStep } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
+import { metricOf, type MetricRow } from './job-details.ts'
 import { keysetPages } from './keyset-pages.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
 
@@ -17,18 +18,19 @@ export const createTrainingStepRepository = (db: Connection, run: RunStatement) 
     const column = <K extends keyof TrainingStep>(name: K) => steps.map((each) => each[name] ?? null)
     await db.$executeRaw`
       insert into training_steps (job_id, attempt, step, loss, learning_rate, epoch, iter_time, flops, remaining_time,
-        tokens, grad_norm, tokens_per_second, valid_loss, valid_token_accuracy, valid_rows)
+        tokens, grad_norm, tokens_per_second, valid_loss, valid_token_accuracy, valid_rows, token_accuracy)
       select ${jobId}::int, ${attempt}::int, * from unnest(
         ${column('step')}::int[], ${column('loss')}::float8[], ${column('learning_rate')}::float8[], ${column('epoch')}::float8[],
         ${column('iter_time')}::float8[], ${column('flops')}::float8[], ${column('remaining_time')}::float8[],
         ${column('tokens')}::int8[], ${column('grad_norm')}::float8[], ${column('tokens_per_second')}::float8[],
-        ${column('valid_loss')}::float8[], ${column('valid_token_accuracy')}::float8[], ${column('valid_rows')}::int[])
+        ${column('valid_loss')}::float8[], ${column('valid_token_accuracy')}::float8[], ${column('valid_rows')}::int[],
+        ${column('token_accuracy')}::float8[])
       on conflict (job_id, step) do update set
         attempt = excluded.attempt, loss = excluded.loss, learning_rate = excluded.learning_rate, epoch = excluded.epoch,
         iter_time = excluded.iter_time, flops = excluded.flops, remaining_time = excluded.remaining_time,
         tokens = excluded.tokens, grad_norm = excluded.grad_norm, tokens_per_second = excluded.tokens_per_second,
         valid_loss = excluded.valid_loss, valid_token_accuracy = excluded.valid_token_accuracy,
-        valid_rows = excluded.valid_rows, at = now()`
+        valid_rows = excluded.valid_rows, token_accuracy = excluded.token_accuracy, at = now()`
   },
 
   /** Deletes the steps after the checkpoint from which an attempt starts. */
@@ -58,6 +60,10 @@ export const createTrainingStepRepository = (db: Connection, run: RunStatement) 
     return (await run<StepRow>(findSteps, [jobId, steps])).map(plain)
   },
 
+  /** Lists the steps after `after` with the times of their reports, in order. */
+  page: (jobId: number, { after, limit }: { after: number; limit: number }): Promise<{ at: Date; row: MetricRow }[]> =>
+    run(listPage, [jobId, after, limit]),
+
   /** Yields all steps as lines of CSV in OpenAI's columns, in order. */
   csvPages: (jobId: number): AsyncGenerator<CsvLine[]> =>
     keysetPages({ step: -1 }, csvPageSize, ({ step }) => run<CsvLine>(listCsvLines, [jobId, step, csvPageSize])),
@@ -71,11 +77,10 @@ export const createTrainingStepRepository = (db: Connection, run: RunStatement) 
 
 const csvPageSize = 1000
 
-/** The line ends with a line break. */
+/** The line ends with a line break. Rows of earlier releases have no accuracy. */
 export type CsvLine = { step: number; line: string }
 
-/** The accuracy on trained rows is not measured: its column stays empty. */
-const csvLine = `concat_ws(',', step, loss, '', coalesce(valid_loss::text, ''), coalesce(valid_token_accuracy::text, '')) || E'\\n'`
+const csvLine = `concat_ws(',', step, loss, coalesce(token_accuracy::text, ''), coalesce(valid_loss::text, ''), coalesce(valid_token_accuracy::text, '')) || E'\\n'`
 
 const listCsvLines: Statement = {
   name: 'list-csv-lines',
@@ -94,10 +99,18 @@ const measureCsvLines: Statement = {
 const plain = (row: StepRow) =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as TrainingStep
 
+const listPage: Statement = {
+  name: 'list-steps-with-times',
+  text: `
+    select at, ${metricOf('s')} as row from training_steps s
+    where job_id = $1::int and step > $2::int order by step limit $3::int`,
+}
+
 const findSteps: Statement = {
   name: 'find-steps',
   text: `
-    select loss, learning_rate, epoch, iter_time, flops, remaining_time, step, valid_loss, valid_token_accuracy, valid_rows
+    select loss, learning_rate, epoch, iter_time, flops, remaining_time, step, valid_loss, valid_token_accuracy, valid_rows,
+      token_accuracy
     from training_steps where job_id = $1::int and step = any($2::int[]) order by step`,
 }
 

@@ -13,7 +13,7 @@ import type { EvaluationScores } from './training-jobs/score-evaluation.ts'
 import type { HasRows } from './stored-data/has-rows.ts'
 import type { SearchRows } from './stored-data/search-rows.ts'
 import type { UsageRecorder } from './usage/usage-recorder.ts'
-import type { CallRules } from './webhooks/call.ts'
+import type { CallRules } from './webhooks/exchange.ts'
 
 type ServiceSettings = {
   secret: string
@@ -29,6 +29,8 @@ type ServiceSettings = {
   maxOpenEvaluations: number
   /** Rows times models of open evaluations. */
   maxWaitingEvaluationAnswers: number
+  /** Merged exports that have not ended. */
+  maxOpenExports: number
   /** Rows under one id. */
   maxStoredRows: number
   /** Keys of one account that are neither revoked nor expired. */

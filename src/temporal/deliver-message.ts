@@ -3,6 +3,7 @@ import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError, type Clien
 import { TypedSearchAttributes } from '@temporalio/common'
 import { isTerminal } from '../domain/training-job-status.ts'
 import { isOpenEvaluation } from '../domain/model-evaluation.ts'
+import { isOpenExport } from '../domain/model-export.ts'
 import { batchAgeLimitMs } from '../domain/inference-batch.ts'
 import type { Database } from '../repositories/database.ts'
 import type { ClaimedMessage } from '../repositories/outbox.ts'
@@ -17,6 +18,7 @@ import {
   type FineTuneInput,
   type InferenceBatchInput,
   type ModelEvaluationInput,
+  type ModelExportInput,
   type ModelServerInput,
 } from '../../workflows/contract.ts'
 import { assertNever } from '../domain/assert-never.ts'
@@ -60,6 +62,8 @@ export function createDeliver({
         return startEvaluation(message)
       case 'cancel-evaluation':
         return cancelEvaluation(message)
+      case 'start-export':
+        return startExport(message)
       case 'wake-model-server':
         return wakeModelServer(message)
       default:
@@ -151,6 +155,26 @@ export function createDeliver({
       .catch((error: unknown) => {
         if (!(error instanceof WorkflowNotFoundError)) throw error
       })
+  }
+
+  async function startExport({ workflowId, payload: { exportId } }: MessageOf<'start-export'>) {
+    const found = await database.modelExports.get(exportId)
+    // As for evaluations: an open export needs an execution.
+    if (!found || !isOpenExport(found.status)) return
+    const { accountId, request } = found
+    const input: ModelExportInput = { exportId }
+    const options = {
+      workflowId,
+      taskQueue,
+      args: [input],
+      priority: { fairnessKey: accountId },
+      staticSummary: `Merged export of a model on ${request.baseModel.name}`,
+      typedSearchAttributes: new TypedSearchAttributes([
+        { key: searchAttributes.account, value: accountId },
+        { key: searchAttributes.baseModel, value: request.baseModel.name },
+      ]),
+    }
+    await client.workflow.start('modelExport', options).catch(unlessStarted)
   }
 
   async function startFineTune(workflowId: string, jobId: number, memo: { generation: number; acceptedAt?: string }) {

@@ -121,6 +121,7 @@ test('names every route of the contract, with its aliases', () => {
     'get /v1/train/jobs/{job_id}/events',
     'get /v1/train/jobs/{job_id}/attempts',
     'get /v1/train/jobs/{job_id}/metrics',
+    'get /v1/train/jobs/{job_id}/tensorboard',
     'get /v1/train/jobs/{job_id}/stream',
     'post /v1/evaluations',
     'get /v1/evaluations',

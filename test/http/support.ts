@@ -99,6 +99,7 @@ function stubDependencies({
       maxWaitingBatchItems: 200_000,
       maxOpenEvaluations: 100,
       maxWaitingEvaluationAnswers: 100_000,
+      maxOpenExports: 8,
       maxStoredRows: 500_000,
       maxLiveKeys: 100,
       temporalWorkflowsUrl: null,

@@ -81,7 +81,7 @@ export class Recorder {
       new Proxy(methods, {
         get: (_methods, method: string) => {
           const call = methods[method] as (...args: unknown[]) => Promise<unknown>
-          if (method === 'deliveredJobs' || method === 'startedBatches' || method === 'startedEvaluations')
+          if (method === 'deliveredJobs' || method.startsWith('started'))
             return (...args: unknown[]) => this.#pagesInTurn(call(...args) as unknown as AsyncGenerator)
           return (...args: unknown[]) =>
             within((operation) => note({ repository, method, args, atMs: Date.now(), outcome: null }, operation, call))

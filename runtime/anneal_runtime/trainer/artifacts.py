@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from anneal_runtime import exit_codes
 from anneal_runtime.internal_api import Fenced, InternalApi, Refused
@@ -22,16 +23,28 @@ class StorageRefused(Exception):
 
 def publish(api: InternalApi, kind: str, step: int, folder: Path, before_commit: Callable[[], object]) -> None:
     """Uploads every file of the folder and commits them. A committed artifact may be committed again, harmlessly."""
+
+    def commit(granted: dict[str, Any]) -> None:
+        before_commit()
+        api.commit_artifact(granted["artifact_id"])
+
+    send(f"{kind} of step {step}", folder, lambda files: api.request_artifact(kind, step, files), commit)
+
+
+Request = Callable[[list[dict[str, Any]]], dict[str, Any]]
+
+
+def send(what: str, folder: Path, request: Request, commit: Callable[[dict[str, Any]], None]) -> None:
+    """Asks where to upload the files of the folder, uploads them and commits; repeats what the store has lost."""
     paths = sorted(path for path in folder.iterdir() if path.is_file())
     files = [{"name": path.name, "size": path.stat().st_size, "sha256": sha256_of(path)} for path in paths]
     give_up_at, incomplete = time.monotonic() + DAY_S, 0
     while True:
         try:
-            granted = api.request_artifact(kind, step, files)
+            granted = request(files)
             for place in granted["uploads"]:
                 upload(place, folder / place["name"])
-            before_commit()
-            api.commit_artifact(granted["artifact_id"])
+            commit(granted)
             return
         except Refused as error:
             # not_found: retention has deleted an upload that stayed uncommitted for too long.
@@ -39,16 +52,14 @@ def publish(api: InternalApi, kind: str, step: int, folder: Path, before_commit:
                 raise
             incomplete += 1
             if incomplete == INCOMPLETE_TRIES:
-                raise StorageRefused(
-                    f"The {kind} of step {step} was incomplete after three uploads: {error.detail}"
-                ) from error
+                raise StorageRefused(f"The {what} was incomplete after three uploads: {error.detail}") from error
         except (UrlRefused, Unavailable) as error:
             # Most likely a URL older than its 15 minutes.
             if time.monotonic() > give_up_at:
                 raise
             log(str(error))
         time.sleep(PAUSE_S)
-        log(f"Uploading the {kind} of step {step} again")
+        log(f"Uploading the {what} again")
 
 
 class CheckpointUploader:

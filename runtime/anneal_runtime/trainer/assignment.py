@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from anneal_runtime.log import log
 from anneal_runtime.retry import DAY_S, Unavailable
@@ -81,7 +81,12 @@ class Assignment:
 Claim = Callable[[], Assignment]
 
 
-def fetch(files: Callable[[Assignment], list[RemoteFile]], folder: Path, assignment: Assignment, claim: Claim) -> None:
+Work = TypeVar("Work")
+
+
+def fetch(
+    files: Callable[[Work], list[RemoteFile]], folder: Path, assignment: Work, claim: Callable[[], Work]
+) -> None:
     """Downloads the files into the folder; claims again for fresh URLs. A store that is away is waited for a day."""
     arrived: set[str] = set()
     give_up_at, claims, bad_answers = time.monotonic() + DAY_S, 0, 0

@@ -74,26 +74,27 @@ class Ranks:
         """A pure function of seed, step and rank: a resume needs no other rank's random state."""
         torch.manual_seed(random.Random(f"{seed}:{step}:{self.rank}").getrandbits(63))
 
-    def add_up(self, parameters: list[torch.nn.Parameter], loss: torch.Tensor) -> torch.Tensor:
-        """Gradients become those of all ranks; returns the loss of all. A parameter that no rank has a gradient for
+    def add_up(self, parameters: list[torch.nn.Parameter], means: torch.Tensor) -> torch.Tensor:
+        """Gradients become those of all ranks; returns the sums of the `means`. A parameter that no rank has a gradient for
         keeps none: optimizers skip it then, as they would in one process.
         """
         total = sum(parameter.numel() for parameter in parameters)
         if self._sums is None:
-            self._sums = loss.new_empty(total + len(parameters) + 2)
+            self._sums = means.new_empty(total + len(parameters) + 1 + len(means))
         sums = self._sums
         gradients = torch.split(sums[:total], [parameter.numel() for parameter in parameters])
         for parameter, part in zip(parameters, gradients, strict=True):
             part.zero_() if parameter.grad is None else part.copy_(parameter.grad.reshape(-1))
         present = [float(parameter.grad is not None) for parameter in parameters]
-        sums[total:-1] = torch.tensor([*present, float(self._stop_requested())])
-        sums[-1] = loss
+        flags, means_of_all = sums[total : -len(means)], sums[-len(means) :]
+        flags[:] = torch.tensor([*present, float(self._stop_requested())])
+        means_of_all[:] = means
         self._sum(sums, self._group, self._peer_timeout_s)
-        *present, stops = sums[total:-1].tolist()
+        *present, stops = flags.tolist()
         self.stop_agreed = stops > 0
         for parameter, part, count in zip(parameters, gradients, present, strict=True):
             parameter.grad = part.view_as(parameter) if count else None
-        return sums[-1].clone()
+        return means_of_all.clone()
 
     def sum_of(self, values: list[float]) -> list[float]:
         """Adds up the values of all ranks, place by place."""

@@ -37,6 +37,10 @@ def main() -> NoReturn:
     except BadSettings as error:
         log(str(error))
         exit_now(exit_codes.CODE_ERROR)
+    if settings.merges:
+        from anneal_runtime.trainer.merge import merge_for_export
+
+        exit_now(merge_for_export(settings))
     if settings.placement.world_size > 1:
         run_one_of_several(settings, termination)
     api = InternalApi(settings.internal_url, settings.token)

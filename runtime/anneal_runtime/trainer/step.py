@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StepOutcome:
-    """`loss` is the mean over the target tokens of the whole step, `grad_norm` the norm of all gradients before they
-    are clipped. Both are left on the device until someone reads them.
+    """`loss` is the mean over the target tokens of the whole step, `token_accuracy` the share of these that the model
+    predicts right, `grad_norm` the norm of all gradients before they are clipped. All are left on the device until
+    someone reads them.
     """
 
     loss: torch.Tensor
+    token_accuracy: torch.Tensor
     grad_norm: torch.Tensor
     token_count: int
 
@@ -54,13 +56,14 @@ class OptimizerStep:
             group["lr"] = learning_rate
         indices = self._rows.sequences(rows)
         target_count = sum(self._rows.label_count(index) for index in indices)
-        loss = self._backward_within_memory(self._share(indices), target_count)
+        means = self._backward_within_memory(self._share(indices), target_count)
         if self._ranks is not None:
-            loss = self._ranks.add_up(self._parameters, loss)
+            means = self._ranks.add_up(self._parameters, means)
         grad_norm = self._clip()
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
-        return StepOutcome(loss, grad_norm, sum(self._rows.length(index) for index in indices))
+        loss, token_accuracy = means
+        return StepOutcome(loss, token_accuracy, grad_norm, sum(self._rows.length(index) for index in indices))
 
     def _clip(self) -> torch.Tensor:
         """The norm before the clipping."""
@@ -89,14 +92,16 @@ class OptimizerStep:
                 torch.cuda.empty_cache()
 
     def _backward(self, indices: list[int], target_count: int) -> torch.Tensor:
-        """The sequences' part of the step's loss, whose mean is over `target_count` tokens."""
+        """The sequences' part of the step's loss and of its token accuracy, means over `target_count` tokens."""
         lengths = [self._rows.length(index) for index in indices]
-        total = torch.zeros((), device=self._device)
+        means = torch.zeros(2, device=self._device)
         for group in plan_microbatches(lengths, self.token_budget, OVERHEAD_TOKENS[self._device.type]):
             batch = self.forward.collate(self._rows, [indices[position] for position in group])
             if batch.targets.numel() == 0:
                 continue
-            loss = cross_entropy(self.forward.logits(batch), batch.targets, reduction="sum") / target_count
+            logits = self.forward.logits(batch)
+            loss = cross_entropy(logits, batch.targets, reduction="sum") / target_count
             torch.autograd.backward(loss)
-            total += loss.detach()
-        return total
+            right = (logits.detach().argmax(-1) == batch.targets).sum()
+            means += torch.stack([loss.detach(), right / target_count])
+        return means

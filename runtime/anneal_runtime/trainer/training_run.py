@@ -225,6 +225,7 @@ class TrainingRun:
                 "tokens": self._state.tokens_seen,
                 "grad_norm": _finite(float(outcome.grad_norm)),
                 "tokens_per_second": self._clock.tokens_per_second,
+                "token_accuracy": _finite(float(outcome.token_accuracy)),
                 **_series(validated),
             }
         )
@@ -238,15 +239,17 @@ class TrainingRun:
         """The newest step of the checkpoint, if a stop came before its look."""
         if self._state.unreported is None or not self._looks.are_due:
             return None
-        loss, grad_norm = self._state.unreported
-        return StepOutcome(torch.tensor(loss), torch.tensor(grad_norm), 0)
+        # Checkpoints of earlier releases have no token accuracy.
+        loss, grad_norm, accuracy = (*self._state.unreported, math.nan)[:3]
+        return StepOutcome(torch.tensor(loss), torch.tensor(accuracy), torch.tensor(grad_norm), 0)
 
     def _save_checkpoint(self, outcome: StepOutcome, uploader: CheckpointUploader) -> None:
         """Skips a checkpoint that the disk has no room for: ending the run would cost more."""
         state, step = self._state, self._state.step
         loss = _refuse_divergence(outcome, step)
         self._looks.store()
-        state.unreported = (loss, float(outcome.grad_norm)) if self._looks.are_due else None
+        unreported = (loss, float(outcome.grad_norm), float(outcome.token_accuracy))
+        state.unreported = unreported if self._looks.are_due else None
         folder = self._plan.work_dir / f"checkpoint-{step}"
         try:
             save_checkpoint(folder, self.model, self._optimizer, state, self._plan.origin)

@@ -1,7 +1,6 @@
-"""A user merges a tuned model without this package, by the lines of docs/api-guide.md as they stand."""
+"""A merged export loads without PEFT and without this package."""
 
 import json
-import re
 from pathlib import Path
 
 import torch
@@ -13,6 +12,7 @@ from anneal_runtime.model_source import load_causal_lm
 from anneal_runtime.tokenization import prompt_tokens
 from anneal_runtime.trainer.adapter import load_adapter
 from anneal_runtime.trainer.greedy import generate
+from anneal_runtime.trainer.merge import merge
 
 MOST_NEW = 8
 SAMPLES = [json.loads(line) for line in (ROOT / "models" / "samples" / "products.jsonl").read_text().splitlines()]
@@ -23,18 +23,18 @@ def test_the_merged_model_gives_the_same_greedy_answers_in_plain_transformers(tm
     # No checkpoint is saved after the last step.
     saved = train(tmp_path / "run", SAMPLES, None, max_steps=21, save_steps=20, learning_rate=5e-3).checkpoints[20]
     merged = tmp_path / "merged"
-    run_the_page(BASE_MODEL=str(TINY), ADAPTER_FOLDER=str(saved), MERGED_FOLDER=str(merged))
+    merge(TINY, saved, merged)
     base, tuned = our_answers(saved)
     assert plain_answers(merged) == tuned != base
 
 
-def run_the_page(**names: str) -> None:
-    page = (ROOT / "docs" / "api-guide.md").read_text()
-    blocks = re.findall(r"^ *```python\n(.*?)```", page, re.DOTALL | re.MULTILINE)
-    (code,) = [block for block in blocks if "merge_and_unload" in block]
-    for name, value in names.items():
-        code = code.replace(f'"{name}"', repr(value))
-    exec(re.sub(r"^  ", "", code, flags=re.MULTILINE), {})
+def test_a_repeated_merge_gives_the_same_bytes(tmp_path: Path) -> None:
+    saved = train(tmp_path / "run", SAMPLES, None, max_steps=3, save_steps=2).checkpoints[2]
+    for name in ("one", "two"):
+        merge(TINY, saved, tmp_path / name)
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two")]
+    # The base's weights are in float16, and so are the merged ones.
+    assert weights[0] == weights[1] and len(weights[0]) == (TINY / "model.safetensors").stat().st_size
 
 
 @torch.inference_mode()

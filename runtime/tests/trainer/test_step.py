@@ -49,6 +49,25 @@ def our_losses(
     return losses, {name: parameter.detach().clone() for name, parameter in parameters.items()}
 
 
+@pytest.mark.parametrize("token_budget", [64, 4096])
+def test_the_token_accuracy_is_the_share_of_targets_that_the_model_predicts(token_budget: int) -> None:
+    args, rows = TrainingArgs.from_json({"max_steps": 1}, refuse), uneven_rows()
+    model = add_adapter(load_causal_lm(TINY, CPU).model, args, refuse)
+    right = count = 0
+    for row in range(6):
+        tokens, labels = rows.tokens(row), rows.labels(row)
+        with torch.no_grad():
+            predicted = model(input_ids=tokens.long().unsqueeze(0)).logits[0].argmax(-1)
+        # The label of a position is the token behind it.
+        learned = labels != NOT_LEARNED
+        right += int((predicted[learned] == labels[learned]).sum())
+        count += int(learned.sum())
+    parameters = list(trainable(model).values())
+    optimizer = make_optimizer(args, parameters, refuse)
+    step = OptimizerStep(model, rows, optimizer, parameters, token_budget=token_budget, max_grad_norm=1.0)
+    assert float(step.run(list(range(6)), 0.0).token_accuracy) == pytest.approx(right / count)
+
+
 def reference_losses(args: TrainingArgs, rows: EncodedRows, tmp_path: Path) -> tuple[list[float], dict[str, Any]]:
     order = RowOrder(len(rows), args.rows_per_step, args.seed)
     visited = [row for number in range(args.max_steps) for row in order.rows_of(number)]

@@ -21,7 +21,7 @@ ROWS, HELD_OUT = make_rows(6), make_rows(16, seed=8)
 OVERFITTING: dict[str, Any] = {
     **{"max_steps": 40, "eval_steps": 4, "lora_dropout": 0.1, "learning_rate": 6e-3, "lr_scheduler_type": "constant"},
 }
-SERIES = ("loss", "learning_rate", "grad_norm", "valid_loss", "valid_token_accuracy", "valid_rows")
+SERIES = ("loss", "token_accuracy", "learning_rate", "grad_norm", "valid_loss", "valid_token_accuracy", "valid_rows")
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ import {
   JobListQuery,
   jobPrefix,
 } from './fine-tuning-schemas.ts'
+import { integrationsOf } from '../schemas/integrations.ts'
 import { metadataIn } from '../schemas/metadata.ts'
 import { finetuneArgsOf, jobOf, jobsOf } from './job.ts'
 
@@ -43,9 +44,10 @@ export const fineTuningJobRoutes = [
     idempotent: true,
     errorStatuses: [404],
     response: FineTuningJob,
-    async handle({ caller: ctx, body, idempotency }) {
+    async handle({ caller: ctx, body, idempotency, headers, isSecure }) {
       const { jobId } = await orFirstAnswer(ctx, idempotency, async () => {
-        const input = await submissionOf(ctx, body)
+        const integrations = integrationsOf(body.integrations, { headers, isSecure })
+        const input = { ...(await submissionOf(ctx, body)), integrations }
         return translateErrors({ dataset_id: 'training_file' }, () => submitTrainingJob({ ctx, input, idempotency }))
       })
       return jobOf(ctx, await findTrainingJob(ctx, jobId))

@@ -14,7 +14,7 @@ import {
 } from './fine-tuning-schemas.ts'
 import { seconds } from './generation.ts'
 import { eventOf } from './job.ts'
-import { metricsOf, validationOf } from './metrics-event.ts'
+import { metricsOf, trainingOf, validationOf } from './metrics-event.ts'
 
 const path = '/openai/v1/fine_tuning/jobs/:fine_tuning_job_id'
 
@@ -57,7 +57,7 @@ export const fineTuningRecordRoutes = [
         fine_tuning_job_id: jobPrefix + jobId,
         fine_tuned_model_checkpoint: modelName,
         step_number: artifact.step,
-        metrics: { step: artifact.step, train_loss: step?.loss ?? null, ...validationOf(step, isFullyValidated) },
+        metrics: { step: artifact.step, train_loss: step?.loss ?? null, ...trainingOf(step), ...validationOf(step, isFullyValidated) },
       }))
       if (after !== undefined) requireId(after, /^ftckpt-([0-9a-f-]{36})$/, 'a checkpoint')
       const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1

@@ -3,6 +3,7 @@ import { named } from '../framework/named-schemas.ts'
 import { queryInt, queryText } from '../framework/params.ts'
 import { shortened } from '../framework/problem.ts'
 import { jobNotFound } from '../../services/training-jobs/get.ts'
+import { Integrations, ShownIntegration } from '../schemas/integrations.ts'
 import { isMetadataFilter, Metadata } from '../schemas/metadata.ts'
 import { ModelName } from '../schemas/prompt.ts'
 
@@ -22,15 +23,6 @@ const Hyperparameters = z.strictObject({
 })
 
 const FileId = z.string().min(1).max(64)
-
-const noIntegration =
-  'is not supported: the service sends nothing to a tracker. Read the series of the job as events of the type metrics, as its result_files (CSV), or from GET /v1/train/jobs/{job_id}/metrics and /stream, and log them with your tracker'
-
-const NoIntegrations = z
-  .array(z.unknown(), { error: 'must be a list without entries' })
-  .max(0, { error: noIntegration })
-  .nullish()
-  .describe('Must be left out or empty: the service sends nothing to a tracker')
 
 export const FineTuningRequest = named(
   'OpenAiFineTuningRequest',
@@ -63,7 +55,7 @@ export const FineTuningRequest = named(
       .nullish()
       .describe('Decides the order of rows and all other chance. Default 42'),
     metadata: Metadata.nullish().describe('Up to 16 pairs that the job keeps'),
-    integrations: NoIntegrations,
+    integrations: Integrations.nullish().describe('Trackers that the series, arguments and scores of the job are sent to'),
   }),
 )
 export type FineTuningRequest = z.output<typeof FineTuningRequest>
@@ -126,7 +118,7 @@ export const FineTuningJob = named(
     user_provided_suffix: z.string().nullable().describe('The custom name of the model; null without one'),
     seed: z.int().describe('The seed of the run'),
     metadata: z.record(z.string(), z.string()).nullable().describe('The pairs of the request; null without any'),
-    integrations: z.array(z.string()).describe('Always empty'),
+    integrations: z.array(ShownIntegration).describe('The trackers of the job, without their credentials'),
   }),
 )
 export type FineTuningJob = z.output<typeof FineTuningJob>
@@ -176,6 +168,10 @@ export const FineTuningCheckpointList = named(
         .object({
           step: z.int().describe('The step'),
           train_loss: z.number().nullable().describe('Loss on the rows of the step; null when it was not reported'),
+          train_mean_token_accuracy: z
+            .number()
+            .optional()
+            .describe('Share of the tokens of the step that the model predicts right, from 0 to 1'),
           valid_loss: z.number().optional().describe('Of held-out rows; absent where none were validated at this step'),
           valid_mean_token_accuracy: z
             .number()

@@ -8,6 +8,7 @@ import { fileIdOf } from '../../services/files/find-file.ts'
 import { resultFileId } from '../../services/files/result-file.ts'
 import { describeTrainingJobs, type DescribedJob } from '../../services/training-jobs/describe.ts'
 import { jobPrefix, type FineTuningJob, type FineTuningRequest, type openAiStatuses } from './fine-tuning-schemas.ts'
+import { shownIntegration } from '../schemas/integrations.ts'
 import { seconds } from './generation.ts'
 
 type OpenAiStatus = (typeof openAiStatuses)[number]
@@ -75,7 +76,7 @@ function withoutSteps(ctx: Ctx, job: TrainingJob) {
     user_provided_suffix: job.customModelName,
     seed: spec.args.seed,
     metadata: spec.metadata ?? null,
-    integrations: [],
+    integrations: (spec.trackers ?? []).map(shownIntegration),
   }
 }
 

@@ -3,7 +3,8 @@ import type { TrainingJob } from '../../domain/training-job.ts'
 import { stepsOf } from '../../services/training-jobs/describe.ts'
 import { seconds } from './generation.ts'
 
-type Series = { valid_loss?: number | null | undefined; valid_token_accuracy?: number | null | undefined }
+type Measured = number | null | undefined
+type Series = { token_accuracy?: Measured; valid_loss?: Measured; valid_token_accuracy?: Measured }
 type ReportedStep = Series & { step: number; loss: number; valid_rows?: number | null }
 
 export function metricsOf(job: TrainingJob, { at, step: reported }: { at: Date; step: ReportedStep }) {
@@ -19,7 +20,7 @@ export function metricsOf(job: TrainingJob, { at, step: reported }: { at: Date; 
     level: 'info' as const,
     message: `Step ${step}${total === null ? '' : `/${total}`}: training loss=${loss.toFixed(2)}${validLoss}`,
     type: 'metrics' as const,
-    data: { step, ...(total !== null && { total_steps: total }), train_loss: loss, ...validation },
+    data: { step, ...(total !== null && { total_steps: total }), train_loss: loss, ...trainingOf(reported), ...validation },
   }
 }
 
@@ -29,6 +30,10 @@ type Validation = {
   full_valid_loss?: number
   full_valid_mean_token_accuracy?: number | undefined
 }
+
+/** Empty in steps of earlier releases. */
+export const trainingOf = ({ token_accuracy }: Series = {}): { train_mean_token_accuracy?: number } =>
+  token_accuracy === undefined || token_accuracy === null ? {} : { train_mean_token_accuracy: token_accuracy }
 
 /** Empty where the step has no validation. `isFull`: it took every held-out row. */
 export function validationOf(step: Series | undefined, isFull: boolean): Validation {

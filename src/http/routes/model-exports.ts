@@ -1,7 +1,7 @@
 // Exports of tuned models: files that other programs load.
-import { exportModel, findExport, type ModelExport } from '../../services/models/export.ts'
+import { exportModel, findExport, type Exported } from '../../services/models/export.ts'
 import { defineRoute } from '../framework/route.ts'
-import { ExportPath, ExportRequest, ModelExport as Exported, ModelExportFiles } from '../schemas/model-exports.ts'
+import { ExportPath, ExportRequest, ModelExport, ModelExportFiles } from '../schemas/model-exports.ts'
 import { ModelPath } from '../schemas/models.ts'
 
 export const modelExportRoutes = [
@@ -9,13 +9,16 @@ export const modelExportRoutes = [
     name: 'export_model',
     method: 'post',
     path: '/v1/models/:name/export',
-    summary: 'Export a tuned model; a repeat gives the same export',
+    summary: 'Export a tuned model; a repeat gives the same export. A merged one is made in the background and survives restarts',
     access: 'key',
     scope: 'read',
     params: ModelPath,
     body: ExportRequest,
-    response: Exported,
-    handle: async ({ caller: ctx, params }) => onWire(await exportModel({ ctx, input: params })),
+    idempotent: true,
+    errorStatuses: [409],
+    response: ModelExport,
+    handle: async ({ caller: ctx, params, body, idempotency }) =>
+      onWire(await exportModel({ ctx, input: { ...params, ...body }, idempotency })),
   }),
   defineRoute({
     name: 'get_model_export',
@@ -27,11 +30,11 @@ export const modelExportRoutes = [
     params: ExportPath,
     response: ModelExportFiles,
     async handle({ caller: ctx, params: { name, export_id: id } }) {
-      const { files, expiresInSeconds, ...found } = await findExport({ ctx, input: { name, id } })
+      const { files, expiresInSeconds, message = null, ...found } = await findExport({ ctx, input: { name, id } })
       const links = files.map(({ sizeBytes, ...file }) => ({ ...file, size_bytes: sizeBytes }))
-      return { ...onWire(found), expires_in: expiresInSeconds, files: links }
+      return { ...onWire(found), message, expires_in: expiresInSeconds, files: links }
     },
   }),
 ]
 
-const onWire = ({ modelName, ...rest }: ModelExport) => ({ ...rest, model_name: modelName })
+const onWire = ({ modelName, ...rest }: Exported) => ({ ...rest, model_name: modelName })

@@ -4,6 +4,7 @@ import type { EvaluationSettings } from '../../domain/training-job.ts'
 import { estimateTrainingJob, type TrainingEstimate } from '../../services/training-jobs/estimate.ts'
 import { submitTrainingJob } from '../../services/training-jobs/submit.ts'
 import { defineRoute } from '../framework/route.ts'
+import { integrationsOf } from '../schemas/integrations.ts'
 import { TrainOrDryRun, TrainQuery, TrainRequest } from '../schemas/train.ts'
 
 const mebibyte = 1024 * 1024
@@ -24,7 +25,7 @@ export const trainRoutes = [
     idempotent: true,
     query: TrainQuery,
     response: TrainOrDryRun,
-    async handle({ caller: ctx, query, body, rows, idempotency }) {
+    async handle({ caller: ctx, query, body, rows, idempotency, headers, isSecure }) {
       const input = {
         modelName: body.model_name,
         uploadFilePath: body.upload_file_path ?? undefined,
@@ -38,6 +39,7 @@ export const trainRoutes = [
         isPublic: body.is_public ?? false,
         customModelName: body.custom_model_name ?? null,
         metadata: body.metadata ?? undefined,
+        integrations: integrationsOf(body.integrations, { headers, isSecure }),
       }
       if (query.dry_run === 'true' || body.dry_run === true) return dryRun(await estimateTrainingJob({ ctx, input }))
       const { jobId, status, datasetId } = await submitTrainingJob({ ctx, input, idempotency })

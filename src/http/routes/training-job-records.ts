@@ -4,11 +4,12 @@ import { wireTime } from '../../domain/timestamps.ts'
 import { listAttempts, type CountedAttempt } from '../../services/training-jobs/list-attempts.ts'
 import { listJobEvents } from '../../services/training-jobs/list-events.ts'
 import { listMetrics } from '../../services/training-jobs/list-metrics.ts'
+import { readTensorBoardFile } from '../../services/training-jobs/tensorboard-file.ts'
 import { readJobLogs } from '../../services/training-jobs/read-logs.ts'
-import { linkToNext } from '../framework/respond.ts'
+import { FileBytes, linkToNext } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
 import { AttemptList, AttemptQuery, EventList, EventQuery, Log, LogQuery } from '../schemas/training-job-records.ts'
-import { MetricList, MetricsQuery } from '../schemas/job-metrics.ts'
+import { MetricList, MetricsQuery, TensorBoardFile } from '../schemas/job-metrics.ts'
 import { JobPath } from '../schemas/training-job.ts'
 import { metricOnWire } from './training-job-summary.ts'
 
@@ -84,6 +85,23 @@ export const trainingJobRecordRoutes = [
       const input = { jobId, sinceStep, limit: limit ?? defaultMetricCount }
       const { metrics, next } = await listMetrics({ ctx, input })
       return { metrics: metrics.map(metricOnWire), next }
+    },
+  }),
+  defineRoute({
+    name: 'read_training_job_tensorboard_file',
+    method: 'get',
+    path: '/v1/train/jobs/:job_id/tensorboard',
+    summary: 'Read the series of a training job as an event file of TensorBoard, also while it trains',
+    access: 'key',
+    scope: 'read',
+    params: JobPath,
+    response: TensorBoardFile,
+    alsoAnswers: 'application/octet-stream',
+    async handle({ caller: ctx, params: { job_id: jobId }, setHeader }) {
+      const bytes = await readTensorBoardFile({ ctx, input: { jobId } })
+      // TensorBoard reads files whose name holds "tfevents".
+      setHeader('Content-Disposition', `attachment; filename="events.out.tfevents.job-${jobId}"`)
+      return new FileBytes(bytes, null)
     },
   }),
 ]

@@ -85,6 +85,7 @@ export const progressOnWire = (progress: JobProgress | null) =>
 const missingSeries = {
   valid_loss: null,
   valid_token_accuracy: null,
+  token_accuracy: null,
   learning_rate: null,
   grad_norm: null,
   epoch: null,

@@ -17,6 +17,7 @@ export const Metric = named(
   z.looseObject({
     step: z.int().describe('The step, from 1'),
     loss: z.number().describe('Per target token of this step'),
+    token_accuracy: series.describe('Share of the tokens of this step that the model predicts right, from 0 to 1'),
     valid_loss: series.describe('Loss on held-out rows'),
     valid_token_accuracy: series.describe('Share of the held-out tokens that the model predicts right, from 0 to 1'),
     learning_rate: series.describe('The learning rate of this step'),
@@ -29,6 +30,9 @@ export const Metric = named(
   }),
 )
 export type Metric = z.infer<typeof Metric>
+
+/** Its media type is application/octet-stream. */
+export const TensorBoardFile = named('TensorBoardFile', z.unknown().describe('An event file of TensorBoard'))
 
 export const MetricList = named(
   'TrainingJobMetrics',

@@ -1,18 +1,15 @@
 import { z } from 'zod'
+import { exportStatuses } from '../../domain/model-export.ts'
 import { named } from '../framework/named-schemas.ts'
 import { pathText } from '../framework/params.ts'
 
-const onlyAdapter =
-  'must be adapter: no other format is made. To merge, export the adapter and call merge_and_unload() of PEFT, as docs/api-guide.md shows under "Models"'
+const format = z
+  .enum(['adapter', 'merged'], { error: 'must be adapter or merged' })
+  .describe(
+    'adapter: the LoRA weights with their configuration, as PEFT loads them. merged: a whole model that plain transformers loads, made in the background',
+  )
 
-export const ExportRequest = named(
-  'ModelExportRequest',
-  z.object({
-    format: z
-      .literal('adapter', { error: onlyAdapter })
-      .describe('adapter: the LoRA weights with their configuration, as PEFT loads them'),
-  }),
-)
+export const ExportRequest = named('ModelExportRequest', z.object({ format }))
 
 export const ExportPath = z.object({
   name: pathText(384).describe('The name of the model'),
@@ -22,8 +19,8 @@ export const ExportPath = z.object({
 const exported = {
   id: z.string().describe('The id of the export'),
   model_name: z.string().describe('The id of the exported model; it stays when the name leads to another version'),
-  format: z.literal('adapter').describe('Always adapter'),
-  status: z.literal('COMPLETED').describe('An adapter is ready at once'),
+  format,
+  status: z.enum(exportStatuses).describe('An adapter is COMPLETED at once. A failed export can be requested again'),
 }
 
 export const ModelExport = named('ModelExport', z.object(exported))
@@ -32,16 +29,17 @@ export const ModelExportFiles = named(
   'ModelExportFiles',
   z.object({
     ...exported,
+    message: z.string().nullable().describe('Why the export failed, and what to do; null otherwise'),
     expires_in: z.int().describe('Seconds until the links expire. Each request gets new ones'),
     files: z
       .array(
         z.object({
-          name: z.string().describe('anneal.json is the manifest'),
+          name: z.string().describe('The name under which a program expects the file'),
           url: z.string().describe('A link that needs no key'),
           sha256: z.string().describe('The SHA-256 of the file in hex'),
           size_bytes: z.int().describe('Size of the file'),
         }),
       )
-      .describe('The files of the export'),
+      .describe('The files of the export; empty until it is COMPLETED'),
   }),
 )

@@ -1,9 +1,10 @@
 import { defineRoute } from '../../http/framework/route.ts'
-import { commitArtifact, createArtifact, type UploadPlace } from '../../services/attempt-api/artifacts.ts'
+import { commitArtifact, createArtifact } from '../../services/attempt-api/artifacts.ts'
+import type { UploadPlace } from '../../services/attempt-api/uploads.ts'
 import { ArtifactPath, NewArtifactAnswer, NewArtifactRequest } from '../schemas/artifact.ts'
 import { Done } from '../schemas/attempt.ts'
 
-const placeOf = (place: UploadPlace) =>
+export const placeOf = (place: UploadPlace) =>
   'url' in place ? place : { name: place.name, part_size: place.partBytes, urls: place.urls }
 
 export const artifactRoutes = [

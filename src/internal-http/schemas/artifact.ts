@@ -6,26 +6,30 @@ export const ArtifactFile = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hex digits'),
 })
 
+export const ArtifactFiles = z
+  .array(ArtifactFile)
+  .min(1)
+  .max(64)
+  .refine((files) => new Set(files.map(({ name }) => name)).size === files.length, 'must name each file once')
+
 export const NewArtifactRequest = z.object({
   kind: z.enum(['checkpoint', 'model']),
   step: z.int32().min(0),
-  files: z
-    .array(ArtifactFile)
-    .min(1)
-    .max(64)
-    .refine((files) => new Set(files.map(({ name }) => name)).size === files.length, 'must name each file once'),
+  files: ArtifactFiles,
 })
+
+export const UploadPlaces = z.array(
+  z.union([
+    z.object({ name: z.string(), url: z.string() }),
+    z
+      .object({ name: z.string(), part_size: z.int(), urls: z.array(z.string()) })
+      .describe('A file in parts: each but the last has `part_size` bytes'),
+  ]),
+)
 
 export const NewArtifactAnswer = z.object({
   artifact_id: z.uuid(),
-  uploads: z.array(
-    z.union([
-      z.object({ name: z.string(), url: z.string() }),
-      z
-        .object({ name: z.string(), part_size: z.int(), urls: z.array(z.string()) })
-        .describe('A file in parts: each but the last has `part_size` bytes'),
-    ]),
-  ),
+  uploads: UploadPlaces,
 })
 
 export const ArtifactPath = z.object({ artifact_id: z.uuid() })

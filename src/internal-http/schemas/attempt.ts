@@ -65,6 +65,7 @@ export const StepsRequest = z.object({
         tokens: measured(z.int().min(0)),
         grad_norm: measured(z.number()),
         tokens_per_second: measured(z.number()),
+        token_accuracy: measured(z.number()),
         valid_loss: measured(z.number()),
         valid_token_accuracy: measured(z.number()),
         valid_rows: measured(z.int32().min(1)),

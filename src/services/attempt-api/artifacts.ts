@@ -5,15 +5,13 @@ import type { ArtifactKind } from '../../domain/training-job.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import type { PodCtx } from '../context.ts'
 import { fencedWrite } from './fenced-write.ts'
+import { requireUploaded, uploadPlaces, type UploadPlace } from './uploads.ts'
 
 export type NewArtifact = {
   kind: ArtifactKind
   step: number
   files: { name: string; sizeBytes: number; sha256: string }[]
 }
-
-/** Where to PUT a file: as a whole, or in parts that have `partBytes` each but for the last. */
-export type UploadPlace = { name: string } & ({ url: string } | { partBytes: number; urls: string[] })
 
 /** Creates an artifact and returns where to upload its files. @throws ServiceError attempt_fenced */
 export async function createArtifact({
@@ -30,12 +28,7 @@ export async function createArtifact({
     await tx.artifacts.create({ id, jobId, attempt: number, kind, step, specHash, files: keyed })
     return keyed
   })
-  const { storage } = pod.deps
-  const uploads = keyed.map(async ({ name, key, sizeBytes }): Promise<UploadPlace> => {
-    if (sizeBytes <= storage.partBytes) return { name, url: await storage.presignPodPut(key) }
-    return { name, partBytes: storage.partBytes, urls: await storage.presignPodParts(key, sizeBytes) }
-  })
-  return { artifactId: id, uploads: await Promise.all(uploads) }
+  return { artifactId: id, uploads: await uploadPlaces(pod.deps.storage, keyed) }
 }
 
 /**
@@ -52,16 +45,7 @@ export async function commitArtifact({
   const artifact = await fencedWrite(pod, (tx, { jobId }) => tx.artifacts.find(jobId, artifactId))
   if (!artifact) throw new ServiceError('not_found', `There is no artifact ${artifactId}.`)
   if (artifact.committedAt) return
-  const { storage } = pod.deps
-  for (const { name, key, sizeBytes } of artifact.files) {
-    if (sizeBytes > storage.partBytes) await storage.joinPodParts(key, sizeBytes)
-    const stored = await storage.stat(key)
-    if (stored?.sizeBytes !== sizeBytes)
-      throw new ServiceError(
-        'artifact_incomplete',
-        `${name} has ${stored?.sizeBytes ?? 0} of ${sizeBytes} bytes: upload it again.`,
-      )
-  }
+  await requireUploaded(pod.deps.storage, artifact.files)
   // The attempt may have been fenced while the store was read.
   await fencedWrite(pod, async (tx, { jobId, number, savedStep }) => {
     if (!(await tx.artifacts.commit(artifactId))) return

@@ -13,11 +13,7 @@ export type ClaimInput = { claimId: string; runtimeVersion: string; hostname: st
 
 /** @throws ServiceError attempt_fenced, invalid_token, unsupported_runtime */
 export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimInput }) {
-  if (!supportedRuntime.test(input.runtimeVersion))
-    throw new ServiceError(
-      'unsupported_runtime',
-      `This service needs a runtime of version 0.1.x, not ${input.runtimeVersion}. Build the image from this release.`,
-    )
+  requireSupportedRuntime(input.runtimeVersion)
   const { attempt, job } = await claim(pod, input)
   const { database } = pod.deps
   const checkpoint =
@@ -43,6 +39,15 @@ export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimIn
     model: attempt.mode === 'evaluate' && checkpoint ? await artifactFiles(pod, checkpoint) : null,
     ...(startFrom && { start: { model_name: startFrom.modelName, files: await fileLinks(pod, startFrom.files) } }),
   }
+}
+
+/** @throws ServiceError unsupported_runtime */
+export function requireSupportedRuntime(version: string) {
+  if (supportedRuntime.test(version)) return
+  throw new ServiceError(
+    'unsupported_runtime',
+    `This service needs a runtime of version 0.1.x, not ${version}. Build the image from this release.`,
+  )
 }
 
 async function claim(
@@ -88,7 +93,7 @@ const artifactFiles = async (pod: PodCtx, { id, step, files }: Artifact) => ({
   files: await fileLinks(pod, files),
 })
 
-const fileLinks = ({ deps }: PodCtx, files: readonly ArtifactFile[]) =>
+export const fileLinks = ({ deps }: PodCtx, files: readonly ArtifactFile[]) =>
   Promise.all(
     files.map(async ({ name, key, sizeBytes, sha256 }) => ({
       name,

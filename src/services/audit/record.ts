@@ -21,6 +21,7 @@ type AuditAction =
   | 'eval.update'
   | 'evaluation.cancel'
   | 'evaluation.create'
+  | 'export.create'
   | 'job.cancel'
   | 'job.pause'
   | 'job.resume'

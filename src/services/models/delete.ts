@@ -1,6 +1,7 @@
 import { storageKeys } from '../../domain/storage-keys.ts'
 import { isModelId, parseCheckpointName, parseModelReference, withoutPrefix } from '../../domain/model-reference.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
+import { isOpenExport } from '../../domain/model-export.ts'
 import { isTerminal } from '../../domain/training-job-status.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Repositories } from '../../repositories/database.ts'
@@ -11,7 +12,7 @@ import { findTunedModel, modelNotFound } from './find-tuned.ts'
  * Deletes the model's bytes, then its rows: artifact, model and evaluation. The job and its other checkpoints stay. A
  * repeat finishes a request that was interrupted.
  * @throws ServiceError model_not_found, invalid_input for a base model or a name that may move, conflict while its job runs,
- *   an alias leads to the model, or an open job begins from it
+ *   an alias leads to the model, an export of it is open, or an open job begins from it
  */
 export async function deleteModel({ ctx, input }: { ctx: Ctx; input: { name: string } }) {
   const { database, storage } = ctx.deps
@@ -26,9 +27,14 @@ export async function deleteModel({ ctx, input }: { ctx: Ctx; input: { name: str
     const child = await tx.trainingJobs.openJobFrom(ctx.accountId, name)
     if (child !== null)
       throw new ServiceError('conflict', `Job ${child} begins from this model. Wait until it ends, or cancel it first.`)
+    const exports = await tx.modelExports.listOf(ctx.accountId, name)
+    if (exports.some(({ status }) => isOpenExport(status)))
+      throw new ServiceError('conflict', 'An export of this model is open. Wait until it ends.')
     // Objects first: after a crash the rows still name what is left. They are only a few.
     const published = await storage.removeFolder(storageKeys.model(ctx.accountId, name, ''))
     const saved = await storage.removeFolder(storageKeys.artifact(jobId, artifactId, ''))
+    for (const { id } of exports) await storage.removeFolder(storageKeys.exportFolder(ctx.accountId, id))
+    await tx.modelExports.remove(exports.map(({ id }) => id))
     if (!(await tx.models.delete({ accountId: ctx.accountId, name, artifactId }))) throw modelNotFound(name)
     await recordAudit(tx, ctx, 'model.delete', name)
     return { name, objects: published + saved }

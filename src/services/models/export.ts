@@ -1,18 +1,43 @@
 // An export in the format "adapter" is a published model's own files, so it needs no row: its id names the format and the model.
+// A merged export has a row and is made in the background: merge.ts.
+import { isUuid } from '../../domain/identifiers.ts'
+import type { ExportStatus } from '../../domain/model-export.ts'
 import { isModelId } from '../../domain/model-reference.ts'
 import { ServiceError } from '../../domain/service-error.ts'
-import type { TunedModel } from '../../domain/training-job.ts'
 import type { Ctx } from '../context.ts'
+import type { Idempotency } from '../idempotency.ts'
 import { linkFiles } from './download.ts'
 import { findTunedModel, lookUpTuned, rowsOf } from './find-tuned.ts'
+import { linkMergedFiles, mergeModel } from './merge.ts'
 
-export type ModelExport = { id: string; modelName: string; format: 'adapter'; status: 'COMPLETED' }
+export type ExportFormat = 'adapter' | 'merged'
+export type Exported = {
+  id: string
+  modelName: string
+  format: ExportFormat
+  status: ExportStatus
+  /** Why a merged export failed. */
+  message?: string | null
+}
+type LinkedExport = Exported & Awaited<ReturnType<typeof linkFiles>>
 
 const prefix = 'adapter-'
 
-/** A repeat gives the same export. @throws ServiceError model_not_found, invalid_input for a base model */
-export async function exportModel({ ctx, input }: { ctx: Ctx; input: { name: string } }): Promise<ModelExport> {
-  return exportOf(await findTunedModel(ctx, input.name))
+/**
+ * A repeat gives the same export.
+ * @throws ServiceError model_not_found, invalid_input for a base model; of a merged one also conflict, quota_exceeded
+ */
+export async function exportModel({
+  ctx,
+  input: { name, format },
+  idempotency,
+}: {
+  ctx: Ctx
+  input: { name: string; format: ExportFormat }
+  idempotency: Idempotency
+}): Promise<Exported> {
+  if (format === 'adapter') return adapterOf((await findTunedModel(ctx, name)).name)
+  return { ...(await mergeModel({ ctx, input: { name }, idempotency })), format }
 }
 
 /**
@@ -25,25 +50,34 @@ export async function findExport({
 }: {
   ctx: Ctx
   input: { name: string; id: string }
-}): Promise<ModelExport & Awaited<ReturnType<typeof linkFiles>>> {
-  const model = await findExported(ctx, name, id)
-  if (!model) throw new ServiceError('not_found', `The model "${name}" has no export with this id.`)
-  return { ...exportOf(model), ...(await linkFiles(ctx, model)) }
+}): Promise<LinkedExport> {
+  const found = id.startsWith(prefix) ? await findAdapter(ctx, name, id.slice(prefix.length)) : await findMerged(ctx, name, id)
+  if (!found) throw new ServiceError('not_found', `The model "${name}" has no export with this id.`)
+  return found
 }
 
-const exportOf = ({ name }: TunedModel): ModelExport => ({
-  id: prefix + name,
-  modelName: name,
+const adapterOf = (modelName: string): Exported => ({
+  id: prefix + modelName,
+  modelName,
   format: 'adapter',
   status: 'COMPLETED',
 })
 
-async function findExported(ctx: Ctx, name: string, id: string): Promise<TunedModel | null> {
-  const modelName = id.startsWith(prefix) ? id.slice(prefix.length) : ''
+async function findAdapter(ctx: Ctx, name: string, modelName: string): Promise<LinkedExport | null> {
   if (!isModelId(modelName)) return null
   const named = await lookUpTuned(ctx, name)
-  // A checkpoint is found by its own name only.
-  if (named?.name === modelName) return named
-  const given = await ctx.deps.database.modelNames.versionOf(modelName)
-  return given?.name === rowsOf(name) ? lookUpTuned(ctx, modelName) : null
+  const model = named?.name === modelName ? named : (await isOlderVersion(ctx, name, modelName)) && (await lookUpTuned(ctx, modelName))
+  return model ? { ...adapterOf(modelName), ...(await linkFiles(ctx, model)) } : null
 }
+
+async function findMerged(ctx: Ctx, name: string, id: string): Promise<LinkedExport | null> {
+  const found = isUuid(id) ? await ctx.deps.database.modelExports.find(ctx.accountId, id) : null
+  if (!found) return null
+  const { modelName, status, message } = found
+  const isItsOwn = (await lookUpTuned(ctx, name))?.name === modelName || (await isOlderVersion(ctx, name, modelName))
+  return isItsOwn ? { id, modelName, format: 'merged', status, message, ...(await linkMergedFiles(ctx, found)) } : null
+}
+
+/** A checkpoint is found by its own name only. */
+const isOlderVersion = async ({ deps }: Ctx, name: string, modelName: string): Promise<boolean> =>
+  (await deps.database.modelNames.versionOf(modelName))?.name === rowsOf(name)

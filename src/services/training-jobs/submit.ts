@@ -5,6 +5,7 @@ import { canonicalJson, sha256Hex } from '../../domain/identifiers.ts'
 import { canBeAsked } from '../../domain/model-reference.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { resolveTrainingArgs, type FinetuneArgs, type TrainingNote } from '../../domain/training-args.ts'
+import type { TrackerRequest } from '../../domain/tracker.ts'
 import type { EvaluationSettings, TrainingSpec } from '../../domain/training-job.ts'
 import { asksModel, compileGraders } from '../../grading/compile-graders.ts'
 import type { Acceptance, AcceptanceRequest } from '../../repositories/job-acceptance.ts'
@@ -13,6 +14,7 @@ import { keyIsTaken, orFirstAnswer, requireFreeKey, type Idempotency } from '../
 import { acceptUpload, acceptWithinQuota, noRoomForJob } from '../limits/account-quotas.ts'
 import type { ReceivedRows } from '../datasets/ingest-rows.ts'
 import { nothingUploaded, placeOf, resolveDataset, type DatasetReference } from '../datasets/resolve.ts'
+import { trackersOf, type Integration } from '../trackers/accept.ts'
 import { findStartModel, withShape, type FoundStart } from './start-model.ts'
 
 export type SubmitTrainingJobInput = DatasetReference & {
@@ -26,6 +28,7 @@ export type SubmitTrainingJobInput = DatasetReference & {
   customModelName: string | null
   /** Stored with the job and returned with it. */
   metadata?: Record<string, string> | undefined
+  integrations?: readonly Integration[] | undefined
 }
 
 /** The answer to a submit and to its repeats. */
@@ -58,10 +61,11 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   const { entry, startFrom, shape } = await findStartModel(ctx, input.modelName)
   checkGpuConfig(ctx, input.gpuConfig)
   checkGraders(input.evaluation?.graders ?? [])
-  return { entry, startFrom, ...resolveTrainingArgs(withShape(input.finetuneArgs, shape), entry) }
+  const trackers = trackersOf(ctx, input.integrations ?? [])
+  return { entry, startFrom, trackers, ...resolveTrainingArgs(withShape(input.finetuneArgs, shape), entry) }
 }
 
-type Resolved = Pick<FoundStart, 'entry' | 'startFrom'> & ReturnType<typeof resolveTrainingArgs>
+type Resolved = Pick<FoundStart, 'entry' | 'startFrom'> & { trackers: TrackerRequest[] } & ReturnType<typeof resolveTrainingArgs>
 type Upload = AcceptanceRequest['version']
 
 /** A location names its upload without a query: the acceptance then looks for the row. */
@@ -109,7 +113,7 @@ async function answerTo(
 function newJob(
   { accountId, apiKeyId, deps }: Ctx,
   { gpuConfig, customModelName, isPublic, metadata, evaluationRows, evaluation }: SubmitTrainingJobInput,
-  { entry, startFrom, args, givenArgs, notes }: Resolved,
+  { entry, startFrom, trackers, args, givenArgs, notes }: Resolved,
   { uploadKey }: Upload,
 ): AcceptanceRequest['job'] {
   const asked = {
@@ -117,6 +121,7 @@ function newJob(
     nodes: gpuConfig.nodes ?? 1,
     ...(metadata && { metadata }),
     ...(evaluation && { evaluation }),
+    ...(trackers.length > 0 && { trackers }),
   }
   const data = { dataKey: uploadKey, evaluationKey: evaluationRows?.key ?? null }
   const spec = { baseModel: frozen(entry), args, givenArgs, ...asked, ...data, ...(startFrom && { startFrom }) }

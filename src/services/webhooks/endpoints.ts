@@ -1,13 +1,12 @@
 // An account's endpoints. Each change is one transaction with its audit event.
 import { randomUUID } from 'node:crypto'
-import { isIP } from 'node:net'
-import { invalidInput, ServiceError } from '../../domain/service-error.ts'
+import { ServiceError } from '../../domain/service-error.ts'
 import type { TrainingJobStatus } from '../../domain/training-job-status.ts'
 import { webhookSecret, type WebhookEndpoint, type WebhookSecret } from '../../domain/webhook.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
-import { hostOf } from './call.ts'
+import { callableUrl } from './exchange.ts'
 
 export const maxEndpoints = 20
 
@@ -41,7 +40,7 @@ export async function createWebhook({
   idempotency: Idempotency
 }): Promise<{ webhook: WebhookEndpoint; secret: string }> {
   const { accountId, deps } = ctx
-  const href = callableUrl(ctx, url)
+  const href = callableUrl(deps.settings.webhooks, 'url', url)
   const { id, secretId } = await once<{ id: string; secretId: string }>(ctx, idempotency, (answer) =>
     deps.database.transaction(async (tx) => {
       await tx.accounts.hold(accountId)
@@ -71,7 +70,7 @@ export async function updateWebhook({
     isDisabled?: boolean | undefined
   }
 }): Promise<WebhookEndpoint> {
-  const href = url === undefined ? undefined : callableUrl(ctx, url)
+  const href = url === undefined ? undefined : callableUrl(ctx.deps.settings.webhooks, 'url', url)
   return ctx.deps.database.transaction(async (tx) => {
     const webhook = await tx.webhooks.lock(ctx.accountId, id)
     if (!webhook) throw webhookNotFound(id)
@@ -94,18 +93,4 @@ export async function deleteWebhook({ ctx, input: { id } }: { ctx: Ctx; input: {
     await tx.webhooks.delete(id)
     await recordAudit(tx, ctx, 'webhook.delete', id)
   })
-}
-
-/** Checks the URL before its name is resolved; each call checks the addresses. */
-function callableUrl({ deps: { settings } }: Ctx, text: string): string {
-  const { allowsHttp, isCallable } = settings.webhooks
-  const refuse = (what: string) => invalidInput('url', `url ${what}.`)
-  if (!URL.canParse(text)) throw refuse('must be an address such as https://example.com/hooks')
-  const url = new URL(text)
-  if (url.protocol !== 'https:' && !(allowsHttp && url.protocol === 'http:')) throw refuse('must begin with https://')
-  if (url.username !== '' || url.password !== '') throw refuse('must not hold a user name or a password')
-  const host = hostOf(url)
-  if (isIP(host) !== 0 && !isCallable(host)) throw refuse('names a private address, which this service does not call')
-  url.hash = ''
-  return url.href
 }

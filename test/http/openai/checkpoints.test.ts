@@ -16,7 +16,7 @@ test('a checkpoint has the held-out loss of its step, in full where every held-o
         find: () =>
           Promise.resolve([
             { ...step, step: 1 },
-            { ...step, step: 2, valid_loss: 0.5, valid_token_accuracy: 0.75, valid_rows: 16 },
+            { ...step, step: 2, token_accuracy: 0.625, valid_loss: 0.5, valid_token_accuracy: 0.75, valid_rows: 16 },
             { ...step, step: 3, valid_loss: 0.25, valid_token_accuracy: 1, valid_rows: 32 },
           ]),
       },
@@ -30,7 +30,7 @@ test('a checkpoint has the held-out loss of its step, in full where every held-o
         ...{ step: 3, train_loss: 1.5, valid_loss: 0.25, valid_mean_token_accuracy: 1 },
         ...{ full_valid_loss: 0.25, full_valid_mean_token_accuracy: 1 },
       },
-      { step: 2, train_loss: 1.5, valid_loss: 0.5, valid_mean_token_accuracy: 0.75 },
+      { step: 2, train_loss: 1.5, train_mean_token_accuracy: 0.625, valid_loss: 0.5, valid_mean_token_accuracy: 0.75 },
       { step: 1, train_loss: 1.5 },
     ],
   )

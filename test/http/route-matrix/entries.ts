@@ -372,6 +372,10 @@ export const entries: Record<string, Entry> = {
   list_training_job_events: job('after=x'),
   list_attempts: job('after=0'),
   list_training_job_metrics: job('since_step=x'),
+  read_training_job_tensorboard_file: {
+    about: [({ jobId }) => ({ params: { job_id: jobId } })],
+    invalid: noId({ job_id: 'x' }),
+  },
   // A job that has ended, so that the stream ends.
   follow_training_job: job('from=then'),
   cancel_training_job: {
@@ -434,9 +438,10 @@ export const entries: Record<string, Entry> = {
     about: [
       ({ modelName }) => ({ params: { name: modelName }, body: { format: 'adapter' } }),
       ({ customName }) => ({ params: { name: customName }, body: { format: 'adapter' } }),
+      ({ modelName }) => ({ params: { name: modelName }, body: { format: 'merged' } }),
     ],
     invalid: {
-      sent: ({ modelName }) => ({ params: { name: modelName }, body: { format: 'merged' } }),
+      sent: ({ modelName }) => ({ params: { name: modelName }, body: { format: 'gguf' } }),
       status: 400,
     },
   },

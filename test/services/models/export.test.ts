@@ -7,7 +7,13 @@ const files = [{ name: 'adapter_config.json', key: 'k', sizeBytes: 7, sha256: 'd
 const tuned = (name: string | undefined) => ({ name, files, baseModel: 'tiny', jobId: 7, artifactId: 'none' })
 const checkpoint = { id: 'c', files, committedAt: new Date(0), createdAt: new Date(0) }
 
+const merged = '3b241101-e2bb-4255-8caf-4136c566a962'
+
 suite('an export', async () => {
+  const row = {
+    ...{ id: merged, accountId: 'account', modelName: one, status: 'RUNNING', message: null },
+    files: [{ name: 'model.safetensors', sizeBytes: 9, sha256: 'e'.repeat(64) }],
+  }
   // "bot" leads to its second version; its first is still there.
   const leadsTo: Record<string, string | undefined> = { bot: two, 'bot@1': one, 'bot@2': two }
   const edge = await startPublic({
@@ -22,6 +28,7 @@ suite('an export', async () => {
         versionOf: (name: string) => Promise.resolve({ name: name === other ? 'other' : 'bot', version: 1 }),
       },
       trainingJobs: { find: (_account: string, id: number) => Promise.resolve(id === 7 ? { id, baseModel: 'tiny' } : null) },
+      modelExports: { find: (_account: string, id: string) => Promise.resolve(id === merged ? row : null) },
       artifacts: { checkpointOf: () => Promise.resolve(checkpoint) },
     },
     storage: { presignDownload: (key: string) => Promise.resolve(`http://store/${key}`), podUrlSeconds: 900 },
@@ -38,6 +45,7 @@ suite('an export', async () => {
       const [{ name: file, key: _key, sizeBytes, sha256 }] = files as [(typeof files)[0] & object]
       assert.deepEqual(json, {
         ...made,
+        message: null,
         expires_in: 900,
         files: [{ name: file, url: 'http://store/k', sha256, size_bytes: sizeBytes }],
       })
@@ -56,10 +64,21 @@ suite('an export', async () => {
     assert.equal((await get('ftjob-8:ckpt-step-60', json.id)).status, 404)
   })
 
-  test('in the format merged is refused with what to do', async () => {
-    const { status, json } = await make('bot', 'merged')
-    assert.equal(status, 400)
-    assert.match(json.detail, /merge_and_unload/)
+  test('in the format merged has links once it is complete, under every name that leads to its model', async () => {
+    for (const name of ['bot', 'bot@1', one ?? '']) {
+      const { json } = await get(name, merged)
+      assert.deepEqual([json.format, json.model_name, json.status, json.files], ['merged', one, 'RUNNING', []])
+    }
+    assert.equal((await get(other ?? '', merged)).status, 404)
+    row.status = 'COMPLETED'
+    const { json } = await get('bot@1', merged)
+    const url = `http://store/exports/account/${merged}/files/model.safetensors`
+    assert.deepEqual(json.files, [{ name: 'model.safetensors', url, sha256: 'e'.repeat(64), size_bytes: 9 }])
+  })
+
+  test('of a base model, or in another format, is refused', async () => {
     assert.equal((await make('tiny')).status, 400)
+    assert.equal((await make('tiny', 'merged')).status, 400)
+    assert.equal((await make('bot', 'gguf')).status, 400)
   })
 })

@@ -13,7 +13,8 @@ import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { promisify } from 'node:util'
 import { callableAddresses } from '../../../src/domain/callable-addresses.ts'
-import { createCall, createResolveHost, type CallRules } from '../../../src/services/webhooks/call.ts'
+import { createCall } from '../../../src/services/webhooks/call.ts'
+import { createResolveHost, type CallRules } from '../../../src/services/webhooks/exchange.ts'
 
 const run = promisify(execFile)
 const own = callableAddresses(['127.0.0.0/8'])

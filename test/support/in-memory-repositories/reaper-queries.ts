@@ -66,6 +66,10 @@ export const reaper = (db: Connection): InMemory<'reaper'> => ({
       db.run('reaper.startedEvaluations', () => [] as { id: string }[]),
     ),
 
+  /** There are no exports here. */
+  startedExports: (pageSize?: number) =>
+    keysetPages({ id: '' }, pageSize ?? maxInPage, () => db.run('reaper.startedExports', () => [] as { id: string }[])),
+
   /** There are no model servers here. */
   listModelServers: () => db.run('reaper.listModelServers', () => []),
 })
