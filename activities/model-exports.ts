@@ -48,7 +48,8 @@ export function createModelExportActivities(deps: ModelExportDependencies) {
         const cause = causeOf(end)
         const sentence = failure ?? sentenceOf(end, cause)
         if (!isInterruption(cause)) throw refused(sentence)
-        if (runNumber >= maxRuns) throw refused(`The program that merges was interrupted ${runNumber} times: ${sentence}`)
+        if (runNumber >= maxRuns)
+          throw refused(`The program that merges was interrupted ${runNumber} times: ${sentence}`)
         return 'interrupted'
       }),
 
@@ -58,7 +59,10 @@ export function createModelExportActivities(deps: ModelExportDependencies) {
         const found = await existing(exportId)
         if (!isOpenExport(found.status)) return true
         const { accountId, runNumber } = found
-        const kept = found.files.map((file) => ({ ...file, key: storageKeys.exportFile(accountId, exportId, file.name) }))
+        const kept = found.files.map((file) => ({
+          ...file,
+          key: storageKeys.exportFile(accountId, exportId, file.name),
+        }))
         for (const { name, key } of kept)
           await storage.copy(storageKeys.exportUpload(accountId, exportId, runNumber, name), key)
         const isRight = await verifyFiles(storage, kept)

@@ -18,7 +18,11 @@ const jobs = [
   { name: '50 steps', data: rows, finetune_args: { max_steps: 50 } },
   { name: '200 steps', data: rows, finetune_args: { max_steps: 200 } },
   { name: '400 steps', data: rows, finetune_args: { max_steps: 400 } },
-  { name: '100 steps of 8 rows', data: rows, finetune_args: { max_steps: 100, batch_size: 8, gradient_accumulation_steps: 1 } },
+  {
+    name: '100 steps of 8 rows',
+    data: rows,
+    finetune_args: { max_steps: 100, batch_size: 8, gradient_accumulation_steps: 1 },
+  },
   { name: '100 steps of long rows', data: long, finetune_args: { max_steps: 100 } },
 ]
 
@@ -50,7 +54,11 @@ for (const job of jobs) {
   ratios.push(estimate.likely / seconds)
   const [low, likely, high] = [estimate.low, estimate.likely, estimate.high].map((value) => value.toFixed(1))
   const figures = `estimated ${likely} s (${low} to ${high}), took ${seconds.toFixed(1)} s`
-  console.log(`${job.name.padEnd(24)} ${String(steps).padStart(4)} steps: ${figures}, ratio ${(estimate.likely / seconds).toFixed(2)}`)
+  console.log(
+    `${job.name.padEnd(24)} ${String(steps).padStart(4)} steps: ${figures}, ratio ${(estimate.likely / seconds).toFixed(2)}`,
+  )
 }
-console.log(`median ratio ${median(ratios).toFixed(2)}, from ${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`)
+console.log(
+  `median ratio ${median(ratios).toFixed(2)}, from ${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`,
+)
 await stack.stop()

@@ -19,7 +19,11 @@ const limits = {
 
 const { runMerge } = proxyActivities<ModelExportActivities>({ ...limits, taskQueue: exportTaskQueue })
 const { keepMergedFiles } = proxyActivities<ModelExportActivities>(limits)
-const { failExport } = proxyActivities<ModelExportActivities>({ startToCloseTimeout: '1 day', heartbeatTimeout: '12 seconds', retry })
+const { failExport } = proxyActivities<ModelExportActivities>({
+  startToCloseTimeout: '1 day',
+  heartbeatTimeout: '12 seconds',
+  retry,
+})
 
 export async function modelExport({ exportId }: ModelExportInput): Promise<void> {
   try {

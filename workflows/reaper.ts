@@ -10,14 +10,28 @@ const everyMs = 20_000
 
 const limits = { heartbeatTimeout: '12 seconds', retry: { maximumAttempts: 1 } } as const
 
-const { findStrayRuns, findUnwatchedServers, findStrayAttempts, findLostJobs, findLostBatches, findLostEvaluations, findLostExports } =
-  proxyActivities<ReaperActivities>({ ...limits, startToCloseTimeout: '30 seconds' })
+const {
+  findStrayRuns,
+  findUnwatchedServers,
+  findStrayAttempts,
+  findLostJobs,
+  findLostBatches,
+  findLostEvaluations,
+  findLostExports,
+} = proxyActivities<ReaperActivities>({ ...limits, startToCloseTimeout: '30 seconds' })
 // Longer than a program's grace period. The next round continues what takes longer, without a new grace period.
-const { endStrayRun, watchServerAgain, releaseStrayAttempt, endLostJob, startBatchAgain, startEvaluationAgain, startExportAgain } =
-  proxyActivities<ReaperActivities>({
-    ...limits,
-    startToCloseTimeout: '1 minute',
-  })
+const {
+  endStrayRun,
+  watchServerAgain,
+  releaseStrayAttempt,
+  endLostJob,
+  startBatchAgain,
+  startEvaluationAgain,
+  startExportAgain,
+} = proxyActivities<ReaperActivities>({
+  ...limits,
+  startToCloseTimeout: '1 minute',
+})
 
 export const reaper = (input: RoundsInput = {}) => keepRounds(everyMs, input, reapAll)
 

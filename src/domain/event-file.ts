@@ -29,7 +29,8 @@ function wallTime(atMs: number): Buffer {
   return bytes
 }
 
-const delimited = (key: number, content: Buffer) => Buffer.concat([Buffer.from([key]), varintOf(content.length), content])
+const delimited = (key: number, content: Buffer) =>
+  Buffer.concat([Buffer.from([key]), varintOf(content.length), content])
 
 function varintOf(value: number): Buffer {
   const bytes = []

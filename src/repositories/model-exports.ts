@@ -9,7 +9,9 @@ const open = { finishedAt: null }
 
 export const createModelExportRepository = (db: Connection) => ({
   async create({ request, ...row }: NewExport) {
-    await db.modelExport.create({ data: { ...row, request: request as unknown as Prisma.JsonObject, status: 'QUEUED' } })
+    await db.modelExport.create({
+      data: { ...row, request: request as unknown as Prisma.JsonObject, status: 'QUEUED' },
+    })
   },
 
   async find(accountId: string, id: string): Promise<ModelExport | null> {

@@ -60,8 +60,24 @@ suite('a tracker', async () => {
 
   async function startServer() {
     const store = ['--backend-store-uri', `sqlite:///${folder}/mlflow.db`, '--artifacts-destination', folder]
-    const command = ['-m', 'mlflow', 'server', '--workers', '1', '--host', '127.0.0.1', '--port', String(port), ...store]
-    server = spawn(python, command, { cwd: folder, stdio: 'ignore', detached: true, env: { ...process.env, MLFLOW_DISABLE_TELEMETRY: 'true' } })
+    const command = [
+      '-m',
+      'mlflow',
+      'server',
+      '--workers',
+      '1',
+      '--host',
+      '127.0.0.1',
+      '--port',
+      String(port),
+      ...store,
+    ]
+    server = spawn(python, command, {
+      cwd: folder,
+      stdio: 'ignore',
+      detached: true,
+      env: { ...process.env, MLFLOW_DISABLE_TELEMETRY: 'true' },
+    })
     await untilSucceeds(async () => assert.ok((await fetch(`${trackingUri}/health`)).ok))
   }
 
@@ -112,7 +128,9 @@ suite('a tracker', async () => {
     const link = found.tags['anneal.model_url'] ?? ''
     const model = await fetch(link, { headers: { authorization: `Bearer ${api.apiKey}` } })
     assert.equal(model.status, 200, link)
-    const { summary } = await api.get<{ summary: Record<string, { tuned: { mean: number } }> }>(`/v1/train/jobs/${id}/eval`)
+    const { summary } = await api.get<{ summary: Record<string, { tuned: { mean: number } }> }>(
+      `/v1/train/jobs/${id}/eval`,
+    )
     for (const [grader, { tuned }] of Object.entries(summary))
       assert.equal(found.metrics[`eval/${grader}/tuned`], tuned.mean, grader)
 

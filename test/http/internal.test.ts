@@ -66,7 +66,11 @@ test('every call of the protocol answers 200 with an object', async () => {
     ['/attempt/steps', { steps: [step] }],
     [
       '/attempt/steps',
-      { steps: [{ ...step, grad_norm: null, token_accuracy: 0.5, valid_loss: 1.5, valid_token_accuracy: 0.5, valid_rows: 32 }] },
+      {
+        steps: [
+          { ...step, grad_norm: null, token_accuracy: 0.5, valid_loss: 1.5, valid_token_accuracy: 0.5, valid_rows: 32 },
+        ],
+      },
     ],
     ['/attempt/steps', { steps: [] }],
     ['/attempt/artifacts', { kind: 'checkpoint', step: 60, files: [{ name: 'a.safetensors', size: 3, sha256: hash }] }],

@@ -27,7 +27,11 @@ suite('trackers', () => {
     sandbox(async (tx) => {
       const accountId = await anAccount(tx)
       const { id: jobId } = await openJob(tx, accountId, tracked(1))
-      assert.deepEqual(await tx.jobTrackers.list((await openJob(tx, accountId)).id), [], 'a job without trackers has none')
+      assert.deepEqual(
+        await tx.jobTrackers.list((await openJob(tx, accountId)).id),
+        [],
+        'a job without trackers has none',
+      )
       const [tracker, ...others] = await claimOf(tx, accountId)
       assert.ok(tracker)
       assert.deepEqual([others, tracker.jobId, tracker.request], [[], jobId, request])

@@ -57,7 +57,12 @@ export const fineTuningRecordRoutes = [
         fine_tuning_job_id: jobPrefix + jobId,
         fine_tuned_model_checkpoint: modelName,
         step_number: artifact.step,
-        metrics: { step: artifact.step, train_loss: step?.loss ?? null, ...trainingOf(step), ...validationOf(step, isFullyValidated) },
+        metrics: {
+          step: artifact.step,
+          train_loss: step?.loss ?? null,
+          ...trainingOf(step),
+          ...validationOf(step, isFullyValidated),
+        },
       }))
       if (after !== undefined) requireId(after, /^ftckpt-([0-9a-f-]{36})$/, 'a checkpoint')
       const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1

@@ -55,7 +55,9 @@ export const FineTuningRequest = named(
       .nullish()
       .describe('Decides the order of rows and all other chance. Default 42'),
     metadata: Metadata.nullish().describe('Up to 16 pairs that the job keeps'),
-    integrations: Integrations.nullish().describe('Trackers that the series, arguments and scores of the job are sent to'),
+    integrations: Integrations.nullish().describe(
+      'Trackers that the series, arguments and scores of the job are sent to',
+    ),
   }),
 )
 export type FineTuningRequest = z.output<typeof FineTuningRequest>

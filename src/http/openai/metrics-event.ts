@@ -20,7 +20,13 @@ export function metricsOf(job: TrainingJob, { at, step: reported }: { at: Date; 
     level: 'info' as const,
     message: `Step ${step}${total === null ? '' : `/${total}`}: training loss=${loss.toFixed(2)}${validLoss}`,
     type: 'metrics' as const,
-    data: { step, ...(total !== null && { total_steps: total }), train_loss: loss, ...trainingOf(reported), ...validation },
+    data: {
+      step,
+      ...(total !== null && { total_steps: total }),
+      train_loss: loss,
+      ...trainingOf(reported),
+      ...validation,
+    },
   }
 }
 

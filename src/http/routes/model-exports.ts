@@ -9,7 +9,8 @@ export const modelExportRoutes = [
     name: 'export_model',
     method: 'post',
     path: '/v1/models/:name/export',
-    summary: 'Export a tuned model; a repeat gives the same export. A merged one is made in the background and survives restarts',
+    summary:
+      'Export a tuned model; a repeat gives the same export. A merged one is made in the background and survives restarts',
     access: 'key',
     scope: 'read',
     params: ModelPath,

@@ -17,12 +17,19 @@ const Integration = named(
       .string()
       .min(1)
       .max(2048)
-      .describe('The address of the MLflow server, such as https://mlflow.example.com. The rules of webhooks hold for it'),
+      .describe(
+        'The address of the MLflow server, such as https://mlflow.example.com. The rules of webhooks hold for it',
+      ),
     experiment: text.nullish().describe('The name of the experiment, made if there is none; anneal when absent'),
     run_name: text.nullish().describe('The name of the run; the custom_model_name or the id of the job when absent'),
     username: text.nullish().describe('Sent with `password` as HTTP basic authentication'),
     password: text.nullish().describe('Kept encrypted, and in no answer'),
-    token: z.string().min(1).max(4096).nullish().describe('Sent as a bearer token in place of a user name. Kept encrypted, and in no answer'),
+    token: z
+      .string()
+      .min(1)
+      .max(4096)
+      .nullish()
+      .describe('Sent as a bearer token in place of a user name. Kept encrypted, and in no answer'),
   }),
 )
 

@@ -66,7 +66,9 @@ export const TrainRequest = named(
       .nullish()
       .describe('A name for the model. Each job with the same name makes its next version'),
     metadata: Metadata.nullish().describe('Up to 16 pairs that the job keeps; GET /v1/train/jobs filters by them'),
-    integrations: Integrations.nullish().describe('Trackers that the series, arguments and scores of the job are sent to'),
+    integrations: Integrations.nullish().describe(
+      'Trackers that the series, arguments and scores of the job are sent to',
+    ),
     train_type: z.string().max(256).nullish().describe('Accepted and ignored'),
     enable_peft: z.boolean().nullish().describe('Accepted and ignored'),
     peft_args: z.object({}).nullish().describe('Accepted and ignored'),

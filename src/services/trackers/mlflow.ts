@@ -4,7 +4,10 @@ import { sentenceOf, type Exchange } from '../webhooks/exchange.ts'
 export type MetricPoint = { key: string; value: number; timestamp: number; step: number }
 type Pair = { key: string; value: string }
 export type RunStatus = 'RUNNING' | 'FINISHED' | 'FAILED' | 'KILLED'
-type Run = { info: { run_id: string; status: RunStatus }; data?: { metrics?: { key: string; step: number | string }[] } }
+type Run = {
+  info: { run_id: string; status: RunStatus }
+  data?: { metrics?: { key: string; step: number | string }[] }
+}
 
 /** MLflow takes this many in one call. */
 export const maxPoints = 1000
@@ -58,7 +61,11 @@ export function createMlflow(
     },
 
     /** The run with this tag, made if there is none: an answer that was lost must not make a second run. */
-    async openRun(experimentId: string, mark: Pair, run: { name: string; startTime: number; tags: Pair[] }): Promise<string> {
+    async openRun(
+      experimentId: string,
+      mark: Pair,
+      run: { name: string; startTime: number; tags: Pair[] },
+    ): Promise<string> {
       const { runs = [] } = await post<{ runs?: Run[] }>('runs/search', {
         experiment_ids: [experimentId],
         filter: `tags."${mark.key}" = '${mark.value}'`,
@@ -94,7 +101,9 @@ export function createMlflow(
 
   async function find(name: string): Promise<string | null> {
     try {
-      const answer = await get<{ experiment: { experiment_id: string } }>('experiments/get-by-name', { experiment_name: name })
+      const answer = await get<{ experiment: { experiment_id: string } }>('experiments/get-by-name', {
+        experiment_name: name,
+      })
       return answer.experiment.experiment_id
     } catch (error) {
       if (error instanceof TrackerError && error.code === 'RESOURCE_DOES_NOT_EXIST') return null

@@ -21,7 +21,11 @@ const defaultExperiment = 'anneal'
 const lastOfStep = 'loss'
 
 /** @returns `more` when the next round has something to send already */
-export async function sendNews(deps: NewsDependencies, tracker: ClaimedTracker, mlflow: Mlflow): Promise<'more' | 'waiting' | 'done'> {
+export async function sendNews(
+  deps: NewsDependencies,
+  tracker: ClaimedTracker,
+  mlflow: Mlflow,
+): Promise<'more' | 'waiting' | 'done'> {
   const { trainingJobs, trainingSteps, jobTrackers } = deps.database
   // Read before the steps: an ended job reports no more of them.
   const job = await trainingJobs.get(tracker.jobId)
@@ -88,7 +92,8 @@ type Ended = { tracker: ClaimedTracker; job: TrainingJob; finishedAt: Date; runI
 
 async function end(deps: NewsDependencies, { tracker, job, finishedAt, runId, lastStep }: Ended, mlflow: Mlflow) {
   const { modelName } = job
-  const url = modelName === null || !tracker.request.serviceUrl ? null : `${tracker.request.serviceUrl}/v1/models/${modelName}`
+  const url =
+    modelName === null || !tracker.request.serviceUrl ? null : `${tracker.request.serviceUrl}/v1/models/${modelName}`
   const tags = [
     { key: 'anneal.status', value: job.status },
     ...(job.statusMessage === null ? [] : [{ key: 'anneal.message', value: job.statusMessage }]),

@@ -65,7 +65,9 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   return { entry, startFrom, trackers, ...resolveTrainingArgs(withShape(input.finetuneArgs, shape), entry) }
 }
 
-type Resolved = Pick<FoundStart, 'entry' | 'startFrom'> & { trackers: TrackerRequest[] } & ReturnType<typeof resolveTrainingArgs>
+type Resolved = Pick<FoundStart, 'entry' | 'startFrom'> & { trackers: TrackerRequest[] } & ReturnType<
+    typeof resolveTrainingArgs
+  >
 type Upload = AcceptanceRequest['version']
 
 /** A location names its upload without a query: the acceptance then looks for the row. */

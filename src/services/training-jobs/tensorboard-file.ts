@@ -7,7 +7,13 @@ import { findTrainingJob } from './get.ts'
 const stepsPerPage = 1000
 
 /** Yields the file a page of steps at a time: the steps so far, while the job trains. @throws ServiceError not_found */
-export async function readTensorBoardFile({ ctx, input }: { ctx: Ctx; input: { jobId: number } }): Promise<AsyncGenerator<Buffer>> {
+export async function readTensorBoardFile({
+  ctx,
+  input,
+}: {
+  ctx: Ctx
+  input: { jobId: number }
+}): Promise<AsyncGenerator<Buffer>> {
   const { id, createdAt } = await findTrainingJob(ctx, input.jobId)
   const { trainingSteps } = ctx.deps.database
   // Read before the answer begins: a failure here is still an ordinary error answer.

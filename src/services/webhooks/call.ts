@@ -9,7 +9,10 @@ export type Answer = { statusCode: number | null; error: string | null; retryAft
 /** The answer is read up to this size, so that the receiver sees it taken. */
 const maxAnswerBytes = 64 * 1024
 
-export function createCall({ timeoutMs = 15_000, ...rules }: CallRules & { resolve?: ResolveHost; timeoutMs?: number }) {
+export function createCall({
+  timeoutMs = 15_000,
+  ...rules
+}: CallRules & { resolve?: ResolveHost; timeoutMs?: number }) {
   const exchange = createExchange(rules)
   /** @returns null when `signal` has aborted */
   return async ({ signal: stopping, ...call }: Call): Promise<Answer | null> => {
