@@ -116,20 +116,25 @@ export function createModelExportActivities(deps: ModelExportDependencies) {
   }
 
   /** The closed run refuses all further writes, so a lost node needs no fence of its own. */
-  const terminate = ({ id, runNumber }: ModelExport) =>
-    trainers.terminate(
+  function terminate({ id, runNumber }: ModelExport) {
+    return trainers.terminate(
       { name: exportRunName(id, runNumber) },
       { graceMs: settings.terminationGraceMs, fence: () => modelExports.closeRun({ id, number: runNumber }) },
     )
+  }
 
   async function removeUploads({ accountId, id, runNumber }: ModelExport) {
     for (let run = 1; run <= runNumber; run++)
       await storage.removeFolder(storageKeys.exportUpload(accountId, id, run, ''))
   }
 
-  const existing = async (id: string) => requireExisting(await modelExports.get(id))
+  async function existing(id: string) {
+    return requireExisting(await modelExports.get(id))
+  }
 
-  const tokenOf = (id: string, run: number) => podToken(settings.secret, `export/${id}/${run}`)
+  function tokenOf(id: string, run: number) {
+    return podToken(settings.secret, `export/${id}/${run}`)
+  }
 
   function specOf({ id, accountId, runNumber, request }: ModelExport): TrainerSpec {
     const { name, resources } = request.baseModel

@@ -1,4 +1,4 @@
-import { Prisma } from '../../generated/prisma/client.ts'
+import type { Prisma } from '../../generated/prisma/client.ts'
 import type { ExportedFile, ExportStatus, MergeRequest, ModelExport } from '../domain/model-export.ts'
 import type { Connection } from './database.ts'
 

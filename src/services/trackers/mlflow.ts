@@ -10,7 +10,7 @@ type Run = {
 }
 
 /** MLflow takes this many in one call. */
-export const maxPoints = 1000
+const maxPoints = 1000
 const maxParams = 100
 /** Of a parameter or a tag, in the oldest servers that take the rest. */
 const maxValueLength = 250
@@ -111,10 +111,13 @@ export function createMlflow(
     }
   }
 
-  const get = <T>(path: string, query: Record<string, string>) =>
-    ask<T>('GET', `${path}?${new URLSearchParams(query).toString()}`)
+  function get<T>(path: string, query: Record<string, string>) {
+    return ask<T>('GET', `${path}?${new URLSearchParams(query).toString()}`)
+  }
 
-  const post = <T = unknown>(path: string, body: object) => ask<T>('POST', path, JSON.stringify(body))
+  function post<T = unknown>(path: string, body: object) {
+    return ask<T>('POST', path, JSON.stringify(body))
+  }
 
   async function ask<T>(method: 'GET' | 'POST', path: string, body?: string): Promise<T> {
     await beforeCall()
