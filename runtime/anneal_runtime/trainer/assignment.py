@@ -84,9 +84,7 @@ Claim = Callable[[], Assignment]
 Work = TypeVar("Work")
 
 
-def fetch(
-    files: Callable[[Work], list[RemoteFile]], folder: Path, assignment: Work, claim: Callable[[], Work]
-) -> None:
+def fetch(files: Callable[[Work], list[RemoteFile]], folder: Path, assignment: Work, claim: Callable[[], Work]) -> None:
     """Downloads the files into the folder; claims again for fresh URLs. A store that is away is waited for a day."""
     arrived: set[str] = set()
     give_up_at, claims, bad_answers = time.monotonic() + DAY_S, 0, 0

@@ -16,7 +16,7 @@ export async function claimExport({ pod, input }: { pod: PodCtx; input: { runtim
   return {
     export_id: id,
     model_name: modelName,
-    base_model: { name, source, sha256 },
+    base_model: { name, source, sha256: sha256 ?? null },
     adapter: await fileLinks(pod, request.adapter),
   }
 }
