@@ -75,8 +75,8 @@ class Ranks:
         torch.manual_seed(random.Random(f"{seed}:{step}:{self.rank}").getrandbits(63))
 
     def add_up(self, parameters: list[torch.nn.Parameter], means: torch.Tensor) -> torch.Tensor:
-        """Gradients become those of all ranks; returns the sums of the `means`. A parameter that no rank has a gradient for
-        keeps none: optimizers skip it then, as they would in one process.
+        """Gradients become those of all ranks; returns the sums of the `means`. A parameter that no rank has a gradient
+        for keeps none: optimizers skip it then, as they would in one process.
         """
         total = sum(parameter.numel() for parameter in parameters)
         if self._sums is None:

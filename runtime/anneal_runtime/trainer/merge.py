@@ -58,7 +58,7 @@ def merge(base: Path, adapter: Path, merged: Path) -> None:
 
 
 def _dtype_of(base: Path) -> Any:
-    """The torch.dtype that the base's configuration names; transformers 5 writes it as dtype, older ones as torch_dtype."""
+    """The torch.dtype that the base's configuration names: transformers 5 writes dtype, older ones torch_dtype."""
     import torch
 
     config = json.loads((base / "config.json").read_text())

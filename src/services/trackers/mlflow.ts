@@ -9,8 +9,7 @@ type Run = {
   data?: { metrics?: { key: string; step: number | string }[] }
 }
 
-/** MLflow takes this many in one call. */
-const maxPoints = 1000
+/** MLflow takes this many in one call, and a thousand points. */
 const maxParams = 100
 /** Of a parameter or a tag, in the oldest servers that take the rest. */
 const maxValueLength = 250
@@ -86,7 +85,7 @@ export function createMlflow(
       return { status: run.info.status, lastStep: Number(newest?.step ?? 0) }
     },
 
-    /** At most `maxPoints` points. */
+    /** At most a thousand points. */
     log: (runId: string, { metrics = [], tags = [] }: { metrics?: MetricPoint[]; tags?: Pair[] }) =>
       post('runs/log-batch', { run_id: runId, metrics, tags: tags.map(shortened) }),
 
