@@ -76,7 +76,7 @@ suite('what a fine-tuning job tells of its steps', async () => {
     const integrations = [{ type: 'wandb', wandb: { project: 'p' } }]
     const json = { model: 'tiny', training_file: 'file-1', integrations }
     const { status, json: refused } = await edge.call('POST', '/openai/v1/fine_tuning/jobs', { json })
-    assert.deepEqual([status, refused.error.param], [400, 'integrations.0.type'])
+    assert.deepEqual([status, refused.error.param], [400, 'integrations[0].type'])
     assert.match(refused.error.message, /must be mlflow.*events of the type metrics.*result_files/)
   })
 })

@@ -206,6 +206,7 @@ export const trainingJobCases: Cases = {
     assert.deepEqual([await hold(second), await hold(third), await hold(fourth)], [null, null, { isCancelling: true }])
     for await (const page of database.reaper.startedBatches()) assert.fail(`${page.length} batches`)
     for await (const page of database.reaper.startedEvaluations()) assert.fail(`${page.length} evaluations`)
+    for await (const page of database.reaper.startedExports()) assert.fail(`${page.length} exports`)
     assert.deepEqual(await database.reaper.listModelServers(), [])
   },
 
