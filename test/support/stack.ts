@@ -99,7 +99,10 @@ export function createApi(apiKey: string, stack: () => Connection = connection) 
     })
     const contentType = response.headers.get('content-type') ?? ''
     const isText = contentType.startsWith('text/')
-    const answer = (await (isText ? response.text() : response.json())) as T
+    // A file's bytes may be JSON or anything else.
+    const isFile = contentType.startsWith('application/octet-stream')
+    const text = await response.text()
+    const answer = (isText || (isFile && !/^\s*[[{]/.test(text)) ? text : JSON.parse(text)) as T
     ;(await contract(stack()))({ method, path, status: response.status, contentType, body: answer })
     return { status: response.status, body: answer, headers: response.headers }
   }

@@ -81,6 +81,8 @@ async function fieldsOf(form: FormData) {
 
 /** The answer with the names of the examples, without secrets and times of the recording, and not too long. */
 export function shownAnswer(answer: unknown, owned: Names): unknown {
+  // The document shows no bytes that are no text.
+  if (typeof answer === 'string' && answer.includes('\0')) return '…'
   // The schema of a stream is that of one event.
   if (typeof answer === 'string') return JSON.parse(/^data: (.*)$/m.exec(renamed(answer, owned))?.[1] ?? 'null')
   const whole = JSON.parse(renamed(JSON.stringify(answer), owned)) as { openapi?: string; info?: unknown }
