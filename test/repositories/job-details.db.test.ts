@@ -35,7 +35,7 @@ suite('what is told of a job beside its row', () => {
   })
   const measured = {
     ...{ tokens: 2 ** 40, grad_norm: 0.25, tokens_per_second: 500 },
-    ...{ valid_loss: 0.5, valid_token_accuracy: 0.75, valid_rows: 16 },
+    ...{ token_accuracy: 0.625, valid_loss: 0.5, valid_token_accuracy: 0.75, valid_rows: 16 },
   }
   const unmeasured = Object.fromEntries(Object.keys(measured).map((name) => [name, null]))
 

@@ -171,7 +171,7 @@ export const trainingJobCases: Cases = {
     assert.deepEqual((await trainingSteps.since(id, { attempt: 0, step: 2 })).steps, [])
     const [first, second] = steps(0.75, 0.25)
     assert.ok(first && second)
-    const validated = { ...second, valid_loss: 0.375, valid_token_accuracy: 0.5, token_accuracy: 0.25 }
+    const validated = { ...second, valid_loss: 0.375, valid_token_accuracy: 0.5 }
     await trainingSteps.upsertMany(id, 2, [validated])
     assert.deepEqual(await all(), [first, validated], 'a series that was not measured is absent')
   },
