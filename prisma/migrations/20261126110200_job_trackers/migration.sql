@@ -32,7 +32,9 @@ CREATE TRIGGER training_jobs_open_trackers AFTER INSERT ON "training_jobs" FOR E
 -- A job that is resumed has more to send.
 CREATE FUNCTION reopen_job_trackers() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE job_trackers SET state = 'open', due_at = now(), failing_since = null, failure_count = 0 WHERE job_id = NEW.id;
+  UPDATE job_trackers SET state = 'open', due_at = now(), failing_since = null, failure_count = 0,
+    -- A round that has read the finished job must not note that it is done.
+    claim = null, claimed_until = now() WHERE job_id = NEW.id;
   RETURN NULL;
 END $$;
 CREATE TRIGGER training_jobs_reopen_trackers AFTER UPDATE ON "training_jobs" FOR EACH ROW

@@ -136,7 +136,7 @@ export function createMlflow(
     const answer = parsed(text)
     if (statusCode === 200 && answer) return answer as T
     const { error_code: code = null, message = '' } = (answer ?? {}) as { error_code?: string; message?: string }
-    const why = [code, message.slice(0, 300)].filter(Boolean).join(': ')
+    const why = [code, String(message).slice(0, 300)].filter(Boolean).join(': ')
     throw new TrackerError(`It answered ${statusCode}${why === '' ? '' : ` (${why})`}.`, code)
   }
 }
