@@ -365,7 +365,7 @@ def refusals_are_their_exceptions() -> None:
         openai.BadRequestError,
         lambda: client.fine_tuning.jobs.create(model=BASE, training_file=training_file.id, integrations=[wandb]),
     )
-    assert tracker.param == "integrations" and "result_files" in tracker.message
+    assert tracker.param == "integrations[0].type" and "result_files" in tracker.message
     purpose = refusal(openai.BadRequestError, lambda: client.files.create(file=("a", b"{}"), purpose="assistants"))
     assert purpose.param == "purpose"
     bad = client.files.create(
