@@ -61,9 +61,11 @@ test(
       const shown = new Set([...stdout.matchAll(/id="operations-(?!tag-)\w+-(\w+)"/g)].map(([, id = '']) => id))
       const { json } = await edge.call('GET', '/openapi.json', { key: null })
       type Operation = { operationId: string }
-      const promised = Object.values(json.paths as Record<string, Record<string, Operation>>).flatMap((methods) =>
-        Object.values(methods).map(({ operationId }) => operationId),
-      )
+      type Operations = Record<string, Record<string, Operation>>
+      const { paths, webhooks } = json as { paths: Operations; webhooks: Operations }
+      const promised = [paths, webhooks]
+        .flatMap((operations) => Object.values(operations))
+        .flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId))
       assert.deepEqual([...shown].toSorted(), promised.toSorted())
     } finally {
       rmSync(profile, { recursive: true, force: true, maxRetries: 5 })
