@@ -1,19 +1,13 @@
 // The activities of a fine-tune, each with its timeouts and its summary in the Temporal UI.
 import { proxyActivities, type ActivityInterfaceFor } from '@temporalio/workflow'
 import type { FineTuneActivities } from '../activities/fine-tune.ts'
+import { retry, untilDone } from './activity-limits.ts'
 import { watchTaskQueue } from './contract.ts'
-
-/** Retries for ever: an unreachable database, store or cluster says nothing about the job. */
-const retry = { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', backoffCoefficient: 2 } as const
 
 const quick = proxyActivities<FineTuneActivities>({ startToCloseTimeout: '30 seconds', retry })
 
-// Verifying bytes and ending pods may take long; the heartbeat tells a dead worker from a slow store.
-const slow = proxyActivities<FineTuneActivities>({
-  startToCloseTimeout: '1 day',
-  heartbeatTimeout: '12 seconds',
-  retry,
-})
+// Verifying bytes and ending pods may take long.
+const slow = proxyActivities<FineTuneActivities>(untilDone)
 
 // These last as long as a queue or a training.
 const endless = proxyActivities<FineTuneActivities>({

@@ -10,20 +10,18 @@ import {
 } from '@temporalio/workflow'
 import type { InferenceBatchActivities } from '../activities/inference-batches.ts'
 import { batchCancelled, batchTooOld } from '../src/domain/inference-batch.ts'
+import { untilDone } from './activity-limits.ts'
 import { inferenceTaskQueue, type InferenceBatchInput } from './contract.ts'
 import { ownersMessage, whileUnavailable } from './retry-unavailable.ts'
 import { wasCancelled } from './was-cancelled.ts'
 
 /** The engine works on several pieces of a chunk at once; the second chunk keeps it busy while the first one ends. */
 const concurrency = 2
-/** Retries as long as the batch may take: an unreachable database or store says nothing about the batch. */
-const retry = { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', backoffCoefficient: 2 } as const
-const limits = { startToCloseTimeout: '1 day', heartbeatTimeout: '12 seconds', retry } as const
 
-const { runBatchChunk } = proxyActivities<InferenceBatchActivities>({ ...limits, taskQueue: inferenceTaskQueue })
-const { finishBatch } = proxyActivities<InferenceBatchActivities>({ ...limits, summary: 'store the result' })
+const { runBatchChunk } = proxyActivities<InferenceBatchActivities>({ ...untilDone, taskQueue: inferenceTaskQueue })
+const { finishBatch } = proxyActivities<InferenceBatchActivities>({ ...untilDone, summary: 'store the result' })
 // A batch of requests that ends early writes its files first.
-const { failBatch } = proxyActivities<InferenceBatchActivities>(limits)
+const { failBatch } = proxyActivities<InferenceBatchActivities>(untilDone)
 
 export async function inferenceBatch(input: InferenceBatchInput): Promise<void> {
   const { batchId } = input

@@ -13,24 +13,17 @@ import {
 } from '@temporalio/workflow'
 import type { EvaluationBatch, ModelEvaluationActivities } from '../activities/model-evaluations.ts'
 import { batchAgeLimitMs, inferenceBatchWorkflowId } from '../src/domain/inference-batch.ts'
+import { retry, untilAWeek } from './activity-limits.ts'
 import { inferenceTaskQueue, type InferenceBatchInput, type ModelEvaluationInput } from './contract.ts'
 import { inferenceBatch } from './inference-batch.ts'
 import { ownersMessage, whileUnavailable } from './retry-unavailable.ts'
 import { wasCancelled } from './was-cancelled.ts'
 
-/** An unreachable database or store says nothing about the evaluation. The end is for errors that nobody foresaw. */
-const retry = { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', backoffCoefficient: 2 } as const
-const limits = {
-  startToCloseTimeout: '1 day',
-  scheduleToCloseTimeout: '7 days',
-  heartbeatTimeout: '12 seconds',
-  retry,
-} as const
 const batchIsRunningMs = 5000
 
-const { prepareEvaluation, finishEvaluation } = proxyActivities<ModelEvaluationActivities>(limits)
+const { prepareEvaluation, finishEvaluation } = proxyActivities<ModelEvaluationActivities>(untilAWeek)
 // Graders may ask models.
-const { scoreModel } = proxyActivities<ModelEvaluationActivities>({ ...limits, taskQueue: inferenceTaskQueue })
+const { scoreModel } = proxyActivities<ModelEvaluationActivities>({ ...untilAWeek, taskQueue: inferenceTaskQueue })
 const { endEvaluation } = proxyActivities<ModelEvaluationActivities>({ startToCloseTimeout: '30 seconds', retry })
 
 export async function modelEvaluation({ evaluationId }: ModelEvaluationInput): Promise<void> {

@@ -2,28 +2,17 @@
 // started again.
 import { ApplicationFailure, CancellationScope, CancelledFailure, proxyActivities, sleep } from '@temporalio/workflow'
 import type { ModelExportActivities } from '../activities/model-exports.ts'
+import { untilAWeek, untilDone } from './activity-limits.ts'
 import { exportTaskQueue, type ModelExportInput } from './contract.ts'
 import { ownersMessage } from './retry-unavailable.ts'
 import { wasCancelled } from './was-cancelled.ts'
 
 const firstBackOffMs = 1000
 const maxBackOffMs = 60_000
-/** An unreachable database, store or cluster says nothing about the export. The end is for errors that nobody foresaw. */
-const retry = { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', backoffCoefficient: 2 } as const
-const limits = {
-  startToCloseTimeout: '1 day',
-  scheduleToCloseTimeout: '7 days',
-  heartbeatTimeout: '12 seconds',
-  retry,
-} as const
 
-const { runMerge } = proxyActivities<ModelExportActivities>({ ...limits, taskQueue: exportTaskQueue })
-const { keepMergedFiles } = proxyActivities<ModelExportActivities>(limits)
-const { failExport } = proxyActivities<ModelExportActivities>({
-  startToCloseTimeout: '1 day',
-  heartbeatTimeout: '12 seconds',
-  retry,
-})
+const { runMerge } = proxyActivities<ModelExportActivities>({ ...untilAWeek, taskQueue: exportTaskQueue })
+const { keepMergedFiles } = proxyActivities<ModelExportActivities>(untilAWeek)
+const { failExport } = proxyActivities<ModelExportActivities>(untilDone)
 
 export async function modelExport({ exportId }: ModelExportInput): Promise<void> {
   try {

@@ -15,14 +15,12 @@ import {
 } from '@temporalio/workflow'
 import type { ModelServerActivities } from '../activities/model-servers.ts'
 import { decideRestart, type ModelServerEnd } from '../src/domain/model-server.ts'
+import { retry } from './activity-limits.ts'
 import { searchAttributes, wakeSignal, watchTaskQueue, type ModelServerInput } from './contract.ts'
 import { wasCancelled } from './was-cancelled.ts'
 
 /** Weights may have to come from a hub first. */
 const startTimeoutMs = 30 * 60_000
-
-/** Unreachable databases and clusters are waited out, for ever: they say nothing about the server. */
-const retry = { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', backoffCoefficient: 2 } as const
 
 const { openModelServer } = proxyActivities<ModelServerActivities>({
   startToCloseTimeout: '30 seconds',

@@ -8,9 +8,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow'
 import type { NexusActivities, Order, Shown } from '../activities/nexus.ts'
+import { retry } from './activity-limits.ts'
 import type { Evaluated, EvaluationOrder, FineTuned, FineTuneOrder } from './nexus-service.ts'
-
-const retry = { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', backoffCoefficient: 2 } as const
 
 // The service keeps the key of an order for 24 hours: later an order that is repeated would make a second job.
 const { order } = proxyActivities<NexusActivities>({
