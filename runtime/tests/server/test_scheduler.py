@@ -7,8 +7,9 @@ from support.until import PATIENCE_S
 
 from anneal_runtime.server.decoding.batch import Joining, RowFailed, RunningBatch
 from anneal_runtime.server.decoding.cache import RowCache
+from anneal_runtime.server.decoding.pace import SHARED_READ_S
 from anneal_runtime.server.decoding.rows import Answer, GenerationRequest, Row, SamplingParams
-from anneal_runtime.server.decoding.scheduler import SHARED_READ_S, Scheduler
+from anneal_runtime.server.decoding.scheduler import Scheduler
 from anneal_runtime.server.metrics import EngineMetrics
 
 PARAMS = SamplingParams(max_tokens=1, temperature=0.0, top_p=1.0, seed=None, stop=())
@@ -80,7 +81,7 @@ def test_an_idle_account_joins_a_full_batch_at_once() -> None:
 
 def test_little_is_read_at_once_while_several_accounts_have_work() -> None:
     scheduler = Scheduler(cast(RunningBatch, NoRoomToJoin()), 16, EngineMetrics())
-    scheduler._read_s = SHARED_READ_S / 3
+    scheduler._pace.read_s = SHARED_READ_S / 3
     waiting(scheduler, "one", 10)
     scheduler._receive()
     assert len(scheduler._choose([])) == 10
@@ -95,9 +96,9 @@ def test_an_account_without_a_row_does_not_wait_for_slow_steps() -> None:
     scheduler = Scheduler(cast(RunningBatch, batch), 16, EngineMetrics(), cast(RunningBatch, quick))
     rows = {account: waiting(scheduler, account, 5).rows for account in ("greedy", "idle")}
     batch.rows = rows["greedy"]
-    scheduler._few_rows_step_s, scheduler._step_s = 0.01, 0.02
+    scheduler._pace.few_rows_step_s, scheduler._pace.step_s = 0.01, 0.02
     assert scheduler._choose_quick(rows["idle"]) == []
-    scheduler._step_s = 0.05
+    scheduler._pace.step_s = 0.05
     assert scheduler._choose_quick([*rows["greedy"], *rows["idle"]]) == rows["idle"][:2]
     quick.rows = rows["idle"][:1]
     assert scheduler._choose_quick(rows["idle"][1:]) == rows["idle"][1:2]

@@ -22,15 +22,10 @@ import torch
 from anneal_runtime.log import log
 from anneal_runtime.server.decoding.batch import RowFailed, RunningBatch
 from anneal_runtime.server.decoding.encoding import EncodeRequest
+from anneal_runtime.server.decoding.pace import Pace
 from anneal_runtime.server.decoding.rows import GenerationFailed, GenerationRequest, Row
 from anneal_runtime.server.metrics import EngineMetrics
 
-# Prompt tokens, padding included, read between two decoding steps; one row may exceed it.
-PREFILL_TOKENS = 4096
-# Time for reading prompts between two decoding steps while several accounts have work.
-SHARED_READ_S = 0.03
-# A step is slow when it takes this many times as long as one of a few rows.
-SLOW_STEP = 3
 # Failed passes in a row after which the device counts as broken and the process exits to be restarted.
 FAILURES_IN_A_ROW = 5
 
@@ -46,10 +41,7 @@ class Scheduler:
         self._batch, self._quick, self._max_batch, self._metrics = batch, quick, max_batch, metrics
         # Rows that count as few.
         self._few = max(1, max_batch // 8)
-        # Averages of a step of the batch, of a step of few rows, and of reading a prompt token; None before the first.
-        self._step_s: float | None = None
-        self._few_rows_step_s: float | None = None
-        self._read_s: float | None = None
+        self._pace = Pace()
         self._inbox: deque[GenerationRequest | EncodeRequest] = deque()
         self._wake = threading.Event()
         # By account; the requests in the order of their turns.
@@ -125,7 +117,7 @@ class Scheduler:
 
     def _choose_quick(self, rows: list[Row]) -> list[Row]:
         """The rows that need not wait for slow steps: the first few of each account that has no row in the batch."""
-        if not (self._batch and self._batch.rows and self._quick and self._is_slow):
+        if not (self._batch and self._batch.rows and self._quick and self._pace.is_slow):
             return []
         slow = {row.request.account for row in self._batch.rows}
         counts = Counter(row.request.account for row in self._quick.rows)
@@ -136,11 +128,6 @@ class Scheduler:
                 counts[account] += 1
                 chosen.append(row)
         return chosen
-
-    @property
-    def _is_slow(self) -> bool:
-        one, few = self._step_s, self._few_rows_step_s
-        return one is not None and few is not None and one > SLOW_STEP * few
 
     def _read(self, batch: RunningBatch, rows: list[Row]) -> None:
         if not rows:
@@ -161,16 +148,16 @@ class Scheduler:
             for row in rows:
                 self._fail(row.request, error)
             raise
-        self._read_s = average(self._read_s, (monotonic() - started) / max(1, tokens))
+        self._pace.count_read(monotonic() - started, tokens)
         self._settle(batch, failures, rows)
 
     def _decode(self, batch: RunningBatch) -> None:
         if (seconds := self._step(batch)) is not None:
-            self._step_s = average(self._step_s, seconds)
+            self._pace.count_step(seconds)
 
     def _decode_quick(self, batch: RunningBatch) -> None:
         """As many steps as fit into the time of one step of the other batch."""
-        until = monotonic() + (self._step_s or 0.0)
+        until = monotonic() + (self._pace.step_s or 0.0)
         while batch.rows:
             self._step(batch)
             if self._inbox or monotonic() >= until or not (self._batch and self._batch.rows):
@@ -186,7 +173,7 @@ class Scheduler:
         self._settle(batch, batch.step(), batch.rows)
         seconds = monotonic() - started
         if count <= self._few:
-            self._few_rows_step_s = average(self._few_rows_step_s, seconds)
+            self._pace.count_few_rows_step(seconds)
         return seconds
 
     def _choose(self, running: list[Row]) -> list[Row]:
@@ -199,7 +186,7 @@ class Scheduler:
         if free < few and all(request.running > 0 for request in waiting):
             return []
         chosen: list[Row] = []
-        width, most = 0, self._most_tokens(rows_of)
+        width, most = 0, self._pace.most_tokens(is_shared=len({*rows_of, *self._waiting}) > 1)
         while (request := self._next(rows_of, free - len(chosen), few)) is not None:
             width = max(width, len(request.queued[-1].prompt))
             if chosen and width * (len(chosen) + 1) > most:
@@ -209,13 +196,6 @@ class Scheduler:
             rows_of[request.account] += 1
             self._end_turn(request)
         return chosen
-
-    def _most_tokens(self, rows_of: Counter[str]) -> int:
-        """Prompt tokens that may be read at once."""
-        is_shared = len({*rows_of, *self._waiting}) > 1
-        if not is_shared or not self._read_s:
-            return PREFILL_TOKENS
-        return min(PREFILL_TOKENS, int(SHARED_READ_S / self._read_s))
 
     def _next(self, rows_of: Counter[str], free: int, few: int) -> GenerationRequest | None:
         """The request whose turn it is among those that may have a place."""
@@ -302,8 +282,3 @@ class Scheduler:
         self._metrics.waiting_rows.set(
             sum(len(each.queued) for requests in self._waiting.values() for each in requests)
         )
-
-
-def average(old: float | None, new: float) -> float:
-    """Follows a change within some steps; one that is out of line moves it little."""
-    return new if old is None else 0.8 * old + 0.2 * new
