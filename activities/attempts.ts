@@ -1,7 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity'
 import { randomUUID } from 'node:crypto'
 import type { TrainerSpec } from '../src/compute/trainers.ts'
-import { defaultDiskGiB } from '../src/domain/catalogue.ts'
+import { defaultDiskGiB, gibibyte } from '../src/domain/catalogue.ts'
 import { attemptRunName, podToken, sha256 } from '../src/domain/identifiers.ts'
 import { isTerminal } from '../src/domain/training-job-status.ts'
 import type { Artifact, Attempt, AttemptMode, TrainingJob } from '../src/domain/training-job.ts'
@@ -28,8 +28,6 @@ type OpenAttempt = {
 }
 /** `attempt`: the one that has ended. */
 type Requeue = { jobId: number; generation: number; attempt: number; why: Why; backOffMs: number }
-
-const gibibyte = 1024 ** 3
 
 const tokenOf = ({ secret }: Settings, attemptId: string) => podToken(secret, `attempt/${attemptId}`)
 

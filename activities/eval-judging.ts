@@ -16,10 +16,11 @@ import { createScoring, type ScoringDependencies } from './evaluation-scores.ts'
 import { answerLines } from './request-lines.ts'
 
 type Asker = Pick<ModelEvaluation, 'id' | 'accountId' | 'apiKeyId'>
-/** What a criterion says of one item, before it is known whether that passes. */
+/** A criterion's score of one item, before it is known whether the score passes. */
 type Found = { score: number; label?: string } | { score: null; error: string }
 
-const endpoint = '/v1/chat/completions' as const
+/** Samples and judges are asked by lines of a batch. */
+export const endpoint = '/v1/chat/completions' as const
 const notScored = 'The criterion has no score for this item.'
 
 export function createJudging(criteria: readonly EvalCriterion[], deps: ScoringDependencies, asker: Asker) {

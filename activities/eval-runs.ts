@@ -14,7 +14,7 @@ import { storageFull } from '../src/domain/storage-full.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { Storage } from '../src/storage/storage.ts'
-import { createJudging } from './eval-judging.ts'
+import { createJudging, endpoint } from './eval-judging.ts'
 import { chatSamples, givenSample, type Sampled } from './eval-samples.ts'
 import type { ScoringDependencies } from './evaluation-scores.ts'
 import { refused, withModelErrors } from './model-errors.ts'
@@ -26,8 +26,6 @@ export type EvalRunDependencies = ScoringDependencies & {
 }
 
 type Run = ModelEvaluation & { rowsKey: string; rowCount: number; run: EvalRunRequest }
-
-const endpoint = '/v1/chat/completions' as const
 
 export function createEvalRuns(deps: EvalRunDependencies) {
   const { database, storage, grade, settings } = deps

@@ -1,8 +1,9 @@
 // The activities of a merged export. Each may run twice: the row tells which program merges, and whether it has committed.
-import { ApplicationFailure, cancellationSignal } from '@temporalio/activity'
+import { cancellationSignal } from '@temporalio/activity'
 import type { EndState } from '../src/compute/run.ts'
 import type { TrainerCompute, TrainerSpec } from '../src/compute/trainers.ts'
 import { isInterruption, policyOf, type AttemptCause } from '../src/domain/attempt-cause.ts'
+import { gibibyte } from '../src/domain/catalogue.ts'
 import { podToken, sha256 } from '../src/domain/identifiers.ts'
 import { exportRunName, isOpenExport, type ModelExport } from '../src/domain/model-export.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
@@ -12,6 +13,7 @@ import { verifyFiles } from './artifact-files.ts'
 import { causeOfFailure } from './attempt-cause.ts'
 import { isInvalidSpec } from './compute-error.ts'
 import { withHeartbeat } from './heartbeat.ts'
+import { refused } from './model-errors.ts'
 
 export type ModelExportDependencies = {
   database: Pick<Database, 'modelExports' | 'transaction'>
@@ -26,7 +28,6 @@ export type ModelExportActivities = ReturnType<typeof createModelExportActivitie
 const maxRuns = 5
 /** A merge takes minutes; a program that takes longer than this hangs. */
 const maxRunMs = 6 * 3_600_000
-const gibibyte = 1024 ** 3
 
 export function createModelExportActivities(deps: ModelExportDependencies) {
   const { database, storage, trainers, settings } = deps
@@ -96,14 +97,15 @@ export function createModelExportActivities(deps: ModelExportDependencies) {
   }
 
   async function untilEnded(begun: ModelExport): Promise<EndState> {
-    const { uid } = await trainers.launch(specOf(begun)).catch((error: unknown) => {
+    const spec = specOf(begun)
+    const { uid } = await trainers.launch(spec).catch((error: unknown) => {
       throw isInvalidSpec(error) ? refused(error.message) : error
     })
     const tooLong = new AbortController()
     const timer = setTimeout(() => tooLong.abort(), maxRunMs)
     try {
       const signal = AbortSignal.any([cancellationSignal(), tooLong.signal])
-      const seen = await trainers.watch({ name: specOf(begun).name, uid }, { signal }).catch((error: unknown) => {
+      const seen = await trainers.watch({ name: spec.name, uid }, { signal }).catch((error: unknown) => {
         if (!tooLong.signal.aborted) throw error
         return null
       })
@@ -178,5 +180,3 @@ function requireOpen(found: ModelExport | null): ModelExport {
   if (!isOpenExport(existing.status)) throw refused(`The export is ${existing.status}.`)
   return existing
 }
-
-const refused = (message: string) => ApplicationFailure.nonRetryable(message, 'Refused')

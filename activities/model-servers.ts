@@ -5,7 +5,7 @@ import { ApplicationFailure, cancellationSignal } from '@temporalio/activity'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ModelServerCompute, ModelServerSpec, ModelServerState } from '../src/compute/model-servers.ts'
 import type { EndState, RunRef, RunSummary } from '../src/compute/run.ts'
-import type { Catalogue, CatalogueEntry } from '../src/domain/catalogue.ts'
+import { gibibyte, type Catalogue, type CatalogueEntry } from '../src/domain/catalogue.ts'
 import { modelServerName, modelServerRunName, sha256 } from '../src/domain/identifiers.ts'
 import type { ModelServerEnd } from '../src/domain/model-server.ts'
 import { modelServerToken } from '../src/domain/model-server-token.ts'
@@ -30,7 +30,6 @@ export type ModelServerActivities = ReturnType<typeof createModelServerActivitie
 type Server = { baseModel: string; generation: number }
 type Launched = Server & { uid: string }
 
-const gibibyte = 1024 ** 3
 const readyCheckMs = 2000
 /** Longer than the request path keeps an endpoint in memory. */
 const drainMs = 1500

@@ -1,5 +1,5 @@
-// What the workflows of Nexus operations ask of the service. It knows them as a client of its public API, with one key, so
-// its checks and limits are those of every client.
+// Orders work from the service for the workflows of Nexus operations. The service sees a client of its public API with one key,
+// so the checks and limits are those of every client.
 import { ApplicationFailure, cancellationSignal } from '@temporalio/activity'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withHeartbeat } from './heartbeat.ts'

@@ -2,6 +2,9 @@
 import { z } from 'zod'
 import { FinetuneArgs, type RecommendedArgs } from './training-args.ts'
 
+/** The unit of `memoryGiB`, `diskGiB` and `adapterMemoryGiB`, in bytes. */
+export const gibibyte = 1024 ** 3
+
 export const ModelSource = z.union([
   z.strictObject({ path: z.string().min(1) }).describe('A folder, absolute or relative to ANNEAL_MODELS_DIR'),
   z

@@ -49,7 +49,7 @@ export function messagesOf(messages: InputMessages, { item }: EvalItem): unknown
 
 export type SampleUsage = { prompt_tokens: number; completion_tokens: number; total_tokens: number }
 
-/** What `{{sample.…}}` names. */
+/** The answer that a text names as `{{sample.…}}`. */
 export type EvalSample = {
   output_text: string
   /** Absent when the text is no JSON. */

@@ -8,7 +8,7 @@ export type FileUpload = {
   purpose: UploadPurpose
   /** As it was announced. */
   sizeBytes: number
-  /** Of the file, since its creation; null: it is kept. */
+  /** The file is removed this long after its creation; null: it is kept. */
   lifeSeconds: number | null
   status: 'pending' | 'completed' | 'cancelled' | 'expired'
   /** Once the upload is completed. */

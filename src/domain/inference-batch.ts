@@ -27,7 +27,7 @@ export type BatchRequest = {
   truncate?: boolean
   /** Of a batch of requests. */
   requests?: RequestBatchOptions
-  /** Of a batch of chats: the `url` of every line. */
+  /** Every line of a batch of chats has this `url`. */
   endpoint?: BatchEndpoint
 }
 

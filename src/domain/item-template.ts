@@ -1,6 +1,6 @@
 // Texts of evals that name parts of an item or of its sample, such as {{item.question}} and {{sample.output_text}}.
 
-/** What a text may name. `sample` is absent until the model has answered. */
+/** The values that a text may name. `sample` is absent until the model has answered. */
 export type TemplateValues = { item: unknown; sample?: unknown }
 
 /** A text names a part that the item or the sample lacks. */

@@ -21,7 +21,7 @@ export type EvaluationRequest = {
   /** Null: chosen by the expected answers. */
   graders: Grader[] | null
   maxTokens: number
-  /** Of a run of an eval: what takes the place of the graders. */
+  /** A run of an eval has this request instead of graders. */
   run?: EvalRunRequest
 }
 

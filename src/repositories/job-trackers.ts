@@ -66,7 +66,7 @@ export const createJobTrackerRepository = (db: Connection) => ({
     return row ?? null
   },
 
-  /** Of one job, in no order. */
+  /** Lists the trackers of one job, in no order. */
   list: (jobId: number): Promise<{ id: string; state: TrackerState; runId: string | null }[]> =>
     db.jobTracker.findMany({ where: { jobId }, select: { id: true, state: true, runId: true } }) as never,
 })

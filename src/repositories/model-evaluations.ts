@@ -126,7 +126,7 @@ export const createModelEvaluationRepository = (db: Connection) => ({
       on conflict do nothing`
   },
 
-  /** Of a run of an eval the answers are its judged items. */
+  /** Returns the judged items if the evaluation is a run of an eval. */
   async findChunk<T extends ScoredAnswer = ScoredAnswer>({ evaluationId, model, start }: Chunk): Promise<T[] | null> {
     const row = await db.modelEvaluationChunk.findUnique({
       where: { evaluationId_model_start: { evaluationId, model, start } },

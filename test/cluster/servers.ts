@@ -49,7 +49,7 @@ export async function startServers(dir: string, cluster: Cluster, say: (text: st
   return {
     home,
     secrets,
-    /** The addresses of the servers, by the placeholders in `k8s/overlays/test`. */
+    /** Maps each placeholder in `k8s/overlays/test` to the address of its server. */
     ports: { 5432: ports.postgres, 7233: ports.temporal, 9000: ports.s3 },
     /** Addresses that work for pods and for this machine. */
     at,

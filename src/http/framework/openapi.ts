@@ -7,7 +7,7 @@ import { errorStatusesOf } from './error-statuses.ts'
 import { pathsOf, type Route } from './route.ts'
 
 type Json = Record<string, unknown>
-/** Of an operation, as `npm run examples` records it. */
+/** The example of an operation, as `npm run examples` records it. */
 type Example = { params?: Json; query?: Json; body?: unknown; answer?: unknown }
 
 const exampleOf = ({ name }: Route): Example => (recorded as Record<string, Example>)[name] ?? {}

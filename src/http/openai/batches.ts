@@ -11,7 +11,7 @@ import { defineRoute } from '../framework/route.ts'
 import { Batch, batchOf } from './batch-object.ts'
 import { translateErrors } from './errors.ts'
 import { pageOf } from './files.ts'
-import { uuidIn } from './ids.ts'
+import { requireUuid } from './ids.ts'
 import { Metadata } from '../schemas/metadata.ts'
 
 const path = '/openai/v1/batches'
@@ -110,8 +110,5 @@ export const batchRoutes = [
 ]
 
 /** @throws ServiceError not_found */
-function batchIdIn(id: string): string {
-  const uuid = uuidIn('batch', id)
-  if (uuid === null) throw new ServiceError('not_found', 'There is no such batch.')
-  return uuid
-}
+const batchIdIn = (id: string) =>
+  requireUuid('batch', id, () => new ServiceError('not_found', 'There is no such batch.'))

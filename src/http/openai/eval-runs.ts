@@ -23,7 +23,7 @@ import {
 } from './eval-run-schemas.ts'
 import { evalIdIn } from './evals.ts'
 import { pageOf } from './files.ts'
-import { uuidIn } from './ids.ts'
+import { requireUuid, uuidIn } from './ids.ts'
 
 const path = '/openai/v1/evals/:eval_id/runs'
 /** A little more than the items may take. */
@@ -149,11 +149,7 @@ export const evalRunRoutes = [
 ]
 
 /** @throws ServiceError not_found */
-function runIdIn(id: string): string {
-  const uuid = uuidIn('evalrun', id)
-  if (uuid === null) throw noRun()
-  return uuid
-}
+const runIdIn = (id: string) => requireUuid('evalrun', id, noRun)
 
 /** The position that an output item's id names. @throws ServiceError not_found for an item of another run */
 function indexIn(id: string, runId: string): number {

@@ -7,7 +7,7 @@ import { updateEval } from '../../services/evals/update.ts'
 import { defineRoute } from '../framework/route.ts'
 import { EvalChange, EvalDeleted, EvalList, EvalListQuery, EvalObject, evalOf, EvalRequest } from './eval-schemas.ts'
 import { pageOf } from './files.ts'
-import { uuidIn } from './ids.ts'
+import { requireUuid } from './ids.ts'
 
 const path = '/openai/v1/evals'
 
@@ -98,8 +98,4 @@ export const evalRoutes = [
 ]
 
 /** @throws ServiceError not_found */
-export function evalIdIn(id: string): string {
-  const uuid = uuidIn('eval', id)
-  if (uuid === null) throw noEval()
-  return uuid
-}
+export const evalIdIn = (id: string) => requireUuid('eval', id, noEval)

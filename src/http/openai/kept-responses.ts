@@ -3,7 +3,7 @@ import { ServiceError } from '../../domain/service-error.ts'
 import { findResponse, noResponse } from '../../services/responses/find-response.ts'
 import { keepResponse } from '../../services/responses/keep-response.ts'
 import type { Ctx } from '../../services/context.ts'
-import { uuidIn } from './ids.ts'
+import { requireUuid } from './ids.ts'
 import type { ModelResponse } from './response-object.ts'
 import { itemsOf, type InputItem, type ResponseRequest } from './response-schemas.ts'
 
@@ -33,8 +33,4 @@ export function keeper(ctx: Ctx, body: ResponseRequest, before: readonly InputIt
 }
 
 /** @throws ServiceError not_found */
-export function responseIdIn(id: string): string {
-  const uuid = uuidIn('resp', id)
-  if (uuid === null) throw noResponse()
-  return uuid
-}
+export const responseIdIn = (id: string) => requireUuid('resp', id, noResponse)

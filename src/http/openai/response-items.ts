@@ -1,4 +1,4 @@
-// What a kept response was asked: its conversation without its own output, item by item.
+// Lists the input of a kept response: its conversation without its own output, item by item.
 import { z } from 'zod'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { StoredResponse } from '../../repositories/stored-responses.ts'

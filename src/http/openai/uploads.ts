@@ -11,7 +11,7 @@ import { named } from '../framework/named-schemas.ts'
 import { defineRoute } from '../framework/route.ts'
 import { File, fileOf, leastLife, longestLife } from './files.ts'
 import { seconds } from './generation.ts'
-import { idOf, uuidIn } from './ids.ts'
+import { idOf, requireUuid, uuidIn } from './ids.ts'
 
 const path = '/openai/v1/uploads'
 /** A part with the rest of its form. */
@@ -170,8 +170,4 @@ const uploadOf = (upload: FileUpload): z.output<typeof Upload> => ({
 })
 
 /** @throws ServiceError not_found */
-function uploadIdIn(id: string): string {
-  const uuid = uuidIn('upload', id)
-  if (uuid === null) throw noUpload()
-  return uuid
-}
+const uploadIdIn = (id: string) => requireUuid('upload', id, noUpload)

@@ -128,7 +128,7 @@ const WebhookEvent = named(
     .describe('The event as it is sent'),
 )
 
-/** What the service sends, for the section `webhooks` of the OpenAPI document. */
+/** The messages that the service sends, for the section `webhooks` of the OpenAPI document. */
 export const sentEvents = {
   training_job: {
     summary: 'A training job has changed its state',
