@@ -72,6 +72,10 @@ function wantedSteps({ only, dev }) {
 
 function report(error) {
   if (error.code === 'ENOSPC') error = diskFull(error.path ?? 'the cache', '10 GB')
+  if (['EACCES', 'EPERM', 'EROFS'].includes(error.code) && error.path)
+    error = new SetupError(
+      `${error.path} cannot be written (${error.code}). Run set-up as the owner of the clone, or clone again.`,
+    )
   const expected = error instanceof SetupError || error.code?.startsWith('ERR_PARSE_ARGS')
   console.error(`\nSet-up failed: ${expected ? error.message : error.stack}`)
   return 1

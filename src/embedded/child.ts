@@ -100,7 +100,9 @@ export function createChild(spec: ChildSpec, say: (text: string) => void, onChan
 
   function notReady() {
     const how = endCount > 0 ? `ended ${endCount} times` : `did not answer within ${readyTimeoutMs / 1000} s`
-    return new StartError(`${spec.name} does not start (it ${how}): ${lastLogLine(spec.logPath)}. Log: ${spec.logPath}`)
+    return new StartError(
+      `${spec.name} does not start (it ${how}): ${lastLogLine(spec.logPath).replace(/\.$/, '')}. Log: ${spec.logPath}`,
+    )
   }
 
   async function stop() {

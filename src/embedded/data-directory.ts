@@ -43,7 +43,9 @@ export function prepareHome(home: Home): void {
     accessSync(home.dir, constants.R_OK | constants.W_OK | constants.X_OK)
     mkdirSync(join(home.dir, 'logs'), { recursive: true, mode: 0o700 })
   } catch (error) {
-    throw new StartError(`The data directory ${home.dir} cannot be used: ${(error as Error).message}.`)
+    throw new StartError(
+      `The data directory ${home.dir} cannot be used: ${(error as Error).message}. Make it writable, or choose another folder: --home DIR.`,
+    )
   }
   const { bavail, bsize } = statfsSync(home.dir)
   if (bavail * bsize < leastFreeBytes) {

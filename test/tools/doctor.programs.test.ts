@@ -39,11 +39,13 @@ test('an index that a proxy refuses is named, with what it said', async () => {
   const { examine, install, remove } = patient()
   install(
     'python3',
-    'case "$*" in *colorama*) echo "ERROR: 403 Forbidden" >&2; exit 1;; esac; echo cpython 3 13 python3',
+    `case "$*" in *colorama*)
+      echo "WARNING: Retrying (Retry(total=0)) after connection broken by 'ProxyError(403 Forbidden)': /simple/colorama/" >&2
+      echo "ERROR: No matching distribution found for colorama==0.4.6" >&2; exit 1;; esac; echo cpython 3 13 python3`,
   )
   assert.match(
     (await examine()).output,
-    /FAIL {2}network +PyPI does not answer: ERROR: 403 Forbidden\n +→ Check the network/,
+    /FAIL {2}network +PyPI does not answer: ProxyError\(403 Forbidden\)\n +→ Check the network/,
   )
   remove()
 })

@@ -22,7 +22,8 @@ export async function checkRegistries(missing) {
       '--quiet',
       '--no-deps',
       '--ignore-installed',
-      '--retries=0',
+      // Pip says only before a further try why a connection failed.
+      '--retries=1',
       'colorama==0.4.6',
     ]
     if (python) checks.push(check('PyPI', python, pip, 'pip config list, HTTPS_PROXY'))
@@ -33,7 +34,9 @@ export async function checkRegistries(missing) {
 async function check(registry, command, args, where) {
   const name = 'network'
   try {
-    await promisify(execFile)(command, args, { cwd: tmpdir(), timeout: timeoutMs })
+    // Pip refuses even a dry run with a system's own Python otherwise.
+    const env = { ...process.env, PIP_BREAK_SYSTEM_PACKAGES: '1' }
+    await promisify(execFile)(command, args, { cwd: tmpdir(), env, timeout: timeoutMs })
     return { state: 'ok', name, text: `${registry} answers` }
   } catch (error) {
     // Not there: another line says so.
@@ -42,16 +45,19 @@ async function check(registry, command, args, where) {
       const text = `${registry} has not answered for ${timeoutMs / 1000} s`
       return { state: 'warning', name, text, next: 'The network is slow, or drops what it does not allow.' }
     }
-    const said =
-      String(error.stderr)
-        .trim()
-        .split('\n')
-        .find((line) => /error/i.test(line)) ?? error.message
     return {
       state: 'problem',
       name,
-      text: `${registry} does not answer: ${said.trim().slice(0, 160)}`,
+      text: `${registry} does not answer: ${reason(error).slice(0, 160)}`,
       next: `Check the network and what is configured (${where}).`,
     }
   }
+}
+
+function reason(error) {
+  const broken = /connection broken by '(.+)': \//.exec(error.stderr)?.[1]
+  const line = String(error.stderr)
+    .split('\n')
+    .find((each) => /error/i.test(each))
+  return (broken ?? line ?? error.message).trim()
 }

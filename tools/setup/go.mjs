@@ -5,7 +5,7 @@ import { cacheDir, root } from '../paths.mjs'
 import { firstLine, runCommand } from './command.mjs'
 import { say } from './progress.mjs'
 import { SetupError } from './report.mjs'
-import { basePython, findUv, pypiEnv } from './uv.mjs'
+import { basePython, findUv, firstPython, pypiEnv } from './uv.mjs'
 
 const oldest = [1, 25]
 const packaged = '1.26.6'
@@ -41,8 +41,10 @@ async function install(dir) {
       },
     )
   } catch (error) {
+    // The step of Python says so itself.
+    const cause = firstPython() ? `${error.message}\n  ` : ''
     throw new SetupError(
-      `${error.message}\n  The S3 server has to be built with Go. Install Go ${oldest.join('.')} or later (https://go.dev/dl), ` +
+      `${cause}The S3 server has to be built with Go. Install Go ${oldest.join('.')} or later (https://go.dev/dl), ` +
         'or set ANNEAL_VERSITYGW_BIN to the binary of versitygw 1.7.0.',
     )
   }
