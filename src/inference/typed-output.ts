@@ -44,10 +44,9 @@ export const stringFieldCount = (fields: OutputType) => fields.filter(({ type })
 
 /** @returns a parser of answers of this type, which returns null for any other answer */
 export function createAnswerParser(fields: OutputType): (text: string) => Record<string, OutputValue> | null {
-  // Catches what JSON.parse hides: repeated keys, another order, blanks.
-  const shape = new RegExp(`^${regexOf(fields, '*', maxDigits)}$`, 'u')
   return (text) => {
-    if (!text.isWellFormed() || !shape.test(text)) return null
+    // JSON.parse hides repeated keys, another order, and blanks.
+    if (!text.isWellFormed() || !isWrittenPlainly(fields, text)) return null
     const parsed = parseObject(text)
     if (!parsed || Object.keys(parsed).length !== fields.length) return null
     const answer: Record<string, OutputValue> = {}
@@ -58,6 +57,32 @@ export function createAnswerParser(fields: OutputType): (text: string) => Record
     }
     return answer
   }
+}
+
+/**
+ * Field by field, because V8 needs 2.5 ms to compile one regex for a type of 16 fields, and callers may send a new type with each
+ * request.
+ */
+function isWrittenPlainly(fields: OutputType, text: string): boolean {
+  let at = 0
+  for (const [index, { name, type }] of fields.entries()) {
+    const key = `${index === 0 ? '{' : ','}${JSON.stringify(name)}:`
+    if (!text.startsWith(key, at)) return false
+    at = endOfValue(type, text, at + key.length)
+    if (at === -1) return false
+  }
+  return text.slice(at) === '}'
+}
+
+/** @returns where the value that begins at `at` ends; -1 if it is not of the type */
+function endOfValue(type: FieldType, text: string, at: number): number {
+  if (type.kind === 'enum') {
+    const ends = type.values.map((value) => JSON.stringify(value)).filter((value) => text.startsWith(value, at))
+    return ends.map(({ length }) => at + length).find((end) => ',}'.includes(text.charAt(end))) ?? -1
+  }
+  const value = plainValues[type.kind]
+  value.lastIndex = at
+  return value.test(text) ? value.lastIndex : -1
 }
 
 const ordinary = { enumerable: true, configurable: true, writable: true }
@@ -150,6 +175,16 @@ function wholeNumbersUpTo(digits: string): string {
 
 const safeInteger = wholeNumbersUpTo(String(Number.MAX_SAFE_INTEGER))
 const exponent = '([eE][+-]?[0-9]{1,2})?'
+
+/** Each reads on from its `lastIndex` to the comma or brace after a value. */
+const plainValue = (kind: 'str' | 'int' | 'float' | 'bool') =>
+  new RegExp(`${valueRegex({ kind }, '*', maxDigits)}(?=[,}])`, 'uy')
+const plainValues = {
+  str: plainValue('str'),
+  int: plainValue('int'),
+  float: plainValue('float'),
+  bool: plainValue('bool'),
+}
 
 const literal = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
 const byteLength = (text: string) => Buffer.byteLength(text)
