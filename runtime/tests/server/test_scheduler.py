@@ -7,7 +7,7 @@ from support.until import PATIENCE_S
 
 from anneal_runtime.server.decoding.batch import Joining, RowFailed, RunningBatch
 from anneal_runtime.server.decoding.cache import RowCache
-from anneal_runtime.server.decoding.pace import SHARED_READ_S
+from anneal_runtime.server.decoding.pace import SHARED_COLUMNS, SHARED_FOR_S, SHARED_READ_S, Pace
 from anneal_runtime.server.decoding.rows import Answer, GenerationRequest, Row, SamplingParams
 from anneal_runtime.server.decoding.scheduler import Scheduler
 from anneal_runtime.server.metrics import EngineMetrics
@@ -102,6 +102,40 @@ def test_an_account_without_a_row_does_not_wait_for_slow_steps() -> None:
     assert scheduler._choose_quick([*rows["greedy"], *rows["idle"]]) == rows["idle"][:2]
     quick.rows = rows["idle"][:1]
     assert scheduler._choose_quick(rows["idle"][1:]) == rows["idle"][1:2]
+
+
+class ThreeSteps(NoRoomToJoin):
+    """Its rows are done after three steps."""
+
+    def __init__(self, rows: list[Row]) -> None:
+        self.rows, self.steps = rows, 0
+
+    def step(self, _most_columns: int | None) -> list[RowFailed]:
+        self.steps += 1
+        if self.steps == 3:
+            self.rows = []
+        return []
+
+
+def test_quick_rows_get_their_time_though_requests_arrive() -> None:
+    batch = NoRoomToJoin()
+    scheduler = Scheduler(cast(RunningBatch, batch), 16, EngineMetrics())
+    rows = {account: waiting(scheduler, account, 1).rows for account in ("greedy", "idle")}
+    batch.rows, quick = rows["greedy"], ThreeSteps(rows["idle"])
+    scheduler._pace.step_s = 3600.0
+    scheduler._decode_quick(cast(RunningBatch, quick))
+    assert quick.steps == 3
+
+
+def test_an_engine_counts_as_shared_between_two_requests_of_an_account() -> None:
+    pace = Pace()
+    pace.count_accounts(1, now=1000.0)
+    assert pace.most_columns is None
+    pace.count_accounts(2, now=1000.0)
+    pace.count_accounts(1, now=1000.0 + SHARED_FOR_S / 2)
+    assert pace.most_columns == SHARED_COLUMNS
+    pace.count_accounts(1, now=1000.0 + SHARED_FOR_S)
+    assert pace.most_columns is None
 
 
 def test_cancelled_requests_leave_the_line() -> None:

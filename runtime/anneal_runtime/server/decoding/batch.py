@@ -65,9 +65,10 @@ class RunningBatch:
             self._cache.append(joining.cache)
             self.rows += joining.rows
 
-    def step(self) -> list[RowFailed]:
+    def step(self, most_columns: int | None = None) -> list[RowFailed]:
         """One more token for every row. Returns what failed; the caller drops finished and failed rows."""
-        return self._forward(self.rows, _width([len(row.pending) for row in self.rows]), self._cache)
+        width = _width([len(row.pending) for row in self.rows])
+        return self._forward(self.rows, min(width, most_columns or width), self._cache)
 
     def drop(self, gone: Sequence[bool]) -> None:
         """Drops row i if gone[i]."""
@@ -130,10 +131,10 @@ class RunningBatch:
 
     def _sample(self, rows: list[Row], logits: torch.Tensor) -> list[RowFailed]:
         ready = [index for index, row in enumerate(rows) if not row.pending]
+        if not ready:
+            return []
         if len(ready) < len(rows):
             rows, logits = [rows[index] for index in ready], logits[torch.tensor(ready, device=logits.device)]
-        if not rows:
-            return []
         # Checked before the grammars' masks, which could hide infinities.
         finite = torch.isfinite(logits.amax(dim=-1))
         extended = [index for index, row in enumerate(rows) if row.extras is not None]

@@ -6,6 +6,12 @@ from __future__ import annotations
 PREFILL_TOKENS = 4096
 # Time for reading prompts between two decoding steps while several accounts have work.
 SHARED_READ_S = 0.03
+# Tokens of a read whose time tells that of a token.
+TELLING_READ = 256
+# Columns of a step meanwhile: forced tokens come in runs, and a wide step takes as long as several narrow ones.
+SHARED_COLUMNS = 4
+# Who asks one prompt after another has none here between two of them.
+SHARED_FOR_S = 1.0
 # A step is slow when it takes this many times as long as one of a few rows.
 SLOW_STEP = 3
 
@@ -18,6 +24,7 @@ class Pace:
         self.few_rows_step_s: float | None = None
         # Reading one prompt token.
         self.read_s: float | None = None
+        self._is_shared, self._shared_at = False, -SHARED_FOR_S
 
     def count_step(self, seconds: float) -> None:
         self.step_s = average(self.step_s, seconds)
@@ -25,21 +32,33 @@ class Pace:
     def count_few_rows_step(self, seconds: float) -> None:
         self.few_rows_step_s = average(self.few_rows_step_s, seconds)
 
+    def count_accounts(self, count: int, now: float) -> None:
+        if count > 1:
+            self._shared_at = now
+        self._is_shared = now - self._shared_at < SHARED_FOR_S
+
     def count_read(self, seconds: float, tokens: int) -> None:
-        self.read_s = average(self.read_s, seconds / max(1, tokens))
+        # A short read takes as long as its pass, and says little about a token.
+        self.read_s = average(self.read_s, seconds / max(1, tokens), 0.2 * min(1.0, tokens / TELLING_READ))
 
     @property
     def is_slow(self) -> bool:
         one, few = self.step_s, self.few_rows_step_s
         return one is not None and few is not None and one > SLOW_STEP * few
 
-    def most_tokens(self, is_shared: bool) -> int:
+    @property
+    def most_columns(self) -> int | None:
+        """Of one step; None is no limit."""
+        return SHARED_COLUMNS if self._is_shared else None
+
+    @property
+    def most_tokens(self) -> int:
         """Prompt tokens that may be read at once."""
-        if not is_shared or not self.read_s:
+        if not self._is_shared or not self.read_s:
             return PREFILL_TOKENS
         return min(PREFILL_TOKENS, int(SHARED_READ_S / self.read_s))
 
 
-def average(old: float | None, new: float) -> float:
+def average(old: float | None, new: float, weight: float = 0.2) -> float:
     """Follows a change within some steps; one that is out of line moves it little."""
-    return new if old is None else 0.8 * old + 0.2 * new
+    return new if old is None else (1 - weight) * old + weight * new

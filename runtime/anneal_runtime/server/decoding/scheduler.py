@@ -160,7 +160,7 @@ class Scheduler:
         until = monotonic() + (self._pace.step_s or 0.0)
         while batch.rows:
             self._step(batch)
-            if self._inbox or monotonic() >= until or not (self._batch and self._batch.rows):
+            if monotonic() >= until or not (self._batch and self._batch.rows):
                 break
 
     def _step(self, batch: RunningBatch) -> float | None:
@@ -170,9 +170,10 @@ class Scheduler:
         if count == 0:
             return None
         self._metrics.batch_rows.observe(count)
-        self._settle(batch, batch.step(), batch.rows)
+        is_few = count <= self._few
+        self._settle(batch, batch.step(None if is_few else self._pace.most_columns), batch.rows)
         seconds = monotonic() - started
-        if count <= self._few:
+        if is_few:
             self._pace.count_few_rows_step(seconds)
         return seconds
 
@@ -186,10 +187,11 @@ class Scheduler:
         if free < few and all(request.running > 0 for request in waiting):
             return []
         chosen: list[Row] = []
-        width, most = 0, self._pace.most_tokens(is_shared=len({*rows_of, *self._waiting}) > 1)
+        width = 0
+        self._pace.count_accounts(len({*rows_of, *self._waiting}), monotonic())
         while (request := self._next(rows_of, free - len(chosen), few)) is not None:
             width = max(width, len(request.queued[-1].prompt))
-            if chosen and width * (len(chosen) + 1) > most:
+            if chosen and width * (len(chosen) + 1) > self._pace.most_tokens:
                 break
             chosen.append(request.queued.pop())
             request.running += 1
