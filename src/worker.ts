@@ -137,6 +137,7 @@ const loops: Loop[] = [
       database,
       modelServerInput: (baseModel) => ({ baseModel, idleTimeoutMs: config.idleTimeoutMs }),
     }),
+    runningBatches: config.runningBatches,
     log,
   }),
   slotScheduler({ database, notifications, slots: () => trainers.capacity().slots }),

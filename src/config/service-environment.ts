@@ -77,6 +77,8 @@ export const ServiceEnvironment = z.object({
   ANNEAL_MAX_OPEN_BATCHES: z.coerce.number().int().min(1).default(1000),
   /** At least the largest batch, which would be refused for ever otherwise. */
   ANNEAL_MAX_WAITING_BATCH_ITEMS: z.coerce.number().int().min(10_000).default(200_000),
+  /** Of one account, at once. Each may keep two calls of an engine busy; the others wait. */
+  ANNEAL_RUNNING_BATCHES: z.coerce.number().int().min(1).default(8),
   ANNEAL_MAX_OPEN_EVALUATIONS: z.coerce.number().int().min(1).default(100),
   /** Rows times models of open evaluations; at least those of the largest evaluation. */
   ANNEAL_MAX_WAITING_EVALUATION_ANSWERS: z.coerce.number().int().min(16_000).default(100_000),

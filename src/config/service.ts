@@ -51,6 +51,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     maxOpenJobs: env.ANNEAL_MAX_OPEN_JOBS,
     maxStoredBytes: env.ANNEAL_MAX_STORED_BYTES,
     maxOpenBatches: env.ANNEAL_MAX_OPEN_BATCHES,
+    runningBatches: env.ANNEAL_RUNNING_BATCHES,
     maxWaitingBatchItems: env.ANNEAL_MAX_WAITING_BATCH_ITEMS,
     maxOpenEvaluations: env.ANNEAL_MAX_OPEN_EVALUATIONS,
     maxWaitingEvaluationAnswers: env.ANNEAL_MAX_WAITING_EVALUATION_ANSWERS,

@@ -1,4 +1,5 @@
 // The environment of our own two processes, the api and the worker.
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { root, runtimeDir, toolPath } from '../../tools/paths.mjs'
 import type { Home } from './data-directory.ts'
@@ -32,6 +33,8 @@ export const serviceDefaults = {
   MALLOC_TRIM_THRESHOLD_: '131072',
   // V8 takes 64 MiB on a large machine and fills them before it collects: a heap of 190 MB instead of 92, for as many requests a second.
   NODE_OPTIONS: '--max-semi-space-size=16',
+  // A batch of a few prompts keeps one core busy. More of them at once would only slow down single prompts.
+  ANNEAL_RUNNING_BATCHES: String(Math.min(8, availableParallelism())),
   // One person's machine: four times what a shared service grants.
   ANNEAL_REQUESTS_PER_SECOND: '800',
   ANNEAL_REQUEST_BURST: '1600',

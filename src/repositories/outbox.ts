@@ -16,8 +16,6 @@ export type OutboxMessage =
 export type ClaimedMessage = OutboxMessage & { id: bigint; createdAt: Date; deliveryCount: number }
 
 const claimSeconds = 30
-/** Batches of one account that run at once. Each may keep two calls of an engine busy; the others of the account wait here. */
-const runningBatches = 8
 
 export const createOutboxRepository = (db: Connection) => ({
   async add(message: OutboxMessage) {
@@ -30,7 +28,7 @@ export const createOutboxRepository = (db: Connection) => ({
    * accounts take turns with them: thousands of one account hold up neither a command nor another account's batch. What an
    * account has beyond `runningBatches` waits until one of its batches ends.
    */
-  async claim(limit: number): Promise<ClaimedMessage[]> {
+  async claim(limit: number, runningBatches: number): Promise<ClaimedMessage[]> {
     const rows = await db.$queryRaw<ClaimedMessage[]>`
       with due as materialized (
         select candidate.id, batch.account_id from outbox_messages candidate left join inference_batches batch

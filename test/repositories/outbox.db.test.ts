@@ -36,7 +36,7 @@ suite('the outbox', async () => {
     const many = await submitBatches('many', 6)
     const few = await submitBatches('few', 2)
     await database.outbox.add({ workflowId: 'fine-tune-1', kind: 'cancel', generation: 1, payload: { jobId: 1 } })
-    const claim = async (limit: number) => (await database.outbox.claim(limit)).map(({ workflowId }) => workflowId)
+    const claim = async (limit: number) => (await database.outbox.claim(limit, 8)).map(({ workflowId }) => workflowId)
     assert.deepEqual(await claim(1), ['fine-tune-1'])
     assert.deepEqual(new Set(await claim(2)), new Set([many[0], few[0]]))
     assert.deepEqual(new Set(await claim(3)), new Set([many[1], few[1], many[2]]))
@@ -47,7 +47,7 @@ suite('the outbox', async () => {
 
   test('holds the batches back that an account has beyond eight, until one of them ends', async () => {
     const all = await submitBatches('eager', 20)
-    const claim = async () => (await database.outbox.claim(50)).map(({ workflowId }) => workflowId)
+    const claim = async () => (await database.outbox.claim(50, 8)).map(({ workflowId }) => workflowId)
     assert.deepEqual(new Set(await claim()), new Set(all.slice(0, 8)))
     assert.deepEqual(await claim(), [])
     assert.ok(((await database.outbox.dueInMs()) ?? 0) > 0, 'a batch that is held back wakes nobody')

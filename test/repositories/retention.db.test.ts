@@ -20,14 +20,14 @@ suite('retention', () => {
       const message = { kind: 'start', generation: 1, payload: { jobId: 0 } } as const
       const [delivered, waiting] = [`test-${randomUUID()}`, `test-${randomUUID()}`]
       for (const workflowId of [delivered, waiting]) await tx.outbox.add({ ...message, workflowId })
-      const claimed = await tx.outbox.claim(1000)
+      const claimed = await tx.outbox.claim(1000, 8)
       await tx.outbox.markDelivered(claimed.find(({ workflowId }) => workflowId === delivered)?.id ?? 0n)
       const none = await tx.retention.deleteDeliveredMessages(new Date(0), 1000)
       assert.equal(none, 0)
       assert.ok((await tx.retention.deleteDeliveredMessages(soon(), 100_000)) >= 1)
       const left = claimed.find(({ workflowId }) => workflowId === waiting)
       await tx.outbox.retryLater(left?.id ?? 0n, { afterMs: 0, error: 'test' })
-      assert.ok((await tx.outbox.claim(1000)).some(({ workflowId }) => workflowId === waiting))
+      assert.ok((await tx.outbox.claim(1000, 8)).some(({ workflowId }) => workflowId === waiting))
     }))
 
   test('keys go by age', () =>
