@@ -1,5 +1,6 @@
 // Uploads that were opened and then never used (no job, no check, no announcement) go; the others are measured once their URLs
 // have expired.
+import type { UploadPart } from '../src/domain/file-upload.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { Storage } from '../src/storage/storage.ts'
 
@@ -20,18 +21,18 @@ export async function removeAbandonedUploads(
   return count + (await storage.abortStaleUploads(olderThanMs))
 }
 
+export type RemoveParts = (parts: readonly UploadPart[]) => Promise<void>
+
 /** Uploads in parts that are complete, cancelled or too old. @returns the number of uploads */
 export async function removeEndedParts(
-  { database, storage }: { database: Pick<Database, 'datasets' | 'fileUploads' | 'now'>; storage: Storage },
+  { database, removeParts }: { database: Pick<Database, 'fileUploads' | 'now'>; removeParts: RemoveParts },
   signal?: AbortSignal,
 ): Promise<number> {
   for (let count = 0; ;) {
     const portion = await database.fileUploads.endedWithParts(uploadsPerPortion)
     for (const { id } of portion) {
       signal?.throwIfAborted()
-      const parts = await database.fileUploads.listParts(id)
-      await storage.remove(parts.map(({ uploadKey }) => uploadKey))
-      for (const part of parts) await database.datasets.removeUnused(part.id)
+      await removeParts(await database.fileUploads.listParts(id))
       count++
     }
     if (portion.length < uploadsPerPortion) {

@@ -8,7 +8,13 @@ import type { Database } from '../src/repositories/database.ts'
 import type { WorkflowExecutions } from '../src/temporal/workflow-executions.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
 import type { Storage } from '../src/storage/storage.ts'
-import { measureUploads, removeAbandonedUploads, removeEndedParts, removeExpiredFiles } from './abandoned-uploads.ts'
+import {
+  measureUploads,
+  removeAbandonedUploads,
+  removeEndedParts,
+  removeExpiredFiles,
+  type RemoveParts,
+} from './abandoned-uploads.ts'
 import { withHeartbeat } from './heartbeat.ts'
 import { removeOrphanedObjects } from './orphaned-objects.ts'
 import { SweepRefused, type RefusalReason } from './sweep-guard.ts'
@@ -19,6 +25,7 @@ export type RetentionDependencies = {
   trainers: Pick<TrainerCompute, 'removeEndedRuns'>
   modelServers: Pick<ModelServerCompute, 'removeEndedRuns'>
   executions: Pick<WorkflowExecutions, 'deleteClosedRuns'>
+  removeParts: RemoveParts
   log: Pick<Log, 'error'>
   /** Raises the alert AnnealSweepRefused. */
   countRefusedSweep: (reason: RefusalReason) => void
@@ -43,6 +50,7 @@ export function createRetentionActivities({
   trainers,
   modelServers,
   executions,
+  removeParts,
   log,
   countRefusedSweep,
   settings: { retention, sweep },
@@ -92,7 +100,7 @@ export function createRetentionActivities({
         const signal = cancellationSignal()
         await measureUploads({ database, storage }, signal)
         const expired = await removeExpiredFiles({ database, storage }, signal)
-        const parts = await removeEndedParts({ database, storage }, signal)
+        const parts = await removeEndedParts({ database, removeParts }, signal)
         return expired + parts + (await removeAbandonedUploads({ database, storage }, { signal }))
       }),
 

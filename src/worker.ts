@@ -38,6 +38,7 @@ import { ensureHousekeeping } from './temporal/housekeeping.ts'
 import { wakeModelServer } from './services/models/wake-server.ts'
 import { createHasRows } from './services/stored-data/has-rows.ts'
 import { createSearchRows, searchLimits, searchTimeoutMs } from './services/stored-data/search-rows.ts'
+import { removeParts } from './services/uploads/remove-parts.ts'
 import { createUsageRecorder } from './services/usage/usage-recorder.ts'
 import { createEvaluationScores } from './services/training-jobs/score-evaluation.ts'
 import { createCall } from './services/webhooks/call.ts'
@@ -100,6 +101,7 @@ const activities = createActivities({
   catalogue,
   infer,
   grade,
+  removeParts: (parts) => removeParts({ database, storage }, parts),
   settings: {
     secret: config.secret,
     internalUrl: config.internalUrl,
