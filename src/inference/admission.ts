@@ -58,6 +58,6 @@ const beyondLimit = (unit: keyof Amount, limit: number) =>
 const beyondShare = (unit: keyof Amount, share: number) =>
   new ServiceError(
     'unavailable',
-    `The queue is full. Until there is room, each account may have ${share} ${unit} under way, and this request would exceed this share. Try again in a moment.`,
+    `The queue is full. Meanwhile an account may have ${share} ${unit} under way, and this request would exceed that. Try again in a moment.`,
     { retryAfterSeconds },
   )

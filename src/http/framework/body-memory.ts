@@ -37,7 +37,7 @@ export function createBodyMemory(totalBytes: number) {
         const others = (heldBy.get(holder) ?? 0) - mine
         const needed = sizeBytes <= smallBodyBytes ? more : others + sizeBytes
         if (needed > totalBytes - heldBytes)
-          throw others > 0 ? holderHasItsShare(others, sizeBytes, totalBytes) : processIsFull(totalBytes)
+          throw others > 0 ? holderHasItsShare(others, sizeBytes, totalBytes - heldBytes) : processIsFull(totalBytes)
         add(holder, more)
         mine = sizeBytes
       }
@@ -53,11 +53,11 @@ export function createBodyMemory(totalBytes: number) {
 
 const megabytes = (sizeBytes: number) => `${Math.ceil(sizeBytes / mebibyte)} MB`
 
-const holderHasItsShare = (heldBytes: number, sizeBytes: number, totalBytes: number) =>
+const holderHasItsShare = (heldBytes: number, sizeBytes: number, freeBytes: number) =>
   new ServiceError(
     'rate_limited',
-    `This account's running requests hold ${megabytes(heldBytes)} of bodies, so a body of ${megabytes(sizeBytes)} does not fit. ` +
-      `An account may hold as much as is still free of ${megabytes(totalBytes)}. Wait until a running request is answered.`,
+    `This account's running requests hold ${megabytes(heldBytes)} of bodies, and this one has ${megabytes(sizeBytes)}. ` +
+      `Together an account's bodies may have at most as much as is free, now ${megabytes(freeBytes)}. Wait until a request is answered.`,
     { retryAfterSeconds },
   )
 

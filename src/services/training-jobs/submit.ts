@@ -135,7 +135,7 @@ function newJob(
 /** Such names were always accepted, so they are noted and not refused. */
 function nameNotes({ deps: { catalogue } }: Ctx, name: string | null): TrainingNote[] {
   if (name === null || name === '' || (canBeAsked(name) && !catalogue.find(name))) return []
-  const message = `A request cannot reach the model by the name "${name}", because the name means a base model or something else there. Send the 64 hex digits of model_name.`
+  const message = `Requests cannot name the model "${name}", because that name means a base model or has another form. Name it by the 64 hex digits of its model_name.`
   return [{ code: 'custom_model_name_unused', message }]
 }
 

@@ -17,6 +17,8 @@ from pydantic import BaseModel
 BASE = os.environ["BASE_MODEL"]
 CHAT_FILE = Path(os.environ["CHAT_FILE"])
 ROWS = [json.loads(line)["messages"] for line in CHAT_FILE.read_text().splitlines()]
+# The rows fit into one step, so each epoch is one step.
+EPOCHS = 50
 client = openai.OpenAI()
 
 
@@ -56,7 +58,7 @@ job = client.fine_tuning.jobs.create(
     suffix="python",
     seed=7,
     metadata={"team": "blue"},
-    method={"type": "supervised", "supervised": {"hyperparameters": {"n_epochs": 75, "batch_size": "auto"}}},
+    method={"type": "supervised", "supervised": {"hyperparameters": {"n_epochs": EPOCHS, "batch_size": "auto"}}},
 )
 
 
@@ -88,7 +90,7 @@ def the_job_succeeds() -> None:
     assert (job.object, job.status) == ("fine_tuning.job", "validating_files")
     job = until(job.id, "succeeded")
     assert (job.user_provided_suffix, job.seed, job.metadata) == ("python", 7, {"team": "blue"})
-    assert (job.hyperparameters.n_epochs, job.hyperparameters.learning_rate_multiplier) == (75, 1)
+    assert (job.hyperparameters.n_epochs, job.hyperparameters.learning_rate_multiplier) == (EPOCHS, 1)
     assert job.training_file == training_file.id and job.error is None and job.finished_at is not None
 
 
@@ -97,14 +99,15 @@ def events_and_checkpoints() -> None:
     everything = list(client.fine_tuning.jobs.list_events(job.id, limit=7))
     events = [event for event in everything if event.type == "message"]
     steps = [event.data["step"] for event in everything if event.type == "metrics"]
-    assert steps == sorted(steps, reverse=True) and steps[0] == 150 and len(set(steps)) == len(steps)
+    assert steps == sorted(steps, reverse=True) and steps[0] == EPOCHS and len(set(steps)) == len(steps)
     metrics = next(event for event in everything if event.type == "metrics")
-    assert metrics.data["total_steps"] == 150 and metrics.data["train_loss"] > 0 and "150/150" in metrics.message
+    assert metrics.data["total_steps"] == EPOCHS and metrics.data["train_loss"] > 0
+    assert f"{EPOCHS}/{EPOCHS}" in metrics.message
     assert len(events) > 6 and len({event.id for event in events}) == len(events)
     assert "succeeded" in events[0].message and "validating_files" in events[-1].message
     checkpoints = list(client.fine_tuning.jobs.checkpoints.list(job.id))
     assert checkpoints[0].fine_tuned_model_checkpoint == job.fine_tuned_model
-    assert checkpoints[0].step_number == 150 and checkpoints[0].metrics.train_loss is not None
+    assert checkpoints[0].step_number == EPOCHS and checkpoints[0].metrics.train_loss is not None
 
 
 @check

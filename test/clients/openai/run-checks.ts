@@ -34,9 +34,9 @@ export function expectAll({ results, chatter }: Awaited<ReturnType<typeof runChe
   test('ran all its checks', () => assert.equal(results.length, count, chatter))
 }
 
-/** The sample rows as conversations. */
+/** Some of the sample rows as conversations: more take longer to learn and show nothing else. */
 function conversations(): string {
-  const lines = readFileSync(join(root, 'models/samples/products.jsonl'), 'utf8').trim().split('\n')
+  const lines = readFileSync(join(root, 'models/samples/products.jsonl'), 'utf8').split('\n').slice(0, 12)
   const rows = lines.map((line) => {
     const { input, output } = JSON.parse(line) as { input: string; output: string }
     const question = /^Question: (.*)\nAnswer: $/.exec(input)?.[1] ?? assert.fail(input)

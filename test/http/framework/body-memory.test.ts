@@ -61,7 +61,7 @@ test('a declared body holds its memory before it is sent, and only its own accou
   assert.equal(json.code, 'rate_limited')
   assert.match(
     json.detail,
-    /hold 4 MB of bodies, so a body of 1 MB does not fit\. .* of 8 MB\. Wait until a running request is answered\./,
+    /hold 4 MB of bodies, and this one has 1 MB\. .* now 4 MB\. Wait until a request is answered\./,
   )
   assert.ok(Number(headers['retry-after']) > 0)
   // Others find room, and so do the account's own single prompts.
