@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { commands } from '../../src/cli/commands.ts'
+import { commandHelp, generalHelp } from '../../src/cli/help.ts'
 import { root } from '../../tools/paths.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'anneal-cli-'))
@@ -35,6 +36,21 @@ function run(program: string, args: string[], input = '') {
   })
 }
 const anneal = (args: string[], input?: string) => run(process.execPath, ['src/cli.ts', ...args], input)
+
+test('the file that package.json names as its bin passes arguments, output and exit code on', async () => {
+  const bin = (...args: string[]) => run(join(root, 'tools/anneal.mjs'), args)
+  const { code, out } = await bin('jobs', '--help')
+  assert.equal(code, 0)
+  assert.ok(out.startsWith('Usage: anneal jobs '), out)
+  assert.equal((await bin('nonsense')).code, 2)
+})
+
+test('every command has its help, and the list names it', async () => {
+  const listed = [...generalHelp(commands).matchAll(/^ {2}(\w+) /gm)].map(([, name = '']) => name)
+  assert.deepEqual(listed, Object.keys(commands))
+  for (const [name, { load, summary }] of Object.entries(commands))
+    assert.ok(commandHelp(name, summary, (await load()).usage).startsWith(`Usage: anneal ${name} `), name)
+})
 
 test('bash completes commands, verbs and options', async () => {
   const { out: script } = await anneal(['completion', 'bash'])
