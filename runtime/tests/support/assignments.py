@@ -33,9 +33,15 @@ def assign(
     evaluation: list[dict[str, str]] | None = None,
     *,
     split: str = "train",
+    answer_tokens: int | None = 8,
     **args: Any,
 ) -> dict[str, Any]:
-    """Sets the claim's answer: a training of these rows from the start."""
+    """
+    Sets the claim's answer: a training of these rows from the start.
+
+    Args:
+        answer_tokens: the limit of an evaluation's answers. Models that are hardly trained rarely stop before it
+    """
     evaluated = evaluation if evaluation is not None else rows[:2]
     defaults = {
         "max_steps": 12,
@@ -65,6 +71,7 @@ def assign(
         },
         "checkpoint": None,
         "model": None,
+        "evaluation": {"max_rows": None, "max_tokens": answer_tokens},
     }
     return fake.assignment
 
