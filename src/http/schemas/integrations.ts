@@ -5,7 +5,7 @@ import type { Integration } from '../../services/trackers/accept.ts'
 import { named } from '../framework/named-schemas.ts'
 
 const onlyMlflow =
-  'must be mlflow, the only tracker that is supported. For another tracker, read the events of the type metrics, the result_files (CSV), or GET /v1/train/jobs/{job_id}/metrics'
+  'must be mlflow: no other tracker is supported. Use it, or read the series of the job as events of the type metrics, as its result_files (CSV), as its TensorBoard file, or from GET /v1/train/jobs/{job_id}/metrics and /stream'
 
 const text = z.string().min(1).max(250)
 
