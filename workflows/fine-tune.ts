@@ -1,7 +1,6 @@
 // One generation of a job: checks the data, runs attempts until one yields the model or the policy says stop, publishes, closes.
 // Postgres decides, by compare-and-set in the activities; the workflow orders the steps and never loses a cancel.
 import {
-  ActivityFailure,
   ApplicationFailure,
   CancellationScope,
   CancelledFailure,
@@ -14,7 +13,7 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow'
-import { decideNext, decisiveOutcomes, type AttemptOutcome, type Decision } from '../src/domain/attempt-outcome.ts'
+import { decideNext, decisiveOutcomes, type AttemptOutcome } from '../src/domain/attempt-outcome.ts'
 import { attemptPhases, type AttemptPhase, type TrainingJobStatus } from '../src/domain/training-job-status.ts'
 import type { JobEnding } from '../src/domain/training-job.ts'
 import {
@@ -32,6 +31,7 @@ import {
   type Relaunch,
 } from './contract.ts'
 import { activities } from './fine-tune-activities.ts'
+import { dataError, endingOf, endingOfError } from './job-ending.ts'
 import { createJobView, type JobView } from './job-view.ts'
 import { wasCancelled } from './was-cancelled.ts'
 
@@ -188,19 +188,6 @@ async function prepare({ jobId, generation, view }: State): Promise<JobEnding | 
   }
 }
 
-/** @returns null for other errors */
-function dataError(error: unknown): JobEnding | null {
-  const cause = causeOf(error)
-  if (cause?.type !== 'DatasetInvalid') return null
-  return { status: 'FAILED', reason: 'data_error', message: cause.message, modelName: null }
-}
-
-/** The failure that an activity threw. */
-function causeOf(error: unknown): ApplicationFailure | undefined {
-  const cause = error instanceof ActivityFailure ? error.cause : undefined
-  return cause instanceof ApplicationFailure ? cause : undefined
-}
-
 async function runAttempt(
   state: State,
   { ordinal, previous }: { ordinal: number; previous: AttemptOutcome | undefined },
@@ -299,40 +286,13 @@ async function cancel(state: State): Promise<JobEnding> {
   return ending
 }
 
-const unexpected = {
-  reason: 'internal_error',
-  message:
-    'An unexpected error ended the job. Its workflow in Temporal has the details. Resume the job once the cause is fixed.',
-}
-const restored = {
-  reason: 'restored',
-  message: 'The database was restored to an earlier state than the workflow of the job. Resume the job to continue.',
-}
-
 /** Ends the job on an error that no policy foresees, and releases everything. */
 async function giveUp(state: State, error: unknown): Promise<JobEnding> {
   const { jobId, generation } = state
   state.next = 'Release all resources of the job, then end it.'
   log.error('an unexpected error ended the job', { error })
   await activities.releaseJob({ jobId, generation })
-  const ending = dataError(error) ?? {
-    status: 'FAILED',
-    ...reasonOf(causeOf(error)),
-    modelName: null,
-  }
+  const ending = endingOfError(error)
   const moved = await activities.finishJob({ jobId, generation, ...ending, artifactId: null })
   return moved === 'cancelling' || moved === 'refused' ? cancel(state) : ending
-}
-
-function reasonOf(cause: ApplicationFailure | undefined): Pick<JobEnding, 'reason' | 'message'> {
-  if (cause?.type === 'Unknown') return restored
-  if (cause?.type !== 'NotUnderstood') return unexpected
-  const message = `${cause.message} The job's workflow in Temporal has the details. Resume the job once the cause is fixed.`
-  return { ...unexpected, message }
-}
-
-function endingOf(decision: Exclude<Decision, Relaunch>, modelName: string | null): JobEnding {
-  if (decision.next === 'complete') return { status: 'COMPLETED', reason: null, message: null, modelName }
-  const { reason, message } = decision
-  return { status: decision.next === 'fail' ? 'FAILED' : 'PARTIALLY COMPLETED', reason, message, modelName }
 }

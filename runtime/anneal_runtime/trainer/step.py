@@ -105,3 +105,11 @@ class OptimizerStep:
             right = (logits.detach().argmax(-1) == batch.targets).sum()
             means += torch.stack([loss.detach(), right / target_count])
         return means
+
+
+def flops_per_token(model: PeftModel) -> float:
+    """Forward 2 per weight, backward 2 for frozen weights and 4 for trained ones; embeddings are only looked up."""
+    embedded = int(model.get_base_model().get_input_embeddings().weight.numel())
+    trained = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+    frozen = sum(parameter.numel() for parameter in model.parameters()) - trained - embedded
+    return float(4 * max(frozen, 0) + 6 * trained)

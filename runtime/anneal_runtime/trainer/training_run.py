@@ -23,7 +23,7 @@ from anneal_runtime.trainer.forward import default_token_budget
 from anneal_runtime.trainer.looks import Looks
 from anneal_runtime.trainer.reporter import ProgressClock, Reporter
 from anneal_runtime.trainer.rows import EncodedRows, count_rows, encode_rows
-from anneal_runtime.trainer.step import OptimizerStep, StepOutcome
+from anneal_runtime.trainer.step import OptimizerStep, StepOutcome, flops_per_token
 from anneal_runtime.trainer.termination import GRACE_S, Termination
 from anneal_runtime.trainer.training_args import Note, TrainingArgs, learning_rate_schedule, make_optimizer
 from anneal_runtime.trainer.validation import HeldOut, Validated, Validation, load_held_out, rows_wanted
@@ -76,7 +76,7 @@ class TrainingRun:
         parameters = trainable(self.model)
         self._optimizer = make_optimizer(self._args, list(parameters.values()), note)
         self._learning_rate = learning_rate_schedule(self._args, self._optimizer, self.total_steps)
-        self._flops_per_token = _flops_per_token(self.model)
+        self._flops_per_token = flops_per_token(self.model)
         device = next(iter(parameters.values())).device
         self._state = RunState(token_budget=default_token_budget(self._rows, self._args.batch_size, device))
         keeps_best = held_out is not None and self._args.keep == "best" and (ranks is None or ranks.rank == 0)
@@ -294,11 +294,3 @@ def _max_length(args: TrainingArgs, context: int, note: Note) -> int:
         return args.max_length
     note("max_length_cut", f"max_length {args.max_length} was cut to the model's context of {context} tokens.")
     return context
-
-
-def _flops_per_token(model: PeftModel) -> float:
-    """Forward 2 per weight, backward 2 for frozen weights and 4 for trained ones; embeddings are only looked up."""
-    embedded = int(model.get_base_model().get_input_embeddings().weight.numel())
-    trained = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
-    frozen = sum(parameter.numel() for parameter in model.parameters()) - trained - embedded
-    return float(4 * max(frozen, 0) + 6 * trained)

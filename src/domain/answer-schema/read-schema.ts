@@ -4,31 +4,14 @@ import { nodeOf, type AnswerSchema, type Member, type NodeId, type SchemaNode } 
 import { newWork, type Work } from './automaton.ts'
 import { areDisjoint } from './disjoint.ts'
 import { leastBytes } from './least-bytes.ts'
-import { numberKeywords, readInteger, readNumber, readString, stringKeywords } from './read-leaf.ts'
+import { readInteger, readNumber, readString } from './read-leaf.ts'
+import { impliedTypes, isEmpty, isOfType, keywordsOf, requireOnly, requireSameType, typesOf } from './schema-types.ts'
 import { countAt, inside, isJsonObject, refuse, type Json, type Place } from './source.ts'
 
 const maxNodes = 2000
 const maxJsonCharacters = 100_000
 const maxDepth = 48
 const maxItemsAtLeast = 1024
-/** Keywords that do not restrict the value. `discriminator` only says which alternative is meant. */
-const annotations = [
-  ...['title', 'description', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly', 'discriminator'],
-  ...['$schema', '$id', '$comment', '$defs', 'definitions'],
-]
-const ofObject = ['properties', 'required', 'additionalProperties', 'propertyNames', 'minProperties', 'maxProperties']
-const ofArray = ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems']
-const keywordsOf: Readonly<Record<string, readonly string[]>> = {
-  string: stringKeywords,
-  integer: numberKeywords,
-  number: numberKeywords,
-  boolean: [],
-  null: [],
-  object: ofObject,
-  array: ofArray,
-}
-const types = Object.keys(keywordsOf)
-
 /**
  * @param at the parameter that holds the schema
  * @param work shared by all schemas of a request
@@ -250,59 +233,11 @@ function createReader(whole: Json, start: Place, work: Work) {
 const isTypedElsewhere = (names: unknown) =>
   !isJsonObject(names) || ['$ref', 'anyOf', 'oneOf', 'allOf'].some((keyword) => keyword in names)
 
-const isEmpty = (schema: Json) => Object.keys(schema).every((keyword) => annotations.includes(keyword))
-
-function requireOnly(schema: Json, known: readonly string[], place: Place) {
-  const other = Object.keys(schema).find((keyword) => !known.includes(keyword) && !annotations.includes(keyword))
-  if (other !== undefined) throw refuse(inside(place, other), 'is not supported here.')
-}
-
-function typesOf(schema: Json, place: Place): string[] | null {
-  const value = schema['type']
-  if (value === undefined) return null
-  const list: unknown[] = Array.isArray(value) ? value : [value]
-  if (list.length === 0 || !list.every((type) => types.includes(type as string)))
-    throw refuse(inside(place, 'type'), `must be one of ${types.join(', ')}, or a list of these.`)
-  const unique = [...new Set(list as string[])]
-  return unique.includes('number') ? unique.filter((type) => type !== 'integer') : unique
-}
-
-/** A schema without a type, whose keywords belong to one. */
-function impliedTypes(schema: Json, place: Place): string[] {
-  if ('properties' in schema || 'additionalProperties' in schema) return ['object']
-  if ('items' in schema || 'prefixItems' in schema) return ['array']
-  const [unknown] = Object.keys(schema).filter(
-    (keyword) => !annotations.includes(keyword) && !Object.values(keywordsOf).flat().includes(keyword),
-  )
-  if (unknown !== undefined) throw refuse(inside(place, unknown), 'is not supported.')
-  throw refuse(inside(place, 'type'), `is required: ${types.join(', ')}, or a list of these.`)
-}
-
-function requireSameType(type: unknown, alternative: unknown, place: Place) {
-  if (!isJsonObject(alternative) || alternative['type'] !== type)
-    throw refuse(inside(place, 'type'), 'must be the type that stands beside the alternatives.')
-}
-
 function requiredNames(schema: Json, place: Place): string[] {
   const required = schema['required'] ?? []
   if (!Array.isArray(required) || !required.every((name) => typeof name === 'string'))
     throw refuse(inside(place, 'required'), 'must be a list of names.')
   return required
-}
-
-function isOfType(value: unknown, type: string): boolean {
-  switch (type) {
-    case 'integer':
-      return Number.isInteger(value)
-    case 'null':
-      return value === null
-    case 'array':
-      return Array.isArray(value)
-    case 'object':
-      return isJsonObject(value)
-    default:
-      return typeof value === type
-  }
 }
 
 const isContainer = (value: unknown): value is Json => typeof value === 'object' && value !== null
