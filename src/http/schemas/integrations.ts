@@ -7,6 +7,9 @@ import { named } from '../framework/named-schemas.ts'
 const onlyMlflow =
   'must be mlflow: no other tracker is supported. Use it, or read the series of the job as events of the type metrics, as its result_files (CSV), as its TensorBoard file, or from GET /v1/train/jobs/{job_id}/metrics and /stream'
 
+const noQuery =
+  'must have no query and no fragment: give the address of the MLflow server up to the first ? or #, such as https://mlflow.example.com'
+
 const text = z.string().min(1).max(250)
 
 const Integration = named(
@@ -17,17 +20,22 @@ const Integration = named(
       .string()
       .min(1)
       .max(2048)
+      .regex(/^[^?#]*$/, { error: noQuery })
       .describe(
         'The address of the MLflow server, such as https://mlflow.example.com. The rules of webhooks hold for it',
       ),
     experiment: text.nullish().describe('The name of the experiment, made if there is none; anneal when absent'),
     run_name: text.nullish().describe('The name of the run; the custom_model_name or the id of the job when absent'),
-    username: text.nullish().describe('Sent with `password` as HTTP basic authentication'),
+    username: text
+      .regex(/^[^:]*$/, { error: 'must not have a colon: basic authentication ends the user name at it' })
+      .nullish()
+      .describe('Sent with `password` as HTTP basic authentication'),
     password: text.nullish().describe('Kept encrypted, and in no answer'),
     token: z
       .string()
       .min(1)
       .max(4096)
+      .regex(/^[!-~]+$/, { error: 'must have visible ASCII characters only: remove line breaks and spaces' })
       .nullish()
       .describe('Sent as a bearer token in place of a user name. Kept encrypted, and in no answer'),
   }),

@@ -79,4 +79,19 @@ suite('what a fine-tuning job tells of its steps', async () => {
     assert.deepEqual([status, refused.error.param], [400, 'integrations[0].type'])
     assert.match(refused.error.message, /must be mlflow.*events of the type metrics.*result_files/)
   })
+
+  test('refuses a tracker that could never be called, and says what to change', async () => {
+    const tracking_uri = 'https://mlflow.example.com'
+    for (const [part, given, sentence] of [
+      ['tracking_uri', { tracking_uri: `${tracking_uri}/?workspace=a` }, /must have no query and no fragment: give/],
+      ['tracking_uri', { tracking_uri: `${tracking_uri}/#/experiments/1` }, /must have no query and no fragment: give/],
+      ['token', { tracking_uri, token: 'secret\n' }, /must have visible ASCII characters only: remove line breaks/],
+      ['username', { tracking_uri, username: 'a:b', password: 'c' }, /must not have a colon/],
+    ] as const) {
+      const json = { model: 'tiny', training_file: 'file-1', integrations: [{ type: 'mlflow', ...given }] }
+      const { status, json: refused } = await edge.call('POST', '/openai/v1/fine_tuning/jobs', { json })
+      assert.deepEqual([status, refused.error.param], [400, `integrations[0].${part}`])
+      assert.match(refused.error.message, sentence)
+    }
+  })
 })
