@@ -15,6 +15,8 @@ const roundsAtOnce = 16
 /** Over all workers: a tracker that does not answer holds its round for long. */
 const roundsPerAccount = 4
 const sweepMs = 1000
+/** A third of the time for which a claim holds. */
+const renewEveryMs = 15_000
 const pauseMs = 3000
 
 /** Any number of workers may run. */
@@ -58,6 +60,8 @@ export function trackerSender({
     const { trackingUri, sealedAuthorization } = tracker.request
     const authorization = sealedAuthorization === null ? null : unseal(secret, sealedAuthorization)
     const mlflow = createMlflow(exchange, { trackingUri, authorization, signal, beforeCall: () => keepClaim(tracker) })
+    // No call is made while the scores of an evaluation are computed. A lost claim ends the round at its next call.
+    const renewing = setInterval(() => void jobTrackers.renew(tracker).catch(noteLateRenewal), renewEveryMs)
     try {
       const outcome = await sendNews({ database, evaluationScores }, tracker, mlflow)
       const state = outcome === 'done' ? 'done' : 'open'
@@ -69,8 +73,12 @@ export function trackerSender({
       // The worker stopped in the middle, or the database is away: the claim runs out, and another round begins.
       if (signal.aborted || why === null) throw error
       await fail(tracker, why)
+    } finally {
+      clearInterval(renewing)
     }
   }
+
+  const noteLateRenewal = (error: unknown) => log.warn({ err: error }, 'cannot renew the claim of a tracker')
 
   async function keepClaim(tracker: ClaimedTracker) {
     if (!(await jobTrackers.renew(tracker))) throw new Error('another worker has claimed the tracker')

@@ -5,7 +5,7 @@ import type { Connection } from './database.ts'
 /** `claim` distinguishes this claim from a later one. */
 export type ClaimedTracker = JobTracker & { claim: string }
 
-/** Longer than the pause between two renewals. */
+/** Three times the pause between two renewals. */
 const claimSeconds = 45
 
 export const createJobTrackerRepository = (db: Connection) => ({

@@ -9,7 +9,9 @@ type Run = {
   data?: { metrics?: { key: string; step: number | string }[] }
 }
 
-/** MLflow takes this many in one call, and a thousand points. */
+/** The most points that MLflow takes in one call. */
+export const pointsPerCall = 1000
+/** The most parameters that MLflow takes in one call. */
 const maxParams = 100
 /** Of a parameter or a tag, in the oldest servers that take the rest. */
 const maxValueLength = 250
@@ -85,7 +87,7 @@ export function createMlflow(
       return { status: run.info.status, lastStep: Number(newest?.step ?? 0) }
     },
 
-    /** At most a thousand points. */
+    /** At most `pointsPerCall` points. */
     log: (runId: string, { metrics = [], tags = [] }: { metrics?: MetricPoint[]; tags?: Pair[] }) =>
       post('runs/log-batch', { run_id: runId, metrics, tags: tags.map(shortened) }),
 

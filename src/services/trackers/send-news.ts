@@ -1,24 +1,22 @@
 // Sends what a tracker does not have yet. The tracker itself says up to which step it has the series, so that a worker that was
 // killed between a call and its note sends nothing twice.
 import type { TrainingJob } from '../../domain/training-job.ts'
-import type { MetricRow } from '../../repositories/job-details.ts'
 import type { ClaimedTracker } from '../../repositories/job-trackers.ts'
 import type { Database } from '../../repositories/database.ts'
 import type { EvaluationScores } from '../training-jobs/score-evaluation.ts'
-import type { MetricPoint, Mlflow, RunStatus } from './mlflow.ts'
+import { pointsPerCall, type Mlflow, type RunStatus } from './mlflow.ts'
+import { lastOfStep, pointsOfFirst } from './points.ts'
 
 export type NewsDependencies = {
   database: Pick<Database, 'artifacts' | 'jobTrackers' | 'models' | 'trainingJobs' | 'trainingSteps'>
   evaluationScores: EvaluationScores
 }
 
-/** A step has about ten series; a call takes a thousand points. */
-const stepsPerCall = 80
+/** As many as fit into a call when each has a dozen series. */
+const stepsPerPage = 80
 /** Bounds a round, so that its claim holds. */
 const callsPerRound = 20
 const defaultExperiment = 'anneal'
-/** The last point of each step: a run that has it has the others. */
-const lastOfStep = 'loss'
 
 /** @returns `more` when the next round has something to send already */
 export async function sendNews(
@@ -34,11 +32,12 @@ export async function sendNews(
   if (!job.finishedAt && status !== 'RUNNING') await mlflow.setStatus(runId, 'RUNNING', null)
   let sent = Math.max(tracker.sentStep, lastStep)
   for (let call = 0; call < callsPerRound; call++) {
-    const steps = await trainingSteps.page(job.id, { after: sent, limit: stepsPerCall })
-    if (steps.length > 0) await mlflow.log(runId, { metrics: steps.flatMap(pointsOf) })
-    sent = steps.at(-1)?.row.step ?? sent
+    const steps = await trainingSteps.page(job.id, { after: sent, limit: stepsPerPage })
+    const { points, stepCount } = pointsOfFirst(steps, pointsPerCall)
+    if (stepCount > 0) await mlflow.log(runId, { metrics: points })
+    sent = steps[stepCount - 1]?.row.step ?? sent
     if (sent > tracker.sentStep) await jobTrackers.noteSent(tracker, sent)
-    if (steps.length === stepsPerCall) continue
+    if (stepCount < steps.length || steps.length === stepsPerPage) continue
     if (!job.finishedAt) return 'waiting'
     await end(deps, { tracker, job, finishedAt: job.finishedAt, runId, lastStep: sent }, mlflow)
     return 'done'
@@ -75,17 +74,6 @@ async function openRun(
   ])
   await database.jobTrackers.noteRun(tracker, runId)
   return runId
-}
-
-/** Fields of a step that are no series. */
-const noSeries = ['step', 'remaining_time', 'valid_rows', lastOfStep]
-
-function pointsOf({ at, row }: { at: Date; row: MetricRow }): MetricPoint[] {
-  const point = (key: string, value: number) => ({ key, value, timestamp: at.getTime(), step: row.step })
-  const others = Object.entries(row).flatMap(([key, value]) =>
-    value === null || noSeries.includes(key) ? [] : point(key, value),
-  )
-  return [...others, point(lastOfStep, row.loss)]
 }
 
 type Ended = { tracker: ClaimedTracker; job: TrainingJob; finishedAt: Date; runId: string; lastStep: number }
