@@ -1,6 +1,7 @@
 // Reads the parts of an answer about a job that are not in its row: first start, newest attempt, newest step, data set, place.
 import type { TrainingArgs } from '../domain/training-args.ts'
 import type { PastRun } from '../domain/training-estimate.ts'
+import type { TrackerRequest } from '../domain/tracker.ts'
 import type { Attempt, TrainingJob, TrainingSpec } from '../domain/training-job.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
 
@@ -17,6 +18,7 @@ export type JobDetails = Pick<
     /** Names of the arguments that the request gave. Null in jobs of earlier releases. */
     givenArgs: string[] | null
     metadata: Record<string, string> | null
+    trackers: TrackerRequest[] | null
     /** GPUs of each node when the request names none. */
     modelGpus: number
     attemptCount: number
@@ -93,6 +95,7 @@ const describeJobs: Statement = {
     select j.id, j.base_model as "baseModel", j.status, j.status_reason as "statusReason", j.status_message as "statusMessage",
       j.created_at as "createdAt", j.finished_at as "finishedAt", j.dataset_id as "datasetId",
       j.spec->'args' as args, j.spec->'givenArgs' as "givenArgs", j.spec->'metadata' as metadata,
+      j.spec->'trackers' as trackers,
       (j.spec->>'gpus')::int as gpus, coalesce((j.spec->>'nodes')::int, 1) as nodes,
       coalesce((j.spec->'baseModel'->'resources'->>'gpuCount')::int, 0) as "modelGpus",
       j.current_attempt as "attemptCount", (j.prepared_data->'train'->>'rowCount')::int as "trainRows",

@@ -272,6 +272,7 @@ export const jobDetails = (changes: Partial<JobDetails> = {}): JobDetails => ({
   args: null,
   givenArgs: null,
   metadata: null,
+  trackers: null,
   modelGpus: 0,
   attemptCount: 1,
   startedAt: null,

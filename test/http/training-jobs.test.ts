@@ -3,11 +3,16 @@ import { suite, test } from 'node:test'
 import { accountId, apiKey, jobDetails, startPublic, trainingJob } from './support.ts'
 import { parseApiKey } from '../../src/domain/identifiers.ts'
 import { documentedDefaults } from '../../src/domain/training-args.ts'
+import type { TrackerRequest } from '../../src/domain/tracker.ts'
 import type { TrainingSpec } from '../../src/domain/training-job.ts'
 import type { AcceptanceRequest } from '../../src/repositories/job-acceptance.ts'
 
 const known = trainingJob({ id: 7 })
 const find = (account: string, id: number) => Promise.resolve(account === accountId && id === 7 ? known : null)
+const tracker: TrackerRequest = {
+  ...{ type: 'mlflow', trackingUri: 'https://mlflow.example.com/', experiment: 'bot', runName: null },
+  ...{ sealedAuthorization: 'sealed', serviceUrl: 'https://anneal.example.com' },
+}
 const step = { loss: 1.5, learning_rate: 0.001, epoch: 1, iter_time: 0.1, flops: 1e9, remaining_time: 3, step: 10 }
 
 test('a single job has the documented fields, its history as JSON text', async () => {
@@ -18,6 +23,7 @@ test('a single job has the documented fields, its history as JSON text', async (
       givenArgs: ['max_steps'],
       gpus: 2,
       metadata: { team: 'a' },
+      trackers: [tracker],
       trainRows: 40,
       checkedRows: 42,
       estimatedTokens: 500,
@@ -76,6 +82,7 @@ test('a single job has the documented fields, its history as JSON text', async (
       temporal_ui: null,
     },
     metadata: { team: 'a' },
+    integrations: [{ type: 'mlflow', tracking_uri: tracker.trackingUri, experiment: 'bot', run_name: null }],
   })
 })
 
@@ -88,8 +95,8 @@ test('a job of an earlier release, whose request is not known, is told as far as
   })
   const { json } = await edge.call('GET', '/v1/train/jobs/7')
   assert.deepEqual(
-    [json.finetune_args, json.finetune_args_defaults, json.progress, json.metadata],
-    [{}, null, null, {}],
+    [json.finetune_args, json.finetune_args_defaults, json.progress, json.metadata, json.integrations],
+    [{}, null, null, {}, []],
   )
 })
 

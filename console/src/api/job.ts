@@ -25,6 +25,7 @@ type Details = {
   attempts?: { count: number }
   links?: { temporal_ui?: string | null }
   metadata?: Record<string, string>
+  integrations?: { tracking_uri: string }[]
 }
 
 export type JobSummary = Omit<Schemas['TrainingJobSummary'], keyof Details> & Details

@@ -23,6 +23,7 @@ export function JobFacts({ job }: { job: Job }) {
       : []),
     ['Model', job.model_name ? <code>{job.model_name}</code> : 'not saved yet'],
     ['Resumes', `${job.resume_count} of at most ${job.resume_limit}`],
+    ...(job.integrations ?? []).map(({ tracking_uri }): [string, string] => ['MLflow', tracking_uri]),
     ...Object.entries(job.metadata ?? {}),
   ]
   return (

@@ -14,6 +14,8 @@ export type Job = {
   history: string
   status_reason: string | null
   status_message: string | null
+  /** Earlier releases do not send it. */
+  integrations?: { type: string; tracking_uri: string }[]
 }
 
 export const readJob = (client: Client, jobId: string) => client.get<Job>(`/v1/train/jobs/${jobId}`)
@@ -48,6 +50,7 @@ export function describeJob(job: Job): string {
     ['resumed', job.resume_count || null],
     ['model', job.model_name],
     ['named', job.custom_model_name || null],
+    ...(job.integrations ?? []).map(({ type, tracking_uri }) => ['tracker', `${type} at ${tracking_uri}`] as const),
   ] as const
   return facts
     .filter(([, value]) => value !== null && value !== undefined)

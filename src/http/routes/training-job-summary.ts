@@ -5,6 +5,7 @@ import { wireTime } from '../../domain/timestamps.ts'
 import type { TrainingJobSummary } from '../../domain/training-job.ts'
 import type { Ctx } from '../../services/context.ts'
 import type { DescribedJob } from '../../services/training-jobs/describe.ts'
+import { shownIntegration } from '../schemas/integrations.ts'
 import type { Metric } from '../schemas/job-metrics.ts'
 import type { JobSummary } from '../schemas/job-resource.ts'
 
@@ -44,6 +45,7 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
     attempts: { count: job.attemptCount, newest: newestAttemptOf(job) },
     links: linksOf(ctx, job.id),
     metadata: job.metadata ?? {},
+    integrations: (job.trackers ?? []).map(shownIntegration),
   }
 }
 

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { attemptPhases } from '../../domain/training-job-status.ts'
 import { named } from '../framework/named-schemas.ts'
+import { ShownIntegration } from './integrations.ts'
 import { Status, Time } from './training-job.ts'
 
 const Args = z.record(z.string(), z.unknown())
@@ -99,6 +100,7 @@ const resource = {
   attempts: Attempts,
   links: Links,
   metadata: z.record(z.string(), z.string()).describe('The pairs of the request'),
+  integrations: z.array(ShownIntegration).describe('The trackers of the job, without their credentials'),
 }
 
 export const JobSummary = named(
