@@ -1,5 +1,6 @@
 // Curves, drawn by uPlot on a canvas. Lines differ in colour and in dash.
 import { useEffect, useRef } from 'react'
+import './locale.ts'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 

@@ -17,8 +17,8 @@ export async function launch(): Promise<Browser> {
   const kept = Object.fromEntries(
     Object.entries({ ...process.env, ...env }).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
-  // In the locale C it calls its language en-US@posix, which Intl refuses.
-  return chromium.launch({ executablePath: path, env: { ...kept, LC_ALL: 'en_US.UTF-8' }, args: ['--no-sandbox'] })
+  // In the locale C it calls its language en-US@posix, which Intl refuses and the pages must bear.
+  return chromium.launch({ executablePath: path, env: { ...kept, LC_ALL: 'C' }, args: ['--no-sandbox'] })
 }
 
 /** A browser profile of its own that has opened a sign-in link of this key. Collects what went wrong in its pages. */
