@@ -22,6 +22,8 @@ const operations = [
   'get /v1/train/jobs/{job_id}/events',
   'get /v1/train/jobs/{job_id}/attempts',
   'get /openai/v1/fine_tuning/jobs/{fine_tuning_job_id}/checkpoints',
+  'post /openai/v1/uploads',
+  'post /openai/v1/uploads/{upload_id}/complete',
   'post /v1/train',
   'get /v1/data/{dataset_id}',
   'delete /v1/data/{dataset_id}',

@@ -6,7 +6,7 @@ import { createEventParser, type StreamEvent } from '../domain/event-stream.ts'
 import { api, send } from './client.ts'
 import { ApiError } from './errors.ts'
 import type { Job, Progress } from './job.ts'
-import { queryClient } from './queries.ts'
+import { askEvery, queryClient, type Watched } from './queries.ts'
 
 const pageSize = 10_000
 /** Events come in bursts; what they have changed is asked for once. */
@@ -22,8 +22,8 @@ export const metricsQuery = (id: number) => ({
     readMetrics(id, queryClient.getQueryData<Metric[]>(metricsKey(id)) ?? [], signal),
 })
 
-export function useMetrics(id: number, { isOpen, isFollowed }: { isOpen: boolean; isFollowed: boolean }) {
-  return useQuery({ ...metricsQuery(id), refetchInterval: isOpen ? (isFollowed ? 15_000 : 2000) : false })
+export function useMetrics(id: number, watched: Watched) {
+  return useQuery({ ...metricsQuery(id), refetchInterval: askEvery(watched) })
 }
 
 async function readMetrics(id: number, known: Metric[], signal: AbortSignal): Promise<Metric[]> {

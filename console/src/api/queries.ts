@@ -62,22 +62,24 @@ export const jobQuery = (id: number) => ({
     (await api.GET('/v1/train/jobs/{job_id}', { params: jobPath(id), signal })) as Job,
 })
 
-/** @param isFollowed whether a stream tells of changes; else an open job is asked about every two seconds */
+/** A stream tells a page of changes. The page asks all the same, but seldom: the stream may be dead without an end. */
+export type Watched = { isOpen: boolean; isFollowed: boolean }
+export const askEvery = (watched: Watched) => watched.isOpen && (watched.isFollowed ? 60 : 2) * second
+
 export function useJob(id: number, isFollowed = false) {
   return useQuery({
     ...jobQuery(id),
-    refetchInterval: ({ state }) => (state.data && isOpen(state.data.status) ? (isFollowed ? 15 : 2) * second : false),
+    refetchInterval: ({ state: { data } }) =>
+      askEvery({ isOpen: data !== undefined && isOpen(data.status), isFollowed }),
   })
 }
 
 /** Records that grow while the job is open. */
-type Growing<T> = Pick<UseQueryOptions<T>, 'queryKey' | 'queryFn'> & { isOpen: boolean; isFollowed: boolean }
+type Growing<T> = Pick<UseQueryOptions<T>, 'queryKey' | 'queryFn'> & Watched
 
 function useGrowing<T>({ isOpen: grows, isFollowed, ...query }: Growing<T>) {
-  return useQuery({ ...query, refetchInterval: grows ? (isFollowed ? 15 : 2) * second : false })
+  return useQuery({ ...query, refetchInterval: askEvery({ isOpen: grows, isFollowed }) })
 }
-
-type Watched = { isOpen: boolean; isFollowed: boolean }
 
 export function useEvents(id: number, watched: Watched) {
   return useGrowing<JobEvent[]>({

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react'
 import { api } from '../api/client.ts'
 import type { Attempt } from '../api/job.ts'
 import { ApiError } from '../api/errors.ts'
-import { queryClient } from '../api/queries.ts'
+import { askEvery, queryClient, type Watched } from '../api/queries.ts'
 import { Answer, Empty } from '../ui/states.tsx'
 
 type Read = { text: string; offset: number; isComplete: boolean }
@@ -14,16 +14,12 @@ const partBytes = 1_048_576
 const keptCharacters = 2_000_000
 const nothing: Read = { text: '', offset: 0, isComplete: false }
 
-function useLog(
-  id: number,
-  attempt: number | undefined,
-  { isOpen, isFollowed }: { isOpen: boolean; isFollowed: boolean },
-) {
+function useLog(id: number, attempt: number | undefined, { isOpen, isFollowed }: Watched) {
   const queryKey = ['log', id, attempt]
   return useQuery<Read>({
     queryKey,
     enabled: attempt !== undefined,
-    refetchInterval: ({ state }) => (isOpen && !state.data?.isComplete ? (isFollowed ? 10_000 : 2000) : false),
+    refetchInterval: ({ state }) => askEvery({ isOpen: isOpen && !state.data?.isComplete, isFollowed }),
     queryFn: async ({ signal }) => {
       let read = queryClient.getQueryData<Read>(queryKey) ?? nothing
       for (;;) {
@@ -46,7 +42,7 @@ function useLog(
   })
 }
 
-type Props = { id: number; isOpen: boolean; isFollowed: boolean; attempts: Attempt[] }
+type Props = Watched & { id: number; attempts: Attempt[] }
 
 export function JobLog({ id, isOpen, isFollowed, attempts }: Props) {
   const [chosen, setChosen] = useState<number | null>(null)
