@@ -2,74 +2,20 @@
 // time from a report to the followers, its commit included. Then the first page of metrics of 100,000 steps against one of 1,000.
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
+import { insertedJobs, reportEveryMs } from './inserted-job.ts'
 import { fetchJson, inTurn, sayRatio } from './rounds.ts'
 import { quantile, startStack } from './stack.ts'
 
 const reportsPerRun = 60
-/** A trainer reports about as often. */
-const reportEveryMs = 500
 const manyFollowers = 1000
 const openedAtOnce = 50
 const [fewSteps, manySteps] = [1000, 100_000]
-/** Linux counts processor time in these ticks on all architectures that we support. */
-const ticksPerSecond = 100
 
 const stack = await startStack()
 const { connection } = stack
 const authorization = `Bearer ${connection.apiKey}`
-const database = new pg.Client({ connectionString: connection.databaseUrl })
-await database.connect()
-const { rows: accounts } = await database.query<{ account_id: string }>('select account_id from api_keys limit 1')
-const accountId = accounts[0]?.account_id
-
-async function insertJob(steps: number): Promise<number> {
-  const { rows } = await database.query<{ id: number }>(
-    `with version as (
-       insert into dataset_versions (id, account_id, dataset_id, version, upload_key)
-       values (gen_random_uuid(), $1, gen_random_uuid()::text, 1, 'none') returning id)
-     insert into training_jobs (account_id, api_key_id, dataset_version_id, dataset_id, base_model, status, spec, spec_hash, resume_limit)
-     select $1, 'none', id, 'rows', 'm', 'TRAINING MODEL', '{}', 'none', 1 from version returning id`,
-    [accountId],
-  )
-  const id = rows[0]?.id ?? 0
-  // The reaper leaves a job alone whose start is still to be delivered.
-  await database.query(
-    `insert into outbox_messages (workflow_id, kind, generation, payload, claimed_until)
-     values ('fine-tune-' || $1::int, 'start', 1, '{}', now() + interval '1 day')`,
-    [id],
-  )
-  await insertSteps(id, 1, steps)
-  return id
-}
-
-const insertSteps = (jobId: number, from: number, to: number) =>
-  database.query(
-    `insert into training_steps (job_id, step, attempt, loss, learning_rate, epoch, iter_time, flops, remaining_time)
-     select $1, step, 1, 1.5, 0.001, 1, 0.1, 1e9, 60 from generate_series($2::int, $3::int) step`,
-    [jobId, from, to],
-  )
-
-/** Processor time of the api in seconds. */
-function apiSeconds(): number {
-  const [user = 0, system = 0] = readFileSync(`/proc/${connection.processes.api}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ')
-    .slice(11, 13)
-    .map(Number)
-  return (user + system) / ticksPerSecond
-}
-
-async function statements(): Promise<number> {
-  // A connection of the api counts its transactions a while after they are done.
-  await sleep(5000)
-  const { rows } = await database.query<{ count: string }>(
-    `select xact_commit + xact_rollback as count from pg_stat_database where datname = current_database()`,
-  )
-  return Number(rows[0]?.count)
-}
+const { insertJob, insertSteps, apiSeconds, transactions, database, end } = await insertedJobs(connection)
 
 async function openFollower(jobId: number, onMetric: () => void) {
   const agent = new Agent({ keepAlive: false })
@@ -93,14 +39,14 @@ async function run(followers: number) {
   const open = () => openFollower(jobId, () => delays.push(performance.now() - reportedAt))
   while (close.length < followers)
     close.push(...(await Promise.all(Array.from({ length: Math.min(openedAtOnce, followers - close.length) }, open))))
-  const before = { seconds: apiSeconds(), statements: await statements(), atMs: performance.now() }
+  const before = { seconds: apiSeconds(), transactions: await transactions(), atMs: performance.now() }
   for (let report = 1; report <= reportsPerRun; report++) {
     reportedAt = performance.now()
     await insertSteps(jobId, report * 10, report * 10)
     await sleep(reportEveryMs)
   }
   const share = (apiSeconds() - before.seconds) / ((performance.now() - before.atMs) / 1000)
-  const perReport = ((await statements()) - before.statements) / reportsPerRun
+  const perReport = ((await transactions()) - before.transactions) / reportsPerRun
   for (const each of close) each()
   console.log(
     `  ${String(followers).padStart(4)} followers: api ${(share * 100).toFixed(1)} % of a core, ${perReport.toFixed(1)} transactions a report` +
@@ -139,5 +85,5 @@ sayRatio(`first page of ${manySteps} / of ${fewSteps} steps (target: 1.10)`, tim
 })
 sayRatio('half-way / first page', times, (p50) => p50['many, half-way'] / p50['many steps'])
 
-await database.end()
+await end()
 await stack.stop()

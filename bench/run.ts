@@ -19,6 +19,14 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: '1,000 followers of a job against one and none; the first page of metrics of 100,000 steps against one of 1,000',
     command: [process.execPath, 'bench/job-stream.ts'],
   },
+  consoles: {
+    says: '500 consoles on one job against one and none: processor time of the api, transactions of the database',
+    command: [process.execPath, 'bench/consoles.ts'],
+  },
+  'console-memory': {
+    says: "a job's page that stays open for ANNEAL_BENCH_MINUTES (10) while the job reports, against a fresh page of the job",
+    command: [process.execPath, 'test/console/browser/bench-memory.ts'],
+  },
   ingest: {
     says: 'MB/s of POST /v1/local-data against JSON.parse per line, memory at a gigabyte, validation of a million rows',
     command: [process.execPath, 'bench/ingest.ts'],
@@ -68,7 +76,7 @@ const benches: Record<string, { says: string; command: string[] }> = {
 const asked = process.argv.slice(2)
 const unknown = asked.find((name) => !Object.hasOwn(benches, name))
 if (unknown !== undefined) {
-  const list = Object.entries(benches).map(([name, { says }]) => `  ${name.padEnd(12)} ${says}`)
+  const list = Object.entries(benches).map(([name, { says }]) => `  ${name.padEnd(14)} ${says}`)
   console.log(['npm run bench -- [NAME ...]', ...list].join('\n'))
   process.exit(unknown === '--help' ? 0 : 2)
 }

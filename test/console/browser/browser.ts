@@ -3,23 +3,13 @@ import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { root } from '../../../tools/paths.mjs'
-import { findChromium } from '../../../tools/setup/chromium.mjs'
 import { patienceMs } from '../../support/eventually.ts'
 import { connection, createApi } from '../../support/stack.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const traces = join(root, '.cache/console-traces')
-
-export async function launch(): Promise<Browser> {
-  const { path, env } = await findChromium()
-  const kept = Object.fromEntries(
-    Object.entries({ ...process.env, ...env }).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  )
-  // In the locale C it calls its language en-US@posix, which Intl refuses and the pages must bear.
-  return chromium.launch({ executablePath: path, env: { ...kept, LC_ALL: 'C' }, args: ['--no-sandbox'] })
-}
 
 /** A browser profile of its own that has opened a sign-in link of this key. Collects what went wrong in its pages. */
 export async function openConsole(browser: Browser, apiKey: string) {

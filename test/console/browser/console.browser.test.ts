@@ -6,7 +6,8 @@ import { patienceMs } from '../../support/eventually.ts'
 import { createOperator } from '../../support/operator.ts'
 import { sampleFile, sampleRows } from '../../support/rows.ts'
 import { createApi } from '../../support/stack.ts'
-import { closeConsole, consoleUrl, isAccessible, launch, openConsole } from './browser.ts'
+import { closeConsole, consoleUrl, isAccessible, openConsole } from './browser.ts'
+import { launch } from './launch.ts'
 
 const narrow = 360
 const script = '<script>alert(1)</script><img src=x onerror=alert(2)>'

@@ -8,7 +8,8 @@ import { eventually, patienceMs } from '../../support/eventually.ts'
 import { createOperator } from '../../support/operator.ts'
 import { sampleFile, sampleRows, shortRun } from '../../support/rows.ts'
 import { connection, createApi, type Api } from '../../support/stack.ts'
-import { consoleUrl, launch } from './browser.ts'
+import { consoleUrl } from './browser.ts'
+import { launch } from './launch.ts'
 
 const folder = join(root, 'docs/console')
 /** The page is asked whether it still loads, which its policy would refuse. */

@@ -4,7 +4,8 @@ import { after, suite, test } from 'node:test'
 import { patienceMs } from '../../support/eventually.ts'
 import { createOperator } from '../../support/operator.ts'
 import { connection, createApi } from '../../support/stack.ts'
-import { closeConsole, consoleUrl, isAccessible, launch, openConsole } from './browser.ts'
+import { closeConsole, consoleUrl, isAccessible, openConsole } from './browser.ts'
+import { launch } from './launch.ts'
 
 suite('settings and operators', { timeout: patienceMs }, async () => {
   const account = await createOperator().openAccount()

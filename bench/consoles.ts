@@ -1,0 +1,162 @@
+// 500 consoles on one job against one and none: processor time of the api and transactions of the database while the job
+// reports, and when its state changes. Each console sends the requests of the page of a job (console/src/api/job-feed.ts and
+// queries.ts): four to open, then the stream, four more when the stream is open, four each minute, and two to four when an
+// event has come. Each has a session of its own, as far as an account may have sessions.
+import { once } from 'node:events'
+import { Agent, request, type IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { insertedJobs, reportEveryMs } from './inserted-job.ts'
+import { startStack } from './stack.ts'
+
+const reportsPerRun = 120
+const manyConsoles = 500
+const openedAtOnce = 25
+/** An account has at most 100. */
+const sessionCount = 50
+const settleMs = 250
+const askEveryMs = 60_000
+
+const stack = await startStack()
+const { connection } = stack
+const jobs = await insertedJobs(connection)
+const agent = new Agent({ keepAlive: true })
+
+type Session = { cookie: string; 'x-console-token': string }
+
+async function signIn(): Promise<Session> {
+  const response = await fetch(`${connection.apiUrl}/v1/console/session`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${connection.apiKey}` },
+  })
+  const { page_token: token } = (await response.json()) as { page_token: string }
+  return { cookie: response.headers.get('set-cookie')?.split(';')[0] ?? '', 'x-console-token': token }
+}
+
+async function open(path: string, session: Session, options: { agent: Agent }): Promise<IncomingMessage> {
+  const sent = request(connection.apiUrl + path, { headers: session, ...options }).end()
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  if (response.statusCode !== 200) throw new Error(`${path} got ${response.statusCode}`)
+  return response
+}
+
+const paths = {
+  job: '',
+  events: '/events?limit=1000',
+  attempts: '/attempts?limit=100',
+  metrics: '/metrics?limit=10000&since_step=',
+}
+type Part = keyof typeof paths
+const all = Object.keys(paths) as Part[]
+const changedBy: Record<string, Part[]> = {
+  status: ['job', 'events', 'attempts'],
+  event: ['job', 'events', 'attempts'],
+}
+
+const counts = { requests: 0, steps: 0 }
+
+/** @returns a function that closes the console */
+async function openConsole(jobId: number, session: Session): Promise<() => void> {
+  let step = 0
+  const ask = (parts: Iterable<Part>) =>
+    Promise.all(
+      Array.from(parts, async (part) => {
+        counts.requests++
+        const path = `/v1/train/jobs/${jobId}${paths[part]}${part === 'metrics' ? step : ''}`
+        for await (const _piece of await open(path, session, { agent }));
+      }),
+    )
+  await ask(all)
+  const stream = await open(`/v1/train/jobs/${jobId}/stream?from=now`, session, { agent: new Agent() })
+  await ask(all)
+  const stale = new Set<Part>()
+  let timer: NodeJS.Timeout | undefined
+  const settle = () => {
+    timer = undefined
+    const parts = [...stale]
+    stale.clear()
+    void ask(parts)
+  }
+  stream.setEncoding('utf8').on('data', (text: string) => {
+    for (const [, type = ''] of text.matchAll(/^event: (\w+)$/gm)) {
+      if (type === 'metric') [step, counts.steps] = [step + 1, counts.steps + 1]
+      for (const part of changedBy[type] ?? []) stale.add(part)
+      if (stale.size > 0) timer ??= setTimeout(settle, settleMs)
+    }
+  })
+  const asking = setInterval(() => void ask(all), askEveryMs)
+  return () => {
+    clearInterval(asking)
+    clearTimeout(timer)
+    stream.destroy()
+  }
+}
+
+async function openConsoles(jobId: number, count: number) {
+  const sessions: Session[] = []
+  while (sessions.length < Math.min(count, sessionCount)) sessions.push(await signIn())
+  const close: (() => void)[] = []
+  while (close.length < count)
+    close.push(
+      ...(await Promise.all(
+        sessions.slice(0, Math.min(openedAtOnce, count - close.length)).map((_, index) => {
+          const session = sessions[(close.length + index) % sessions.length]
+          if (!session) throw new Error('no session')
+          return openConsole(jobId, session)
+        }),
+      )),
+    )
+  return close
+}
+
+/** @returns the processor time and the transactions of what is done meanwhile, and the time that it took */
+async function costOf(work: () => Promise<void>) {
+  const before = { transactions: await jobs.transactions(), seconds: jobs.apiSeconds(), requests: counts.requests }
+  const startedAt = performance.now()
+  await work()
+  const seconds = (performance.now() - startedAt) / 1000
+  const cpuSeconds = jobs.apiSeconds() - before.seconds
+  const requests = counts.requests - before.requests
+  return { seconds, cpuSeconds, requests, transactions: (await jobs.transactions()) - before.transactions }
+}
+
+async function run(consoles: number) {
+  const jobId = await jobs.insertJob(1)
+  const close = await openConsoles(jobId, consoles)
+  counts.steps = 0
+  const steady = await costOf(async () => {
+    for (let step = 2; step < reportsPerRun + 2; step++) {
+      await jobs.insertSteps(jobId, step, step)
+      await sleep(reportEveryMs)
+    }
+  })
+  const told = counts.steps
+  const change = await costOf(async () => {
+    await jobs.database.query(
+      `insert into job_events (job_id, kind, reason, message, actor) values ($1, 'note', 'bench', 'Something to know', 'bench')`,
+      [jobId],
+    )
+    await sleep(10_000)
+  })
+  for (const each of close) each()
+  const share = steady.cpuSeconds / steady.seconds
+  console.log(
+    `  ${String(consoles).padStart(3)} consoles: api ${(share * 100).toFixed(1)} % of a core; ` +
+      `${(steady.requests / steady.seconds).toFixed(1)} requests and ${(steady.transactions / steady.seconds).toFixed(1)} transactions a second; ` +
+      `${told} of ${consoles * reportsPerRun} steps told; ` +
+      `an event: ${change.requests} requests, ${change.cpuSeconds.toFixed(2)} s of the api, ${change.transactions} transactions in ${change.seconds.toFixed(0)} s`,
+  )
+  return { ...steady, share }
+}
+
+const none = await run(0)
+const one = await run(1)
+const many = await run(manyConsoles)
+const perSecond = ({ transactions, seconds }: typeof none) => transactions / seconds
+console.log(
+  `${manyConsoles} consoles above none: ${((many.share - none.share) * 100).toFixed(1)} % of a core, ` +
+    `${(perSecond(many) - perSecond(none)).toFixed(1)} transactions a second; ` +
+    `one above none: ${((one.share - none.share) * 100).toFixed(1)} %, ${(perSecond(one) - perSecond(none)).toFixed(1)}; ` +
+    `a query of each console for each step would be ${((manyConsoles * 1000) / reportEveryMs).toFixed(0)} a second`,
+)
+await jobs.end()
+await stack.stop()

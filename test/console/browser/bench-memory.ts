@@ -1,0 +1,87 @@
+// `npm run bench -- console-memory`: the memory of a page of the console that stays open on a running job. Two steps a second
+// are put into the database. Each minute the garbage is collected and the heap is read. At the end a fresh page of the same job
+// says what the data alone take.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CDPSession } from 'playwright-core'
+import { insertedJobs, reportEveryMs } from '../../../bench/inserted-job.ts'
+import { createClient, startStack } from '../../../bench/stack.ts'
+import { launch } from './launch.ts'
+
+const minutes = Number(process.env['ANNEAL_BENCH_MINUTES'] ?? 10)
+const mebibyte = 1024 * 1024
+
+const stack = await startStack()
+const { connection } = stack
+const jobs = await insertedJobs(connection)
+const jobId = await jobs.insertJob(1)
+const browser = await launch()
+const context = await browser.newContext()
+const page = await context.newPage()
+let requests = 0
+page.on('request', () => requests++)
+const { path } = await createClient(connection)<{ path: string }>('POST', '/v1/console/links', {})
+await page.goto(connection.apiUrl + path)
+await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor()
+
+async function openJob() {
+  await page.goto(`${connection.apiUrl}/console/jobs/${jobId}`)
+  await page.getByRole('region', { name: 'Curve' }).waitFor()
+}
+
+async function heapOf(session: CDPSession) {
+  // What the first collection finalizes, the second one frees.
+  for (let round = 0; round < 2; round++) await session.send('HeapProfiler.collectGarbage')
+  const { usedSize, backingStorageSize = 0 } = (await session.send('Runtime.getHeapUsage')) as {
+    usedSize: number
+    backingStorageSize?: number
+  }
+  const { nodes, jsEventListeners } = await session.send('Memory.getDOMCounters')
+  return { bytes: usedSize + backingStorageSize, nodes, listeners: jsEventListeners }
+}
+
+await openJob()
+const session = await context.newCDPSession(page)
+let step = 1
+let isEnding = false
+const reporting = (async () => {
+  for (; !isEnding; await sleep(reportEveryMs)) {
+    step++
+    await jobs.insertSteps(jobId, step, step)
+  }
+})()
+
+type Sample = Awaited<ReturnType<typeof heapOf>> & { minute: number; step: number }
+const samples: Sample[] = []
+for (let minute = 0; minute <= minutes; minute++) {
+  const before = requests
+  if (minute > 0) await sleep(60_000)
+  const sample = { minute, step, ...(await heapOf(session)) }
+  samples.push(sample)
+  console.log(
+    `  minute ${String(minute).padStart(3)}: ${(sample.bytes / mebibyte).toFixed(2)} MiB, ${sample.nodes} nodes, ` +
+      `${sample.listeners} listeners, step ${step}, ${requests - before} requests`,
+  )
+}
+isEnding = true
+await reporting
+const last = await heapOf(session)
+await openJob()
+await page
+  .getByText(new RegExp(`step ${step}\\b`))
+  .first()
+  .waitFor()
+const fresh = await heapOf(session)
+const [first, end] = [samples[1] ?? samples[0], samples.at(-1)]
+if (first && end) {
+  const perStep = (end.bytes - first.bytes) / Math.max(1, end.step - first.step)
+  console.log(
+    `growth after the first minute: ${((end.bytes - first.bytes) / mebibyte).toFixed(2)} MiB, ${perStep.toFixed(0)} bytes a step`,
+  )
+}
+console.log(
+  `after ${minutes} minutes and ${step} steps: ${(last.bytes / mebibyte).toFixed(2)} MiB, ${last.nodes} nodes, ${last.listeners} listeners; ` +
+    `a fresh page of the same job: ${(fresh.bytes / mebibyte).toFixed(2)} MiB, ${fresh.nodes} nodes, ${fresh.listeners} listeners`,
+)
+await browser.close()
+await jobs.end()
+await stack.stop()
