@@ -15,7 +15,8 @@ const [fewSteps, manySteps] = [1000, 100_000]
 const stack = await startStack()
 const { connection } = stack
 const authorization = `Bearer ${connection.apiKey}`
-const { insertJob, insertSteps, apiSeconds, transactions, database, end } = await insertedJobs(connection)
+const jobs = await insertedJobs(connection)
+const { database } = jobs
 
 async function openFollower(jobId: number, onMetric: () => void) {
   const agent = new Agent({ keepAlive: false })
@@ -32,21 +33,21 @@ async function openFollower(jobId: number, onMetric: () => void) {
 
 /** Reports at a trainer's pace. */
 async function run(followers: number) {
-  const jobId = await insertJob(1)
+  const jobId = await jobs.insertJob(1)
   const delays: number[] = []
   let reportedAt = 0
   const close: (() => void)[] = []
   const open = () => openFollower(jobId, () => delays.push(performance.now() - reportedAt))
   while (close.length < followers)
     close.push(...(await Promise.all(Array.from({ length: Math.min(openedAtOnce, followers - close.length) }, open))))
-  const before = { seconds: apiSeconds(), transactions: await transactions(), atMs: performance.now() }
+  const before = { seconds: jobs.apiSeconds(), transactions: await jobs.transactions(), atMs: performance.now() }
   for (let report = 1; report <= reportsPerRun; report++) {
     reportedAt = performance.now()
-    await insertSteps(jobId, report * 10, report * 10)
+    await jobs.insertSteps(jobId, report * 10, report * 10)
     await sleep(reportEveryMs)
   }
-  const share = (apiSeconds() - before.seconds) / ((performance.now() - before.atMs) / 1000)
-  const perReport = ((await transactions()) - before.transactions) / reportsPerRun
+  const share = (jobs.apiSeconds() - before.seconds) / ((performance.now() - before.atMs) / 1000)
+  const perReport = ((await jobs.transactions()) - before.transactions) / reportsPerRun
   for (const each of close) each()
   console.log(
     `  ${String(followers).padStart(4)} followers: api ${(share * 100).toFixed(1)} % of a core, ${perReport.toFixed(1)} transactions a report` +
@@ -68,7 +69,7 @@ console.log(
     `for each follower and report ${(((many.share - none.share) * reportEveryMs * 1000) / manyFollowers).toFixed(0)} µs`,
 )
 
-const [small, large] = [await insertJob(fewSteps), await insertJob(manySteps)]
+const [small, large] = [await jobs.insertJob(fewSteps), await jobs.insertJob(manySteps)]
 await database.query('vacuum analyze training_steps')
 const page = (jobId: number, query = '') =>
   fetchJson(`${connection.apiUrl}/v1/train/jobs/${jobId}/metrics${query}`, { headers: { authorization } })
@@ -85,5 +86,5 @@ sayRatio(`first page of ${manySteps} / of ${fewSteps} steps (target: 1.10)`, tim
 })
 sayRatio('half-way / first page', times, (p50) => p50['many, half-way'] / p50['many steps'])
 
-await end()
+await jobs.end()
 await stack.stop()

@@ -78,7 +78,9 @@ export function trackerSender({
     }
   }
 
-  const noteLateRenewal = (error: unknown) => log.warn({ err: error }, 'cannot renew the claim of a tracker')
+  function noteLateRenewal(error: unknown) {
+    log.warn({ err: error }, 'cannot renew the claim of a tracker')
+  }
 
   async function keepClaim(tracker: ClaimedTracker) {
     if (!(await jobTrackers.renew(tracker))) throw new Error('another worker has claimed the tracker')
