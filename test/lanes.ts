@@ -9,7 +9,7 @@ export type Lane = {
   files: string[]
   /** Test files that run side by side; those of the unit lane often wait. Files which share a stack run one after the other. */
   concurrency: number
-  /** Commands of this lane besides its test files. */
+  /** Commands of this lane besides its test files. They run side by side. */
   commands: string[][]
 }
 
@@ -18,7 +18,8 @@ const all = globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/cluster/*
 
 /** `test/a/b.db.test.ts` → `db`; `test/a/b.test.ts` → `unit`. */
 const kindOf = (file: string) => /\.(\w+)\.test\.ts$/.exec(file)?.[1] ?? 'unit'
-const isJob = (file: string) => file.startsWith('test/e2e/')
+/** Whole jobs, also by an SDK. They and the other files of a stack take about the same time. */
+const isJob = (file: string) => /^test\/(e2e|clients)\//.test(file)
 
 export const laneNames = ['unit', 'db', 'jobs', 'api', 'browser', 'programs', 'python', 'deep'] as const
 export type LaneName = (typeof laneNames)[number]
@@ -27,11 +28,12 @@ export type LaneName = (typeof laneNames)[number]
 export function laneOf(name: LaneName, chosen: string[] | null): Lane {
   const files = (chosen ?? all).filter((file) => belongs[name](file, kindOf(file)))
   const commands =
-    name === 'python' && chosen === null
-      ? [['tools/python.mjs', 'test', '--quiet', '--durations=5', '-m', 'not slow']]
-      : []
+    name === 'python' && chosen === null ? [pytest('tests/trainer'), pytest('--ignore=tests/trainer')] : []
   return { name, files, commands, ...needs[name] }
 }
+
+/** Half of the suite waits for programs that it started, so two halves at once use the cores better than one. */
+const pytest = (half: string) => ['tools/python.mjs', 'test', '--quiet', '--durations=5', '-m', 'not slow', half]
 
 const belongs: Record<LaneName, (file: string, kind: string) => boolean> = {
   unit: (_, kind) => kind === 'unit',
@@ -47,8 +49,8 @@ const belongs: Record<LaneName, (file: string, kind: string) => boolean> = {
 const needs: Record<LaneName, Pick<Lane, 'what' | 'needs' | 'concurrency'>> = {
   unit: { what: 'neither a server nor Python', needs: 'nothing', concurrency: 4 },
   db: { what: 'Postgres only', needs: 'postgres', concurrency: 2 },
-  jobs: { what: 'whole jobs on a stack of its own', needs: 'stack', concurrency: 1 },
-  api: { what: 'the HTTP API, the command line and SDKs, on a stack of its own', needs: 'stack', concurrency: 1 },
+  jobs: { what: 'whole jobs and the SDKs, on a stack of its own', needs: 'stack', concurrency: 1 },
+  api: { what: 'the HTTP API and the command line, on a stack of its own', needs: 'stack', concurrency: 1 },
   browser: { what: 'the console in Chromium, on a stack of its own', needs: 'stack', concurrency: 1 },
   programs: { what: 'real programs without a stack', needs: 'nothing', concurrency: 1 },
   python: { what: 'the suite of runtime/', needs: 'nothing', concurrency: 1 },

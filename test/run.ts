@@ -107,8 +107,8 @@ async function runLane(lane: Lane): Promise<number> {
       ANNEAL_TEST_HOME: home,
       ...(lane.name === 'unit' ? {} : { ANNEAL_PYTHON: toolPath('python') }),
     }
-    for (const part of [...lane.commands, testArguments(lane)])
-      if (!interrupted && part.length > 0) failed = (await runNode(lane, part, environment)) || failed
+    const parts = interrupted ? [] : [...lane.commands, testArguments(lane)].filter((part) => part.length > 0)
+    failed = firstFailure(await Promise.all(parts.map((part) => runNode(lane, part, environment))))
     return failed
   } finally {
     await stop()
