@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 from server.support.lora_files import prompts
-from server.support.running import MAX_BATCH, TOKEN, RunningServer
+from server.support.running import MAX_BATCH, RunningServer
 from support.until import until
 
 LONG = {"max_tokens": 600, "structured_outputs": {"regex": "[a-z ]{900}"}}
@@ -68,19 +68,17 @@ def test_metrics_count_what_happened(tiny: RunningServer) -> None:
 
 def test_a_single_prompt_does_not_wait_for_a_large_request(tiny: RunningServer) -> None:
     body = {"model": "anneal-tiny", "prompt": prompts(600), "max_tokens": 40, "temperature": 1.0}
-    large = threading.Thread(target=lambda: tiny.client.post("/v1/completions", body))
-    large.start()
+    large = begin(tiny, body)
     until(lambda: tiny.gauge("waiting_rows") > 100)
     for _ in range(5):
         tiny.client.complete("a", max_tokens=3)
-    assert large.is_alive(), "five single prompts waited for the large request"
-    large.join()
+    assert tiny.gauge("waiting_rows") > 0, "five single prompts waited for the large request"
+    large.close()
+    until(lambda: tiny.gauge("running_rows") == 0 and tiny.gauge("waiting_rows") == 0)
 
 
 def test_rows_of_a_client_that_went_away_stop(tiny: RunningServer) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", tiny.client.port)
-    body = {"model": "anneal-tiny", "prompt": ["a"] * (3 * MAX_BATCH), **LONG}
-    connection.request("POST", "/v1/completions", json.dumps(body), {"Authorization": f"Bearer {tiny.client.token}"})
+    connection = begin(tiny, {"model": "anneal-tiny", "prompt": ["a"] * (3 * MAX_BATCH), **LONG})
     until(lambda: tiny.gauge("running_rows") >= MAX_BATCH)
     connection.close()
     until(lambda: tiny.gauge("running_rows") == 0 and tiny.gauge("waiting_rows") == 0)
@@ -95,11 +93,10 @@ def test_answers_stay_right_while_others_join_fail_and_leave(tiny: RunningServer
     def disturb(number: int) -> None:
         pick = random.Random(number)
         for _ in range(6):
-            connection = http.client.HTTPConnection("127.0.0.1", tiny.client.port)
             prompt = ["word " * pick.randint(0, 150)] * pick.randint(1, 8)
             regex = pick.choice(["[a-z ]{900}", "a{1000000000}", r'\{"some forced key":(true|false)\}'])
             body = {"model": "anneal-tiny", "prompt": prompt, "max_tokens": 99, "structured_outputs": {"regex": regex}}
-            connection.request("POST", "/v1/completions", json.dumps(body), {"Authorization": f"Bearer {TOKEN}"})
+            connection = begin(tiny, body)
             time.sleep(pick.random() / 5)
             connection.close()
 
@@ -115,3 +112,11 @@ def test_answers_stay_right_while_others_join_fail_and_leave(tiny: RunningServer
         thread.join()
     assert wrong == []
     until(lambda: tiny.gauge("running_rows") == 0)
+
+
+def begin(server: RunningServer, body: dict[str, object]) -> http.client.HTTPConnection:
+    """Sends a request whose answer nobody reads."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.client.port)
+    headers = {"Authorization": f"Bearer {server.client.token}"}
+    connection.request("POST", "/v1/completions", json.dumps(body), headers)
+    return connection
