@@ -1,5 +1,7 @@
-// A real job followed by its stream alone, from its acceptance to its end, with the connection broken on the way.
+// A real job followed by `curl -N` alone, from its acceptance to its end, with the connection broken on the way.
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { suite, test } from 'node:test'
 import { serverSentEvents, type ServerSentEvent } from '../../src/cli/remote/server-sent-events.ts'
 import { sampleFile } from '../support/rows.ts'
@@ -16,16 +18,24 @@ type Data = {
 type Told = Omit<ServerSentEvent, 'data'> & { data: Data }
 
 suite('the stream of a job', () => {
+  /** Runs curl until the server ends the stream. Leaving the loop kills curl. */
   async function* follow(api: Api, jobId: number, lastEventId?: string): AsyncGenerator<Told> {
-    const headers = { authorization: `Bearer ${api.apiKey}`, ...(lastEventId && { 'last-event-id': lastEventId }) }
-    const response = await fetch(`${connection().apiUrl}/v1/train/jobs/${jobId}/stream`, { headers })
-    assert.equal(response.status, 200)
-    assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/)
-    for await (const { id, event, data } of serverSentEvents(response.body ?? assert.fail('no body')))
-      yield { id, event, data: JSON.parse(data) as Data }
+    const headers = [`Authorization: Bearer ${api.apiKey}`, ...(lastEventId ? [`Last-Event-ID: ${lastEventId}`] : [])]
+    const url = `${connection().apiUrl}/v1/train/jobs/${jobId}/stream`
+    const curl = spawn('curl', ['-NsSf', ...headers.flatMap((header) => ['-H', header]), url], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const ended = once(curl, 'close')
+    try {
+      for await (const { id, event, data } of serverSentEvents(curl.stdout))
+        yield { id, event, data: JSON.parse(data) as Data }
+      assert.deepEqual(await ended, [0, null], 'the server ends the stream')
+    } finally {
+      curl.kill('SIGKILL')
+    }
   }
 
-  test('tells everything once, in order, though the connection breaks twice', async () => {
+  test('tells everything once, in order, though the connection breaks twice', async (t) => {
     const api = await openAccount()
     const location = await api.upload('products', sampleFile)
     const id = await api.train({ upload_file_path: location, finetune_args: { max_steps: 60, batch_size: 4 } })
@@ -41,6 +51,8 @@ suite('the stream of a job', () => {
     await followUntil(({ event, data }) => event === 'metric' && (data.step ?? 0) >= 30)
     await followUntil(({ event }) => event === 'end')
 
+    const states = told.flatMap(({ event, data }) => (event === 'status' ? (data.status ?? []) : []))
+    assert.deepEqual([states[0], states.at(-1)], ['CREATED', 'COMPLETED'])
     const of = (...kinds: string[]) => told.filter(({ event }) => kinds.includes(event)).map(({ data }) => data)
     const { events } = await api.get<{ events: { id: string }[] }>(`/v1/train/jobs/${id}/events?limit=1000`)
     const toldEvents = of('status', 'event').flatMap((data) => data.event_id ?? data.id ?? [])
@@ -65,6 +77,10 @@ suite('the stream of a job', () => {
       text.trimEnd(),
     )
     assert.equal(new Set(told.map((each) => each.id)).size, told.length, 'no id comes twice')
+    const kinds = Object.entries(Object.groupBy(told, ({ event }) => event)).map(
+      ([kind, each]) => `${each?.length} ${kind}`,
+    )
+    t.diagnostic(`${told.length} events by three connections: ${kinds.join(', ')}; states: ${states.join(', ')}`)
 
     const job = await api.job(id)
     assert.deepEqual(
