@@ -24,27 +24,42 @@ export const createOutboxRepository = (db: Connection) => ({
   },
 
   /**
-   * Claims the oldest undelivered message of each workflow, which keeps the order within a workflow. New batches come last, and
-   * accounts take turns with them: thousands of one account hold up neither a command nor another account's batch. What an
-   * account has beyond `runningBatches` waits until one of its batches ends.
+   * Claims the oldest undelivered message of each workflow, which keeps the order within a workflow. New batches and evaluations
+   * come last, and accounts take turns with them: thousands of one account hold up neither a command nor another account's
+   * batch. What an account has beyond `runningBatches`, each of which may keep two calls of an engine busy, waits until one of its batches ends. Evaluations wait in a line of their
+   * own, so that neither holds up the other: one starts while the account's evaluations have room for the batch of a model.
    */
   async claim(limit: number, runningBatches: number): Promise<ClaimedMessage[]> {
     const rows = await db.$queryRaw<ClaimedMessage[]>`
       with due as materialized (
-        select candidate.id, batch.account_id from outbox_messages candidate left join inference_batches batch
+        select candidate.id, candidate.kind, coalesce(batch.account_id, evaluation.account_id) as account_id,
+          coalesce(evaluation.model_count, 1) as batches
+        from outbox_messages candidate
+        left join inference_batches batch
           on candidate.kind = 'start-batch' and batch.id = (candidate.payload->>'batchId')::uuid
+        left join model_evaluations evaluation
+          on candidate.kind = 'start-evaluation' and evaluation.id = (candidate.payload->>'evaluationId')::uuid
         where delivered_at is null and claimed_until <= now() and not exists (
           select from outbox_messages earlier
           where earlier.workflow_id = candidate.workflow_id and earlier.id < candidate.id and earlier.delivered_at is null)),
       started as (
-        select account_id, (
-          select count(*) from inference_batches open where open.account_id = due.account_id and open.state = 'running'
-        ) - count(*) as count
-        from due where account_id is not null group by account_id),
+        select due.account_id, due.kind, case due.kind
+          when 'start-evaluation' then (
+            select coalesce(sum(model_count), 0) from model_evaluations open
+            where open.account_id = due.account_id and finished_at is null)
+          else (
+            select count(*) from inference_batches open where open.account_id = due.account_id and open.state = 'running'
+          ) - (
+            select count(*) from model_evaluations evaluation
+            cross join json_array_elements_text((evaluation.plan #>> '{}')::json->'batchIds') of_model (batch_id)
+            join inference_batches open on open.id = of_model.batch_id::uuid and open.state = 'running'
+            where evaluation.account_id = due.account_id and evaluation.finished_at is null)
+          end - sum(batches) as count
+        from due where account_id is not null group by due.account_id, due.kind),
       waiting as (
         select due.id, account_id is not null as "isBatch",
-          row_number() over (partition by account_id order by due.id) + coalesce(started.count, 0) as turn
-        from due left join started using (account_id))
+          sum(due.batches) over (partition by account_id, kind order by due.id) - due.batches + 1 + coalesce(started.count, 0) as turn
+        from due left join started using (account_id, kind))
       update outbox_messages set claimed_until = now() + make_interval(secs => ${claimSeconds}), delivery_count = delivery_count + 1
       where id in (
         select id from outbox_messages

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
 import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
 import { inferenceBatchWorkflowId } from '../../src/domain/inference-batch.ts'
+import { evaluationWorkflowId } from '../../src/domain/model-evaluation.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { createScratchDatabase } from '../support/scratch-database.ts'
 
@@ -15,16 +16,27 @@ suite('the outbox', async () => {
     await scratch.drop()
   })
 
-  async function submitBatches(name: string, count: number): Promise<string[]> {
+  type Owner = { accountId: string; apiKeyId: string }
+
+  async function openAccount(name: string): Promise<Owner> {
     const key = parseApiKey(makeApiKey()) ?? assert.fail()
     await database.accounts.ensureWithApiKey({ name, keyId: key.id, secretHash: key.secretHash })
     const { accountId } = (await database.accounts.findLiveApiKey(key.id)) ?? assert.fail()
+    return { accountId, apiKeyId: key.id }
+  }
+
+  async function createBatch(owner: Owner): Promise<string> {
+    const id = randomUUID()
+    const request = { chunkSize: 1, chunks: [], input: null, truncate: false }
+    const batch = { id, ...owner, kind: 'embeddings', modelName: 'm', request } as const
+    await database.inferenceBatches.create({ ...batch, promptsKey: id, itemCount: 1 })
+    return id
+  }
+
+  async function submitBatches(owner: Owner, count: number): Promise<string[]> {
     const workflowIds: string[] = []
     for (let index = 0; index < count; index++) {
-      const id = randomUUID()
-      const request = { chunkSize: 1, chunks: [], input: null, truncate: false }
-      const batch = { id, accountId, apiKeyId: key.id, kind: 'embeddings', modelName: 'm', request } as const
-      await database.inferenceBatches.create({ ...batch, promptsKey: id, itemCount: 1 })
+      const id = await createBatch(owner)
       const workflowId = inferenceBatchWorkflowId(id)
       workflowIds.push(workflowId)
       await database.outbox.add({ workflowId, kind: 'start-batch', generation: 1, payload: { batchId: id } })
@@ -32,11 +44,21 @@ suite('the outbox', async () => {
     return workflowIds
   }
 
+  async function submitEvaluation(owner: Owner, modelCount: number): Promise<string> {
+    const id = randomUUID()
+    const models = Array.from({ length: modelCount }, (_, at) => ({ name: `m${at}`, modelName: `m${at}` }))
+    const request = { models, graders: null, maxTokens: 1 }
+    await database.modelEvaluations.create({ id, ...owner, datasetId: 'd', dataKey: 'd', maxRows: 1, request })
+    const workflowId = evaluationWorkflowId(id)
+    await database.outbox.add({ workflowId, kind: 'start-evaluation', generation: 1, payload: { evaluationId: id } })
+    return id
+  }
+  const claim = async (limit = 50) => (await database.outbox.claim(limit, 8)).map(({ workflowId }) => workflowId)
+
   test('gives commands first, then accounts turns with their batches', async () => {
-    const many = await submitBatches('many', 6)
-    const few = await submitBatches('few', 2)
+    const many = await submitBatches(await openAccount('many'), 6)
+    const few = await submitBatches(await openAccount('few'), 2)
     await database.outbox.add({ workflowId: 'fine-tune-1', kind: 'cancel', generation: 1, payload: { jobId: 1 } })
-    const claim = async (limit: number) => (await database.outbox.claim(limit, 8)).map(({ workflowId }) => workflowId)
     assert.deepEqual(await claim(1), ['fine-tune-1'])
     assert.deepEqual(new Set(await claim(2)), new Set([many[0], few[0]]))
     assert.deepEqual(new Set(await claim(3)), new Set([many[1], few[1], many[2]]))
@@ -46,13 +68,32 @@ suite('the outbox', async () => {
   })
 
   test('holds the batches back that an account has beyond eight, until one of them ends', async () => {
-    const all = await submitBatches('eager', 20)
-    const claim = async () => (await database.outbox.claim(50, 8)).map(({ workflowId }) => workflowId)
+    const all = await submitBatches(await openAccount('eager'), 20)
     assert.deepEqual(new Set(await claim()), new Set(all.slice(0, 8)))
     assert.deepEqual(await claim(), [])
     assert.ok(((await database.outbox.dueInMs()) ?? 0) > 0, 'a batch that is held back wakes nobody')
     const batchId = all[0]?.slice(inferenceBatchWorkflowId('').length) ?? assert.fail()
     await database.transaction((tx) => tx.inferenceBatches.fail(batchId, 'tried'))
     assert.deepEqual(await claim(), [all[8]])
+  })
+
+  test('gives batches and evaluations places of their own, so that neither holds up the other', async () => {
+    const owner = await openAccount('comparing')
+    const [first, second, third] = [
+      await submitEvaluation(owner, 5),
+      await submitEvaluation(owner, 8),
+      await submitEvaluation(owner, 1),
+    ]
+    const started = [first, second].map(evaluationWorkflowId)
+    assert.deepEqual(new Set(await claim()), new Set(started), 'the second still has room for a batch')
+    const batchIds = await Promise.all(Array.from({ length: 8 }, () => createBatch(owner)))
+    const plan = { graders: [], chunks: [], batchIds }
+    assert.ok(await database.modelEvaluations.start(second, { rowsKey: 'r', rowCount: 1, sizeBytes: 1, plan }))
+    const own = await submitBatches(owner, 9)
+    assert.deepEqual(new Set(await claim()), new Set(own.slice(0, 8)), 'the batches of evaluations do not count')
+    await database.transaction((tx) => tx.modelEvaluations.end(first, 'CANCELLED', null))
+    assert.deepEqual(await claim(), [], 'the second fills all places of evaluations')
+    await database.transaction((tx) => tx.modelEvaluations.end(second, 'CANCELLED', null))
+    assert.deepEqual(await claim(), [evaluationWorkflowId(third)])
   })
 })
