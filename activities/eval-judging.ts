@@ -1,14 +1,7 @@
 // Applies the criteria of an eval to the samples of one chunk.
-import {
-  graderOf,
-  isJudge,
-  passes,
-  rangeOf,
-  textOf,
-  type EvalCriterion,
-  type Judge,
-} from '../src/domain/eval-criteria.ts'
+import { graderOf, isJudge, passes, type EvalCriterion, type Judge } from '../src/domain/eval-criteria.ts'
 import type { CriterionResult, EvalItem, JudgedItem } from '../src/domain/eval-run.ts'
+import { judgeRequest, verdictOf, type Found } from '../src/domain/eval-verdict.ts'
 import { filled, MissingPart, type TemplateValues } from '../src/domain/item-template.ts'
 import type { ModelEvaluation } from '../src/domain/model-evaluation.ts'
 import { chatSamples, type Sampled } from './eval-samples.ts'
@@ -16,8 +9,6 @@ import { createScoring, type ScoringDependencies } from './evaluation-scores.ts'
 import { answerLines } from './request-lines.ts'
 
 type Asker = Pick<ModelEvaluation, 'id' | 'accountId' | 'apiKeyId'>
-/** A criterion's score of one item, before it is known whether the score passes. */
-type Found = { score: number; label?: string } | { score: null; error: string }
 
 /** Samples and judges are asked by lines of a batch. */
 export const endpoint = '/v1/chat/completions' as const
@@ -82,33 +73,9 @@ function resultOf(criterion: EvalCriterion, found: Found = { score: null, error:
   return { name, type, ...found, passed: found.score !== null && passes(criterion, found.score) }
 }
 
-/** The judge answers in JSON of a schema, so its answer is always a number of the range or one of the labels. */
 function judgeLine(judge: Judge, values: TemplateValues, index: number): { text: string } {
-  const messages = judge.input.map((message) => ({ role: message.role, content: filled(textOf(message), values) }))
-  const verdict =
-    judge.type === 'label_model'
-      ? { type: 'string', enum: judge.labels }
-      : { type: 'number', minimum: rangeOf(judge)[0], maximum: rangeOf(judge)[1] }
-  const schema = { type: 'object', properties: { verdict }, required: ['verdict'], additionalProperties: false }
-  const sampling = judge.type === 'score_model' ? judge.sampling_params : null
-  const body = {
-    model: judge.model,
-    messages,
-    response_format: { type: 'json_schema', json_schema: { name: 'verdict', schema, strict: true } },
-    temperature: sampling?.temperature ?? 0,
-    top_p: sampling?.top_p,
-    seed: sampling?.seed,
-    max_completion_tokens: sampling?.max_completions_tokens,
-  }
+  const body = judgeRequest(judge, values)
   return { text: JSON.stringify({ custom_id: String(index), method: 'POST', url: endpoint, body }) }
-}
-
-function verdictOf(judge: Judge, answer: unknown): Found {
-  const { verdict } = (answer ?? {}) as { verdict?: unknown }
-  if (judge.type === 'score_model' && typeof verdict === 'number') return { score: verdict }
-  if (judge.type === 'label_model' && typeof verdict === 'string')
-    return { score: Number(judge.passing_labels.includes(verdict)), label: verdict }
-  return { score: null, error: 'The judge ran out of tokens before its verdict.' }
 }
 
 function attempt<T extends object>(work: () => T): T | { missing: string } {

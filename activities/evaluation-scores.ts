@@ -2,6 +2,7 @@
 import { graderName, type Grader, type GraderOf } from '../src/domain/grader.ts'
 import type { EvaluatedRow, ModelEvaluation, ScoredAnswer } from '../src/domain/model-evaluation.ts'
 import { asksModel, type AskingGrader, type Graded } from '../src/grading/compile-graders.ts'
+import { cosine } from '../src/grading/cosine.ts'
 import type { Grade } from '../src/grading/grading-threads.ts'
 import type { Infer } from './batch-answers.ts'
 import { answerOthers } from './refused-items.ts'
@@ -79,11 +80,3 @@ const noSampling = { dataId: null, maxTokens: null, temperature: 0, topP: null, 
 
 const filled = (template: string, values: Record<string, string>) =>
   template.replace(/\{(input|expected|output|max_score)\}/g, (_whole, name: string) => values[name] ?? '')
-
-/** From 0 to 1: opposite directions say no more about an answer than unrelated ones. */
-function cosine(a: readonly number[], b: readonly number[]): number {
-  const dot = (x: readonly number[], y: readonly number[]) =>
-    x.reduce((sum, value, at) => sum + value * (y[at] ?? 0), 0)
-  const length = Math.sqrt(dot(a, a) * dot(b, b))
-  return length === 0 ? 0 : Math.min(1, Math.max(0, dot(a, b) / length))
-}

@@ -94,6 +94,7 @@ function connect(config: Config): ServiceDependencies & {
   })
   const storage = createStorage(config.s3)
   const { modelServers, outbox } = database
+  const grade = createGrading()
   return {
     database,
     notifications,
@@ -109,7 +110,8 @@ function connect(config: Config): ServiceDependencies & {
       log,
     }),
     batchBeginnings: createBatchBeginnings(),
-    evaluationScores: createEvaluationScores(createGrading()),
+    grade,
+    evaluationScores: createEvaluationScores(grade),
     jobFeeds: createJobFeeds({ database, storage, notifications, log, maxOfAccount: config.maxJobFollowers }),
     hasRows: createHasRows({ database, notifications }),
     searchRows: createSearchRows(rowSearch),

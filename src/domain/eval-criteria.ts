@@ -88,7 +88,7 @@ const JudgeSampling = z.strictObject({
 
 const known = ['string_check', 'text_similarity', 'score_model', 'label_model'] as const
 
-const StringCheck = z.strictObject({
+export const StringCheck = z.strictObject({
   type: z.literal('string_check').describe('Compares two texts'),
   name,
   input: template().describe('The text that is checked'),
@@ -98,7 +98,7 @@ const StringCheck = z.strictObject({
     .describe('eq: the same; ne: another one; like: contains the reference; ilike: the same without case'),
 })
 
-const TextSimilarity = z.strictObject({
+export const TextSimilarity = z.strictObject({
   type: z.literal('text_similarity').describe('Measures how alike two texts are'),
   name,
   input: template().describe('The text that is measured'),
@@ -109,7 +109,7 @@ const TextSimilarity = z.strictObject({
   pass_threshold: z.number().describe('The least score that passes'),
 })
 
-const ScoreModel = z.strictObject({
+export const ScoreModel = z.strictObject({
   type: z.literal('score_model').describe('A model gives a number'),
   name,
   model,
@@ -119,7 +119,7 @@ const ScoreModel = z.strictObject({
   sampling_params: JudgeSampling.nullish().describe('How the judge answers'),
 })
 
-const LabelModel = z.strictObject({
+export const LabelModel = z.strictObject({
   type: z.literal('label_model').describe('A model chooses a label'),
   name,
   model,
@@ -154,8 +154,10 @@ export const EvalCriteria = z
 export const isJudge = (criterion: EvalCriterion): criterion is Judge =>
   criterion.type === 'score_model' || criterion.type === 'label_model'
 
+type TextCriterion = z.output<typeof StringCheck> | Omit<z.output<typeof TextSimilarity>, 'pass_threshold'>
+
 /** Our grader of a criterion that compares texts. */
-export const graderOf = (criterion: Exclude<EvalCriterion, Judge>): Grader =>
+export const graderOf = (criterion: TextCriterion): Grader =>
   criterion.type === 'string_check' ? checks[criterion.operation] : similarities[criterion.evaluation_metric]
 
 /** The texts of a criterion, in which parts are named. */

@@ -27,7 +27,7 @@ suite('a run of an eval', async () => {
       model,
       source: {
         type: 'file_content',
-        content: Array.from({ length: 600 }, (_, index) => ({ item: { question: `Question ${index}?` } })),
+        content: Array.from({ length: 300 }, (_, index) => ({ item: { question: `Question ${index}?` } })),
       },
       input_messages: { type: 'template', template: [{ role: 'user', content: '{{item.question}}' }] },
       sampling_params: { temperature: 0, max_completion_tokens: 24 },
@@ -58,7 +58,7 @@ suite('a run of an eval', async () => {
     const expected = await ended(calm)
     assert.deepEqual(
       [expected.status, expected.result_counts.total, expected.result_counts.errored],
-      ['completed', 600, 0],
+      ['completed', 300, 0],
     )
 
     const struck = await start()
@@ -73,7 +73,7 @@ suite('a run of an eval', async () => {
     const items = await itemsOf(struck)
     assert.deepEqual(
       items.map((item) => item.datasource_item_id),
-      Array.from({ length: 600 }, (_, index) => index),
+      Array.from({ length: 300 }, (_, index) => index),
     )
     assert.deepEqual(withoutIds(items), withoutIds(await itemsOf(calm)))
   })

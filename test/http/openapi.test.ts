@@ -205,6 +205,8 @@ test('names every route of the contract, with its aliases', () => {
     'post /openai/v1/fine_tuning/jobs/{fine_tuning_job_id}/cancel',
     'post /openai/v1/fine_tuning/jobs/{fine_tuning_job_id}/pause',
     'post /openai/v1/fine_tuning/jobs/{fine_tuning_job_id}/resume',
+    'post /openai/v1/fine_tuning/alpha/graders/run',
+    'post /openai/v1/fine_tuning/alpha/graders/validate',
     'get /v1/version',
     'get /healthz',
     'get /readyz',

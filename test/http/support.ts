@@ -62,13 +62,15 @@ function stubDependencies({
     transaction: (work: (tx: Stub) => unknown) => work(repositories),
     ...database,
   })
+  const grade = createGrading()
   return {
     database: repositories,
     storage: strict('storage', storage),
     datasets: strict('datasets', datasets),
     inference: strict('inference', inference),
     batchBeginnings: createBatchBeginnings(),
-    evaluationScores: createEvaluationScores(createGrading()),
+    grade,
+    evaluationScores: createEvaluationScores(grade),
     jobFeeds: strict('jobFeeds', {}),
     hasRows: () => Promise.resolve(false),
     searchRows: () => Promise.reject(new Error('searchRows is not stubbed')),

@@ -10,6 +10,7 @@ import { evalRoutes } from './evals.ts'
 import { fileRoutes } from './files.ts'
 import { fineTuningJobRoutes } from './fine-tuning-jobs.ts'
 import { fineTuningRecordRoutes } from './fine-tuning-records.ts'
+import { graderRoutes } from './graders.ts'
 import { modelRoutes } from './models.ts'
 import { responseRoutes } from './responses.ts'
 import { uploadRoutes } from './uploads.ts'
@@ -32,6 +33,7 @@ export const openAiRoutes = [
   ...evalRunRoutes,
   ...fineTuningJobRoutes,
   ...fineTuningRecordRoutes,
+  ...graderRoutes,
 ].map(withStrictQuery)
 
 /** The newest clients of the old platform ask for OpenAI's API here. */

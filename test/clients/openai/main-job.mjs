@@ -174,6 +174,21 @@ await check('an eval judges answers', async () => {
   assert.equal((await client.evals.delete(made.id)).deleted, true)
 })
 
+await check('a grader scores a sample', async () => {
+  const { graders } = client.fineTuning.alpha
+  const grader = {
+    type: 'string_check',
+    name: 'same',
+    operation: 'eq',
+    input: '{{sample.output_text}}',
+    reference: '{{item.name}}',
+  }
+  assert.equal((await graders.validate({ grader })).grader.name, 'same')
+  assert.equal((await graders.run({ grader, model_sample: 'Ann', item: { name: 'Ann' } })).reward, 1)
+  const { reward, metadata } = await graders.run({ grader, model_sample: 'Ann' })
+  assert.deepEqual([reward, metadata.errors.invalid_variable_error], [0, true])
+})
+
 await check('models', async () => {
   const ids = []
   for await (const each of client.models.list()) ids.push(each.id)

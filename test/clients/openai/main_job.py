@@ -331,6 +331,32 @@ def an_eval_judges_two_models() -> None:
 
 
 @check
+def graders_score_a_sample() -> None:
+    graders = client.fine_tuning.alpha.graders
+    answer = {"input": "{{sample.output_json.name}}", "reference": "{{item.name}}"}
+    same: Any = {"type": "string_check", "name": "same", "operation": "eq", **answer}
+    alike = {"type": "text_similarity", "name": "alike", "evaluation_metric": "fuzzy_match", **answer}
+    asked = [{"role": "user", "content": "How good is {{sample.output_text}}?"}]
+    judge: Any = {"type": "score_model", "name": "judge", "model": BASE, "range": [0, 10], "input": asked}
+    both: Any = {"type": "multi", "name": "both", "calculate_output": "(same + alike) / 2"}
+    both["graders"] = {"same": same, "alike": alike}
+    validated = graders.validate(grader=both).grader
+    assert validated is not None and validated.name == "both"
+    sample: Any = {"model_sample": '{"name": "Anne"}', "item": {"name": "Ann"}}
+    run = graders.run(grader=both, **sample)
+    assert 0 == run.sub_rewards["same"] < run.reward < run.sub_rewards["alike"] < 1, run
+    assert run.metadata.type == "multi" and not run.metadata.errors.other_error
+    assert graders.run(grader=same, model_sample='{"name": "Ann"}', item={"name": "Ann"}).reward == 1
+    unparsed = graders.run(grader=same, model_sample="Ann", item={"name": "Ann"})
+    assert unparsed.reward == 0 and unparsed.metadata.errors.sample_parse_error
+    scored = graders.run(grader=judge, model_sample="Ann.")
+    assert 0 <= scored.reward <= 10 and scored.metadata.sampled_model_name == BASE
+    assert scored.metadata.token_usage == scored.api_model_grader_token_usage_per_model[BASE]
+    python: Any = {"type": "python", "name": "p", "source": "def grade(sample, item):\n    return 1.0"}
+    refusal(openai.BadRequestError, lambda: graders.validate(grader=python))
+
+
+@check
 def texts_are_embedded() -> None:
     as_bytes = client.embeddings.create(model="all-MiniLM-L6-v2", input=["a cat", "a dog"], encoding_format="base64")
     as_numbers = client.embeddings.create(model="all-MiniLM-L6-v2", input=["a cat", "a dog"], encoding_format="float")

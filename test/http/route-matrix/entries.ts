@@ -129,6 +129,8 @@ const evalRunBody = (model: string, source: object) => ({
 })
 const evalItems = { type: 'file_content', content: [{ item: { q: 'Who?' } }] }
 
+const graderBody = (model: string) => ({ grader: evalBody(model).testing_criteria[0] })
+
 const openAiEval = (name: 'evalId' | 'spareEvalId', right: Sent = {}): Entry => ({
   about: [(names) => ({ params: { eval_id: names[name] }, ...right })],
   invalid: { sent: () => ({ params: { eval_id: 'x' }, ...right }), status: 404 },
@@ -289,6 +291,14 @@ const openAi: Record<string, Entry> = {
   openai_pause_fine_tuning_job: openAiJob('pausedJobId'),
   openai_resume_fine_tuning_job: openAiJob('pausedJobId'),
   openai_cancel_fine_tuning_job: openAiJob('cancelledJobId'),
+  openai_run_grader: {
+    about: [({ modelName }) => ({ body: { ...graderBody(modelName), model_sample: 'Ann.' } })],
+    invalid: bad({ body: { ...graderBody(base), model_sample: null } }),
+  },
+  openai_validate_grader: {
+    about: [({ modelName }) => ({ body: graderBody(modelName) })],
+    invalid: bad({ body: { grader: { type: 'python', source: '' } } }),
+  },
   openai_delete_file: openAiFile('spareFileId'),
   openai_delete_eval_run: openAiEvalRun('spareEvalRunId'),
   openai_delete_eval: openAiEval('spareEvalId'),

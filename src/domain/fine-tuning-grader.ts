@@ -1,0 +1,76 @@
+// Graders as OpenAI's fine-tuning has them: each gives a sample a reward, and one may combine the rewards of others.
+import { z } from 'zod'
+import { LabelModel, ScoreModel, StringCheck, TextSimilarity } from './eval-criteria.ts'
+import { FormulaError, parseFormula } from './formula.ts'
+
+const maxGraders = 10
+const known = ['string_check', 'text_similarity', 'score_model', 'label_model', 'multi'] as const
+const GraderKey = z
+  .string()
+  .regex(/^[A-Za-z_]\w{0,63}$/, 'must be a name of letters, digits and _ that begins with a letter')
+
+const singles = [
+  StringCheck,
+  TextSimilarity.extend({ pass_threshold: z.number().nullish().describe('Accepted; a reward has no threshold') }),
+  ScoreModel,
+  LabelModel,
+] as const
+const unsupported = (types: readonly string[]) => ({
+  error: ({ input }: { input?: unknown }) => {
+    const given = (input as { type?: unknown } | null | undefined)?.type
+    return `${String(JSON.stringify(given)).slice(0, 100)} is not supported: use ${types.join(', ')}`
+  },
+})
+
+const SingleGrader = z.discriminatedUnion('type', singles, unsupported(known.slice(0, -1)))
+export type SingleGrader = z.output<typeof SingleGrader>
+
+const MultiGrader = z.strictObject({
+  type: z.literal('multi').describe('Combines the rewards of other graders'),
+  name: z.string().min(1).max(64).default('multi').describe('The name of the grader'),
+  graders: z
+    .record(GraderKey, SingleGrader)
+    .refine((graders) => Object.keys(graders).length > 0, { error: 'must hold at least one grader' })
+    .refine((graders) => Object.keys(graders).length <= maxGraders, {
+      error: `must hold at most ${maxGraders} graders`,
+    })
+    .describe('The graders, by the names that the formula uses'),
+  calculate_output: z
+    .string()
+    .min(1)
+    .max(1000)
+    .describe('A formula of their rewards: + - * / ^, brackets, min, max, abs, floor, ceil, exp, sqrt and log'),
+})
+
+/** The grader of a request. */
+export const FineTuningGrader = z
+  .discriminatedUnion('type', [...singles, MultiGrader], unsupported(known))
+  .superRefine((grader, context) => {
+    const refuse = (path: PropertyKey[], message: string) => context.addIssue({ code: 'custom', path, message })
+    for (const { path, grader: single } of singlesIn(grader))
+      if (single.type === 'label_model' && !single.passing_labels.every((each) => single.labels.includes(each)))
+        refuse([...path, 'passing_labels'], 'must be some of labels')
+    if (grader.type === 'multi') {
+      const problem = formulaProblem(grader.calculate_output, Object.keys(grader.graders))
+      if (problem !== null) refuse(['calculate_output'], problem)
+    }
+  })
+export type FineTuningGrader = z.output<typeof FineTuningGrader>
+
+function formulaProblem(text: string, names: string[]): string | null {
+  try {
+    parseFormula(text, names)
+    return null
+  } catch (error) {
+    if (error instanceof FormulaError) return error.message
+    throw error
+  }
+}
+
+type Placed = { path: string[]; grader: SingleGrader }
+
+/** The graders that score a sample, with their places in the grader of the request. */
+export const singlesIn = (grader: FineTuningGrader): Placed[] =>
+  grader.type === 'multi'
+    ? Object.entries(grader.graders).map(([name, single]) => ({ path: ['graders', name], grader: single }))
+    : [{ path: [], grader }]

@@ -1,0 +1,137 @@
+// Formulas that combine the scores of graders, such as `0.5 * name + min(email, 1)`.
+
+/** @throws FormulaError when a value is no finite number */
+export type Formula = (values: Readonly<Record<string, number>>) => number
+
+export class FormulaError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'FormulaError'
+  }
+}
+
+const functions: Record<string, (...numbers: number[]) => number> = {
+  min: Math.min,
+  max: Math.max,
+  abs: Math.abs,
+  floor: Math.floor,
+  ceil: Math.ceil,
+  exp: Math.exp,
+  sqrt: Math.sqrt,
+  log: Math.log,
+}
+const ofMany = new Set(['min', 'max'])
+/** Bounds the recursion: each level of brackets or signs is one of the parser. */
+const maxDepth = 100
+const token = /\s*(?:((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|([-+*/^(),]))/y
+
+/**
+ * Reads numbers, names, `+ - * / ^`, brackets and functions.
+ * @param names those that a formula may use
+ * @throws FormulaError with a phrase that says what is wrong
+ */
+export function parseFormula(text: string, names: readonly string[]): Formula {
+  const tokens = tokensOf(text)
+  let at = 0
+  let depth = 0
+  const take = (wanted: string) => tokens[at] === wanted && ++at > 0
+  const expect = (wanted: string) => {
+    if (!take(wanted)) throw new FormulaError(`has ${shown(tokens[at])} where "${wanted}" is expected`)
+  }
+  const result = sum()
+  if (at < tokens.length) throw new FormulaError(`has ${shown(tokens[at])} where its end is expected`)
+  return (values) => finite(result(values))
+
+  function sum(): Formula {
+    if (++depth > maxDepth) throw new FormulaError(`is nested more than ${maxDepth} levels deep`)
+    let left = product()
+    for (;;) {
+      const first = left
+      if (take('+')) left = both(first, product(), (a, b) => a + b)
+      else if (take('-')) left = both(first, product(), (a, b) => a - b)
+      else break
+    }
+    depth--
+    return left
+  }
+
+  function product(): Formula {
+    let left = signed()
+    for (;;) {
+      const first = left
+      if (take('*')) left = both(first, signed(), (a, b) => a * b)
+      else if (take('/')) left = both(first, signed(), (a, b) => a / b)
+      else return left
+    }
+  }
+
+  function signed(): Formula {
+    let isNegative = false
+    while (tokens[at] === '-' || tokens[at] === '+') isNegative = (tokens[at++] === '-') !== isNegative
+    const value = power()
+    return isNegative ? (values) => -value(values) : value
+  }
+
+  /** Groups from the right: 2^3^2 is 2^9. */
+  function power(): Formula {
+    const base = atom()
+    if (!take('^')) return base
+    if (++depth > maxDepth) throw new FormulaError(`is nested more than ${maxDepth} levels deep`)
+    const exponent = signed()
+    depth--
+    return both(base, exponent, (a, b) => a ** b)
+  }
+
+  function atom(): Formula {
+    const found = tokens[at++]
+    if (found === '(') {
+      const inner = sum()
+      expect(')')
+      return inner
+    }
+    if (found === undefined) throw new FormulaError('ends where a number, a name or a bracket is expected')
+    if (/^[\d.]/.test(found)) return () => Number(found)
+    if (!/^\w/.test(found)) throw new FormulaError(`has "${found}" where a number, a name or a bracket is expected`)
+    if (tokens[at] === '(') return call(found)
+    if (!names.includes(found)) throw new FormulaError(`names "${found}", which is none of its graders`)
+    return (values) => values[found] ?? Number.NaN
+  }
+
+  function call(name: string): Formula {
+    const apply = Object.hasOwn(functions, name) ? functions[name] : undefined
+    if (!apply) throw new FormulaError(`has the function "${name}"; use ${Object.keys(functions).join(', ')}`)
+    expect('(')
+    const inputs = [sum()]
+    while (take(',')) inputs.push(sum())
+    expect(')')
+    if (inputs.length > 1 && !ofMany.has(name)) throw new FormulaError(`gives ${name} more than one number`)
+    return (values) => apply(...inputs.map((input) => input(values)))
+  }
+}
+
+const both =
+  (left: Formula, right: Formula, combine: (a: number, b: number) => number): Formula =>
+  (values) =>
+    combine(left(values), right(values))
+
+function finite(value: number): number {
+  if (!Number.isFinite(value)) throw new FormulaError('gives no finite number')
+  return value
+}
+
+function tokensOf(text: string): string[] {
+  const tokens: string[] = []
+  const source = text.trimEnd()
+  const pattern = new RegExp(token)
+  while (pattern.lastIndex < source.length) {
+    const start = pattern.lastIndex
+    const [, number, name, sign] = pattern.exec(source) ?? []
+    const found = number ?? name ?? sign
+    if (found === undefined)
+      throw new FormulaError(`has ${shown(source.slice(start).trimStart()[0])}, which it may not`)
+    tokens.push(found)
+  }
+  return tokens
+}
+
+const shown = (found: string | undefined) => (found === undefined ? 'its end' : `"${found}"`)

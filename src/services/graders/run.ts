@@ -1,0 +1,139 @@
+import { graderOf } from '../../domain/eval-criteria.ts'
+import { judgeRequest, verdictOf } from '../../domain/eval-verdict.ts'
+import type { FineTuningGrader, SingleGrader } from '../../domain/fine-tuning-grader.ts'
+import { FormulaError, parseFormula } from '../../domain/formula.ts'
+import { filled, MissingPart, type TemplateValues } from '../../domain/item-template.ts'
+import { cosine } from '../../grading/cosine.ts'
+import type { Ctx } from '../context.ts'
+import { createEmbeddings } from '../embeddings/create.ts'
+import { validateGrader } from './validate.ts'
+
+type Judge = Extract<SingleGrader, { model: string }>
+
+/** Why a reward is 0 although no grader gave 0. */
+export type GraderProblem =
+  'formula' | 'missing part' | 'sample is no JSON' | 'judge without a verdict' | 'judge refused' | 'no score'
+
+export type Outcome = {
+  reward: number
+  problem: GraderProblem | null
+  details?: string
+  model?: string
+  tokens: number
+}
+
+/** `outcomes`: by the name of each grader that scored the sample. */
+export type GraderRun = {
+  reward: number
+  problems: GraderProblem[]
+  details: string | null
+  outcomes: Record<string, Outcome>
+}
+
+/** Asks a model as a chat request does. `refusal`: the sentence of a model that cannot answer. */
+export type Ask = (body: object) => Promise<{ text: string; tokens: number } | { refusal: string }>
+
+type Input = { grader: FineTuningGrader; item: Record<string, unknown>; modelSample: string }
+
+/**
+ * Scores one sample. What the item or the sample lacks is a problem of the run, not an error.
+ * @throws ServiceError model_not_found, invalid_input, unavailable, quota_exceeded
+ */
+export async function runGrader({
+  ctx,
+  input: { grader, item, modelSample },
+  ask,
+  signal,
+}: {
+  ctx: Ctx
+  input: Input
+  ask: Ask
+  signal: AbortSignal
+}): Promise<GraderRun> {
+  const usable = await validateGrader({ ctx, input: { grader } })
+  const values = { item, sample: sampleOf(modelSample) }
+  const scored = await Promise.all(
+    usable.map(async ({ name, grader: single }) => [name, await score(ctx, single, values, ask, signal)] as const),
+  )
+  const outcomes = Object.fromEntries(scored)
+  const all = scored.map(([, outcome]) => outcome)
+  const combined = grader.type === 'multi' ? combine(grader, outcomes) : { reward: all[0]?.reward ?? 0, problem: null }
+  return {
+    reward: combined.reward,
+    problems: [...all, combined].flatMap(({ problem }) => problem ?? []),
+    details: all.find(({ details }) => details !== undefined)?.details ?? null,
+    outcomes,
+  }
+}
+
+function combine(grader: Extract<FineTuningGrader, { type: 'multi' }>, outcomes: Record<string, Outcome>) {
+  const rewards = Object.fromEntries(Object.entries(outcomes).map(([name, { reward }]) => [name, reward]))
+  try {
+    return { reward: parseFormula(grader.calculate_output, Object.keys(rewards))(rewards), problem: null }
+  } catch (error) {
+    if (error instanceof FormulaError) return { reward: 0, problem: 'formula' as const }
+    throw error
+  }
+}
+
+async function score(
+  ctx: Ctx,
+  grader: SingleGrader,
+  values: TemplateValues,
+  ask: Ask,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  try {
+    if (grader.type === 'score_model' || grader.type === 'label_model') return await judged(grader, values, ask)
+    const texts = { output: filled(grader.input, values), expected: filled(grader.reference, values) }
+    const found = await compared(ctx, grader, texts, signal)
+    return { reward: found ?? 0, problem: found === null ? 'no score' : null, tokens: 0 }
+  } catch (error) {
+    if (!(error instanceof MissingPart)) throw error
+    const isUnparsed =
+      /\{\{sample\.output_json\b/.test(error.message) && !Object.hasOwn(values.sample as object, 'output_json')
+    return { reward: 0, problem: isUnparsed ? 'sample is no JSON' : 'missing part', tokens: 0 }
+  }
+}
+
+async function compared(
+  ctx: Ctx,
+  grader: Exclude<SingleGrader, Judge>,
+  { output, expected }: { output: string; expected: string },
+  signal: AbortSignal,
+): Promise<number | null> {
+  const ours = graderOf(grader)
+  if (ours.type !== 'embedding_similarity') {
+    const graded = [{ input: '', expected, output }]
+    const [column] = await ctx.deps.grade(ctx.accountId, { graders: [ours], graded }, signal)
+    return column?.[0] ?? null
+  }
+  // An empty answer is like nothing.
+  if (output.trim() === '') return 0
+  const texts = [output, expected].map((text) => text.trim() || ' ')
+  const [left, right] = await createEmbeddings({ ctx, input: { modelName: null, texts }, signal })
+  return left && right ? cosine(left, right) : null
+}
+
+async function judged(judge: Judge, values: TemplateValues, ask: Ask): Promise<Outcome> {
+  const { model } = judge
+  const answer = await ask(judgeRequest(judge, values))
+  if ('refusal' in answer) return { reward: 0, problem: 'judge refused', details: answer.refusal, model, tokens: 0 }
+  const { score: verdict } = verdictOf(judge, parsed(answer.text))
+  const problem = verdict === null ? 'judge without a verdict' : null
+  return { reward: verdict ?? 0, problem, model, tokens: answer.tokens }
+}
+
+function sampleOf(text: string): { output_text: string; output_json?: unknown } {
+  const value = parsed(text)
+  return value === undefined ? { output_text: text } : { output_text: text, output_json: value }
+}
+
+/** @returns undefined when the text is no JSON */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
