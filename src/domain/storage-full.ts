@@ -1,5 +1,10 @@
-const bytesPerGigabyte = 1e9
+const units = { TB: 1e12, GB: 1e9, MB: 1e6, kB: 1e3 }
 
 /** The sentence of a refused request, and of a job whose prepared rows have no room. */
 export const storageFull = (maxStoredBytes: number) =>
-  `This account has stored ${(maxStoredBytes / bytesPerGigabyte).toFixed(1)} GB of data sets and models, the most that it may store. Delete some of them.`
+  `This account has stored ${amount(maxStoredBytes)} of data sets and models, the most that it may store. Delete some of them.`
+
+function amount(bytes: number): string {
+  const [unit, size] = Object.entries(units).find(([, least]) => bytes >= least) ?? ['bytes', 1]
+  return `${Number((bytes / size).toPrecision(3))} ${unit}`
+}

@@ -102,7 +102,7 @@ test('an upload that was just found bad is not checked again', async () => {
 
 test('an account without room gets no further copy of rows', async () => {
   const { run, checks } = world({ storedBytes: 100 })
-  await assert.rejects(run(1), /This account has stored 0.0 GB of data sets and models, the most that it may store/)
+  await assert.rejects(run(1), /This account has stored 100 bytes of data sets and models, the most that it may store/)
   assert.equal(checks(), 0)
 })
 
