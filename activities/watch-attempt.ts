@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { EndState, RunState } from '../src/compute/run.ts'
 import { policyOf, type StopCause } from '../src/domain/attempt-cause.ts'
 import { dueStop } from '../src/domain/attempt-limits.ts'
+import { totalSteps } from '../src/domain/training-args.ts'
 import type { Attempt } from '../src/domain/training-job.ts'
 import { describeAttemptEnd } from './attempt-cause.ts'
 import { copyLog } from './attempt-log.ts'
@@ -28,9 +29,11 @@ export const createWatchActivity = (deps: FineTuneDependencies) => ({
       async () => {
         const attempt = await deps.database.attempts.get({ jobId, number })
         if (attempt.releasedAt !== null || attempt.runUid === null || attempt.cause !== null) return
+        const { spec, preparedData } = await deps.database.trainingJobs.get(jobId)
+        const { steps } = totalSteps(spec.args, preparedData?.train.rowCount ?? 0)
         const over = new AbortController()
         const signal = AbortSignal.any([cancellationSignal(), over.signal])
-        const watched = { attempt, signal, isWaiting: true, shown }
+        const watched = { attempt, steps, signal, isWaiting: true, shown }
         const copying = copyRegularly(deps, watched)
         try {
           await Promise.race([untilEnded(deps, watched), untilDue(deps, watched)])
@@ -46,10 +49,17 @@ export const createWatchActivity = (deps: FineTuneDependencies) => ({
 })
 
 /** While a run waits, as thousands may, its log is not read and its limits are not checked. */
-type Watched = { attempt: Attempt; signal: AbortSignal; isWaiting: boolean; shown: { progress: Progress | null } }
+type Watched = {
+  attempt: Attempt
+  /** The steps of the whole training. */
+  steps: number
+  signal: AbortSignal
+  isWaiting: boolean
+  shown: { progress: Progress | null }
+}
 
 /** `heardAtMs`: the last sign of life, on this process's monotonic clock. */
-type Progress = { phase: string; step: number | null; of: number | null; loss: number | null; heardAtMs: number }
+type Progress = { phase: string; step: number | null; of: number; loss: number | null; heardAtMs: number }
 
 /** Temporal shows them with the pending activity. */
 function heartbeatDetails(progress: Progress | null) {
@@ -121,12 +131,12 @@ async function untilDue(deps: FineTuneDependencies, watched: Watched): Promise<v
 
 async function limitReached(
   { database, health, settings }: FineTuneDependencies,
-  { attempt, shown }: Watched,
+  { attempt, steps, shown }: Watched,
 ): Promise<StopCause | null> {
   const position = { jobId: attempt.jobId, number: attempt.number }
-  const { phase, silentForMs, step, loss, lastStep: of, ...look } = await database.attempts.lookAt(position)
+  const { phase, silentForMs, step, loss, ...look } = await database.attempts.lookAt(position)
   if (phase === null || silentForMs === null) return null
-  shown.progress = { phase, step, of, loss, heardAtMs: performance.now() - silentForMs }
+  shown.progress = { phase, step, of: steps, loss, heardAtMs: performance.now() - silentForMs }
   // While the API or a store is away, no sign of progress can arrive.
   const heardForMs = Math.min(silentForMs, health.soundForMs() - maxPauseMs)
   const due = dueStop({ ...look, phase, silentForMs: heardForMs }, settings.limits)

@@ -21,8 +21,6 @@ type AttemptLook = {
   /** The newest step of the job; null before the first. */
   step: number | null
   loss: number | null
-  /** The step at which the training ends, computed from the trainer's estimate of the remaining time. */
-  lastStep: number | null
 }
 
 /** Advisory lock that serialises the grants of all workers. */
@@ -173,7 +171,7 @@ export const createAttemptRepository = (db: Connection) => ({
         ) * 1000 as "medianStepMs",
         (select coalesce(sum(extract(epoch from coalesce(g.ended_at, now()) - g.claimed_at)), 0)::float8 * 1000 from attempts g
           where g.job_id = a.job_id and g.generation = a.generation and g.claimed_at is not null) as "jobRanForMs",
-        newest.step, newest.loss, (newest.step + round(newest.remaining_time / nullif(newest.iter_time, 0)))::int as "lastStep"
+        newest.step, newest.loss
       from attempts a
       left join lateral (select * from training_steps s where s.job_id = a.job_id order by s.step desc limit 1) newest on true
       where a.job_id = ${jobId} and a.number = ${number}`

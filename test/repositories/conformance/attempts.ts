@@ -244,7 +244,7 @@ export const attemptCases: Cases = {
   'a look at an attempt measures by the database’s clock': async ({ database, setNow }) => {
     const { attempts, artifacts, trainingSteps } = database
     const { job, position, tokenHash } = await openAttempt(database)
-    const noStep = { step: null, loss: null, lastStep: null }
+    const noStep = { step: null, loss: null }
     const unclaimed = { phase: null, ranForMs: 0, silentForMs: null, medianStepMs: null, jobRanForMs: 0, ...noStep }
     assert.deepEqual(await attempts.lookAt(position), unclaimed)
     await setNow(after(10))

@@ -270,9 +270,7 @@ function countOne(counts: Map<string, number>, key: string): number {
 function newestStep(tx: Transaction, jobId: number) {
   const steps = tx.all('trainingStep', (each) => each.jobId === jobId)
   const newest = steps.toSorted((a, b) => b.step - a.step)[0]
-  if (!newest) return { step: null, loss: null, lastStep: null }
-  const { step, loss, iter_time: stepTime, remaining_time: remaining } = newest
-  return { step, loss, lastStep: stepTime === 0 ? null : step + Math.round(remaining / stepTime) }
+  return { step: newest?.step ?? null, loss: newest?.loss ?? null }
 }
 
 /** The median of the newest twenty steps; the mean of the two in the middle when their number is even. */
