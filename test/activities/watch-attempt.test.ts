@@ -8,6 +8,7 @@ import type { EndState, RunState } from '../../src/compute/run.ts'
 import { until } from '../support/eventually.ts'
 
 const attempt = { jobId: 1, number: 1, generation: 1, runName: 'ft-1-a1', runUid: 'uid', releasedAt: null, cause: null }
+const args = { max_steps: 10, num_train_epochs: null, batch_size: 1, gradient_accumulation_steps: 1 }
 const running: RunState = { state: 'running', uid: 'uid' }
 
 /** Time for many reads more. */
@@ -22,7 +23,7 @@ function watch({ readLog, write }: { readLog: () => string; write: () => Promise
   const { watchAttempt } = createWatchActivity({
     database: {
       attempts: { get: async () => attempt, recordEnd: async () => undefined, noteLog: async () => undefined },
-      trainingJobs: { explain: async () => undefined },
+      trainingJobs: { get: async () => ({ spec: { args }, preparedData: null }), explain: async () => undefined },
     },
     trainers: {
       logReadIntervalMs: 1,
