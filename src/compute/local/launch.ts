@@ -37,7 +37,6 @@ export async function launchRun(options: LocalOptions, spec: LocalSpec): Promise
       String((spec.resources.diskBytes ?? 0) * (spec.replicas ?? 1)),
     ]
     const outcome = await startWatcher(options, watcherArguments, programEnvironment(spec, { ...options, workDir }))
-    if (options.program === 'trainer') options.prepared?.prepare()
     if (outcome === 'started') return { uid, adopted: false }
     return { uid: (await readRecord(folder))?.uid ?? unknownUid, adopted: true }
   } finally {
@@ -51,8 +50,8 @@ async function startWatcher(
   watcherArguments: string[],
   env: Record<string, string>,
 ): Promise<'started' | 'taken'> {
-  const fork = module === null ? null : prepared?.start([...watcherArguments, module], env)
-  const answer = await (fork ?? execWatcher(python, [...watcherArguments, ...command], env))
+  const fork = module === null ? null : await prepared?.start([...watcherArguments, module], env)
+  const answer = fork ?? (await execWatcher(python, [...watcherArguments, ...command], env))
   if (answer === 'started' || answer === 'taken') return answer
   throw new ComputeError('unavailable', `The run could not be started with the Python at ${python}: ${answer}`)
 }

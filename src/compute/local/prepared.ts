@@ -4,22 +4,27 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { machineEnvironment } from './environment.ts'
 
 const programPath = fileURLToPath(new URL('prepared.py', import.meta.url))
 const modules = ['peft', 'anneal_runtime.trainer.phases', 'anneal_runtime.server.process']
+const readyTimeoutMs = 60_000
 const answerTimeoutMs = 30_000
 /** The process ends after this time without a launch, because it holds some hundred megabytes. */
 const idleMs = 10 * 60_000
 
 export type Prepared = {
-  /** Starts the process, unless it was started. */
-  prepare: () => void
-  /** Null when the process is not ready: start the run without it then. */
-  start: (watcherArguments: string[], environment: Record<string, string>) => Promise<string> | null
+  /**
+   * Starts a run as a fork. The first launch starts the process and waits for its imports, which the run would need as well.
+   * @returns null when there is no such process: start the run without it then
+   */
+  start: (watcherArguments: string[], environment: Record<string, string>) => Promise<string | null>
   close: () => void
 }
+
+type Child = ChildProcessByStdio<Writable, Readable, null>
 
 type PreparedOptions = {
   python: string
@@ -35,42 +40,39 @@ export function createPrepared(options: PreparedOptions): Prepared | null {
   // Programs set their number of threads themselves. Some libraries read it when they are imported, which is here.
   const environment = { ...machineEnvironment({ env, pythonPath: resolve(pythonPath) }), OMP_NUM_THREADS: '1' }
   const waiting = new Map<string, (answer: string) => void>()
-  let child: ChildProcessByStdio<Writable, Readable, null> | null = null
-  let isReady = false
+  let current: { child: Child; ready: PromiseWithResolvers<boolean> } | null = null
   let nextId = 1
   let idle: NodeJS.Timeout | undefined
 
   function prepare() {
-    if (child !== null) return
     // The process has a session of its own, so Ctrl-C reaches only the worker. It ends when its stdin ends.
-    const started = spawn(python, [programPath, (options.modules ?? modules).join(',')], {
+    const child: Child = spawn(python, [programPath, (options.modules ?? modules).join(',')], {
       env: environment,
       detached: true,
       stdio: ['pipe', 'pipe', 'ignore'],
     })
-    child = started
-    started.once('error', () => forget(started))
-    started.once('exit', () => forget(started))
-    started.stdin.on('error', () => forget(started))
-    createInterface(started.stdout).on('line', (line) => hear(line))
-    for (const each of [started, started.stdin, started.stdout] as { unref?: () => void }[]) each.unref?.()
-    stopWhenIdle()
+    const started = { child, ready: Promise.withResolvers<boolean>() }
+    const forget = () => {
+      started.ready.resolve(false)
+      if (current === started) forgetCurrent()
+    }
+    child.once('error', forget)
+    child.once('exit', forget)
+    child.stdin.on('error', forget)
+    createInterface(child.stdout).on('line', (line) => (line === 'ready' ? started.ready.resolve(true) : hear(line)))
+    for (const each of [child, child.stdin, child.stdout] as { unref?: () => void }[]) each.unref?.()
+    current = started
+    return started
   }
 
   function hear(line: string) {
-    if (line === 'ready') {
-      isReady = true
-      return
-    }
     const [id = '', ...answer] = line.split(' ')
     waiting.get(id)?.(answer.join(' '))
   }
 
   /** The next launch replaces a process that has ended. */
-  function forget(ended: typeof child) {
-    if (child !== ended) return
-    child = null
-    isReady = false
+  function forgetCurrent() {
+    current = null
     for (const answer of waiting.values()) answer('The process that starts runs has ended.')
   }
 
@@ -81,12 +83,14 @@ export function createPrepared(options: PreparedOptions): Prepared | null {
 
   function close() {
     clearTimeout(idle)
-    child?.stdin.end()
+    current?.child.stdin.end()
   }
 
-  function start(watcherArguments: string[], runEnvironment: Record<string, string>): Promise<string> | null {
-    if (child === null || !isReady || child.stdin.writableEnded) return null
+  async function start(watcherArguments: string[], runEnvironment: Record<string, string>): Promise<string | null> {
+    const { child, ready } = current ?? prepare()
     stopWhenIdle()
+    const isReady = await Promise.race([ready.promise, sleep(readyTimeoutMs, false, { ref: false })])
+    if (!isReady || child !== current?.child || child.stdin.writableEnded) return null
     const id = String(nextId++)
     const { promise, resolve: answer } = Promise.withResolvers<string>()
     const timeout = setTimeout(() => answer('no answer'), answerTimeoutMs)
@@ -98,5 +102,5 @@ export function createPrepared(options: PreparedOptions): Prepared | null {
     })
   }
 
-  return { prepare, start, close }
+  return { start, close }
 }

@@ -19,10 +19,12 @@ exec(os.environ["CODE"])
 `
 
 test('runs are forks of the prepared process, and outlive it', async (t) => {
-  const { home, launch, prepared, untilPrepared } = prepare(t)
-  await launch('ft-1-a1', 'sys.exit(3)')
-  await untilLogged(home, 'ft-1-a1', 'environment')
-  const by = await untilPrepared()
+  const { home, launch, prepared } = prepare(t)
+  await Promise.all([launch('ft-1-a1', 'sys.exit(3)'), launch('ft-1-a2', 'pass')])
+  for (const name of ['ft-1-a1', 'ft-1-a2']) await untilLogged(home, name, 'environment')
+  const by = preparedBy(home, 'ft-1-a1')
+  assert.notEqual(by, pidOf(home, 'ft-1-a1'))
+  assert.equal(preparedBy(home, 'ft-1-a2'), by)
 
   const { uid } = await launch('ft-2-a1', 'time.sleep(600)')
   assert.deepEqual(await launch('ft-2-a1', 'sys.exit(1)'), { uid, adopted: true })
@@ -41,9 +43,7 @@ test('runs are forks of the prepared process, and outlive it', async (t) => {
 })
 
 test('how such a run ends is recorded', async (t) => {
-  const { home, compute, launch, untilPrepared } = prepare(t)
-  await launch('ft-1-a1', 'pass')
-  await untilPrepared()
+  const { home, compute, launch } = prepare(t)
   for (const [name, code, exit] of [
     ['ft-2-a1', 'pass', '0'],
     ['ft-2-a2', 'sys.exit(65)', '65'],
@@ -57,12 +57,14 @@ test('how such a run ends is recorded', async (t) => {
   assert.match(runFile(home, 'ft-2-a4', 'log'), /Traceback[^]*ValueError: no such row/)
 })
 
-test('without the prepared process, and after it was killed, runs start as programs', async (t) => {
-  const { home, launch, untilPrepared } = prepare(t)
+test('a killed prepared process is replaced', async (t) => {
+  const { home, launch } = prepare(t)
   await launch('ft-1-a1', 'pass')
-  const by = await untilPrepared()
+  await untilLogged(home, 'ft-1-a1', 'environment')
+  const by = preparedBy(home, 'ft-1-a1')
   process.kill(by, 'SIGKILL')
   await until('it is gone', () => !lives(by))
+  let attempts = 0
   await eventually(async () => {
     const name = `ft-2-a${++attempts}`
     await launch(name, 'pass').catch(() => null)
@@ -71,9 +73,14 @@ test('without the prepared process, and after it was killed, runs start as progr
   assert.notEqual(preparedBy(home, `ft-2-a${attempts}`), by)
 })
 
-let attempts = 0
+test('where the prepared process cannot start, runs start as programs', async (t) => {
+  const { home, launch } = prepare(t, ['absent'])
+  await launch('ft-1-a1', 'pass')
+  await untilLogged(home, 'ft-1-a1', 'environment')
+  assert.equal(preparedBy(home, 'ft-1-a1'), pidOf(home, 'ft-1-a1'))
+})
 
-function prepare(t: TestContext) {
+function prepare(t: TestContext, modules = ['loaded']) {
   const home = testHome(t)
   const pythonPath = join(home, 'modules')
   mkdirSync(join(pythonPath, 'anneal_runtime/trainer'), { recursive: true })
@@ -85,23 +92,12 @@ function prepare(t: TestContext) {
   ] as const)
     writeFileSync(join(pythonPath, 'anneal_runtime', file), text)
   const machine = { home, python, pythonPath, modelsDir: 'models', env: { PATH: process.env['PATH'] ?? '/usr/bin' } }
-  const prepared = createPrepared({ ...machine, modules: ['loaded'] })
+  const prepared = createPrepared({ ...machine, modules })
   assert(prepared)
   t.after(() => prepared.close())
   const compute = createLocalTrainers({ ...machine, prepared })
   const launch = (name: string, code: string) => compute.launch(shellRun(name, '', { env: { CODE: code } }))
-
-  /** @returns the prepared process, once a run was forked from it */
-  async function untilPrepared(): Promise<number> {
-    let at = 0
-    return eventually(async () => {
-      const name = `ft-9-a${++at}`
-      await launch(name, 'pass')
-      await untilLogged(home, name, 'environment')
-      return preparedBy(home, name) === pidOf(home, name) ? null : preparedBy(home, name)
-    })
-  }
-  return { home, compute, launch, prepared, untilPrepared }
+  return { home, compute, launch, prepared }
 }
 
 function preparedBy(home: string, name: string): number {
