@@ -40,7 +40,7 @@ export function createPrepared(options: PreparedOptions): Prepared | null {
   // Programs set their number of threads themselves. Some libraries read it when they are imported, which is here.
   const environment = { ...machineEnvironment({ env, pythonPath: resolve(pythonPath) }), OMP_NUM_THREADS: '1' }
   const waiting = new Map<string, (answer: string) => void>()
-  let current: { child: Child; ready: PromiseWithResolvers<boolean> } | null = null
+  let current: { child: Child; ready: PromiseWithResolvers<boolean>; isImporting: boolean } | null = null
   let nextId = 1
   let idle: NodeJS.Timeout | undefined
 
@@ -51,7 +51,7 @@ export function createPrepared(options: PreparedOptions): Prepared | null {
       detached: true,
       stdio: ['pipe', 'pipe', 'ignore'],
     })
-    const started = { child, ready: Promise.withResolvers<boolean>() }
+    const started = { child, ready: Promise.withResolvers<boolean>(), isImporting: true }
     const forget = () => {
       started.ready.resolve(false)
       if (current === started) forgetCurrent()
@@ -59,7 +59,11 @@ export function createPrepared(options: PreparedOptions): Prepared | null {
     child.once('error', forget)
     child.once('exit', forget)
     child.stdin.on('error', forget)
-    createInterface(child.stdout).on('line', (line) => (line === 'ready' ? started.ready.resolve(true) : hear(line)))
+    createInterface(child.stdout).on('line', (line) => {
+      if (line !== 'ready') return hear(line)
+      started.isImporting = false
+      started.ready.resolve(true)
+    })
     for (const each of [child, child.stdin, child.stdout] as { unref?: () => void }[]) each.unref?.()
     current = started
     return started
@@ -84,6 +88,8 @@ export function createPrepared(options: PreparedOptions): Prepared | null {
   function close() {
     clearTimeout(idle)
     current?.child.stdin.end()
+    // It would look at its stdin only after the imports.
+    if (current?.isImporting) current.child.kill()
   }
 
   async function start(watcherArguments: string[], runEnvironment: Record<string, string>): Promise<string | null> {
