@@ -60,7 +60,8 @@ def test_memorises_ten_rows_as_the_program_that_a_pod_runs(anneal: FakeAnneal, t
     """On the GPU where there is one."""
     subprocess.run([sys.executable, TINY / "make_qa.py", "10", tmp_path / "rows"], check=True)
     rows = [json.loads(line) for line in (tmp_path / "rows").read_text().splitlines()]
-    assign(anneal, rows, rows, answer_tokens=None, max_steps=50, r_value=64, lora_alpha=64, batch_size=10, warmup_steps=5)
+    arguments = {"max_steps": 50, "r_value": 64, "lora_alpha": 64, "batch_size": 10, "warmup_steps": 5}
+    assign(anneal, rows, rows, answer_tokens=None, **arguments)
     done = run_program(anneal, tmp_path)
     assert done.returncode == 0 and done.stderr == "", done.stdout + done.stderr
     assert anneal.evaluation is not None
