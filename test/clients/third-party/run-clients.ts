@@ -2,7 +2,7 @@
 import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { root } from '../../../tools/paths.mjs'
+import { root, toolPath } from '../../../tools/paths.mjs'
 import { clientEnv, clientPackages } from '../../../tools/setup/client-env.mjs'
 import { checksOf } from '../../support/client-checks.ts'
 import { connection, openAccount } from '../../support/stack.ts'
@@ -24,6 +24,8 @@ export async function featuresOf(client: Client) {
       OPENAI_API_KEY: apiKey,
       BASE_MODEL: connection().baseModel,
       TOKENIZER: tokenizer,
+      // A Python with PyTorch, which clients lack.
+      TORCH_PYTHON: toolPath('python'),
       HOME: folder,
     })
     return { ...found, results: found.results as Feature[] }
