@@ -14,7 +14,7 @@ const suites: Record<string, Suite> = {
     args: lane('simulation/simulation'),
   },
   jobs: {
-    what: 'kills of all processes, reaper, retention, limits of an attempt, late launches, adapters, usage and webhooks of real jobs',
+    what: 'kills of all processes, reaper, retention, limits of an attempt, late launches, adapters, aliases that move under load, usage and webhooks of real jobs',
     when: 'after a change of the workflow, the reaper, retention or the trainer',
     args: lane('test/e2e/'),
   },
