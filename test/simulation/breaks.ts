@@ -42,8 +42,8 @@ export const breaks: Record<string, Break> = {
   'what cannot be asked has stalled': {
     seed: 13,
     file: 'activities/watch-attempt.ts',
-    find: 'limitReached(deps, attempt).catch(() => null)',
-    replace: "limitReached(deps, attempt).catch(() => 'stalled' as const)",
+    find: 'limitReached(deps, watched).catch(() => null)',
+    replace: "limitReached(deps, watched).catch(() => 'stalled' as const)",
   },
   'a message is delivered before it is sent': {
     seed: 16,
