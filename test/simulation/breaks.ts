@@ -40,7 +40,7 @@ export const breaks: Record<string, Break> = {
     replace: 'false',
   },
   'what cannot be asked has stalled': {
-    seed: 13,
+    seed: 12,
     file: 'activities/watch-attempt.ts',
     find: 'limitReached(deps, watched).catch(() => null)',
     replace: "limitReached(deps, watched).catch(() => 'stalled' as const)",
