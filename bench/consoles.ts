@@ -1,7 +1,7 @@
 // 500 consoles on one job against one and none: processor time of the api and transactions of the database while the job
 // reports, and when its state changes. Each console sends the requests of the page of a job (console/src/api/job-feed.ts and
-// queries.ts): four to open, then the stream, four more when the stream is open, four each minute, and two to four when an
-// event has come. Each has a session of its own, as far as an account may have sessions.
+// queries.ts): four to open, then the stream, four more when the stream is open, four each minute, and one to three for an
+// event. Each has a session of its own, as far as an account may have sessions.
 import { once } from 'node:events'
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,6 +15,8 @@ const openedAtOnce = 25
 const sessionCount = 50
 const settleMs = 250
 const askEveryMs = 60_000
+/** All consoles have asked for what an event has changed by then. */
+const eventSeconds = 10
 
 const stack = await startStack()
 const { connection } = stack
@@ -77,9 +79,10 @@ async function openConsole(jobId: number, session: Session): Promise<() => void>
     void ask(parts)
   }
   stream.setEncoding('utf8').on('data', (text: string) => {
-    for (const [, type = ''] of text.matchAll(/^event: (\w+)$/gm)) {
+    for (const [, type = '', data = ''] of text.matchAll(/^event: (\w+)\ndata: (.*)$/gm)) {
       if (type === 'metric') [step, counts.steps] = [step + 1, counts.steps + 1]
-      for (const part of changedBy[type] ?? []) stale.add(part)
+      const kind = type === 'event' ? (JSON.parse(data) as { kind: string }).kind : type
+      for (const part of changedBy[kind] ?? []) stale.add(part)
       if (stale.size > 0) timer ??= setTimeout(settle, settleMs)
     }
   })
@@ -119,6 +122,14 @@ async function costOf(work: () => Promise<void>) {
   return { seconds, cpuSeconds, requests, transactions: (await jobs.transactions()) - before.transactions }
 }
 
+async function tell(jobId: number, kind: string) {
+  await jobs.database.query(
+    `insert into job_events (job_id, kind, reason, message, actor) values ($1, $2, 'bench', 'Something to know', 'bench')`,
+    [jobId, kind],
+  )
+  await sleep(eventSeconds * 1000)
+}
+
 async function run(consoles: number) {
   const jobId = await jobs.insertJob(1)
   const close = await openConsoles(jobId, consoles)
@@ -130,20 +141,18 @@ async function run(consoles: number) {
     }
   })
   const told = counts.steps
-  const change = await costOf(async () => {
-    await jobs.database.query(
-      `insert into job_events (job_id, kind, reason, message, actor) values ($1, 'note', 'bench', 'Something to know', 'bench')`,
-      [jobId],
-    )
-    await sleep(10_000)
-  })
+  const events: string[] = []
+  for (const kind of ['note', 'attempt']) {
+    const { requests, cpuSeconds, transactions } = await costOf(() => tell(jobId, kind))
+    events.push(`${kind} ${requests} requests, ${cpuSeconds.toFixed(2)} s of the api, ${transactions} transactions`)
+  }
   for (const each of close) each()
   const share = steady.cpuSeconds / steady.seconds
   console.log(
     `  ${String(consoles).padStart(3)} consoles: api ${(share * 100).toFixed(1)} % of a core; ` +
       `${(steady.requests / steady.seconds).toFixed(1)} requests and ${(steady.transactions / steady.seconds).toFixed(1)} transactions a second; ` +
       `${told} of ${consoles * reportsPerRun} steps told; ` +
-      `an event: ${change.requests} requests, ${change.cpuSeconds.toFixed(2)} s of the api, ${change.transactions} transactions in ${change.seconds.toFixed(0)} s`,
+      `events, each in ${eventSeconds} s: ${events.join('; ')}`,
   )
   return { ...steady, share }
 }

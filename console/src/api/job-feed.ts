@@ -5,7 +5,7 @@ import { mergeMetrics, type Metric } from '../domain/curve.ts'
 import { createEventParser, type StreamEvent } from '../domain/event-stream.ts'
 import { api, send } from './client.ts'
 import { ApiError } from './errors.ts'
-import type { Job, Progress } from './job.ts'
+import type { Job, JobEvent, Progress } from './job.ts'
 import { askEvery, queryClient, type Watched } from './queries.ts'
 
 const pageSize = 10_000
@@ -86,7 +86,9 @@ async function follow(id: number, setFollowed: (isOpen: boolean) => void, signal
 const changedBy: Record<string, readonly string[]> = {
   status: ['job', 'events', 'attempts', 'jobs'],
   opened: ['job', 'events', 'attempts', 'metrics'],
-  event: ['events', 'attempts', 'job'],
+  note: ['events'],
+  command: ['events', 'job'],
+  attempt: ['events', 'attempts', 'job'],
   log: ['log'],
   end: ['job', 'events', 'attempts', 'metrics', 'evaluation', 'log'],
 }
@@ -119,7 +121,8 @@ function createRefresher(id: number, signal: AbortSignal) {
     }
     if (type === 'metric') metrics.push(JSON.parse(data) as Metric)
     if (type === 'progress') progress = (JSON.parse(data) as Progress | null) ?? undefined
-    for (const name of changedBy[type] ?? []) stale.add(name)
+    const kind = type === 'event' ? (JSON.parse(data) as JobEvent).kind : type
+    for (const name of changedBy[kind] ?? []) stale.add(name)
     timer ??= setTimeout(settle, settleMs)
   }
 }
