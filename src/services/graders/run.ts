@@ -14,7 +14,7 @@ type Judge = Extract<SingleGrader, { model: string }>
 export type GraderProblem =
   'formula' | 'missing part' | 'sample is no JSON' | 'judge without a verdict' | 'judge refused' | 'no score'
 
-export type Outcome = {
+type Outcome = {
   reward: number
   problem: GraderProblem | null
   details?: string
