@@ -26,8 +26,9 @@ export const createOutboxRepository = (db: Connection) => ({
   /**
    * Claims the oldest undelivered message of each workflow, which keeps the order within a workflow. New batches and evaluations
    * come last, and accounts take turns with them: thousands of one account hold up neither a command nor another account's
-   * batch. What an account has beyond `runningBatches`, each of which may keep two calls of an engine busy, waits until one of its batches ends. Evaluations wait in a line of their
-   * own, so that neither holds up the other: one starts while the account's evaluations have room for the batch of a model.
+   * batch. What an account has beyond `runningBatches`, each of which may keep two calls of an engine busy, waits until one of
+   * its batches ends. Evaluations wait in a line of their own, so that neither holds up the other: one starts while the account's
+   * evaluations have room for the batch of a model.
    */
   async claim(limit: number, runningBatches: number): Promise<ClaimedMessage[]> {
     const rows = await db.$queryRaw<ClaimedMessage[]>`
