@@ -63,6 +63,10 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'time of validation against the rest of a training',
     command: [toolPath('python'), 'bench/validation.py'],
   },
+  'token-accuracy': {
+    says: 'time of the token accuracy of training against the rest of the steps',
+    command: [toolPath('python'), 'bench/token_accuracy.py'],
+  },
   trainer: {
     says: 'tokens/s of the trainer against transformers Trainer + peft',
     command: [toolPath('python'), 'bench/trainer.py'],
