@@ -287,7 +287,6 @@ export const attemptCases: Cases = {
       jobRanForMs: 50_000,
       step: 22,
       loss: 1,
-      lastStep: 32,
     }
     assert.deepEqual(await attempts.lookAt(next.position), looked)
     await assert.rejects(attempts.lookAt({ ...position, number: 9 }))
