@@ -7,8 +7,9 @@ import type { FineTuneDependencies } from '../../activities/fine-tune.ts'
 import { createJobActivities } from '../../activities/jobs.ts'
 import { createWatchActivity } from '../../activities/watch-attempt.ts'
 import type { EndState, RunRef, WatchOptions } from '../../src/compute/run.ts'
+import type { TrainingSpec } from '../../src/domain/training-job.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
-import { anAccount, openAttempt } from '../support/job-rows.ts'
+import { anAccount, openAttempt, openJob } from '../support/job-rows.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { connection } from '../support/stack.ts'
 
@@ -20,7 +21,10 @@ suite('attempts', () => {
 
   test('a queued job says what the cluster says; how its run ended is written down before the release asks', () =>
     sandbox(async (tx) => {
-      const { jobId } = await openAttempt(tx, await anAccount(tx))
+      const accountId = await anAccount(tx)
+      const args = { max_steps: 10, num_train_epochs: null, batch_size: 1, gradient_accumulation_steps: 1 }
+      const { id: jobId } = await openJob(tx, accountId, { args } as unknown as TrainingSpec)
+      await openAttempt(tx, accountId, 1, jobId)
       await tx.attempts.setRunUid({ jobId, number: 1 }, 'uid')
       await tx.trainingJobs.queue({ jobId, generation: 1, reason: null, message: null })
       const end = { exitCode: null, signal: null, reason: 'image_unavailable', message: 'No such image.' } as const
