@@ -1,5 +1,5 @@
 // The samples of a run of an eval: answers of chats, or what the items bring along.
-import type { EvalItem, EvalSample, SampleUsage } from '../src/domain/eval-run.ts'
+import { textParts, type EvalItem, type EvalSample, type SampleUsage } from '../src/domain/eval-run.ts'
 import type { ChunkResults } from '../src/domain/inference-batch.ts'
 
 /** Null with the reason when the model refused the item. */
@@ -54,12 +54,4 @@ export function givenSample({ sample = {} }: EvalItem): Sampled {
   const ofChat = sampleOf(sample as Completion)
   const parts = typeof text === 'string' ? textParts(text) : {}
   return { sample: { ...sample, ...ofChat, ...parts }, error: null }
-}
-
-function textParts(text: string): Pick<EvalSample, 'output_text' | 'output_json'> {
-  try {
-    return { output_text: text, output_json: JSON.parse(text) as unknown }
-  } catch {
-    return { output_text: text }
-  }
 }

@@ -77,7 +77,7 @@ export const ServiceEnvironment = z.object({
   ANNEAL_MAX_OPEN_BATCHES: z.coerce.number().int().min(1).default(1000),
   /** At least the largest batch, which would be refused for ever otherwise. */
   ANNEAL_MAX_WAITING_BATCH_ITEMS: z.coerce.number().int().min(10_000).default(200_000),
-  /** Of one account, at once. Each may keep two calls of an engine busy; the others wait. */
+  /** So many batches of an account run at once, and the others wait. Each batch may keep two calls of an engine busy. */
   ANNEAL_RUNNING_BATCHES: z.coerce.number().int().min(1).default(8),
   ANNEAL_MAX_OPEN_EVALUATIONS: z.coerce.number().int().min(1).default(100),
   /** Rows times models of open evaluations; at least those of the largest evaluation. */

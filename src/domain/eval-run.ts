@@ -108,3 +108,12 @@ function usageOf(usages: readonly SampleUsage[]): ModelUsage | null {
     total_tokens: sum('total_tokens'),
   }
 }
+
+/** What templates may name of an answer: its text, and its value where the text is JSON. */
+export function textParts(text: string): Pick<EvalSample, 'output_text' | 'output_json'> {
+  try {
+    return { output_text: text, output_json: JSON.parse(text) as unknown }
+  } catch {
+    return { output_text: text }
+  }
+}

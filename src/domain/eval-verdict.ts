@@ -1,4 +1,4 @@
-// What a judge of an eval is asked, and how its answer is read.
+// Writes the request to a judge of an eval, and reads its answer.
 import { rangeOf, textOf, type Judge } from './eval-criteria.ts'
 import { filled, type TemplateValues } from './item-template.ts'
 

@@ -1,4 +1,5 @@
 import { graderOf } from '../../domain/eval-criteria.ts'
+import { textParts } from '../../domain/eval-run.ts'
 import { judgeRequest, verdictOf } from '../../domain/eval-verdict.ts'
 import type { FineTuningGrader, SingleGrader } from '../../domain/fine-tuning-grader.ts'
 import { FormulaError, parseFormula } from '../../domain/formula.ts'
@@ -51,7 +52,7 @@ export async function runGrader({
   signal: AbortSignal
 }): Promise<GraderRun> {
   const usable = await validateGrader({ ctx, input: { grader } })
-  const values = { item, sample: sampleOf(modelSample) }
+  const values = { item, sample: textParts(modelSample) }
   const scored = await Promise.all(
     usable.map(async ({ name, grader: single }) => [name, await score(ctx, single, values, ask, signal)] as const),
   )
@@ -119,21 +120,7 @@ async function judged(judge: Judge, values: TemplateValues, ask: Ask): Promise<O
   const { model } = judge
   const answer = await ask(judgeRequest(judge, values))
   if ('refusal' in answer) return { reward: 0, problem: 'judge refused', details: answer.refusal, model, tokens: 0 }
-  const { score: verdict } = verdictOf(judge, parsed(answer.text))
+  const { score: verdict } = verdictOf(judge, textParts(answer.text).output_json)
   const problem = verdict === null ? 'judge without a verdict' : null
   return { reward: verdict ?? 0, problem, model, tokens: answer.tokens }
-}
-
-function sampleOf(text: string): { output_text: string; output_json?: unknown } {
-  const value = parsed(text)
-  return value === undefined ? { output_text: text } : { output_text: text, output_json: value }
-}
-
-/** @returns undefined when the text is no JSON */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }

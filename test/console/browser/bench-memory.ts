@@ -29,7 +29,7 @@ async function openJob() {
 }
 
 async function heapOf(session: CDPSession) {
-  // What the first collection finalizes, the second one frees.
+  // The first collection finalizes objects, and only the second one frees them.
   for (let round = 0; round < 2; round++) await session.send('HeapProfiler.collectGarbage')
   const { usedSize, backingStorageSize = 0 } = (await session.send('Runtime.getHeapUsage')) as {
     usedSize: number

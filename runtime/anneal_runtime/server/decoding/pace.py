@@ -6,11 +6,13 @@ from __future__ import annotations
 PREFILL_TOKENS = 4096
 # Time for reading prompts between two decoding steps while several accounts have work.
 SHARED_READ_S = 0.03
-# Tokens of a read whose time tells that of a token.
+# A read of at least so many tokens tells the time of one token.
 TELLING_READ = 256
-# Columns of a step meanwhile: forced tokens come in runs, and a wide step takes as long as several narrow ones.
+# A step has at most so many columns meanwhile. Forced tokens come in runs, and a wide step takes as long as several
+# narrow ones.
 SHARED_COLUMNS = 4
-# Who asks one prompt after another has none here between two of them.
+# An engine counts as shared for this time after it had work of several accounts. An account that asks one prompt
+# after another has no work here between two of them.
 SHARED_FOR_S = 1.0
 # A step is slow when it takes this many times as long as one of a few rows.
 SLOW_STEP = 3
