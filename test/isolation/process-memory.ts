@@ -51,7 +51,7 @@ function sample(homeDir: string): Sample {
   }
   for (const run of readdirSync(home.runs).filter((name) => name.startsWith('model-server-'))) {
     const pid = Number(readText(`${home.runs}/${run}/pid`))
-    const tree = pid > 0 ? treeOf(pid, children).filter((each) => memoryOf(each) > 0) : []
+    const tree = pid > 0 ? treeOf(pid, children).filter((each) => memoryOf(each).anonymousKb > 0) : []
     if (tree.length === 0) continue
     // The replicas are children of the run's program.
     const name = run.replace(/-g\d+$/, '')
@@ -75,12 +75,21 @@ function childrenByParent(): Map<number, number[]> {
   return children
 }
 
-const sumMb = (pids: number[]) => Math.round(pids.reduce((sum, pid) => sum + memoryOf(pid), 0) / 1024)
+/** Memory that several processes share (the buffers of Postgres) counts once among them. */
+function sumMb(pids: number[]): number {
+  const all = pids.map(memoryOf)
+  const ownKb = all.reduce((sum, { anonymousKb }) => sum + anonymousKb, 0)
+  return Math.round((ownKb + Math.max(0, ...all.map(({ sharedKb }) => sharedKb))) / 1024)
+}
 
-/** Kibibytes; a page that several processes share counts once among them (Postgres shares its buffers). */
-function memoryOf(pid: number): number {
-  const rollup = /^Pss:\s+(\d+) kB$/m.exec(readText(`/proc/${pid}/smaps_rollup`))?.[1]
-  return Number(rollup ?? /^VmRSS:\s+(\d+) kB$/m.exec(readText(`/proc/${pid}/status`))?.[1] ?? 0)
+/**
+ * The counters that the kernel keeps anyway. `smaps_rollup` would be exact, but a read of it walks all pages of the process:
+ * for a whole stack that takes 100 ms and more, in which no probe goes on.
+ */
+function memoryOf(pid: number) {
+  const status = readText(`/proc/${pid}/status`)
+  const kb = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0)
+  return { anonymousKb: kb('RssAnon'), sharedKb: kb('RssShmem') }
 }
 
 /** Empty when the process has ended meanwhile. */
