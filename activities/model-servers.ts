@@ -220,7 +220,7 @@ function runSpec(
   generation: number,
   token: string,
 ): ModelServerSpec {
-  const { name, engine, source, sha256, resources } = entry
+  const { name, engine, source, sha256, dtype, resources } = entry
   const limits = { context_length: entry.contextLength, max_batch: entry.maxBatch }
   const adapterMemoryBytes = Math.floor(entry.adapterMemoryGiB * gibibyte)
   const adapters = {
@@ -228,7 +228,7 @@ function runSpec(
     adapter_memory_bytes: adapterMemoryBytes,
     max_rank: entry.maxRank,
   }
-  const spec = { name, engine, source, sha256, ...limits, ...adapters }
+  const spec = { name, engine, source, sha256, dtype, ...limits, ...adapters }
   return {
     name: modelServerRunName(name, generation),
     model: name,

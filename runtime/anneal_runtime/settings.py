@@ -6,7 +6,7 @@ import socket
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 
 class BadSettings(Exception):
@@ -65,6 +65,8 @@ class ServerSpec:
     max_batch: int
     # sha256 of the base model's weights; None if models.json has none.
     sha256: str | None = None
+    # None: bfloat16 on a GPU that has it, float32 elsewhere.
+    dtype: Literal["float32", "bfloat16"] | None = None
     max_adapters: int = 32
     # The most bytes of all adapters together; an adapter larger than that is kept alone.
     adapter_memory_bytes: int = 4 << 30
@@ -198,6 +200,7 @@ def _server_spec(text: str) -> ServerSpec:
             context_length=raw.get("context_length"),
             max_batch=raw.get("max_batch") or 32,
             sha256=raw.get("sha256"),
+            dtype=raw.get("dtype"),
             max_adapters=raw.get("max_adapters") or 32,
             adapter_memory_bytes=raw.get("adapter_memory_bytes") or (4 << 30),
         )

@@ -32,6 +32,8 @@ const Entry = z.strictObject({
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
   contextLength: z.int().min(16),
+  /** Numbers in which a model server computes. By default bfloat16 on a GPU that has it, float32 elsewhere. */
+  dtype: z.enum(['float32', 'bfloat16']).optional(),
   maxBatch: z.int().min(1).default(64),
   /** Tuned models that a model server keeps loaded; it unloads one to load another. */
   maxAdapters: z.int().min(1).default(32),

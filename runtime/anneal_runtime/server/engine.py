@@ -60,6 +60,8 @@ def load_engine(settings: ServerSettings, metrics: EngineMetrics) -> Engine:
 
 
 def _load_causal(spec: ServerSpec, folder: Path, metrics: EngineMetrics) -> Engine:
+    import torch
+
     from anneal_runtime.server.decoding.batch import RunningBatch
     from anneal_runtime.server.decoding.encoding import Encoder
     from anneal_runtime.server.decoding.grammar import Grammars
@@ -67,7 +69,8 @@ def _load_causal(spec: ServerSpec, folder: Path, metrics: EngineMetrics) -> Engi
     from anneal_runtime.server.decoding.rows import Vocabulary
     from anneal_runtime.server.decoding.scheduler import Scheduler
 
-    loaded = model_source.load_causal_lm(folder, model_source.choose_device())
+    dtype = None if spec.dtype is None else getattr(torch, spec.dtype)
+    loaded = model_source.load_causal_lm(folder, model_source.choose_device(), dtype)
     model, tokenizer = loaded.model, loaded.tokenizer
     end_tokens = _end_tokens(model, tokenizer)
     router = AdapterRouter(model)

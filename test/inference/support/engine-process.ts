@@ -34,7 +34,7 @@ export async function startEngine(
     })
   }).listen(0, '127.0.0.1')
   await once(internalApi, 'listening')
-  const { name, engine, source, contextLength, maxBatch, maxAdapters } = entry
+  const { name, engine, source, dtype, contextLength, maxBatch, maxAdapters } = entry
   const child = spawn(process.env['ANNEAL_PYTHON'] ?? toolPath('python'), ['-m', 'anneal_runtime.server'], {
     cwd: workDir,
     env: {
@@ -52,6 +52,7 @@ export async function startEngine(
         name,
         engine,
         source,
+        dtype,
         context_length: contextLength,
         max_batch: maxBatch,
         max_adapters: maxAdapters,

@@ -13,7 +13,7 @@ import { freePort } from '../../support/free-port.ts'
 
 export type VllmProcess = { url: string; pid: number; ended: Promise<void>; stop: () => Promise<void> }
 
-const forCpu = ['--dtype', 'float32', '--enforce-eager']
+const forCpu = ['--enforce-eager']
 const cpuVariables = { VLLM_CPU_KVCACHE_SPACE: '1', VLLM_CPU_OMP_THREADS_BIND: 'nobind', HF_HUB_OFFLINE: '1' }
 
 /** It is starting: the sidecar waits for it. */
@@ -74,8 +74,17 @@ function endGroup(pid: number) {
   }
 }
 
-function containerOf({ name, engine, source, contextLength, maxBatch, maxAdapters, maxRank }: CatalogueEntry) {
-  const spec = { name, engine, source, context_length: contextLength, max_batch: maxBatch }
+function containerOf({
+  name,
+  engine,
+  source,
+  dtype = 'float32',
+  contextLength,
+  maxBatch,
+  maxAdapters,
+  maxRank,
+}: CatalogueEntry) {
+  const spec = { name, engine, source, dtype, context_length: contextLength, max_batch: maxBatch }
   const server = { ...spec, max_adapters: maxAdapters, max_rank: maxRank }
   const image = { containers: [{ name: 'model-server', image: 'runtime:1' }] }
   const template = modelServerTemplate(

@@ -9,6 +9,7 @@ type ServerSpec = {
   engine: string
   source: { hub?: string; revision?: string; path?: string }
   context_length: number
+  dtype?: string
   max_batch: number
   max_adapters: number
   max_rank: number
@@ -70,12 +71,13 @@ function modelArguments({ name, source }: ServerSpec): string[] {
   )
 }
 
-function engineArguments({ name, context_length, max_batch, max_adapters, max_rank }: ServerSpec): string[] {
+function engineArguments({ name, context_length, dtype, max_batch, max_adapters, max_rank }: ServerSpec): string[] {
   return Object.entries({
     host: '127.0.0.1',
     port,
     'served-model-name': name,
     'max-model-len': context_length,
+    ...(dtype !== undefined && { dtype }),
     'max-num-seqs': max_batch,
     'max-loras': Math.min(adaptersInBatch, max_adapters),
     'max-cpu-loras': max_adapters,

@@ -1,0 +1,55 @@
+"""Adapters side by side in one product give what a product for each adapter gives."""
+
+import torch
+from torch import nn
+
+from anneal_runtime.server.decoding.adapter_stack import MOST_PADDING, STEADY_PASSES
+from anneal_runtime.server.decoding.lora import Adapter, AdapterRouter
+
+SIZE, OUT = 8, 6
+
+
+def make_adapter(name: str, rank: int, *layers: str) -> Adapter:
+    return Adapter(name, {layer: (torch.randn(SIZE, rank), torch.randn(rank, OUT)) for layer in layers})
+
+
+def run(router: AdapterRouter, model: nn.Module, inputs: torch.Tensor, adapters: list[Adapter | None]) -> torch.Tensor:
+    with torch.inference_mode(), router.routing(adapters):
+        return torch.cat([layer(inputs) for layer in model.children()], dim=-1)
+
+
+def expected(model: nn.Module, inputs: torch.Tensor, adapters: list[Adapter | None]) -> torch.Tensor:
+    outputs = []
+    for name, layer in model.named_children():
+        output = layer(inputs)
+        for row, adapter in enumerate(adapters):
+            if adapter is not None and name in adapter.layers:
+                down, up = adapter.layers[name]
+                output[row] += inputs[row] @ down @ up
+        outputs.append(output)
+    return torch.cat(outputs, dim=-1)
+
+
+@torch.inference_mode()
+def test_stacked_adapters_change_the_rows_as_each_does_alone() -> None:
+    torch.manual_seed(1)
+    model = nn.ModuleDict({"a": nn.Linear(SIZE, OUT), "b": nn.Linear(SIZE, OUT)})
+    router = AdapterRouter(model)
+    one, two, three = make_adapter("1", 4, "a", "b"), make_adapter("2", 2, "a"), make_adapter("3", 3, "b")
+    for adapter in (one, two, three):
+        router.prepare(adapter)
+    mixes: list[list[Adapter | None]] = [
+        [one, two, three],
+        [three, None, one, two, one, three],
+        # Fewer adapters than are stacked, and one with most of the rows.
+        [two, one, three, two],
+        [one] * (4 * MOST_PADDING) + [two, three],
+        [None, None],
+        [two],
+    ]
+    for adapters in mixes:
+        for _ in range(STEADY_PASSES + 1):
+            inputs = torch.randn(len(adapters), 2, SIZE)
+            wanted = expected(model, inputs, adapters)
+            torch.testing.assert_close(run(router, model, inputs, adapters), wanted)
+    assert router.is_stacked([one, two, three]) and not router.is_stacked([one, two])
