@@ -14,6 +14,7 @@ from bare_engine import start_engine
 from anneal_runtime.server import engine_requests
 from anneal_runtime.server.decoding.lora import Adapter
 from anneal_runtime.server.decoding.rows import Answer, SamplingParams
+from anneal_runtime.tokenization import prompt_tokens
 
 PROMPTS, MAX_TOKENS, RANK, ROUNDS = 256, 32, 64, 3
 COUNTS = (0, 1, 2, 4, 8, 16)
@@ -22,7 +23,7 @@ engine = start_engine()
 assert engine.generator is not None
 router = engine.generator.router
 params = SamplingParams(max_tokens=MAX_TOKENS, temperature=0.0, top_p=1.0, seed=None, stop=())
-prompts = engine.prompt_tokens([f"Question: What is product {n}?\nAnswer: " for n in range(PROMPTS)])
+prompts = prompt_tokens(engine.tokenizer, [f"Question: What is product {n}?\nAnswer: " for n in range(PROMPTS)])
 
 
 def make_adapter(name: str) -> Adapter:

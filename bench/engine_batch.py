@@ -11,7 +11,9 @@ import time
 from bare_engine import start_engine
 
 from anneal_runtime.server import engine_requests
+from anneal_runtime.server.decoding.grammar import Source
 from anneal_runtime.server.decoding.rows import SamplingParams
+from anneal_runtime.tokenization import prompt_tokens
 
 asked = json.load(sys.stdin)
 engine = start_engine()
@@ -20,8 +22,8 @@ params = SamplingParams(max_tokens=asked["max_tokens"], temperature=0.0, top_p=1
 
 async def answer(prompts: list[str]) -> list[str]:
     assert engine.generator is not None
-    grammar = engine.generator.grammars.compile(asked["regex"])
-    answers = await engine_requests.generate(engine, engine.prompt_tokens(prompts), params, grammar=grammar)
+    grammar = engine.generator.grammars.compile(Source("regex", asked["regex"]))
+    answers = await engine_requests.generate(engine, prompt_tokens(engine.tokenizer, prompts), params, grammar=grammar)
     return [answer.text for answer in answers]
 
 

@@ -51,6 +51,10 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: '1,000 texts through the API against sentence-transformers, and the difference of the vectors',
     command: [process.execPath, 'bench/embeddings.ts'],
   },
+  vllm: {
+    says: 'tokens/s of our engine against the real vLLM on the CPU: a Llama in fp32 and bf16, and typed answers',
+    command: [process.execPath, 'bench/vllm.ts'],
+  },
   'job-tax': {
     says: 'time from accepted to COMPLETED against the trainer alone',
     command: [process.execPath, 'bench/job-tax.ts'],

@@ -14,7 +14,9 @@ from bare_engine import start_engine
 from llguidance import LLMatcher
 
 from anneal_runtime.server import engine_requests
+from anneal_runtime.server.decoding.grammar import Source
 from anneal_runtime.server.decoding.rows import SamplingParams
+from anneal_runtime.tokenization import prompt_tokens
 
 ROUNDS = 3
 
@@ -22,7 +24,7 @@ asked = json.load(sys.stdin)
 engine = start_engine()
 assert engine.generator is not None
 grammars = engine.generator.grammars
-prompts = engine.prompt_tokens(asked["prompts"])
+prompts = prompt_tokens(engine.tokenizer, asked["prompts"])
 
 
 def answer(grammar: LLMatcher | None, max_tokens: int) -> tuple[float, int]:
@@ -35,7 +37,7 @@ def answer(grammar: LLMatcher | None, max_tokens: int) -> tuple[float, int]:
 
 def compile_seconds(regex: str) -> float:
     started = time.thread_time()
-    grammars.compile(regex)
+    grammars.compile(Source("regex", regex))
     return time.thread_time() - started
 
 
@@ -49,7 +51,7 @@ def say(name: str, text: str) -> None:
     print(f"{name:34} {text}")
 
 
-typed = grammars.compile(asked["regex"])
+typed = grammars.compile(Source("regex", asked["regex"]))
 stock = LLMatcher(llguidance.hf.from_tokenizer(engine.tokenizer), LLMatcher.grammar_from_json_schema(asked["schema"]))
 # Average length of a typed answer, so that untyped answers are as long.
 _, tokens = answer(typed, asked["max_tokens"])
