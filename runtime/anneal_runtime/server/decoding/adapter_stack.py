@@ -23,9 +23,7 @@ MOST_PADDING = 3
 
 @dataclass(frozen=True)
 class Stack:
-    """`layers` maps a linear layer's name to [adapters, r, in] and [adapters, out, r]: on a CPU the product of a few rows
-    is fastest so.
-    """
+    """`layers` maps a linear layer's name to [adapters, r, in] and [adapters, out, r], the fastest order on a CPU."""
 
     adapters: tuple[Adapter, ...]
     layers: dict[str, tuple[torch.Tensor, torch.Tensor]]
