@@ -12,6 +12,7 @@ import { parseOutputType, type OutputField, type OutputType } from '../../src/do
 import { createInference } from '../../src/inference/inference.ts'
 import { runConcurrently } from '../../src/inference/chunks.ts'
 import { adversarialPrompts } from './support/adversarial-prompts.ts'
+import { callRandomFunctions } from './support/answer-calls.ts'
 import { answerRandomSchema } from './support/answer-schemas.ts'
 import { startEngine, type EngineProcess } from './support/engine-process.ts'
 import { createFakeServers } from './support/fake-servers.ts'
@@ -102,6 +103,29 @@ describe('typed answers of models with random weights', { timeout: 6 * 60 * 60 *
     assert.ok(sum.refused < seeds.length / 4 && sum.cut < sum.valid / 10)
     t.diagnostic(
       `${sum.valid} valid answers, ${sum.cut} cut by max_tokens; ${sum.refused} of ${seeds.length} schemas refused`,
+    )
+  })
+
+  it('call functions with arguments of their schemas, in three formats of calls', async (t) => {
+    const seeds = Array.from({ length: Math.ceil(wanted / promptsPerType) }, (_, at) => firstSeed + at)
+    const sum = { calls: 0, texts: 0, cut: 0, refused: 0 }
+    await runConcurrently(
+      seeds,
+      signal,
+      async (seed) => {
+        const random = createRandom(seed)
+        const prompts = random.list(7, () => adversarialPrompt(random))
+        const result = await callRandomFunctions({
+          ...{ inference, seed, prompts, signal },
+          baseModel: entries[seed % entries.length] ?? assert.fail(),
+        })
+        for (const name of ['calls', 'texts', 'cut', 'refused'] as const) sum[name] += result[name]
+      },
+      typesAtOnce,
+    )
+    assert.ok(sum.calls > seeds.length)
+    t.diagnostic(
+      `${sum.calls} valid calls, ${sum.texts} answers without a call, ${sum.cut} cut by max_tokens; ${sum.refused} functions refused`,
     )
   })
 })

@@ -45,7 +45,8 @@ export async function answerRandomSchema({ inference, baseModel, seed, prompts, 
   return { valid: outputs.length - cut, cut, isRefused: false }
 }
 
-function readOrRefuse(schema: object, about: string) {
+/** @returns null for a schema that is refused by the path of what is not supported */
+export function readOrRefuse(schema: object, about: string) {
   try {
     return readSchema(schema, 'schema')
   } catch (error) {
@@ -55,10 +56,10 @@ function readOrRefuse(schema: object, about: string) {
   }
 }
 
-const isForBudget = (error: unknown) =>
+export const isForBudget = (error: unknown) =>
   error instanceof ServiceError && /max_tokens must be at least/.test(error.message)
 
-function validatorOf(schema: object): (value: unknown) => boolean {
+export function validatorOf(schema: object): (value: unknown) => boolean {
   const ajv = new Ajv2020({ strict: false, multipleOfPrecision: 6 })
   ;(addFormats as unknown as (to: Ajv2020) => void)(ajv)
   const validate = ajv.compile(schema)

@@ -16,6 +16,9 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 REPOSITORY = Path(__file__).resolve().parents[3]
+# The least that names a format of calls: Llama 3's, Hermes's and Mistral's.
+TEMPLATE = "{% for message in messages %}{{ message.content }}\n{% endfor %}{% if tools %}{# FORMAT #}{% endif %}"
+CALL_FORMATS = ["<|python_tag|>", "<tool_call>", "[TOOL_CALLS]"]
 SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"]
 SHAPE: dict[str, Any] = {
     "hidden_size": 48,
@@ -86,6 +89,8 @@ def main(seed: int, text_file: Path, folders: list[Path]) -> None:
         write_tokenizer, config, more = kinds[index % len(kinds)]
         folder.mkdir(parents=True)
         write_tokenizer(folder, text)
+        template = TEMPLATE.replace("FORMAT", CALL_FORMATS[index % len(CALL_FORMATS)])
+        (folder / "chat_template.jinja").write_text(template)
         size = len(transformers.AutoTokenizer.from_pretrained(folder))
         torch.manual_seed(seed + index)
         model = transformers.AutoModelForCausalLM.from_config(config(vocab_size=size, **SHAPE, **more))
