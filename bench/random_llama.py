@@ -1,4 +1,4 @@
-"""Writes a Llama of 76 million random weights with the tokenizer of anneal-tiny into a folder: python random_llama.py FOLDER."""
+"""Writes a Llama of 76 million random weights with the tokenizer of anneal-tiny: python random_llama.py FOLDER."""
 
 import shutil
 import sys

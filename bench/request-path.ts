@@ -1,18 +1,10 @@
-// Overhead of the API on a prompt, compared with the engine and with a bare proxy. Then requests per second and 10,000
+// Overhead of the API on a prompt and on the first token of a stream, compared with the engine and with a bare proxy. Then requests per second and 10,000
 // typed prompts with an engine that costs nothing.
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import pg from 'pg'
 import { processId } from '../src/embedded/connection.ts'
-import { modelServerRunName } from '../src/domain/identifiers.ts'
-import { modelServerToken } from '../src/domain/model-server-token.ts'
-import { root } from '../tools/paths.mjs'
 import { watchProcess } from './api-process.ts'
 import { fetchJson, inTurn, sayRatio } from './rounds.ts'
 import { createClient, makeHome, median, quantile, startStack } from './stack.ts'
-import type { StubUrls } from './stub-engine.ts'
+import { startStubReplica } from './stub-replica.ts'
 
 const rounds = 300
 const connections = 16
@@ -28,18 +20,8 @@ const { apiUrl, apiKey, baseModel: model_name } = connection
 const call = createClient(connection)
 await call('POST', '/v1/completions', { model_name, prompt: 'warm', max_tokens: 1 })
 
-const database = new pg.Client({ connectionString: connection.databaseUrl })
-await database.connect()
-const { rows } = await database.query<{ generation: number; url: string }>(
-  'select generation, url from model_server_endpoints where base_model = $1',
-  [model_name],
-)
-const engine = rows[0]
-if (!engine) throw new Error('no model server is ready')
-const { signingSecret } = JSON.parse(readFileSync(join(home, 'secrets.json'), 'utf8')) as { signingSecret: string }
-const token = modelServerToken(signingSecret, model_name, engine.generation)
-const child = fork(join(root, 'bench/stub-engine.ts'), [engine.url])
-const [urls] = (await once(child, 'message')) as [StubUrls]
+const replica = await startStubReplica(home, connection)
+const { urls, engine } = replica
 
 const post = (bearer: string, body: object) => ({
   method: 'POST',
@@ -47,7 +29,7 @@ const post = (bearer: string, body: object) => ({
   body: JSON.stringify(body),
 })
 const asked = post(apiKey, { model_name, prompt: 'Is it warm?', max_tokens: 1 })
-const direct = post(token, { model: model_name, prompt: ['Is it warm?'], max_tokens: 1, temperature: 0 })
+const direct = post(engine.token, { model: model_name, prompt: ['Is it warm?'], max_tokens: 1, temperature: 0 })
 const throughApi = () => fetchJson(`${apiUrl}/v1/completions`, asked)
 const through = (url: string) => () => fetchJson(`${url}/v1/completions`, direct)
 
@@ -57,23 +39,37 @@ const times = await inTurn(
 )
 const added = (name: 'api' | 'proxy', q: number) => quantile(times[name], q) - quantile(times.engine, q)
 console.log(
-  `the API adds ${added('api', 0.5).toFixed(2)} ms at p50, ${added('api', 0.99).toFixed(2)} ms at p99 (allowed 1, 5)`,
+  `the API adds ${added('api', 0.5).toFixed(2)} ms at p50, ${added('api', 0.99).toFixed(2)} ms at p99 (allowed 0.8, 3)`,
 )
 console.log(`a bare proxy ${added('proxy', 0.5).toFixed(2)} ms,        ${added('proxy', 0.99).toFixed(2)} ms`)
 sayRatio('API / bare proxy at p50', times, ({ api, proxy }) => api / proxy)
 
-// The stub replaces the only replica, which must not report meanwhile.
-const server = Number(
-  readFileSync(join(home, 'runs', modelServerRunName(model_name, engine.generation), 'pid'), 'utf8'),
+/** Milliseconds until the first text of a stream. */
+async function firstToken(url: string, init: RequestInit): Promise<void> {
+  const response = await fetch(url, init)
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  if (!response.ok || !reader) throw new Error(`${url}: ${response.status}`)
+  for (let text = ''; !/"(?:text|content)":"[^"]/.test(text);) {
+    const { value, done } = await reader.read()
+    if (done) throw new Error(`${url}: the stream has no text: ${text}`)
+    text += value
+  }
+  await reader.cancel()
+}
+const streamed = { prompt: 'Is it warm?', max_tokens: 4, temperature: 0, stream: true }
+const streams = await inTurn(
+  {
+    api: () => firstToken(`${apiUrl}/openai/v1/completions`, post(apiKey, { model: model_name, ...streamed })),
+    engine: () => firstToken(`${engine.url}/v1/completions`, post(engine.token, { model: model_name, ...streamed })),
+  },
+  { rounds, warmUps: 30 },
 )
-const goOn = () => process.kill(-server, 'SIGCONT')
-process.kill(-server, 'SIGSTOP')
-process.once('exit', goOn)
-await database.query('update model_server_endpoints set url = $2, seen_at = now() where base_model = $1', [
-  model_name,
-  urls.stub,
-])
-await database.query(`select pg_notify('model_servers', '')`)
+const [p50, p99] = [0.5, 0.99].map((q) => quantile(streams.api, q) - quantile(streams.engine, q)) as [number, number]
+console.log(
+  `first token of a stream: the API adds ${p50.toFixed(2)} ms at p50 (allowed 2), ${p99.toFixed(2)} ms at p99`,
+)
+
+await replica.replace()
 
 async function requestsPerSecond(send: () => Promise<unknown>): Promise<number> {
   const until = performance.now() + secondsEach * 1000
@@ -114,8 +110,5 @@ console.log(
     `${median(calls.map(({ seconds }) => seconds)).toFixed(2)} s`,
 )
 
-goOn()
-process.off('exit', goOn)
-child.disconnect()
-await database.end()
+await replica.end()
 await stack.stop()

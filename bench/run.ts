@@ -39,6 +39,10 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'a prompt through the API against the engine alone and a bare proxy; 10,000 prompts with an engine that costs nothing',
     command: [process.execPath, 'bench/request-path.ts'],
   },
+  gateways: {
+    says: "chat over 16 connections against Portkey's gateway and LiteLLM's proxy, with an engine that costs nothing",
+    command: [process.execPath, 'bench/gateways.ts'],
+  },
   adapters: {
     says: 'one load over up to 16 adapters against one adapter and against the base, on the engine alone',
     command: [toolPath('python'), 'bench/adapters.py'],

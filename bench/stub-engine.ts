@@ -14,12 +14,19 @@ const typed = '{"colour":"red","price":7}'
 
 const stub = createServer((incoming, response) => {
   void json(incoming).then(async (asked) => {
-    const { prompt, structured_outputs } = asked as { prompt: string[] | string; structured_outputs?: object }
+    const { prompt, messages, structured_outputs } = asked as {
+      prompt?: string[] | string
+      messages?: object[]
+      structured_outputs?: object
+    }
     const text = structured_outputs ? typed : 'x'
-    const choices = [prompt].flat().map((_, index) => ({ index, text, finish_reason: 'stop' }))
+    const message = { role: 'assistant', content: text }
+    const answer = messages ? { message } : { text }
+    const choices = [prompt ?? ''].flat().map((_, index) => ({ index, ...answer, finish_reason: 'stop' }))
     const usage = { prompt_tokens: choices.length, completion_tokens: choices.length }
     await sleep(latencyMs)
-    const body = JSON.stringify({ choices, usage })
+    const head = { id: 'stub', object: 'chat.completion', created: 0, model: 'stub' }
+    const body = JSON.stringify({ ...head, choices, usage })
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
     response.end(body)
   })
