@@ -27,7 +27,7 @@ from anneal_runtime.model_source import choose_device, load_causal_lm
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.batches import RowOrder
 from anneal_runtime.trainer.forward import default_token_budget
-from anneal_runtime.trainer.rows import EncodedRows, labelled
+from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows, labelled
 from anneal_runtime.trainer.step import OptimizerStep
 from anneal_runtime.trainer.training_args import TrainingArgs, learning_rate_schedule, make_optimizer
 
@@ -61,7 +61,7 @@ def main() -> None:
     describe(rows, args)
     ours, theirs = [], []
     for number in range(options.rounds + 1):
-        pair = run_ours(options.model, device, rows, args), run_plain(options.model, device, rows, args)
+        pair = [measure(run, options.model, device, rows, args) for run in (run_ours, run_plain)]
         if number == 0:
             continue  # the first round warms both up
         ours.append(pair[0])
@@ -72,6 +72,15 @@ def main() -> None:
     print(f"loss of the last step: ours {ours[-1].last_loss:.6f}, plain {theirs[-1].last_loss:.6f}")
     same = math.isclose(ours[-1].last_loss, theirs[-1].last_loss, rel_tol=1e-3 if device.type == "cpu" else 2e-2)
     sys.exit(0 if same else "the losses differ")
+
+
+def measure(run, model_path: Path, device: torch.device, rows: EncodedRows, args: TrainingArgs) -> Measured:
+    if device.type != "cuda":
+        return run(model_path, device, rows, args)
+    torch.cuda.reset_peak_memory_stats()
+    measured = run(model_path, device, rows, args)
+    print(f"{run.__name__}: {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB at its peak")
+    return measured
 
 
 def make_rows(count: int, vocabulary: int) -> EncodedRows:
@@ -182,8 +191,8 @@ class Examples(torch.utils.data.Dataset):
 
     def __getitem__(self, index):
         tokens = self.rows.tokens(index)
-        labels = tokens.clone()
-        labels[: self.rows.first_target(index)] = -100
+        # transformers wants each token's label beside the token, not beside the one before it.
+        labels = torch.cat([torch.tensor([NOT_LEARNED]), self.rows.labels(index)[:-1]])
         return {"input_ids": tokens, "labels": labels}
 
 

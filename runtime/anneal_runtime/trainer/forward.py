@@ -14,8 +14,11 @@ from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows
 if TYPE_CHECKING:
     from peft import PeftModel
 
-# Fixed cost of one more pass, in tokens: kernel launches on a GPU, Python on a CPU.
-OVERHEAD_TOKENS = {"cuda": 1024, "cpu": 48}
+# Fixed cost of one more pass, in tokens. On a CPU this is Python.
+CPU_OVERHEAD_TOKENS = 48
+# On a GPU these are kernel launches, a tenth of a second for any model: the fewer weights, the more tokens in that time.
+GPU_OVERHEAD_TOKENS_TIMES_WEIGHTS = 5_000_000_000_000
+LEAST_GPU_OVERHEAD_TOKENS, MOST_GPU_OVERHEAD_TOKENS = 512, 8192
 # A microbatch may always be this large; beyond, it stays within what the caller's batch_size would need anyway.
 COMFORTABLE_TOKENS = {"cuda": 8192, "cpu": 4096}
 
@@ -30,6 +33,7 @@ class Microbatch:
 class ForwardPass:
     def __init__(self, model: PeftModel, device: torch.device) -> None:
         self._model, self._device = model, device
+        self.overhead_tokens = overhead_tokens(model, device)
         self._head = _SelectedPositions(model)
 
     def collate(self, rows: EncodedRows, indices: list[int]) -> Microbatch:
@@ -91,6 +95,15 @@ def autocast(device: torch.device) -> torch.autocast:
     """bf16 where the GPU has it; the adapter itself stays in fp32."""
     enabled = device.type == "cuda" and torch.cuda.is_bf16_supported()
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled)
+
+
+def overhead_tokens(model: torch.nn.Module, device: torch.device) -> int:
+    """What one more pass costs, in tokens."""
+    if device.type == "cpu":
+        return CPU_OVERHEAD_TOKENS
+    weights = sum(parameter.numel() for parameter in model.parameters())
+    tokens = GPU_OVERHEAD_TOKENS_TIMES_WEIGHTS // weights
+    return min(max(tokens, LEAST_GPU_OVERHEAD_TOKENS), MOST_GPU_OVERHEAD_TOKENS)
 
 
 def default_token_budget(rows: EncodedRows, batch_size: int, device: torch.device) -> int:

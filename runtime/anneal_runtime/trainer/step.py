@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 
 from anneal_runtime.model_source import is_out_of_memory
 from anneal_runtime.trainer.batches import plan_microbatches
-from anneal_runtime.trainer.forward import OVERHEAD_TOKENS, ForwardPass
+from anneal_runtime.trainer.forward import ForwardPass
 from anneal_runtime.trainer.rows import EncodedRows
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class OptimizerStep:
         """The sequences' part of the step's loss and of its token accuracy, means over `target_count` tokens."""
         lengths = [self._rows.length(index) for index in indices]
         means = torch.zeros(2, device=self._device)
-        for group in plan_microbatches(lengths, self.token_budget, OVERHEAD_TOKENS[self._device.type]):
+        for group in plan_microbatches(lengths, self.token_budget, self.forward.overhead_tokens):
             batch = self.forward.collate(self._rows, [indices[position] for position in group])
             if batch.targets.numel() == 0:
                 continue

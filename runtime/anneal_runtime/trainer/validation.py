@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 
 from anneal_runtime.model_source import is_out_of_memory
 from anneal_runtime.trainer.batches import plan_microbatches
-from anneal_runtime.trainer.forward import OVERHEAD_TOKENS, ForwardPass, default_token_budget
+from anneal_runtime.trainer.forward import ForwardPass, default_token_budget
 from anneal_runtime.trainer.rows import EncodedRows, count_rows, encode_rows
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Validation:
         """Microbatches, the same on every rank: they depend on nothing that a rank meets while it trains."""
         budget = default_token_budget(self._rows, 1, self._device)
         lengths = [self._rows.length(index) for index in indices]
-        plan = plan_microbatches(lengths, budget, OVERHEAD_TOKENS[self._device.type])
+        plan = plan_microbatches(lengths, budget, self._forward.overhead_tokens)
         return [[indices[position] for position in group] for group in plan]
 
     def run(self, stop_requested: Callable[[], bool]) -> Validated | None:
