@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 MAX_BATCH_ROWS = 64
 MAX_BATCH_TOKENS = 4096
+# A batch of so many tokens keeps the processor busy; beyond, a longer text waits if it would pad the others this much.
+BUSY_BATCH_TOKENS = 512
+MAX_PADDING = 0.05
 SMALLEST_NORM = 1e-12
 
 
@@ -48,7 +51,8 @@ class Encoder:
         return sums
 
     def _hidden(self, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        output = self._model(input_ids=tokens, attention_mask=mask.long())
+        # Attention without a mask is faster.
+        output = self._model(input_ids=tokens, attention_mask=None if mask.all() else mask.long())
         return output.last_hidden_state  # type: ignore[no-any-return]
 
 
@@ -80,11 +84,15 @@ class EncodeRequest:
     def encode_next_batch(self) -> bool:
         """True when no batch is left."""
         batch: list[tuple[int, list[int]]] = []
+        tokens = 0
         while self._left and len(batch) < MAX_BATCH_ROWS:
             width = len(self._left[-1][1])
-            if batch and width * (len(batch) + 1) > MAX_BATCH_TOKENS:
+            padded, tokens_with_it = width * (len(batch) + 1), tokens + width
+            is_padded = tokens >= BUSY_BATCH_TOKENS and padded > (1 + MAX_PADDING) * tokens_with_it
+            if batch and (padded > MAX_BATCH_TOKENS or is_padded):
                 break
             batch.append(self._left.pop())
+            tokens = tokens_with_it
         sums = self._encoder.sums([window for _, window in batch], self._adapter)
         for (index, _), each in zip(batch, sums, strict=True):
             self._sums[index] = self._sums[index] + each
