@@ -146,11 +146,14 @@ await check('a file arrives in parts', async () => {
 
 await check('an eval judges answers', async () => {
   const text = '{{sample.output_text}}'
+  const judge = { model: base, input: [{ role: 'user', content: `Is ${text} right?` }] }
   const made = await client.evals.create({
     name: 'products',
     data_source_config: { type: 'custom', item_schema: { type: 'object' }, include_sample_schema: true },
     testing_criteria: [
       { type: 'string_check', name: 'same', input: text, reference: '{{item.answer}}', operation: 'eq' },
+      { type: 'score_model', name: 'score', ...judge, range: [0, 10], pass_threshold: 0 },
+      { type: 'label_model', name: 'label', ...judge, labels: ['yes', 'no'], passing_labels: ['yes', 'no'] },
     ],
   })
   const content = rows.map(([{ content: question }, { content: answer }]) => ({ item: { question, answer } }))
@@ -168,6 +171,13 @@ await check('an eval judges answers', async () => {
     run = await client.evals.runs.retrieve(run.id, { eval_id: made.id })
   }
   assert.ok(run.result_counts.passed >= rows.length * 0.9, JSON.stringify(run))
+  const [same, ...judges] = run.per_testing_criteria_results
+  assert.equal(same.passed, run.result_counts.passed)
+  assert.deepEqual(
+    judges.map(({ passed, failed }) => [passed, failed]),
+    judges.map(() => [rows.length, 0]),
+  )
+  assert.deepEqual(new Set(run.per_model_usage.map(({ model_name }) => model_name)), new Set([base, model]))
   const items = []
   for await (const item of client.evals.runs.outputItems.list(run.id, { eval_id: made.id, limit: 7 })) items.push(item)
   assert.equal(items.length, rows.length)
@@ -187,6 +197,11 @@ await check('a grader scores a sample', async () => {
   assert.equal((await graders.run({ grader, model_sample: 'Ann', item: { name: 'Ann' } })).reward, 1)
   const { reward, metadata } = await graders.run({ grader, model_sample: 'Ann' })
   assert.deepEqual([reward, metadata.errors.invalid_variable_error], [0, true])
+  const input = [{ role: 'user', content: 'How good is {{sample.output_text}}?' }]
+  const judge = { type: 'score_model', name: 'judge', model: base, range: [0, 10], input }
+  const scored = await graders.run({ grader: judge, model_sample: 'Ann.' })
+  assert.ok(scored.reward >= 0 && scored.reward <= 10, JSON.stringify(scored))
+  assert.equal(scored.metadata.sampled_model_name, base)
 })
 
 await check('models', async () => {
