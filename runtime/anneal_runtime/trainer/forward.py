@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Fixed cost of one more pass, in tokens. On a CPU this is Python.
 CPU_OVERHEAD_TOKENS = 48
-# On a GPU these are kernel launches, a tenth of a second for any model. A small model computes more tokens in that time.
+# On a GPU these are kernel launches, a tenth of a second for any model. Small models compute more tokens in that time.
 GPU_OVERHEAD_TOKENS_TIMES_WEIGHTS = 5_000_000_000_000
 LEAST_GPU_OVERHEAD_TOKENS, MOST_GPU_OVERHEAD_TOKENS = 512, 8192
 # A microbatch may always be this large; beyond, it stays within what the caller's batch_size would need anyway.
