@@ -1,6 +1,7 @@
 // Sign-in to the console over loopback; the sessions are kept in memory.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { publicRoutes } from '../../src/http/app.ts'
 import type { ConsoleSessionRecord } from '../../src/repositories/console-sessions.ts'
 import { accountId, apiKey, liveKey, startPrivate, startPublic, type Sent } from './support.ts'
 
@@ -102,6 +103,18 @@ suite('sessions of the console', async () => {
       ] as const)
         assert.equal((await edge.call(method, path, { key: null, headers })).status, 401)
     assert.ok(edge.failures() > before, 'wrong secrets count against the address')
+  })
+
+  test('no route that takes a session takes its cookie alone', async () => {
+    const routes = publicRoutes.filter(({ access }) => access === 'key')
+    assert.ok(routes.some(({ method }) => method === 'delete'))
+    for (const { method, path } of routes) {
+      const { status } = await edge.call(method.toUpperCase(), path.replaceAll(/:\w+/g, '1'), {
+        key: null,
+        headers: { cookie },
+      })
+      assert.equal(status, 401, `${method} ${path}`)
+    }
   })
 
   test('a request that another origin has caused is refused, even with both secrets', async () => {
