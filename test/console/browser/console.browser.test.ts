@@ -12,6 +12,7 @@ import { launch } from './launch.ts'
 const narrow = 360
 const script = '<script>alert(1)</script><img src=x onerror=alert(2)>'
 const name = `shop ${script}`
+const markedRow = JSON.stringify({ input: `What is ${script}?`, output: script })
 const rowsFile = (body: string | Buffer) => ({
   name: 'rows.jsonl',
   mimeType: 'application/jsonl',
@@ -51,12 +52,14 @@ suite('the console', { timeout: patienceMs }, async () => {
   })
 
   test('the mended file is trained on with the arguments of the form', async () => {
-    await page.getByLabel('Upload a file, or drop it here').setInputFiles(rowsFile(sampleFile))
+    await page
+      .getByLabel('Upload a file, or drop it here')
+      .setInputFiles(rowsFile(`${markedRow}\n${sampleFile.toString()}`))
     await page.getByText('Every row can be read').waitFor()
     await page.getByLabel('Name of the tuned model').fill(name)
     await page.getByText('Arguments; empty fields').click()
     await page.getByLabel(/^Steps/).fill('60')
-    await page.getByLabel(/^Further arguments/).fill('{"save_steps": 20}')
+    await page.getByLabel(/^Further arguments/).fill(JSON.stringify({ save_steps: 20, target_modules: [script] }))
     await page.getByText('Show as curl').click()
     await page.getByText('"max_steps": 60').waitFor()
     await page.getByRole('button', { name: 'Start training' }).click()
@@ -100,10 +103,21 @@ suite('the console', { timeout: patienceMs }, async () => {
     await page.getByText(/\d+ lines/).waitFor()
   })
 
-  test('text of users is text: a script in a name runs nowhere', async () => {
+  // The trainer names the layers that it does not find in an event and in the log. React escapes, and the policy refuses what runs; only a browser shows that every page leaves both as they are.
+  test('text of users is text: a script in a name, a row, an event, a log and an answer runs nowhere', async () => {
     assert.equal(await page.getByRole('heading', { level: 1 }).textContent(), name)
+    const { dataset_id: datasetId } = await api.job(jobId)
+    const tabs = ['answers', 'events', 'log', 'arguments'].map((tab) => `/jobs/${jobId}?tab=${tab}`)
+    for (const path of [`/data/${datasetId}`, ...tabs]) {
+      await page.goto(consoleUrl(path))
+      const tab = /tab=(\w+)/.exec(path)?.[1]
+      const part = tab === undefined ? page.getByRole('table') : page.getByRole('region', { name: tab, exact: true })
+      await part.getByText(script).first().waitFor()
+      assert.equal(await page.locator('#root :is(script, img)').count(), 0, path)
+    }
     await page.goto(consoleUrl('/jobs'))
     await page.getByRole('link', { name: /^\d+ shop <script>/ }).waitFor()
+    assert.deepEqual(problems, [])
   })
 
   test('the list is worked with keys, and its filter is in the address', async () => {
@@ -135,9 +149,12 @@ suite('the console', { timeout: patienceMs }, async () => {
       .waitFor()
     assert.equal(await answers.getByRole('article').count(), 2)
     assert.ok(!page.url().includes('Question'), 'the address does not hold the prompt')
-    await page.getByLabel('Typed answer').fill('colour:str')
+    // The model has to answer one of two scripts.
+    await page.getByLabel('Typed answer').fill(`colour:str, markup:${script}|${script}!`)
     await page.getByRole('button', { name: 'Ask' }).click()
     await answers.getByText('"colour":').first().waitFor()
+    await answers.getByText(`"markup": "${script}`).first().waitFor()
+    assert.equal(await page.locator('#root :is(script, img)').count(), 0)
   })
 
   test('every page is accessible in both themes, and fits a narrow screen', async () => {

@@ -1,11 +1,17 @@
 // Keys, limits and the mapping of columns in the console, and the page of operators.
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
-import { patienceMs } from '../../support/eventually.ts'
+import { eventually, patienceMs } from '../../support/eventually.ts'
 import { createOperator } from '../../support/operator.ts'
 import { connection, createApi } from '../../support/stack.ts'
 import { closeConsole, consoleUrl, isAccessible, openConsole } from './browser.ts'
 import { launch } from './launch.ts'
+
+/** The console sends a file in parts of this size. */
+const partBytes = 16 * 1024 * 1024
 
 suite('settings and operators', { timeout: patienceMs }, async () => {
   const account = await createOperator().openAccount()
@@ -71,6 +77,31 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
     await page.getByText('Every row can be read').waitFor()
     assert.ok(await page.getByRole('button', { name: 'Start training' }).isEnabled())
     assert.deepEqual(problems, [])
+  })
+
+  // Only a browser keeps the file's identity and the stored parts over a reload.
+  test('an upload that was cut goes on after its last stored part', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'anneal-upload-'))
+    const file = join(folder, 'large.jsonl')
+    const row = `{"input": "Where is it?", "output": "On its way."${' '.repeat(8000)}}\n`
+    writeFileSync(file, row.repeat(Math.ceil((partBytes + 1) / row.length)))
+    let sent = 0
+    await page.route('**/openai/v1/uploads/*/parts', (route) => {
+      sent++
+      // The second part is cut: nothing answers it before the page is loaded again.
+      return sent === 2 ? undefined : route.continue()
+    })
+    const upload = async () => {
+      await page.goto(consoleUrl('/new'))
+      await page.getByLabel('Upload a file, or drop it here').setInputFiles(file)
+    }
+    await upload()
+    await eventually(() => sent === 2, 'the second part')
+    await upload()
+    await page.getByText('Every row can be read').waitFor()
+    assert.equal(sent, 3, 'the first part is sent once')
+    await page.unrouteAll()
+    rmSync(folder, { recursive: true })
   })
 
   test('a conversation is shown with the messages that the trainer learns marked', async () => {
