@@ -32,7 +32,8 @@ export async function ask(
 /** A failure after the first piece arrives as an event. @throws ApiError */
 function pieceOf(data: string): string {
   if (data === '[DONE]' || data === '') return ''
-  const chunk = JSON.parse(data) as { choices?: { text?: string }[]; error?: object }
+  const chunk = JSON.parse(data) as { choices?: { text?: string; delta?: { content?: string } }[]; error?: object }
   if (chunk.error) throw new ApiError(problemOf(500, chunk))
-  return chunk.choices?.[0]?.text ?? ''
+  const [choice] = chunk.choices ?? []
+  return choice?.text ?? choice?.delta?.content ?? ''
 }

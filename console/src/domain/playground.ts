@@ -9,12 +9,21 @@ export type Setup = {
   type: string
   /** An id of stored rows that are put before the prompt. */
   rows: string
+  /** Not empty: the prompt is sent as a message of a user, through the model's chat template. */
+  chat: string
 }
 
 /** Side by side. */
 export const maxModels = 4
 
-const names = { temperature: 'temperature', maxTokens: 'max_tokens', seed: 'seed', type: 'type', rows: 'rows' } as const
+const names = {
+  temperature: 'temperature',
+  maxTokens: 'max_tokens',
+  seed: 'seed',
+  type: 'type',
+  rows: 'rows',
+  chat: 'chat',
+} as const
 
 export function readSetup(search: string): Setup {
   const query = new URLSearchParams(search)
@@ -27,6 +36,7 @@ export function readSetup(search: string): Setup {
     seed: text(names.seed),
     type: text(names.type),
     rows: text(names.rows),
+    chat: text(names.chat),
   }
 }
 

@@ -102,6 +102,15 @@ function Playground({ models }: { models: Model[] }) {
               />
             </label>
           ))}
+          <label className="inline">
+            <input
+              type="checkbox"
+              checked={setup.chat !== ''}
+              disabled={!isText(setup)}
+              onChange={(event) => change({ chat: event.target.checked ? '1' : '' })}
+            />{' '}
+            As a chat message
+          </label>
           <button type="submit" className="primary" disabled={!made.questions || setup.models.length === 0}>
             Ask
           </button>
@@ -120,25 +129,33 @@ function Playground({ models }: { models: Model[] }) {
   )
 }
 
+/** OpenAI's default of 16 cuts most answers. */
+const defaultTokens = 256
+
 const settings = [
   ['type', 'Typed answer', 'city:str, stock:int'],
   ['temperature', 'Temperature', 'default'],
-  ['maxTokens', 'Tokens at most', 'default'],
+  ['maxTokens', 'Tokens at most', String(defaultTokens)],
   ['seed', 'Seed', 'none'],
   ['rows', 'Stored rows of', 'none'],
 ] as const
 
+const isText = ({ type, rows }: Setup) => type.trim() === '' && rows === ''
+
 /** Stored rows and typed answers are of /v1; streams of text are OpenAI's. */
 function questionsOf(setup: Setup, prompt: string): { questions?: Question[]; problem?: string } {
   try {
-    const [type, sampling] = [outputType(setup.type), samplingOf(setup)]
-    const isStreamed = type === null && setup.rows === ''
+    const type = outputType(setup.type)
+    const sampling = { max_tokens: defaultTokens, ...samplingOf(setup) }
+    const isStreamed = isText(setup)
+    const isChat = isStreamed && setup.chat !== ''
+    const streamed = isChat ? '/openai/v1/chat/completions' : '/openai/v1/completions'
     return {
       questions: setup.models.map((model) => ({
         isStreamed,
-        path: isStreamed ? '/openai/v1/completions' : '/v1/completions',
+        path: isStreamed ? streamed : '/v1/completions',
         body: isStreamed
-          ? { model, prompt, ...sampling }
+          ? { model, ...(isChat ? { messages: [{ role: 'user', content: prompt }] } : { prompt }), ...sampling }
           : {
               model_name: model,
               prompt,

@@ -155,6 +155,12 @@ suite('the console', { timeout: patienceMs }, async () => {
     await answers.getByText('"colour":').first().waitFor()
     await answers.getByText(`"markup": "${script}`).first().waitFor()
     assert.equal(await page.locator('#root :is(script, img)').count(), 0)
+    await page.getByLabel('Typed answer').fill('')
+    await page.getByLabel('As a chat message').check()
+    await page.getByRole('button', { name: 'Ask' }).click()
+    await answers.getByText('"colour":').waitFor({ state: 'detached' })
+    await answers.locator('article[aria-busy=false]').nth(1).waitFor()
+    assert.equal(await answers.locator('.failure').count(), 0)
   })
 
   test('every page is accessible in both themes, and fits a narrow screen', async () => {
