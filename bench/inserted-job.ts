@@ -49,6 +49,19 @@ export async function insertedJobs({ databaseUrl, processes }: Connection) {
       return id
     },
 
+    /** Ended jobs, a second apart. */
+    async insertEndedJobs(count: number): Promise<void> {
+      const id = await this.insertJob(0)
+      await database.query(
+        `insert into training_jobs (account_id, api_key_id, dataset_version_id, dataset_id, base_model, status, spec, spec_hash,
+           resume_limit, custom_model_name, created_at)
+         select account_id, api_key_id, dataset_version_id, dataset_id, base_model, 'COMPLETED', '{}', 'none', 1, 'job ' || nth,
+           now() - make_interval(secs => nth)
+         from training_jobs, generate_series(1, $2::int) nth where id = $1`,
+        [id, count],
+      )
+    },
+
     /** Processor time of the api in seconds. */
     apiSeconds(): number {
       const [user = 0, system = 0] = readFileSync(`/proc/${processes.api}/stat`, 'utf8')

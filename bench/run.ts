@@ -27,6 +27,14 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: "a job's page that stays open for ANNEAL_BENCH_MINUTES (10) while the job reports, against a fresh page of the job",
     command: [process.execPath, 'test/console/browser/bench-memory.ts'],
   },
+  'console-pages': {
+    says: 'first load with 10,000 jobs; a job of 100,000 steps: time to draw, and frames while zooming, from a trace of Chromium',
+    command: [process.execPath, 'test/console/browser/bench-pages.ts'],
+  },
+  'first-answer': {
+    says: 'clicks and seconds of a new user from `npm start` to an answer of a model tuned in the console, with a picture of each step',
+    command: [process.execPath, 'test/console/browser/bench-first-answer.ts'],
+  },
   ingest: {
     says: 'MB/s of POST /v1/local-data against JSON.parse per line, memory at a gigabyte, validation of a million rows',
     command: [process.execPath, 'bench/ingest.ts'],
