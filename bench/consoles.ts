@@ -1,12 +1,12 @@
 // 500 consoles on one job against one and none: processor time of the api and transactions of the database while the job
 // reports, and when its state changes. Each console sends the requests of the page of a job (console/src/api/job-feed.ts and
 // queries.ts): four to open, then the stream, four more when the stream is open, four each minute, and one to three for an
-// event. Each has a session of its own, as far as an account may have sessions.
+// event. Each has a session of its own, as far as an account may have sessions. At the end their key is revoked.
 import { once } from 'node:events'
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { insertedJobs, reportEveryMs } from './inserted-job.ts'
-import { startStack } from './stack.ts'
+import { createClient, startStack } from './stack.ts'
 
 const reportsPerRun = 120
 const manyConsoles = 500
@@ -14,6 +14,7 @@ const openedAtOnce = 25
 /** An account has at most 100. */
 const sessionCount = 50
 const settleMs = 250
+const lookEveryMs = 20
 const askEveryMs = 60_000
 /** All consoles have asked for what an event has changed by then. */
 const eventSeconds = 10
@@ -25,10 +26,13 @@ const agent = new Agent({ keepAlive: true })
 
 type Session = { cookie: string; 'x-console-token': string }
 
-async function signIn(): Promise<Session> {
+type Key = { id: string; key: string }
+const client = createClient(connection)
+
+async function signIn({ key }: Key): Promise<Session> {
   const response = await fetch(`${connection.apiUrl}/v1/console/session`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${connection.apiKey}` },
+    headers: { authorization: `Bearer ${key}` },
   })
   const { page_token: token } = (await response.json()) as { page_token: string }
   return { cookie: response.headers.get('set-cookie')?.split(';')[0] ?? '', 'x-console-token': token }
@@ -51,13 +55,16 @@ type Part = keyof typeof paths
 const all = Object.keys(paths) as Part[]
 const changedBy: Record<string, Part[]> = {
   status: ['job', 'events', 'attempts'],
-  event: ['job', 'events', 'attempts'],
+  note: ['events'],
+  command: ['events', 'job'],
+  attempt: ['events', 'attempts', 'job'],
 }
 
 const counts = { requests: 0, steps: 0 }
 
-/** @returns a function that closes the console */
-async function openConsole(jobId: number, session: Session): Promise<() => void> {
+type Console = { close: () => void; session: Session; hasEnded: Promise<unknown> }
+
+async function openConsole(jobId: number, session: Session): Promise<Console> {
   let step = 0
   const ask = (parts: Iterable<Part>) =>
     Promise.all(
@@ -87,28 +94,47 @@ async function openConsole(jobId: number, session: Session): Promise<() => void>
     }
   })
   const asking = setInterval(() => void ask(all), askEveryMs)
-  return () => {
+  const close = () => {
     clearInterval(asking)
     clearTimeout(timer)
     stream.destroy()
   }
+  // The service ends the stream; a stream that this program closes has an error instead.
+  const hasEnded = once(stream, 'end').catch(() => undefined)
+  return { close, session, hasEnded }
 }
 
-async function openConsoles(jobId: number, count: number) {
+async function openConsoles(jobId: number, { count, key }: { count: number; key: Key }) {
   const sessions: Session[] = []
-  while (sessions.length < Math.min(count, sessionCount)) sessions.push(await signIn())
-  const close: (() => void)[] = []
-  while (close.length < count)
-    close.push(
+  while (sessions.length < Math.min(count, sessionCount)) sessions.push(await signIn(key))
+  const consoles: Console[] = []
+  while (consoles.length < count)
+    consoles.push(
       ...(await Promise.all(
-        sessions.slice(0, Math.min(openedAtOnce, count - close.length)).map((_, index) => {
-          const session = sessions[(close.length + index) % sessions.length]
+        sessions.slice(0, Math.min(openedAtOnce, count - consoles.length)).map((_, index) => {
+          const session = sessions[(consoles.length + index) % sessions.length]
           if (!session) throw new Error('no session')
           return openConsole(jobId, session)
         }),
       )),
     )
-  return close
+  return consoles
+}
+
+/** @returns the seconds until the last session was refused, and until the last stream had ended */
+async function revoke({ id }: Key, consoles: Console[]) {
+  const sessions = new Set(consoles.map(({ session }) => session))
+  await client('DELETE', `/v1/keys/${id}`)
+  const revokedAt = performance.now()
+  const seconds = () => (performance.now() - revokedAt) / 1000
+  const refused = async (session: Session) => {
+    while ((await fetch(`${connection.apiUrl}/v1/models`, { headers: session })).ok) await sleep(lookEveryMs)
+  }
+  const [refusedIn, endedIn] = await Promise.all([
+    Promise.all(Array.from(sessions, refused)).then(seconds),
+    Promise.all(consoles.map(({ hasEnded }) => hasEnded)).then(seconds),
+  ])
+  return `a revoked key: every session refused after ${refusedIn.toFixed(2)} s, every stream ended after ${endedIn.toFixed(2)} s`
 }
 
 /** @returns the processor time and the transactions of what is done meanwhile, and the time that it took */
@@ -130,9 +156,10 @@ async function tell(jobId: number, kind: string) {
   await sleep(eventSeconds * 1000)
 }
 
-async function run(consoles: number) {
+async function run(count: number) {
   const jobId = await jobs.insertJob(1)
-  const close = await openConsoles(jobId, consoles)
+  const key = await client<Key>('POST', '/v1/keys', { name: 'bench', scopes: ['read'] })
+  const consoles = await openConsoles(jobId, { count, key })
   counts.steps = 0
   const steady = await costOf(async () => {
     for (let step = 2; step < reportsPerRun + 2; step++) {
@@ -146,13 +173,14 @@ async function run(consoles: number) {
     const { requests, cpuSeconds, transactions } = await costOf(() => tell(jobId, kind))
     events.push(`${kind} ${requests} requests, ${cpuSeconds.toFixed(2)} s of the api, ${transactions} transactions`)
   }
-  for (const each of close) each()
+  const revoked = await revoke(key, consoles)
+  for (const { close } of consoles) close()
   const share = steady.cpuSeconds / steady.seconds
   console.log(
-    `  ${String(consoles).padStart(3)} consoles: api ${(share * 100).toFixed(1)} % of a core; ` +
+    `  ${String(count).padStart(3)} consoles: api ${(share * 100).toFixed(1)} % of a core; ` +
       `${(steady.requests / steady.seconds).toFixed(1)} requests and ${(steady.transactions / steady.seconds).toFixed(1)} transactions a second; ` +
-      `${told} of ${consoles * reportsPerRun} steps told; ` +
-      `events, each in ${eventSeconds} s: ${events.join('; ')}`,
+      `${told} of ${count * reportsPerRun} steps told; ` +
+      `events, each in ${eventSeconds} s: ${events.join('; ')}; ${revoked}`,
   )
   return { ...steady, share }
 }
