@@ -1,6 +1,6 @@
 // `npm run bench -- console-memory`: the memory of a page of the console that stays open on a running job. Two steps a second
-// are put into the database. Each minute the garbage is collected and the heap is read. At the end a fresh page of the same job
-// says what the data alone take.
+// are put into the database. Each minute the garbage is collected and the heap is read. At the end the kinds of objects that
+// grew most are named, and a fresh page of the same job says what the data alone take.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CDPSession } from 'playwright-core'
 import { insertedJobs, reportEveryMs } from '../../../bench/inserted-job.ts'
@@ -9,6 +9,7 @@ import { launch } from './launch.ts'
 
 const minutes = Number(process.env['ANNEAL_BENCH_MINUTES'] ?? 10)
 const mebibyte = 1024 * 1024
+const grownKinds = 8
 
 const stack = await startStack()
 const { connection } = stack
@@ -50,8 +51,36 @@ const reporting = (async () => {
   }
 })()
 
+type Snapshot = {
+  snapshot: { meta: { node_fields: string[]; node_types: unknown[] } }
+  nodes: number[]
+  strings: string[]
+}
+
+/** The bytes of each kind of object, by its type and its constructor. */
+async function bytesByKind(session: CDPSession): Promise<Map<string, number>> {
+  const chunks: string[] = []
+  const keep = ({ chunk }: { chunk: string }) => void chunks.push(chunk)
+  session.on('HeapProfiler.addHeapSnapshotChunk', keep)
+  await session.send('HeapProfiler.takeHeapSnapshot', { reportProgress: false })
+  session.off('HeapProfiler.addHeapSnapshotChunk', keep)
+  const { snapshot, nodes, strings } = JSON.parse(chunks.join('')) as Snapshot
+  const fields = snapshot.meta.node_fields
+  const types = snapshot.meta.node_types[0] as string[]
+  const [type, name, size] = ['type', 'name', 'self_size'].map((field) => fields.indexOf(field))
+  if (type === undefined || name === undefined || size === undefined) throw new Error('the snapshot names no sizes')
+  const found = new Map<string, number>()
+  for (let at = 0; at < nodes.length; at += fields.length) {
+    const kind = types[nodes[at + type] ?? 0] ?? ''
+    const called = ['object', 'native'].includes(kind) ? ` ${(strings[nodes[at + name] ?? 0] ?? '').slice(0, 40)}` : ''
+    found.set(kind + called, (found.get(kind + called) ?? 0) + (nodes[at + size] ?? 0))
+  }
+  return found
+}
+
 type Sample = Awaited<ReturnType<typeof heapOf>> & { minute: number; step: number }
 const samples: Sample[] = []
+let kindsBefore = new Map<string, number>()
 for (let minute = 0; minute <= minutes; minute++) {
   const before = requests
   if (minute > 0) await sleep(60_000)
@@ -61,10 +90,21 @@ for (let minute = 0; minute <= minutes; minute++) {
     `  minute ${String(minute).padStart(3)}: ${(sample.bytes / mebibyte).toFixed(2)} MiB, ${sample.nodes} nodes, ` +
       `${sample.listeners} listeners, step ${step}, ${requests - before} requests`,
   )
+  if (minute === 1) kindsBefore = await bytesByKind(session)
 }
 isEnding = true
 await reporting
 const last = await heapOf(session)
+const grown = Array.from(await bytesByKind(session), ([kind, bytes]) => ({
+  kind,
+  bytes: bytes - (kindsBefore.get(kind) ?? 0),
+})).toSorted((a, b) => b.bytes - a.bytes)
+console.log(
+  `grown since the first minute: ${grown
+    .slice(0, grownKinds)
+    .map(({ kind, bytes }) => `${kind} ${(bytes / 1024).toFixed(0)} KiB`)
+    .join(', ')}`,
+)
 await openJob()
 await page
   .getByText(new RegExp(`step ${step}\\b`))
