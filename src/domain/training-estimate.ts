@@ -1,4 +1,5 @@
-// Estimates the time of a training from complete jobs on the same base model and as many GPUs.
+// Estimates the time of a training from complete jobs on the same base model and as many GPUs. A job takes a fixed time, for
+// start-up, saving and evaluation, and a time for each step. A part of the time of a step follows the tokens of the step.
 
 /** A complete job that nothing interrupted. */
 export type PastRun = {
@@ -6,7 +7,7 @@ export type PastRun = {
   seconds: number
   steps: number
   rowsPerStep: number
-  /** Mean of its newest steps. */
+  /** With the checkpoints and validations between the steps. */
   secondsPerStep: number
   /** Mean tokens of its rows; null when they were not counted. */
   tokensPerRow: number | null
@@ -15,21 +16,88 @@ export type PastRun = {
 export type Planned = Pick<PastRun, 'steps' | 'rowsPerStep' | 'tokensPerRow'>
 export type Estimate = { low: number; likely: number; high: number }
 
-/** Start-up, saving and evaluation stay as they were; the time of a step follows its rows and their length. */
-function secondsLike(past: PastRun, planned: Planned): number {
-  const around = Math.max(0, past.seconds - past.steps * past.secondsPerStep)
-  const longer =
-    planned.tokensPerRow === null || past.tokensPerRow === null ? 1 : planned.tokensPerRow / past.tokensPerRow
-  const secondsPerStep = past.secondsPerStep * (planned.rowsPerStep / past.rowsPerStep) * longer
-  return around + planned.steps * secondsPerStep
-}
+/** Weight of a run, relative to that of the next newer one: the speed of a machine changes. */
+const aging = 0.85
+/** Tried as the share of a step's time that follows its tokens, for a step of the usual size. */
+const shares = [0, 0.25, 0.5, 0.75, 1]
+/** A share is kept if it explains the steps of the past runs as well as the best share does, but for this mean error. */
+const tolerance = 0.05
+/** The error of an estimate is taken for this, as a natural logarithm, with the weight of `assumedRuns` runs. */
+const assumedError = 0.4
+const assumedRuns = 2
+/** Four of five values of a normal distribution lie within so many standard deviations. */
+const fourOfFive = 1.28
+const deviationPerMeanError = 1.25
 
-/** The range leaves out the highest and the lowest tenth. @returns null without past runs */
+type Sample = { run: PastRun; size: number; weight: number }
+
+/**
+ * @param past newest first
+ * @returns a range that should hold four of five jobs, or null without past runs
+ */
 export function estimateSeconds(past: readonly PastRun[], planned: Planned): Estimate | null {
   if (past.length === 0) return null
-  const sorted = past.map((each) => secondsLike(each, planned)).toSorted((a, b) => a - b)
-  const at = (share: number) => rounded(sorted[Math.round(share * (sorted.length - 1))] ?? 0)
-  return { low: at(0.1), likely: at(0.5), high: at(0.9) }
+  const inTokens = planned.tokensPerRow !== null && past.every(({ tokensPerRow }) => tokensPerRow !== null)
+  const sizeOf = ({ rowsPerStep, tokensPerRow }: Planned) =>
+    rowsPerStep * (inTokens ? Math.max(1, tokensPerRow ?? 1) : 1)
+  const samples = past.map((run, age) => ({ run, size: sizeOf(run), weight: aging ** age }))
+
+  const lines = shares.map((share) => fitLine(samples, share))
+  const best = Math.min(...lines.map(({ error }) => error))
+  const kept = lines.filter(({ error }) => error <= best + tolerance)
+  const fixed = median(samples, ({ run }) => Math.max(0, run.seconds - run.steps * run.secondsPerStep))
+  const predict = ({ secondsPerStep }: Line, steps: number, size: number) => fixed + steps * secondsPerStep(size)
+
+  const predictions = kept.map((line) => predict(line, planned.steps, sizeOf(planned))).toSorted((a, b) => a - b)
+  const middle = kept[Math.floor(kept.length / 2)] ?? kept[0]
+  const meanError = mean(samples, ({ run, size }) =>
+    middle ? difference(run.seconds, predict(middle, run.steps, size)) : 0,
+  )
+  const width = Math.exp(fourOfFive * expectedError(meanError, past.length))
+  return {
+    low: rounded((predictions.at(0) ?? 0) / width),
+    likely: rounded(predictions[Math.floor(predictions.length / 2)] ?? 0),
+    high: rounded((predictions.at(-1) ?? 0) * width),
+  }
+}
+
+type Line = { error: number; secondsPerStep: (size: number) => number }
+
+function fitLine(samples: Sample[], share: number): Line {
+  const usual = median(samples, ({ size }) => size)
+  const relative = (size: number) => 1 - share + share * (size / usual)
+  const speed = median(samples, ({ run, size }) => run.secondsPerStep / relative(size))
+  const secondsPerStep = (size: number) => speed * relative(size)
+  const error = mean(samples, ({ run, size }) => difference(run.secondsPerStep, secondsPerStep(size)))
+  return { error, secondsPerStep }
+}
+
+/** As a natural logarithm. A time of zero counts as a tiny one. */
+const difference = (a: number, b: number) => Math.abs(Math.log(Math.max(a, 1e-6) / Math.max(b, 1e-6)))
+
+/** One run fits itself, so it says nothing about the error. */
+function expectedError(meanError: number, runs: number): number {
+  const seen = deviationPerMeanError * meanError
+  const error = (assumedRuns * assumedError + (runs - 1) * seen) / (assumedRuns + runs - 1)
+  return error * Math.sqrt(1 + 1 / runs)
+}
+
+/** The first value that at least half of the weight does not exceed. */
+function median(samples: Sample[], valueOf: (sample: Sample) => number): number {
+  const sorted = samples
+    .map((sample) => ({ value: valueOf(sample), weight: sample.weight }))
+    .toSorted((a, b) => a.value - b.value)
+  let left = sorted.reduce((sum, { weight }) => sum + weight, 0) / 2
+  for (const { value, weight } of sorted) {
+    left -= weight
+    if (left <= 0) return value
+  }
+  return sorted.at(-1)?.value ?? 0
+}
+
+function mean(samples: Sample[], valueOf: (sample: Sample) => number): number {
+  const total = samples.reduce((sum, { weight }) => sum + weight, 0)
+  return samples.reduce((sum, sample) => sum + sample.weight * valueOf(sample), 0) / total
 }
 
 const rounded = (seconds: number) => Math.round(seconds * 10) / 10

@@ -52,7 +52,7 @@ export const createJobDetailsRepository = (run: RunStatement) => ({
     return rows.map(({ row }) => row)
   },
 
-  /** Lists the newest complete jobs with one attempt, on the base model and as many GPUs, of all accounts. */
+  /** Lists the newest complete jobs with one attempt, on the base model and as many GPUs, of all accounts; newest first. */
   pastRuns: (baseModel: string, { gpuCount, limit }: { gpuCount: number; limit: number }): Promise<PastRun[]> =>
     run(listPastRuns, [baseModel, gpuCount, limit]),
 
@@ -119,13 +119,19 @@ const listMetrics: Statement = {
     where job_id = $1::int and step > $2::int order by step limit $3::int`,
 }
 
-/** Looks at the newest hundred. */
+/**
+ * Looks at the newest hundred. The time of a step is that between the first and the newest report, which holds checkpoints and
+ * validations. Reports that were sent together are no measure, so the trainer's own time for the newest steps is the least.
+ */
 const listPastRuns: Statement = {
   name: 'list-past-runs',
   text: `
-    select extract(epoch from j.finished_at - a.claimed_at)::float8 as seconds, s.steps, s.seconds_per_step as "secondsPerStep",
+    select extract(epoch from j.finished_at - a.claimed_at)::float8 as seconds, last.step as steps,
+      greatest(last.iter_time, extract(epoch from last.at - first.at)::float8 / nullif(last.step - first.step, 0))
+        as "secondsPerStep",
       (j.args->>'batch_size')::int * (j.args->>'gradient_accumulation_steps')::int as "rowsPerStep",
-      (v.report->'tokenLength'->>'estimatedTotal')::float8 / (v.report->>'rowCount')::float8 as "tokensPerRow"
+      least((v.report->'tokenLength'->>'estimatedTotal')::float8 / (v.report->>'rowCount')::float8,
+        (j.args->>'max_length')::float8) as "tokensPerRow"
     from (
         select id, dataset_version_id, finished_at, current_attempt, spec->'args' as args,
           coalesce((spec->>'nodes')::int, 1)
@@ -134,10 +140,11 @@ const listPastRuns: Statement = {
         order by finished_at desc limit 100) j
       join dataset_versions v on v.id = j.dataset_version_id
       join attempts a on a.job_id = j.id and a.number = 1 and a.claimed_at is not null
+      cross join lateral (select step, at from training_steps where job_id = j.id order by step limit 1) first
       cross join lateral (
-        select max(step) as steps, avg(iter_time) as seconds_per_step
-        from (select step, iter_time from training_steps where job_id = j.id order by step desc limit 20) newest) s
-    where j.gpu_count = $2::int and j.current_attempt = 1 and s.steps is not null and j.args is not null
+        select max(step) as step, max(at) as at, avg(iter_time) as iter_time
+        from (select step, at, iter_time from training_steps where job_id = j.id order by step desc limit 20) newest) last
+    where j.gpu_count = $2::int and j.current_attempt = 1 and j.args is not null
     order by j.finished_at desc limit $3::int`,
 }
 

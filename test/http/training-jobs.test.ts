@@ -540,8 +540,8 @@ suite('a dry run', () => {
     const { note: _note, ...told } = answer
     assert.deepEqual(told, {
       ...{ dry_run: true, rows: 40, tokens: 500, steps: 200, epochs: 10, based_on: 1 },
-      estimated_seconds: { low: 50, likely: 50, high: 50 },
-      estimated_gpu_seconds: { low: 100, likely: 100, high: 100 },
+      estimated_seconds: { low: 24.2, likely: 50, high: 103.1 },
+      estimated_gpu_seconds: { low: 48.4, likely: 100, high: 206.2 },
     })
   })
 

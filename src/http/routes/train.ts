@@ -60,7 +60,7 @@ const dryRun = ({ rows, tokens, steps, epochs, seconds, gpuSeconds, basedOn }: T
   note:
     basedOn === 0
       ? 'No job on this base model and as many GPUs has completed yet, so there is nothing to estimate from.'
-      : `The range holds most of what ${basedOn} complete ${basedOn === 1 ? 'job says' : 'jobs say'}, scaled by steps and rows.`,
+      : `Estimated from ${basedOn} complete ${basedOn === 1 ? 'job' : 'jobs'}. Four of five jobs should end within the range, if the speed of the machine stays as it was.`,
 })
 
 const evaluationOf = (wanted: WantedEvaluation): EvaluationSettings => ({
