@@ -76,7 +76,8 @@ const option = <T extends GraderType>(type: T) =>
 const objects = types.map(option)
 const GraderObject = z.discriminatedUnion('type', objects as [(typeof objects)[number], ...typeof objects])
 const needsParameters: readonly GraderType[] = ['regex', 'model']
-const GraderName = z.enum(types.filter((type) => !needsParameters.includes(type)))
+const names = types.filter((type) => !needsParameters.includes(type))
+const GraderName = z.enum(names)
 
 const maxGraders = 10
 /** A list of evaluations sends the graders of each. */
@@ -86,7 +87,7 @@ const maxGradersLength = 65_536
 export const Graders = z
   .array(
     z.union([GraderName.describe('A grader without parameters'), GraderObject], {
-      error: 'must be the name of a grader without parameters, or an object with a type and what that type needs',
+      error: `must be one of ${names.join(', ')}, or an object with a type and its parameters. The types ${needsParameters.join(' and ')} need an object`,
     }),
   )
   .min(1)
