@@ -130,8 +130,7 @@ const listPastRuns: Statement = {
       greatest(last.iter_time, extract(epoch from last.at - first.at)::float8 / nullif(last.step - first.step, 0))
         as "secondsPerStep",
       (j.args->>'batch_size')::int * (j.args->>'gradient_accumulation_steps')::int as "rowsPerStep",
-      least((v.report->'tokenLength'->>'estimatedTotal')::float8 / (v.report->>'rowCount')::float8,
-        (j.args->>'max_length')::float8) as "tokensPerRow"
+      case when row.tokens > row.max_tokens then row.max_tokens else row.tokens end as "tokensPerRow"
     from (
         select id, dataset_version_id, finished_at, current_attempt, spec->'args' as args,
           coalesce((spec->>'nodes')::int, 1)
@@ -140,6 +139,9 @@ const listPastRuns: Statement = {
         order by finished_at desc limit 100) j
       join dataset_versions v on v.id = j.dataset_version_id
       join attempts a on a.job_id = j.id and a.number = 1 and a.claimed_at is not null
+      cross join lateral (
+        select (v.report->'tokenLength'->>'estimatedTotal')::float8 / (v.report->>'rowCount')::float8 as tokens,
+          (j.args->>'max_length')::float8 as max_tokens) row
       cross join lateral (select step, at from training_steps where job_id = j.id order by step limit 1) first
       cross join lateral (
         select max(step) as step, max(at) as at, avg(iter_time) as iter_time
