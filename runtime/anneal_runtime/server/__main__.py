@@ -1,5 +1,7 @@
 """`python -m anneal_runtime.server`: a model-server pod. Its environment is in docs/internal-api.md."""
 
+import sys
+
 from anneal_runtime import exit_codes
 from anneal_runtime.log import exit_now, log
 from anneal_runtime.server.process import ReportingServer, ServerProcess
@@ -8,7 +10,13 @@ from anneal_runtime.settings import BadSettings, ServerSettings
 from anneal_runtime.vllm_sidecar.process import SidecarProcess
 
 
+# The decoding thread asks for the interpreter after each operation of a forward pass. By default another thread, which
+# reads requests or compiles a grammar, keeps the interpreter for 5 ms each time.
+SWITCH_INTERVAL_S = 0.0005
+
+
 def main() -> int:
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     try:
         settings = ServerSettings.from_environment()
         return program_of(settings).run()

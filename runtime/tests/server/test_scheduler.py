@@ -127,6 +127,30 @@ def test_quick_rows_get_their_time_though_requests_arrive() -> None:
     assert quick.steps == 3
 
 
+def test_prompts_of_an_account_wait_until_rows_of_others_ran_as_long_as_its_last_ones_took() -> None:
+    scheduler = Scheduler(cast(RunningBatch, NoRoomToJoin()), 16, EngineMetrics())
+    running = [Row(GenerationRequest(None, None, lambda _answers: None, account="running"), 0, [1], PARAMS, 1)]
+    waiting(scheduler, "greedy", 4)
+    scheduler._receive()
+    scheduler._debts.owe({"greedy"}, 0.5)
+    assert scheduler._choose(running) == []
+    waiting(scheduler, "idle", 1)
+    scheduler._receive()
+    assert accounts_of(scheduler._choose(running)) == {"idle": 1}
+    scheduler._debts.pay(0.25)
+    assert scheduler._choose(running) == []
+    scheduler._debts.pay(0.25)
+    assert accounts_of(scheduler._choose(running)) == {"greedy": 4}
+
+
+def test_an_account_alone_owes_nobody() -> None:
+    scheduler = Scheduler(cast(RunningBatch, NoRoomToJoin()), 16, EngineMetrics())
+    scheduler._debts.owe({"greedy"}, 0.5)
+    request = waiting(scheduler, "greedy", 4)
+    scheduler._receive()
+    assert accounts_of(scheduler._choose([Row(request, 0, [1], PARAMS, 1)])) == {"greedy": 4}
+
+
 def test_an_engine_counts_as_shared_between_two_requests_of_an_account() -> None:
     pace = Pace()
     pace.count_accounts(1, now=1000.0)

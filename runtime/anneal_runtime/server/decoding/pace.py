@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 # Prompt tokens, padding included, read between two decoding steps; one row may exceed it.
 PREFILL_TOKENS = 4096
 # Time for reading prompts between two decoding steps while several accounts have work.
@@ -59,6 +61,28 @@ class Pace:
         if not self._is_shared or not self.read_s:
             return PREFILL_TOKENS
         return min(PREFILL_TOKENS, int(SHARED_READ_S / self.read_s))
+
+
+class Debts:
+    """What accounts owe: the seconds that their prompts took while rows of others stood still.
+
+    An account with a debt has no prompts read until the rows of others were decoded for as long. So prompts, however
+    many come in, take at most half of the time from rows that run.
+    """
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+
+    def owe(self, accounts: Iterable[str], seconds: float) -> None:
+        for account in accounts:
+            self._seconds[account] = self._seconds.get(account, 0.0) + seconds
+
+    def pay(self, seconds: float) -> None:
+        self._seconds = {account: owed - seconds for account, owed in self._seconds.items() if owed > seconds}
+
+    def must_wait(self, account: str, rows_of: Mapping[str, int]) -> bool:
+        """@param rows_of the running rows of each account"""
+        return account in self._seconds and any(count > 0 for other, count in rows_of.items() if other != account)
 
 
 def average(old: float | None, new: float, weight: float = 0.2) -> float:

@@ -22,7 +22,7 @@ import torch
 from anneal_runtime.log import log
 from anneal_runtime.server.decoding.batch import RowFailed, RunningBatch
 from anneal_runtime.server.decoding.encoding import EncodeRequest
-from anneal_runtime.server.decoding.pace import Pace
+from anneal_runtime.server.decoding.pace import Debts, Pace
 from anneal_runtime.server.decoding.rows import GenerationFailed, GenerationRequest, Row
 from anneal_runtime.server.metrics import EngineMetrics
 
@@ -41,7 +41,7 @@ class Scheduler:
         self._batch, self._quick, self._max_batch, self._metrics = batch, quick, max_batch, metrics
         # Rows that count as few.
         self._few = max(1, max_batch // 8)
-        self._pace = Pace()
+        self._pace, self._debts = Pace(), Debts()
         self._inbox: deque[GenerationRequest | EncodeRequest] = deque()
         self._wake = threading.Event()
         # By account; the requests in the order of their turns.
@@ -148,7 +148,9 @@ class Scheduler:
             for row in rows:
                 self._fail(row.request, error)
             raise
-        self._pace.count_read(monotonic() - started, tokens)
+        seconds = monotonic() - started
+        self._pace.count_read(seconds, tokens)
+        self._debts.owe({row.request.account for row in rows}, seconds)
         self._settle(batch, failures, rows)
 
     def _decode(self, batch: RunningBatch) -> None:
@@ -173,6 +175,7 @@ class Scheduler:
         is_few = count <= self._few
         self._settle(batch, batch.step(None if is_few else self._pace.most_columns), batch.rows)
         seconds = monotonic() - started
+        self._debts.pay(seconds)
         if is_few:
             self._pace.count_few_rows_step(seconds)
         return seconds
@@ -202,6 +205,8 @@ class Scheduler:
     def _next(self, rows_of: Counter[str], free: int, few: int) -> GenerationRequest | None:
         """The request whose turn it is among those that may have a place."""
         for account in sorted(self._waiting, key=lambda account: rows_of[account]):
+            if self._debts.must_wait(account, rows_of):
+                continue
             for request in self._waiting[account]:
                 beyond = 2 * few if rows_of[account] == 0 else few if request.running == 0 else 0
                 if free + beyond > 0:
