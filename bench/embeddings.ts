@@ -55,7 +55,7 @@ const furthest = Math.max(
 const seconds = (encoded: Encoded[]) => median(encoded.map((each) => each.seconds))
 console.log(`${count} texts through the API   median ${seconds(ours).toFixed(2)} s of ${rounds}`)
 console.log(`sentence-transformers         median ${seconds(theirs).toFixed(2)} s`)
-console.log(`throughput of its             ${(seconds(theirs) / seconds(ours)).toFixed(2)} (at least 0.9)`)
+console.log(`throughput of its             ${(seconds(theirs) / seconds(ours)).toFixed(2)} (at least 1.0)`)
 console.log(`furthest numbers apart        ${furthest.toExponential(1)} (allowed 1e-5)`)
 reference.stdin.end()
 await stack.stop()
