@@ -39,7 +39,7 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
   const feeds = new Map<number, JobFeed>()
   const followers = createFollowerCount(maxOfAccount)
   const turns = createTurns(reads)
-  const liveCallers = createTtlCache<boolean>()
+  const liveKeys = createTtlCache<boolean>()
   let heartbeats = 0
   let isClosed = false
 
@@ -69,14 +69,12 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
     return feed
   }
 
-  /** An outage of the database ends no stream, so an unanswered question counts as yes. */
-  const isLive = ({ apiKeyId, sessionId }: Follower) =>
-    liveCallers
-      .get(`${apiKeyId} ${sessionId ?? ''}`, async () => {
-        if ((await database.accounts.findLiveApiKey(apiKeyId)) === null) return false
-        return sessionId === undefined || database.consoleSessions.isLive(sessionId)
-      })
-      .catch(() => true)
+  /** An outage of the database ends no stream, so an unanswered question counts as yes. All streams of a key share a query. */
+  const isKeyLive = ({ apiKeyId }: Follower) =>
+    liveKeys.get(apiKeyId, async () => (await database.accounts.findLiveApiKey(apiKeyId)) !== null).catch(() => true)
+
+  const isSessionLive = async ({ sessionId }: Follower) =>
+    sessionId === undefined || database.consoleSessions.isLive(sessionId).catch(() => true)
 
   /** Yields null as a heartbeat, at once and then regularly. Ends after the batch with `end`, or without one when cut. */
   async function* news(follower: Follower): AsyncGenerator<Batch | null> {
@@ -93,12 +91,14 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
         const version = feed.version()
         const batch = await feed.after(cursor)
         if (batch) {
+          // A revoked key is told nothing more, whenever the next heartbeat is due.
+          if (!(await isKeyLive(follower))) return
           if (batch.messages.length > 0 || batch.end) yield batch
           if (batch.end) return
           cursor = batch.after
         } else if (seenBeats !== heartbeats) {
           seenBeats = heartbeats
-          if (!(await isLive(follower))) return
+          if (!(await isKeyLive(follower)) || !(await isSessionLive(follower))) return
           yield null
         } else if (version === feed.version() && !signal.aborted) await new Promise<void>((resolve) => (wake = resolve))
       }

@@ -18,6 +18,7 @@ function createWorld({ maxOfAccount = 1000 } = {}) {
   const listeners = new Set<(jobId: number | null) => void>()
   const processes: JobFeeds[] = []
   const liveSessions = new Set<string>()
+  const revokedKeys = new Set<string>()
   let [log, sequence, reads, isAway] = ['', 0, 0, false]
   after(() => processes.forEach((each) => each.close()))
 
@@ -51,6 +52,7 @@ function createWorld({ maxOfAccount = 1000 } = {}) {
   return {
     job,
     liveSessions,
+    revokedKeys,
     /** What the service asks before it follows. */
     ctx: (jobFeeds: JobFeeds, sessionId?: string) =>
       ({
@@ -74,7 +76,7 @@ function createWorld({ maxOfAccount = 1000 } = {}) {
     process(): JobFeeds {
       const database = {
         jobFeed: { since },
-        accounts: { findLiveApiKey: async () => ({}) },
+        accounts: { findLiveApiKey: async (id: string) => (revokedKeys.has(id) ? null : {}) },
         consoleSessions: { isLive: async (id: string) => liveSessions.has(id) },
       }
       const onJob = (listener: (jobId: number | null) => void) => {
@@ -230,6 +232,24 @@ test('a cursor ahead of the database goes on from now, and silences nobody', asy
 
 test('a step beyond what the database can hold is read as the greatest', () =>
   assert.equal(parseCursor('0-1.9999999999-0-0-1.0')?.step, 2 ** 31 - 1))
+
+test('a revoked key is told nothing more, and its stream ends without a heartbeat', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const world = createWorld()
+  const follower = await request(world.ctx(world.process()))
+  world.report(1)
+  await until('it follows', () => follower.told.length === 1)
+  let isOver = false
+  void follower.isOver.then(() => (isOver = true))
+  world.revokedKeys.add('k')
+  await until('the stream ends', () => {
+    if (!isOver) world.report(1)
+    return isOver
+  })
+  const { length } = follower.told
+  world.report(1)
+  assert.equal(follower.told.length, length)
+})
 
 test('the stream of a console session ends at the heartbeat after the session', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
