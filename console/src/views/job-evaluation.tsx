@@ -44,6 +44,8 @@ export function Scores({ summary }: { summary: Evaluation['summary'] }) {
   )
 }
 
+const rounded = (score?: number | null) => (score == null ? '–' : Number(score.toFixed(3)))
+
 const isRight = ({ outputs, expected }: EvaluatedRow) => (outputs[0]?.output ?? '').trim() === expected.trim()
 
 function Rows({ rows }: { rows: EvaluatedRow[] }) {
@@ -97,7 +99,7 @@ function Row({ row }: { row: EvaluatedRow }) {
       {tuned?.scores && (
         <p className="quiet">
           {Object.entries(tuned.scores)
-            .map(([grader, score]) => `${grader} ${score ?? '–'} (base ${base?.scores?.[grader] ?? '–'})`)
+            .map(([grader, score]) => `${grader} ${rounded(score)} (base ${rounded(base?.scores?.[grader])})`)
             .join(' · ')}
         </p>
       )}
