@@ -62,7 +62,7 @@ const changedBy: Record<string, Part[]> = {
 
 const counts = { requests: 0, steps: 0 }
 
-type Console = { close: () => void; session: Session; hasEnded: Promise<unknown> }
+type Console = { stopAsking: () => void; close: () => void; session: Session; hasEnded: Promise<unknown> }
 
 async function openConsole(jobId: number, session: Session): Promise<Console> {
   let step = 0
@@ -94,14 +94,17 @@ async function openConsole(jobId: number, session: Session): Promise<Console> {
     }
   })
   const asking = setInterval(() => void ask(all), askEveryMs)
-  const close = () => {
+  const stopAsking = () => {
     clearInterval(asking)
     clearTimeout(timer)
+  }
+  const close = () => {
+    stopAsking()
     stream.destroy()
   }
   // The service ends the stream; a stream that this program closes has an error instead.
   const hasEnded = once(stream, 'end').catch(() => undefined)
-  return { close, session, hasEnded }
+  return { stopAsking, close, session, hasEnded }
 }
 
 async function openConsoles(jobId: number, { count, key }: { count: number; key: Key }) {
@@ -122,7 +125,8 @@ async function openConsoles(jobId: number, { count, key }: { count: number; key:
 }
 
 /** @returns the seconds until the last session was refused, and until the last stream had ended */
-async function revoke({ id }: Key, consoles: Console[]) {
+async function revoke({ id }: Key, jobId: number, consoles: Console[]) {
+  for (const { stopAsking } of consoles) stopAsking()
   const sessions = new Set(consoles.map(({ session }) => session))
   await client('DELETE', `/v1/keys/${id}`)
   const revokedAt = performance.now()
@@ -130,10 +134,13 @@ async function revoke({ id }: Key, consoles: Console[]) {
   const refused = async (session: Session) => {
     while ((await fetch(`${connection.apiUrl}/v1/models`, { headers: session })).ok) await sleep(lookEveryMs)
   }
+  let step = reportsPerRun + 2
+  const reporting = setInterval(() => void jobs.insertSteps(jobId, step, step++), reportEveryMs)
   const [refusedIn, endedIn] = await Promise.all([
     Promise.all(Array.from(sessions, refused)).then(seconds),
     Promise.all(consoles.map(({ hasEnded }) => hasEnded)).then(seconds),
   ])
+  clearInterval(reporting)
   return `a revoked key: every session refused after ${refusedIn.toFixed(2)} s, every stream ended after ${endedIn.toFixed(2)} s`
 }
 
@@ -173,7 +180,7 @@ async function run(count: number) {
     const { requests, cpuSeconds, transactions } = await costOf(() => tell(jobId, kind))
     events.push(`${kind} ${requests} requests, ${cpuSeconds.toFixed(2)} s of the api, ${transactions} transactions`)
   }
-  const revoked = await revoke(key, consoles)
+  const revoked = await revoke(key, jobId, consoles)
   for (const { close } of consoles) close()
   const share = steady.cpuSeconds / steady.seconds
   console.log(
