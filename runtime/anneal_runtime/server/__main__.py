@@ -9,7 +9,6 @@ from anneal_runtime.server.replicas import ReplicaGroup
 from anneal_runtime.settings import BadSettings, ServerSettings
 from anneal_runtime.vllm_sidecar.process import SidecarProcess
 
-
 # The decoding thread asks for the interpreter after each operation of a forward pass. By default another thread, which
 # reads requests or compiles a grammar, keeps the interpreter for 5 ms each time.
 SWITCH_INTERVAL_S = 0.0005
