@@ -41,6 +41,9 @@ DOWNLOADS = 4
 ROOM_WAIT_S = 60.0
 # Seconds during which a new adapter is not evicted: the request that loaded it must find it.
 STAY_S = 0.5
+# An account that asks for more adapters in turn than there is room has at most so many loaded a second: with many places
+# an adapter stays longer. Each load takes time from the answers of others.
+LOADS_PER_S = 16
 LOOK_EVERY_S = 0.02
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 NEEDED = (CONFIG_FILE, WEIGHTS_FILE)
@@ -243,7 +246,8 @@ class AdapterStore:
         idle = (name for name in names if self._held[name].users == 0)
         # Evict one adapter in use at a time: the others may fall idle meanwhile.
         name = next(idle, None) or (None if self._leaving else next(iter(names), None))
-        if name is not None and monotonic() - self._held[name].loaded_at >= STAY_S:
+        stay_s = max(STAY_S, self._max_loaded / LOADS_PER_S)
+        if name is not None and monotonic() - self._held[name].loaded_at >= stay_s:
             self._metrics.adapters_evicted.inc()
             self._let_go(name)
             log(f"Adapter {name[:16]} was evicted to make room")
