@@ -64,10 +64,10 @@ class Pace:
 
 
 class Debts:
-    """What accounts owe: the seconds that their prompts took while rows of others stood still.
+    """What accounts owe: the seconds for which prompts that need one token only made the rows of others stand still.
 
-    An account with a debt has no prompts read until the rows of others were decoded for as long. So prompts, however
-    many come in, take at most half of the time from rows that run.
+    An account with a debt has no prompts read until the rows of others were decoded for as long. So such prompts, which
+    take no place in the batch, take at most half of the time from rows that run.
     """
 
     def __init__(self) -> None:
