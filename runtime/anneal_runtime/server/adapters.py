@@ -41,8 +41,8 @@ DOWNLOADS = 4
 ROOM_WAIT_S = 60.0
 # Seconds during which a new adapter is not evicted: the request that loaded it must find it.
 STAY_S = 0.5
-# An account that asks for more adapters in turn than there is room has at most so many loaded a second: with many places
-# an adapter stays longer. Each load takes time from the answers of others.
+# An account that asks for more adapters in turn than there is room has at most so many loaded a second, because each
+# load takes time from the answers of others. With many places an adapter stays longer.
 LOADS_PER_S = 16
 LOOK_EVERY_S = 0.02
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
