@@ -1,5 +1,5 @@
-// Overhead of the API on a prompt and on the first token of a stream, compared with the engine and with a bare proxy. Then requests per second and 10,000
-// typed prompts with an engine that costs nothing.
+// Measures the overhead of the API on a prompt and on the first token of a stream, compared with the engine and with a bare
+// proxy. Then measures requests per second and 10,000 typed prompts with an engine that costs nothing.
 import { processId } from '../src/embedded/connection.ts'
 import { watchProcess } from './api-process.ts'
 import { fetchJson, inTurn, sayRatio } from './rounds.ts'

@@ -109,7 +109,7 @@ function usageOf(usages: readonly SampleUsage[]): ModelUsage | null {
   }
 }
 
-/** What templates may name of an answer: its text, and its value where the text is JSON. */
+/** Gives templates the text of an answer, and the value of the text if it is JSON. */
 export function textParts(text: string): Pick<EvalSample, 'output_text' | 'output_json'> {
   try {
     return { output_text: text, output_json: JSON.parse(text) as unknown }

@@ -52,4 +52,5 @@ def test_stacked_adapters_change_the_rows_as_each_does_alone() -> None:
             inputs = torch.randn(len(adapters), 2, SIZE)
             wanted = expected(model, inputs, adapters)
             torch.testing.assert_close(run(router, model, inputs, adapters), wanted)
-    assert router.is_stacked([one, two, three]) and not router.is_stacked([one, two])
+    assert router._stacks.place({one: [0], two: [1], three: [2]}, 3) is not None
+    assert router._stacks.place({one: [0], two: [1]}, 2) is None

@@ -59,10 +59,6 @@ class AdapterRouter:
         finally:
             self._segments, self._placement = [], None
 
-    def is_stacked(self, adapters: Sequence[Adapter | None]) -> bool:
-        """Whether one product now serves all of these adapters."""
-        return self._stacks.place(_rows_by_adapter(adapters), len(adapters)) is not None
-
     def _segment(self, adapter: Adapter, rows: list[int], count: int) -> Segment:
         if rows[-1] - rows[0] + 1 == len(rows):
             return Segment(adapter, slice(rows[0], rows[-1] + 1), len(rows) == count)
