@@ -111,7 +111,7 @@ function connect(config: Config): ServiceDependencies & {
     }),
     batchBeginnings: createBatchBeginnings(),
     grade,
-    evaluationScores: createEvaluationScores(grade),
+    evaluationScores: createEvaluationScores(grade, database.models),
     jobFeeds: createJobFeeds({ database, storage, notifications, log, maxOfAccount: config.maxJobFollowers }),
     hasRows: createHasRows({ database, notifications }),
     searchRows: createSearchRows(rowSearch),

@@ -148,7 +148,7 @@ const loops: Loop[] = [
   webhookSender({ database, notifications, call: createCall(config.webhooks), secret: config.secret, log, signal }),
   trackerSender({
     database,
-    evaluationScores: createEvaluationScores(grade),
+    evaluationScores: createEvaluationScores(grade, database.models),
     exchange: createExchange(config.webhooks),
     secret: config.secret,
     log,

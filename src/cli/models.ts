@@ -7,7 +7,15 @@ import { serviceCommand } from './remote/remote-command.ts'
 import { table } from './remote/table.ts'
 
 type Model = { id: string; task: string; aliases: string[]; base_model: string | null; job_id: number | null }
-type Version = { version: number | null; model_name: string; status: string; job_id: number; created_at: string }
+type Scores = Record<string, Record<'tuned' | 'base', { mean: number }> | null>
+type Version = {
+  version: number | null
+  model_name: string
+  status: string
+  job_id: number
+  created_at: string
+  evaluation: { scores: Scores | null } | null
+}
 type Versions = { versions: Version[]; aliases: { alias: string; version: number }[]; next: number | null }
 
 type Exported = { status: string; message: string | null; files: { name: string; url: string }[] }
@@ -101,13 +109,19 @@ const modelRows = (list: Model[]) =>
 
 const versionRows = ({ versions, aliases }: Versions) =>
   table(
-    ['VERSION', 'STATUS', 'JOB', 'CREATED (UTC)', 'ALIASES', 'MODEL'],
+    ['VERSION', 'STATUS', 'JOB', 'CREATED (UTC)', 'ALIASES', 'SCORES (BASE)', 'MODEL'],
     versions.map((each) => [
       String(each.version ?? ''),
       each.status,
       String(each.job_id),
       shortTime(each.created_at),
       aliases.flatMap(({ alias, version }) => (version === each.version ? [alias] : [])).join(', '),
+      scoresText(each.evaluation?.scores ?? {}),
       each.model_name,
     ]),
   )
+
+const scoresText = (scores: Scores) =>
+  Object.entries(scores)
+    .flatMap(([grader, of]) => (of ? [`${grader} ${of.tuned.mean.toFixed(3)} (${of.base.mean.toFixed(3)})`] : []))
+    .join(', ')

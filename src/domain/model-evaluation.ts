@@ -39,6 +39,9 @@ export type GraderSummary = Interval & { rows: number }
 /** One model beside another on the same rows: how much better it is, and on how many rows. */
 export type Comparison = { difference: Interval; better: number; equal: number; worse: number }
 
+/** Figures of a job's evaluation, by grader; null where no row has a score. */
+export type JobScores = Record<string, (Comparison & Record<'tuned' | 'base', GraderSummary>) | null>
+
 /** By name of the model, then of the grader; null where no row has a score. Others are compared with the first model. */
 export type EvaluationSummary = {
   models: Record<string, Record<string, GraderSummary | null>>

@@ -2,6 +2,7 @@
 import type { AttemptCause } from './attempt-cause.ts'
 import type { CatalogueEntry } from './catalogue.ts'
 import type { Grader } from './grader.ts'
+import type { JobScores } from './model-evaluation.ts'
 import type { TrackerRequest } from './tracker.ts'
 import type { TrainingArgs } from './training-args.ts'
 import type { AttemptPhase, TrainingJobStatus } from './training-job-status.ts'
@@ -202,7 +203,12 @@ export type ModelVersion = {
   status: 'COMPLETED' | 'PARTIALLY COMPLETED'
   baseModel: string
   datasetId: string
+  artifactId: string
   evaluatedRows: number
+  /** The graders of the job's request. */
+  graders: Grader[] | null
+  /** Null until they are computed. */
+  scores: JobScores | null
   /** The tuned model that its training began from. */
   parent: { modelName: string; name: string | null; version: number | null } | null
   createdAt: Date

@@ -1,3 +1,4 @@
+import type { JobScores } from '../domain/model-evaluation.ts'
 import { parseModelReference } from '../domain/model-reference.ts'
 import type { ListedModel, ModelPlace, TunedModel } from '../domain/training-job.ts'
 import type { Connection } from './database.ts'
@@ -39,6 +40,11 @@ export const createModelRepository = (db: Connection, run: RunStatement) => ({
     await db.evaluation.deleteMany({ where: { artifactId } })
     await db.artifact.deleteMany({ where: { id: artifactId } })
     return true
+  },
+
+  /** A model that was deleted meanwhile is left out. */
+  async keepScores(name: string, scores: JobScores) {
+    await db.model.updateMany({ where: { name }, data: { scores } })
   },
 
   /** A repeat changes nothing. */

@@ -70,7 +70,7 @@ function stubDependencies({
     inference: strict('inference', inference),
     batchBeginnings: createBatchBeginnings(),
     grade,
-    evaluationScores: createEvaluationScores(grade),
+    evaluationScores: createEvaluationScores(grade, { keepScores: () => Promise.resolve() }),
     jobFeeds: strict('jobFeeds', {}),
     hasRows: () => Promise.resolve(false),
     searchRows: () => Promise.reject(new Error('searchRows is not stubbed')),

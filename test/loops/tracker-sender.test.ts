@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
+import { invalidInput } from '../../src/domain/service-error.ts'
 import { trackerSender } from '../../src/loops/tracker-sender.ts'
 
 const tracker = {
@@ -50,7 +51,7 @@ test('a claim is renewed while the scores of an evaluation are computed, through
   const before = renewals
   mock.timers.tick(60_000)
   assert.equal(renewals - before, 4)
-  scores.reject(new Error('takes too long'))
+  scores.reject(invalidInput('graders', 'takes too long'))
   await loop.drain?.()
   assert.equal(warnings.length, 1, 'a failed renewal is told, and ends nothing')
   const after = renewals

@@ -108,6 +108,17 @@ suite('names of models', () => {
       }
     }))
 
+  test('show the figures that are kept of their evaluations', () =>
+    sandbox(async (tx) => {
+      const accountId = await anAccount(tx)
+      const model = await publish(tx, accountId, 'bot')
+      const figures = async () => (await tx.modelNames.describe(accountId, model))?.scores
+      assert.equal(await figures(), null)
+      await tx.models.keepScores(model, { f1: null })
+      await tx.models.keepScores('deleted meanwhile', { f1: null })
+      assert.deepEqual(await figures(), { f1: null })
+    }))
+
   test('number models that jobs publish at the same time', async () => {
     const accountId = await database.transaction(anAccount)
     const models = await Promise.all(

@@ -6,15 +6,12 @@ import { short } from '../domain/format.ts'
 import { Link } from '../ui/router.tsx'
 import { Answer } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
-import { useEvaluation } from '../api/queries.ts'
 import { Scores } from './job-evaluation.tsx'
 
 type Version = components['schemas']['ModelVersions']['versions'][number]
 
 const most = 100
 const mostCompared = 8
-/** Each answer holds all rows, so older versions only link to theirs. */
-const mostScored = 5
 
 export function ModelView({ name }: { name: string }) {
   const versions = useQuery({
@@ -78,7 +75,7 @@ function Versions({ versions }: { versions: Version[] }) {
         </tr>
       </thead>
       <tbody>
-        {versions.map((version, index) => (
+        {versions.map((version) => (
           <tr key={version.model_name}>
             <th scope="row" title={version.model_name}>
               {version.version ?? short(version.model_name)}
@@ -93,7 +90,7 @@ function Versions({ versions }: { versions: Version[] }) {
               <Link href={`/jobs/${version.job_id}`}>{version.job_id}</Link>
             </td>
             <td className="text">
-              {version.evaluation === null ? 'none' : index < mostScored && <VersionScores jobId={version.job_id} />}
+              {version.evaluation === null ? 'none' : <Scores summary={version.evaluation.scores} />}
             </td>
             <td className="wide">
               <When at={version.created_at} />
@@ -110,9 +107,4 @@ function Origin({ version: { parent, base_model: base } }: { version: Version })
   const name = parent.name ?? parent.model_name
   const version = parent.version === null ? '' : `@${parent.version}`
   return <Link href={`/models/${encodeURIComponent(name)}`}>{short(name) + version}</Link>
-}
-
-function VersionScores({ jobId }: { jobId: number }) {
-  const evaluation = useEvaluation(jobId, true)
-  return <Scores summary={evaluation.data?.summary ?? null} />
 }

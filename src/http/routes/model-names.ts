@@ -19,7 +19,7 @@ export const modelNameRoutes = [
     name: 'get_model',
     method: 'get',
     path: '/v1/models/:name',
-    summary: 'List the versions of a custom name, newest first, with their jobs, and its aliases',
+    summary: 'List the versions of a custom name, newest first, with their jobs and scores, and its aliases',
     access: 'key',
     scope: 'read',
     params: ModelPath,
@@ -75,6 +75,7 @@ const versionOf = ({
   status,
   createdAt,
   evaluatedRows,
+  scores,
   parent,
 }: ModelVersion) => ({
   version,
@@ -85,5 +86,5 @@ const versionOf = ({
   base_model: baseModel,
   created_at: wireTime(createdAt),
   parent: parent && { model_name: parent.modelName, name: parent.name, version: parent.version },
-  evaluation: evaluatedRows > 0 ? { rows: evaluatedRows, path: `/v1/train/jobs/${jobId}/eval` } : null,
+  evaluation: evaluatedRows > 0 ? { rows: evaluatedRows, path: `/v1/train/jobs/${jobId}/eval`, scores } : null,
 })

@@ -3,6 +3,7 @@ import { maxEmbeddingTokens, type CatalogueEntry } from '../../domain/catalogue.
 import { named } from '../framework/named-schemas.ts'
 import { CompletionRequest } from './completions.ts'
 import { EmbeddingRequest } from './embeddings.ts'
+import { JobScores } from './scores.ts'
 import { Time } from './training-job.ts'
 import { pathText, queryInt, queryText } from '../framework/params.ts'
 
@@ -129,9 +130,12 @@ export const ModelVersions = named(
             .object({
               rows: z.int().describe('Number of rows that were answered'),
               path: z.string().describe('The path that answers the results'),
+              scores: JobScores.describe(
+                'The summary of the results, by grader; null while the scores are computed, and if that takes too much time or memory',
+              ),
             })
             .nullable()
-            .describe('Where the answers of the tuned and the base model are; null without an evaluation'),
+            .describe('How the tuned and the base model answered; null without an evaluation'),
         }),
       )
       .describe('The versions of the page, newest first'),

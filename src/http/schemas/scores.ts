@@ -22,6 +22,18 @@ export const Comparison = named(
   }),
 )
 
+const TunedBesideBase = named(
+  'TunedBesideBase',
+  z.object({
+    tuned: GraderSummary.describe('Scores of the tuned model'),
+    base: GraderSummary.describe('Scores of its base model'),
+    ...Comparison.shape,
+  }),
+)
+
+/** Figures of a job's evaluation. */
+export const JobScores = z.record(z.string(), TunedBesideBase.nullable()).nullable()
+
 /** The parameters of a grader that is in use, without those that were left out. */
 export const UsedGrader = z
   .object({ type: z.string().describe('The type of the grader'), name: z.string().describe('The key of its scores') })

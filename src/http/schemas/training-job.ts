@@ -4,7 +4,7 @@ import { jobNotFound } from '../../services/training-jobs/get.ts'
 import { shortened } from '../framework/problem.ts'
 import { named } from '../framework/named-schemas.ts'
 import { queryInt, queryText } from '../framework/params.ts'
-import { Comparison, GraderSummary, RowScores, UsedGrader } from './scores.ts'
+import { JobScores, RowScores, UsedGrader } from './scores.ts'
 import { isMetadataFilter } from './metadata.ts'
 
 const maxJobId = 2 ** 31 - 1
@@ -71,15 +71,6 @@ export const JobResumed = named(
 
 const Split = z.enum(['held_out', 'train']).describe('held_out: rows that were not trained on; train: rows that were')
 
-const SideBySide = named(
-  'TunedBesideBase',
-  z.object({
-    tuned: GraderSummary.describe('Scores of the tuned model'),
-    base: GraderSummary.describe('Scores of its base model'),
-    ...Comparison.shape,
-  }),
-)
-
 export const Evaluation = named(
   'Evaluation',
   z.object({
@@ -103,10 +94,9 @@ export const Evaluation = named(
       )
       .describe('One entry for each row of the evaluation'),
     graders: z.array(UsedGrader).nullable().describe('The graders with their parameters; null when nothing was scored'),
-    summary: z
-      .record(z.string(), SideBySide.nullable())
-      .nullable()
-      .describe('By grader; null where no row has a score, and when scoring took too long'),
+    summary: JobScores.describe(
+      'By grader; null where no row has a score, and when scoring took too much time or memory',
+    ),
   }),
 )
 

@@ -2,6 +2,7 @@ import { invalidInput } from '../../domain/service-error.ts'
 import type { ModelAlias, ModelVersion } from '../../domain/training-job.ts'
 import type { Ctx } from '../context.ts'
 import { findTunedModel, modelNotFound } from './find-tuned.ts'
+import { withScores } from './version-scores.ts'
 
 export type ModelDescription = {
   /** Null for a model without a custom name. */
@@ -31,7 +32,7 @@ export async function describeModel({
   const versions = await modelNames.versions(accountId, name, { before: after, limit })
   const last = versions.at(-1)
   const next = versions.length === limit ? (last?.version ?? null) : null
-  return { name, versions, next, aliases: await modelNames.aliases(accountId, name) }
+  return { name, versions: await withScores(ctx, versions), next, aliases: await modelNames.aliases(accountId, name) }
 }
 
 async function describeOne(ctx: Ctx, reference: string): Promise<ModelDescription> {
@@ -43,7 +44,7 @@ async function describeOne(ctx: Ctx, reference: string): Promise<ModelDescriptio
   const aliases = given ? await modelNames.aliases(ctx.accountId, given.name) : []
   return {
     name: given?.name ?? null,
-    versions: [version],
+    versions: await withScores(ctx, [version]),
     next: null,
     aliases: aliases.filter((each) => each.version === given?.version),
   }

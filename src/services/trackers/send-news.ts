@@ -3,6 +3,7 @@
 import type { TrainingJob } from '../../domain/training-job.ts'
 import type { ClaimedTracker } from '../../repositories/job-trackers.ts'
 import type { Database } from '../../repositories/database.ts'
+import { readEvaluation } from '../training-jobs/read-evaluation.ts'
 import type { EvaluationScores } from '../training-jobs/score-evaluation.ts'
 import { pointsPerCall, type Mlflow, type RunStatus } from './mlflow.ts'
 import { lastOfStep, pointsOfFirst } from './points.ts'
@@ -94,14 +95,13 @@ async function end(deps: NewsDependencies, { tracker, job, finishedAt, runId, la
   await mlflow.setStatus(runId, runStatus(job), finishedAt.getTime())
 }
 
-/** Means of the tuned model and its base by grader; none when there is no evaluation, or scoring takes too long. */
-async function scoresOf({ database, evaluationScores }: NewsDependencies, { accountId, modelName, spec }: TrainingJob) {
-  const model = modelName === null ? null : await database.models.find(accountId, modelName)
-  const rows = model ? await database.artifacts.listEvaluation(model.artifactId) : []
-  if (!model || rows.length === 0) return []
+/** Means of the tuned model and its base by grader; none when there is no evaluation, or scoring takes too much. */
+async function scoresOf(deps: NewsDependencies, { accountId, modelName, spec }: TrainingJob) {
+  const model = modelName === null ? null : await deps.database.models.find(accountId, modelName)
   const graders = spec.evaluation?.graders ?? null
-  const scored = await evaluationScores({ accountId, modelName: model.name }, { rows, graders }).catch(() => null)
-  return Object.entries(scored?.summary ?? {}).flatMap(([grader, figures]) =>
+  const evaluation =
+    model && (await readEvaluation(deps, { accountId, modelName: model.name, artifactId: model.artifactId, graders }))
+  return Object.entries(evaluation?.scored?.summary ?? {}).flatMap(([grader, figures]) =>
     (['tuned', 'base'] as const).flatMap((side) =>
       figures ? [{ key: `eval/${nameOf(grader)}/${side}`, value: figures[side].mean }] : [],
     ),

@@ -2,6 +2,7 @@ import { ServiceError } from '../../domain/service-error.ts'
 import type { EvaluationRow, TrainingJob } from '../../domain/training-job.ts'
 import type { Ctx } from '../context.ts'
 import { findTrainingJob } from './get.ts'
+import { readEvaluation } from './read-evaluation.ts'
 import type { ScoredEvaluation } from './score-evaluation.ts'
 
 type JobEvaluation = {
@@ -9,7 +10,7 @@ type JobEvaluation = {
   tunedModelName: string
   baseModelName: string
   rows: EvaluationRow[]
-  /** Null when scoring takes too long. */
+  /** Null when scoring takes too much time or memory. */
   scored: ScoredEvaluation | null
 }
 
@@ -21,22 +22,16 @@ export async function getEvaluation({
   ctx: Ctx
   input: { jobId: number }
 }): Promise<JobEvaluation> {
-  const { database, evaluationScores } = ctx.deps
+  const { deps, accountId } = ctx
   const job = await findTrainingJob(ctx, jobId)
-  const model = job.modelName === null ? null : await database.models.find(ctx.accountId, job.modelName)
-  const rows = model ? await database.artifacts.listEvaluation(model.artifactId) : []
-  if (!model || rows.length === 0)
+  const model = job.modelName === null ? null : await deps.database.models.find(accountId, job.modelName)
+  const graders = job.spec.evaluation?.graders ?? null
+  const evaluation =
+    model && (await readEvaluation(deps, { accountId, modelName: model.name, artifactId: model.artifactId, graders }))
+  if (!evaluation)
     throw new ServiceError(
       'conflict',
       `Job ${jobId} is ${job.status} and has no evaluation results${job.finishedAt ? '' : ' yet'}.`,
     )
-  const { name: modelName } = model
-  const graders = job.spec.evaluation?.graders ?? null
-  const scored = await evaluationScores({ accountId: ctx.accountId, modelName }, { rows, graders }).catch(nullIfLate)
-  return { job, tunedModelName: modelName, baseModelName: model.baseModel, rows, scored }
-}
-
-function nullIfLate(error: unknown): null {
-  if (error instanceof ServiceError && error.code === 'invalid_input') return null
-  throw error
+  return { job, tunedModelName: model.name, baseModelName: model.baseModel, ...evaluation }
 }

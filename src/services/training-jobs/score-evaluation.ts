@@ -1,20 +1,18 @@
 import { graderName, type Grader, type Scores } from '../../domain/grader.ts'
-import type { Comparison, GraderSummary } from '../../domain/model-evaluation.ts'
+import type { JobScores } from '../../domain/model-evaluation.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { EvaluationRow } from '../../domain/training-job.ts'
 import { defaultGraders } from '../../grading/default-graders.ts'
 import type { Grade } from '../../grading/grading-threads.ts'
 import { compare, summarise } from '../../grading/summarise.ts'
+import type { Database } from '../../repositories/database.ts'
 import { neededTooMuchMemory } from '../../worker-thread-pool.ts'
 
 /** Rows beyond these have no scores: their answers are shown, and the figures are about the first rows. */
 const maxScoredRows = 2000
 
-/** By grader; null where no row has a score. */
-type JobSummary = Record<string, (Comparison & Record<'tuned' | 'base', GraderSummary>) | null>
-
 /** `tuned`, `base`: the scores of each row, as far as rows are scored. */
-export type ScoredEvaluation = { graders: Grader[]; tuned: Scores[]; base: Scores[]; summary: JobSummary }
+export type ScoredEvaluation = { graders: Grader[]; tuned: Scores[]; base: Scores[]; summary: JobScores }
 
 /**
  * Scores the answers of a job's model and its base.
@@ -37,7 +35,7 @@ async function scoreEvaluation(
   return { graders, tuned, base, summary: Object.fromEntries(names.map((name) => [name, figures(name, tuned, base)])) }
 }
 
-function figures(grader: string, tuned: readonly Scores[], base: readonly Scores[]): JobSummary[string] {
+function figures(grader: string, tuned: readonly Scores[], base: readonly Scores[]): JobScores[string] {
   const [ours, theirs] = [summarise(grader, tuned), summarise(grader, base)]
   const comparison = compare(grader, tuned, base)
   return ours && theirs && comparison && { tuned: ours, base: theirs, ...comparison }
@@ -46,14 +44,20 @@ function figures(grader: string, tuned: readonly Scores[], base: readonly Scores
 /** Results of one process, lasting failures included: a model's answers never change, and scoring may take minutes. */
 const maxKept = 100
 
-export function createEvaluationScores(grade: Grade) {
+/** @param models keeps the figures of a model for its other readers */
+export function createEvaluationScores(grade: Grade, models: Pick<Database['models'], 'keepScores'>) {
   /** In the order of the latest use. */
   const kept = new Map<string, Promise<ScoredEvaluation>>()
+  const score = async (accountId: string, modelName: string, evaluation: Parameters<typeof scoreEvaluation>[2]) => {
+    const scored = await scoreEvaluation(grade, accountId, evaluation)
+    await models.keepScores(modelName, scored.summary)
+    return scored
+  }
   return async (
     { accountId, modelName }: { accountId: string; modelName: string },
     evaluation: { rows: readonly EvaluationRow[]; graders: Grader[] | null },
   ): Promise<ScoredEvaluation> => {
-    const scored = kept.get(modelName) ?? scoreEvaluation(grade, accountId, evaluation)
+    const scored = kept.get(modelName) ?? score(accountId, modelName, evaluation)
     kept.delete(modelName)
     kept.set(modelName, scored)
     scored.catch((error: unknown) => {
@@ -65,7 +69,7 @@ export function createEvaluationScores(grade: Grade) {
 }
 
 /** Whether a repeat would take the account's thread again and fail in the same way. */
-const wouldFailAgain = (error: unknown) =>
+export const wouldFailAgain = (error: unknown) =>
   (error instanceof ServiceError && error.code === 'invalid_input') || neededTooMuchMemory(error)
 
 export type EvaluationScores = ReturnType<typeof createEvaluationScores>

@@ -86,10 +86,16 @@ suite('a custom name', () => {
 
   test('lists its versions with their jobs, page by page, and its aliases', async () => {
     await alias('production', 1)
-    type Versions = { versions: { version: number; model_name: string; evaluation: { rows: number } | null }[]; next: number }
+    type Evaluation = { rows: number; path: string; scores: object | null }
+    type Versions = { versions: { version: number; model_name: string; evaluation: Evaluation | null }[]; next: number }
     const first = await api.get<Versions & { aliases: object[] }>('/v1/models/support-bot?limit=1')
     assert.deepEqual(first.versions.map(({ version, model_name }) => [version, model_name]), [[2, models[1]]])
-    assert.equal(first.versions[0]?.evaluation?.rows, 1)
+    const evaluation = await eventually(async () => {
+      const [newest] = (await api.get<Versions>('/v1/models/support-bot?limit=1')).versions
+      return newest?.evaluation?.scores ? newest.evaluation : null
+    })
+    assert.equal(evaluation.rows, 1)
+    assert.deepEqual(evaluation.scores, (await api.get<{ summary: object }>(evaluation.path)).summary)
     assert.equal(first.aliases.length, 1)
     const rest = await api.get<Versions>(`/v1/models/support-bot?limit=1&after=${first.next}`)
     assert.deepEqual(rest.versions.map(({ model_name }) => model_name), [models[0]])

@@ -5,6 +5,7 @@ import type { EvaluationRow } from '../../../src/domain/training-job.ts'
 import { compileGraders } from '../../../src/grading/compile-graders.ts'
 import type { Grade } from '../../../src/grading/grading-threads.ts'
 import { invalidInput, ServiceError } from '../../../src/domain/service-error.ts'
+import { readEvaluation } from '../../../src/services/training-jobs/read-evaluation.ts'
 import { createEvaluationScores } from '../../../src/services/training-jobs/score-evaluation.ts'
 
 const rows: EvaluationRow[] = [
@@ -12,8 +13,11 @@ const rows: EvaluationRow[] = [
   { split: 'held_out', input: 'Who?', expected: 'Ann', tuned: 'Bob', base: 'Bob' },
 ]
 
+const models = { keepScores: () => Promise.resolve() }
+
 function scoring() {
   let calls = 0
+  const keptFigures: [string, object][] = []
   const grade: Grade = (_accountId, { graders, graded }) => {
     calls++
     const scores = compileGraders(graders).map((each) =>
@@ -21,11 +25,17 @@ function scoring() {
     )
     return Promise.resolve(scores)
   }
-  return { scoresOf: createEvaluationScores(grade), calls: () => calls }
+  const scoresOf = createEvaluationScores(grade, {
+    keepScores: (model, figures) => {
+      keptFigures.push([model, figures])
+      return Promise.resolve()
+    },
+  })
+  return { scoresOf, calls: () => calls, keptFigures }
 }
 
 test('compares the tuned model with its base, by graders that fit the data', async () => {
-  const { scoresOf, calls } = scoring()
+  const { scoresOf, calls, keptFigures } = scoring()
   const model = { accountId: 'a', modelName: 'm' }
   const { graders, tuned, base, summary } = await scoresOf(model, { rows, graders: null })
   assert.deepEqual(
@@ -44,6 +54,7 @@ test('compares the tuned model with its base, by graders that fit the data', asy
   assert.deepEqual([exact.better, exact.equal, exact.worse], [1, 1, 0])
   await scoresOf(model, { rows, graders: null })
   assert.equal(calls(), 2, 'a second look scores nothing again')
+  assert.deepEqual(keptFigures, [['m', summary]])
 })
 
 test('uses the graders of the job, and scores again after a failure', async () => {
@@ -54,23 +65,36 @@ test('uses the graders of the job, and scores again after a failure', async () =
   )
   assert.deepEqual(Object.keys(summary), ['says it'])
   let isAway = true
-  const flaky = createEvaluationScores(() =>
-    isAway
-      ? Promise.reject(new Error('away'))
-      : Promise.resolve([
-          [1, 1],
-          [1, 1],
-        ]),
+  const flaky = createEvaluationScores(
+    () =>
+      isAway
+        ? Promise.reject(new Error('away'))
+        : Promise.resolve([
+            [1, 1],
+            [1, 1],
+          ]),
+    models,
   )
   await assert.rejects(flaky({ accountId: 'a', modelName: 'm' }, { rows, graders: null }), /away/)
   isAway = false
   assert.equal((await flaky({ accountId: 'a', modelName: 'm' }, { rows, graders: null })).summary['f1']?.tuned.mean, 1)
 })
 
+const outOfMemory = Object.assign(new Error('heap'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })
+
+test('answers that need too much time or memory are shown without scores', async () => {
+  const database = { artifacts: { listEvaluation: () => Promise.resolve(rows) } }
+  const model = { accountId: 'a', modelName: 'm', artifactId: 'b', graders: null }
+  const read = (failure: Error) => readEvaluation({ database, evaluationScores: () => Promise.reject(failure) }, model)
+  for (const failure of [invalidInput('graders', 'took too long'), outOfMemory])
+    assert.deepEqual(await read(failure), { rows, scored: null })
+  await assert.rejects(read(new Error('away')), /away/)
+})
+
 test('a failure that a repeat would meet again is not met again', async () => {
   const failures: [Error, number][] = [
     [invalidInput('graders', 'took too long'), 1],
-    [Object.assign(new Error('heap'), { code: 'ERR_WORKER_OUT_OF_MEMORY' }), 1],
+    [outOfMemory, 1],
     [new ServiceError('unavailable', 'away'), 3],
   ]
   for (const [failure, expectedCalls] of failures) {
@@ -78,7 +102,7 @@ test('a failure that a repeat would meet again is not met again', async () => {
     const scoresOf = createEvaluationScores(() => {
       calls++
       return Promise.reject(failure)
-    })
+    }, models)
     for (let look = 0; look < 3; look++)
       await assert.rejects(scoresOf({ accountId: 'a', modelName: 'm' }, { rows, graders: null }), failure)
     assert.equal(calls, expectedCalls, failure.message)

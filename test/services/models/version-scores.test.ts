@@ -1,0 +1,49 @@
+// Scores of a model's versions: kept ones, those that are computed now, and those that take too long for one request.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { EvaluationRow, ModelVersion } from '../../../src/domain/training-job.ts'
+import { withScores } from '../../../src/services/models/version-scores.ts'
+
+const row: EvaluationRow = { split: 'held_out', input: 'Where?', expected: 'In Rome', tuned: 'In Rome', base: 'Oslo' }
+const version = (modelName: string, evaluatedRows: number, scores: ModelVersion['scores'] = null) =>
+  ({ modelName, artifactId: modelName, evaluatedRows, graders: null, scores }) as ModelVersion
+
+/** @param slow the model whose scores never come */
+function scoring(slow?: string) {
+  const read: string[] = []
+  const scored = { graders: [], tuned: [], base: [], summary: { f1: null } }
+  const deps = {
+    database: {
+      artifacts: {
+        listEvaluation: (id: string) => {
+          read.push(id)
+          return Promise.resolve([row])
+        },
+      },
+    },
+    evaluationScores: ({ modelName }: { modelName: string }) =>
+      modelName === slow ? new Promise<never>(() => undefined) : Promise.resolve(scored),
+  }
+  return { ctx: { deps, accountId: 'a' }, read }
+}
+
+test('a version that was scored before needs no rows, and one without an evaluation has no scores', async () => {
+  const { ctx, read } = scoring()
+  const versions = await withScores(ctx, [version('new', 2), version('old', 9, { words: null }), version('none', 0)])
+  assert.deepEqual(
+    versions.map(({ scores }) => scores),
+    [{ f1: null }, { words: null }, null],
+  )
+  assert.deepEqual(read, ['new'])
+})
+
+test('the list does not wait for scores that take long', async () => {
+  const { ctx, read } = scoring('slow')
+  const all = [version('quick', 1), version('slow', 1), version('next', 1), version('old', 1, { words: null })]
+  const versions = await withScores(ctx, all, { atMostMs: 1 })
+  assert.deepEqual(
+    versions.map(({ scores }) => scores),
+    [{ f1: null }, null, null, { words: null }],
+  )
+  assert.deepEqual(read, ['quick', 'slow'], 'a request begins no more than it waits for')
+})
