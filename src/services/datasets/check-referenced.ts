@@ -14,7 +14,7 @@ export async function checkReferencedData(ctx: Ctx, reference: DatasetReference)
   if (storedCollection !== null) return checkStored(ctx, storedCollection, reference)
   const report = version && (await checkVersion(ctx, version))
   if (report) return report
-  if (reference.rows) return checkObject(ctx, reference.rows.key)
+  if (reference.rows) return checkRows(ctx, reference.rows)
   if (version) throw nothingUploaded(reference.uploadFilePath ? 'upload_file_path' : 'dataset_id', version.datasetId)
   throw noDataNamed(reference)
 }
@@ -25,13 +25,13 @@ async function checkStored(ctx: Ctx, collection: string, { rows }: DatasetRefere
     const more = rows ? await ctx.deps.storage.read(rows.key) : null
     const place = { accountId: ctx.accountId, collection }
     await exportRows(ctx.deps, { place, more, key: exported.key })
-    return await checkObject(ctx, exported.key)
+    return await checkRows(ctx, exported)
   } finally {
     await discardRows(ctx, exported)
   }
 }
 
-async function checkObject({ deps, accountId }: Ctx, key: string): Promise<DatasetReport> {
+export async function checkRows({ deps, accountId }: Ctx, { key }: { key: string }): Promise<DatasetReport> {
   const report = await deps.datasets.check({ accountId, key })
   if (!report) throw new Error(`the rows at ${key} are gone`)
   return report

@@ -5,7 +5,7 @@ import { invalidInput } from '../../domain/service-error.ts'
 import { totalSteps } from '../../domain/training-args.ts'
 import { estimateSeconds, type Estimate } from '../../domain/training-estimate.ts'
 import type { Ctx } from '../context.ts'
-import { checkReferencedData } from '../datasets/check-referenced.ts'
+import { checkReferencedData, checkRows } from '../datasets/check-referenced.ts'
 import { resolveTraining, type SubmitTrainingJobInput } from './submit.ts'
 
 const pastRuns = 20
@@ -35,10 +35,10 @@ export async function estimateTrainingJob({
   input: SubmitTrainingJobInput
 }): Promise<TrainingEstimate> {
   const { entry, args } = await resolveTraining(ctx, input)
-  const report = await checkReferencedData(ctx, input)
-  const reason = invalidDataReason('training data', report)
-  if (reason !== null) throw invalidInput('data', reason)
   const { gpuConfig, evaluationRows } = input
+  const report = await checkReferencedData(ctx, input)
+  refuseBad('data', 'training data', report)
+  if (evaluationRows) refuseBad('eval_data', 'evaluation data', await checkRows(ctx, evaluationRows))
   const trained = evaluationRows ? report.rowCount : trainedRowCount(report)
   const { steps, epochs } = totalSteps(args, trained)
   const tokensPerRow = tokensOf(report, args.max_length)
@@ -55,6 +55,11 @@ export async function estimateTrainingJob({
     gpuSeconds: seconds && multiplied(seconds, gpuCount),
     basedOn: past.length,
   }
+}
+
+function refuseBad(path: string, name: string, report: DatasetReport) {
+  const reason = invalidDataReason(name, report)
+  if (reason !== null) throw invalidInput(path, reason)
 }
 
 const tokensOf = ({ tokenLength, rowCount }: DatasetReport, maxLength: number): number | null =>

@@ -1,0 +1,36 @@
+// A dry run checks what the job would check: also the evaluation rows of the request.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseCatalogue } from '../../../src/domain/catalogue.ts'
+import type { Ctx } from '../../../src/services/context.ts'
+import { estimateTrainingJob } from '../../../src/services/training-jobs/estimate.ts'
+
+const catalogue = parseCatalogue({
+  models: [{ name: 'tiny', task: 'completion', engine: 'transformers', source: { path: 'tiny' }, contextLength: 1024 }],
+})
+const good = { etag: '', sizeBytes: 9, rowCount: 4, badRowCount: 0, badRows: [] }
+const bad = { ...good, badRowCount: 1, badRows: [{ line: 2, field: 'input', reason: 'is missing' }] }
+const rows = (key: string) => ({ versionId: key, key, rowCount: 4, sizeBytes: 9, isKept: false })
+
+const estimate = (reports: Record<string, object>) => {
+  const deps = {
+    catalogue,
+    settings: { maxGpus: 8, maxNodes: 1 },
+    database: { jobDetails: { pastRuns: () => Promise.resolve([]) } },
+    datasets: { check: ({ key }: { key: string }) => Promise.resolve(reports[key]) },
+  }
+  const ctx = { deps, accountId: 'a' } as unknown as Ctx
+  const data = { rows: rows('train'), evaluationRows: rows('evaluation') }
+  const asked = { modelName: 'tiny', finetuneArgs: {}, gpuConfig: {}, isPublic: false, customModelName: null }
+  return estimateTrainingJob({ ctx, input: { ...asked, ...data } })
+}
+
+test('a dry run refuses bad rows, and says whether they train or evaluate', async () => {
+  assert.equal((await estimate({ train: good, evaluation: good })).rows, 4)
+  const refusal = (path: string, name: string) => ({
+    code: 'invalid_input',
+    issues: [{ path, message: `The ${name} data cannot be used: 1 of 4 rows are bad: line 2: input: is missing.` }],
+  })
+  await assert.rejects(estimate({ train: bad, evaluation: good }), refusal('data', 'training'))
+  await assert.rejects(estimate({ train: good, evaluation: bad }), refusal('eval_data', 'evaluation'))
+})
