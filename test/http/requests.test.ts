@@ -261,6 +261,9 @@ test('a field has one problem, the one that helps', async () => {
     const { json } = await edge.call('POST', '/v1/train', { json: { model_name: 'tiny', finetune_args: args } })
     assert.equal(json.detail, detail)
   }
+  const integrations = Array(5).fill({ type: 'mlflow', tracking_uri: 'https://mlflow.example.com' })
+  const { json } = await edge.call('POST', '/v1/train', { json: { model_name: 'tiny', integrations } })
+  assert.equal(json.detail, 'integrations must have at most 4 items.')
 })
 
 test('a sentence shows only the beginning of what was sent', async () => {

@@ -41,7 +41,7 @@ const Integration = named(
   }),
 )
 
-export const Integrations = z.array(Integration, { error: 'must be a list' }).max(trackersPerJob)
+export const Integrations = z.array(Integration).max(trackersPerJob)
 
 export const ShownIntegration = named(
   'ShownIntegration',
