@@ -148,7 +148,7 @@ export const DatasetList = named(
           job_ids: z.array(z.int()).describe('The newest ten jobs that train on any version, newest first'),
         }),
       )
-      .describe('The data sets of the page, newest first'),
+      .describe('The data sets of the page, by id'),
     next: z.string().nullable().describe('Send as `after` for more; null at the end'),
   }),
 )
