@@ -144,5 +144,9 @@ export function totalSteps(
   return { steps, epochs: steps / stepsPerEpoch }
 }
 
+/** Steps from one validation to the next, by default in full tens; the trainer computes the same (training_args.py). */
+export const stepsBetweenValidations = ({ eval_steps }: Pick<TrainingArgs, 'eval_steps'>, steps: number): number =>
+  eval_steps ?? Math.ceil(steps / 100) * 10
+
 const present = (requested: FinetuneArgs): RecommendedArgs =>
   Object.fromEntries(Object.entries(requested).filter(([, value]) => value !== null && value !== undefined))

@@ -54,7 +54,7 @@ test('a single job has the documented fields, its history as JSON text', async (
     status_reason: null,
     status_message: null,
     base_model: 'tiny',
-    finetune_args: args,
+    finetune_args: { ...args, eval_steps: 10 },
     finetune_args_defaults: Object.keys(args).filter((name) => name !== 'max_steps'),
     gpu_config: { gpus: 2, nodes: 1 },
     created_at: '2026-11-20T10:00:00.123000',

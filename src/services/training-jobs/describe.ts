@@ -1,5 +1,5 @@
 import { progressOf, type JobProgress } from '../../domain/job-progress.ts'
-import { totalSteps } from '../../domain/training-args.ts'
+import { stepsBetweenValidations, totalSteps } from '../../domain/training-args.ts'
 import type { JobDetails } from '../../repositories/job-details.ts'
 import type { Database } from '../../repositories/database.ts'
 import type { Ctx } from '../context.ts'
@@ -29,10 +29,12 @@ export async function describeTrainingJobs({
 }
 
 function describe(job: JobDetails, places: ReadonlyMap<number, number>): DescribedJob {
-  const { id, status, statusReason: reason, statusMessage: message, lastStep } = job
+  const { id, status, statusReason: reason, statusMessage: message, lastStep, args } = job
+  const steps = stepsOf(job)
   return {
     ...job,
-    progress: progressOf(lastStep, { totalSteps: stepsOf(job), isTraining: status === 'TRAINING MODEL' }),
+    args: args && steps !== null ? { ...args, eval_steps: stepsBetweenValidations(args, steps) } : args,
+    progress: progressOf(lastStep, { totalSteps: steps, isTraining: status === 'TRAINING MODEL' }),
     queue: status === 'QUEUED' ? { place: places.get(id) ?? null, reason, message } : null,
   }
 }
