@@ -6,7 +6,10 @@ import type { Ctx } from '../../../src/services/context.ts'
 import { estimateTrainingJob } from '../../../src/services/training-jobs/estimate.ts'
 
 const catalogue = parseCatalogue({
-  models: [{ name: 'tiny', task: 'completion', engine: 'transformers', source: { path: 'tiny' }, contextLength: 1024 }],
+  models: [
+    { name: 'tiny', task: 'completion', engine: 'transformers', source: { path: 'tiny' }, contextLength: 1024 },
+    { name: 'mini', task: 'embedding', engine: 'embedder', source: { package: 'mini' }, contextLength: 256 },
+  ],
 })
 const good = { etag: '', sizeBytes: 9, rowCount: 4, badRowCount: 0, badRows: [] }
 const bad = { ...good, badRowCount: 1, badRows: [{ line: 2, field: 'input', reason: 'is missing' }] }
