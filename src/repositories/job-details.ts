@@ -22,6 +22,8 @@ export type JobDetails = Pick<
     /** GPUs of each node when the request names none. */
     modelGpus: number
     attemptCount: number
+    /** From the claim of each attempt to its release, or until now. */
+    trainingSeconds: number
     startedAt: Date | null
     /** Null before the data is checked. */
     trainRows: number | null
@@ -104,6 +106,8 @@ const describeJobs: Statement = {
       (select truncated_rows from attempts where job_id = j.id and truncated_rows is not null order by number desc limit 1)
         as "truncatedRows",
       (select claimed_at from attempts where job_id = j.id and claimed_at is not null order by number limit 1) as "startedAt",
+      (select coalesce(sum(extract(epoch from coalesce(ended_at, now()) - claimed_at)), 0)::float8 from attempts
+        where job_id = j.id and claimed_at is not null) as "trainingSeconds",
       a.number as "newestNumber", a.mode as "newestMode", a.phase as "newestPhase", a.cause as "newestCause",
       a.created_at as "newestCreatedAt", a.claimed_at as "newestClaimedAt", a.ended_at as "newestEndedAt",
       (select ${metricOf('s')} from training_steps s where s.job_id = j.id order by s.step desc limit 1) as "lastStep"

@@ -277,6 +277,7 @@ export const jobDetails = (changes: Partial<JobDetails> = {}): JobDetails => ({
   trackers: null,
   modelGpus: 0,
   attemptCount: 1,
+  trainingSeconds: 0,
   startedAt: null,
   trainRows: null,
   checkedRows: null,

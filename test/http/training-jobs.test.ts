@@ -29,7 +29,7 @@ test('a single job has the documented fields, its history as JSON text', async (
       estimatedTokens: 500,
       truncatedRows: 3,
     },
-    ...{ startedAt: new Date('2026-11-20T10:00:05Z'), lastStep: step },
+    ...{ startedAt: new Date('2026-11-20T10:00:05Z'), lastStep: step, trainingSeconds: 30 },
   })
   const edge = await startPublic({
     database: {
@@ -70,7 +70,7 @@ test('a single job has the documented fields, its history as JSON text', async (
       remaining_seconds: step.remaining_time,
     },
     dataset: { id: 'questions', rows: 42, train_rows: 40, truncated_rows: 3, tokens: 500 },
-    attempts: { count: 1, newest: null },
+    attempts: { count: 1, newest: null, training_seconds: 30, gpu_seconds: 60 },
     links: {
       self: '/v1/train/jobs/7',
       events: '/v1/train/jobs/7/events',

@@ -49,8 +49,8 @@ suite('what is told of a job beside its row', () => {
         [documentedDefaults, ['max_steps'], { team: 'a' }, 2, 4, null],
       )
       assert.deepEqual(
-        [bare?.newestAttempt, bare?.startedAt, bare?.lastStep, bare?.trainRows],
-        [null, null, null, null],
+        [bare?.newestAttempt, bare?.startedAt, bare?.lastStep, bare?.trainRows, bare?.trainingSeconds],
+        [null, null, null, null, 0],
       )
 
       const first = await openAttempt(tx, accountId, 1, jobId)

@@ -24,12 +24,13 @@ export const summaryOf = (ctx: Ctx, job: TrainingJobSummary, details: DescribedJ
 })
 
 function resourceOf(ctx: Ctx, job: DescribedJob) {
-  const { args, givenArgs, queue } = job
+  const { args, givenArgs, queue, nodes, trainingSeconds } = job
+  const gpus = job.gpus ?? job.modelGpus
   return {
     base_model: job.baseModel,
     finetune_args: args ?? {},
     finetune_args_defaults: givenArgs && Object.keys(args ?? {}).filter((name) => !givenArgs.includes(name)),
-    gpu_config: { gpus: job.gpus ?? job.modelGpus, nodes: job.nodes },
+    gpu_config: { gpus, nodes },
     created_at: wireTime(job.createdAt),
     started_at: timeOrNull(job.startedAt),
     finished_at: timeOrNull(job.finishedAt),
@@ -42,7 +43,12 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
       truncated_rows: job.truncatedRows,
       tokens: job.estimatedTokens,
     },
-    attempts: { count: job.attemptCount, newest: newestAttemptOf(job) },
+    attempts: {
+      count: job.attemptCount,
+      newest: newestAttemptOf(job),
+      training_seconds: trainingSeconds,
+      gpu_seconds: trainingSeconds * gpus * nodes,
+    },
     links: linksOf(ctx, job.id),
     metadata: job.metadata ?? {},
     integrations: (job.trackers ?? []).map(shownIntegration),

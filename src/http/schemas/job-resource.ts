@@ -49,6 +49,10 @@ const Attempts = z
       })
       .nullable()
       .describe('The newest attempt; null before the first one'),
+    training_seconds: z
+      .number()
+      .describe('Seconds from the claim of each attempt to its confirmed release, or until now, added up'),
+    gpu_seconds: z.number().describe('training_seconds times the number of GPUs on all nodes; 0 on a CPU'),
   })
   .describe('The attempts of the job')
 
