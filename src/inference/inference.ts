@@ -19,7 +19,7 @@ import { listModels } from './engine-client.ts'
 import type { Replica, ServedModel } from '../repositories/model-servers.ts'
 import { createEndpoints, type EndpointDependencies } from './endpoints.ts'
 import { assertWellFormed } from './input-errors.ts'
-import { withRows, type RetrievedRows } from './retrieval.ts'
+import { withRows, type RetrievedRows, type UsedRows } from './retrieval.ts'
 import type { Meter } from './meter.ts'
 import { createInferenceMetrics } from './metrics.ts'
 import type { Servers } from './call-with-failover.ts'
@@ -119,12 +119,14 @@ export function createInference(dependencies: InferenceDependencies) {
     },
 
     /** @throws ServiceError invalid_input naming a prompt by its position, quota_exceeded, unavailable; the signal's reason */
-    async complete({ rows, ...input }: CompletionInput & RetrievedRows): Promise<Completions> {
+    async complete({ rows, ...input }: CompletionInput & RetrievedRows): Promise<Completions & UsedRows> {
       assertWellFormed(input.prompts)
       if (input.prompts.length === 0) return { outputs: [], finishReasons: [] }
       return accept(input, input.prompts.length, async (servers, signal, onAnswer) => {
         const asked = { ...input, signal, meter: metered(input, onAnswer), onText: timed(input, onAnswer) }
-        return complete(servers, rows ? await withRows(servers, asked, rows) : asked)
+        if (!rows) return complete(servers, asked)
+        const { usedRows, ...laidOut } = await withRows(servers, asked, rows)
+        return { ...(await complete(servers, laidOut)), usedRows }
       })
     },
 

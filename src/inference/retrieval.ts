@@ -10,16 +10,23 @@ import { structureBytes } from './typed-output.ts'
 /** The rows of each prompt, nearest first. Null: no prompt has rows. */
 export type RetrievedRows = { rows?: readonly (readonly string[])[] | null }
 
+/** The rows that were put before each prompt, nearest first. Absent: no prompt has rows. */
+export type UsedRows = { usedRows?: string[][] }
+
 const usualAnswerTokens = 256
 
-/** Puts rows before each prompt as long as an answer of the asked or the usual length still fits. A prompt without room gets none. */
+/**
+ * Puts rows before each prompt as long as an answer of the asked or the usual length still fits. A prompt without room gets
+ * none. `usedRows` has the rows that each prompt got.
+ */
 export async function withRows(
   servers: Servers,
   input: CompletionInput,
   rows: readonly (readonly string[])[],
-): Promise<CompletionInput & { prompts: readonly string[] }> {
+): Promise<CompletionInput & { prompts: readonly string[]; usedRows: string[][] }> {
   const room = promptRoom(input)
   const prompts = input.prompts.filter(isText)
+  const usedRows = prompts.map((): string[] => [])
   await runConcurrently([...prompts.entries()], input.signal, async ([index, prompt], signal) => {
     const fits = async (text: string) => {
       if (maxPromptTokens(text) <= room) return true
@@ -29,9 +36,12 @@ export async function withRows(
       )
       return count <= room
     }
-    prompts[index] = await putBefore(prompt, rows[index] ?? [], fits)
+    const used = await rowsThatFit(prompt, rows[index] ?? [], fits)
+    if (used.length === 0) return
+    prompts[index] = layOut(prompt, used)
+    usedRows[index] = used
   })
-  return { ...input, prompts }
+  return { ...input, prompts, usedRows }
 }
 
 /** The most tokens that a prompt may have. */
@@ -41,16 +51,16 @@ function promptRoom({ baseModel: { contextLength }, outputType, sampling }: Comp
 }
 
 /** Drops the farthest rows where not all fit. */
-async function putBefore(
+async function rowsThatFit(
   prompt: string,
   rows: readonly string[],
   fits: (text: string) => Promise<boolean>,
-): Promise<string> {
+): Promise<string[]> {
   for (let count = rows.length; count > 0; count--) {
-    const text = layOut(prompt, rows.slice(0, count))
-    if (await fits(text)) return text
+    const nearest = rows.slice(0, count)
+    if (await fits(layOut(prompt, nearest))) return nearest
   }
-  return prompt
+  return []
 }
 
 const layOut = (prompt: string, rows: readonly string[]) => `Information:\n${rows.join('\n')}\n\n${prompt}`

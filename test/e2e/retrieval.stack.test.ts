@@ -103,16 +103,23 @@ suite('retrieval', () => {
     assert.deepEqual(await ask(unrelatedPrompts, { id }), await ask(unrelatedPrompts))
   })
 
-  test('a typed answer keeps its type and comes from the rows', async () => {
-    const answer = await api().post('/v1/completions', {
+  test('a typed answer keeps its type and comes from the rows, which are shown if asked for', async () => {
+    type Typed = { outputs: { Answer: string; known: boolean }[]; rows: string[][] }
+    const { outputs, rows } = await api().post<Typed>('/v2/completions', {
       model_name: connection().baseModel,
       id,
-      prompt: 'What is the colour of Veltrano?',
+      prompt: ['What is the colour of Veltrano?', ...unrelatedPrompts],
       output_type: { Answer: 'str', known: 'bool' },
       max_tokens: 10,
+      include_rows: true,
     })
-    assert.deepEqual(Object.keys(answer as object).toSorted(), ['Answer', 'known'])
-    assert.match((answer as { Answer: string }).Answer, /red/)
+    assert.deepEqual(Object.keys(outputs[0] ?? {}).toSorted(), ['Answer', 'known'])
+    assert.match(outputs[0]?.Answer ?? '', /red/)
+    assert.equal(rows[0]?.[0], 'Veltrano has the colour red.')
+    assert.deepEqual(
+      rows.slice(1),
+      unrelatedPrompts.map(() => []),
+    )
   })
 
   test('a prompt that fills the context is answered without rows', async () => {

@@ -35,7 +35,7 @@ const servers = {
   adapters: {},
 } as unknown as Servers
 
-async function lay(prompts: string[], rows: string[][], more: { contextLength?: number; maxTokens?: number } = {}) {
+async function layOut(prompts: string[], rows: string[][], more: { contextLength?: number; maxTokens?: number } = {}) {
   const input = {
     baseModel: { name: 'words', contextLength: more.contextLength ?? 40 },
     adapter: null,
@@ -46,9 +46,11 @@ async function lay(prompts: string[], rows: string[][], more: { contextLength?: 
     signal: new AbortController().signal,
   } as unknown as CompletionInput
   return queue.accept({ baseModel: 'words', accountId: 'one', prompts: prompts.length }, async (turns) => {
-    return (await withRows({ ...servers, turns }, input, rows)).prompts
+    return withRows({ ...servers, turns }, input, rows)
   })
 }
+
+const lay = async (...asked: Parameters<typeof layOut>) => (await layOut(...asked)).prompts
 
 const row = 'five words in this row'
 const prompt = (words: number) => Array.from({ length: words }, (_, index) => `w${index}`).join(' ')
@@ -65,6 +67,7 @@ test('of what does not fit the farthest rows go first, and the prompt never', as
   assert.match((await lay([prompt(12)], [rows]))[0] ?? '', /^Information:\nfive words in this row a\nfive .* b\n\nw0/)
   assert.equal(taken((await lay([prompt(18)], [rows]))[0]), 1)
   assert.deepEqual(await lay([prompt(24)], [rows]), [prompt(24)])
+  assert.deepEqual((await layOut([prompt(18), prompt(24)], [rows, rows])).usedRows, [[`${row} a`], []])
 })
 
 test('each prompt gets its own rows, in place', async () => {

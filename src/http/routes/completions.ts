@@ -5,6 +5,7 @@ import { defineRoute } from '../framework/route.ts'
 import {
   CompletionAnswer,
   CompletionList,
+  CompletionListRequest,
   CompletionRequest,
   StreamingCompletionAnswer,
 } from '../schemas/completions.ts'
@@ -35,11 +36,14 @@ export const completionRoutes = [
     ...completionRoute,
     name: 'completions_v2',
     path: '/v2/completions',
-    summary: 'Complete one prompt or many, with the finish reason of each',
+    summary:
+      'Complete one prompt or many, with the finish reason of each and, if asked for, the stored rows that were used',
+    body: CompletionListRequest,
     response: CompletionList,
     async handle({ caller: ctx, body, signal }) {
-      const { outputs, finishReasons } = await answer(ctx, body, signal)
-      return { outputs, finish_reason: finishReasons }
+      const { outputs, finishReasons, usedRows } = await answer(ctx, body, signal)
+      const rows = body.include_rows ? { rows: usedRows ?? outputs.map(() => []) } : {}
+      return { outputs, finish_reason: finishReasons, ...rows }
     },
   }),
   defineRoute({

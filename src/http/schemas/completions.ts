@@ -55,6 +55,17 @@ export const CompletionRequest = named(
 )
 export type CompletionRequest = z.infer<typeof CompletionRequest>
 
+export const CompletionListRequest = named(
+  'CompletionListRequest',
+  z.object({
+    ...CompletionRequest.shape,
+    include_rows: z
+      .boolean()
+      .nullish()
+      .describe('true: the answer also has `rows`, the stored rows that were put before each prompt'),
+  }),
+)
+
 export const Completion = named(
   'Completion',
   z.record(z.string(), z.unknown()).describe('{"output": text}, or exactly the fields of output_type'),
@@ -67,6 +78,10 @@ export const CompletionList = named(
   z.object({
     outputs: z.array(Completion).describe('The answers, in the order of the prompts'),
     finish_reason: z.array(z.string()).describe('Why each answer ended: stop or length'),
+    rows: z
+      .array(z.array(z.string()))
+      .optional()
+      .describe('With include_rows: the stored rows that were put before each prompt, the most similar one first'),
   }),
 )
 

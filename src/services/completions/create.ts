@@ -6,6 +6,7 @@ import type { SamplingExtras } from '../../domain/sampling-extras.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { collectionName } from '../../domain/stored-data.ts'
 import type { OnUsage } from '../../inference/engine-client.ts'
+import type { UsedRows } from '../../inference/retrieval.ts'
 import type { ModelCtx } from '../context.ts'
 import { rowsOf } from '../models/find-tuned.ts'
 import { resolveModel } from '../models/resolve.ts'
@@ -65,7 +66,7 @@ export async function createCompletion({
   /** Receives the growing text; for a single untyped prompt only. */
   onText?: ((piece: string, logprobs?: unknown) => void) | undefined
   onUsage?: OnUsage | undefined
-}): Promise<{ outputs: Record<string, unknown>[]; finishReasons: string[]; logprobs?: unknown[] }> {
+}): Promise<{ outputs: Record<string, unknown>[]; finishReasons: string[]; logprobs?: unknown[] } & UsedRows> {
   const { baseModel, adapter, place } = await resolveTarget(ctx, dataId, modelName)
   const prompts = messages ? [plainChat(messages)] : texts
   // Rows are put before texts: the tokens of a prompt stay as they came.
