@@ -4,9 +4,10 @@ import { serviceCommand } from './remote/remote-command.ts'
 import { uploadFile } from './remote/upload-file.ts'
 
 export const train = serviceCommand({
-  usage: `FILE --model NAME [--set NAME=VALUE]... [--watch]
+  usage: `[FILE] --model NAME [--dataset ID] [--set NAME=VALUE]... [--watch]
 
-  FILE         JSON Lines, a JSON array or CSV, gzipped or not, of {"input", "output"} rows
+  FILE         JSON Lines, a JSON array or CSV, gzipped or not, of {"input", "output"} rows;
+               without FILE the data set of --dataset is trained on
   --model NAME the base model
   --set N=V    an argument of the run, such as max_steps=200; may be given several times
   --name TEXT  your name for the tuned model
@@ -19,19 +20,22 @@ export const train = serviceCommand({
     dataset: { type: 'string' },
     watch: { type: 'boolean' },
   },
-  takes: { least: 1, most: 1 },
-  async run({ client, positionals: [file = ''], values, print }) {
-    const { model, name, json } = values
+  takes: { least: 0, most: 1 },
+  async run({ client, positionals: [file], values, print }) {
+    const { model, name, dataset, json } = values
     if (model === undefined) throw new UsageError('--model is missing.')
+    if (file === undefined && dataset === undefined)
+      throw new UsageError('Name a FILE to upload, or with --dataset a data set that the service has.')
     const finetuneArgs = Object.fromEntries((values.set ?? []).map(parseSetting))
-    const uploaded = await uploadFile(client, file, values.dataset)
+    const uploaded = file === undefined ? null : await uploadFile(client, file, dataset)
     const { job_id: jobId } = await client.post<{ job_id: string }>('/v1/train', {
       model_name: model,
-      upload_file_path: uploaded.dataset_location,
+      ...(uploaded ? { upload_file_path: uploaded.dataset_location } : { dataset_id: dataset }),
       finetune_args: finetuneArgs,
       ...(name !== undefined && { custom_model_name: name }),
     })
-    if (!json) console.log(`Data set ${uploaded.dataset_id} uploaded; training job ${jobId} accepted.`)
+    if (!json)
+      console.log(`${uploaded ? `Data set ${uploaded.dataset_id} uploaded; t` : 'T'}raining job ${jobId} accepted.`)
     const job = values.watch ? await followJob(client, jobId, { quiet: json ?? false }) : await readJob(client, jobId)
     print(job, () => describeJob(job))
     return values.watch ? exitCodeOf(job) : 0

@@ -124,7 +124,9 @@ suite('the command line', async () => {
   test('cancels and resumes', async () => {
     const uploaded = await json<{ dataset_id: string }>('upload', sample, '--dataset', 'cli-resume')
     assert.equal(uploaded.dataset_id, 'cli-resume')
-    const job = await json<Job>('train', sample, '--model', connection().baseModel, '--set', 'max_steps=20')
+    const onIt = ['train', '--dataset', 'cli-resume', '--model', connection().baseModel]
+    const job = await json<Job>(...onIt, '--set', 'max_steps=20')
+    assert.equal(job.dataset_id, 'cli-resume')
     const id = String(job.job_id)
     assert.equal((await anneal(['cancel', id, '--wait'])).exitCode, 0)
     const stopped = await anneal(['job', id, '--watch'])
@@ -167,6 +169,7 @@ suite('the command line', async () => {
       [['job'], 2],
       [['job', '1', '2'], 2],
       [['train', sample], 2],
+      [['train', '--model', 'm'], 2],
       [['train', sample, '--model', 'm', '--set', 'nonsense'], 2],
       [['complete', 'x', '--model', 'm', '--type', '{'], 2],
       [['cancel'], 2],
