@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { duration, short } from '../domain/format.ts'
+import { Head } from '../ui/head.tsx'
 import { Empty } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 import type { Overview } from './overview.ts'
@@ -9,15 +10,7 @@ function Table({ head, rows, empty }: { head: readonly string[]; rows: readonly 
   if (rows.length === 0) return <Empty>{empty}</Empty>
   return (
     <table className="list">
-      <thead>
-        <tr>
-          {head.map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Head columns={head} />
       <tbody>
         {rows.map(([name, ...cells], index) => (
           <tr key={index}>

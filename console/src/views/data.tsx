@@ -2,6 +2,7 @@
 import { useDatasets } from '../api/data.ts'
 import { useMay } from '../api/session.ts'
 import { bytes, count } from '../domain/format.ts'
+import { Head } from '../ui/head.tsx'
 import { Link, useLocation } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
@@ -21,20 +22,7 @@ export function DataView() {
             <Empty>No data set yet. Upload a file of rows to train on.</Empty>
           ) : (
             <table className="list">
-              <thead>
-                <tr>
-                  <th scope="col">Data set</th>
-                  <th scope="col" className="number">
-                    Rows
-                  </th>
-                  <th scope="col" className="number medium">
-                    Size
-                  </th>
-                  <th scope="col" className="medium">
-                    Made
-                  </th>
-                </tr>
-              </thead>
+              <Head columns={['Data set', ['Rows', 'number'], ['Size', 'number medium'], ['Made', 'medium']]} />
               <tbody>
                 {all.map(
                   ({ dataset_id: id, file_name: file, rows, bytes: size, created_at: created, bad_rows: bad }) => (

@@ -2,6 +2,7 @@
 import type { Report } from '../api/data.ts'
 import { bytes, count } from '../domain/format.ts'
 import { Facts } from '../ui/facts.tsx'
+import { Head } from '../ui/head.tsx'
 
 export function DatasetReport({ report }: { report: Report }) {
   const { input, output } = report.token_length ?? {}
@@ -37,13 +38,7 @@ function BadRows({ report: { errors, bad_rows: total } }: { report: Report }) {
   return (
     <table className="list">
       <caption className="quiet">{errors.length < total ? `The first ${errors.length} bad rows` : 'Bad rows'}</caption>
-      <thead>
-        <tr>
-          <th scope="col">Line</th>
-          <th scope="col">Field</th>
-          <th scope="col">What is wrong</th>
-        </tr>
-      </thead>
+      <Head columns={['Line', 'Field', 'What is wrong']} />
       <tbody>
         {errors.map(({ line, field, reason }, index) => (
           <tr key={index}>

@@ -6,6 +6,7 @@ import { queryClient, useJobs } from '../api/queries.ts'
 import { useMay } from '../api/session.ts'
 import { nameOf } from '../domain/job-list.ts'
 import { Confirm } from '../ui/confirm.tsx'
+import { Head } from '../ui/head.tsx'
 import { Link, useLocation } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Status } from '../ui/text.tsx'
@@ -56,13 +57,7 @@ export function DatasetView({ id }: { id: string }) {
             As the trainer reads them; <mark>this</mark> is what it learns.
           </p>
           <table className="list">
-            <thead>
-              <tr>
-                <th scope="col">Line</th>
-                <th scope="col">Input</th>
-                <th scope="col">Output</th>
-              </tr>
-            </thead>
+            <Head columns={['Line', 'Input', 'Output']} />
             <tbody>
               {preview.data.rows.map(({ index, line, input, output, messages, error }) => (
                 <tr key={index}>

@@ -1,5 +1,6 @@
 import type { Attempt } from '../api/job.ts'
 import { duration } from '../domain/format.ts'
+import { Head } from '../ui/head.tsx'
 import { Empty } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 
@@ -7,25 +8,17 @@ export function JobAttempts({ attempts }: { attempts: Attempt[] }) {
   if (attempts.length === 0) return <Empty>No attempt has begun yet.</Empty>
   return (
     <table className="list">
-      <thead>
-        <tr>
-          <th scope="col">Attempt</th>
-          <th scope="col">How it ended</th>
-          <th scope="col">Steps</th>
-          <th scope="col" className="medium">
-            Productive
-          </th>
-          <th scope="col" className="medium">
-            Lost
-          </th>
-          <th scope="col" className="wide">
-            GPU time
-          </th>
-          <th scope="col" className="wide">
-            Began
-          </th>
-        </tr>
-      </thead>
+      <Head
+        columns={[
+          'Attempt',
+          'How it ended',
+          'Steps',
+          ['Productive', 'medium'],
+          ['Lost', 'medium'],
+          ['GPU time', 'wide'],
+          ['Began', 'wide'],
+        ]}
+      />
       <tbody>
         {attempts.map((each) => (
           <tr key={each.attempt}>

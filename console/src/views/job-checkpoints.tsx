@@ -4,6 +4,7 @@ import { api } from '../api/client.ts'
 import type { Job } from '../api/job.ts'
 import { useMay } from '../api/session.ts'
 import { loss, short } from '../domain/format.ts'
+import { Head } from '../ui/head.tsx'
 import { Link } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
@@ -27,17 +28,7 @@ export function JobCheckpoints({ job, isOpen }: { job: Job; isOpen: boolean }) {
           <Empty>Nothing is saved: the job is young, or its checkpoints were removed after its end.</Empty>
         ) : (
           <table className="list">
-            <thead>
-              <tr>
-                <th scope="col">After step</th>
-                <th scope="col">Held-out loss</th>
-                <th scope="col">Training loss</th>
-                <th scope="col" className="medium">
-                  Saved
-                </th>
-                <th scope="col">Model</th>
-              </tr>
-            </thead>
+            <Head columns={['After step', 'Held-out loss', 'Training loss', ['Saved', 'medium'], 'Model']} />
             <tbody>
               {all.map(({ id, created_at: at, fine_tuned_model_checkpoint: model, step_number: step, metrics }) => (
                 <tr key={id}>

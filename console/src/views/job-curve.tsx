@@ -4,6 +4,7 @@ import type { Attempt } from '../api/job.ts'
 import { axes, bestStep, seriesOf, smooth, toCsv, valuesOn, type Axis, type Metric } from '../domain/curve.ts'
 import { loss } from '../domain/format.ts'
 import { Chart, type Line } from '../ui/chart.tsx'
+import { Choice, Labelled } from '../ui/labelled.tsx'
 import { save } from '../ui/save.ts'
 import { Smoothing } from '../ui/smoothing.tsx'
 import { Empty } from '../ui/states.tsx'
@@ -39,33 +40,25 @@ export function JobCurve({ id, metrics, attempts, isOpen }: Props) {
   return (
     <section aria-label="Curve" className="curve">
       <div className="filters">
-        <label>
-          <span className="quiet">Over</span>
-          <select value={axis} onChange={(event) => setAxis(event.target.value as Axis)}>
-            {axes.map((each) => (
-              <option key={each} value={each}>
-                {each === 'time' ? 'seconds of training' : each}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          label="Over"
+          value={axis}
+          values={axes}
+          textOf={(each) => (each === 'time' ? 'seconds of training' : each)}
+          onChange={setAxis}
+        />
         {others.length > 0 && (
-          <label>
-            <span className="quiet">Series</span>
-            <select value={other} onChange={(event) => setOther(event.target.value)}>
-              <option value="">losses</option>
-              {others.map((each) => (
-                <option key={each} value={each}>
-                  {nameOf(each)}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Choice
+            label="Series"
+            value={other}
+            values={['', ...others]}
+            textOf={(each) => (each === '' ? 'losses' : nameOf(each))}
+            onChange={setOther}
+          />
         )}
-        <label>
-          <span className="quiet">Smooth</span>
+        <Labelled name="Smooth">
           <Smoothing weight={weight} onChange={setWeight} />
-        </label>
+        </Labelled>
         <label className="inline">
           <input type="checkbox" checked={isLog} onChange={(event) => setLog(event.target.checked)} /> Log scale
         </label>

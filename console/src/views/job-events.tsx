@@ -1,6 +1,7 @@
 import type { JobEvent } from '../api/job.ts'
 import { stays } from '../domain/history.ts'
 import { duration } from '../domain/format.ts'
+import { Head } from '../ui/head.tsx'
 import { Status, useNow, When } from '../ui/text.tsx'
 import { Empty } from '../ui/states.tsx'
 
@@ -26,18 +27,7 @@ export function JobEvents({ events }: { events: JobEvent[] }) {
   if (events.length === 0) return <Empty>Nothing has happened yet.</Empty>
   return (
     <table className="list">
-      <thead>
-        <tr>
-          <th scope="col">When</th>
-          <th scope="col">What</th>
-          <th scope="col" className="medium">
-            Attempt
-          </th>
-          <th scope="col" className="medium">
-            By
-          </th>
-        </tr>
-      </thead>
+      <Head columns={['When', 'What', ['Attempt', 'medium'], ['By', 'medium']]} />
       <tbody>
         {events.toReversed().map(({ id, at, kind, status, reason, message, attempt, actor }) => (
           <tr key={id}>

@@ -5,6 +5,7 @@ import { api } from '../api/client.ts'
 import type { Attempt } from '../api/job.ts'
 import { ApiError } from '../api/errors.ts'
 import { askEvery, queryClient, type Watched } from '../api/queries.ts'
+import { Labelled } from '../ui/labelled.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 
 type Read = { text: string; offset: number; isComplete: boolean }
@@ -81,10 +82,9 @@ function LogText({ text, isOpen }: { text: string; isOpen: boolean }) {
   return (
     <>
       <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          <span className="quiet">Search the log</span>
+        <Labelled name="Search the log">
           <input type="search" value={search} onChange={(event) => setSearch(event.target.value)} />
-        </label>
+        </Labelled>
         <label className="inline">
           <input type="checkbox" checked={isFollowing} onChange={(event) => setFollowing(event.target.checked)} />{' '}
           Follow

@@ -7,6 +7,8 @@ import { useSession } from '../api/session.ts'
 import type { components } from '../api/types.ts'
 import { endOf, lifetimes, type Lifetime } from '../domain/key-life.ts'
 import { Confirm } from '../ui/confirm.tsx'
+import { Head } from '../ui/head.tsx'
+import { Choice, Labelled } from '../ui/labelled.tsx'
 import { Answer, Failure } from '../ui/states.tsx'
 import { Code, When } from '../ui/text.tsx'
 
@@ -44,22 +46,7 @@ export function Keys() {
       <Answer query={keys} what="the keys">
         {(all) => (
           <table className="list">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col" className="wide">
-                  Id
-                </th>
-                <th scope="col" className="medium">
-                  Scopes
-                </th>
-                <th scope="col" className="medium">
-                  Last used
-                </th>
-                <th scope="col">Ends</th>
-                <td />
-              </tr>
-            </thead>
+            <Head columns={['Name', ['Id', 'wide'], ['Scopes', 'medium'], ['Last used', 'medium'], 'Ends', '']} />
             <tbody>
               {all
                 .map((key) => ({ key, end: endOf(key, now) }))
@@ -140,10 +127,9 @@ function NewKey({ done }: { done: (made: Made) => void }) {
         make.mutate()
       }}
     >
-      <label>
-        <span className="quiet">Name of a new key</span>
+      <Labelled name="Name of a new key">
         <input required maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />
-      </label>
+      </Labelled>
       <fieldset>
         <legend>Scopes</legend>
         {own.map((scope) => (
@@ -159,14 +145,7 @@ function NewKey({ done }: { done: (made: Made) => void }) {
           </label>
         ))}
       </fieldset>
-      <label>
-        <span className="quiet">Expires</span>
-        <select value={lifetime} onChange={(event) => setLifetime(event.target.value as Lifetime)}>
-          {Object.keys(lifetimes).map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      </label>
+      <Choice label="Expires" value={lifetime} values={Object.keys(lifetimes) as Lifetime[]} onChange={setLifetime} />
       <button type="submit" disabled={make.isPending || scopes.length === 0}>
         Make the key
       </button>
@@ -193,14 +172,12 @@ function Rotate({ of, done, close }: { of: Key; done: (made: Made) => void; clos
       close={close}
     >
       <p>Makes a new key with the same name, scopes and expiry. The old one ends after the overlap.</p>
-      <label>
-        <span className="quiet">The old key stays valid for</span>{' '}
-        <select value={overlap} onChange={(event) => setOverlap(event.target.value as Overlap)}>
-          {Object.keys(overlaps).map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label="The old key stays valid for"
+        value={overlap}
+        values={Object.keys(overlaps) as Overlap[]}
+        onChange={setOverlap}
+      />
     </Confirm>
   )
 }

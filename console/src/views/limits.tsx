@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../api/client.ts'
 import { bytes, count } from '../domain/format.ts'
+import { Head } from '../ui/head.tsx'
 import { Answer } from '../ui/states.tsx'
 
 /** The quotas of the account with what is left of each, and what a key may send. */
@@ -17,23 +18,9 @@ export function Limits() {
         {({ limits: all, requests }) => (
           <>
             <table className="list" aria-labelledby="limits">
-              <thead>
-                <tr>
-                  <td />
-                  <th scope="col" className="number">
-                    Used
-                  </th>
-                  <th scope="col" className="number">
-                    Limit
-                  </th>
-                  <th scope="col" className="number">
-                    Left
-                  </th>
-                  <th scope="col" className="wide">
-                    When it is full
-                  </th>
-                </tr>
-              </thead>
+              <Head
+                columns={['', ['Used', 'number'], ['Limit', 'number'], ['Left', 'number'], ['When it is full', 'wide']]}
+              />
               <tbody>
                 {all.map(({ name, title, limit, used, left, when_full: whenFull }) => {
                   const shown = name.endsWith('bytes') ? bytes : count

@@ -5,6 +5,7 @@ import { api } from '../api/client.ts'
 import { usePreview } from '../api/data.ts'
 import { queryClient } from '../api/queries.ts'
 import { useMay } from '../api/session.ts'
+import { Choice } from '../ui/labelled.tsx'
 import { Failure } from '../ui/states.tsx'
 
 export function MapColumns({ datasetId, done }: { datasetId: string; done: (id: string) => void }) {
@@ -29,35 +30,25 @@ export function MapColumns({ datasetId, done }: { datasetId: string; done: (id: 
       <legend>Map its columns</legend>
       <p className="quiet">Makes a data set of input and output from two columns of this file; the file stays.</p>
       <div className="filters">
-        <Column
+        <Choice
           label="Inputs are in"
-          empty="no column: learn the outputs as whole texts"
-          {...{ columns, value: input, choose: setInput }}
+          value={input}
+          values={['', ...columns]}
+          textOf={(name) => name || 'no column: learn the outputs as whole texts'}
+          onChange={setInput}
         />
-        <Column label="Outputs are in" empty="choose a column" {...{ columns, value: output, choose: setOutput }} />
+        <Choice
+          label="Outputs are in"
+          value={output}
+          values={['', ...columns]}
+          textOf={(name) => name || 'choose a column'}
+          onChange={setOutput}
+        />
         <button type="button" disabled={output === '' || map.isPending} onClick={() => map.mutate()}>
           Map the columns
         </button>
       </div>
       {map.error && <Failure error={map.error} />}
     </fieldset>
-  )
-}
-
-type ColumnProps = { label: string; empty: string; columns: string[]; value: string; choose: (name: string) => void }
-
-function Column({ label, empty, columns, value, choose }: ColumnProps) {
-  return (
-    <label>
-      <span className="quiet">{label}</span>
-      <select value={value} onChange={(event) => choose(event.target.value)}>
-        <option value="">{empty}</option>
-        {columns.map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
   )
 }

@@ -6,6 +6,7 @@ import { queryClient, useJobs, useModels } from '../api/queries.ts'
 import { useMay } from '../api/session.ts'
 import { bytes, short } from '../domain/format.ts'
 import { Confirm } from '../ui/confirm.tsx'
+import { Head } from '../ui/head.tsx'
 import { Link } from '../ui/router.tsx'
 import { Answer, Empty, Failure } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
@@ -44,23 +45,7 @@ function Tuned({ models, act }: { models: Model[]; act: (act: Act) => void }) {
   if (models.length === 0) return <Empty>No tuned model yet: it appears when its job has saved it.</Empty>
   return (
     <table className="list">
-      <thead>
-        <tr>
-          <th scope="col">Model</th>
-          <th scope="col" className="medium">
-            Base
-          </th>
-          <th scope="col" className="medium">
-            Job
-          </th>
-          <th scope="col" className="wide">
-            Made
-          </th>
-          <th scope="col">
-            <span className="hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
+      <Head columns={['Model', ['Base', 'medium'], ['Job', 'medium'], ['Made', 'wide'], '']} />
       <tbody>
         {models.map((model) => {
           const name = nameOf(model)
@@ -119,18 +104,7 @@ function Tuned({ models, act }: { models: Model[]; act: (act: Act) => void }) {
 function Catalogue({ models }: { models: Model[] }) {
   return (
     <table className="list">
-      <thead>
-        <tr>
-          <th scope="col">Model</th>
-          <th scope="col">Task</th>
-          <th scope="col" className="medium">
-            Context
-          </th>
-          <th scope="col" className="medium">
-            Other names
-          </th>
-        </tr>
-      </thead>
+      <Head columns={['Model', 'Task', ['Context', 'medium'], ['Other names', 'medium']]} />
       <tbody>
         {models.map(({ id, task, context_length: context, aliases }) => (
           <tr key={id}>

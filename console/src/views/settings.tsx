@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
 import { useMay, useSession } from '../api/session.ts'
+import { Head } from '../ui/head.tsx'
 import { Empty, Failure, Loading } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 import { Keys } from './keys.tsx'
@@ -54,19 +55,7 @@ function Audit() {
       {trail.error && <Failure error={trail.error} retry={() => void trail.refetch()} />}
       {trail.data && (
         <table className="list">
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">Action</th>
-              <th scope="col">On</th>
-              <th scope="col" className="medium">
-                Key
-              </th>
-              <th scope="col" className="wide">
-                Address
-              </th>
-            </tr>
-          </thead>
+          <Head columns={['When', 'Action', 'On', ['Key', 'medium'], ['Address', 'wide']]} />
           <tbody>
             {trail.data.events.map(({ id, at, action, target, key_id: key, address }) => (
               <tr key={id}>

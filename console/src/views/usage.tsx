@@ -3,6 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { api } from '../api/client.ts'
 import type { components } from '../api/types.ts'
 import { count, duration } from '../domain/format.ts'
+import { Head } from '../ui/head.tsx'
+import { Choice } from '../ui/labelled.tsx'
 import { useLocation, useSearch } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Limits } from './limits.tsx'
@@ -24,24 +26,14 @@ export function UsageView() {
     <>
       <h1>Usage</h1>
       <div className="filters">
-        <label>
-          <span className="quiet">Show</span>
-          <select value={group} onChange={(event) => show(event.target.value, span)}>
-            {Object.entries(groups).map(([name, label]) => (
-              <option key={name} value={name}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          <span className="quiet">Last days (UTC)</span>
-          <select value={span} onChange={(event) => show(group, event.target.value)}>
-            {days.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          label="Show"
+          value={group}
+          values={Object.keys(groups) as Group[]}
+          textOf={(name) => groups[name]}
+          onChange={(by) => show(by, span)}
+        />
+        <Choice label="Last days (UTC)" value={span} values={days} onChange={(last) => show(group, last)} />
       </div>
       <Answer query={usage} what="the usage">
         {(rows) => (rows.length === 0 ? <Empty>Nothing was used in these days.</Empty> : <UsageTable rows={rows} />)}
@@ -78,27 +70,17 @@ function UsageTable({ rows }: { rows: Used[] }) {
   const most = Math.max(...rows.map(({ training_seconds: a, engine_seconds: b }) => a + b))
   return (
     <table className="list">
-      <thead>
-        <tr>
-          <td />
-          <th scope="col" className="number">
-            Prompts
-          </th>
-          <th scope="col" className="number medium">
-            Tokens in
-          </th>
-          <th scope="col" className="number medium">
-            Tokens out
-          </th>
-          <th scope="col">Training</th>
-          <th scope="col" className="medium">
-            Model servers
-          </th>
-          <th scope="col" className="wide">
-            GPU time
-          </th>
-        </tr>
-      </thead>
+      <Head
+        columns={[
+          '',
+          ['Prompts', 'number'],
+          ['Tokens in', 'number medium'],
+          ['Tokens out', 'number medium'],
+          'Training',
+          ['Model servers', 'medium'],
+          ['GPU time', 'wide'],
+        ]}
+      />
       <tbody>
         {rows.map((row) => (
           <tr key={nameOf(row)}>

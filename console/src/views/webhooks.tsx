@@ -5,6 +5,7 @@ import { api } from '../api/client.ts'
 import { queryClient } from '../api/queries.ts'
 import type { components } from '../api/types.ts'
 import { Confirm } from '../ui/confirm.tsx'
+import { Labelled } from '../ui/labelled.tsx'
 import { Answer, Empty, Failure } from '../ui/states.tsx'
 import { Code, When } from '../ui/text.tsx'
 
@@ -91,8 +92,7 @@ function NewWebhook() {
         make.mutate()
       }}
     >
-      <label>
-        <span className="quiet">Address that gets a signed message about every move of a job</span>
+      <Labelled name="Address that gets a signed message about every move of a job">
         <input
           type="url"
           required
@@ -101,7 +101,7 @@ function NewWebhook() {
           value={url}
           onChange={(event) => setUrl(event.target.value)}
         />
-      </label>
+      </Labelled>
       <button type="submit" disabled={make.isPending}>
         Add
       </button>
