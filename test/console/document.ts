@@ -35,7 +35,7 @@ const operations = [
   'put /v1/models/{name}/aliases/{alias}',
   'delete /v1/models/{name}',
   'get /v1/models/{name}/download',
-  'post /v1/completions',
+  'post /v2/completions',
   'get /v1/usage',
   'get /v1/limits',
   'get /v1/keys',

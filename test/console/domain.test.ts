@@ -10,6 +10,8 @@ import {
   toCsv,
   type Metric,
 } from '../../console/src/domain/curve.ts'
+import { commandsOf } from '../../console/src/domain/job-form.ts'
+import { outputType, readSetup, writeSetup } from '../../console/src/domain/playground.ts'
 import { createEventParser } from '../../console/src/domain/event-stream.ts'
 import { age, bytes, duration, parseTime } from '../../console/src/domain/format.ts'
 import { partsOf, stays, type Attempt } from '../../console/src/domain/history.ts'
@@ -177,4 +179,32 @@ test('events are taken apart however the network cuts them', () => {
       { id: null, type: 'end', data: '{}' },
     ])
   }
+})
+
+test('the fields of a typed answer stay whole in the address, whatever their names', () => {
+  const type = [
+    { name: 'a:b, c%', type: 'str' },
+    { name: 'colour', type: 'dark red|white, or so' },
+  ]
+  assert.deepEqual(readSetup(writeSetup({ ...readSetup(''), type })).type, type)
+  assert.deepEqual(outputType(type), { 'a:b, c%': 'str', colour: ['dark red', 'white, or so'] })
+  assert.deepEqual(readSetup('type=%25').type, [], 'an address that nobody has written')
+  for (const [wrong, problem] of [
+    [[{ name: '', type: 'str' }], /no name/],
+    [[{ name: 'a', type: '' }], /no values/],
+    [[type[1], type[1]], /two fields/],
+  ] as const)
+    assert.throws(() => outputType(wrong.flatMap((field) => field ?? [])), problem)
+})
+
+test('a new job is shown as a command, with words that a shell leaves whole', () => {
+  const request = {
+    ...{ model_name: 'tiny', dataset_id: 'rows', custom_model_name: "Ann's bot" },
+    finetune_args: { max_steps: 60, target_modules: ['a'] },
+  }
+  assert.equal(
+    commandsOf('/v1/train', request, 'http://here')['CLI'],
+    `anneal train --dataset rows --model tiny --name 'Ann'\\''s bot' --set max_steps=60 --set 'target_modules=["a"]'`,
+  )
+  assert.equal(commandsOf('/v2/completions', {}, 'http://here')['CLI'], undefined)
 })

@@ -5,17 +5,20 @@ import { ApiError, problemOf } from './errors.ts'
 
 export type Question = { path: string; body: Record<string, unknown>; isStreamed: boolean }
 
-/** @param onText gets the text so far @returns the whole answer */
+/** `rows` are the stored rows that were put before the prompt; a stream does not tell them. */
+export type Answered = { text: string; rows: string[] | null }
+
+/** @param onText gets the text so far */
 export async function ask(
   { path, body, isStreamed }: Question,
   onText: (text: string) => void,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<Answered> {
   if (!isStreamed) {
-    const answer = await postJson<Record<string, unknown>>(path, body, signal)
-    return typeof answer['output'] === 'string' && Object.keys(answer).length === 1
-      ? answer['output']
-      : JSON.stringify(answer, null, 2)
+    const { outputs, rows } = await postJson<List>(path, body, signal)
+    const [output = {}] = outputs
+    const text = 'output_type' in body ? JSON.stringify(output, null, 2) : String(output['output'])
+    return { text, rows: rows[0] ?? [] }
   }
   const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, signal }
   const response = await send(path, { ...init, body: JSON.stringify({ ...body, stream: true }) })
@@ -26,8 +29,10 @@ export async function ask(
     for (const { data } of parse(part.value)) text += pieceOf(data)
     onText(text)
   }
-  return text
+  return { text, rows: null }
 }
+
+type List = { outputs: Record<string, unknown>[]; rows: string[][] }
 
 /** A failure after the first piece arrives as an event. @throws ApiError */
 function pieceOf(data: string): string {

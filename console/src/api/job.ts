@@ -22,7 +22,7 @@ type Details = {
   queue?: { place: number | null; ahead: number | null; reason: string | null; message: string | null } | null
   progress?: Progress | null
   dataset?: { id: string; rows: number | null; train_rows?: number | null }
-  attempts?: { count: number }
+  attempts?: { count: number; gpu_seconds?: number }
   links?: { temporal_ui?: string | null }
   metadata?: Record<string, string>
   integrations?: { tracking_uri: string }[]

@@ -86,12 +86,27 @@ export function formOf(job: Duplicated): JobForm {
 }
 
 /** A word of a shell command. */
+const word = (text: string) => (/^[\w.=/@-]+$/.test(text) ? text : quoted(text))
+
 export const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+
+function cliOf({
+  model_name: model,
+  dataset_id: dataset,
+  custom_model_name: name,
+  finetune_args: args = {},
+}: TrainRequest) {
+  const settings = Object.entries(args).map(([field, value]) => ['set', `${field}=${JSON.stringify(value)}`])
+  const options = [['dataset', dataset], ['model', model], ...(name === undefined ? [] : [['name', name]]), ...settings]
+  return `anneal train ${options.map(([option, value = '']) => `--${option} ${word(value)}`).join(' ')}`
+}
 
 export function commandsOf(path: string, body: object, origin: string): Record<string, string> {
   const json = JSON.stringify(body, null, 2)
+  const cli = path === '/v1/train' ? { CLI: cliOf(body as TrainRequest) } : {}
   return {
     curl: `curl ${origin}${path} -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' -d ${quoted(json)}`,
+    ...cli,
     Python: `import json, os, urllib.request\n\nrequest = urllib.request.Request(\n    "${origin}${path}",\n    data=json.dumps(json.loads(${JSON.stringify(JSON.stringify(body))})).encode(),\n    headers={"Authorization": f"Bearer {os.environ['KEY']}", "Content-Type": "application/json"},\n)\nprint(json.load(urllib.request.urlopen(request)))`,
     TypeScript: `const response = await fetch('${origin}${path}', {\n  method: 'POST',\n  headers: { Authorization: \`Bearer \${process.env.KEY}\`, 'Content-Type': 'application/json' },\n  body: JSON.stringify(${json}),\n})\nconsole.log(await response.json())`,
     JSON: json,

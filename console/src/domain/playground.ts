@@ -5,13 +5,16 @@ export type Setup = {
   temperature: string
   maxTokens: string
   seed: string
-  /** Fields of a typed answer, as `city:str, stock:int`; empty for text. */
-  type: string
+  /** Fields of a typed answer; none for text. */
+  type: TypedField[]
   /** An id of stored rows that are put before the prompt. */
   rows: string
   /** Not empty: the prompt is sent as a message of a user, through the model's chat template. */
   chat: string
 }
+
+/** `type` is a word of the API, or the allowed values as `red|white`. */
+export type TypedField = { name: string; type: string }
 
 /** Side by side. */
 export const maxModels = 4
@@ -20,7 +23,6 @@ const names = {
   temperature: 'temperature',
   maxTokens: 'max_tokens',
   seed: 'seed',
-  type: 'type',
   rows: 'rows',
   chat: 'chat',
 } as const
@@ -34,15 +36,16 @@ export function readSetup(search: string): Setup {
     temperature: text(names.temperature),
     maxTokens: text(names.maxTokens),
     seed: text(names.seed),
-    type: text(names.type),
+    type: readType(text('type')),
     rows: text(names.rows),
     chat: text(names.chat),
   }
 }
 
-export function writeSetup({ models, ...rest }: Setup): string {
+export function writeSetup({ models, type, ...rest }: Setup): string {
   const query = new URLSearchParams()
   if (models.length > 0) query.set('models', models.join(','))
+  if (type.length > 0) query.set('type', writeType(type))
   for (const [field, name] of Object.entries(names)) {
     const value = rest[field as keyof typeof names]
     if (value !== '') query.set(name, value)
@@ -50,24 +53,39 @@ export function writeSetup({ models, ...rest }: Setup): string {
   return query.toString()
 }
 
-/** The words of the API for the types of a field; other texts are lists of allowed values. */
-const types = ['str', 'int', 'float', 'bool']
+/** `city:str,colour:red|white`; names and values are encoded. */
+const writeType = (fields: readonly TypedField[]) =>
+  fields.map(({ name, type }) => `${encodeURIComponent(name)}:${encodeURIComponent(type)}`).join()
+
+function readType(text: string): TypedField[] {
+  if (text === '') return []
+  try {
+    return text.split(',').map((part) => {
+      const [name = '', type = ''] = part.split(':').map(decodeURIComponent)
+      return { name, type }
+    })
+  } catch {
+    return []
+  }
+}
+
+/** The words of the API for the types of a field. */
+export const types = ['str', 'int', 'float', 'bool']
 
 /**
- * `city:str, stock:int, colour:red|white` as an output type; null for text.
+ * The output type of the API; null for text.
  * @throws Error with a sentence about the field that is wrong
  */
-export function outputType(text: string): Record<string, string | string[]> | null {
-  if (text.trim() === '') return null
-  const fields = text.split(',').map((part) => {
-    const at = part.indexOf(':')
-    const [name, type] = [part.slice(0, at).trim(), part.slice(at + 1).trim()]
-    if (at < 1 || name === '') throw new Error(`"${part.trim()}" names no type. Write it as name:str.`)
-    if (types.includes(type)) return [name, type] as const
-    if (type.includes('|')) return [name, type.split('|').map((value) => value.trim())] as const
-    throw new Error(`${name}: the type must be ${types.join(', ')}, or values such as red|white.`)
-  })
-  return Object.fromEntries(fields)
+export function outputType(fields: readonly TypedField[]): Record<string, string | string[]> | null {
+  if (fields.length === 0) return null
+  const named = new Map<string, string | string[]>()
+  for (const { name, type } of fields) {
+    if (name === '') throw new Error('A field of the typed answer has no name.')
+    if (named.has(name)) throw new Error(`The typed answer has two fields “${name}”.`)
+    if (type === '') throw new Error(`${name} has no values. Write them as red|white.`)
+    named.set(name, types.includes(type) ? type : type.split('|'))
+  }
+  return Object.fromEntries(named)
 }
 
 export type Sampling = { temperature?: number; max_tokens?: number; seed?: number }

@@ -1,10 +1,10 @@
 import { memo } from 'react'
 import type { JobSummary } from '../api/job.ts'
-import { duration, short } from '../domain/format.ts'
+import { duration, loss, short } from '../domain/format.ts'
 import { isOpen, nameOf } from '../domain/job-list.ts'
 import { Link } from '../ui/router.tsx'
 import { Progress, Status, When } from '../ui/text.tsx'
-import { Spark } from './spark.tsx'
+import { Spark, useLosses } from './spark.tsx'
 
 /** Also in the style sheet. */
 export const rowHeight = 44
@@ -19,6 +19,7 @@ type Props = {
 
 export const JobRow = memo(function JobRow({ job, position, isCurrent, isSelected, select }: Props) {
   const { job_id: id, status } = job
+  const losses = useLosses(id, isOpen(status), job.progress?.step ?? null)
   return (
     <tr aria-rowindex={position} className={isCurrent ? 'current' : undefined} aria-selected={isSelected}>
       <td className="select">
@@ -39,8 +40,10 @@ export const JobRow = memo(function JobRow({ job, position, isCurrent, isSelecte
         <JobProgress job={job} />
       </td>
       <td className="wide">
-        <Spark id={id} isOpen={isOpen(status)} step={job.progress?.step ?? null} />
+        <Spark losses={losses} />
       </td>
+      <td className="wide number">{loss(losses?.validLoss)}</td>
+      <td className="wide number">{job.attempts?.gpu_seconds ? duration(job.attempts.gpu_seconds) : '–'}</td>
       <td className="medium">
         <When at={job.start_time} as="age" />
       </td>

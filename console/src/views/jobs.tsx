@@ -6,6 +6,7 @@ import { useMay } from '../api/session.ts'
 import { chosenJobs, groupNames, isOpen, readFilter, sorts, writeFilter, type JobFilter } from '../domain/job-list.ts'
 import { count } from '../domain/format.ts'
 import { useKeys } from '../ui/keys.ts'
+import { Choice, Labelled } from '../ui/labelled.tsx'
 import { Link, useLocation, useSearch } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { useRowWindow } from '../ui/window.ts'
@@ -80,8 +81,7 @@ function JobTable({ all, mayTrain }: { all: JobSummary[]; mayTrain: boolean }) {
   return (
     <>
       <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          <span className="quiet">Search</span>
+        <Labelled name="Search">
           <input
             ref={searchField}
             type="search"
@@ -90,7 +90,7 @@ function JobTable({ all, mayTrain }: { all: JobSummary[]; mayTrain: boolean }) {
             onChange={(event) => change({ text: event.target.value })}
             onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
           />
-        </label>
+        </Labelled>
         <Choice label="Show" value={filter.group} values={groupNames} onChange={(group) => change({ group })} />
         <Choice label="Order" value={filter.sort} values={sorts} onChange={(sort) => change({ sort })} />
         <p className="quiet" role="status">
@@ -136,6 +136,12 @@ function JobTable({ all, mayTrain }: { all: JobSummary[]; mayTrain: boolean }) {
               <th scope="col" className="wide">
                 Loss
               </th>
+              <th scope="col" className="wide number">
+                Held-out loss
+              </th>
+              <th scope="col" className="wide number">
+                GPU time
+              </th>
               <th scope="col" className="medium">
                 Started
               </th>
@@ -159,20 +165,5 @@ function JobTable({ all, mayTrain }: { all: JobSummary[]; mayTrain: boolean }) {
       )}
       {isCancelling && <CancelJobs jobs={open} close={() => setCancelling(false)} />}
     </>
-  )
-}
-
-type ChoiceProps<T extends string> = { label: string; value: T; values: readonly T[]; onChange: (value: T) => void }
-
-function Choice<T extends string>({ label, value, values, onChange }: ChoiceProps<T>) {
-  return (
-    <label>
-      <span className="quiet">{label}</span>
-      <select value={value} onChange={(event) => onChange(event.target.value as T)}>
-        {values.map((each) => (
-          <option key={each}>{each}</option>
-        ))}
-      </select>
-    </label>
   )
 }

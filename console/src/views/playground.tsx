@@ -7,8 +7,10 @@ import { useMay } from '../api/session.ts'
 import { short } from '../domain/format.ts'
 import { maxModels, outputType, readSetup, samplingOf, writeSetup, type Setup } from '../domain/playground.ts'
 import { Commands } from '../ui/commands.tsx'
+import { Labelled } from '../ui/labelled.tsx'
 import { useLocation, useSearch } from '../ui/router.tsx'
 import { Answer, Empty, Failure } from '../ui/states.tsx'
+import { TypeForm } from './type-form.tsx'
 
 export function PlaygroundView() {
   const models = useModels()
@@ -90,17 +92,17 @@ function Playground({ models }: { models: Model[] }) {
             }}
           />
         </div>
+        <TypeForm fields={setup.type} change={(type) => change({ type })} />
         <div className="filters">
           {settings.map(([field, label, hint]) => (
-            <label key={field}>
-              <span className="quiet">{label}</span>
+            <Labelled key={field} name={label}>
               <input
                 value={setup[field]}
                 placeholder={hint}
-                size={Math.max(8, hint.length)}
+                size={8}
                 onChange={(event) => change({ [field]: event.target.value })}
               />
-            </label>
+            </Labelled>
           ))}
           <label className="inline">
             <input
@@ -133,16 +135,15 @@ function Playground({ models }: { models: Model[] }) {
 const defaultTokens = 256
 
 const settings = [
-  ['type', 'Typed answer', 'city:str, stock:int'],
   ['temperature', 'Temperature', 'default'],
   ['maxTokens', 'Tokens at most', String(defaultTokens)],
   ['seed', 'Seed', 'none'],
   ['rows', 'Stored rows of', 'none'],
 ] as const
 
-const isText = ({ type, rows }: Setup) => type.trim() === '' && rows === ''
+const isText = ({ type, rows }: Setup) => type.length === 0 && rows === ''
 
-/** Stored rows and typed answers are of /v1; streams of text are OpenAI's. */
+/** Typed answers and stored rows are of /v2; streams of text are OpenAI's. */
 function questionsOf(setup: Setup, prompt: string): { questions?: Question[]; problem?: string } {
   try {
     const type = outputType(setup.type)
@@ -153,7 +154,7 @@ function questionsOf(setup: Setup, prompt: string): { questions?: Question[]; pr
     return {
       questions: setup.models.map((model) => ({
         isStreamed,
-        path: isStreamed ? streamed : '/v1/completions',
+        path: isStreamed ? streamed : '/v2/completions',
         body: isStreamed
           ? { model, ...(isChat ? { messages: [{ role: 'user', content: prompt }] } : { prompt }), ...sampling }
           : {
@@ -162,6 +163,7 @@ function questionsOf(setup: Setup, prompt: string): { questions?: Question[]; pr
               ...sampling,
               ...(type && { output_type: type }),
               ...(setup.rows === '' ? {} : { id: setup.rows }),
+              include_rows: true,
             },
       })),
     }
@@ -178,8 +180,9 @@ function ModelAnswer({ question, name }: { question: Question; name: string }) {
       stop.current = new AbortController()
       return ask(question, setText, stop.current.signal)
     },
-    onSuccess: setText,
+    onSuccess: ({ text: whole }) => setText(whole),
   })
+  const rows = answer.data?.rows
   const isStopped = answer.error instanceof DOMException
   // A question is asked once, when its answer is first shown.
   const isBegun = useRef(false)
@@ -195,6 +198,20 @@ function ModelAnswer({ question, name }: { question: Question; name: string }) {
         {answer.isPending && text === '' && <span className="quiet">Waiting for the model…</span>}
         {answer.isSuccess && text === '' && <span className="quiet">The answer is empty.</span>}
       </p>
+      {rows && (rows.length > 0 || 'id' in question.body) && (
+        <details>
+          <summary>
+            {rows.length === 0 ? 'No stored row was used' : `Stored rows that were used: ${rows.length}`}
+          </summary>
+          <ol>
+            {rows.map((row) => (
+              <li key={row} className="text">
+                {row}
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
       {answer.isPending && (
         <button type="button" onClick={() => stop.current?.abort()}>
           Stop

@@ -1,4 +1,4 @@
-// The loss of a job in a few pixels. It is asked for once the row has been in sight for a moment, so that scrolling through
+// The newest losses of a job, and a curve of them in a few pixels. They are asked for once the row has been in sight for a moment, so that scrolling through
 // thousands of jobs asks for nothing.
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
@@ -11,13 +11,15 @@ const newestSteps = 5000
 const stillMs = 300
 const [width, height] = [96, 24]
 
-export function Spark({ id, isOpen, step }: { id: number; isOpen: boolean; step: number | null }) {
+type Losses = { shape: number[]; last: number | null; validLoss: number | null }
+
+export function useLosses(id: number, isOpen: boolean, step: number | null): Losses | undefined {
   const [isStill, setStill] = useState(false)
   useEffect(() => {
     const timer = setTimeout(() => setStill(true), stillMs)
     return () => clearTimeout(timer)
   }, [])
-  const { data } = useQuery({
+  return useQuery({
     queryKey: ['spark', id],
     enabled: isStill && step !== null,
     staleTime: isOpen ? 5000 : Number.POSITIVE_INFINITY,
@@ -30,9 +32,16 @@ export function Spark({ id, isOpen, step }: { id: number; isOpen: boolean; step:
       const { metrics } = await api.GET('/v1/train/jobs/{job_id}/metrics', { params, signal })
       const losses = metrics.map((metric) => metric.loss)
       const every = Math.max(1, Math.ceil(losses.length / points))
-      return { shape: losses.filter((_, index) => index % every === 0), last: losses.at(-1) ?? null }
+      return {
+        shape: losses.filter((_, index) => index % every === 0),
+        last: losses.at(-1) ?? null,
+        validLoss: metrics.findLast((metric) => metric.valid_loss !== null)?.valid_loss ?? null,
+      }
     },
-  })
+  }).data
+}
+
+export function Spark({ losses: data }: { losses: Losses | undefined }) {
   if (!data || data.shape.length < 2) return <span className="quiet">{loss(data?.last)}</span>
   return (
     <span className="spark">

@@ -150,12 +150,17 @@ suite('the console', { timeout: patienceMs }, async () => {
     assert.equal(await answers.getByRole('article').count(), 2)
     assert.ok(!page.url().includes('Question'), 'the address does not hold the prompt')
     // The model has to answer one of two scripts.
-    await page.getByLabel('Typed answer').fill(`colour:str, markup:${script}|${script}!`)
-    await page.getByRole('button', { name: 'Ask' }).click()
+    for (const [at, field] of ['colour', 'markup'].entries()) {
+      await page.getByRole('button', { name: 'Add a field' }).click()
+      await page.getByLabel('Name', { exact: true }).nth(at).fill(field)
+    }
+    await page.getByLabel('Type', { exact: true }).nth(1).selectOption('one of')
+    await page.getByLabel('Values').fill(`${script}|${script}!`)
+    await page.getByRole('button', { name: 'Ask', exact: true }).click()
     await answers.getByText('"colour":').first().waitFor()
     await answers.getByText(`"markup": "${script}`).first().waitFor()
     assert.equal(await page.locator('#root :is(script, img)').count(), 0)
-    await page.getByLabel('Typed answer').fill('')
+    for (const field of ['markup', 'colour']) await page.getByRole('button', { name: `Remove ${field}` }).click()
     await page.getByLabel('As a chat message').check()
     await page.getByRole('button', { name: 'Ask' }).click()
     await answers.getByText('"colour":').waitFor({ state: 'detached' })
