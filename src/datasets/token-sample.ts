@@ -2,7 +2,7 @@
 import { Tokenizer } from '@huggingface/tokenizers'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TokenLengths } from '../domain/dataset-report.ts'
+import type { TokenBucket, TokenLengths } from '../domain/dataset-report.ts'
 import type { DatasetRow } from './dataset-row.ts'
 import { createLengthHistogram } from './length-histogram.ts'
 
@@ -43,22 +43,36 @@ export function createTokenSample() {
       if (!source || !tokenizer) return null
       const [input, output] = [createLengthHistogram(), createLengthHistogram()]
       const count = (text: string) => tokenizer.encode(text, { add_special_tokens: false }).ids.length
-      let total = 0
-      for (const row of rows) {
+      const lengths = rows.map((row) => {
         const [inputTokens, outputTokens] = [count(row.input), count(row.output)]
         input.add(inputTokens)
         output.add(outputTokens)
-        total += inputTokens + outputTokens
-      }
+        return inputTokens + outputTokens
+      })
+      const total = lengths.reduce((sum, length) => sum + length, 0)
       return {
         tokenizer: source.name,
         sampledRows: rows.length,
         input: input.percentiles(),
         output: output.percentiles(),
         estimatedTotal: Math.round((total / rows.length) * rowCount),
+        histogram: bucketsOf(lengths),
       }
     },
   }
+}
+
+const bucketCount = 16
+
+/** Buckets of one width, up to the longest row. */
+function bucketsOf(lengths: readonly number[]): TokenBucket[] {
+  const width = Math.max(1, Math.ceil(Math.max(...lengths) / bucketCount))
+  const buckets = Array.from({ length: bucketCount }, (_, index) => ({ upTo: (index + 1) * width, rows: 0 }))
+  for (const length of lengths) {
+    const bucket = buckets[Math.max(0, Math.ceil(length / width) - 1)]
+    if (bucket) bucket.rows++
+  }
+  return buckets
 }
 
 const sizeOf = ({ input, output }: DatasetRow) => input.length + output.length

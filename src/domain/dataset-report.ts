@@ -2,6 +2,9 @@
 
 export type LengthPercentiles = { p50: number; p90: number; p99: number; max: number }
 
+/** `rows` have at most `upTo` tokens, and more than the bucket before. */
+export type TokenBucket = { upTo: number; rows: number }
+
 /** Token counts of a sample of the rows, by the named model's tokenizer. */
 export type TokenLengths = {
   tokenizer: string
@@ -10,6 +13,8 @@ export type TokenLengths = {
   output: LengthPercentiles
   /** Of all good rows, from the sample's mean. Absent in reports of earlier releases. */
   estimatedTotal?: number
+  /** Rows of the sample by the tokens of input and output together. Absent in reports of earlier releases. */
+  histogram?: TokenBucket[]
 }
 
 export type BadRow = { line: number; field: string; reason: string }

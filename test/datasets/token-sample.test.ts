@@ -31,13 +31,19 @@ test('the sample is bounded, spread over all rows, and says its size', () => {
   for (let row = 0; row < 50_000; row++) sample.add({ input: 'x', output: row < 25_000 ? 'a' : 'a b c' })
   sample.add({ input: '', output: 'z'.repeat(200_001) })
   const measured = sample.measure(tiny, 50_000) ?? assert.fail('nothing measured')
-  const { tokenizer, sampledRows, input, output, estimatedTotal = 0 } = measured
+  const { tokenizer, sampledRows, input, output, estimatedTotal = 0, histogram = [] } = measured
   assert.equal(tokenizer, 'anneal-tiny')
   assert.ok(sampledRows > 500 && sampledRows <= 1000)
   assert.equal(input.max, 1)
   // Half of the rows have two tokens, the others four or five.
   assert.ok(estimatedTotal > 140_000 && estimatedTotal < 190_000, String(estimatedTotal))
   assert.ok(output.p50 < output.p90)
+  const counts = histogram.filter(({ rows }) => rows > 0)
+  assert.equal(
+    counts.reduce((sum, { rows }) => sum + rows, 0),
+    sampledRows,
+  )
+  assert.deepEqual([counts[0]?.upTo, counts.at(-1)?.upTo], [2, input.max + output.max])
 })
 
 test('without a tokenizer, or rows, there is nothing to say', () => {

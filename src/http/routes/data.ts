@@ -159,9 +159,10 @@ function reportOnWire({ version, report }: CheckedDataset) {
   }
 }
 
-const tokensOnWire = ({ tokenizer, sampledRows, input, output }: TokenLengths) => ({
+const tokensOnWire = ({ tokenizer, sampledRows, input, output, histogram }: TokenLengths) => ({
   tokenizer,
   sampled_rows: sampledRows,
   input,
   output,
+  histogram: histogram?.map(({ upTo, rows }) => ({ up_to: upTo, rows })) ?? null,
 })

@@ -1,4 +1,5 @@
 import type { Catalogue, CatalogueEntry } from '../../domain/catalogue.ts'
+import { resolveTrainingArgs } from '../../domain/training-args.ts'
 import type { ListedModel } from '../../domain/training-job.ts'
 import { deleteModel } from '../../services/models/delete.ts'
 import { downloadModel } from '../../services/models/download.ts'
@@ -82,6 +83,7 @@ const baseModel = (entry: CatalogueEntry): Model => ({
   aliases: entry.aliases,
   base_model: null,
   job_id: null,
+  recommended_args: entry.task === 'completion' ? resolveTrainingArgs({}, entry).args : null,
   ...limitsOf(entry),
   supported_parameters: parametersOf(entry.task),
 })
@@ -95,6 +97,7 @@ const tunedModelOf = ({ name, aliases, createdAt, baseModel, jobId }: ListedMode
   aliases,
   base_model: baseModel,
   job_id: jobId,
+  recommended_args: null,
   ...limitsOf(catalogue.find(baseModel)),
   supported_parameters: parametersOf('completion'),
 })

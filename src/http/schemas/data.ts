@@ -82,6 +82,15 @@ const TokenLengths = z
     sampled_rows: z.int().describe('At most 1,000 rows, taken evenly, without rows longer than 200,000 characters'),
     input: Percentiles.describe('Tokens of the inputs'),
     output: Percentiles.describe('Tokens of the outputs'),
+    histogram: z
+      .array(
+        z.object({
+          up_to: z.int().describe('The most tokens of these rows; the entry before has the shorter rows'),
+          rows: z.int().describe('Rows of the sample'),
+        }),
+      )
+      .nullable()
+      .describe('Rows by the tokens of input and output together; null for a check of an earlier release'),
   })
   .describe("Tokens of a sample, without special tokens; null when the model's tokenizer is not on the server")
 

@@ -40,6 +40,10 @@ const Model = z.object({
     .describe('Other names in requests. Those of a tuned model are its version and its aliases, as in support-bot@3'),
   base_model: z.string().nullable().describe('Null for a base model'),
   job_id: z.int().nullable().describe('The job that trained the model; null for a base model'),
+  recommended_args: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe('finetune_args of a job on this model that names none; null unless it is a base model to train on'),
   ...modelLimits,
   supported_parameters: z
     .array(z.string())
