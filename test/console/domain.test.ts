@@ -59,10 +59,11 @@ test('durations, ages and sizes read well', () => {
 })
 
 test('an address holds the filter of the list, and a strange one is read as the usual', () => {
-  const filter = { group: 'failed', text: 'a&b', sort: 'name' } as const
-  assert.deepEqual(readFilter(writeFilter(filter)), filter)
-  assert.equal(writeFilter(readFilter('')), '')
-  assert.deepEqual(readFilter('show=constructor&sort=x'), { group: 'all', text: '', sort: 'newest' })
+  const filter = { group: 'failed', text: 'a&b', sort: 'name', selected: new Set([7, 3]) } as const
+  const usual = { group: 'all', text: '', sort: 'newest', selected: new Set() }
+  assert.deepEqual(readFilter(new URLSearchParams(writeFilter(filter)).toString()), filter)
+  assert.deepEqual([...new Set(Object.values(writeFilter(readFilter(''))))], [''])
+  assert.deepEqual(readFilter('show=constructor&sort=x&selected=a'), usual)
 })
 
 test('a list is filtered by what people know a job by', () => {

@@ -36,6 +36,9 @@ export function loss(value: number | null | undefined): string {
   return Math.abs(value) >= 0.001 || value === 0 ? value.toPrecision(4) : value.toExponential(2)
 }
 
+/** A score. */
+export const fixed = (value: number) => value.toFixed(3)
+
 export const percent = (share: number) => `${Math.floor(share * 100)} %`
 
 /** The beginning of a long id. */

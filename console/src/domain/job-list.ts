@@ -31,7 +31,7 @@ export const groupNames = Object.keys(groups) as Group[]
 export const sorts = ['newest', 'oldest', 'status', 'name'] as const
 export type Sort = (typeof sorts)[number]
 
-export type JobFilter = { group: Group; text: string; sort: Sort }
+export type JobFilter = { group: Group; text: string; sort: Sort; selected: ReadonlySet<number> }
 
 type Listed = {
   job_id: number
@@ -48,20 +48,23 @@ export function readFilter(search: string): JobFilter {
     group: groupNames.find((name) => name === query.get('show')) ?? 'all',
     text: query.get('q') ?? '',
     sort: sorts.find((name) => name === query.get('sort')) ?? 'newest',
+    selected: new Set((query.get('selected') ?? '').split(',').map(Number).filter(Boolean)),
   }
 }
 
-/** The query of the address, without what is usual. */
-export function writeFilter({ group, text, sort }: JobFilter): string {
-  const query = new URLSearchParams()
-  if (group !== 'all') query.set('show', group)
-  if (text !== '') query.set('q', text)
-  if (sort !== 'newest') query.set('sort', sort)
-  return query.toString()
-}
+/** The values of the address; what is usual has none. */
+export const writeFilter = ({ group, text, sort, selected }: JobFilter) => ({
+  show: group === 'all' ? '' : group,
+  q: text,
+  sort: sort === 'newest' ? '' : sort,
+  selected: [...selected].join(),
+})
 
 /** The jobs come newest first. */
-export function chosenJobs<T extends Listed>(jobs: readonly T[], { group, text, sort }: JobFilter): T[] {
+export function chosenJobs<T extends Listed>(
+  jobs: readonly T[],
+  { group, text, sort }: Omit<JobFilter, 'selected'>,
+): T[] {
   const wanted = text.trim().toLowerCase()
   const found = jobs.filter((job) => groups[group](job.status) && (wanted === '' || textOf(job).includes(wanted)))
   if (sort === 'oldest') return found.toReversed()

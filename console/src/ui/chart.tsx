@@ -99,6 +99,13 @@ function optionsFor(element: HTMLElement, { xName, lines, isLog }: Look, latest:
     ],
     cursor: { drag: { x: true, y: false } },
     hooks: {
+      drawClear: [
+        // A picture of the curve would have no ground of its own.
+        ({ ctx }) => {
+          ctx.fillStyle = colour('ground')
+          ctx.fillRect(0, 0, ctx.canvas.width, ctx.canvas.height)
+        },
+      ],
       draw: [(plot) => drawMark(plot, latest.current.mark, colour('text'))],
       setScale: [
         (plot, scale) => {

@@ -29,6 +29,19 @@ export const useLocation = () => [useSyncExternalStore(subscribe, readPath), nav
 /** The query of the address. */
 export const useSearch = () => useSyncExternalStore(subscribe, () => location.search.slice(1))
 
+/** The query of the address, and a function that changes some of its values. A value without a text is left out. */
+export function useQueryOfAddress() {
+  const search = useSearch()
+  const change = (values: Record<string, string>) => {
+    const query = new URLSearchParams(location.search)
+    for (const [name, value] of Object.entries(values))
+      if (value === '') query.delete(name)
+      else query.set(name, value)
+    navigate(query.size === 0 ? readPath() : `${readPath()}?${query}`, { replace: true })
+  }
+  return [new URLSearchParams(search), change] as const
+}
+
 /** Leaves clicks that open another tab or window to the browser. */
 export function Link({ href, ...rest }: ComponentProps<'a'> & { href: string }) {
   return (

@@ -3,13 +3,13 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { evaluationQuery, jobQuery, queryClient } from '../api/queries.ts'
 import { metricsQuery } from '../api/job-feed.ts'
-import type { Job } from '../api/job.ts'
+import type { Evaluation, Job } from '../api/job.ts'
 import { aligned, answersByInput, differingFacts } from '../domain/compare.ts'
 import { bestStep, smooth, type Metric } from '../domain/curve.ts'
-import { loss } from '../domain/format.ts'
+import { fixed, loss } from '../domain/format.ts'
 import { isOpen, nameOf } from '../domain/job-list.ts'
 import { Chart } from '../ui/chart.tsx'
-import { Link, useSearch } from '../ui/router.tsx'
+import { Link, useQueryOfAddress, useSearch } from '../ui/router.tsx'
 import { Smoothing } from '../ui/smoothing.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Status } from '../ui/text.tsx'
@@ -50,18 +50,19 @@ async function readCompared(id: number) {
     queryClient.fetchQuery(metricsQuery(id)),
     queryClient.fetchQuery(evaluationQuery(id)),
   ])
-  return { job, metrics, rows: evaluation?.eval_results ?? [] }
+  return { job, metrics, rows: evaluation?.eval_results ?? [], summary: evaluation?.summary ?? {} }
 }
 
 function Comparison({ all }: { all: Awaited<ReturnType<typeof readCompared>>[] }) {
-  const [weight, setWeight] = useState(0)
+  const [query, change] = useQueryOfAddress()
+  const weight = Number(query.get('smooth'))
   const jobs = all.map(({ job }) => job)
   const metrics = all.map((each) => each.metrics)
   return (
     <>
-      <Facts jobs={jobs} metrics={metrics} />
+      <Facts jobs={jobs} metrics={metrics} summaries={all.map(({ summary }) => summary)} />
       <label className="inline">
-        Smooth <Smoothing weight={weight} onChange={setWeight} />
+        Smooth <Smoothing weight={weight} onChange={(smooth) => change({ smooth })} />
       </label>
       <Curves jobs={jobs} metrics={metrics} weight={weight} />
       <Answers jobs={jobs} rows={answersByInput(all.map(({ rows }) => rows))} />
@@ -69,12 +70,21 @@ function Comparison({ all }: { all: Awaited<ReturnType<typeof readCompared>>[] }
   )
 }
 
+type Summary = NonNullable<Evaluation['summary']>
+
+const scoreOf = (score: Summary[string] | undefined) =>
+  score ? `${fixed(score.tuned.mean)} (${fixed(score.tuned.low)} to ${fixed(score.tuned.high)})` : '–'
+
 const title = (job: Job) => `${job.job_id} ${nameOf(job)}`
 
-function Facts({ jobs, metrics }: { jobs: Job[]; metrics: Metric[][] }) {
+type FactsProps = { jobs: Job[]; metrics: Metric[][]; summaries: Summary[] }
+
+function Facts({ jobs, metrics, summaries }: FactsProps) {
+  const graders = [...new Set(summaries.flatMap(Object.keys))]
   const rows: [string, string[]][] = [
     ['last loss', metrics.map((each) => loss(each.at(-1)?.loss))],
     ['best held-out loss', metrics.map((each) => loss(bestStep(each)?.value))],
+    ...graders.map((name): [string, string[]] => [name, summaries.map((summary) => scoreOf(summary[name]))]),
     ...differingFacts(jobs),
   ]
   return (

@@ -1,10 +1,11 @@
 // The losses of a job, and under them the attempts that the curve is made of.
 import { useRef, useState } from 'react'
 import type { Attempt } from '../api/job.ts'
-import { axes, bestStep, seriesOf, smooth, toCsv, valuesOn, type Axis, type Metric } from '../domain/curve.ts'
+import { axes, bestStep, seriesOf, smooth, toCsv, valuesOn, type Metric } from '../domain/curve.ts'
 import { loss } from '../domain/format.ts'
 import { Chart, type Line } from '../ui/chart.tsx'
 import { Choice, Labelled } from '../ui/labelled.tsx'
+import { useQueryOfAddress } from '../ui/router.tsx'
 import { save } from '../ui/save.ts'
 import { Smoothing } from '../ui/smoothing.tsx'
 import { Empty } from '../ui/states.tsx'
@@ -18,16 +19,17 @@ const nameOf = (series: string) =>
   ({ loss: 'training loss', valid_loss: 'held-out loss' })[series] ?? series.replaceAll('_', ' ')
 
 export function JobCurve({ id, metrics, attempts, isOpen }: Props) {
-  const [axis, setAxis] = useState<Axis>('step')
-  const [weight, setWeight] = useState(0)
-  const [isLog, setLog] = useState(false)
-  const [other, setOther] = useState('')
+  const [query, change] = useQueryOfAddress()
+  const axis = axes.find((each) => each === query.get('over')) ?? 'step'
+  const weight = Number(query.get('smooth'))
+  const isLog = query.has('log')
   const [range, setRange] = useState<{ min: number; max: number } | null>(null)
   const canvas = useRef<HTMLCanvasElement | null>(null)
   if (metrics.length === 0)
     return <Empty>{isOpen ? 'The curve begins with the first steps of the training.' : 'No step was reported.'}</Empty>
   const available = seriesOf(metrics)
   const others = available.filter((name) => !alwaysShown.includes(name) && !notCurves.includes(name))
+  const other = others.find((name) => name === query.get('series')) ?? ''
   const shown = other === '' ? alwaysShown.filter((name) => available.includes(name)) : [other]
   const x = valuesOn(axis, metrics)
   const lines = shown.flatMap((name, look) => linesOf(name, look, metrics, weight))
@@ -45,7 +47,7 @@ export function JobCurve({ id, metrics, attempts, isOpen }: Props) {
           value={axis}
           values={axes}
           textOf={(each) => (each === 'time' ? 'seconds of training' : each)}
-          onChange={setAxis}
+          onChange={(over) => change({ over })}
         />
         {others.length > 0 && (
           <Choice
@@ -53,14 +55,19 @@ export function JobCurve({ id, metrics, attempts, isOpen }: Props) {
             value={other}
             values={['', ...others]}
             textOf={(each) => (each === '' ? 'losses' : nameOf(each))}
-            onChange={setOther}
+            onChange={(series) => change({ series })}
           />
         )}
         <Labelled name="Smooth">
-          <Smoothing weight={weight} onChange={setWeight} />
+          <Smoothing weight={weight} onChange={(smooth) => change({ smooth })} />
         </Labelled>
         <label className="inline">
-          <input type="checkbox" checked={isLog} onChange={(event) => setLog(event.target.checked)} /> Log scale
+          <input
+            type="checkbox"
+            checked={isLog}
+            onChange={(event) => change({ log: event.target.checked ? '1' : '' })}
+          />{' '}
+          Log scale
         </label>
         <button type="button" onClick={() => save(`job-${id}.csv`, new Blob([toCsv(metrics)], { type: 'text/csv' }))}>
           CSV

@@ -6,6 +6,7 @@ import type { Attempt } from '../api/job.ts'
 import { ApiError } from '../api/errors.ts'
 import { askEvery, queryClient, type Watched } from '../api/queries.ts'
 import { Labelled } from '../ui/labelled.tsx'
+import { useQueryOfAddress } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 
 type Read = { text: string; offset: number; isComplete: boolean }
@@ -46,8 +47,9 @@ function useLog(id: number, attempt: number | undefined, { isOpen, isFollowed }:
 type Props = Watched & { id: number; attempts: Attempt[] }
 
 export function JobLog({ id, isOpen, isFollowed, attempts }: Props) {
-  const [chosen, setChosen] = useState<number | null>(null)
-  const attempt = chosen ?? attempts[0]?.attempt
+  const [query, change] = useQueryOfAddress()
+  const chosen = Number(query.get('attempt'))
+  const attempt = attempts.find((each) => each.attempt === chosen)?.attempt ?? attempts[0]?.attempt
   const log = useLog(id, attempt, { isOpen, isFollowed })
   if (attempt === undefined) return <Empty>No attempt has begun yet, so there is no log.</Empty>
   return (
@@ -55,7 +57,7 @@ export function JobLog({ id, isOpen, isFollowed, attempts }: Props) {
       {attempts.length > 1 && (
         <label className="inline">
           Attempt{' '}
-          <select value={attempt} onChange={(event) => setChosen(Number(event.target.value))}>
+          <select value={attempt} onChange={(event) => change({ attempt: event.target.value })}>
             {attempts.map(({ attempt: number }) => (
               <option key={number}>{number}</option>
             ))}
@@ -70,7 +72,8 @@ export function JobLog({ id, isOpen, isFollowed, attempts }: Props) {
 }
 
 function LogText({ text, isOpen }: { text: string; isOpen: boolean }) {
-  const [search, setSearch] = useState('')
+  const [query, change] = useQueryOfAddress()
+  const search = query.get('find') ?? ''
   const [isFollowing, setFollowing] = useState(isOpen)
   const box = useRef<HTMLPreElement>(null)
   const wanted = search.toLowerCase()
@@ -83,7 +86,7 @@ function LogText({ text, isOpen }: { text: string; isOpen: boolean }) {
     <>
       <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
         <Labelled name="Search the log">
-          <input type="search" value={search} onChange={(event) => setSearch(event.target.value)} />
+          <input type="search" value={search} onChange={(event) => change({ find: event.target.value })} />
         </Labelled>
         <label className="inline">
           <input type="checkbox" checked={isFollowing} onChange={(event) => setFollowing(event.target.checked)} />{' '}

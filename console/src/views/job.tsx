@@ -5,7 +5,7 @@ import { useAttempts, useEvents, useJob } from '../api/queries.ts'
 import { duration, loss, percent } from '../domain/format.ts'
 import { isOpen, nameOf } from '../domain/job-list.ts'
 import { bestStep } from '../domain/curve.ts'
-import { Link, useLocation, useSearch } from '../ui/router.tsx'
+import { Link, useQueryOfAddress } from '../ui/router.tsx'
 import { Answer } from '../ui/states.tsx'
 import { Progress, Status, When } from '../ui/text.tsx'
 import { JobActions } from './job-actions.tsx'
@@ -118,8 +118,7 @@ function JobProgress({ job, lastStep, remaining }: ProgressProps) {
 
 /** The chosen part of the page is in its address. */
 function Tabs({ children }: { children: (tab: Tab) => React.ReactNode }) {
-  const [location, navigate] = useLocation()
-  const query = new URLSearchParams(useSearch())
+  const [query, change] = useQueryOfAddress()
   const tab = tabs.find((each) => each === query.get('tab')) ?? 'answers'
   return (
     <>
@@ -129,7 +128,7 @@ function Tabs({ children }: { children: (tab: Tab) => React.ReactNode }) {
             key={each}
             type="button"
             aria-current={each === tab ? 'true' : undefined}
-            onClick={() => navigate(`${location}?tab=${each}`, { replace: true })}
+            onClick={() => change({ tab: each })}
           >
             {each}
           </button>

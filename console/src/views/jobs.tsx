@@ -7,7 +7,7 @@ import { chosenJobs, groupNames, isOpen, readFilter, sorts, writeFilter, type Jo
 import { count } from '../domain/format.ts'
 import { useKeys } from '../ui/keys.ts'
 import { Choice, Labelled } from '../ui/labelled.tsx'
-import { Link, useLocation, useSearch } from '../ui/router.tsx'
+import { Link, useLocation, useQueryOfAddress, useSearch } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { useRowWindow } from '../ui/window.ts'
 import { CancelJobs } from './job-actions.tsx'
@@ -45,23 +45,22 @@ function NoJobs({ mayTrain }: { mayTrain: boolean }) {
 
 function JobTable({ all, mayTrain }: { all: JobSummary[]; mayTrain: boolean }) {
   const search = useSearch()
+  const [, changeQuery] = useQueryOfAddress()
   const [, navigate] = useLocation()
   const filter = useMemo(() => readFilter(search), [search])
+  const { selected } = filter
   const shown = useMemo(() => chosenJobs(all, filter), [all, filter])
-  const [selected, setSelected] = useState<ReadonlySet<number>>(new Set())
   const [current, setCurrent] = useState(-1)
   const [isCancelling, setCancelling] = useState(false)
-  const searchField = useRef<HTMLInputElement>(null)
   const body = useRef<HTMLTableSectionElement>(null)
   const rows = useRowWindow(body, shown.length, rowHeight)
 
+  const write = (changes: Partial<JobFilter>) => changeQuery(writeFilter({ ...filter, ...changes }))
   const change = (changes: Partial<JobFilter>) => {
-    const query = writeFilter({ ...filter, ...changes })
     setCurrent(-1)
-    navigate(query === '' ? '/jobs' : `/jobs?${query}`, { replace: true })
+    write(changes)
   }
-  const toggle = (id: number) =>
-    setSelected((known) => new Set(known.has(id) ? [...known].filter((each) => each !== id) : [...known, id]))
+  const toggle = (id: number) => write({ selected: selected.symmetricDifference(new Set([id])) })
   const move = (by: number) => {
     const next = Math.max(0, Math.min(shown.length - 1, current + by))
     setCurrent(next)
@@ -74,7 +73,6 @@ function JobTable({ all, mayTrain }: { all: JobSummary[]; mayTrain: boolean }) {
     k: () => move(-1),
     Enter: () => shown[current] && navigate(`/jobs/${shown[current].job_id}`),
     x: () => shown[current] && toggle(shown[current].job_id),
-    '/': () => searchField.current?.focus(),
   })
   const chosen = shown.filter(({ job_id: id }) => selected.has(id))
   const open = chosen.filter(({ status }) => isOpen(status))
@@ -83,7 +81,6 @@ function JobTable({ all, mayTrain }: { all: JobSummary[]; mayTrain: boolean }) {
       <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
         <Labelled name="Search">
           <input
-            ref={searchField}
             type="search"
             value={filter.text}
             placeholder="name, data set, model, number"
@@ -107,7 +104,7 @@ function JobTable({ all, mayTrain }: { all: JobSummary[]; mayTrain: boolean }) {
                 Cancel {open.length}
               </button>
             )}
-            <button type="button" onClick={() => setSelected(new Set())}>
+            <button type="button" onClick={() => write({ selected: new Set() })}>
               Clear
             </button>
           </p>

@@ -10,15 +10,17 @@ import { count, duration } from '../domain/format.ts'
 import { nameOf } from '../domain/job-list.ts'
 import { Commands } from '../ui/commands.tsx'
 import { randomId } from '../ui/random-id.ts'
-import { useLocation, useSearch } from '../ui/router.tsx'
+import { useLocation, useQueryOfAddress } from '../ui/router.tsx'
 import { Answer, Failure, Loading } from '../ui/states.tsx'
 import { DatasetReport } from './dataset-report.tsx'
 import { MapColumns } from './map-columns.tsx'
 import { Upload } from './upload.tsx'
 
 export function NewJobView() {
-  const query = new URLSearchParams(useSearch())
+  const [query] = useQueryOfAddress()
   const from = Number(query.get('from') ?? 0)
+  const [data, model] = [query.get('data'), query.get('model')]
+  const given = { ...(data && { datasetId: data }), ...(model && { model }) }
   const original = useQuery({ ...jobQuery(from), enabled: from > 0 })
   return (
     <>
@@ -26,10 +28,10 @@ export function NewJobView() {
       <Template from={from} />
       {from > 0 ? (
         <Answer query={original} what="the job to duplicate">
-          {(job) => <JobFormView key={from} start={formOf(job)} />}
+          {(job) => <JobFormView key={from} start={{ ...formOf(job), ...given }} />}
         </Answer>
       ) : (
-        <JobFormView start={{ ...emptyForm, datasetId: query.get('data') ?? '', model: query.get('model') ?? '' }} />
+        <JobFormView start={{ ...emptyForm, ...given }} />
       )}
     </>
   )
@@ -64,7 +66,12 @@ function Template({ from }: { from: number }) {
 function JobFormView({ start }: { start: JobForm }) {
   const [form, setForm] = useState(start)
   const [, navigate] = useLocation()
+  const [, changeQuery] = useQueryOfAddress()
   const change = (changes: Partial<JobForm>) => setForm((known) => ({ ...known, ...changes }))
+  const chooseData = (datasetId: string) => {
+    change({ datasetId })
+    changeQuery({ data: datasetId })
+  }
   const report = useReport(form.datasetId)
   const isReady = form.model !== '' && report.data?.state === 'valid'
   const request = readRequest(form)
@@ -86,7 +93,7 @@ function JobFormView({ start }: { start: JobForm }) {
         if (request.value) submit.mutate(request.value)
       }}
     >
-      <DataPart datasetId={form.datasetId} choose={(datasetId) => change({ datasetId })} report={report} />
+      <DataPart datasetId={form.datasetId} choose={chooseData} report={report} />
       <ModelPart form={form} change={change} />
       {request.problem && <p className="notice failure">{request.problem}</p>}
       {isReady && request.value && <Estimate request={request.value} />}
@@ -154,6 +161,7 @@ function ModelPart({ form, change }: { form: JobForm; change: (changes: Partial<
   const bases = (models.data ?? []).filter(
     ({ task, owned_by: owner }) => task === 'completion' && owner === 'catalogue',
   )
+  const recommended = bases.find(({ id }) => id === form.model)?.recommended_args
   const only = bases.length === 1 ? bases[0]?.id : undefined
   useEffect(() => {
     if (form.model === '' && only !== undefined) change({ model: only })
@@ -181,6 +189,7 @@ function ModelPart({ form, change }: { form: JobForm; change: (changes: Partial<
                 id={name}
                 inputMode="decimal"
                 value={form.args[name] ?? ''}
+                placeholder={String(recommended?.[name] ?? '')}
                 onChange={(event) => change({ args: { ...form.args, [name]: event.target.value } })}
               />
             </Field>

@@ -5,7 +5,7 @@ import type { components } from '../api/types.ts'
 import { count, duration } from '../domain/format.ts'
 import { Head } from '../ui/head.tsx'
 import { Choice } from '../ui/labelled.tsx'
-import { useLocation, useSearch } from '../ui/router.tsx'
+import { useQueryOfAddress } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Limits } from './limits.tsx'
 
@@ -16,12 +16,10 @@ type Group = keyof typeof groups
 const days = ['7', '30', '90'] as const
 
 export function UsageView() {
-  const query = new URLSearchParams(useSearch())
-  const [, navigate] = useLocation()
+  const [query, change] = useQueryOfAddress()
   const group = (Object.keys(groups) as Group[]).find((each) => each === query.get('by')) ?? 'day'
   const span = days.find((each) => each === query.get('days')) ?? '30'
   const usage = useUsage(group, Number(span))
-  const show = (by: string, spanDays: string) => navigate(`/usage?by=${by}&days=${spanDays}`, { replace: true })
   return (
     <>
       <h1>Usage</h1>
@@ -31,9 +29,9 @@ export function UsageView() {
           value={group}
           values={Object.keys(groups) as Group[]}
           textOf={(name) => groups[name]}
-          onChange={(by) => show(by, span)}
+          onChange={(by) => change({ by })}
         />
-        <Choice label="Last days (UTC)" value={span} values={days} onChange={(last) => show(group, last)} />
+        <Choice label="Last days (UTC)" value={span} values={days} onChange={(last) => change({ days: last })} />
       </div>
       <Answer query={usage} what="the usage">
         {(rows) => (rows.length === 0 ? <Empty>Nothing was used in these days.</Empty> : <UsageTable rows={rows} />)}
