@@ -6,6 +6,7 @@ import { Help } from './ui/help.tsx'
 import { useKeys } from './ui/keys.ts'
 import { Link, useLocation } from './ui/router.tsx'
 import { Empty, Loading } from './ui/states.tsx'
+import { When } from './ui/text.tsx'
 import { applyTheme, chosenTheme, nextTheme } from './ui/theme.ts'
 import { DataView } from './views/data.tsx'
 import { DatasetView } from './views/dataset.tsx'
@@ -77,7 +78,16 @@ function Frame({ keyId }: { keyId: string }) {
   useKeys({
     '?': () => setShowsHelp(true),
     g: () => navigate('/jobs'),
+    // The list of jobs draws only the rows in sight, and has keys of its own.
+    ...(location !== '/jobs' && { j: () => focusRow(1), k: () => focusRow(-1) }),
+    '/': () => main.current?.querySelector<HTMLElement>('[type=search]')?.focus(),
   })
+  const focusRow = (by: number) => {
+    const rows = [...(main.current?.querySelectorAll('.list tbody tr, .answers > li') ?? [])]
+    const places = rows.flatMap((row) => row.querySelector<HTMLElement>('a, button') ?? [])
+    const now = places.findIndex((place) => place.closest('tr, li') === document.activeElement?.closest('tr, li'))
+    places[Math.max(0, Math.min(places.length - 1, now + by))]?.focus()
+  }
   useEffect(() => {
     if (location === '/') navigate('/jobs', { replace: true })
   }, [location, navigate])
@@ -139,7 +149,7 @@ function Silence() {
     <div role="status" aria-live="polite">
       {since && (
         <p className="silence">
-          The service has not answered since {since.toLocaleTimeString()}. This page tries again by itself.
+          The service has not answered since <When at={since} />. This page tries again by itself.
         </p>
       )}
     </div>

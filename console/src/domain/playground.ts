@@ -3,6 +3,7 @@
 export type Setup = {
   models: string[]
   temperature: string
+  topP: string
   maxTokens: string
   seed: string
   /** Fields of a typed answer; none for text. */
@@ -21,6 +22,7 @@ export const maxModels = 4
 
 const names = {
   temperature: 'temperature',
+  topP: 'top_p',
   maxTokens: 'max_tokens',
   seed: 'seed',
   rows: 'rows',
@@ -34,6 +36,7 @@ export function readSetup(search: string): Setup {
   return {
     models: models.slice(0, maxModels),
     temperature: text(names.temperature),
+    topP: text(names.topP),
     maxTokens: text(names.maxTokens),
     seed: text(names.seed),
     type: readType(text('type')),
@@ -88,11 +91,11 @@ export function outputType(fields: readonly TypedField[]): Record<string, string
   return Object.fromEntries(named)
 }
 
-export type Sampling = { temperature?: number; max_tokens?: number; seed?: number }
+export type Sampling = { temperature?: number; top_p?: number; max_tokens?: number; seed?: number }
 
 /** @throws Error with a sentence */
-export function samplingOf({ temperature, maxTokens, seed }: Setup): Sampling {
-  const numbers = { temperature, max_tokens: maxTokens, seed }
+export function samplingOf({ temperature, topP, maxTokens, seed }: Setup): Sampling {
+  const numbers = { temperature, top_p: topP, max_tokens: maxTokens, seed }
   const given = Object.entries(numbers).filter(([, text]) => text.trim() !== '')
   return Object.fromEntries(
     given.map(([name, text]) => {

@@ -5,6 +5,7 @@ import { ApiError } from '../api/errors.ts'
 import { duration } from '../domain/format.ts'
 import { Facts } from '../ui/facts.tsx'
 import { Answer, Failure } from '../ui/states.tsx'
+import { When } from '../ui/text.tsx'
 import { Docs } from './docs.tsx'
 import { readOverview, type Overview } from './overview.ts'
 import { ModelServers, Queues, Workers } from './tables.tsx'
@@ -29,7 +30,7 @@ export function OperatorPage() {
       <h1>Operator</h1>
       {silentSince && (
         <p className="silence" role="status">
-          The service has not answered since {silentSince.toLocaleTimeString()}. This page tries again by itself.
+          The service has not answered since <When at={silentSince} />. This page tries again by itself.
         </p>
       )}
       <Answer query={overview} what="the overview">

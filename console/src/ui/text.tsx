@@ -13,14 +13,18 @@ export function useNow(everyMs = 1000, isRunning = true): Date {
   return now
 }
 
+const localTime = (date: Date) => date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
+/** Local time, and UTC. */
+export const bothTimes = (date: Date) => `${localTime(date)} · ${date.toISOString().slice(0, 19)} UTC`
+
 /** Local time; the title has it in UTC. */
 export function When({ at, as = 'time' }: { at: string | Date; as?: 'time' | 'age' }) {
   const date = typeof at === 'string' ? parseTime(at) : at
   const now = useNow(30_000, as === 'age')
-  const local = date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
   return (
-    <time dateTime={date.toISOString()} title={`${local} · ${date.toISOString().slice(0, 19)} UTC`}>
-      {as === 'age' ? age(date, now) : local}
+    <time dateTime={date.toISOString()} title={bothTimes(date)}>
+      {as === 'age' ? age(date, now) : localTime(date)}
     </time>
   )
 }

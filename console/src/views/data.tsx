@@ -22,10 +22,26 @@ export function DataView() {
             <Empty>No data set yet. Upload a file of rows to train on.</Empty>
           ) : (
             <table className="list">
-              <Head columns={['Data set', ['Rows', 'number'], ['Size', 'number medium'], ['Made', 'medium']]} />
+              <Head
+                columns={[
+                  'Data set',
+                  ['Rows', 'number'],
+                  ['Size', 'number medium'],
+                  ['Versions', 'number wide'],
+                  ['Made', 'medium'],
+                ]}
+              />
               <tbody>
                 {all.map(
-                  ({ dataset_id: id, file_name: file, rows, bytes: size, created_at: created, bad_rows: bad }) => (
+                  ({
+                    dataset_id: id,
+                    file_name: file,
+                    rows,
+                    bytes: size,
+                    created_at: created,
+                    bad_rows: bad,
+                    versions,
+                  }) => (
                     <tr key={id}>
                       <td className="text">
                         <Link href={`/data/${encodeURIComponent(id)}`}>{file ?? id}</Link>
@@ -33,6 +49,7 @@ export function DataView() {
                       </td>
                       <td className="number">{rows === null ? '–' : count(rows)}</td>
                       <td className="number medium">{size === null ? '–' : bytes(size)}</td>
+                      <td className="number wide">{versions}</td>
                       <td className="medium">
                         <When at={created} as="age" />
                       </td>

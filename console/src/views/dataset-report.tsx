@@ -29,8 +29,30 @@ export function DatasetReport({ report }: { report: Report }) {
         {report.state === 'empty' && <>✕ There are no rows.</>}
       </p>
       <Facts facts={facts} />
+      {report.token_length?.histogram && <Histogram buckets={report.token_length.histogram} />}
       {report.errors.length > 0 && <BadRows report={report} />}
     </>
+  )
+}
+
+function Histogram({ buckets }: { buckets: { up_to: number; rows: number }[] }) {
+  const most = Math.max(...buckets.map(({ rows }) => rows))
+  return (
+    <figure>
+      <figcaption className="quiet">
+        Rows of a sample by their tokens, up to {count(buckets.at(-1)?.up_to ?? 0)}
+      </figcaption>
+      <ol className="bars">
+        {buckets.map(({ up_to: upTo, rows }) => {
+          const says = `up to ${count(upTo)} tokens: ${count(rows)} rows`
+          return (
+            <li key={upTo} title={says} style={{ height: `${(100 * rows) / most}%` }}>
+              <span className="hidden">{says}</span>
+            </li>
+          )
+        })}
+      </ol>
+    </figure>
   )
 }
 

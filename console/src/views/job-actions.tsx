@@ -9,6 +9,7 @@ import { canResume, isOpen } from '../domain/job-list.ts'
 import { Confirm } from '../ui/confirm.tsx'
 import { Link } from '../ui/router.tsx'
 import { Failure } from '../ui/states.tsx'
+import { ExportModel } from './export-model.tsx'
 
 const params = (id: number) => ({ params: { path: { job_id: id } } })
 
@@ -47,6 +48,7 @@ export function CancelJobs({ jobs, close }: CancelProps) {
 export function JobActions({ job }: { job: Job }) {
   const [mayTrain, mayAsk] = [useMay('training'), useMay('inference')]
   const [isCancelling, setCancelling] = useState(false)
+  const [isExporting, setExporting] = useState(false)
   const { job_id: id, status } = job
   const isCancelled = job.status_reason === 'cancelling'
   const resume = useMutation({
@@ -63,6 +65,11 @@ export function JobActions({ job }: { job: Job }) {
           >
             Ask the model
           </Link>
+        )}
+        {job.model_name !== null && (
+          <button type="button" onClick={() => setExporting(true)}>
+            Export
+          </button>
         )}
         {mayTrain && canResume(status) && (
           <button type="button" disabled={resume.isPending} onClick={() => resume.mutate()}>
@@ -86,6 +93,7 @@ export function JobActions({ job }: { job: Job }) {
         )}
       </div>
       {resume.error && <Failure error={resume.error} />}
+      {isExporting && job.model_name && <ExportModel name={job.model_name} close={() => setExporting(false)} />}
       {isCancelling && <CancelJobs jobs={[job]} close={() => setCancelling(false)} />}
     </>
   )

@@ -1,7 +1,8 @@
-// The answers of the tuned model beside those of its base, to the rows that were set aside. Wrong answers come first.
+// The answers of the tuned model beside those of its base, to the rows that were set aside. The worst answers come first.
 import { useState } from 'react'
 import type { EvaluatedRow, Evaluation, Job } from '../api/job.ts'
 import { useEvaluation } from '../api/queries.ts'
+import { fixed } from '../domain/format.ts'
 import { isOpen } from '../domain/job-list.ts'
 import { difference } from '../domain/text-diff.ts'
 import { Answer, Empty } from '../ui/states.tsx'
@@ -36,8 +37,8 @@ export function Scores({ summary }: { summary: Evaluation['summary'] }) {
     <ul>
       {graders.map(({ name, tuned, base, difference: { mean, low, high } }) => (
         <li key={name}>
-          {name}: <strong>{tuned.mean.toFixed(3)}</strong>, base {base.mean.toFixed(3)}; difference {mean.toFixed(3)} (
-          {low.toFixed(3)} to {high.toFixed(3)})
+          {name}: <strong>{fixed(tuned.mean)}</strong>, base {fixed(base.mean)}; difference {fixed(mean)} ({fixed(low)}{' '}
+          to {fixed(high)})
         </li>
       ))}
     </ul>
@@ -46,11 +47,17 @@ export function Scores({ summary }: { summary: Evaluation['summary'] }) {
 
 const rounded = (score?: number | null) => (score == null ? '–' : Number(score.toFixed(3)))
 
+/** The mean of the scores, or whether the answer is the expected one. */
+function qualityOf(row: EvaluatedRow): number {
+  const scores = Object.values(row.outputs[0]?.scores ?? {}).filter((score) => score !== null)
+  return scores.length === 0 ? Number(isRight(row)) : scores.reduce((sum, score) => sum + score, 0) / scores.length
+}
+
 const isRight = ({ outputs, expected }: EvaluatedRow) => (outputs[0]?.output ?? '').trim() === expected.trim()
 
 function Rows({ rows }: { rows: EvaluatedRow[] }) {
   const [shown, setShown] = useState(rowsAtOnce)
-  const inOrder = rows.toSorted((a, b) => Number(isRight(a)) - Number(isRight(b)))
+  const inOrder = rows.toSorted((a, b) => qualityOf(a) - qualityOf(b))
   const [right, rightOfBase] = [
     rows.filter(isRight).length,
     rows.filter(({ outputs, expected }) => (outputs[1]?.output ?? '').trim() === expected.trim()).length,

@@ -2,7 +2,7 @@ import type { JobEvent } from '../api/job.ts'
 import { stays } from '../domain/history.ts'
 import { duration } from '../domain/format.ts'
 import { Head } from '../ui/head.tsx'
-import { Status, useNow, When } from '../ui/text.tsx'
+import { bothTimes, Status, useNow, When } from '../ui/text.tsx'
 import { Empty } from '../ui/states.tsx'
 
 /** The states that the job went through, and how long it was in each. */
@@ -14,7 +14,7 @@ export function StateWalk({ events, isOpen }: { events: JobEvent[]; isOpen: bool
       {walk.map(({ status, from, seconds, isNow }, index) => (
         <li key={`${index} ${status}`} aria-current={isNow ? 'step' : undefined}>
           <Status status={status} />
-          <span className="quiet" title={from.toLocaleString()}>
+          <span className="quiet" title={bothTimes(from)}>
             {seconds > 0 || isNow ? duration(seconds) : ' '}
           </span>
         </li>

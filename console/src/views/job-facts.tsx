@@ -1,10 +1,14 @@
+import { useReport } from '../api/data.ts'
 import type { Job } from '../api/job.ts'
 import { count } from '../domain/format.ts'
 import { Facts } from '../ui/facts.tsx'
 import { Link } from '../ui/router.tsx'
+import { Answer, Empty } from '../ui/states.tsx'
 import { Code } from '../ui/text.tsx'
+import { DatasetReport } from './dataset-report.tsx'
 
 export function JobFacts({ job }: { job: Job }) {
+  const report = useReport(job.dataset_id)
   const defaults = new Set(job.finetune_args_defaults ?? [])
   const args = Object.entries(job.finetune_args ?? {})
   const facts: [string, React.ReactNode][] = [
@@ -45,6 +49,10 @@ export function JobFacts({ job }: { job: Job }) {
           </dl>
         </>
       )}
+      <h2>Data, as it is now</h2>
+      <Answer query={report} what="the check of the rows">
+        {(known) => (known ? <DatasetReport report={known} /> : <Empty>The data set was deleted.</Empty>)}
+      </Answer>
       <h2>Follow it from a terminal</h2>
       <Code
         text={`npm run anneal -- job ${job.job_id} --watch\ncurl ${location.origin}/v1/train/jobs/${job.job_id} -H "Authorization: Bearer $KEY"`}

@@ -4,15 +4,16 @@ import { useState } from 'react'
 import { api } from '../api/client.ts'
 import { queryClient, useJobs, useModels } from '../api/queries.ts'
 import { useMay } from '../api/session.ts'
-import { bytes, short } from '../domain/format.ts'
+import { short } from '../domain/format.ts'
 import { Confirm } from '../ui/confirm.tsx'
 import { Head } from '../ui/head.tsx'
 import { Link } from '../ui/router.tsx'
 import { Answer, Empty, Failure } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
+import { ExportModel } from './export-model.tsx'
 
 type Model = NonNullable<ReturnType<typeof useModels>['data']>[number]
-type Act = { kind: 'delete' | 'download' | 'alias'; model: Model; name: string }
+type Act = { kind: 'delete' | 'export' | 'alias'; model: Model; name: string }
 
 export function ModelsView() {
   const models = useModels()
@@ -31,7 +32,7 @@ export function ModelsView() {
         )}
       </Answer>
       {act?.kind === 'delete' && <Delete model={act.model} name={act.name} close={() => setAct(null)} />}
-      {act?.kind === 'download' && <Download model={act.model} close={() => setAct(null)} />}
+      {act?.kind === 'export' && <ExportModel name={act.model.id} close={() => setAct(null)} />}
       {act?.kind === 'alias' && <MoveAlias name={act.name} close={() => setAct(null)} />}
     </>
   )
@@ -78,8 +79,8 @@ function Tuned({ models, act }: { models: Model[]; act: (act: Act) => void }) {
                       Ask
                     </Link>
                   )}
-                  <button type="button" onClick={() => act({ kind: 'download', model, name })}>
-                    Download
+                  <button type="button" onClick={() => act({ kind: 'export', model, name })}>
+                    Export
                   </button>
                   {mayTrain && model.aliases.length > 0 && (
                     <button type="button" onClick={() => act({ kind: 'alias', model, name })}>
@@ -131,35 +132,6 @@ function Delete({ model, name, close }: { model: Model; name: string; close: () 
         job stays.
       </p>
       {model.aliases.length > 0 && <p>No longer answered: {model.aliases.join(', ')}.</p>}
-    </Confirm>
-  )
-}
-
-function Download({ model, close }: { model: Model; close: () => void }) {
-  const download = useQuery({
-    queryKey: ['download', model.id],
-    staleTime: 60_000,
-    queryFn: ({ signal }) => api.GET('/v1/models/{name}/download', { params: { path: { name: model.id } }, signal }),
-  })
-  return (
-    <Confirm title="Download the adapter" action="Done" act={() => Promise.resolve()} close={close}>
-      <Answer query={download} what="the links">
-        {({ files, expires_in: seconds }) => (
-          <>
-            <ul>
-              {files.map(({ name, url, size }) => (
-                <li key={name}>
-                  <a href={url} download={name}>
-                    {name}
-                  </a>{' '}
-                  <span className="quiet">{bytes(size)}</span>
-                </li>
-              ))}
-            </ul>
-            <p className="quiet">The links work for {Math.round(seconds / 60)} minutes.</p>
-          </>
-        )}
-      </Answer>
     </Confirm>
   )
 }

@@ -136,6 +136,7 @@ const defaultTokens = 256
 
 const settings = [
   ['temperature', 'Temperature', 'default'],
+  ['topP', 'Top p', 'default'],
   ['maxTokens', 'Tokens at most', String(defaultTokens)],
   ['seed', 'Seed', 'none'],
   ['rows', 'Stored rows of', 'none'],
