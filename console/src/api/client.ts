@@ -55,16 +55,6 @@ function addressOf(path: string, { path: names = {}, query = {} }: { path?: Valu
   return given.length === 0 ? filled : `${filled}?${new URLSearchParams(given)}`
 }
 
-/** For routes that this build may not have. @returns null when there is no such route or object */
-export async function getIfThere<T>(path: string, signal?: AbortSignal): Promise<T | null> {
-  try {
-    return (await (await send(path, signal ? { signal } : {})).json()) as T
-  } catch (error) {
-    if (error instanceof ApiError && (error.status === 404 || error.status === 405)) return null
-    throw error
-  }
-}
-
 export async function postJson<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }
   return (await (await send(path, signal ? { ...init, signal } : init)).json()) as T

@@ -1,7 +1,7 @@
 // The pages ask these questions. Each says how long its answer stays fresh.
 import { QueryCache, QueryClient, useQuery, type UseQueryOptions } from '@tanstack/react-query'
 import { isOpen, mergeJobs } from '../domain/job-list.ts'
-import { api, getIfThere } from './client.ts'
+import { api } from './client.ts'
 import { ApiError, isOutage } from './errors.ts'
 import type { Attempt, Job, JobEvent, JobSummary } from './job.ts'
 import { onSessionChange } from './session.ts'
@@ -130,23 +130,5 @@ export function useModels() {
   return useQuery({
     queryKey: ['models'],
     queryFn: async ({ signal }) => (await api.GET('/v1/models', { signal })).data,
-  })
-}
-
-/** The names of the routes and parameters of this service: pages offer only what it has. */
-export function useCapabilities() {
-  return useQuery({
-    queryKey: ['capabilities'],
-    staleTime: Number.POSITIVE_INFINITY,
-    queryFn: async ({ signal }) => {
-      type Operation = { parameters?: { name: string }[] }
-      const document = await getIfThere<{ paths: Record<string, Record<string, Operation>> }>('/openapi.json', signal)
-      const paths = document?.paths ?? {}
-      return {
-        has: (method: string, path: string) => paths[path]?.[method] !== undefined,
-        takes: (method: string, path: string, parameter: string) =>
-          paths[path]?.[method]?.parameters?.some(({ name }) => name === parameter) ?? false,
-      }
-    },
   })
 }

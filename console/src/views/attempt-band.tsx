@@ -3,11 +3,18 @@ import type { Attempt } from '../api/job.ts'
 import { attemptTone, partsOf } from '../domain/history.ts'
 import { duration } from '../domain/format.ts'
 
-export function AttemptBand({ attempts, range }: { attempts: Attempt[]; range: { min: number; max: number } }) {
+type Props = {
+  attempts: Attempt[]
+  range: { min: number; max: number }
+  /** The place of a step on the axis of the range. */
+  at: (step: number) => number
+}
+
+export function AttemptBand({ attempts, range, at }: Props) {
   const parts = partsOf(attempts)
   const width = range.max - range.min
   if (parts.length === 0 || width <= 0) return null
-  const place = (step: number) => Math.max(0, Math.min(100, ((step - range.min) / width) * 100))
+  const place = (step: number) => Math.max(0, Math.min(100, ((at(step) - range.min) / width) * 100))
   return (
     <ol className="band" aria-label="Attempts that the curve is made of">
       {parts.map(({ attempt, from, to }) => {

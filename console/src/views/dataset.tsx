@@ -50,40 +50,45 @@ export function DatasetView({ id }: { id: string }) {
       <Answer query={report} what="the check of the rows">
         {(known) => (known ? <DatasetReport report={known} /> : <Empty>There is no data set {id}.</Empty>)}
       </Answer>
-      {preview.data && preview.data.rows.length > 0 && (
-        <>
-          <h2>First rows</h2>
-          <p className="quiet">
-            As the trainer reads them; <mark>this</mark> is what it learns.
-          </p>
-          <table className="list">
-            <Head columns={['Line', 'Input', 'Output']} />
-            <tbody>
-              {preview.data.rows.map(({ index, line, input, output, messages, error }) => (
-                <tr key={index}>
-                  <td className="number">{line}</td>
-                  {messages ? (
-                    <td colSpan={2}>
-                      <Conversation messages={messages} />
-                    </td>
-                  ) : error === null ? (
-                    <>
-                      <td className="text">{textOf(input)}</td>
-                      <td className="text">
-                        <mark>{textOf(output)}</mark>
-                      </td>
-                    </>
-                  ) : (
-                    <td className="text failure" colSpan={2}>
-                      {error.field}: {error.reason}
-                    </td>
-                  )}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </>
-      )}
+      <Answer query={preview} what="the rows">
+        {(known) =>
+          known &&
+          known.rows.length > 0 && (
+            <>
+              <h2>First rows</h2>
+              <p className="quiet">
+                As the trainer reads them; <mark>this</mark> is what it learns.
+              </p>
+              <table className="list">
+                <Head columns={['Line', 'Input', 'Output']} />
+                <tbody>
+                  {known.rows.map(({ index, line, input, output, messages, error }) => (
+                    <tr key={index}>
+                      <td className="number">{line}</td>
+                      {messages ? (
+                        <td colSpan={2}>
+                          <Conversation messages={messages} />
+                        </td>
+                      ) : error === null ? (
+                        <>
+                          <td className="text">{textOf(input)}</td>
+                          <td className="text">
+                            <mark>{textOf(output)}</mark>
+                          </td>
+                        </>
+                      ) : (
+                        <td className="text failure" colSpan={2}>
+                          {error.field}: {error.reason}
+                        </td>
+                      )}
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </>
+          )
+        }
+      </Answer>
       {users.length > 0 && (
         <>
           <h2>Jobs that used it</h2>

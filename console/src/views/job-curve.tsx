@@ -36,6 +36,8 @@ export function JobCurve({ id, metrics, attempts, isOpen }: Props) {
   const best = bestStep(metrics)
   const place = best ? x[metrics.findIndex(({ step }) => step === best.step)] : undefined
   const last = metrics.at(-1)
+  const at = (step: number) =>
+    axis === 'step' ? step : (x[metrics.findLastIndex((metric) => metric.step <= step)] ?? 0)
   const label = `Losses of job ${id} over ${metrics.length} points; the last training loss is ${loss(last?.loss)}${
     best ? `, the best held-out loss is ${loss(best.value)} at step ${best.step}` : ''
   }.`
@@ -86,7 +88,7 @@ export function JobCurve({ id, metrics, attempts, isOpen }: Props) {
         onCanvas={(element) => (canvas.current = element)}
         onRange={setRange}
       />
-      {axis === 'step' && <AttemptBand attempts={attempts} range={range ?? { min: x[0] ?? 0, max: x.at(-1) ?? 1 }} />}
+      <AttemptBand attempts={attempts} range={range ?? { min: x[0] ?? 0, max: x.at(-1) ?? 1 }} at={at} />
       <p className="quiet">Drag over the curve to zoom; a double click shows all of it again.</p>
     </section>
   )

@@ -4,7 +4,7 @@ import { useEffect, useState, type ReactNode } from 'react'
 import { api, postJson } from '../api/client.ts'
 import { useDatasets, useReport } from '../api/data.ts'
 import { ApiError } from '../api/errors.ts'
-import { jobQuery, queryClient, useCapabilities, useJobs, useModels } from '../api/queries.ts'
+import { jobQuery, queryClient, useJobs, useModels } from '../api/queries.ts'
 import { emptyForm, fields, formOf, requestOf, type JobForm, type TrainRequest } from '../domain/job-form.ts'
 import { count, duration } from '../domain/format.ts'
 import { nameOf } from '../domain/job-list.ts'
@@ -169,6 +169,7 @@ function ModelPart({ form, change }: { form: JobForm; change: (changes: Partial<
   return (
     <fieldset>
       <legend>Model</legend>
+      {models.error && <Failure error={models.error} retry={() => void models.refetch()} />}
       <Field id="model" label="Base">
         <select id="model" required value={form.model} onChange={(event) => change({ model: event.target.value })}>
           <option value="">Choose a model</option>
@@ -226,17 +227,12 @@ type DryRun = {
   note?: string
 }
 
-/** Only a service that knows dry runs is asked: another one would start the job. */
 function Estimate({ request }: { request: TrainRequest }) {
-  const capabilities = useCapabilities()
-  const isKnown = capabilities.data?.takes('post', '/v1/train', 'dry_run') ?? false
   const estimate = useQuery({
     queryKey: ['estimate', request],
-    enabled: isKnown,
     staleTime: 60_000,
     queryFn: ({ signal }) => postJson<DryRun>('/v1/train?dry_run=true', request, signal),
   })
-  if (!isKnown) return null
   return (
     <Answer query={estimate} what="the estimate">
       {({ rows, steps, epochs, estimated_seconds: seconds, note }) => (

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { api } from '../api/client.ts'
 import { useMay, useSession } from '../api/session.ts'
 import { Head } from '../ui/head.tsx'
-import { Empty, Failure, Loading } from '../ui/states.tsx'
+import { Answer, Empty } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 import { Keys } from './keys.tsx'
 import { Limits } from './limits.tsx'
@@ -51,28 +51,28 @@ function Audit() {
   return (
     <>
       <h2>Audit trail</h2>
-      {trail.isPending && <Loading what="the audit trail" />}
-      {trail.error && <Failure error={trail.error} retry={() => void trail.refetch()} />}
-      {trail.data && (
-        <table className="list">
-          <Head columns={['When', 'Action', 'On', ['Key', 'medium'], ['Address', 'wide']]} />
-          <tbody>
-            {trail.data.events.map(({ id, at, action, target, key_id: key, address }) => (
-              <tr key={id}>
-                <td>
-                  <When at={at} />
-                </td>
-                <td>{action}</td>
-                <td className="text">{target}</td>
-                <td className="medium">
-                  <code>{key}</code>
-                </td>
-                <td className="wide">{address}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+      <Answer query={trail} what="the audit trail">
+        {({ events }) => (
+          <table className="list">
+            <Head columns={['When', 'Action', 'On', ['Key', 'medium'], ['Address', 'wide']]} />
+            <tbody>
+              {events.map(({ id, at, action, target, key_id: key, address }) => (
+                <tr key={id}>
+                  <td>
+                    <When at={at} />
+                  </td>
+                  <td>{action}</td>
+                  <td className="text">{target}</td>
+                  <td className="medium">
+                    <code>{key}</code>
+                  </td>
+                  <td className="wide">{address}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Answer>
       {trail.data?.next && limit < most && (
         <button type="button" disabled={trail.isFetching} onClick={() => setLimit(Math.min(most, limit * 4))}>
           Show older ones
