@@ -1,6 +1,5 @@
 // The data sets of the account.
 import { useDatasets } from '../api/data.ts'
-import { useMay } from '../api/session.ts'
 import { bytes, count } from '../domain/format.ts'
 import { Head } from '../ui/head.tsx'
 import { Link, useLocation } from '../ui/router.tsx'
@@ -10,12 +9,11 @@ import { Upload } from './upload.tsx'
 
 export function DataView() {
   const datasets = useDatasets()
-  const mayStore = useMay('data')
   const [, navigate] = useLocation()
   return (
     <>
       <h1>Data sets</h1>
-      {mayStore && <Upload done={({ id }) => navigate(`/data/${encodeURIComponent(id)}`)} />}
+      <Upload done={({ id }) => navigate(`/data/${encodeURIComponent(id)}`)} />
       <Answer query={datasets} what="the data sets">
         {({ datasets: all }) =>
           all.length === 0 ? (

@@ -5,23 +5,32 @@ import { api, postJson } from '../api/client.ts'
 import { useDatasets, useReport } from '../api/data.ts'
 import { ApiError } from '../api/errors.ts'
 import { jobQuery, queryClient, useJobs, useModels } from '../api/queries.ts'
+import { useMay } from '../api/session.ts'
 import { emptyForm, fields, formOf, requestOf, type JobForm, type TrainRequest } from '../domain/job-form.ts'
 import { count, duration } from '../domain/format.ts'
 import { nameOf } from '../domain/job-list.ts'
 import { Commands } from '../ui/commands.tsx'
 import { randomId } from '../ui/random-id.ts'
 import { useLocation, useQueryOfAddress } from '../ui/router.tsx'
-import { Answer, Failure, Loading } from '../ui/states.tsx'
+import { Answer, Empty, Failure, Loading } from '../ui/states.tsx'
 import { DatasetReport } from './dataset-report.tsx'
 import { MapColumns } from './map-columns.tsx'
 import { Upload } from './upload.tsx'
 
 export function NewJobView() {
+  const mayTrain = useMay('training')
   const [query] = useQueryOfAddress()
   const from = Number(query.get('from') ?? 0)
   const [data, model] = [query.get('data'), query.get('model')]
   const given = { ...(data && { datasetId: data }), ...(model && { model }) }
   const original = useQuery({ ...jobQuery(from), enabled: from > 0 })
+  if (!mayTrain)
+    return (
+      <>
+        <h1>New job</h1>
+        <Empty>This key may not train models: it needs the scope “training”.</Empty>
+      </>
+    )
   return (
     <>
       <h1>New job</h1>

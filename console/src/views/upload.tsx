@@ -1,13 +1,15 @@
 import { useMutation } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { queryClient } from '../api/queries.ts'
+import { useMay } from '../api/session.ts'
 import { uploadFile, type Uploaded } from '../api/upload.ts'
 import { bytes, percent } from '../domain/format.ts'
 import { Failure } from '../ui/states.tsx'
 import { Progress } from '../ui/text.tsx'
 
-/** Takes a file by choice or by drag and drop, and uploads it at once. */
+/** Takes a file by choice or by drag and drop, and uploads it at once. Nothing for a key that may not. */
 export function Upload({ done }: { done: (file: Uploaded) => void }) {
+  const mayStore = useMay('data')
   const [isOver, setOver] = useState(false)
   const [share, setShare] = useState(0)
   const stop = useRef<AbortController>(null)
@@ -24,6 +26,7 @@ export function Upload({ done }: { done: (file: Uploaded) => void }) {
   })
   const take = (files: FileList | null) => files?.[0] && upload.mutate(files[0])
   const isStopped = upload.error instanceof DOMException
+  if (!mayStore) return null
   return (
     <div
       className={isOver ? 'drop over' : 'drop'}

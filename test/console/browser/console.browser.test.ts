@@ -152,9 +152,12 @@ suite('the console', { timeout: patienceMs }, async () => {
     // The model has to answer one of two scripts.
     for (const [at, field] of ['colour', 'markup'].entries()) {
       await page.getByRole('button', { name: 'Add a field' }).click()
-      await page.getByLabel('Name', { exact: true }).nth(at).fill(field)
+      await page
+        .getByRole('group', { name: `Field ${at + 1}` })
+        .getByLabel('Name')
+        .fill(field)
     }
-    await page.getByLabel('Type', { exact: true }).nth(1).selectOption('one of')
+    await page.getByRole('group', { name: 'Field 2' }).getByLabel('Type').selectOption('one of')
     await page.getByLabel('Values').fill(`${script}|${script}!`)
     await page.getByRole('button', { name: 'Ask', exact: true }).click()
     await answers.getByText('"colour":').first().waitFor()
