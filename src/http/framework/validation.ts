@@ -19,7 +19,7 @@ export function validate<T extends z.ZodType>(schema: T, value: unknown): z.outp
 /** Keeps one issue per field: zod also reports sizes of values that have the wrong type, and bounds of safe integers. */
 function onePerField(issues: readonly z.core.$ZodIssue[]): InputIssue[] {
   const byPath = new Map<string, { code: string; issue: InputIssue }>()
-  for (const each of issues)
+  for (const each of issues.flatMap(withinUnion))
     for (const { field, message } of fieldsOf(each))
       if (byPath.get(field)?.code !== 'invalid_type')
         byPath.set(field, { code: each.code, issue: issueAt(field, message) })
@@ -34,6 +34,27 @@ function fieldsOf(issue: z.core.$ZodIssue): { field: string; message: string }[]
     message: 'is not a known parameter',
   }))
 }
+
+/** If only one alternative of a union can be meant, the problems are those of that alternative. */
+function withinUnion(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue]
+  const branches = issue.errors.map((issues) => issues.flatMap(withinUnion))
+  const meant = branches.filter((issues) => issues.length > 0 && !issues.some(excludes))
+  const [only, ...others] = meant
+  if (only && others.length === 0)
+    return only.map((each) => ({ ...each, path: [...issue.path, ...each.path] }) as z.core.$ZodIssue)
+  const types = branches.map(([first]) => (first?.code === 'invalid_type' && first.path.length === 0 ? first : null))
+  if (issue.message !== notValid || branches.length === 0 || !types.every((type) => type !== null)) return [issue]
+  const names = [...new Set(types.map(({ expected }) => typeNames[expected] ?? expected))]
+  const isMissing = types.every(({ message }) => message === required)
+  return [{ ...issue, message: isMissing ? required : `must be ${names.join(' or ')}` }]
+}
+
+/** The value is of another kind than the alternative: it differs as a whole, or in its `type`. */
+const excludes = ({ code, path: [first, ...more] }: z.core.$ZodIssue) =>
+  first === undefined
+    ? code !== 'unrecognized_keys' && code !== 'custom'
+    : first === 'type' && more.length === 0 && (code === 'invalid_value' || code === 'invalid_type')
 
 /**
  * Refuses text that Postgres cannot hold: NUL, and lone surrogates. Does not recurse, because the client chooses the depth.
@@ -92,13 +113,16 @@ const typeNames: Record<string, string> = {
   record: 'an object',
 }
 
+const required = 'is required'
+const notValid = 'is not valid'
+
 function phraseOf(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      if (issue.input === undefined || issue.input === null) return 'is required'
+      if (issue.input === undefined || issue.input === null) return required
       return `must be ${typeNames[issue.expected as string] ?? String(issue.expected)}`
     case 'invalid_value':
-      return `must be one of ${(issue.values as unknown[]).map((each) => JSON.stringify(each)).join(', ')}`
+      return oneOf((issue.values as unknown[]).map((each) => JSON.stringify(each)))
     case 'too_small':
       return sizePhrase(
         issue.origin as string,
@@ -112,15 +136,18 @@ function phraseOf(issue: z.core.$ZodRawIssue): string {
     case 'unrecognized_keys':
       return 'has unknown fields'
     case 'invalid_key':
-      return issue.issues[0]?.message ?? 'is not valid'
+      return issue.issues[0]?.message ?? notValid
     case 'invalid_format':
     case 'not_multiple_of':
     case 'invalid_union':
     case 'invalid_element':
     case 'custom':
-      return 'is not valid'
+      return notValid
   }
 }
+
+const oneOf = (values: string[]) =>
+  values.length === 1 ? `must be ${values[0]}` : `must be one of ${values.join(', ')}`
 
 function sizePhrase(origin: string, bound: string): string {
   if (bound === 'at least 1' && ['string', 'array', 'set'].includes(origin)) return 'must not be empty'

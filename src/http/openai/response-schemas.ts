@@ -49,16 +49,19 @@ const CallOutputItem = z.strictObject({
   status: ignoredText(),
 })
 
-const Format = z.union([
-  z.strictObject({ type: z.enum(['text', 'json_object']).describe('Free text, or any JSON object') }),
-  z.strictObject({
-    type: z.literal('json_schema').describe('Always json_schema: JSON of a schema'),
-    name: z.string().max(64).describe('A name for the schema; not used'),
-    schema: schema.describe('The JSON schema of the answer'),
-    description: z.string().nullish().describe('Accepted and ignored'),
-    strict: z.boolean().nullish().describe('Accepted: the answer always fits the schema'),
-  }),
-])
+const Format = z.union(
+  [
+    z.strictObject({ type: z.enum(['text', 'json_object']).describe('Free text, or any JSON object') }),
+    z.strictObject({
+      type: z.literal('json_schema').describe('Always json_schema: JSON of a schema'),
+      name: z.string().max(64).describe('A name for the schema; not used'),
+      schema: schema.describe('The JSON schema of the answer'),
+      description: z.string().nullish().describe('Accepted and ignored'),
+      strict: z.boolean().nullish().describe('Accepted: the answer always fits the schema'),
+    }),
+  ],
+  { error: 'must have the type text, json_object or json_schema' },
+)
 
 const Tool = z.strictObject({
   type: z.literal('function', { error: 'must be "function": no other type is supported' }).describe('Always function'),

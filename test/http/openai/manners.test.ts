@@ -44,6 +44,30 @@ suite("The manners of OpenAI's API", async () => {
     assert.match(long.message, /unknown_9 is not a known parameter\. 5 more problems\.$/)
   })
 
+  test('names the problem inside the alternative that a value can only mean', async () => {
+    const chat = (more: object) => refused(post('/openai/v1/chat/completions', { model: 'tiny', messages, ...more }))
+    const respond = (input: unknown, more: object = {}) =>
+      refused(post('/openai/v1/responses', { model: 'tiny', input, ...more }))
+    for (const [refusal, param, sentence] of [
+      [respond(5), 'input', /^input must be a string or a list\.$/],
+      [respond([{ role: 'user' }]), 'input[0].content', /^input\[0\]\.content is required\.$/],
+      [respond([{ type: 'reasoning' }]), 'input[0]', /must be a message, a function_call or/],
+      [respond('a', { text: { format: { type: 'json_schema', schema: {} } } }), 'text.format.name', /is required/],
+      [respond('a', { text: { format: { type: 'xml' } } }), 'text.format', /must have the type text, json_object or/],
+      [
+        chat({ messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }),
+        'messages[0].content[0].type',
+        /"text"/,
+      ],
+      [chat({ stop: ['a', 5] }), 'stop[1]', /must be a string/],
+      [chat({ tool_choice: { type: 'function', function: {} } }), 'tool_choice.function.name', /is required/],
+    ] as const) {
+      const { status, message, param: named } = await refusal
+      assert.deepEqual([status, named], [400, param])
+      assert.match(message, sentence)
+    }
+  })
+
   test('says that a prompt is too long as OpenAI does', async () => {
     for (const [path, body, param] of [
       ['chat/completions', { messages: [{ role: 'user', content: 'long' }] }, 'messages'],
