@@ -9,8 +9,8 @@ const maxPatterns = 50
 const maxDepth = 64
 /** Longer answers do not fit any schema. */
 const maxAnswerCharacters = 65_536
-/** Slow on long lists, resolved at other places, or loaded from elsewhere. */
-const refused = new Set(['uniqueItems', '$dynamicRef', '$recursiveRef', '$id', '$anchor', '$dynamicAnchor'])
+/** Slow on long lists, resolved at other places, loaded from elsewhere, or checked by a promise that nobody awaits. */
+const refused = new Set(['uniqueItems', '$dynamicRef', '$recursiveRef', '$id', '$anchor', '$dynamicAnchor', '$async'])
 
 type Json = Record<string, unknown>
 

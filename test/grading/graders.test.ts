@@ -100,6 +100,8 @@ test('refuses what it cannot use, and names the grader', () => {
   ])
   assert.match(schema({ $ref: '#/$defs/l0', $defs: { ...Object.fromEntries(levels), l20: {} } }), /too large/)
   assert.match(schema({ items: { uniqueItems: true } }), /may not use uniqueItems/)
+  // Its answers would be promises, and a rejected one ends the process.
+  assert.match(schema({ $async: true }), /may not use \$async/)
   for (const wrong of [['judge'], ['model'], [{ type: 'f1', tolerance: 1 }], [{ type: 'regex' }], []])
     assert.equal(Graders.safeParse(wrong).success, false, JSON.stringify(wrong))
   assert.deepEqual(gradersOf(Graders.parse(['f1', { type: 'numeric', tolerance: 1, name: null }])), [
