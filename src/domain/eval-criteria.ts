@@ -86,6 +86,8 @@ const JudgeSampling = z.strictObject({
   reasoning_effort: z.null({ error: 'is not supported' }).optional().describe('Not supported: leave it out'),
 })
 
+const quoted = (value: unknown) => String(JSON.stringify(value)).slice(0, 100)
+
 const known = ['string_check', 'text_similarity', 'score_model', 'label_model'] as const
 
 export const StringCheck = z.strictObject({
@@ -128,14 +130,24 @@ export const LabelModel = z.strictObject({
   passing_labels: z.array(label).min(1).max(100).describe('The labels that pass: some of `labels`'),
 })
 
-export const EvalCriterion = z.discriminatedUnion('type', [StringCheck, TextSimilarity, ScoreModel, LabelModel], {
-  error: ({ input: given }) =>
-    `${quoted((given as { type?: unknown } | null)?.type)} is not supported: use ${known.join(', ')}`,
+/** Names the types of a union by `type`. Undefined leaves a value that is no object to the usual message. */
+export const unknownType = (types: readonly string[]) => ({
+  error: ({ code, input: given }: { code?: string; input?: unknown }) => {
+    if (code === 'invalid_type') return undefined
+    const { type } = given as { type?: unknown }
+    return type === undefined
+      ? `is required: ${types.join(', ')}`
+      : `${quoted(type)} is not supported: use ${types.join(', ')}`
+  },
 })
+
+export const EvalCriterion = z.discriminatedUnion(
+  'type',
+  [StringCheck, TextSimilarity, ScoreModel, LabelModel],
+  unknownType(known),
+)
 export type EvalCriterion = z.output<typeof EvalCriterion>
 export type Judge = Extract<EvalCriterion, { model: string }>
-
-const quoted = (value: unknown) => `${String(JSON.stringify(value)).slice(0, 100)}`
 
 export const EvalCriteria = z
   .array(EvalCriterion)

@@ -1,6 +1,6 @@
 // Graders as OpenAI's fine-tuning has them: each gives a sample a reward, and one may combine the rewards of others.
 import { z } from 'zod'
-import { LabelModel, ScoreModel, StringCheck, TextSimilarity } from './eval-criteria.ts'
+import { LabelModel, ScoreModel, StringCheck, TextSimilarity, unknownType } from './eval-criteria.ts'
 import { FormulaError, parseFormula } from './formula.ts'
 
 const maxGraders = 10
@@ -15,14 +15,7 @@ const singles = [
   ScoreModel,
   LabelModel,
 ] as const
-const unsupported = (types: readonly string[]) => ({
-  error: ({ input }: { input?: unknown }) => {
-    const given = (input as { type?: unknown } | null | undefined)?.type
-    return `${String(JSON.stringify(given)).slice(0, 100)} is not supported: use ${types.join(', ')}`
-  },
-})
-
-const SingleGrader = z.discriminatedUnion('type', singles, unsupported(known.slice(0, -1)))
+const SingleGrader = z.discriminatedUnion('type', singles, unknownType(known.slice(0, -1)))
 export type SingleGrader = z.output<typeof SingleGrader>
 
 const MultiGrader = z.strictObject({
@@ -44,7 +37,7 @@ const MultiGrader = z.strictObject({
 
 /** The grader of a request. */
 export const FineTuningGrader = z
-  .discriminatedUnion('type', [...singles, MultiGrader], unsupported(known))
+  .discriminatedUnion('type', [...singles, MultiGrader], unknownType(known))
   .superRefine((grader, context) => {
     const refuse = (path: PropertyKey[], message: string) => context.addIssue({ code: 'custom', path, message })
     for (const { path, grader: single } of singlesIn(grader))
