@@ -71,7 +71,7 @@ test('wrong parameters are 400 naming the field', async () => {
     ['prompt', {}],
     ['prompt', { prompt: null }],
     ['prompt', { prompt: 5 }],
-    ['prompt', { prompt: [1] }],
+    ['prompt[0]', { prompt: [1] }],
     ['prompt', { prompt: { a: 1 } }],
     ['model_name', { prompt: 'a', model_name: null }],
     ['model_name', { prompt: 'a', model_name: 5 }],

@@ -1,6 +1,7 @@
 // Answers a line of a batch as the route of its endpoint would answer it alone.
 import { z } from 'zod'
 import { ServiceError, invalidInput } from '../../domain/service-error.ts'
+import { isJsonObject } from '../../domain/answer-schema/source.ts'
 import type { BatchEndpoint } from '../../domain/inference-batch.ts'
 import { createAnswerRoom } from '../../domain/answer-room.ts'
 import type { Log } from '../../log.ts'
@@ -22,9 +23,9 @@ const maxIdCharacters = 512
 const maxLineBytes = 64 << 20
 const routes = [...chatRoutes, ...completionRoutes, ...embeddingRoutes]
 
-const BatchLine = z.object({
+const BatchLine = z.strictObject({
   custom_id: z.string().min(1).max(maxIdCharacters),
-  method: z.literal('POST'),
+  method: z.literal('POST', { error: 'must be "POST"' }),
   url: z.string(),
   body: z.record(z.string(), z.unknown()),
 })
@@ -39,6 +40,7 @@ export function createLineAnswers(deps: ModelCtx['deps'], log: Pick<Log, 'error'
     let customId: string | null = null
     try {
       const value = jsonOf(asked.line)
+      if (!isJsonObject(value)) throw new ServiceError('invalid_input', 'The line must be a JSON object.')
       customId = customIdOf(value)
       const { url, body: request } = validate(BatchLine, value)
       if (url !== asked.endpoint) throw invalidInput('url', `url must be ${asked.endpoint}, as the batch has it.`)
@@ -62,13 +64,12 @@ function jsonOf(line: string): unknown {
   try {
     return JSON.parse(line.replace(/^\uFEFF/, ''))
   } catch (error) {
-    throw new ServiceError('invalid_input', `The line is not JSON: ${error instanceof Error ? error.message : ''}`)
+    throw new ServiceError('invalid_input', `The line is not JSON: ${error instanceof Error ? error.message : ''}.`)
   }
 }
 
 /** Names a line whose other fields are wrong. */
-function customIdOf(value: unknown): string | null {
-  const { custom_id: id } = (value ?? {}) as { custom_id?: unknown }
+function customIdOf({ custom_id: id }: Record<string, unknown>): string | null {
   return typeof id === 'string' ? id.slice(0, maxIdCharacters) : null
 }
 

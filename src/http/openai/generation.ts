@@ -25,7 +25,7 @@ export const generationFields = {
     .describe('Texts that end an answer; the text itself is left out'),
   stream: z.boolean().nullish().describe('true sends the answer piece by piece, as server-sent events. Default false'),
   stream_options: z
-    .object({
+    .strictObject({
       include_usage: z.boolean().nullish().describe('true sends the token counts in one more event at the end'),
       include_obfuscation: z.boolean().nullish().describe('Accepted and ignored'),
     })

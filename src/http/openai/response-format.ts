@@ -6,12 +6,12 @@ import { invalidInput } from '../../domain/service-error.ts'
 
 const Schema = z.record(z.string(), z.unknown()).describe('A JSON schema; what is not supported is refused by its path')
 
-export const ResponseFormat = z.object({
+export const ResponseFormat = z.strictObject({
   type: z
     .enum(['text', 'json_object', 'json_schema'])
     .describe('The kind of answer: free text, any JSON object, or JSON of a schema'),
   json_schema: z
-    .object({
+    .strictObject({
       name: z.string().max(64).describe('A name for the schema; not used'),
       description: z.string().nullish().describe('Accepted and ignored'),
       schema: Schema.describe('The JSON schema of the answer; what is not supported is refused by its path'),

@@ -107,7 +107,7 @@ export const ResponseRequest = named(
     top_p: generationFields.top_p,
     stream: generationFields.stream,
     stream_options: z
-      .object({ include_obfuscation: z.boolean().nullish().describe('Accepted and ignored') })
+      .strictObject({ include_obfuscation: z.boolean().nullish().describe('Accepted and ignored') })
       .nullish()
       .describe('Options of a stream'),
     text: z

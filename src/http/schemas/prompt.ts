@@ -9,14 +9,16 @@ export const ModelName = z
 
 const maxPrompts = 10_000
 
-const hasTokenIds = (input: unknown) =>
-  Array.isArray(input) && input.some((item) => typeof item === 'number' || Array.isArray(item))
+const Text = z.string({
+  error: ({ input }) =>
+    typeof input === 'number' || Array.isArray(input) ? 'must be a string: token ids are not supported' : undefined,
+})
 
 export const Prompt = z
-  .union([z.string(), z.array(z.string()).max(maxPrompts)], {
+  .union([z.string(), z.array(Text).max(maxPrompts)], {
     error: ({ input }) =>
       Array.isArray(input) && input.length > maxPrompts
         ? `must have at most ${maxPrompts} items. Split the list into several requests`
-        : `must be a string or a list of strings${hasTokenIds(input) ? ': token ids are not supported' : ''}`,
+        : 'must be a string or a list of strings',
   })
   .describe(`One string, or a list of at most ${maxPrompts}`)

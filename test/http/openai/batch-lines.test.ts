@@ -77,7 +77,8 @@ suite('a line of a batch', () => {
       ['/v1/completions', { model: 'nobody', prompt: 'a' }, {}, 404, /nobody/],
       ['/v1/completions', { model: 'tiny' }, {}, 400, /^prompt/],
       ['/v1/completions', {}, { url: '/v1/embeddings' }, 400, /^url must be \/v1\/completions/],
-      ['/v1/completions', {}, { method: 'GET' }, 400, /^method/],
+      ['/v1/completions', {}, { method: 'GET' }, 400, /^method must be "POST"\.$/],
+      ['/v1/completions', {}, { priority: 1 }, 400, /^priority is not a known parameter/],
       ['/v1/completions', {}, { custom_id: undefined }, 400, /^custom_id is required/],
     ]
     for (const [endpoint, body, more, status, message] of cases) {

@@ -52,6 +52,23 @@ suite('Sampling and probabilities of OpenAI routes', async () => {
     return (await post(completions, json)).json
   }
 
+  test('refuses unknown fields of its objects by name', async () => {
+    const format = { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } }
+    for (const [path, more, param] of [
+      [chat, { stream_options: { every: 1 } }, 'stream_options.every'],
+      [completions, { stream_options: { every: 1 } }, 'stream_options.every'],
+      [chat, { response_format: { ...format, schema: {} } }, 'response_format.schema'],
+      [
+        chat,
+        { response_format: { ...format, json_schema: { ...format.json_schema, depth: 1 } } },
+        'response_format.json_schema.depth',
+      ],
+    ] as const) {
+      const { json } = await post(path, { ...(path === chat ? { messages } : { prompt: 'a' }), ...more })
+      assert.equal(json.error?.param, param)
+    }
+  })
+
   test('passes on what engines honour, and nothing when nothing is asked', async () => {
     for (const [path, body] of [
       [chat, { messages }],
