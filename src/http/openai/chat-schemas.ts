@@ -44,11 +44,45 @@ const Message = z
     refuse('content', 'is required')
   })
 
+type Message = z.output<typeof Message>
+
+/** Every result answers an earlier call, and every call has its result before the user speaks again. */
+const Messages = z
+  .array(Message)
+  .min(1)
+  .max(2048)
+  .superRefine((messages, context) => {
+    const refuse = (at: number, field: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [at, field], message })
+    const known = new Set<string>()
+    const open = new Map<string, number>()
+    const requireResults = () => {
+      for (const [id, at] of open) {
+        refuse(at, 'tool_calls', `must be answered by messages of the role tool: ${quoted(id)} is not`)
+        break
+      }
+      open.clear()
+    }
+    messages.forEach(({ role, tool_calls: calls, tool_call_id: id }: Message, at) => {
+      if (role === 'user') requireResults()
+      for (const call of calls ?? []) {
+        known.add(call.id)
+        open.set(call.id, at)
+      }
+      if (role !== 'tool' || typeof id !== 'string') return
+      if (!known.has(id)) refuse(at, 'tool_call_id', `must be the id of an earlier call: ${quoted(id)} is none`)
+      open.delete(id)
+    })
+    requireResults()
+  })
+
+const quoted = (id: string) => JSON.stringify(id.slice(0, 100))
+
 export const ChatRequest = named(
   'OpenAiChatRequest',
   z.strictObject({
     ...generationFields,
-    messages: z.array(Message).min(1).max(2048).describe('The conversation so far, oldest first'),
+    messages: Messages.describe('The conversation so far, oldest first'),
     max_tokens: maxTokens,
     max_completion_tokens: maxTokens.describe('Another name of max_tokens'),
     response_format: ResponseFormat.nullish().describe('The form of the answer. Default text'),

@@ -3,6 +3,7 @@ import { ServiceError } from '../../domain/service-error.ts'
 import type { ResponseRequest } from './response-schemas.ts'
 
 const words: readonly [RegExp, string][] = [
+  [/\bmessages of the role tool\b/g, 'a function_call_output'],
   [/\bmessages\b/g, 'input'],
   [/\bmax_(?:completion_)?tokens\b/g, 'max_output_tokens'],
   [/\bresponse_format(?:\.json_schema)?\b/g, 'text.format'],
