@@ -6,7 +6,7 @@ import { named } from '../framework/named-schemas.ts'
 import { queryInt, queryText } from '../framework/params.ts'
 import { ListOrder, listOf } from './eval-schemas.ts'
 import type { ModelResponse } from './response-object.ts'
-import type { InputItem } from './response-schemas.ts'
+import { textOf, type InputItem } from './response-schemas.ts'
 
 const id = z.string().describe('The id of the item; the `after` of a page that begins behind it')
 const status = z.literal('completed').describe('Always completed')
@@ -78,7 +78,7 @@ function itemOf(item: InputItem, ownId: string): ResponseItem {
     return { ...head, type, call_id, name, arguments: text }
   }
   if (item.type === 'function_call_output')
-    return { ...head, type: item.type, call_id: item.call_id, output: item.output }
+    return { ...head, type: item.type, call_id: item.call_id, output: textOf(item.output) }
   const { role, content } = item
   const texts = typeof content === 'string' ? [content] : content.map(({ text }) => text)
   const part =

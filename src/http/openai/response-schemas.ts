@@ -10,23 +10,23 @@ const noType = 'is not supported'
 const schema = z.record(z.string(), z.unknown())
 const text = z.string().describe('Text')
 
+const TextOrParts = z.union([
+  text,
+  z
+    .array(
+      z.object({
+        type: z.literal(['input_text', 'output_text'], { error: noType }).describe('The kind of the part'),
+        text,
+      }),
+    )
+    .min(1)
+    .max(1000),
+])
+
 const MessageItem = z.strictObject({
   type: z.literal('message').optional().describe('Always message; may be left out'),
   role: z.enum(['system', 'developer', 'user', 'assistant']).describe('Who says the message'),
-  content: z
-    .union([
-      text,
-      z
-        .array(
-          z.object({
-            type: z.literal(['input_text', 'output_text'], { error: noType }).describe('The kind of the part'),
-            text,
-          }),
-        )
-        .min(1)
-        .max(1000),
-    ])
-    .describe('The text of the message, or its parts'),
+  content: TextOrParts.describe('The text of the message, or its parts'),
   // Clients send our answers back, which have these fields.
   id: ignoredText(),
   status: ignoredText(),
@@ -44,7 +44,7 @@ const CallItem = z.strictObject({
 const CallOutputItem = z.strictObject({
   type: z.literal('function_call_output').describe('Always function_call_output'),
   call_id: z.string().max(256).describe('The id of the call that is answered'),
-  output: z.string().describe('What the function returned'),
+  output: TextOrParts.describe('What the function returned, or its parts'),
   id: ignoredText(),
   status: ignoredText(),
 })
@@ -177,10 +177,13 @@ function messageOf(item: InputItem): object {
     const call = { id: item.call_id, type: 'function', function: { name: item.name, arguments: item.arguments } }
     return { role: 'assistant', content: null, tool_calls: [call] }
   }
-  if (item.type === 'function_call_output') return { role: 'tool', tool_call_id: item.call_id, content: item.output }
-  const { role, content } = item
-  return { role, content: typeof content === 'string' ? content : content.map((part) => part.text).join('') }
+  if (item.type === 'function_call_output')
+    return { role: 'tool', tool_call_id: item.call_id, content: textOf(item.output) }
+  return { role: item.role, content: textOf(item.content) }
 }
+
+export const textOf = (content: z.output<typeof TextOrParts>): string =>
+  typeof content === 'string' ? content : content.map((part) => part.text).join('')
 
 function formatOf({ text }: ResponseRequest) {
   const format = text?.format

@@ -109,10 +109,16 @@ suite("OpenAI's responses", async () => {
 
   test('takes the output of a kept call', async () => {
     const { json } = await post({ input: 'How many?', tools, tool_choice: 'required' })
-    const output = { type: 'function_call_output', call_id: json.output[0].call_id, output: '4' }
-    assert.equal((await post({ input: [output], previous_response_id: json.id })).status, 200)
-    const messages = asked.at(-1)?.messages as { role: string }[]
-    assert.equal(messages.map(({ role }) => role).join(), 'user,assistant,tool')
+    const parts = [{ type: 'input_text', text: '4' }]
+    const output = { type: 'function_call_output', call_id: json.output[0].call_id, output: parts }
+    const { json: next } = await post({ input: [output], previous_response_id: json.id })
+    const messages = asked.at(-1)?.messages as { role: string; content: string }[]
+    assert.deepEqual([messages.map(({ role }) => role).join(), messages.at(-1)?.content], ['user,assistant,tool', '4'])
+    const { json: items } = await edge.call('GET', `${path}/${next.id}/input_items`)
+    assert.equal(items.data[0].output, '4')
+    const { json: refusal } = await post({ input: 'So?', previous_response_id: json.id })
+    assert.equal(refusal.error.param, 'previous_response_id')
+    assert.match(refusal.error.message, /must be answered by a function_call_output: ".*" is not\.$/)
   })
 
   test('forgets a response that is deleted, and never keeps one with store: false', async () => {
