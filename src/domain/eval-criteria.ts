@@ -106,7 +106,10 @@ export const TextSimilarity = z.strictObject({
   input: template().describe('The text that is measured'),
   reference: template().describe('The text that it is compared with'),
   evaluation_metric: z
-    .enum(metrics, { error: ({ input: given }) => `${quoted(given)} is not supported: use ${metrics.join(', ')}` })
+    .enum(metrics, {
+      error: ({ input: given }) =>
+        given === undefined ? undefined : `${quoted(given)} is not supported: use ${metrics.join(', ')}`,
+    })
     .describe('The measure, from 0 to 1'),
   pass_threshold: z.number().describe('The least score that passes'),
 })

@@ -19,7 +19,10 @@ export const EvalRequest = named(
       .strictObject({
         type: z
           .literal('custom', {
-            error: ({ input }) => `${JSON.stringify(input)} is not supported: no logs of chats are kept. Use "custom"`,
+            error: ({ input }) =>
+              input === undefined
+                ? 'must be "custom"'
+                : `${JSON.stringify(input)} is not supported: no logs of chats are kept. Use "custom"`,
           })
           .describe('Always custom'),
         item_schema: schema.describe('A JSON schema that each item of a run has to fit'),
