@@ -28,9 +28,12 @@ export class FileBytes {
 /** Server-sent events. A failure before the first event is an ordinary error answer; a later failure becomes the last event. */
 export class EventStream {
   readonly write: (send: (data: object) => void) => Promise<void>
+  readonly hasNames: boolean
 
-  constructor(write: (send: (data: object) => void) => Promise<void>) {
+  /** @param hasNames each event has the name that its data has as `type`, and no [DONE] follows the last one */
+  constructor(write: (send: (data: object) => void) => Promise<void>, { hasNames = false } = {}) {
     this.write = write
+    this.hasNames = hasNames
   }
 }
 
@@ -116,13 +119,14 @@ async function sendFile(response: ServerResponse, { bytes, sizeBytes }: FileByte
   await pipeline(Readable.from(bytes, { objectMode: false }), response)
 }
 
-async function sendEvents(response: ServerResponse, { write }: EventStream) {
+async function sendEvents(response: ServerResponse, { write, hasNames }: EventStream) {
   await write((data) => {
     if (response.destroyed) return
     if (!response.headersSent) startEvents(response)
-    response.write(eventText(JSON.stringify(data)))
+    const name = hasNames && 'type' in data ? `event: ${String(data.type)}\n` : ''
+    response.write(name + eventText(JSON.stringify(data)))
   })
-  response.end(eventText('[DONE]'))
+  response.end(hasNames ? '' : eventText('[DONE]'))
 }
 
 function startEvents(response: ServerResponse) {

@@ -58,8 +58,9 @@ export const responseRoutes = [
         chat.handle({ ...request, body: validate(ChatRequest, chatOf(body, before)) }),
       )
       if (answer instanceof EventStream)
-        return new EventStream((send) =>
-          inWordsOfResponses(body, before.length, () => streamResponse(body, answer, keep, send)),
+        return new EventStream(
+          (send) => inWordsOfResponses(body, before.length, () => streamResponse(body, answer, keep, send)),
+          { hasNames: true },
         )
       const { choices, usage, ...head } = answer as z.output<typeof ChatCompletion>
       const { message, finish_reason: finishReason } = choices[0] as (typeof choices)[number]

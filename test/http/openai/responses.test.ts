@@ -57,8 +57,13 @@ suite("OpenAI's responses", async () => {
   const post = (json: object) => edge.call('POST', path, { json: { model: 'tiny', ...json } })
   const events = async (json: object) => {
     const { text } = await post({ ...json, stream: true })
-    const lines = text.split('\n\n').filter((line) => line.startsWith('data: {'))
-    return lines.map((line) => JSON.parse(line.slice('data: '.length)))
+    return text.split('\n\n').flatMap((event) => {
+      if (event === '') return []
+      const [, name, data] = /^event: (.+)\ndata: (.+)$/.exec(event) ?? assert.fail(event)
+      const parsed = JSON.parse(data ?? '')
+      assert.equal(parsed.type, name)
+      return [parsed]
+    })
   }
   const tools = [
     {
