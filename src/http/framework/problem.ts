@@ -133,8 +133,12 @@ function describeServiceError(error: ServiceError, request: Pick<IncomingMessage
   return {
     status: isLegacy ? legacyModelNotFound : statuses[error.code],
     code: error.code,
-    detail: error.message,
-    issues: error.issues,
+    // A message may quote what the client sent, and strict parsers refuse lone surrogates.
+    detail: error.message.toWellFormed(),
+    issues: error.issues.map(({ path, message }) => ({
+      path: path.toWellFormed(),
+      message: message.toWellFormed(),
+    })),
     headers,
     isOurs: false,
     isBeyondContext: error.isBeyondContext,

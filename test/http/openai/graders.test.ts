@@ -52,6 +52,7 @@ test('a grader is refused by the part that is wrong', async () => {
   const [status, param, message] = await refusal({ type: 'python', source: 'def grade(sample, item): return 1' })
   assert.deepEqual([status, param], [400, 'grader.type'])
   assert.match(message, /"python" is not supported: use string_check/)
+  assert.ok((await refusal(multi('\ud800')))[2].isWellFormed())
   assert.match((await refusal({}))[2], /^grader\.type is required: string_check, /)
   for (const none of [5, []]) assert.match((await refusal(none as object))[2], /^grader must be an object\.$/)
   assert.match((await refusal(multi('same + b')))[2], /grader.calculate_output names "b"/)
