@@ -9,7 +9,7 @@ import { named } from '../framework/named-schemas.ts'
 import { queryInt, queryText } from '../framework/params.ts'
 import { defineRoute } from '../framework/route.ts'
 import { Batch, batchOf } from './batch-object.ts'
-import { translateErrors } from './errors.ts'
+import { notFoundAt } from './errors.ts'
 import { pageOf } from './files.ts'
 import { requireUuid } from './ids.ts'
 import { Metadata } from '../schemas/metadata.ts'
@@ -64,7 +64,10 @@ export const batchRoutes = [
     response: Batch,
     async handle({ caller: ctx, body: { input_file_id: fileId, endpoint, metadata }, idempotency }) {
       const input = { fileId, endpoint, metadata: metadata ?? null }
-      return batchOf(await translateErrors({}, () => createRequestBatch({ ctx, input, idempotency })))
+      const accepted = createRequestBatch({ ctx, input, idempotency }).catch((error: unknown) => {
+        throw error instanceof ServiceError && error.code === 'not_found' ? noInputFile(error) : error
+      })
+      return batchOf(await accepted)
     },
   }),
   defineRoute({
@@ -108,6 +111,8 @@ export const batchRoutes = [
       batchOf(await cancelRequestBatch({ ctx, input: { batchId: batchIdIn(params.batch_id) } })),
   }),
 ]
+
+const noInputFile = ({ message }: ServiceError) => notFoundAt('input_file_id', message)
 
 /** @throws ServiceError not_found */
 const batchIdIn = (id: string) =>

@@ -61,6 +61,12 @@ function codeOf({ code, isBeyondContext }: Failure): string | null {
   return code in codes ? (codes[code] ?? null) : code
 }
 
+/** For an id in a body, which the message must name. */
+export function notFoundAt(path: string, reason: string): ServiceError {
+  const message = `${path}: ${reason}`
+  return new ServiceError('not_found', message, { issues: [{ path, message }] })
+}
+
 /** Maps our name of a parameter to OpenAI's. */
 type ParamNames = Readonly<Record<string, string>>
 

@@ -3,6 +3,7 @@ import { ServiceError } from '../../domain/service-error.ts'
 import { findResponse, noResponse } from '../../services/responses/find-response.ts'
 import { keepResponse } from '../../services/responses/keep-response.ts'
 import type { Ctx } from '../../services/context.ts'
+import { notFoundAt } from './errors.ts'
 import { requireUuid } from './ids.ts'
 import type { ModelResponse } from './response-object.ts'
 import { itemsOf, type InputItem, type ResponseRequest } from './response-schemas.ts'
@@ -18,8 +19,7 @@ export async function conversationBefore(
     return conversation as InputItem[]
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error
-    const message = `previous_response_id: ${error.message}`
-    throw new ServiceError('not_found', message, { issues: [{ path: 'previous_response_id', message }] })
+    throw notFoundAt('previous_response_id', error.message)
   }
 }
 
