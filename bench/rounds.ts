@@ -23,7 +23,7 @@ export async function fetchJson(url: string, init: RequestInit = {}): Promise<un
 
 type Times<Name extends string> = Record<Name, number[]>
 
-/** Runs everything once per round and returns milliseconds. */
+/** Runs everything once per round and returns milliseconds. What returns a number has measured its own. */
 export async function inTurn<Name extends string>(
   measured: Record<Name, () => Promise<unknown>>,
   { rounds, warmUps = 50 }: { rounds: number; warmUps?: number },
@@ -36,8 +36,8 @@ export async function inTurn<Name extends string>(
     // The order rotates, because whatever follows something heavy is slower.
     for (const name of [...names.slice(order(round)), ...names.slice(0, order(round))]) {
       const startedAt = performance.now()
-      await measured[name]()
-      if (round >= 0) times[name].push(performance.now() - startedAt)
+      const own = await measured[name]()
+      if (round >= 0) times[name].push(typeof own === 'number' ? own : performance.now() - startedAt)
     }
   console.log(
     `${rounds} rounds; load of the machine ${loadBefore.toFixed(1)} before, ${loadavg()[0]?.toFixed(1)} after`,
