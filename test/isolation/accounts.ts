@@ -1,5 +1,7 @@
 // Accounts and their keys, made through the operator's admin API, and a client that reports every outcome as an answer.
 import assert from 'node:assert/strict'
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { text as readText } from 'node:stream/consumers'
 import type { Scope } from '../../src/domain/scopes.ts'
 import type { Connection } from '../../src/embedded/connection.ts'
 
@@ -12,10 +14,12 @@ export type Answer = {
   body: unknown
 }
 
+/** A Buffer is sent as it is; any other body becomes JSON. */
 export type Ask = (method: string, path: string, body?: unknown, signal?: AbortSignal) => Promise<Answer>
 export type Account = { id: string; apiKey: string; ask: Ask }
 
 const scopes: Scope[] = ['inference', 'training', 'data', 'read']
+/** Of a connection that is silent. */
 const timeoutMs = 300_000
 
 export async function openAccount(connection: Connection, name: string): Promise<Account> {
@@ -35,25 +39,56 @@ async function administer<T>({ adminUrl, operatorToken }: Connection, path: stri
   return JSON.parse(text) as T
 }
 
+/** `fetch` would take twice as much of the processor, which the service needs. */
+const agent = new Agent({ keepAlive: true, maxFreeSockets: 256 })
+
 export function createAsk(apiUrl: string, apiKey: string): Ask {
-  return async (method, path, body, signal = new AbortController().signal) => {
-    const timeout = AbortSignal.timeout(timeoutMs)
-    try {
-      const response = await fetch(apiUrl + path, {
-        method,
-        headers: {
-          authorization: `Bearer ${apiKey}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        signal: AbortSignal.any([signal, timeout]),
-      })
-      return readAnswer(response.status, response.headers.get('retry-after'), await response.text())
-    } catch (error) {
-      if (signal.aborted) return noAnswer('given_up')
-      if (timeout.aborted) return noAnswer('timed_out')
-      return noAnswer('no_answer', String((error as Error).cause ?? error))
+  return async (method, path, body, signal) => {
+    const payload = body === undefined || Buffer.isBuffer(body) ? body : jsonOf(body)
+    const headers = {
+      authorization: `Bearer ${apiKey}`,
+      ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),
     }
+    for (;;) {
+      const answer = await askOnce(new URL(path, apiUrl), { method, headers, payload, signal })
+      if (answer) return answer
+    }
+  }
+}
+
+export const jsonOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
+
+type Outgoing = {
+  method: string
+  headers: Record<string, string | number>
+  payload: Buffer | undefined
+  signal: AbortSignal | undefined
+}
+
+/** @returns null when the service had closed the kept connection already */
+async function askOnce(url: URL, { method, headers, payload, signal }: Outgoing): Promise<Answer | null> {
+  if (signal?.aborted) return noAnswer('given_up')
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const outgoing = httpRequest(url, { method, agent, headers, timeout: timeoutMs }, resolve)
+  const leave = () => outgoing.destroy()
+  signal?.addEventListener('abort', leave)
+  let isLate = false
+  outgoing.on('timeout', () => {
+    isLate = true
+    leave()
+  })
+  outgoing.on('error', reject)
+  outgoing.end(payload)
+  try {
+    const incoming = await promise
+    return readAnswer(incoming.statusCode ?? 0, incoming.headers['retry-after'] ?? null, await readText(incoming))
+  } catch (error) {
+    if (signal?.aborted) return noAnswer('given_up')
+    if (isLate) return noAnswer('timed_out')
+    const isStale = outgoing.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET'
+    return isStale ? null : noAnswer('no_answer', String(error))
+  } finally {
+    signal?.removeEventListener('abort', leave)
   }
 }
 

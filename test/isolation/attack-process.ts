@@ -24,7 +24,8 @@ export type AttackProcess = {
 
 export function startAttack({ name, seconds }: Attack, stage: Stage, prepared: Prepared): AttackProcess {
   const { connection, attacker } = stage
-  const child = fork(join(import.meta.dirname, 'attacker.ts'), { execArgv: [] })
+  // Detached: Linux shares the processors between sessions, and the probes need a share of their own.
+  const child = fork(join(import.meta.dirname, 'attacker.ts'), { execArgv: [], detached: true })
   const underway = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<AttackRecord>()
   let isOver = false

@@ -66,4 +66,5 @@ export type CountedAnswer = {
   retryAfterSeconds: number | null
 }
 
-export type AttackRecord = { answers: CountedAnswer[]; accepted: number; done: number }
+/** `processorShare`: what the attacker's own process took of one processor. */
+export type AttackRecord = { answers: CountedAnswer[]; accepted: number; done: number; processorShare: number }

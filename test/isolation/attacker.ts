@@ -1,8 +1,10 @@
 // The attacker's process: runs one attack as its parent orders it, and sends back what the attacker was answered.
 // It ends by itself when the attack is done, when its time is over, and when the parent says so or is gone.
+import { setMaxListeners } from 'node:events'
 import { createAsk, type Ask } from './accounts.ts'
 import type { AttackOrder, AttackReport } from './attack-process.ts'
 import { findAttack } from './attacks.ts'
+import { measureShare } from './processor-share.ts'
 import { createTally } from './tally.ts'
 
 const stop = new AbortController()
@@ -16,6 +18,8 @@ process.once('disconnect', () => process.exit(1))
 async function run({ name, seconds, apiUrl, apiKey, baseModel, prepared }: AttackOrder) {
   const tally = createTally()
   const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(seconds * 1000)])
+  // Each connection listens.
+  setMaxListeners(0, signal)
   signal.addEventListener('abort', () => report({ kind: 'over' }))
   const ask = createAsk(apiUrl, apiKey)
   const countedAsk: Ask = async (method, path, body, askSignal = signal) => {
@@ -24,8 +28,10 @@ async function run({ name, seconds, apiUrl, apiKey, baseModel, prepared }: Attac
     return answer
   }
   const calls = { ...tally, ask: countedAsk, underway: () => report({ kind: 'underway' }) }
+  const share = measureShare()
   await findAttack(name).run({ baseModel, apiUrl, apiKey, prepared, signal, ...calls })
-  report({ kind: 'ended', record: tally.record() })
+  const processorShare = share()
+  report({ kind: 'ended', record: { ...tally.record(), processorShare } })
   process.disconnect()
 }
 

@@ -1,7 +1,7 @@
 // What the victim does: small actions whose times tell how much an attack takes from it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sampleRows } from '../support/rows.ts'
-import { noAnswer, type Ask, type Answer } from './accounts.ts'
+import { jsonOf, noAnswer, type Ask, type Answer } from './accounts.ts'
 import type { Probe, Stage } from './attack.ts'
 
 const fastCount = 200
@@ -27,7 +27,8 @@ export function typedCompletion({ connection, victim }: Stage): Probe {
 
 /** The most prompts that a call may hold. */
 export function largeCall({ connection, victim }: Stage): Probe {
-  const body = { model_name: connection.baseModel, prompt: Array.from({ length: 10_000 }, () => prompt), max_tokens: 8 }
+  const prompts = Array.from({ length: 10_000 }, () => prompt)
+  const body = jsonOf({ model_name: connection.baseModel, prompt: prompts, max_tokens: 8 })
   return { name: 'call of 10,000 prompts', count: 2, ask: () => victim.ask('POST', '/v1/completions', body) }
 }
 

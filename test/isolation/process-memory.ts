@@ -1,9 +1,15 @@
-// Watches the stack's processes from outside, through /proc: resident memory before and at its peak, and restarts.
+// Watches the stack's processes from outside, through /proc: resident memory before and at its peak, restarts, and what each
+// takes of the processors.
 import { readdirSync, readFileSync } from 'node:fs'
 import { readConnection } from '../../src/embedded/connection.ts'
 import { describeHome } from '../../src/embedded/data-directory.ts'
 
 export type ProcessReport = { name: string; beforeMb: number; peakMb: number }
+/** What each process takes of one processor, by name. */
+export type ProcessorShares = Record<string, number>
+
+/** The kernel counts a process's time in hundredths of a second. */
+const ticksPerSecond = 100
 
 const sampleMs = 500
 
@@ -27,6 +33,19 @@ export function watchProcesses(homeDir: string) {
   }
 
   return {
+    /** @returns what tells the shares since this call */
+    measureShares(): () => ProcessorShares {
+      const startedAt = performance.now()
+      const before = sample(homeDir).ticks
+      return () => {
+        const seconds = (performance.now() - startedAt) / 1000
+        const shares = [...sample(homeDir).ticks].map(
+          ([name, ticks]) => [name, (ticks - (before.get(name) ?? 0)) / ticksPerSecond / seconds] as const,
+        )
+        return Object.fromEntries(shares)
+      }
+    },
+
     /** @returns what was seen since the start */
     end(): { memory: ProcessReport[]; restarts: string[] } {
       look()
@@ -38,16 +57,19 @@ export function watchProcesses(homeDir: string) {
 }
 
 /** `mains`: the processes whose end is a restart. Those of Postgres that serve one connection come and go. */
-type Sample = { memoryMb: Map<string, number>; mains: Map<string, string> }
+type Sample = { memoryMb: Map<string, number>; mains: Map<string, string>; ticks: Map<string, number> }
 
 function sample(homeDir: string): Sample {
   const home = describeHome(homeDir)
   const children = childrenByParent()
   const memoryMb = new Map<string, number>()
   const mains = new Map<string, string>()
+  const ticks = new Map<string, number>()
   for (const [name, pid] of Object.entries(readConnection(home)?.processes ?? {})) {
-    memoryMb.set(name, sumMb(treeOf(pid, children)))
+    const tree = treeOf(pid, children)
+    memoryMb.set(name, sumMb(tree))
     mains.set(name, String(pid))
+    ticks.set(name, sumTicks(tree))
   }
   for (const run of readdirSync(home.runs).filter((name) => name.startsWith('model-server-'))) {
     const pid = Number(readText(`${home.runs}/${run}/pid`))
@@ -56,9 +78,10 @@ function sample(homeDir: string): Sample {
     // The replicas are children of the run's program.
     const name = run.replace(/-g\d+$/, '')
     memoryMb.set(name, sumMb(tree))
+    ticks.set(name, sumTicks(tree))
     mains.set(name, [pid, ...(children.get(pid) ?? [])].join(' '))
   }
-  return { memoryMb, mains }
+  return { memoryMb, mains, ticks }
 }
 
 function treeOf(pid: number, children: Map<number, number[]>): number[] {
@@ -68,11 +91,22 @@ function treeOf(pid: number, children: Map<number, number[]>): number[] {
 function childrenByParent(): Map<number, number[]> {
   const children = new Map<number, number[]>()
   for (const entry of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    const stat = readText(`/proc/${entry}/stat`)
-    const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+    const parent = Number(statOf(Number(entry))[1])
     children.set(parent, [...(children.get(parent) ?? []), Number(entry)])
   }
   return children
+}
+
+/** The fields from the third on. */
+function statOf(pid: number): string[] {
+  const stat = readText(`/proc/${pid}/stat`)
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+}
+
+/** Of the processes and of their children that have ended. */
+function sumTicks(pids: number[]): number {
+  const ticks = pids.flatMap((pid) => statOf(pid).slice(11, 15).map(Number))
+  return ticks.reduce((sum, each) => sum + each, 0)
 }
 
 /** Memory that several processes share (the buffers of Postgres) counts once among them. */

@@ -3,7 +3,8 @@ import { loadavg } from 'node:os'
 import { startAttack, type AttackProcess } from './attack-process.ts'
 import type { Attack, AttackRecord, Probe, Stage } from './attack.ts'
 import { measureProbe, ratioOf, type Measurement } from './measure-probe.ts'
-import { watchProcesses, type ProcessReport } from './process-memory.ts'
+import { watchProcesses, type ProcessorShares, type ProcessReport } from './process-memory.ts'
+import { measureShare } from './processor-share.ts'
 
 export type ProbeResult = { name: string; alone: Measurement; underAttack: Measurement; ratio: number }
 export type AttackResult = {
@@ -11,6 +12,8 @@ export type AttackResult = {
   probes: ProbeResult[]
   attacker: AttackRecord
   memory: ProcessReport[]
+  /** Of one processor each; `probes` is this program. */
+  processors: { alone: ProcessorShares; underAttack: ProcessorShares }
   /** Names of processes, once for each restart. */
   restarts: string[]
   /** Of the machine's last minute, when the attack ended. */
@@ -28,15 +31,28 @@ export async function runAttack(attack: Attack, stage: Stage): Promise<AttackRes
   await warmUp(probes)
   // From here on, because the look at the processes takes its share of the machine as well.
   const processes = watchProcesses(stage.homeDir)
+  const measure = () => {
+    const [probesShare, shares] = [measureShare(), processes.measureShares()]
+    return () => ({ ...shares(), probes: probesShare() })
+  }
+  const sharesAlone = measure()
   const alone = await measureAlone(probes, stage)
+  const processorsAlone = sharesAlone()
   const running = startAttack(attack, stage, prepared)
   await running.underway
+  const sharesUnderAttack = measure()
   const underAttack = await measureUnderAttack(probes, stage, running)
+  const processorsUnderAttack = sharesUnderAttack()
   running.stop()
   const attacker = await running.ended
   const findings = (await attack.check?.(stage, attacker)) ?? []
   const results = probes.map(({ name }, index) => compare(name, alone[index], underAttack[index]))
-  return { attack: attack.name, probes: results, attacker, ...processes.end(), load: loadavg()[0] ?? 0, findings }
+  const processors = {
+    alone: processorsAlone,
+    underAttack: { ...processorsUnderAttack, attacker: attacker.processorShare },
+  }
+  const load = loadavg()[0] ?? 0
+  return { attack: attack.name, probes: results, attacker, ...processes.end(), processors, load, findings }
 }
 
 /** The first answers of a stack pay for its caches. */

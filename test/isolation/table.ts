@@ -5,7 +5,7 @@ import type { AttackResult } from './run-attack.ts'
 type Row = readonly (string | number)[]
 
 export function tablesOf(results: readonly AttackResult[]): string {
-  return [victimTable(results), attackerTable(results), memoryTable(results)].join('\n\n')
+  return [victimTable(results), attackerTable(results), memoryTable(results), processorTable(results)].join('\n\n')
 }
 
 function victimTable(results: readonly AttackResult[]): string {
@@ -59,6 +59,18 @@ function memoryTable(results: readonly AttackResult[]): string {
   return table(['attack', ...names.map((name) => `${name} MB`), 'restarts'], rows)
 }
 
+function processorTable(results: readonly AttackResult[]): string {
+  const names = [...new Set(results.flatMap(({ processors }) => Object.keys(processors.underAttack)))]
+  const rows = results.map(({ attack, processors: { alone, underAttack } }) => [
+    attack,
+    ...names.map((name) =>
+      [alone, underAttack].flatMap((shares) => (shares[name] === undefined ? [] : [percent(shares[name])])).join(' → '),
+    ),
+  ])
+  return table(['attack', ...names.map((name) => `${name} of a processor`)], rows)
+}
+
+const percent = (share: number) => `${Math.round(share * 100)} %`
 const kindOf = ({ status, code }: CountedAnswer) => (status === 0 ? `${code}` : `${status} ${code ?? ''}`.trim())
 const milliseconds = (ms: number) => `${Math.round(ms)} ms`
 const listed = (refused: Record<string, number>) =>

@@ -14,6 +14,9 @@ export function createTally() {
     },
     accepted: (count: number) => void (work.accepted += count),
     done: (count: number) => void (work.done += count),
-    record: (): AttackRecord => ({ answers: [...answers.values()].toSorted((a, b) => b.count - a.count), ...work }),
+    record: (): Omit<AttackRecord, 'processorShare'> => ({
+      answers: [...answers.values()].toSorted((a, b) => b.count - a.count),
+      ...work,
+    }),
   }
 }

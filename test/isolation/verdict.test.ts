@@ -17,7 +17,9 @@ function resultOf({ refused = {}, attackedMs = 30, restarts = [] as string[], an
   const underAttack = { count: 100, p50Ms: 12, p99Ms: attackedMs, refused }
   const probes = [{ name: 'completion', alone, underAttack, ratio: attackedMs / 20 }]
   const memory = [{ name: 'api', beforeMb: 200, peakMb: 300 }]
-  return { attack: 'flood', probes, attacker: tally.record(), memory, restarts, load: 1, findings: [] } as AttackResult
+  const attacker = { ...tally.record(), processorShare: 0.12 }
+  const processors = { alone: { api: 0.1 }, underAttack: { api: 0.5, attacker: 0.12 } }
+  return { attack: 'flood', probes, attacker, memory, restarts, processors, load: 1, findings: [] } as AttackResult
 }
 
 const clear = refusal(429, 'This account has 10 open batches, the most that it may have.', '5')
@@ -75,4 +77,5 @@ test('the tables name the attack, the times, the answers and the memory', () => 
   assert.match(text, /\| flood \| completion \| 10 ms \| 20 ms \| 12 ms \| 30 ms \| 1.5 \| 200, 100 \| 0 \| 1.0 \|/)
   assert.match(text, /\| flood \| 1 \| 429 some_code \| 5 \| This account has 10 open batches/)
   assert.match(text, /\| flood \| 200 → 300 \| none \|/)
+  assert.match(text, /\| flood \| 10 % → 50 % \| 12 % \|/)
 })

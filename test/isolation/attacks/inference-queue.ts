@@ -1,3 +1,4 @@
+import { jsonOf } from '../accounts.ts'
 import type { Attack } from '../attack.ts'
 import { completion } from '../probes.ts'
 import { keepAsking } from './connections.ts'
@@ -12,9 +13,8 @@ export const inferenceQueue: Attack = {
   probes: (stage) => [completion(stage)],
   async run({ baseModel, signal, ask, underway }) {
     const prompt = Array.from({ length: promptsInCall }, (_, index) => `Is ${index} a large number?`)
+    const body = jsonOf({ model_name: baseModel, prompt, max_tokens: 16 })
     setTimeout(underway, 1000)
-    await keepAsking(calls, signal, () =>
-      ask('POST', '/v1/completions', { model_name: baseModel, prompt, max_tokens: 16 }),
-    )
+    await keepAsking(calls, signal, () => ask('POST', '/v1/completions', body))
   },
 }

@@ -1,4 +1,4 @@
-import { createAsk, openAccount } from '../accounts.ts'
+import { createAsk, jsonOf, openAccount } from '../accounts.ts'
 import type { Attack } from '../attack.ts'
 import { largeCall } from '../probes.ts'
 import { keepAsking } from './connections.ts'
@@ -16,7 +16,7 @@ export const singlePrompts: Attack = {
   probes: (stage) => [largeCall(stage)],
   async run({ apiUrl, baseModel, prepared, signal, count, underway }) {
     const asks = (prepared['keys'] ?? []).map((key) => createAsk(apiUrl, key))
-    const body = { model_name: baseModel, prompt: 'What is red?', max_tokens: 8 }
+    const body = jsonOf({ model_name: baseModel, prompt: 'What is red?', max_tokens: 8 })
     underway()
     await Promise.all(
       asks.map((ask) =>

@@ -1,8 +1,10 @@
+import { jsonOf } from '../accounts.ts'
 import type { Attack } from '../attack.ts'
 import { completion } from '../probes.ts'
 import { keepAsking } from './connections.ts'
 
 const connections = 10
+const texts = 100
 /** Just below the length that is refused without a look: 256 characters for each token of the context. */
 const characters = 260_000
 const words = ['tundra', 'backpack', 'made', 'where', 'stock', 'colour', 'price', 'owner']
@@ -13,12 +15,14 @@ export const tokenizing: Attack = {
   seconds: 30,
   probes: (stage) => [completion(stage)],
   async run({ baseModel, signal, ask, underway }) {
+    // Many texts, so that no cache helps.
+    const bodies = Array.from({ length: texts }, (_, index) =>
+      jsonOf({ model_name: baseModel, prompt: longText(index * 7), max_tokens: 1 }),
+    )
     underway()
-    await keepAsking(connections, signal, (connection, turn) => {
-      // Another text each time, so that no cache helps.
-      const prompt = longText(connection * 7 + turn * 13)
-      return ask('POST', '/v1/completions', { model_name: baseModel, prompt, max_tokens: 1 })
-    })
+    await keepAsking(connections, signal, (connection, turn) =>
+      ask('POST', '/v1/completions', bodies[(turn * connections + connection) % texts]),
+    )
   },
 }
 
