@@ -2,7 +2,7 @@
 // validation by zod with every problem named, authentication, idempotency keys, and 405 with Allow;
 // bodies that are bounded, guarded against slow senders, parsed in a thread when large, or streamed to the object store;
 // answers as streamed JSON, server-sent events or files, errors as RFC 9457 (problem.ts), and the OpenAPI document (openapi.ts);
-// request ids, metrics and logs (request-context.ts).
+// request ids, metrics and logs (request-context.ts); turns between accounts (request-turns.ts).
 import express, { type Express, type Request, type Response } from 'express'
 import helmet from 'helmet'
 import type { z } from 'zod'
@@ -13,6 +13,7 @@ import { createJsonBodies, type JsonBodies } from './json-body.ts'
 import { HttpError, routeNotFound } from './problem.ts'
 import { receiveBody } from './receive-body.ts'
 import { openRequestContext, requestContext, sendProblem, type RequestContextOptions } from './request-context.ts'
+import { createRequestTurns, type RequestTurns } from './request-turns.ts'
 import { clientGone, sendAnswer } from './respond.ts'
 import { pathsOf, type Access, type CallerOf, type Route } from './route.ts'
 import { validate } from './validation.ts'
@@ -57,10 +58,11 @@ export function createHttpApp(options: HttpAppOptions): Express {
     next()
   })
   const json = createJsonBodies()
+  const turn = createRequestTurns()
   const methodsOf = new Map<string, string[]>()
   for (const route of options.routes)
     for (const path of pathsOf(route, options.serviceName)) {
-      app[route.method](path, serve(route, options, json))
+      app[route.method](path, serve(route, options, { json, turn }))
       const methods = route.method === 'get' ? ['GET', 'HEAD'] : [route.method.toUpperCase()]
       methodsOf.set(path, [...(methodsOf.get(path) ?? []), ...methods])
     }
@@ -85,7 +87,7 @@ export function methodNotAllowed(path: string, allowed: string) {
   }
 }
 
-function serve(route: Route, options: HttpAppOptions, json: JsonBodies) {
+function serve(route: Route, options: HttpAppOptions, { json, turn }: { json: JsonBodies; turn: RequestTurns }) {
   const authenticate = options.authenticators[route.access]
   if (!authenticate) throw new Error(`no authenticator for ${route.access}`)
   return async (request: Request, response: Response) => {
@@ -93,9 +95,11 @@ function serve(route: Route, options: HttpAppOptions, json: JsonBodies) {
     try {
       const origin = { requestId: requestContext(response).requestId, address: request.ip ?? '' }
       const caller = await authenticate({ route, request, response, origin })
+      const holder = holderOf(caller, request)
+      await turn(holder)
       const params = route.params && parseParams(route.params, request)
       const query = route.query && validate(route.query, request.query)
-      const memory = options.bodyMemory.open(holderOf(caller, request))
+      const memory = options.bodyMemory.open(holder)
       try {
         const answer = await receiveBody({ route, caller, request, response, json, memory }, (received) =>
           route.handle({
