@@ -122,7 +122,7 @@ def test_quick_rows_get_their_time_though_requests_arrive() -> None:
     scheduler = Scheduler(cast(RunningBatch, batch), 16, EngineMetrics())
     rows = {account: waiting(scheduler, account, 1).rows for account in ("greedy", "idle")}
     batch.rows, quick = rows["greedy"], ThreeSteps(rows["idle"])
-    scheduler._pace.step_s = 3600.0
+    scheduler._batch_s = 3600.0
     scheduler._decode_quick(cast(RunningBatch, quick))
     assert quick.steps == 3
 
@@ -154,12 +154,28 @@ def test_an_account_alone_owes_nobody() -> None:
 def test_an_engine_counts_as_shared_between_two_requests_of_an_account() -> None:
     pace = Pace()
     pace.count_accounts(1, now=1000.0)
-    assert pace.most_columns is None
+    assert pace.most_columns(1) is None
     pace.count_accounts(2, now=1000.0)
     pace.count_accounts(1, now=1000.0 + SHARED_FOR_S / 2)
-    assert pace.most_columns == SHARED_COLUMNS
+    assert pace.most_columns(1) == SHARED_COLUMNS
     pace.count_accounts(1, now=1000.0 + SHARED_FOR_S)
-    assert pace.most_columns is None
+    assert pace.most_columns(1) is None
+
+
+def test_a_wide_step_of_many_rows_is_taken_in_pieces_while_accounts_share_the_engine() -> None:
+    pace = Pace()
+    pace.count_accounts(2, now=1000.0)
+    assert [pace.most_columns(rows) for rows in (8, 32, 64, 200)] == [4, 2, 1, 1]
+
+
+def test_short_reads_do_not_make_tokens_look_slow() -> None:
+    pace = Pace()
+    pace.count_few_rows_step(0.005)
+    pace.count_read(0.055, 1000)
+    for _ in range(100):
+        pace.count_read(0.0065, 30)
+    assert pace.read_s is not None
+    assert abs(pace.read_s - 0.00005) < 1e-6
 
 
 def test_cancelled_requests_leave_the_line() -> None:

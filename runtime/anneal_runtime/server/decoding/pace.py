@@ -10,9 +10,10 @@ PREFILL_TOKENS = 4096
 SHARED_READ_S = 0.03
 # A read of at least so many tokens tells the time of one token.
 TELLING_READ = 256
-# A step has at most so many columns meanwhile. Forced tokens come in runs, and a wide step takes as long as several
-# narrow ones.
+# A step has at most so many columns meanwhile, and fewer columns if it would have more tokens than this. Forced tokens
+# come in runs, and a step of many tokens takes as long as several steps of few.
 SHARED_COLUMNS = 4
+SHARED_TOKENS = 64
 # An engine counts as shared for this time after it had work of several accounts. An account that asks one prompt
 # after another has no work here between two of them.
 SHARED_FOR_S = 1.0
@@ -42,18 +43,19 @@ class Pace:
         self._is_shared = now - self._shared_at < SHARED_FOR_S
 
     def count_read(self, seconds: float, tokens: int) -> None:
-        # A short read takes as long as its pass, and says little about a token.
-        self.read_s = average(self.read_s, seconds / max(1, tokens), 0.2 * min(1.0, tokens / TELLING_READ))
+        # A read takes as long as a pass of a few rows, whatever its length, and longer for each token.
+        for_tokens = max(0.0, seconds - (self.few_rows_step_s or 0.0))
+        # So a short read says little about a token.
+        self.read_s = average(self.read_s, for_tokens / max(1, tokens), 0.2 * min(1.0, tokens / TELLING_READ))
 
     @property
     def is_slow(self) -> bool:
         one, few = self.step_s, self.few_rows_step_s
         return one is not None and few is not None and one > SLOW_STEP * few
 
-    @property
-    def most_columns(self) -> int | None:
-        """Of one step; None is no limit."""
-        return SHARED_COLUMNS if self._is_shared else None
+    def most_columns(self, rows: int) -> int | None:
+        """Of one step of so many rows; None is no limit."""
+        return max(1, min(SHARED_COLUMNS, SHARED_TOKENS // rows)) if self._is_shared else None
 
     @property
     def most_tokens(self) -> int:

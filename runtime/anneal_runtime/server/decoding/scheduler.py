@@ -5,7 +5,7 @@ has no running row may go beyond the batch's size by a few rows, an account that
 of ten thousand prompts delays a single one by a step or two, not by its own length.
 
 Where these steps are slow, as with many typed answers or adapters, an account that has no row yet gets its first few
-into a second batch, the quick one. The two batches get the same time. So an account that fills the engine makes
+into a second batch, the quick one. The two batches get the same time, for reading prompts as well. So an account that fills the engine makes
 another one's answers take about twice as long, however slow its own rows are. Prompts whose rows end with their
 first token take no place in a batch; reading them takes at most half of the time from running rows of other accounts.
 """
@@ -43,6 +43,8 @@ class Scheduler:
         # Rows that count as few.
         self._few = max(1, max_batch // 8)
         self._pace, self._debts = Pace(), Debts()
+        # What the batch took since the quick one had its time.
+        self._batch_s = 0.0
         self._inbox: deque[GenerationRequest | EncodeRequest] = deque()
         self._wake = threading.Event()
         # By account; the requests in the order of their turns.
@@ -151,6 +153,8 @@ class Scheduler:
             raise
         seconds = monotonic() - started
         self._pace.count_read(seconds, tokens)
+        if batch is self._batch:
+            self._batch_s += seconds
         # Rows that take a place are bounded by the places.
         ended = [row for row in rows if row.answer is not None]
         self._debts.owe({row.request.account for row in ended}, seconds * len(ended) / len(rows))
@@ -159,10 +163,11 @@ class Scheduler:
     def _decode(self, batch: RunningBatch) -> None:
         if (seconds := self._step(batch)) is not None:
             self._pace.count_step(seconds)
+            self._batch_s += seconds
 
     def _decode_quick(self, batch: RunningBatch) -> None:
-        """As many steps as fit into the time of one step of the other batch."""
-        until = monotonic() + (self._pace.step_s or 0.0)
+        """As many steps as fit into the time that the other batch took."""
+        until, self._batch_s = monotonic() + self._batch_s, 0.0
         while batch.rows:
             self._step(batch)
             if monotonic() >= until or not (self._batch and self._batch.rows):
@@ -176,7 +181,7 @@ class Scheduler:
             return None
         self._metrics.batch_rows.observe(count)
         is_few = count <= self._few
-        self._settle(batch, batch.step(None if is_few else self._pace.most_columns), batch.rows)
+        self._settle(batch, batch.step(None if is_few else self._pace.most_columns(count)), batch.rows)
         seconds = monotonic() - started
         self._debts.pay(seconds)
         if is_few:
