@@ -23,7 +23,7 @@ from weakref import WeakValueDictionary
 
 from anneal_runtime.log import log
 from anneal_runtime.retry import RetryPolicy, Unavailable
-from anneal_runtime.server.account_turns import AccountThreads, AccountTurns
+from anneal_runtime.server.account_turns import AccountThreads, AccountTurns, Sharing
 from anneal_runtime.server.adapter_checks import CONFIG_FILE, ORIGIN_FILE, WEIGHTS_FILE, AdapterRefused
 from anneal_runtime.server.errors import ApiError, unknown_model
 from anneal_runtime.transfer import CorruptFile, RemoteFile, UrlRefused, download, verify
@@ -41,9 +41,6 @@ DOWNLOADS = 4
 ROOM_WAIT_S = 60.0
 # Seconds during which a new adapter is not evicted: the request that loaded it must find it.
 STAY_S = 0.5
-# An account that asks for more adapters in turn than there is room has at most so many loaded a second, because each
-# load takes time from the answers of others. With many places an adapter stays longer.
-LOADS_PER_S = 16
 LOOK_EVERY_S = 0.02
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 NEEDED = (CONFIG_FILE, WEIGHTS_FILE)
@@ -58,8 +55,11 @@ class AdapterLoader(Protocol):
     def base(self) -> str:
         """The name that no adapter may have."""
 
-    async def load(self, name: str, folder: Path) -> Any:
-        """Returns the handle that requests use, after one generation with it. Raises AdapterRefused."""
+    async def load(self, name: str, folder: Path, account: str) -> Any:
+        """Returns the handle that requests use, after one generation with it, which is the account's work.
+
+        Raises AdapterRefused.
+        """
 
     async def unload(self, name: str) -> None:
         """Removes the adapter from the engine; running requests finish with it."""
@@ -98,12 +98,15 @@ class AdapterStore:
         max_loaded: int = MAX_LOADED,
         max_bytes: int = MAX_BYTES,
         room_wait_s: float = ROOM_WAIT_S,
+        sharing: Sharing | None = None,
     ) -> None:
         self._loader, self._folder, self._metrics, self._room_wait_s = loader, folder, metrics, room_wait_s
         self._max_loaded, self._max_bytes = max_loaded, max_bytes
         self._places: set[Place] = set()
         self._downloads = AccountThreads("adapter", DOWNLOADS)
         self._room_turns = AccountTurns()
+        # One load at a time: each takes time from the answers of everybody.
+        self._load_turns = AccountTurns(sharing=sharing)
         self._held: OrderedDict[str, Held] = OrderedDict()
         self._leaving: dict[str, Leaving] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -212,7 +215,8 @@ class AdapterStore:
     async def _load(self, name: str, folder: Path, fingerprint: tuple[str, ...] | None, place: Place) -> None:
         await self._take_place(place)
         try:
-            adapter = await self._loader.load(name, folder)
+            async with self._load_turns.turn(place.account):
+                adapter = await self._loader.load(name, folder, place.account)
         except BaseException as error:
             self._places.remove(place)
             if isinstance(error, AdapterRefused):
@@ -246,8 +250,7 @@ class AdapterStore:
         idle = (name for name in names if self._held[name].users == 0)
         # Evict one adapter in use at a time: the others may fall idle meanwhile.
         name = next(idle, None) or (None if self._leaving else next(iter(names), None))
-        stay_s = max(STAY_S, self._max_loaded / LOADS_PER_S)
-        if name is not None and monotonic() - self._held[name].loaded_at >= stay_s:
+        if name is not None and monotonic() - self._held[name].loaded_at >= STAY_S:
             self._metrics.adapters_evicted.inc()
             self._let_go(name)
             log(f"Adapter {name[:16]} was evicted to make room")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import traceback
 from typing import Any, cast
@@ -16,17 +17,20 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anneal_runtime.log import log
 from anneal_runtime.server import adapter_routes, generation_routes, openai_routes
+from anneal_runtime.server.account_turns import AccountTurns, Sharing
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.metrics import EngineMetrics
+from anneal_runtime.server.serving import ACCOUNT_HEADER
 
 
 def create_app(token: str, metrics: EngineMetrics, engine_routes: list[Route] | None = None) -> Starlette:
     """`app.state.serving` is None until the model is loaded. `engine_routes`: of another engine than ours."""
+    sharing = Sharing()
     routes = [Route("/health", health), Route("/metrics", prometheus), *(engine_routes or own_routes())]
     handlers: Any = {ApiError: refuse, HTTPException: refuse_http, Exception: apologise}
-    edge = [Middleware(CountRequests, metrics=metrics, routes=routes), Middleware(RequireToken, token=token)]
+    edge = [Middleware(CountRequests, metrics=metrics, routes=routes), Middleware(RequireToken, token=token), Middleware(TakeTurns, sharing=sharing)]
     app = Starlette(routes=routes, exception_handlers=handlers, middleware=edge)
-    app.state.serving, app.state.metrics = None, metrics
+    app.state.serving, app.state.metrics, app.state.sharing = None, metrics, sharing
     return app
 
 
@@ -85,6 +89,23 @@ class RequireToken:
     def _is_allowed(self, scope: Scope) -> bool:
         given = dict(scope["headers"]).get(b"authorization", b"")
         return hmac.compare_digest(given, self._expected)
+
+
+class TakeTurns:
+    """Accounts take turns to begin: two hundred requests of one account delay another one by one of them."""
+
+    def __init__(self, app: ASGIApp, sharing: Sharing) -> None:
+        self._app, self._sharing, self._turns = app, sharing, AccountTurns()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            account = dict(scope["headers"]).get(ACCOUNT_HEADER.encode(), b"").decode("latin-1")
+            if account:
+                self._sharing.note(account)
+            await self._turns.take(account)
+            # A turn lasts until the request waits for something.
+            asyncio.get_running_loop().call_soon(self._turns.end)
+        await self._app(scope, receive, send)
 
 
 class CountRequests:

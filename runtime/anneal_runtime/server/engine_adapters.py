@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from anneal_runtime.server.decoding.lora import Adapter
     from anneal_runtime.server.engine import Engine
 
-PROBE = SamplingParams(max_tokens=4, temperature=0.0, top_p=1.0, seed=None, stop=())
+# One token takes no place in the batch.
+PROBE = SamplingParams(max_tokens=1, temperature=0.0, top_p=1.0, seed=None, stop=())
 
 
 class EngineAdapters:
@@ -27,7 +28,7 @@ class EngineAdapters:
     def base(self) -> str:
         return self._engine.name
 
-    async def load(self, name: str, folder: Path) -> Adapter:
+    async def load(self, name: str, folder: Path, account: str) -> Adapter:
         from anneal_runtime.server.adapter_files import read_adapter
 
         generator = self._engine.generator
@@ -37,7 +38,7 @@ class EngineAdapters:
         adapter = await asyncio.to_thread(read_adapter, name, folder, generator.router.linears)
         generator.router.prepare(adapter)
         try:
-            await generate(self._engine, [self._engine.probe], PROBE, adapter=adapter)
+            await generate(self._engine, [self._engine.probe], PROBE, account=account, adapter=adapter)
         except GenerationFailed as error:
             raise AdapterRefused(str(error)) from error
         return adapter

@@ -187,8 +187,9 @@ class ServerProcess(ReportingServer):
             settings = self._settings
             folder, spec = settings.work_dir / "adapters", settings.spec
             room = spec.max_adapters, spec.adapter_memory_bytes
-            adapters = AdapterStore(EngineAdapters(engine), folder, self._metrics, *room)
-            self._open(Serving(engine, adapters, self._metrics, TextThreads(engine)))
+            sharing = self._app.state.sharing
+            adapters = AdapterStore(EngineAdapters(engine), folder, self._metrics, *room, sharing=sharing)
+            self._open(Serving(engine, adapters, self._metrics, TextThreads(engine, sharing)))
         # Nobody awaits this coroutine: an error that leaves it would be lost, and the server would hang half-started.
         except Exception as error:
             # A full disk is not the model's fault, and another start may succeed.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, cast
 
-from anneal_runtime.server.account_turns import AccountThreads
+from anneal_runtime.server.account_turns import AccountThreads, Sharing
 from anneal_runtime.server.token_limits import TokenLimit
 from anneal_runtime.tokenization import chat_text, chat_text_tokens, prompt_tokens
 
@@ -22,11 +22,11 @@ PIECE_CHARACTERS = 32_768
 class TextThreads:
     """A text is read in part if that part has more tokens than the limit: by default those of the model's context."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, sharing: Sharing | None = None) -> None:
         self._engine = engine
         self._limit = TokenLimit(engine.tokenizer, engine.context_length)
         self._short = _Lane(engine.tokenizer, "short-text")
-        self._long = _Lane(engine.tokenizer, "long-text")
+        self._long = _Lane(engine.tokenizer, "long-text", sharing)
 
     async def prompts(self, account: str, texts: list[str]) -> list[list[int]]:
         """Never an empty list: a text without tokens is its start (or end) token alone."""
@@ -57,10 +57,17 @@ class TextThreads:
     ) -> list[list[int]]:
         start = tokenizer.bos_token_id
         alone = [tokenizer.eos_token_id if start is None else start]
-        enough = [
-            self._limit.enough(text, lambda part: len(prompt_tokens(tokenizer, [part])[0]), limit) for text in texts
-        ]
-        return [ids or alone for ids in prompt_tokens(tokenizer, enough)]
+        # Tokenizing takes most of the time, so nothing is tokenized twice.
+        read: dict[str, list[int]] = {}
+
+        def count(part: str) -> int:
+            (read[part],) = prompt_tokens(tokenizer, [part])
+            return len(read[part])
+
+        enough = [self._limit.enough(text, count, limit) for text in texts]
+        whole = [text for text in enough if text not in read]
+        read.update(zip(whole, prompt_tokens(tokenizer, whole), strict=True))
+        return [read[text] or alone for text in enough]
 
     def _windows(self, tokenizer: PreTrainedTokenizerBase, texts: list[str], limit: int) -> list[list[list[int]]]:
         size = self._engine.context_length
@@ -86,9 +93,9 @@ class TextThreads:
 class _Lane:
     """One thread with a tokenizer of its own: tokenizers are not safe to share."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, name: str) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, name: str, sharing: Sharing | None = None) -> None:
         self.tokenizer = copy.deepcopy(tokenizer)
-        self.turns = AccountThreads(name)
+        self.turns = AccountThreads(name, sharing=sharing)
 
 
 def pieces(texts: list[str]) -> list[list[str]]:

@@ -78,7 +78,7 @@ class SidecarProcess(ReportingServer):
         log(f"vLLM {version} serves {spec.name} with {tokens} tokens of context.")
         loader = VllmAdapters(self._engine, spec.name, spec.sha256)
         folder, room = self._settings.work_dir / "adapters", (spec.max_adapters, spec.adapter_memory_bytes)
-        adapters = AdapterStore(loader, folder, self._metrics, *room)
+        adapters = AdapterStore(loader, folder, self._metrics, *room, sharing=self._app.state.sharing)
         return SidecarServing(self._engine, adapters, spec.name, tokens, self._metrics)
 
 

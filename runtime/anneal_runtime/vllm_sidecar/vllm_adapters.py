@@ -32,7 +32,7 @@ class VllmAdapters:
     def base(self) -> str:
         return self._base
 
-    async def load(self, name: str, folder: Path) -> str:
+    async def load(self, name: str, folder: Path, _account: str) -> str:
         await asyncio.to_thread(check_files, folder, self._base_sha256)
         try:
             asked = {"lora_name": name, "lora_path": str(folder)}

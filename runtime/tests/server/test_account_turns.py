@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from anneal_runtime.server.account_turns import AccountThreads
+from anneal_runtime.server.account_turns import AccountThreads, AccountTurns, Sharing
 
 
 def play(story: Callable[[], Awaitable[None]]) -> None:
@@ -66,3 +66,34 @@ def test_an_error_reaches_its_caller_and_frees_the_thread() -> None:
         assert await turns.run("a", int, "7") == 7
 
     play(story)
+
+
+def test_an_account_rests_after_its_turn_while_others_use_the_server() -> None:
+    async def story() -> None:
+        sharing = Sharing()
+        turns = AccountTurns(sharing=sharing)
+        sharing.note("greedy")
+        turns.rest("greedy", 3600.0)
+        await turns.take("greedy")
+        turns.end()
+        sharing.note("other")
+        turns.rest("greedy", 0.01)
+        waits = asyncio.ensure_future(turns.take("greedy"))
+        await asyncio.sleep(0)
+        assert not waits.done()
+        await turns.take("other")
+        turns.end()
+        await waits
+
+    play(story)
+
+
+def test_a_server_is_shared_with_the_accounts_that_asked_last() -> None:
+    sharing = Sharing()
+    for account in ("a", "a"):
+        sharing.note(account)
+    assert not sharing.has_others("a")
+    for account in ("b", "a", "a"):
+        sharing.note(account)
+    assert sharing.has_others("a")
+    assert sharing.has_others("b")

@@ -18,7 +18,7 @@ class Engine:
         self.holds: list[str] = []
         self.most = 0
 
-    async def load(self, name: str, _folder: Path) -> str:
+    async def load(self, name: str, _folder: Path, _account: str) -> str:
         self.holds.append(name)
         self.most = max(self.most, len(self.holds))
         await asyncio.sleep(0)
@@ -40,7 +40,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def run(story: Story, *, stay_s: float = 0.0, **store_options: float) -> None:
         monkeypatch.setattr(adapters, "STAY_S", stay_s)
-        monkeypatch.setattr(adapters, "LOADS_PER_S", float("inf"))
 
         async def tell() -> None:
             engine = Engine()
@@ -180,5 +179,4 @@ def test_an_adapter_larger_than_the_budget_is_kept_alone(tmp_path: Path) -> None
 async def without_stay(story: Callable[[], Awaitable[None]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(adapters, "STAY_S", 0.0)
-        patch.setattr(adapters, "LOADS_PER_S", float("inf"))
         await story()
