@@ -23,6 +23,7 @@ import { createBatchBeginnings } from './services/batches/beginnings.ts'
 import { createJobFeeds, type JobFeeds } from './services/job-stream/job-feeds.ts'
 import { createLimits } from './services/limits/limits.ts'
 import { createHasRows } from './services/stored-data/has-rows.ts'
+import { createActivity } from './services/activity.ts'
 import { createSearchRows, searchLimits, searchTimeoutMs } from './services/stored-data/search-rows.ts'
 import { createEvaluationScores } from './services/training-jobs/score-evaluation.ts'
 import { createUsageRecorder, type UsageRecorder } from './services/usage/usage-recorder.ts'
@@ -95,6 +96,7 @@ function connect(config: Config): ServiceDependencies & {
   const storage = createStorage(config.s3)
   const { modelServers, outbox } = database
   const grade = createGrading()
+  const activity = createActivity()
   return {
     database,
     notifications,
@@ -114,7 +116,8 @@ function connect(config: Config): ServiceDependencies & {
     evaluationScores: createEvaluationScores(grade, database.models),
     jobFeeds: createJobFeeds({ database, storage, notifications, log, maxOfAccount: config.maxJobFollowers }),
     hasRows: createHasRows({ database, notifications }),
-    searchRows: createSearchRows(rowSearch),
+    searchRows: createSearchRows(rowSearch, activity),
+    activity,
     rowSearch,
     usage: createUsageRecorder({ usage: database.usage, log }),
     catalogue: config.catalogue,

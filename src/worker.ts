@@ -22,6 +22,7 @@ import { createLog } from './log.ts'
 import { connectDatabase } from './repositories/database.ts'
 import { connectStoredRowSearch } from './repositories/stored-row-search.ts'
 import { listenToNotifications } from './repositories/notifications.ts'
+import { createActivity } from './services/activity.ts'
 import { watchApiHealth } from './services/health/watch-api.ts'
 import { createBatchInference } from './services/batches/infer.ts'
 import { createDeliver } from './temporal/deliver-message.ts'
@@ -79,8 +80,9 @@ const rowSearch = connectStoredRowSearch(config.databaseUrl, {
   connections: searchLimits.total,
   timeoutMs: searchTimeoutMs,
 })
-const searchRows = createSearchRows(rowSearch)
-const models = { database, storage, inference, hasRows, searchRows, catalogue, usage }
+const activity = createActivity()
+const searchRows = createSearchRows(rowSearch, activity)
+const models = { database, storage, inference, hasRows, searchRows, activity, catalogue, usage }
 const infer = { ...createBatchInference(models), answerLine: createLineAnswers(models, log) }
 
 const grade = createGrading()

@@ -6,6 +6,7 @@ import type { Log } from '../log.ts'
 import type { Notifications } from '../repositories/notifications.ts'
 import type { Database } from '../repositories/database.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { Activity } from './activity.ts'
 import type { BatchBeginnings } from './batches/beginnings.ts'
 import type { Limits } from './limits/limits.ts'
 import type { Inference } from '../inference/inference.ts'
@@ -54,6 +55,7 @@ export type ServiceDependencies = {
   jobFeeds: Pick<JobFeeds, 'follow'>
   hasRows: HasRows
   searchRows: SearchRows
+  activity: Pick<Activity, 'note'>
   usage: Pick<UsageRecorder, 'add'>
   catalogue: Catalogue
   limits: Limits
@@ -80,7 +82,7 @@ export type AdminCtx = { deps: ServiceDependencies; accountId: string | null; ap
 export type ModelCtx = {
   deps: Pick<
     ServiceDependencies,
-    'database' | 'storage' | 'inference' | 'hasRows' | 'searchRows' | 'catalogue' | 'usage'
+    'database' | 'storage' | 'inference' | 'hasRows' | 'searchRows' | 'activity' | 'catalogue' | 'usage'
   >
   accountId: string
   /** Null when the service itself asks; usage is counted all the same. */

@@ -1,4 +1,5 @@
 // The real edges over loopback; below them a database and stores that hold only what a test puts there.
+import { createActivity } from '../../src/services/activity.ts'
 import { request, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
@@ -73,6 +74,7 @@ function stubDependencies({
     evaluationScores: createEvaluationScores(grade, { keepScores: () => Promise.resolve() }),
     jobFeeds: strict('jobFeeds', {}),
     hasRows: () => Promise.resolve(false),
+    activity: createActivity(),
     searchRows: () => Promise.reject(new Error('searchRows is not stubbed')),
     usage: { add: () => undefined },
     notifications: strict('notifications', {}),

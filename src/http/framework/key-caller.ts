@@ -46,6 +46,7 @@ export function createKeyCaller(
     if (call.response.closed) end()
     else call.response.once('close', end)
     requireMore(key, call)
+    deps.activity.note(key.accountId)
     const ctx = { deps, accountId: key.accountId, apiKeyId: key.id, origin: call.origin }
     return sessionId === undefined ? ctx : { ...ctx, sessionId }
   }

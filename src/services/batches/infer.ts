@@ -12,10 +12,16 @@ export function createBatchInference(deps: ModelCtx['deps']) {
     complete: (
       { accountId, apiKeyId, ...input }: Asker & BatchCompletionInput & { modelName: string; prompts: string[] },
       signal: AbortSignal,
-    ) => createCompletion({ ctx: { deps, accountId, apiKeyId }, input, signal }),
+    ) => {
+      deps.activity.note(accountId)
+      return createCompletion({ ctx: { deps, accountId, apiKeyId }, input, signal })
+    },
     embed: (
       { accountId, apiKeyId, ...input }: Asker & { modelName: string | null; texts: string[]; onLong?: OnLong },
       signal: AbortSignal,
-    ) => createEmbeddings({ ctx: { deps, accountId, apiKeyId }, input, signal }),
+    ) => {
+      deps.activity.note(accountId)
+      return createEmbeddings({ ctx: { deps, accountId, apiKeyId }, input, signal })
+    },
   }
 }

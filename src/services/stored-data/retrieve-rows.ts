@@ -24,7 +24,7 @@ export async function retrieveRows({
   signal: AbortSignal
 }): Promise<string[][]> {
   const texts = prompts.map((prompt) => prompt.slice(-queryCharacters).toWellFormed())
-  const vectors = await createEmbeddings({ ctx, input: { modelName: null, texts, onLong: 'read' }, signal })
-  const found = await ctx.deps.searchRows(place, vectors, { limit: maxRows, signal })
+  const embed = () => createEmbeddings({ ctx, input: { modelName: null, texts, onLong: 'read' }, signal })
+  const found = await ctx.deps.searchRows(place, embed, { limit: maxRows, signal })
   return found.map((rows) => rows.filter(({ similarity }) => similarity >= minSimilarity).map(({ text }) => text))
 }

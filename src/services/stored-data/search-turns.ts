@@ -12,7 +12,11 @@ export type SearchLimits = {
   waitMs: number
 }
 
-export function createSearchTurns({ total, perAccount, waitMs }: SearchLimits) {
+/** @param restMs how long an account rests after a search that took so long */
+export function createSearchTurns(
+  { total, perAccount, waitMs }: SearchLimits,
+  restMs: (accountId: string, tookMs: number) => number = () => 0,
+) {
   const turns = createTurns({ atMost: total, atMostOfOne: perAccount })
 
   async function takeInTime(accountId: string, signal: AbortSignal): Promise<void> {
@@ -26,10 +30,13 @@ export function createSearchTurns({ total, perAccount, waitMs }: SearchLimits) {
     async run<T>(accountId: string, signal: AbortSignal, search: () => Promise<T>): Promise<T> {
       signal.throwIfAborted()
       await takeInTime(accountId, signal)
+      const startedAt = performance.now()
       try {
         return await search()
       } finally {
-        turns.giveBack(accountId)
+        const leftMs = restMs(accountId, performance.now() - startedAt)
+        if (leftMs > 0) setTimeout(() => turns.giveBack(accountId), leftMs).unref()
+        else turns.giveBack(accountId)
       }
     },
   }
