@@ -140,9 +140,11 @@ function createFollowerCount(maxOfAccount: number) {
           { retryAfterSeconds },
         )
       if (total >= maxFollowers)
-        throw new ServiceError('unavailable', 'Too many streams of jobs are open here. Try again in a while.', {
-          retryAfterSeconds,
-        })
+        throw new ServiceError(
+          'unavailable',
+          `This process serves ${maxFollowers} streams of jobs, the most that it may. Try again in a while.`,
+          { retryAfterSeconds },
+        )
       counts.set(accountId, count + 1)
       total++
     },

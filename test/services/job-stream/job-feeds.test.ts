@@ -94,10 +94,10 @@ function createWorld({ maxOfAccount = 1000 } = {}) {
 }
 
 /** Notes what it is told: metrics as numbers, lines as they are. */
-function follow(feeds: JobFeeds, lastId?: string): Follower {
+function follow(feeds: JobFeeds, lastId?: string, accountId = 'a'): Follower {
   const leaving = new AbortController()
   const cursor = (lastId === undefined ? startCursor : parseCursor(lastId)) ?? assert.fail('no cursor')
-  const who = { accountId: 'a', apiKeyId: 'k', sessionId: undefined }
+  const who = { accountId, apiKeyId: 'k', sessionId: undefined }
   return noting(feeds.follow({ ...who, jobId: 7, cursor, signal: leaving.signal }), leaving, lastId)
 }
 
@@ -209,6 +209,16 @@ test('an account has only so many followers, and a place is free once one has le
   await until('it follows', () => next.told.length === 1)
   feeds.close()
   assert.equal(await next.isOver, false, 'a process that stops ends its streams without an end')
+})
+
+test('a process has only so many followers of all accounts', async () => {
+  const feeds = createWorld({ maxOfAccount: 2500 }).process()
+  for (let index = 0; index < 5000; index++) void follow(feeds, undefined, `account ${index % 2}`)
+  assert.throws(() => follow(feeds, undefined, 'another'), {
+    code: 'unavailable',
+    message: /serves 5000 streams of jobs/,
+  })
+  feeds.close()
 })
 
 test('a cursor ahead of the database goes on from now, and silences nobody', async () => {

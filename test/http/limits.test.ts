@@ -1,0 +1,58 @@
+// Limits of docs/access.md that only a count reaches: the stub says that the account has as much as it may have.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startPublic } from './support.ts'
+
+const counted = (count: number) => () => Promise.resolve(count)
+const names = {
+  lock: () => Promise.resolve(true),
+  aliases: () => Promise.resolve(Array.from({ length: 100 }, (_, index) => ({ alias: `a${index}` }))),
+}
+const edge = await startPublic({
+  database: {
+    fileUploads: { openCount: counted(100) },
+    evals: { count: counted(1000) },
+    modelNames: names,
+    storedRows: { add: () => Promise.resolve(), count: counted(500_001), exists: () => Promise.resolve(false) },
+  },
+})
+
+const upload = { bytes: 1, filename: 'f.jsonl', mime_type: 'text/jsonl', purpose: 'fine-tune' }
+const criterion = { type: 'string_check', name: 'same', operation: 'eq', input: '{{item.a}}', reference: 'a' }
+const evaluation = { data_source_config: { type: 'custom', item_schema: { type: 'object' } } }
+const evaluate = { models: ['tiny'], dataset_id: 'set' }
+
+const refusals: [what: string, method: string, path: string, json: object, status: number, sentence: RegExp][] = [
+  ['100 open uploads', 'POST', '/openai/v1/uploads', upload, 429, /has 100 open uploads, the most/],
+  ['1,000 evals', 'POST', '/openai/v1/evals', { ...evaluation, testing_criteria: [criterion] }, 429, /has 1000 evals/],
+  ['100 aliases', 'PUT', '/v1/models/bot/aliases/next', { version: 1 }, 409, /has 100 aliases, which is the limit/],
+  ['500,000 rows', 'POST', '/v1/svc/data', { id: 'i', data: { a: { b: 1 } } }, 429, /An id may hold 500000 rows/],
+  ['a file of 8 GiB', 'POST', '/openai/v1/uploads', { ...upload, bytes: 2 ** 33 + 1 }, 400, /8589934592/],
+  [
+    '10 criteria',
+    'POST',
+    '/openai/v1/evals',
+    { ...evaluation, testing_criteria: Array(11).fill(criterion) },
+    400,
+    /10/,
+  ],
+  ['8 models', 'POST', '/v1/evaluations', { ...evaluate, models: Array(9).fill('tiny') }, 400, /models.* 8 /],
+  ['2,000 rows', 'POST', '/v1/evaluations', { ...evaluate, max_rows: 2001 }, 400, /max_rows must be at most 2000/],
+  [
+    '4,096 tokens',
+    'POST',
+    '/v1/evaluations',
+    { ...evaluate, max_tokens: 4097 },
+    400,
+    /max_tokens must be at most 4096/,
+  ],
+  ['10 graders', 'POST', '/v1/evaluations', { ...evaluate, graders: Array(11).fill({ type: 'f1' }) }, 400, /10/],
+]
+
+for (const [what, method, path, json, status, sentence] of refusals)
+  test(`more than ${what} is refused with a sentence that names the limit`, async () => {
+    const answer = await edge.call(method, path, { json })
+    assert.equal(answer.status, status, answer.text)
+    assert.match(answer.text, sentence)
+    assert.equal(answer.headers['retry-after'] !== undefined, status === 429)
+  })
