@@ -12,5 +12,6 @@ export function generalHelp(commands: Record<string, ListedCommand>): string {
   ].join('\n')
 }
 
+/** @param usage begins with a line break if the command takes no arguments of its own */
 export const commandHelp = (name: string, summary: string, usage: string) =>
-  `Usage: anneal ${name} ${usage.trim()}\n\n${summary}`
+  `Usage: anneal ${name}${usage.startsWith('\n') ? '' : ' '}${usage.trimEnd()}\n\n${summary}`

@@ -4,7 +4,7 @@ import { table } from './remote/table.ts'
 type Quota = { name: string; title: string; limit: number; used: number; left: number }
 
 export const limits = serviceCommand({
-  usage: '',
+  usage: '\n',
   options: {},
   takes: { least: 0, most: 0 },
   async run({ client, print }) {
