@@ -13,18 +13,17 @@ from support.assignments import assign  # noqa: E402
 from support.fake_anneal import FakeAnneal  # noqa: E402
 
 
-def open_fake_api(rows_file: str, args_json: str, host: str | None = None) -> FakeAnneal:
+def open_fake_api(host: str, rows_file: str, args_json: str) -> FakeAnneal:
     """Opens a fake API with one job to claim, made from these rows and arguments."""
     rows = [json.loads(line) for line in Path(rows_file).read_text().splitlines()]
     fake = FakeAnneal(assignment={}).start()
-    if host is not None:
-        fake.url = fake.url.replace("127.0.0.1", host)
+    fake.url = fake.url.replace("127.0.0.1", host)
     assign(fake, rows, evaluation=rows[:10], save_steps=60, r_value=64, lora_alpha=64, **json.loads(args_json))
     return fake
 
 
 if __name__ == "__main__":
-    fake = open_fake_api(sys.argv[2], sys.argv[3], sys.argv[1])
+    fake = open_fake_api(*sys.argv[1:])
     print(json.dumps({"url": fake.url, "token": fake.token}), flush=True)
     sys.stdin.read()
     fake.stop()

@@ -3,10 +3,6 @@ import { spawnSync } from 'node:child_process'
 import { root, toolPath } from '../tools/paths.mjs'
 
 const benches: Record<string, { says: string; command: string[] }> = {
-  start: {
-    says: 'time of `npm start` until ready, with everything cached',
-    command: [process.execPath, 'bench/start.ts'],
-  },
   submit: {
     says: 'latency of POST /v1/train against a Postgres commit plus an empty Express route',
     command: [process.execPath, 'bench/submit.ts'],
@@ -66,10 +62,6 @@ const benches: Record<string, { says: string; command: string[] }> = {
   vllm: {
     says: 'tokens/s of our engine against the real vLLM on the CPU: a Llama in fp32 and bf16, and typed answers',
     command: [process.execPath, 'bench/vllm.ts'],
-  },
-  'job-tax': {
-    says: 'time from accepted to COMPLETED against the trainer alone',
-    command: [process.execPath, 'bench/job-tax.ts'],
   },
   estimate: {
     says: 'the estimate of a dry run against the real duration of five jobs',

@@ -6,17 +6,15 @@ import { join } from 'node:path'
 import type { Connection } from '../src/embedded/connection.ts'
 import { root } from '../tools/paths.mjs'
 
-export type BenchStack = {
+type BenchStack = {
   connection: Connection
-  readyMs: number
-  stop: (options?: { keep: boolean }) => Promise<void>
+  stop: () => Promise<void>
 }
 
 export const makeHome = () => mkdtempSync(join(tmpdir(), 'anneal-bench-'))
 
 /** Does not warm model servers, which would compete for the measured cores. */
 export async function startStack(home = makeHome()): Promise<BenchStack> {
-  const startedAt = performance.now()
   const env = { ...process.env, ANNEAL_WARM_MODELS: '0', ANNEAL_SLOTS: '1', LOG_LEVEL: 'warn' }
   const child = spawn(process.execPath, ['src/cli.ts', 'start', '--home', home, '--port', '0'], {
     cwd: root,
@@ -32,11 +30,10 @@ export async function startStack(home = makeHome()): Promise<BenchStack> {
   })
   return {
     connection: JSON.parse(readFileSync(join(home, 'connection.json'), 'utf8')) as Connection,
-    readyMs: performance.now() - startedAt,
-    async stop({ keep } = { keep: false }) {
+    async stop() {
       child.kill('SIGTERM')
       await exited
-      if (!keep) rmSync(home, { recursive: true, force: true })
+      rmSync(home, { recursive: true, force: true })
     },
   }
 }
