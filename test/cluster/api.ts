@@ -17,7 +17,7 @@ export type KubernetesObject = {
   [field: string]: unknown
 }
 
-export type WatchEvent<T> = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'ERROR'; object: T }
+type WatchEvent<T> = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'ERROR'; object: T }
 
 export class ApiError extends Error {
   readonly status: number

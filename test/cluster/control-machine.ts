@@ -12,7 +12,7 @@ import { kubeProxy } from './node-daemons.ts'
 import type { Cluster } from './settings.ts'
 import { answersTcp } from './tcp.ts'
 
-export type ControlMachine = { namespaces: Namespaces; daemons: Map<string, Daemon> }
+type ControlMachine = { namespaces: Namespaces; daemons: Map<string, Daemon> }
 
 export async function openControl(cluster: Cluster, bin: string): Promise<ControlMachine> {
   const dir = join(cluster.dir, 'control')

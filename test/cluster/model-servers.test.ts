@@ -196,32 +196,4 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
     assert.ok((status?.restartCount ?? 0) <= 1)
     assert.match((await compute.readLogTail({ name }, 4096)) ?? '', /no such folder/)
   })
-
-  test('waits for its image for a while, saying so, and is then given up', async () => {
-    const compute = using(serving, { image: 'localhost/anneal-test/none:1' })
-    const { uid } = await compute.launch(specOf())
-    const watched = follow(compute, uid)
-    const end = await watched.end
-    assert.ok(end.state === 'failed' && end.reason === 'image_unavailable' && end.uid === uid)
-    const waited = watched.states.find((state) => state.state === 'pending' && state.reason === 'image_unavailable')
-    assert.ok(waited?.state === 'pending' && waited.message.includes('anneal-test/none'))
-  })
-
-  test('waits for a GPU that no node has, saying so', async () => {
-    const compute = using(serving)
-    const { uid } = await compute.launch(specOf({ resources: { cpuCount: 0.05, gpuCount: 1 } }))
-    const watched = follow(compute, uid)
-    const wait = await until('the reason', async () => {
-      const state = watched.last()
-      return state?.state === 'pending' && state.reason === 'unschedulable' && state
-    })
-    assert.match(wait.message, /nvidia\.com\/gpu/)
-    watched.stop()
-  })
-
-  test('that Pod Security would refuse is refused before anything is made', async () => {
-    const compute = using(serving, {}, { hostNetwork: true })
-    await assert.rejects(compute.launch(specOf()), { code: 'invalid', message: /violates PodSecurity "restricted/ })
-    assert.equal((await objects())[0]?.length, 0)
-  })
 })

@@ -90,12 +90,3 @@ export function shellPod(script: string, more: Record<string, unknown> = {}, con
     ...more,
   }
 }
-
-export function shellJob(name: string, script: string, more: Record<string, unknown> = {}, container = {}) {
-  return {
-    apiVersion: 'batch/v1',
-    kind: 'Job',
-    metadata: { name },
-    spec: { backoffLimit: 0, template: { spec: shellPod(script, {}, container) }, ...more },
-  }
-}
