@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { accountId, apiKey, jobDetails, startPublic, trainingJob } from './support.ts'
-import { parseApiKey } from '../../src/domain/identifiers.ts'
+import { accountId, jobDetails, startPublic, trainingJob } from './support.ts'
 import { documentedDefaults } from '../../src/domain/training-args.ts'
 import type { TrackerRequest } from '../../src/domain/tracker.ts'
 import type { TrainingSpec } from '../../src/domain/training-job.ts'
@@ -480,34 +479,6 @@ test('logs, events and attempts are paged; an attempt tells its steps, and what 
     assert.deepEqual(asked.at(-1), { before: 2, limit: 100 })
   }
 })
-
-test('another account sees none of it', async () => {
-  const edge = await startPublic({
-    database: {
-      accounts: {
-        findLiveApiKey: (id: string) =>
-          Promise.resolve({
-            id,
-            accountId: 'other',
-            secretHash: secretHashOf(apiKey),
-            scopes: ['read'],
-            lastUsedAt: new Date(),
-          }),
-      },
-      trainingJobs: { find },
-    },
-  })
-  for (const path of ['', '/eval', '/logs', '/events', '/attempts']) {
-    const { status, json } = await edge.call('GET', `/v1/train/jobs/7${path}`)
-    assert.deepEqual([status, json.detail], [404, 'There is no training job 7.'])
-  }
-})
-
-function secretHashOf(key: string) {
-  const parsed = parseApiKey(key)
-  assert.ok(parsed)
-  return parsed.secretHash
-}
 
 suite('a dry run', () => {
   const report = {
