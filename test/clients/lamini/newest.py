@@ -8,13 +8,15 @@ from collections.abc import AsyncIterator, Iterator
 import lamini
 from checks import BASE_MODEL, SAMPLE_FILE, SHORT_RUN, check, rows, run, wait_for
 from lamini.api.pipeline_client import PipelineClient
+from lamini.api.rest_requests import make_web_request
 from lamini.api.utils.batch_completions import BatchCompletions, BatchStreamingCompletionObject
 from lamini.api.utils.batch_embeddings import BatchEmbeddings
-from lamini.error.error import APIError
+from lamini.error.error import APIError, AuthenticationError, ModelNotFoundError, UserError
 from lamini.generation.embedding_node import EmbeddingNode
 
 llm = lamini.Lamini(model_name=BASE_MODEL)
 tuned: dict = {}
+COMPLETIONS = f"{lamini.api_url}/v1/completions"
 
 
 @check
@@ -128,6 +130,18 @@ def refusal(call) -> Exception:
 def a_complete_job_does_not_resume() -> None:
     error = refusal(lambda: llm.resume_job(tuned["job_id"]))
     assert isinstance(error, APIError) and "is complete" in str(error), repr(error)
+
+
+@check
+def refusals_have_the_exceptions_of_the_sdk_with_the_sentence_of_the_service() -> None:
+    prompt = {"model_name": BASE_MODEL, "prompt": "Who?"}
+    for key, body, kind, sentence in (
+        ("wrong", prompt, AuthenticationError, "invalid token"),
+        (lamini.api_key, {**prompt, "prompt": 7}, UserError, "prompt must be a string or a list of strings."),
+        (lamini.api_key, {**prompt, "model_name": "no-such"}, ModelNotFoundError, '"no-such"'),
+    ):
+        error = refusal(lambda key=key, body=body: make_web_request(key, COMPLETIONS, "post", body))
+        assert type(error) is kind and sentence in str(error), repr(error)
 
 
 @check

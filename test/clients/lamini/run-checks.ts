@@ -9,37 +9,18 @@ import { connection, openAccount } from '../../support/stack.ts'
 
 const folder = join(root, 'test/clients/lamini')
 
-/** What a script said about each of its checks. */
-export async function runChecks({
-  version,
-  script,
-  apiKey,
-  environment = {},
-}: {
-  version: string
-  script: string
-  apiKey: string
-  environment?: Record<string, string>
-}) {
-  const env = await clientEnv(join(folder, `requirements-${version}.txt`))
-  const { results, chatter } = await checksOf(join(env, 'bin/python'), [join(folder, script)], {
-    HOME: env,
-    LAMINI_API_URL: connection().apiUrl,
-    LAMINI_API_KEY: apiKey,
-    BASE_MODEL: connection().baseModel,
-    SAMPLE_FILE: join(root, 'models/samples/products.jsonl'),
-    ...environment,
-  })
-  assert.ok(results.length > 0, chatter)
-  return results
-}
-
 /** A suite with a test for each check of the script. */
 export function expectChecks(version: string, script: string) {
   suite(`lamini ${version}`, async () => {
-    const { apiKey } = await openAccount()
-    const results = await runChecks({ version, script, apiKey })
+    const env = await clientEnv(join(folder, `requirements-${version}.txt`))
+    const { results, chatter } = await checksOf(join(env, 'bin/python'), [join(folder, script)], {
+      HOME: env,
+      LAMINI_API_URL: connection().apiUrl,
+      LAMINI_API_KEY: (await openAccount()).apiKey,
+      BASE_MODEL: connection().baseModel,
+      SAMPLE_FILE: join(root, 'models/samples/products.jsonl'),
+    })
     for (const { check, error } of results) test(check, () => void (error !== null && assert.fail(error)))
-    test('ran all its checks', () => assert.ok(results.length >= 6))
+    test('ran all its checks', () => assert.ok(results.length >= 6, chatter))
   })
 }
