@@ -73,6 +73,8 @@ async function packPython(document: string): Promise<string> {
     join(folder, 'settings.yaml'),
     '--output-path',
     join(dir, 'anneal_client'),
+    // A warning is a route or a schema that it could not make anything of.
+    '--fail-on-warning',
   ]
   execFileSync(join(env, 'bin/openapi-python-client'), ['generate', '--path', document, ...output], { stdio: 'pipe' })
   copyFileSync(join(sources, 'python/anneal.py'), join(dir, 'anneal_client/anneal.py'))

@@ -28,20 +28,6 @@ suite('a generated client', async () => {
     SAMPLE_FILE: join(root, 'models/samples/products.jsonl'),
   })
 
-  test('of openapi-python-client has every route and runs the main job', async () => {
-    const env = await clientEnv(join(here, 'requirements-generator.txt'))
-    const config = join(folder, 'settings.yaml')
-    writeFileSync(config, 'post_hooks: []\n')
-    const source = ['--url', `${apiUrl}/openapi.json`, '--meta', 'none', '--config', config]
-    const output = ['--output-path', join(folder, 'anneal_client')]
-    // A warning is a route or a schema that it could not make anything of.
-    await run(join(env, 'bin/openapi-python-client'), ['generate', ...source, ...output, '--fail-on-warning'])
-    await run(join(env, 'bin/python'), [join(here, 'generated_client.py'), folder], {
-      env: await settings(),
-      timeout: patienceMs,
-    })
-  })
-
   test('of openapi-generator runs the main job in Python, and compiles in TypeScript', async () => {
     const env = await clientEnv(join(here, 'requirements-openapi-generator.txt'))
     const document = join(folder, 'openapi-3.0.json')
