@@ -2,41 +2,35 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, mock, suite, test } from 'node:test'
-import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
 import type { ChunkResults } from '../../src/domain/inference-batch.ts'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { anAccount } from '../support/job-rows.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { connection } from '../support/stack.ts'
 
 suite('chunks of a batch', () => {
   const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
   after(() => database.close())
 
-  /** Rolled back: nothing stays. */
-  async function sandbox(work: (tx: Repositories, batchId: string, accountId: string) => Promise<void>) {
-    const done = new Error('rolled back')
-    const prepared = database.transaction(async (tx) => {
-      const key = parseApiKey(makeApiKey())
-      assert.ok(key)
-      await tx.accounts.ensureWithApiKey({ name: 'batches', keyId: key.id, secretHash: key.secretHash })
-      const { accountId } = (await tx.accounts.findLiveApiKey(key.id)) ?? assert.fail('no account')
-      const id = randomUUID()
+  const sandbox = createSandbox(database)
+  const withBatch = (work: (tx: Repositories, batchId: string, accountId: string) => Promise<void>) =>
+    sandbox(async (tx) => {
+      const [id, accountId] = [randomUUID(), await anAccount(tx)]
       const request = { chunkSize: 2, chunks: [{ offset: 0, sizeBytes: 10 }], input: null }
-      const batch = {
-        id,
-        accountId,
-        apiKeyId: key.id,
-        kind: 'streaming',
-        modelName: 'm',
-        request,
-        promptsKey: id,
-        itemCount: 4,
-      } as const
-      await tx.inferenceBatches.create(batch)
+      await tx.inferenceBatches.create({
+        ...{
+          id,
+          accountId,
+          apiKeyId: 'none',
+          kind: 'streaming',
+          modelName: 'm',
+          promptsKey: id,
+          itemCount: 4,
+          request,
+        },
+      })
       await work(tx, id, accountId)
-      throw done
     })
-    await assert.rejects(prepared, done)
-  }
 
   const results = (values: string, step: number, isFinal: boolean): ChunkResults => ({
     values,
@@ -46,7 +40,7 @@ suite('chunks of a batch', () => {
   })
 
   test('grow, and never shrink; what is final stays', () =>
-    sandbox(async (tx, batchId) => {
+    withBatch(async (tx, batchId) => {
       const save = (text: string, step: number, isFinal = false) =>
         tx.inferenceBatches.saveChunk({ batchId, start: 0, itemCount: 2 }, results(text, step, isFinal))
       const shown = async () => (await tx.inferenceBatches.listLeadingChunks(batchId, 2)).map(({ values }) => values)
@@ -62,7 +56,7 @@ suite('chunks of a batch', () => {
     }))
 
   test('count in the stored bytes of the account with the items, once the batch is done', () =>
-    sandbox(async (tx, batchId, accountId) => {
+    withBatch(async (tx, batchId, accountId) => {
       assert.equal(await tx.accounts.storedBytes(accountId), 10)
       await tx.inferenceBatches.saveChunk({ batchId, start: 0, itemCount: 2 }, results('"a"', 0, true))
       const { sizeBytes } = await tx.inferenceBatches.measureResults(batchId)
@@ -71,7 +65,7 @@ suite('chunks of a batch', () => {
     }))
 
   test('are read as far as they are shown: up to the first that has no results', () =>
-    sandbox(async (tx, batchId) => {
+    withBatch(async (tx, batchId) => {
       const shown = async () => (await tx.inferenceBatches.listLeadingChunks(batchId, 2)).map(({ values }) => values)
       const save = (start: number) =>
         tx.inferenceBatches.saveChunk({ batchId, start, itemCount: 2 }, results(`from ${start}`, 0, true))
@@ -89,7 +83,7 @@ suite('chunks of a batch', () => {
     }))
 
   test('age from the start of the first one, and only while their batch runs', () =>
-    sandbox(async (tx, batchId) => {
+    withBatch(async (tx, batchId) => {
       // Two begin in one transaction, in which the clock stands still.
       assert.deepEqual([await tx.inferenceBatches.begin(batchId), await tx.inferenceBatches.begin(batchId)], [0, 0])
       await tx.inferenceBatches.finish(batchId, null)
@@ -97,7 +91,7 @@ suite('chunks of a batch', () => {
     }))
 
   test('count the items that were refused', () =>
-    sandbox(async (tx, batchId) => {
+    withBatch(async (tx, batchId) => {
       const save = (start: number, more: Partial<ChunkResults>) =>
         tx.inferenceBatches.saveChunk({ batchId, start, itemCount: 2 }, { ...results('null', 0, true), ...more })
       await save(0, { errors: '{}', errorCount: 1 })
@@ -107,14 +101,14 @@ suite('chunks of a batch', () => {
     }))
 
   test('keep NUL, numbers and the order of fields as they were written', () =>
-    sandbox(async (tx, batchId) => {
+    withBatch(async (tx, batchId) => {
       const text = String.raw`{"b":1.0,"a":"\u0000 \" é"}`
       await tx.inferenceBatches.saveChunk({ batchId, start: 2, itemCount: 2 }, results(text, 0, true))
       assert.equal((await tx.inferenceBatches.findChunk({ batchId, start: 2 }))?.values, text)
     }))
 
   test('of a batch that has ended are refused, and it ends once', () =>
-    sandbox(async (tx, batchId) => {
+    withBatch(async (tx, batchId) => {
       const chunk = { batchId, start: 0, itemCount: 2 }
       await tx.inferenceBatches.saveChunk(chunk, results('a', 0, true))
       assert.equal(await tx.inferenceBatches.finish(batchId, 'key'), true)
@@ -128,7 +122,7 @@ suite('chunks of a batch', () => {
 
   for (const ending of ['finish', 'fail'] as const)
     test(`${ending} at the time of the database, by whose clock they are kept`, () =>
-      sandbox(async (tx, batchId) => {
+      withBatch(async (tx, batchId) => {
         const nowMs = (await database.now()).getTime()
         const endedBefore = async (ms: number) => {
           const old = await tx.retention.oldBatches(new Date(nowMs + ms), 100_000)

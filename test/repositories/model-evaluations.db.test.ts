@@ -8,7 +8,6 @@ import { createEvaluation } from '../../src/services/evaluations/create.ts'
 import type { Ctx } from '../../src/services/context.ts'
 import type { ServiceError } from '../../src/domain/service-error.ts'
 import { batchCancelled } from '../../src/domain/inference-batch.ts'
-import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
 import {
   createModelEvaluationActivities,
   type ModelEvaluationDependencies,
@@ -160,9 +159,7 @@ suite('evaluations', () => {
     }))
 
   test('are never more open than the account may have, when its requests come at once', async () => {
-    const key = parseApiKey(makeApiKey()) ?? assert.fail()
-    await database.accounts.ensureWithApiKey({ name: 'evaluations', keyId: key.id, secretHash: key.secretHash })
-    const { accountId } = (await database.accounts.findLiveApiKey(key.id)) ?? assert.fail()
+    const accountId = await anAccount(database)
     const version = { id: randomUUID(), accountId, datasetId: 'set', version: 1, uploadKey: 'up' }
     await database.datasets.createVersion(version)
     await database.datasets.noteSize(version.id, 10)
@@ -171,7 +168,7 @@ suite('evaluations', () => {
     const catalogue = { find: (name: string) => ({ name, task: 'completion' }) }
     const ctx = {
       deps: { database, storage, catalogue, settings },
-      ...{ accountId, apiKeyId: key.id, origin },
+      ...{ accountId, apiKeyId: 'none', origin },
     } as unknown as Ctx
     const create = (maxRows: number) =>
       createEvaluation({

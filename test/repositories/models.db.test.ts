@@ -2,37 +2,21 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
-import { makeApiKey, parseApiKey, sha256Hex } from '../../src/domain/identifiers.ts'
-import type { ModelPlace, TrainingSpec } from '../../src/domain/training-job.ts'
+import { sha256Hex } from '../../src/domain/identifiers.ts'
+import type { ModelPlace } from '../../src/domain/training-job.ts'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
 import type { Ctx } from '../../src/services/context.ts'
 import { encodeModelCursor, listModels } from '../../src/services/models/list.ts'
+import { anAccount, openJob } from '../support/job-rows.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { connection } from '../support/stack.ts'
 
 suite('the list of tuned models', () => {
   const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
   after(() => database.close())
 
-  async function openAccount(tx: Repositories): Promise<string> {
-    const key = parseApiKey(makeApiKey()) ?? assert.fail()
-    await tx.accounts.ensureWithApiKey({ name: 'models', keyId: key.id, secretHash: key.secretHash })
-    return (await tx.accounts.findLiveApiKey(key.id))?.accountId ?? assert.fail('no account')
-  }
-
   async function publishModels(tx: Repositories, accountId: string, count: number): Promise<string[]> {
-    const id = randomUUID()
-    await tx.datasets.createVersion({ id, accountId, datasetId: id, version: 1, uploadKey: id })
-    const job = { accountId, apiKeyId: 'none', baseModel: 'm', customModelName: null, isPublic: false, resumeLimit: 1 }
-    const accepted = await tx.jobAcceptance.accept(
-      {
-        job: { ...job, spec: {} as TrainingSpec, specHash: 'h', notes: [] },
-        version: { id, uploadKey: id, wasSeen: true },
-        idempotency: null,
-        origin: { requestId: 'none', address: '' },
-      },
-      1000,
-    )
-    const jobId = accepted.outcome === 'accepted' ? accepted.jobId : assert.fail()
+    const { id: jobId } = await openJob(tx, accountId)
     const names = Array.from({ length: count }, () => sha256Hex(randomUUID()))
     for (const name of names) {
       const artifactId = randomUUID()
@@ -43,10 +27,9 @@ suite('the list of tuned models', () => {
     return names
   }
 
-  test('comes in pages that neither lose nor repeat a model, and shows no other account', async () => {
-    const done = new Error('rolled back')
-    const work = database.transaction(async (tx) => {
-      const [accountId, other] = [await openAccount(tx), await openAccount(tx)]
+  test('comes in pages that neither lose nor repeat a model, and shows no other account', () =>
+    createSandbox(database)(async (tx) => {
+      const [accountId, other] = [await anAccount(tx), await anAccount(tx)]
       const published = await publishModels(tx, accountId, 7)
       await publishModels(tx, other, 2)
       const ctx = { deps: { database: tx }, accountId } as unknown as Ctx
@@ -64,10 +47,7 @@ suite('the list of tuned models', () => {
       const [gone = assert.fail()] = first.slice(-1)
       await tx.models.delete({ accountId, name: gone.name, artifactId: await artifactOf(tx, accountId, gone.name) })
       assert.deepEqual(namesOf(await list({ after })), second)
-      throw done
-    })
-    await assert.rejects(work, done)
-  })
+    }))
 
   const artifactOf = async (tx: Repositories, accountId: string, name: string) =>
     (await tx.models.find(accountId, name))?.artifactId ?? assert.fail()

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
-import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
 import { inferenceBatchWorkflowId } from '../../src/domain/inference-batch.ts'
 import { evaluationWorkflowId } from '../../src/domain/model-evaluation.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
+import { anAccount } from '../support/job-rows.ts'
 import { createScratchDatabase } from '../support/scratch-database.ts'
 
 suite('the outbox', async () => {
@@ -18,12 +18,7 @@ suite('the outbox', async () => {
 
   type Owner = { accountId: string; apiKeyId: string }
 
-  async function openAccount(name: string): Promise<Owner> {
-    const key = parseApiKey(makeApiKey()) ?? assert.fail()
-    await database.accounts.ensureWithApiKey({ name, keyId: key.id, secretHash: key.secretHash })
-    const { accountId } = (await database.accounts.findLiveApiKey(key.id)) ?? assert.fail()
-    return { accountId, apiKeyId: key.id }
-  }
+  const openAccount = async (): Promise<Owner> => ({ accountId: await anAccount(database), apiKeyId: 'none' })
 
   async function createBatch(owner: Owner): Promise<string> {
     const id = randomUUID()
@@ -56,8 +51,8 @@ suite('the outbox', async () => {
   const claim = async (limit = 50) => (await database.outbox.claim(limit, 8)).map(({ workflowId }) => workflowId)
 
   test('gives commands first, then accounts turns with their batches', async () => {
-    const many = await submitBatches(await openAccount('many'), 6)
-    const few = await submitBatches(await openAccount('few'), 2)
+    const many = await submitBatches(await openAccount(), 6)
+    const few = await submitBatches(await openAccount(), 2)
     await database.outbox.add({ workflowId: 'fine-tune-1', kind: 'cancel', generation: 1, payload: { jobId: 1 } })
     assert.deepEqual(await claim(1), ['fine-tune-1'])
     assert.deepEqual(new Set(await claim(2)), new Set([many[0], few[0]]))
@@ -68,7 +63,7 @@ suite('the outbox', async () => {
   })
 
   test('holds the batches back that an account has beyond eight, until one of them ends', async () => {
-    const all = await submitBatches(await openAccount('eager'), 20)
+    const all = await submitBatches(await openAccount(), 20)
     assert.deepEqual(new Set(await claim()), new Set(all.slice(0, 8)))
     assert.deepEqual(await claim(), [])
     assert.ok(((await database.outbox.dueInMs()) ?? 0) > 0, 'a batch that is held back wakes nobody')
@@ -78,7 +73,7 @@ suite('the outbox', async () => {
   })
 
   test('gives batches and evaluations places of their own, so that neither holds up the other', async () => {
-    const owner = await openAccount('comparing')
+    const owner = await openAccount()
     const [first, second, third] = [
       await submitEvaluation(owner, 5),
       await submitEvaluation(owner, 8),

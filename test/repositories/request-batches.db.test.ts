@@ -2,35 +2,29 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
-import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
 import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { anAccount } from '../support/job-rows.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { connection } from '../support/stack.ts'
 
 suite('a batch of requests', () => {
   const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
   after(() => database.close())
 
-  /** Rolled back: nothing stays. */
-  async function sandbox(work: (tx: Repositories, accountId: string, open: () => Promise<string>) => Promise<void>) {
-    const done = new Error('rolled back')
-    const prepared = database.transaction(async (tx) => {
-      const key = parseApiKey(makeApiKey()) ?? assert.fail()
-      await tx.accounts.ensureWithApiKey({ name: 'requests', keyId: key.id, secretHash: key.secretHash })
-      const { accountId } = (await tx.accounts.findLiveApiKey(key.id)) ?? assert.fail('no account')
-      const open = async () => {
+  const sandbox = createSandbox(database)
+  const withAccount = (work: (tx: Repositories, accountId: string, open: () => Promise<string>) => Promise<void>) =>
+    sandbox(async (tx) => {
+      const accountId = await anAccount(tx)
+      await work(tx, accountId, async () => {
         const id = randomUUID()
         const chunks = [0, 1].map((offset) => ({ offset, sizeBytes: 1 }))
         await tx.inferenceBatches.create({
-          ...{ id, accountId, apiKeyId: key.id, kind: 'requests', modelName: '', promptsKey: id, itemCount: 4 },
+          ...{ id, accountId, apiKeyId: 'none', kind: 'requests', modelName: '', promptsKey: id, itemCount: 4 },
           request: { chunkSize: 2, chunks, input: null },
         })
         return id
-      }
-      await work(tx, accountId, open)
-      throw done
+      })
     })
-    await assert.rejects(prepared, done)
-  }
 
   const results = { values: '{}\n', finishReasons: '', errors: '{}\n', errorCount: 1, step: 0, isFinal: true }
   const fileOf = () => {
@@ -39,7 +33,7 @@ suite('a batch of requests', () => {
   }
 
   test('counts refused lines once, begins none after a cancel, and takes no result once its files are written', () =>
-    sandbox(async (tx, accountId, open) => {
+    withAccount(async (tx, accountId, open) => {
       const id = await open()
       const save = (start: number) => tx.inferenceBatches.saveChunk({ batchId: id, start, itemCount: 2 }, results)
       const find = async () => (await tx.requestBatches.find(accountId, id)) ?? assert.fail()
@@ -67,7 +61,7 @@ suite('a batch of requests', () => {
     }))
 
   test('has input files that go when their time is over', () =>
-    sandbox(async (tx, accountId) => {
+    withAccount(async (tx, accountId) => {
       const keep = async (lifeSeconds: number | undefined) => {
         const id = randomUUID()
         const datasetId = `file-${id.replaceAll('-', '')}`
@@ -88,7 +82,7 @@ suite('a batch of requests', () => {
     }))
 
   test('is listed newest first, for its account only', () =>
-    sandbox(async (tx, accountId, open) => {
+    withAccount(async (tx, accountId, open) => {
       const ids = [await open(), await open(), await open()].toSorted().toReversed()
       const list = async (after: string | null) =>
         (await tx.requestBatches.list(accountId, { after, limit: 2 })).map(({ id }) => id)

@@ -1,11 +1,11 @@
 // Against the real database: the limits of an account's batches hold when its requests come at once.
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
-import { makeApiKey, parseApiKey } from '../../../src/domain/identifiers.ts'
 import type { ServiceError } from '../../../src/domain/service-error.ts'
 import { connectDatabase } from '../../../src/repositories/database.ts'
 import { createBatch } from '../../../src/services/batches/create-batch.ts'
 import type { Ctx } from '../../../src/services/context.ts'
+import { anAccount } from '../../support/job-rows.ts'
 import { connection } from '../../support/stack.ts'
 
 suite('batches of an account', () => {
@@ -13,9 +13,7 @@ suite('batches of an account', () => {
   after(() => database.close())
 
   async function open(limits: { maxOpenBatches: number; maxWaitingBatchItems: number }) {
-    const key = parseApiKey(makeApiKey()) ?? assert.fail()
-    await database.accounts.ensureWithApiKey({ name: 'batches', keyId: key.id, secretHash: key.secretHash })
-    const { accountId } = (await database.accounts.findLiveApiKey(key.id)) ?? assert.fail()
+    const accountId = await anAccount(database)
     const objects = new Set<string>()
     const entry = { name: 'mini', task: 'embedding' }
     const ctx = {
@@ -28,7 +26,7 @@ suite('batches of an account', () => {
         catalogue: { defaultEmbeddingModel: entry, find: () => entry },
         settings: { ...limits, maxStoredBytes: 1e12 },
       },
-      ...{ accountId, apiKeyId: key.id, origin: { requestId: 'r', address: '::1' } },
+      ...{ accountId, apiKeyId: 'none', origin: { requestId: 'r', address: '::1' } },
     } as unknown as Ctx
     const submit = (itemCount: number) =>
       createBatch({
