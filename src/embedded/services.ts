@@ -61,7 +61,6 @@ export function serviceEnvironment(home: Home, ports: Ports, secrets: Secrets, a
     ANNEAL_INTERNAL_PORT: String(ports.internal),
     ANNEAL_INTERNAL_URL: at.internalUrl,
     ANNEAL_ADMIN_PORT: String(ports.admin),
-    ANNEAL_PUBLIC_URL: at.apiUrl,
     ANNEAL_SECRET: secrets.signingSecret,
     ANNEAL_BOOTSTRAP_API_KEY: secrets.apiKey,
     ANNEAL_HOME: home.dir,

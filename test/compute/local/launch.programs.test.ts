@@ -7,18 +7,6 @@ import { parseStat } from '../../../src/compute/local/processes.ts'
 import { lives, patience, pidOf, runFile, shellCompute, shellRun, testHome, untilLogged, waits } from './support.ts'
 import { until } from '../../support/eventually.ts'
 
-test('ten launches of a name at once start one program', async (t) => {
-  const home = testHome(t)
-  const script = 'echo started; exec sleep 600'
-  const launches = Array.from({ length: 10 }, () => shellCompute(home).launch(shellRun('ft-1-a1', script)))
-  const runs = await Promise.all(launches)
-  assert.equal(new Set(runs.map((run) => run.uid)).size, 1)
-  assert.equal(runs.filter((run) => !run.adopted).length, 1)
-  await untilLogged(home, 'ft-1-a1', 'started')
-  assert.equal(runFile(home, 'ft-1-a1', 'log'), 'started\n')
-  assert.deepEqual(readdirSync(join(home, 'runs')), ['ft-1-a1'])
-})
-
 test('pid holds the program itself, leader of its own session and group', async (t) => {
   const home = testHome(t)
   await shellCompute(home).launch(shellRun('ft-1-a1', waits))
