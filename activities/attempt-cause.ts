@@ -4,7 +4,7 @@ import { assertNever } from '../src/domain/assert-never.ts'
 import { causeOfExit, policyOf, type AttemptCause } from '../src/domain/attempt-cause.ts'
 import type { Attempt } from '../src/domain/training-job.ts'
 
-export type AttemptEnd = { cause: AttemptCause; exitCode: number | null; message: string }
+type AttemptEnd = { cause: AttemptCause; exitCode: number | null; message: string }
 
 /** A cause that is recorded already stands, unless the program finished all the same. */
 export function describeAttemptEnd(

@@ -4,7 +4,7 @@ import { ApplicationFailure, cancellationSignal } from '@temporalio/activity'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withHeartbeat } from './heartbeat.ts'
 
-export type NexusDependencies = { apiUrl: string; apiKey: string }
+type NexusDependencies = { apiUrl: string; apiKey: string }
 export type NexusActivities = ReturnType<typeof createNexusActivities>
 
 export type Order = { kind: keyof typeof kinds; body: object }

@@ -20,7 +20,7 @@ type Position = { jobId: number; number: number }
 type WorkKind = { type: string; workflowId: (id: string) => string }
 /** `attempt`: null for a model server, and for a merge, which `isMerge` marks. */
 type StrayRun = { name: string; uid: string; attempt: Position | null; isMerge?: boolean }
-export type Reaped =
+type Reaped =
   | 'attempt_run'
   | 'merge_run'
   | 'model_server_run'

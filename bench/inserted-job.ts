@@ -9,8 +9,6 @@ export const reportEveryMs = 500
 /** Linux counts processor time in these ticks on all architectures that we support. */
 const ticksPerSecond = 100
 
-export type InsertedJobs = Awaited<ReturnType<typeof insertedJobs>>
-
 export async function insertedJobs({ databaseUrl, processes }: Connection) {
   const database = new pg.Client({ connectionString: databaseUrl })
   await database.connect()

@@ -10,7 +10,7 @@ import type { Connection } from '../src/embedded/connection.ts'
 import { root } from '../tools/paths.mjs'
 import type { StubUrls } from './stub-engine.ts'
 
-export type StubReplica = {
+type StubReplica = {
   urls: StubUrls
   /** The real engine, and a token for it. */
   engine: { url: string; token: string }

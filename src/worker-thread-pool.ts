@@ -9,7 +9,7 @@ const keptIdleMs = 30_000
 /** Sends one question and waits for its one answer. @throws the error that ended the thread, or the signal's reason */
 export type Ask = (question: unknown) => Promise<unknown>
 
-export type ThreadOptions = {
+type ThreadOptions = {
   atMost: number
   /** Threads that one owner of work may hold at once. */
   atMostOfOne?: number

@@ -41,7 +41,7 @@ export async function createPod(pod: TrainingPod, path: string, name: string, { 
   return performance.now()
 }
 
-export type FakeInternalApi = { url: string; token: string; stop: () => void }
+type FakeInternalApi = { url: string; token: string; stop: () => void }
 
 /** Starts an internal API for one claim on this machine. */
 export async function startFakeInternalApi(rowsFile: string, args: object): Promise<FakeInternalApi> {

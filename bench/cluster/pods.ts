@@ -2,7 +2,7 @@
 import { api, type Pod } from '../../test/cluster/support/cluster.ts'
 
 /** `unplaced`: no node can take it. `ended`: all its containers have ended. `gone`: the object is deleted. */
-export type Moment = 'exists' | 'unplaced' | 'runs' | 'ended' | 'gone'
+type Moment = 'exists' | 'unplaced' | 'runs' | 'ended' | 'gone'
 
 export type Pods = ReturnType<typeof watchPods>
 

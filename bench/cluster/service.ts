@@ -11,7 +11,7 @@ export const runsNamespace = 'anneal-runs'
 const lookEveryMs = 5
 const patienceMs = 120_000
 
-export type User = Awaited<ReturnType<typeof openUser>>
+type User = Awaited<ReturnType<typeof openUser>>
 export type Service = User & { pods: Pods }
 
 export const openService = async (): Promise<Service> => ({ ...(await openUser()), pods: watchPods(runsNamespace) })

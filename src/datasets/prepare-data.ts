@@ -20,7 +20,7 @@ const evaluatedTrainingRows = 10
 export type DataOfJob = { jobId: number; spec: Pick<TrainingSpec, 'dataKey' | 'evaluationKey'> }
 export type CheckedData = { prepared: PreparedData; report: DatasetReport }
 
-export type PrepareSettings = { limits: DatasetLimits; tokenizer: TokenizerSource | null }
+type PrepareSettings = { limits: DatasetLimits; tokenizer: TokenizerSource | null }
 
 /** Work on the data of one job, within its limits. */
 type Work = { storage: Storage; limits: DatasetLimits; watch: LimitWatch }

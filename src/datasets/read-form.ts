@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { invalidInput } from '../domain/service-error.ts'
 
-export type FormFile = { name: string; fileName: string; content: AsyncIterable<Buffer> }
+type FormFile = { name: string; fileName: string; content: AsyncIterable<Buffer> }
 
 const maxHeaderBytes = 16 * 1024
 const maxFieldBytes = 16 * 1024

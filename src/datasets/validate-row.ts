@@ -5,7 +5,7 @@ import { invalidInput, ServiceError } from '../domain/service-error.ts'
 export const maxRowDepth = 32
 
 /** @returns the path of an element, by its number in one call, such as data[3] */
-export type PathOf = (index: number) => string
+type PathOf = (index: number) => string
 
 /**
  * Parses all elements at once. Only when something is, or might be, wrong are they parsed one by one, to name the bad one.

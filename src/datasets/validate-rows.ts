@@ -14,7 +14,7 @@ const maxListedBadRows = 100
 export const fingerprint = ({ input, output }: DatasetRow) =>
   hash('sha256', `${input.length}:${input}${output}`, 'hex').slice(0, 32)
 
-export type RowValidation = ReturnType<typeof createRowValidation>
+type RowValidation = ReturnType<typeof createRowValidation>
 
 function createRowValidation(read: ReadRow) {
   const badRows: BadRow[] = []

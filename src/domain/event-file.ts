@@ -1,7 +1,7 @@
 // TensorBoard's event files: records (TFRecord) of a protocol buffer, tensorflow.Event, with one figure each. The fields are those of
 // tensorboard/compat/proto/event.proto and summary.proto.
 
-export type Scalar = { tag: string; step: number; value: number; atMs: number }
+type Scalar = { tag: string; step: number; value: number; atMs: number }
 
 /** The file's first record. */
 export const eventFileHeader = (atMs: number): Buffer =>

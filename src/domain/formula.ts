@@ -1,7 +1,7 @@
 // Formulas that combine the scores of graders, such as `0.5 * name + min(email, 1)`.
 
 /** @throws FormulaError when a value is no finite number */
-export type Formula = (values: Readonly<Record<string, number>>) => number
+type Formula = (values: Readonly<Record<string, number>>) => number
 
 export class FormulaError extends Error {
   constructor(message: string) {

@@ -3,7 +3,7 @@
 
 type ModelTag = { version: number } | { alias: string }
 
-export type ModelReference = { name: string; tag: ModelTag | null }
+type ModelReference = { name: string; tag: ModelTag | null }
 
 const modelId = /^[0-9a-f]{64}$/
 const reserved = /^ftjob-\d+:/

@@ -6,7 +6,7 @@ import { invalidInput } from './service-error.ts'
 type Scalar = string | number | boolean
 
 /** Fields in the client's order. */
-export type StoredObject = { name: string; fields: [name: string, value: Scalar][] }
+type StoredObject = { name: string; fields: [name: string, value: Scalar][] }
 /** One object is a text; two are an input and an output. */
 export type StoredItem = StoredObject[]
 

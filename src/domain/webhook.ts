@@ -15,7 +15,7 @@ const eventTypes = {
   FAILED: 'training_job.failed',
 } as const satisfies Record<TrainingJobStatus, string>
 
-export type WebhookEventType = (typeof eventTypes)[TrainingJobStatus]
+type WebhookEventType = (typeof eventTypes)[TrainingJobStatus]
 export const webhookEventTypes = Object.values(eventTypes)
 export const eventTypeOf = (status: TrainingJobStatus): WebhookEventType => eventTypes[status]
 export const statusesOf = (types: readonly WebhookEventType[]): TrainingJobStatus[] =>

@@ -12,7 +12,7 @@ import { StartError } from './start-error.ts'
 
 const role = 'anneal'
 
-export type Postgres = Pick<ChildSpec, 'command' | 'args' | 'user' | 'answers'> & { databaseUrl: string }
+type Postgres = Pick<ChildSpec, 'command' | 'args' | 'user' | 'answers'> & { databaseUrl: string }
 
 export async function preparePostgres(
   home: Home,

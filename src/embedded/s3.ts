@@ -7,7 +7,7 @@ import type { ChildSpec } from './child.ts'
 import type { Home } from './data-directory.ts'
 import type { Secrets } from './secrets.ts'
 
-export type ObjectStore = Pick<ChildSpec, 'command' | 'args' | 'env' | 'answers'> & { endpoint: string }
+type ObjectStore = Pick<ChildSpec, 'command' | 'args' | 'env' | 'answers'> & { endpoint: string }
 
 export function prepareObjectStore(home: Home, port: number, secrets: Secrets, env: NodeJS.ProcessEnv): ObjectStore {
   // The folder of the metadata must not share a name prefix with the objects': the server compares prefixes.

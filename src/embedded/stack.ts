@@ -19,7 +19,7 @@ import { StartError } from './start-error.ts'
 import { prepareTemporal } from './temporal.ts'
 import { writeConnection } from './write-connection.ts'
 
-export type StackOptions = { home: Home; port: number; say: (text: string) => void }
+type StackOptions = { home: Home; port: number; say: (text: string) => void }
 export type Stack = { start(): Promise<Addresses>; stop(): Promise<void> }
 
 export function createStack({ home, port, say }: StackOptions): Stack {

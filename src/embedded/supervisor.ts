@@ -7,7 +7,7 @@ import { describeHome, prepareHome, type Home } from './data-directory.ts'
 import { createStack, type Stack } from './stack.ts'
 import { StartError } from './start-error.ts'
 
-export type SupervisorOptions = { home: string; port: number }
+type SupervisorOptions = { home: string; port: number }
 
 const pollMs = 200
 

@@ -24,7 +24,7 @@ const retentionDays = 30
 /** Tasks with a fairness key take turns by it; without this Temporal ignores the key. */
 export const dynamicConfig = ['matching.enableFairness=true']
 
-export type Temporal = Pick<ChildSpec, 'command' | 'args' | 'answers'> & {
+type Temporal = Pick<ChildSpec, 'command' | 'args' | 'answers'> & {
   address: string
   uiUrl: string
   keepHistories: () => Promise<void>

@@ -16,7 +16,7 @@ type AskingType = 'embedding_similarity' | 'model'
 export type AskingGrader = { [T in AskingType]: GraderOf<T> }[AskingType]
 type TextType = Exclude<GraderType, AskingType>
 
-export type CompiledGrader = { name: string } & ({ score: Score } | { asks: AskingGrader })
+type CompiledGrader = { name: string } & ({ score: Score } | { asks: AskingGrader })
 
 const scores: { [T in TextType]: (grader: GraderOf<T>) => Score } = {
   exact_match: () => comparing(exactMatch),

@@ -32,7 +32,7 @@ import { trainingJobRoutes } from './routes/training-jobs.ts'
 import { usageRoutes } from './routes/usage.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
 
-export type PublicAppOptions = {
+type PublicAppOptions = {
   deps: ServiceDependencies
   serviceName: string
   version: string

@@ -14,7 +14,7 @@ export type ApiKey = {
   lastUsedAt: Date | null
 }
 
-export type NewApiKey = Pick<ApiKey, 'id' | 'accountId' | 'name' | 'scopes' | 'expiresAt'> & { secretHash: Uint8Array }
+type NewApiKey = Pick<ApiKey, 'id' | 'accountId' | 'name' | 'scopes' | 'expiresAt'> & { secretHash: Uint8Array }
 
 export const createApiKeyRepository = (db: Connection) => ({
   async create({ secretHash, ...key }: NewApiKey): Promise<ApiKey> {

@@ -2,7 +2,7 @@ import { Prisma } from '../../generated/prisma/client.ts'
 import { notify } from './notifications.ts'
 import type { Connection } from './database.ts'
 
-export type ModelServerState = 'starting' | 'ready' | 'stopping' | 'stopped' | 'failed'
+type ModelServerState = 'starting' | 'ready' | 'stopping' | 'stopped' | 'failed'
 
 export type ModelServer = {
   baseModel: string

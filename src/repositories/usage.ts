@@ -8,7 +8,7 @@ export type UsageLine = UsageGroup & UsageAmount
 /** `writer` is a process, which numbers its batches from 1. */
 export type UsageBatch = { writer: string; batch: number; entries: readonly Omit<UsageEntry, 'trainingSeconds'>[] }
 
-export type UsageQuery = {
+type UsageQuery = {
   /** The first day, and the day after the last. */
   from: string
   to: string

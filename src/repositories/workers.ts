@@ -1,6 +1,6 @@
 import type { Connection } from './database.ts'
 
-export type WorkerReport = {
+type WorkerReport = {
   id: string
   host: string
   pid: number

@@ -9,7 +9,7 @@ import { createTtlCache } from './ttl-cache.ts'
 
 const minuteMs = 60_000
 
-export type Authenticate = (authorization: string | undefined) => Promise<ApiKeyRecord>
+type Authenticate = (authorization: string | undefined) => Promise<ApiKeyRecord>
 
 const refused = () =>
   new ServiceError('invalid_token', 'invalid token: send a valid API key as "Authorization: Bearer <key>".')

@@ -3,7 +3,7 @@
 import { openStates, type OpenState } from './plan.ts'
 
 const ends = ['COMPLETED', 'PARTIALLY COMPLETED', 'CANCELLED', 'FAILED'] as const
-export type End = (typeof ends)[number]
+type End = (typeof ends)[number]
 export type Status = OpenState | End
 
 export type Observation = {

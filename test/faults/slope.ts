@@ -4,7 +4,7 @@
 export type Point = { x: number; y: number; life: string | number }
 
 /** `error` is half of the interval that has the slope in it 19 times of 20, if what the line does not explain is chance. */
-export type Slope = { slope: number; error: number; mean: number; count: number }
+type Slope = { slope: number; error: number; mean: number; count: number }
 
 /** 95 % of a normal distribution are within this many standard errors. */
 const errors = 1.96

@@ -25,7 +25,7 @@ export const linkNames = ['postgres', 'temporal', 's3', 'internal'] as const
 export type LinkName = (typeof linkNames)[number]
 /** Trainers and model servers have one together. */
 export const clockNames = ['api', 'worker-1', 'worker-2', 'programs'] as const
-export type ClockName = (typeof clockNames)[number]
+type ClockName = (typeof clockNames)[number]
 
 export type FaultStack = Awaited<ReturnType<typeof startFaultStack>>
 

@@ -6,7 +6,7 @@ import { endAfter, stateAt, timeOf, type Records } from './records.ts'
 import type { Injection, Violation } from './world.ts'
 
 /** A hit and its outcome. */
-export type Outcome = {
+type Outcome = {
   injection: Injection
   state: OpenState
   ended: string

@@ -6,7 +6,7 @@ type Json = Record<string, unknown>
 type Operation = { responses: Record<string, { content: Record<string, { schema: Json }> }> }
 type OpenApi = { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Json> } }
 
-export type Answered = { method: string; path: string; status: number; contentType: string; body: unknown }
+type Answered = { method: string; path: string; status: number; contentType: string; body: unknown }
 
 /** Throws when an answer is not one that the document promises. */
 export function createContract(document: unknown) {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../tools/paths.mjs'
 
-export type Row = { input: string; output: string }
+type Row = { input: string; output: string }
 
 /** The 40 made-up product facts of the demo. */
 export const sampleFile = readFileSync(join(root, 'models/samples/products.jsonl'))

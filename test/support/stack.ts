@@ -41,7 +41,7 @@ export type Job = {
 }
 type Interval = { mean: number; low: number; high: number }
 type ByGrader<T> = Record<string, Record<string, T>>
-export type Evaluation = {
+type Evaluation = {
   status: string
   message: string | null
   rows: number | null

@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks'
 import type { webhookPayload } from '../../src/domain/webhook.ts'
 
 type Event = ReturnType<typeof webhookPayload>
-export type Received = { id: string; headers: IncomingHttpHeaders; body: string; event: Event; status: number }
+type Received = { id: string; headers: IncomingHttpHeaders; body: string; event: Event; status: number }
 
 /** `answer` says with which status; a promise keeps the sender waiting. */
 export async function startReceiver(answer: (event: Event) => number | Promise<number> = () => 200) {

@@ -1,6 +1,6 @@
 // A chart of losses for a terminal.
 
-export type Point = { step: number; loss: number }
+type Point = { step: number; loss: number }
 
 const bars = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 

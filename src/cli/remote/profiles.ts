@@ -5,8 +5,8 @@ import { readJson, writePrivately } from '../../embedded/data-directory.ts'
 import { CommandError } from '../command-error.ts'
 import { clientConfig } from './client-config.ts'
 
-export type Profile = { url: string; apiKey: string }
-export type Profiles = { current: string | null; profiles: Record<string, Profile> }
+type Profile = { url: string; apiKey: string }
+type Profiles = { current: string | null; profiles: Record<string, Profile> }
 
 export function readProfiles(): Profiles {
   const path = clientConfig().profilesPath

@@ -6,7 +6,7 @@ import { invocationDir } from '../../../tools/paths.mjs'
 import { CommandError } from '../command-error.ts'
 import type { Client } from './client.ts'
 
-export type Uploaded = { dataset_id: string; dataset_location: string }
+type Uploaded = { dataset_id: string; dataset_location: string }
 
 /** Streams the file to the service's upload URL. Without an id, the data set is named after the file and a hash of its content. */
 export async function uploadFile(client: Client, file: string, datasetId?: string): Promise<Uploaded> {

@@ -1,7 +1,7 @@
 // How models write calls of functions. runtime/anneal_runtime/tool_text.py has the same table for prompts.
 
 export const callFormatNames = ['hermes', 'llama3', 'mistral'] as const
-export type CallFormatName = (typeof callFormatNames)[number]
+type CallFormatName = (typeof callFormatNames)[number]
 
 export type CallFormat = {
   /** What a text cannot hold, because a call begins with it. */

@@ -22,7 +22,7 @@ type Authenticators = { [A in Access]?: (call: Call) => Promise<CallerOf[A]> | C
 
 export type Call = { route: Route; request: Request; response: Response; origin: Origin }
 
-export type HttpAppOptions = RequestContextOptions & {
+type HttpAppOptions = RequestContextOptions & {
   routes: readonly Route[]
   authenticators: Authenticators
   serviceName: string

@@ -7,7 +7,7 @@ import type { PodCtx } from '../context.ts'
 import { fencedWrite } from './fenced-write.ts'
 import { requireUploaded, uploadPlaces, type UploadPlace } from './uploads.ts'
 
-export type NewArtifact = {
+type NewArtifact = {
   kind: ArtifactKind
   step: number
   files: { name: string; sizeBytes: number; sha256: string }[]

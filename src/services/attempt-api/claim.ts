@@ -9,7 +9,7 @@ import { fenced } from './fenced-write.ts'
 /** Trainers of another minor version use another protocol. */
 const supportedRuntime = /^0\.1\.\d+/
 
-export type ClaimInput = { claimId: string; runtimeVersion: string; hostname: string; device: string }
+type ClaimInput = { claimId: string; runtimeVersion: string; hostname: string; device: string }
 
 /** @throws ServiceError attempt_fenced, invalid_token, unsupported_runtime */
 export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimInput }) {

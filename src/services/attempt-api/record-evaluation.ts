@@ -3,7 +3,7 @@ import type { DataSplit, EvaluationRow } from '../../domain/training-job.ts'
 import type { PodCtx } from '../context.ts'
 import { fencedWrite } from './fenced-write.ts'
 
-export type EvaluationInput = { split: DataSplit; results: Omit<EvaluationRow, 'split'>[] }
+type EvaluationInput = { split: DataSplit; results: Omit<EvaluationRow, 'split'>[] }
 
 /**
  * Stores the evaluation of the job's newest committed model; a repeat replaces it.

@@ -11,7 +11,7 @@ import { resolveModel } from '../models/resolve.ts'
 import { acceptBatch } from './accept-batch.ts'
 import { requireRoomForBatch } from './require-room.ts'
 
-export type CreateBatchInput = {
+type CreateBatchInput = {
   /** Null, for embeddings only: the catalogue's first embedding model. */
   modelName: string | null
   items: readonly string[]

@@ -6,7 +6,7 @@ import type { ConsoleSessionRecord } from '../../repositories/console-sessions.t
 import type { ServiceDependencies } from '../context.ts'
 import { createTtlCache } from '../ttl-cache.ts'
 
-export type AuthenticateSession = (secrets: { cookie: string; pageToken: string }) => Promise<ConsoleSessionRecord>
+type AuthenticateSession = (secrets: { cookie: string; pageToken: string }) => Promise<ConsoleSessionRecord>
 
 /** The returned function throws ServiceError invalid_token. */
 export function createAuthenticateSession(

@@ -9,7 +9,7 @@ import { requireRoomForData } from '../limits/account-quotas.ts'
 import { findDataset } from './find.ts'
 import { discardRows, keepRows, openRows } from './ingest-rows.ts'
 
-export type MappedDataset = { datasetId: string; location: string; rowCount: number }
+type MappedDataset = { datasetId: string; location: string; rowCount: number }
 
 /** Accounts that map a file now, in this process: the others find a free thread at any time. */
 const mapping = new Set<string>()

@@ -12,7 +12,7 @@ import { requireRoomForData } from '../limits/account-quotas.ts'
 import { pinModel } from '../models/find-tuned.ts'
 import { resolveModel } from '../models/resolve.ts'
 
-export type CreateEvaluationInput = {
+type CreateEvaluationInput = {
   models: string[]
   datasetId: string
   /** Null: chosen by the expected answers. */

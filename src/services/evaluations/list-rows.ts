@@ -4,7 +4,7 @@ import type { Ctx } from '../context.ts'
 import { evaluationNotFound, findEvaluation } from './find.ts'
 
 /** `outputs`: by model, in the order of the request; null while it is not scored. */
-export type ListedRow = EvaluatedRow & { index: number; outputs: { model: string; answer: ScoredAnswer | null }[] }
+type ListedRow = EvaluatedRow & { index: number; outputs: { model: string; answer: ScoredAnswer | null }[] }
 
 /** Lists rows with the answers that are scored so far. @throws ServiceError not_found */
 export async function listEvaluationRows({

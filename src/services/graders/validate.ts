@@ -4,7 +4,7 @@ import type { Ctx } from '../context.ts'
 import { completionModel } from '../evaluations/create.ts'
 
 /** `name`: its key in a grader that combines others, else its own name. */
-export type UsableGrader = { name: string; grader: SingleGrader }
+type UsableGrader = { name: string; grader: SingleGrader }
 
 /**
  * Finds the models that a grader asks.

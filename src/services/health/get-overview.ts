@@ -10,7 +10,7 @@ const mostWorkers = 100
 /** `adapters`: the tuned models that the replica holds; null when it does not answer. */
 export type ServerOverview = Omit<ServedModel, 'replicas'> & { replicas: (Replica & { adapters: string[] | null })[] }
 
-export type Overview = {
+type Overview = {
   backlog: Backlog
   queues: AccountQueue[]
   /** Null when the cluster decides how many trainings run. */

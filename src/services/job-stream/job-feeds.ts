@@ -16,7 +16,7 @@ const maxFollowers = 5000
 /** Reads at the same time, in all and of one account: other requests need the rest of the database connections. */
 const reads = { atMost: 6, atMostOfOne: 3 }
 
-export type Follower = {
+type Follower = {
   accountId: string
   apiKeyId: string
   /** Set for pages of the console. */

@@ -10,7 +10,7 @@ const readBytes = 64 * 1024
 const linesAtOnce = 1000
 const newline = 0x0a
 
-export type LogNews = {
+type LogNews = {
   messages: StreamMessage[]
   /** The place where the next read begins. */
   next: Pick<JobCursor, 'attempt' | 'offset'>

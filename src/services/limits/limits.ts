@@ -4,7 +4,7 @@ import type { Log } from '../../log.ts'
 import { requestBucketKey, type RateLimits } from '../../repositories/rate-limits.ts'
 import { createRequestBuckets, type RequestRate } from './request-buckets.ts'
 
-export type LimitSettings = {
+type LimitSettings = {
   requests: RequestRate
   /** Of one key in one api process. */
   concurrentRequests: number

@@ -3,7 +3,7 @@ import type { Ctx } from '../context.ts'
 import { responseLimits } from '../responses/keep-response.ts'
 import { maxEndpoints } from '../webhooks/endpoints.ts'
 
-export type Quota = {
+type Quota = {
   name: string
   title: string
   limit: number

@@ -2,7 +2,7 @@
 import type { MetricRow } from '../../repositories/job-details.ts'
 import type { MetricPoint } from './mlflow.ts'
 
-export type StoredStep = { at: Date; row: MetricRow }
+type StoredStep = { at: Date; row: MetricRow }
 
 /** The last point of each step: a run that has it has the others. */
 export const lastOfStep = 'loss'

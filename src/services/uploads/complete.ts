@@ -10,7 +10,7 @@ import { keptAs } from '../files/store-file.ts'
 import { findUpload, noUpload, requirePending } from './find.ts'
 import { removeParts } from './remove-parts.ts'
 
-export type CompletedUpload = { upload: FileUpload; file: StoredFile | null }
+type CompletedUpload = { upload: FileUpload; file: StoredFile | null }
 
 /**
  * Joins the parts in the order of `partIds` to a file. A repeat gets the same answer.

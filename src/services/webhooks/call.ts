@@ -4,7 +4,7 @@ import { createExchange, sentenceOf, type CallRules, type Incoming, type Resolve
 type Call = { url: string; headers: Record<string, string>; body: string; signal: AbortSignal }
 
 /** `error` is a sentence; null for an answer of 2xx. */
-export type Answer = { statusCode: number | null; error: string | null; retryAfterMs: number }
+type Answer = { statusCode: number | null; error: string | null; retryAfterMs: number }
 
 /** The answer is read up to this size, so that the receiver sees it taken. */
 const maxAnswerBytes = 64 * 1024

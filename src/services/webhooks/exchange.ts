@@ -9,7 +9,7 @@ import { invalidInput } from '../../domain/service-error.ts'
 
 export type CallRules = { allowsHttp: boolean; isCallable: CallableAddresses }
 
-export type Outgoing = {
+type Outgoing = {
   method: 'GET' | 'POST'
   url: string
   headers: Record<string, string>

@@ -5,7 +5,7 @@ import type { ModelServerCompute, ModelServerSpec, ModelServerState } from '../.
 import type { RunRef } from '../../../src/compute/run.ts'
 import { until, patienceMs } from '../../support/eventually.ts'
 
-export type ModelServerBackend = {
+type ModelServerBackend = {
   compute: ModelServerCompute
   /** The compute of another worker on the same machine or cluster. */
   another: ModelServerCompute

@@ -7,7 +7,7 @@ import type { RunRef, RunState } from '../../../src/compute/run.ts'
 import type { TrainerCompute, TrainerSpec } from '../../../src/compute/trainers.ts'
 import { until, patienceMs } from '../../support/eventually.ts'
 
-export type TrainerBackend = {
+type TrainerBackend = {
   compute: TrainerCompute
   /** The compute of another worker on the same machine or cluster. */
   another: TrainerCompute

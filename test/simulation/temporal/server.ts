@@ -6,7 +6,7 @@ import { kernel } from '../kernel.ts'
 import { Activities, type ScheduledActivity } from './activities.ts'
 import type { Command, Job, Task } from './sandbox.ts'
 
-export type RunStatus = 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELED' | 'TERMINATED' | 'CONTINUED_AS_NEW'
+type RunStatus = 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELED' | 'TERMINATED' | 'CONTINUED_AS_NEW'
 
 export type Run = {
   workflowId: string
@@ -24,7 +24,7 @@ export type Run = {
 }
 
 /** The workers that it hands tasks to. A worker may die with its task. */
-export type Workers = {
+type Workers = {
   runTask(run: Run): void
   runActivity(activity: ScheduledActivity, token: object): void
 }

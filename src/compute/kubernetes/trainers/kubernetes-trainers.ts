@@ -15,7 +15,7 @@ import { createTrainerCache } from './trainer-cache.ts'
 import type { TrainerCluster } from './trainer-cluster.ts'
 import { watchRun } from './watch.ts'
 
-export type KubernetesTrainerOptions = {
+type KubernetesTrainerOptions = {
   queue: QueueSettings | null
   /** How many attempts may exist at once; null leaves it to the cluster. */
   slots: number | null

@@ -6,7 +6,7 @@ import type { EndState, RunState, WatchOptions } from '../../run.ts'
 import type { Informers } from './informers.ts'
 import type { RunListener } from './subscriptions.ts'
 
-export type WatchedRun<State extends RunState> = {
+type WatchedRun<State extends RunState> = {
   name: string
   cache: Pick<Informers, 'start' | 'isLoading' | 'trouble'> & {
     subscribe: (runName: string, listener: RunListener) => () => void
