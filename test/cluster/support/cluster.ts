@@ -14,7 +14,6 @@ export type Pod = KubernetesObject & {
   spec: { nodeName?: string }
   status: {
     phase: string
-    podIP?: string
     conditions?: { type: string; status: string; reason?: string; message?: string }[]
     containerStatuses?: { state: Record<string, { exitCode?: number; reason?: string }> }[]
   }
@@ -28,33 +27,12 @@ export async function openNamespace() {
   const path = `/api/v1/namespaces/${name}`
   await until('the default service account', () => api.find(`${path}/serviceaccounts/default`))
 
-  const pod = (podName: string) => api.get<Pod>(`${path}/pods/${podName}`)
   return {
     name,
     path,
     remove: () => api.delete(path),
     inGroup: (group: string) => `/apis/${group}/namespaces/${name}`,
-    pod,
     pods: (selector: string) => api.list<Pod>(`${path}/pods?labelSelector=${encodeURIComponent(selector)}`),
-    run: (podName: string, script: string, more: Record<string, unknown> = {}) =>
-      api.post<Pod>(`${path}/pods`, {
-        apiVersion: 'v1',
-        kind: 'Pod',
-        metadata: { name: podName, labels: { app: podName } },
-        spec: shellPod(script, more),
-      }),
-    running: (podName: string) =>
-      until(`pod ${podName} running`, async () => {
-        const seen = await pod(podName)
-        return seen.status.phase === 'Running' && seen
-      }),
-    /** The output of a pod that has ended. */
-    result: async (podName: string) => {
-      await until(`the end of pod ${podName}`, async () =>
-        ['Succeeded', 'Failed'].includes((await pod(podName)).status.phase),
-      )
-      return (await api.text('GET', `${path}/pods/${podName}/log`)).trim()
-    },
   }
 }
 
