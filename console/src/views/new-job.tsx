@@ -199,7 +199,7 @@ function ModelPart({ form, change }: { form: JobForm; change: (changes: Partial<
                 id={name}
                 inputMode="decimal"
                 value={form.args[name] ?? ''}
-                placeholder={String(recommended?.[name] ?? '')}
+                placeholder={JSON.stringify(recommended?.[name] ?? undefined)}
                 onChange={(event) => change({ args: { ...form.args, [name]: event.target.value } })}
               />
             </Field>
