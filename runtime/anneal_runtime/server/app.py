@@ -28,7 +28,11 @@ def create_app(token: str, metrics: EngineMetrics, engine_routes: list[Route] | 
     sharing = Sharing()
     routes = [Route("/health", health), Route("/metrics", prometheus), *(engine_routes or own_routes())]
     handlers: Any = {ApiError: refuse, HTTPException: refuse_http, Exception: apologise}
-    edge = [Middleware(CountRequests, metrics=metrics, routes=routes), Middleware(RequireToken, token=token), Middleware(TakeTurns, sharing=sharing)]
+    edge = [
+        Middleware(CountRequests, metrics=metrics, routes=routes),
+        Middleware(RequireToken, token=token),
+        Middleware(TakeTurns, sharing=sharing),
+    ]
     app = Starlette(routes=routes, exception_handlers=handlers, middleware=edge)
     app.state.serving, app.state.metrics, app.state.sharing = None, metrics, sharing
     return app
