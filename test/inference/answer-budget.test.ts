@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { root } from '../../tools/paths.mjs'
 import { readSchema } from '../../src/domain/answer-schema/read-schema.ts'
 import type { AnswerShape } from '../../src/domain/answer-shape.ts'
@@ -24,7 +24,6 @@ describe('a typed answer of bounded length', async () => {
     const choice = { index: 0, text: whole.slice(0, limit), finish_reason: isWhole ? 'stop' : 'length' }
     response.end(JSON.stringify({ choices: [choice] }))
   })
-  after(() => engine.close())
   const servers = createFakeServers()
   servers.set({ baseModel: tiny.name, state: 'ready', endpoint: engine.endpoint, generation: 1 })
   const ask = (maxTokens: number, answerTokens: number | null, shape: AnswerShape | null = null) =>

@@ -43,5 +43,4 @@ test('a vLLM, which takes no turns, holds three batches of large requests and an
   await complete('idle', 1)
   await large
   assert.equal(most, 3 * tiny.maxBatch + 1)
-  engine.close()
 })

@@ -52,8 +52,6 @@ describe('an engine that fails', () => {
     )
     const again = second.requests.flatMap(({ prompt }) => prompt)
     assert.equal(again.length, prompts.length - 2 * tiny.maxBatch)
-    first.close()
-    second.close()
   })
 
   it('is given up when it dies of the same prompts again and again', async () => {
@@ -62,7 +60,6 @@ describe('an engine that fails', () => {
     serve(servers, engine.endpoint)
     await assert.rejects(ask(servers, ['poison']), { code: 'unavailable' })
     assert.equal(engine.requests.length, 4)
-    engine.close()
   })
 
   it('is given up when nobody brings it back in time', async () => {
@@ -81,8 +78,6 @@ describe('an engine that fails', () => {
     const foreign = await startStubEngine(refuseWith(401, { message: 'The token is missing or wrong.' }))
     serve(servers, foreign.endpoint)
     assert.deepEqual((await ask(servers, ['hello'])).outputs, [{ output: 'to hello' }])
-    foreign.close()
-    mine.close()
   })
 
   it('may fail a batch for a while, but its refusals reach the caller', async () => {
@@ -97,7 +92,6 @@ describe('an engine that fails', () => {
     serve(servers, engine.endpoint)
     assert.deepEqual((await ask(servers, ['good'])).outputs, [{ output: 'to good' }])
     await assert.rejects(ask(servers, ['bad', 'worse']), { code: 'invalid_input', message: /position 1 is too long/ })
-    engine.close()
   })
 
   it('is not asked about what no context can hold', async () => {
@@ -108,7 +102,6 @@ describe('an engine that fails', () => {
     for (const outputType of [null, { n: 'int' }])
       await assert.rejects(ask(servers, ['good', endless], { outputType }), { message: /position 1 is too long/ })
     assert.equal(engine.requests.length, 0)
-    engine.close()
   })
 
   it('does not explain its grammars to callers', async () => {
@@ -121,7 +114,6 @@ describe('an engine that fails', () => {
       code: 'invalid_input',
       message: /^output_type is too complex/,
     })
-    engine.close()
   })
 })
 
@@ -146,8 +138,6 @@ describe('one of two engines that dies', () => {
     const again = stays.requests.flatMap(({ prompt }) => prompt)
     assert.equal(again.length, prompts.length - 2 * tiny.maxBatch, 'finished prompts are not asked again')
     assert.ok(dies.requests.length <= 2 + 4, 'it is passed over once it is lost')
-    stays.close()
-    dies.close()
   })
 
   it('and is not reached at all is passed over', async () => {
@@ -159,37 +149,48 @@ describe('one of two engines that dies', () => {
       replicas: [replicaAt('http://127.0.0.1:1'), replicaAt(stays.endpoint)],
     })
     assert.deepEqual((await ask(servers, prompts)).outputs, expected)
-    stays.close()
   })
 })
 
 describe('an engine that hangs', () => {
-  it('ends the request in time with what to do, and hears that nobody waits any more', async () => {
-    const left = Promise.withResolvers<void>()
-    const engine = await startStubEngine((_body, _request, response) => response.once('close', () => left.resolve()))
+  it('ends the request in time with what to do, and hears that nobody waits any more', async ({ mock }) => {
+    mock.timers.enable({ apis: ['setTimeout'] })
+    const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const engine = await startStubEngine((_body, _request, response) => {
+      response.once('close', () => left.resolve())
+      asked.resolve()
+    })
     const servers = createFakeServers()
     serve(servers, engine.endpoint)
-    await assert.rejects(ask(servers, ['hello'], { coldStartTimeoutMs: 0, answerTimeoutMs: 50 }), {
+    const refused = assert.rejects(ask(servers, ['hello'], { coldStartTimeoutMs: 0, answerTimeoutMs: 50 }), {
       code: 'unavailable',
       message: /gave no output .* Send the request again/,
     })
+    await asked.promise
+    mock.timers.tick(50)
+    await refused
     await left.promise
     assert.equal(engine.requests.length, 1, 'it is not asked the same again')
-    engine.close()
   })
 
-  it('over an adapter is lost to its callers, and asked again by the next', async () => {
+  it('over an adapter is lost to its callers, and asked again by the next', async ({ mock }) => {
+    // Node's types do not know this timer yet.
+    mock.timers.enable({ apis: ['AbortSignal.timeout' as 'setTimeout'] })
     let isHung = true
+    const asked = Promise.withResolvers<void>()
     const engine = await startStubEngine((_body, _request, response) => {
       if (!isHung) response.end('{}')
+      asked.resolve()
     })
     const replica = { ...replicaAt(engine.endpoint), baseModel: tiny.name, generation: 1, token: '' }
     const adapter = { name: 'tuned', files: () => Promise.resolve([]) }
     const adapters = createAdapterLoader(undefined, 2000)
-    await assert.rejects(adapters.ensure(replica, adapter, signal), EngineLost)
+    const lost = assert.rejects(adapters.ensure(replica, adapter, signal), EngineLost)
+    await asked.promise
+    mock.timers.tick(2000)
+    await lost
     isHung = false
     await adapters.ensure(replica, adapter, signal)
-    engine.close()
   })
 })
 
@@ -209,7 +210,6 @@ describe('a typed answer that does not hold', () => {
       engine.requests.map(({ prompt }) => prompt),
       [['a', 'b', 'c'], ['b']],
     )
-    engine.close()
   })
 
   it('is an error in the end, never an answer', async () => {
@@ -217,6 +217,5 @@ describe('a typed answer that does not hold', () => {
     const servers = createFakeServers()
     serve(servers, engine.endpoint)
     await assert.rejects(ask(servers, ['a', 'b'], { outputType }), /answers that its grammar forbids/)
-    engine.close()
   })
 })

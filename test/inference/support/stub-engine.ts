@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { after } from 'node:test'
 import { json } from 'node:stream/consumers'
 
 type Body = {
@@ -12,6 +13,7 @@ type Body = {
 }
 type Respond = (body: Body, request: IncomingMessage, response: ServerResponse) => void
 
+/** Closed at the end of the test, also of one that fails. */
 export async function startStubEngine(respond: Respond) {
   const requests: Body[] = []
   const server = createServer((request, response) => {
@@ -20,15 +22,12 @@ export async function startStubEngine(respond: Respond) {
       respond(body as Body, request, response)
     })
   }).listen(0, '127.0.0.1')
+  after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
   await once(server, 'listening')
-  return {
-    requests,
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close() {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
+  return { requests, endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
 /** An answer as vLLM's, the last choice first. */
