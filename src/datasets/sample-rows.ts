@@ -54,6 +54,10 @@ export function createRowSelection(maxRows: number) {
         throw new DatasetInvalidError(
           `Row ${place} holds a conversation. Evaluations read rows with an input and an output.`,
         )
+      if (input === '')
+        throw new DatasetInvalidError(
+          `Row ${place} has no input, as a row of text has none. Evaluations read rows with an input and an output.`,
+        )
       const at = firstFrom(kept, print)
       if (at >= maxRows || kept[at]?.print === print) return
       kept.splice(at, 0, { print, place, row: { input, expected: output } })

@@ -25,9 +25,10 @@ test('chooses the same different rows whatever their order, and keeps the order 
   )
 })
 
-test('refuses conversations and too much text', () => {
+test('refuses conversations, rows without an input, and too much text', () => {
   const selection = createRowSelection(10)
   const conversation = { messages: [], learned: [] }
   assert.throws(() => selection.add({ input: '', output: 'a', conversation }, 'p'), /Row 1 holds a conversation/)
+  assert.throws(() => selection.add({ input: '', output: 'a' }, 'p'), /Row 2 has no input/)
   assert.throws(() => selection.add({ input: 'x'.repeat(17 << 20), output: '' }, 'p'), /Lower max_rows/)
 })
