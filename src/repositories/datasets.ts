@@ -262,6 +262,9 @@ const listDatasets: Statement = {
       array(
         select id from (
           select j.id from dataset_versions v join training_jobs j on j.dataset_version_id = v.id
+          where v.account_id = $1::uuid and v.dataset_id = d.dataset_id
+          union
+          select j.id from dataset_versions v join training_jobs j on j.spec->>'evaluationKey' = v.upload_key
           where v.account_id = $1::uuid and v.dataset_id = d.dataset_id offset 0) jobs
         order by id desc limit 10) as "jobIds"
     from (

@@ -154,7 +154,7 @@ export const DatasetList = named(
             .describe('Number of rows that a job could not train on; null before the first check'),
           bytes: z.int().nullable().describe('Null before the size is known'),
           tokens: z.int().nullable().describe('Estimated from a sample of the rows'),
-          job_ids: z.array(z.int()).describe('The newest ten jobs that train on any version, newest first'),
+          job_ids: z.array(z.int()).describe('The newest ten jobs that train or evaluate on any version, newest first'),
         }),
       )
       .describe('The data sets of the page, by id'),

@@ -49,7 +49,12 @@ suite('data', async () => {
       [good, { input: 'Who?' }, { prompt: 'Why?', completion: 'So.' }].map((row) => JSON.stringify(row)).join('\n'),
     )
     await lister.post('/v1/local-data', { dataset_id: 'b-set', data: [good] })
-    const id = await lister.train({ dataset_id: 'b-set', finetune_args: { max_steps: 1 } })
+    const id = await lister.train({ dataset_id: 'b-set', eval_data: [good], finetune_args: { max_steps: 1 } })
+    const evaluated = (await lister.get<List>('/v1/data')).datasets.find((each) =>
+      /^[0-9a-f]{32}$/.test(String(each['dataset_id'])),
+    )
+    assert.deepEqual(evaluated?.['job_ids'], [id], 'the rows to evaluate on are a data set of their own')
+    await lister.request('DELETE', `/v1/data/${evaluated?.['dataset_id']}`)
     await lister.post('/v1/local-data', { dataset_id: 'b-set', data: [good, good] })
     await lister.get('/v1/data/a-set')
     const first = await lister.get<List>('/v1/data?limit=1')
