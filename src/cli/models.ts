@@ -109,15 +109,15 @@ const modelRows = (list: Model[]) =>
 
 const versionRows = ({ versions, aliases }: Versions) =>
   table(
-    ['VERSION', 'STATUS', 'JOB', 'CREATED (UTC)', 'ALIASES', 'SCORES (BASE)', 'MODEL'],
+    ['VERSION', 'STATUS', 'JOB', 'CREATED (UTC)', 'ALIASES', 'MODEL', 'SCORES (BASE)'],
     versions.map((each) => [
       String(each.version ?? ''),
       each.status,
       String(each.job_id),
       shortTime(each.created_at),
       aliases.flatMap(({ alias, version }) => (version === each.version ? [alias] : [])).join(', '),
-      scoresText(each.evaluation?.scores ?? {}),
       each.model_name,
+      scoresText(each.evaluation?.scores ?? {}),
     ]),
   )
 
