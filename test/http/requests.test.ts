@@ -261,6 +261,13 @@ test('a field has one problem, the one that helps', async () => {
     const { json } = await edge.call('POST', '/v1/train', { json: { model_name: 'tiny', finetune_args: args } })
     assert.equal(json.detail, detail)
   }
+  for (const [key, detail] of [
+    ['', 'metadata has the key "", which must not be empty.'],
+    ['k'.repeat(65), `metadata has the key "${'k'.repeat(65)}", which must have at most 64 characters.`],
+  ] as const) {
+    const { json } = await edge.call('POST', '/v1/train', { json: { model_name: 'tiny', metadata: { [key]: 'x' } } })
+    assert.equal(json.detail, detail)
+  }
   const integrations = Array(5).fill({ type: 'mlflow', tracking_uri: 'https://mlflow.example.com' })
   const { json } = await edge.call('POST', '/v1/train', { json: { model_name: 'tiny', integrations } })
   assert.equal(json.detail, 'integrations must have at most 4 items.')

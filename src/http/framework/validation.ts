@@ -1,6 +1,7 @@
 // Validates input by zod and turns its issues into sentences that say what to fix.
 import type { z } from 'zod'
 import { ServiceError, type InputIssue } from '../../domain/service-error.ts'
+import { shortened } from './problem.ts'
 
 const maxIssues = 100
 /** Bounds a path that contains names sent by the client. */
@@ -26,8 +27,12 @@ function onePerField(issues: readonly z.core.$ZodIssue[]): InputIssue[] {
   return [...byPath.values()].map(({ issue }) => issue)
 }
 
-/** Reports each unknown key of a strict object as a field of its own. */
+/** Reports each unknown key of a strict object as a field of its own, and a wrong key of a map at the map. */
 function fieldsOf(issue: z.core.$ZodIssue): { field: string; message: string }[] {
+  if (issue.code === 'invalid_key') {
+    const key = JSON.stringify(shortened(String(issue.path.at(-1))))
+    return [{ field: pathText(issue.path.slice(0, -1)), message: `has the key ${key}, which ${issue.message}` }]
+  }
   if (issue.code !== 'unrecognized_keys') return [{ field: pathText(issue.path), message: issue.message }]
   return issue.keys.slice(0, maxIssues).map((key) => ({
     field: pathText([...issue.path, key]).slice(0, maxPathCharacters),
