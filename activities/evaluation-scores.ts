@@ -2,8 +2,8 @@
 import { graderName, type Grader, type GraderOf } from '../src/domain/grader.ts'
 import type { EvaluatedRow, ModelEvaluation, ScoredAnswer } from '../src/domain/model-evaluation.ts'
 import { asksModel, type AskingGrader, type Graded } from '../src/grading/compile-graders.ts'
-import { cosine } from '../src/grading/cosine.ts'
 import type { Grade } from '../src/grading/grading-threads.ts'
+import { similarities, textsToEmbed } from '../src/grading/similarity.ts'
 import type { Infer } from './batch-answers.ts'
 import { answerOthers } from './refused-items.ts'
 
@@ -43,7 +43,7 @@ export function createScoring(graders: readonly Grader[], { infer, grade }: Scor
   }
 
   function ask(grader: AskingGrader, all: readonly Graded[], signal: AbortSignal): Promise<Score[]> {
-    return grader.type === 'model' ? judge(grader, all, signal) : similarities(all, signal)
+    return grader.type === 'model' ? judge(grader, all, signal) : compareMeanings(all, signal)
   }
 
   async function judge(grader: GraderOf<'model'>, all: readonly Graded[], signal: AbortSignal): Promise<Score[]> {
@@ -59,20 +59,16 @@ export function createScoring(graders: readonly Grader[], { infer, grade }: Scor
     return answers.map((answer) => (typeof answer?.['score'] === 'number' ? answer['score'] / most : null))
   }
 
-  /** An empty answer is like nothing. A text that the embedder refuses has no score. */
-  async function similarities(all: readonly Graded[], signal: AbortSignal): Promise<Score[]> {
-    const texts = all.flatMap(({ output, expected }) => [output, expected]).map((text) => text.trim() || ' ')
+  /** A text that the embedder refuses has no score. */
+  async function compareMeanings(all: readonly Graded[], signal: AbortSignal): Promise<Score[]> {
+    const texts = textsToEmbed(all)
     const { answers } = await answerOthers({ start: 0, itemCount: texts.length })((positions) =>
       infer.embed(
         { ...asker, modelName: null, texts: positions.map((position) => texts[position] as string), onLong: 'refuse' },
         signal,
       ),
     )
-    return all.map(({ output }, index) => {
-      if (output.trim() === '') return 0
-      const [ours, theirs] = [answers[2 * index], answers[2 * index + 1]]
-      return ours && theirs ? cosine(ours, theirs) : null
-    })
+    return similarities(all, answers)
   }
 }
 

@@ -19,6 +19,7 @@ import { connectRateLimits } from './repositories/rate-limits.ts'
 import { listenToNotifications } from './repositories/notifications.ts'
 import { connectStoredRowSearch, type StoredRowSearch } from './repositories/stored-row-search.ts'
 import type { ServiceDependencies } from './services/context.ts'
+import { createOwnEmbedding } from './services/batches/infer.ts'
 import { createBatchBeginnings } from './services/batches/beginnings.ts'
 import { createJobFeeds, type JobFeeds } from './services/job-stream/job-feeds.ts'
 import { createLimits } from './services/limits/limits.ts'
@@ -97,11 +98,9 @@ function connect(config: Config): ServiceDependencies & {
   const { modelServers, outbox } = database
   const grade = createGrading()
   const activity = createActivity()
-  return {
+  const models = {
     database,
-    notifications,
     storage,
-    datasets: createDatasetValidator(config.s3, config.tokenizer, config.datasetLimits),
     inference: createInference({
       modelServers,
       outbox,
@@ -111,16 +110,21 @@ function connect(config: Config): ServiceDependencies & {
       answerTimeoutMs: config.answerTimeoutMs,
       log,
     }),
-    batchBeginnings: createBatchBeginnings(),
-    grade,
-    evaluationScores: createEvaluationScores(grade, database.models),
-    jobFeeds: createJobFeeds({ database, storage, notifications, log, maxOfAccount: config.maxJobFollowers }),
     hasRows: createHasRows({ database, notifications }),
     searchRows: createSearchRows(rowSearch, activity),
     activity,
-    rowSearch,
     usage: createUsageRecorder({ usage: database.usage, log }),
     catalogue: config.catalogue,
+  }
+  return {
+    ...models,
+    notifications,
+    datasets: createDatasetValidator(config.s3, config.tokenizer, config.datasetLimits),
+    batchBeginnings: createBatchBeginnings(),
+    grade,
+    evaluationScores: createEvaluationScores({ grade, embed: createOwnEmbedding(models), models: database.models }),
+    jobFeeds: createJobFeeds({ database, storage, notifications, log, maxOfAccount: config.maxJobFollowers }),
+    rowSearch,
     limits: createLimits({ store: rateLimits, settings: config.limits, log }),
     settings: {
       secret: config.secret,

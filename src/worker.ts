@@ -24,7 +24,7 @@ import { connectStoredRowSearch } from './repositories/stored-row-search.ts'
 import { listenToNotifications } from './repositories/notifications.ts'
 import { createActivity } from './services/activity.ts'
 import { watchApiHealth } from './services/health/watch-api.ts'
-import { createBatchInference } from './services/batches/infer.ts'
+import { createBatchInference, createOwnEmbedding } from './services/batches/infer.ts'
 import { createDeliver } from './temporal/deliver-message.ts'
 import { keepHousekeeping } from './loops/housekeeping.ts'
 import { outboxRelay } from './loops/outbox-relay.ts'
@@ -84,6 +84,7 @@ const activity = createActivity()
 const searchRows = createSearchRows(rowSearch, activity)
 const models = { database, storage, inference, hasRows, searchRows, activity, catalogue, usage }
 const infer = { ...createBatchInference(models), answerLine: createLineAnswers(models, log) }
+const embed = createOwnEmbedding(models)
 
 const grade = createGrading()
 const executions = createWorkflowExecutions(temporal.client)
@@ -150,7 +151,7 @@ const loops: Loop[] = [
   webhookSender({ database, notifications, call: createCall(config.webhooks), secret: config.secret, log, signal }),
   trackerSender({
     database,
-    evaluationScores: createEvaluationScores(grade, database.models),
+    evaluationScores: createEvaluationScores({ grade, embed, models: database.models }),
     exchange: createExchange(config.webhooks),
     secret: config.secret,
     log,
@@ -159,8 +160,7 @@ const loops: Loop[] = [
   rowEmbedder({
     database,
     notifications,
-    embed: (accountId, texts, aborted) =>
-      infer.embed({ accountId, apiKeyId: null, modelName: null, texts, onLong: 'read' }, aborted),
+    embed,
   }),
   keepHousekeeping((aborted) => temporal.client.withAbortSignal(aborted, () => ensureHousekeeping(temporal.client))),
 ]

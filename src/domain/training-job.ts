@@ -33,7 +33,7 @@ export type TrainingSpec = {
 }
 
 export type EvaluationSettings = {
-  /** Graders that ask no model. */
+  /** Any but `model`. */
   graders?: Grader[]
   /** The first rows that are answered; all when absent. */
   maxRows?: number

@@ -71,7 +71,11 @@ function stubDependencies({
     inference: strict('inference', inference),
     batchBeginnings: createBatchBeginnings(),
     grade,
-    evaluationScores: createEvaluationScores(grade, { keepScores: () => Promise.resolve() }),
+    evaluationScores: createEvaluationScores({
+      grade,
+      embed: () => Promise.reject(new Error('embed is not stubbed')),
+      models: { keepScores: () => Promise.resolve() },
+    }),
     jobFeeds: strict('jobFeeds', {}),
     hasRows: () => Promise.resolve(false),
     activity: createActivity(),

@@ -34,7 +34,7 @@ const Evaluation = named(
   'JobEvaluation',
   z
     .object({
-      graders: Graders.nullish().describe('Graders that ask no model; chosen by the expected outputs when absent'),
+      graders: Graders.nullish().describe('All graders but model; chosen by the expected outputs when absent'),
       max_rows: z.int().min(1).max(evaluationLimits.rows).nullish().describe('The first rows that are answered'),
       max_tokens: z.int().min(1).max(evaluationLimits.tokens).nullish().describe('The most tokens of an answer'),
     })

@@ -25,3 +25,10 @@ export function createBatchInference(deps: ModelCtx['deps']) {
     },
   }
 }
+
+/** Embeds texts of any length for the service itself. It counts for no key. */
+export function createOwnEmbedding(deps: ModelCtx['deps']) {
+  const { embed } = createBatchInference(deps)
+  return (accountId: string, texts: string[], signal = new AbortController().signal) =>
+    embed({ accountId, apiKeyId: null, modelName: null, texts, onLong: 'read' }, signal)
+}

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ServiceError } from '../../domain/service-error.ts'
 import type { ModelVersion } from '../../domain/training-job.ts'
 import { readEvaluation, type ReadDependencies } from '../training-jobs/read-evaluation.ts'
 
@@ -16,7 +17,7 @@ export async function withScores(
   const late = sleep(atMostMs, 'late' as const, { ref: false })
   const computed = new Map<string, ModelVersion['scores']>()
   for (const { modelName, artifactId, graders } of versions.filter(isUnscored)) {
-    const read = readEvaluation(deps, { accountId, modelName, artifactId, graders })
+    const read = readEvaluation(deps, { accountId, modelName, artifactId, graders }).catch(nullIfRefused)
     const evaluation = await Promise.race([read, late])
     if (evaluation === 'late') break
     computed.set(modelName, evaluation?.scored?.summary ?? null)
@@ -25,3 +26,9 @@ export async function withScores(
 }
 
 const isUnscored = ({ evaluatedRows, scores }: ModelVersion) => evaluatedRows > 0 && scores === null
+
+/** The embedding model may be away. */
+function nullIfRefused(error: unknown): null {
+  if (error instanceof ServiceError) return null
+  throw error
+}

@@ -4,6 +4,7 @@ import { ServiceError } from '../../domain/service-error.ts'
 import type { EvaluationRow } from '../../domain/training-job.ts'
 import { defaultGraders } from '../../grading/default-graders.ts'
 import type { Grade } from '../../grading/grading-threads.ts'
+import { similarities, textsToEmbed } from '../../grading/similarity.ts'
 import { compare, summarise } from '../../grading/summarise.ts'
 import type { Database } from '../../repositories/database.ts'
 import { neededTooMuchMemory } from '../../worker-thread-pool.ts'
@@ -11,15 +12,23 @@ import { neededTooMuchMemory } from '../../worker-thread-pool.ts'
 /** Rows beyond these have no scores: their answers are shown, and the figures are about the first rows. */
 const maxScoredRows = 2000
 
+type Scoring = {
+  grade: Grade
+  /** @throws ServiceError unavailable, and other errors of a model */
+  embed: (accountId: string, texts: string[]) => Promise<number[][]>
+  /** Keeps the figures of a model for its other readers. */
+  models: Pick<Database['models'], 'keepScores'>
+}
+
 /** `tuned`, `base`: the scores of each row, as far as rows are scored. */
 export type ScoredEvaluation = { graders: Grader[]; tuned: Scores[]; base: Scores[]; summary: JobScores }
 
 /**
  * Scores the answers of a job's model and its base.
- * @throws ServiceError invalid_input when the graders take too long
+ * @throws ServiceError invalid_input when the graders take too long, and the errors of the embedding model
  */
 async function scoreEvaluation(
-  grade: Grade,
+  { grade, embed }: Scoring,
   accountId: string,
   { rows: all, graders: wanted }: { rows: readonly EvaluationRow[]; graders: Grader[] | null },
 ): Promise<ScoredEvaluation> {
@@ -29,6 +38,9 @@ async function scoreEvaluation(
   const scoresOf = async (side: 'tuned' | 'base'): Promise<Scores[]> => {
     const graded = rows.map(({ input, expected, [side]: output }) => ({ input, expected, output }))
     const columns = await grade(accountId, { graders, graded })
+    for (const [at, { type }] of graders.entries())
+      if (type === 'embedding_similarity')
+        columns[at] = similarities(graded, await embed(accountId, textsToEmbed(graded)))
     return rows.map((_, row) => Object.fromEntries(names.map((name, at) => [name, columns[at]?.[row] ?? null])))
   }
   const [tuned, base] = [await scoresOf('tuned'), await scoresOf('base')]
@@ -44,13 +56,12 @@ function figures(grader: string, tuned: readonly Scores[], base: readonly Scores
 /** Results of one process, lasting failures included: a model's answers never change, and scoring may take minutes. */
 const maxKept = 100
 
-/** @param models keeps the figures of a model for its other readers */
-export function createEvaluationScores(grade: Grade, models: Pick<Database['models'], 'keepScores'>) {
+export function createEvaluationScores(scoring: Scoring) {
   /** In the order of the latest use. */
   const kept = new Map<string, Promise<ScoredEvaluation>>()
   const score = async (accountId: string, modelName: string, evaluation: Parameters<typeof scoreEvaluation>[2]) => {
-    const scored = await scoreEvaluation(grade, accountId, evaluation)
-    await models.keepScores(modelName, scored.summary)
+    const scored = await scoreEvaluation(scoring, accountId, evaluation)
+    await scoring.models.keepScores(modelName, scored.summary)
     return scored
   }
   return async (

@@ -7,7 +7,7 @@ import { invalidInput } from '../../domain/service-error.ts'
 import { resolveTrainingArgs, type FinetuneArgs, type TrainingNote } from '../../domain/training-args.ts'
 import type { TrackerRequest } from '../../domain/tracker.ts'
 import type { EvaluationSettings, TrainingSpec } from '../../domain/training-job.ts'
-import { asksModel, compileGraders } from '../../grading/compile-graders.ts'
+import { compileGraders } from '../../grading/compile-graders.ts'
 import type { Acceptance, AcceptanceRequest } from '../../repositories/job-acceptance.ts'
 import type { Ctx } from '../context.ts'
 import { keyIsTaken, orFirstAnswer, requireFreeKey, type Idempotency } from '../idempotency.ts'
@@ -139,14 +139,14 @@ function nameNotes({ deps: { catalogue } }: Ctx, name: string | null): TrainingN
   return [{ code: 'custom_model_name_unused', message }]
 }
 
-/** The answers are scored in the api, which asks no model for it. */
+/** The answers are scored when they are read, which is too often to ask a judge. */
 function checkGraders(graders: readonly Grader[]) {
   compileGraders(graders, 'evaluation.graders')
   for (const [index, grader] of graders.entries())
-    if (asksModel(grader))
+    if (grader.type === 'model')
       throw invalidInput(
         `evaluation.graders[${index}]`,
-        `The grader ${grader.type} asks a model. After the training, use it with POST /v1/evaluations.`,
+        `The grader model asks a model. After the training, use it with POST /v1/evaluations.`,
       )
 }
 

@@ -2,14 +2,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EvaluationRow, ModelVersion } from '../../../src/domain/training-job.ts'
+import { ServiceError } from '../../../src/domain/service-error.ts'
 import { withScores } from '../../../src/services/models/version-scores.ts'
 
 const row: EvaluationRow = { split: 'held_out', input: 'Where?', expected: 'In Rome', tuned: 'In Rome', base: 'Oslo' }
 const version = (modelName: string, evaluatedRows: number, scores: ModelVersion['scores'] = null) =>
   ({ modelName, artifactId: modelName, evaluatedRows, graders: null, scores }) as ModelVersion
 
-/** @param slow the model whose scores never come */
-function scoring(slow?: string) {
+/** @param slow the model whose scores never come, @param refused the one whose scoring is refused */
+function scoring(slow?: string, refused?: string) {
   const read: string[] = []
   const scored = { graders: [], tuned: [], base: [], summary: { f1: null } }
   const deps = {
@@ -21,8 +22,10 @@ function scoring(slow?: string) {
         },
       },
     },
-    evaluationScores: ({ modelName }: { modelName: string }) =>
-      modelName === slow ? new Promise<never>(() => undefined) : Promise.resolve(scored),
+    evaluationScores: ({ modelName }: { modelName: string }) => {
+      if (modelName === refused) return Promise.reject(new ServiceError('unavailable', 'The embedder is starting.'))
+      return modelName === slow ? new Promise<never>(() => undefined) : Promise.resolve(scored)
+    },
   }
   return { ctx: { deps, accountId: 'a' }, read }
 }
@@ -46,4 +49,12 @@ test('the list does not wait for scores that take long', async () => {
     [{ f1: null }, null, null, { words: null }],
   )
   assert.deepEqual(read, ['quick', 'slow'], 'a request begins no more than it waits for')
+})
+
+test('the list is answered while the embedding model of a grader is away', async () => {
+  const versions = await withScores(scoring('none', 'two').ctx, [version('one', 1), version('two', 1)])
+  assert.deepEqual(
+    versions.map(({ scores }) => scores),
+    [{ f1: null }, null],
+  )
 })

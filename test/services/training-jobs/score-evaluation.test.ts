@@ -13,7 +13,10 @@ const rows: EvaluationRow[] = [
   { split: 'held_out', input: 'Who?', expected: 'Ann', tuned: 'Bob', base: 'Bob' },
 ]
 
-const models = { keepScores: () => Promise.resolve() }
+/** A text is like another with the same first letter, and like no other. */
+const embed = (_accountId: string, texts: string[]) =>
+  Promise.resolve(texts.map((text) => [Number(text[0] === 'A'), Number(text[0] !== 'A')]))
+const others = { embed, models: { keepScores: () => Promise.resolve() } }
 
 function scoring() {
   let calls = 0
@@ -25,10 +28,14 @@ function scoring() {
     )
     return Promise.resolve(scores)
   }
-  const scoresOf = createEvaluationScores(grade, {
-    keepScores: (model, figures) => {
-      keptFigures.push([model, figures])
-      return Promise.resolve()
+  const scoresOf = createEvaluationScores({
+    grade,
+    embed,
+    models: {
+      keepScores: (model, figures) => {
+        keptFigures.push([model, figures])
+        return Promise.resolve()
+      },
     },
   })
   return { scoresOf, calls: () => calls, keptFigures }
@@ -65,19 +72,39 @@ test('uses the graders of the job, and scores again after a failure', async () =
   )
   assert.deepEqual(Object.keys(summary), ['says it'])
   let isAway = true
-  const flaky = createEvaluationScores(
-    () =>
+  const flaky = createEvaluationScores({
+    ...others,
+    grade: () =>
       isAway
         ? Promise.reject(new Error('away'))
         : Promise.resolve([
             [1, 1],
             [1, 1],
           ]),
-    models,
-  )
+  })
   await assert.rejects(flaky({ accountId: 'a', modelName: 'm' }, { rows, graders: null }), /away/)
   isAway = false
   assert.equal((await flaky({ accountId: 'a', modelName: 'm' }, { rows, graders: null })).summary['f1']?.tuned.mean, 1)
+})
+
+test('embeds the answers and the expected texts where a grader compares their meaning', async () => {
+  const { scoresOf } = scoring()
+  const graders = [{ type: 'f1' }, { type: 'embedding_similarity', name: 'alike' }] as const
+  const model = { accountId: 'a', modelName: 'm' }
+  const answered = [
+    { ...rows[0], expected: 'Ann', tuned: 'Anna', base: 'Bob' } as EvaluationRow,
+    { ...rows[1], expected: 'Bob', tuned: 'Carl', base: ' ' } as EvaluationRow,
+  ]
+  const { tuned, base, summary } = await scoresOf(model, { rows: answered, graders: [...graders] })
+  assert.deepEqual(tuned, [
+    { f1: 0, alike: 1 },
+    { f1: 0, alike: 1 },
+  ])
+  assert.deepEqual(
+    base.map((scores) => scores['alike']),
+    [0, 0],
+  )
+  assert.equal(summary['alike']?.better, 2)
 })
 
 const outOfMemory = Object.assign(new Error('heap'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })
@@ -99,10 +126,13 @@ test('a failure that a repeat would meet again is not met again', async () => {
   ]
   for (const [failure, expectedCalls] of failures) {
     let calls = 0
-    const scoresOf = createEvaluationScores(() => {
-      calls++
-      return Promise.reject(failure)
-    }, models)
+    const scoresOf = createEvaluationScores({
+      ...others,
+      grade: () => {
+        calls++
+        return Promise.reject(failure)
+      },
+    })
     for (let look = 0; look < 3; look++)
       await assert.rejects(scoresOf({ accountId: 'a', modelName: 'm' }, { rows, graders: null }), failure)
     assert.equal(calls, expectedCalls, failure.message)
