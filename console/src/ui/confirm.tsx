@@ -1,6 +1,7 @@
 // A question before an action that cannot be taken back. It says what the action does.
 import { useMutation } from '@tanstack/react-query'
-import { useEffect, useRef, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
+import { Dialog } from './dialog.tsx'
 import { Failure } from './states.tsx'
 
 type Props = {
@@ -14,11 +15,9 @@ type Props = {
 }
 
 export function Confirm({ title, children, action, isDangerous = false, act, close }: Props) {
-  const dialog = useRef<HTMLDialogElement>(null)
   const mutation = useMutation({ mutationFn: act, onSuccess: close })
-  useEffect(() => dialog.current?.showModal(), [])
   return (
-    <dialog ref={dialog} aria-labelledby="confirm-title" onClose={close}>
+    <Dialog title={title} close={close}>
       <form
         method="dialog"
         onSubmit={(event) => {
@@ -26,7 +25,6 @@ export function Confirm({ title, children, action, isDangerous = false, act, clo
           mutation.mutate()
         }}
       >
-        <h2 id="confirm-title">{title}</h2>
         {children}
         {mutation.error && <Failure error={mutation.error} />}
         <div className="buttons">
@@ -38,6 +36,6 @@ export function Confirm({ title, children, action, isDangerous = false, act, clo
           </button>
         </div>
       </form>
-    </dialog>
+    </Dialog>
   )
 }

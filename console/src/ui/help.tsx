@@ -1,6 +1,6 @@
-import { useEffect, useRef } from 'react'
 import { api } from '../api/client.ts'
 import { currentSession, keepSession } from '../api/session.ts'
+import { Dialog } from './dialog.tsx'
 
 const keys = [
   ['j, k', 'next and previous row'],
@@ -18,11 +18,8 @@ async function signOut() {
 }
 
 export function Help({ keyId, close }: { keyId: string; close: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
   return (
-    <dialog ref={dialog} aria-labelledby="help-title" onClose={close}>
-      <h2 id="help-title">Keys and account</h2>
+    <Dialog title="Keys and account" close={close}>
       <dl className="facts">
         {keys.map(([key, what]) => (
           <div key={key}>
@@ -48,6 +45,6 @@ export function Help({ keyId, close }: { keyId: string; close: () => void }) {
           Close
         </button>
       </div>
-    </dialog>
+    </Dialog>
   )
 }

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { api } from '../api/client.ts'
 import type { components } from '../api/types.ts'
 import { bytes } from '../domain/format.ts'
-import { Confirm } from '../ui/confirm.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { Answer, Failure } from '../ui/states.tsx'
 
 type Files = components['schemas']['ModelExportFiles']
@@ -29,7 +29,7 @@ export function ExportModel({ name, close }: { name: string; close: () => void }
     },
   })
   return (
-    <Confirm title={`Export the ${format} model`} action="Done" act={() => Promise.resolve()} close={close}>
+    <Dialog title={format === 'adapter' ? 'Export the adapter' : 'Export the merged model'} close={close}>
       <Answer query={exported} what="the links">
         {({ files, status, message, expires_in: seconds }) =>
           status === 'FAILED' ? (
@@ -61,6 +61,11 @@ export function ExportModel({ name, close }: { name: string; close: () => void }
           <span className="quiet">makes a whole model that needs no adapter, in the background</span>
         </p>
       )}
-    </Confirm>
+      <div className="buttons">
+        <button type="button" onClick={close}>
+          Close
+        </button>
+      </div>
+    </Dialog>
   )
 }
