@@ -12,8 +12,14 @@ export function applyTheme(theme: Theme = chosenTheme()) {
   localStorage.setItem(storageKey, theme)
   if (theme === 'system') delete document.documentElement.dataset['theme']
   else document.documentElement.dataset['theme'] = theme
-  // Curves are drawn on a canvas, which does not follow the style sheet by itself.
+  tellCurves()
+}
+
+/** Curves are drawn on a canvas, which does not follow the style sheet by itself. */
+function tellCurves() {
   window.dispatchEvent(new Event('themechange'))
 }
+
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', tellCurves)
 
 export const nextTheme = (theme: Theme): Theme => themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'system'

@@ -88,30 +88,32 @@ function Facts({ jobs, metrics, summaries }: FactsProps) {
     ...differingFacts(jobs),
   ]
   return (
-    <table className="list">
-      <thead>
-        <tr>
-          <th scope="col">What differs</th>
-          {jobs.map((job) => (
-            <th key={job.job_id} scope="col">
-              <Link href={`/jobs/${job.job_id}`}>{title(job)}</Link> <Status status={job.status} />
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(([name, values]) => (
-          <tr key={name}>
-            <th scope="row">{name}</th>
-            {values.map((value, index) => (
-              <td key={index} className="text">
-                {value}
-              </td>
+    <div className="scroll" role="region" aria-label="What differs" tabIndex={0}>
+      <table className="list">
+        <thead>
+          <tr>
+            <th scope="col">What differs</th>
+            {jobs.map((job) => (
+              <th key={job.job_id} scope="col">
+                <Link href={`/jobs/${job.job_id}`}>{title(job)}</Link> <Status status={job.status} />
+              </th>
             ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {rows.map(([name, values]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              {values.map((value, index) => (
+                <td key={index} className="text">
+                  {value}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   )
 }
 

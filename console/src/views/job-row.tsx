@@ -32,7 +32,9 @@ export const JobRow = memo(function JobRow({ job, position, isCurrent, isSelecte
       </td>
       <td className="reason" title={job.queue?.message ?? undefined}>
         <Status status={status} />
-        {job.queue?.ahead != null && <span className="quiet"> {job.queue.ahead} ahead</span>}
+        {job.queue && (
+          <span className="quiet"> {job.queue.ahead === null ? job.queue.message : `${job.queue.ahead} ahead`}</span>
+        )}
         {job.resume_count > 0 && <span className="quiet"> · resumed {job.resume_count}×</span>}
       </td>
       <td className="wide">{job.base_model ? short(job.base_model) : '–'}</td>

@@ -125,7 +125,9 @@ function JobTable({ all, mayTrain }: { all: JobSummary[]; mayTrain: boolean }) {
                 <span className="hidden">Selected</span>
               </th>
               <th scope="col">Job</th>
-              <th scope="col">Status</th>
+              <th scope="col" className="reason">
+                Status
+              </th>
               <th scope="col" className="wide">
                 Base
               </th>

@@ -9,7 +9,7 @@ import { loss } from '../domain/format.ts'
 const points = 60
 const newestSteps = 5000
 const stillMs = 300
-const [width, height] = [96, 24]
+const [width, height] = [80, 24]
 
 type Losses = { shape: number[]; last: number | null; validLoss: number | null }
 
