@@ -37,6 +37,7 @@ import { createStoredResponseRepository } from './stored-responses.ts'
 import { createStoredRowRepository } from './stored-rows.ts'
 import { createTrainingStepRepository } from './training-steps.ts'
 import { createReaperRepository } from './reaper-queries.ts'
+import { createTrainingUsageRepository } from './training-usage.ts'
 import { createUsageRepository } from './usage.ts'
 import { createWorkerRepository } from './workers.ts'
 import { createWebhookDeliveryRepository } from './webhook-deliveries.ts'
@@ -82,6 +83,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   trainingSteps: createTrainingStepRepository(db, run),
   reaper: createReaperRepository(db),
   usage: createUsageRepository(db),
+  trainingUsage: createTrainingUsageRepository(run),
   webhookDeliveries: createWebhookDeliveryRepository(db),
   webhooks: createWebhookRepository(db),
   workers: createWorkerRepository(db),

@@ -38,6 +38,7 @@ const operations = [
   'get /v1/models/{name}/exports/{export_id}',
   'post /v2/completions',
   'get /v1/usage',
+  'get /v1/usage/training',
   'get /v1/limits',
   'get /v1/keys',
   'post /v1/keys',

@@ -147,6 +147,7 @@ test('names every route of the contract, with its aliases', () => {
     'post /v1/console/links',
     'post /v1/console/links/open',
     'get /v1/usage',
+    'get /v1/usage/training',
     'get /v1/limits',
     'post /v1/keys',
     'get /v1/keys',

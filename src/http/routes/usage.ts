@@ -1,7 +1,8 @@
 import { usageDimensions } from '../../domain/usage.ts'
 import { getUsage } from '../../services/usage/get-usage.ts'
+import { getTrainingUsage } from '../../services/usage/get-training-usage.ts'
 import { defineRoute } from '../framework/route.ts'
-import { Usage, UsageQuery } from '../schemas/usage.ts'
+import { TrainingUsage, TrainingUsageQuery, Usage, UsageQuery } from '../schemas/usage.ts'
 
 const defaultPageSize = 100
 
@@ -31,6 +32,25 @@ export const usageRoutes = [
         gpu_seconds: amount.gpuSeconds,
       }))
       return { ...range, usage, next }
+    },
+  }),
+  defineRoute({
+    name: 'get_training_usage',
+    method: 'get',
+    path: '/v1/usage/training',
+    summary: 'Get the time of training attempts, productive and lost, by the causes of their ends',
+    access: 'key',
+    scope: 'read',
+    query: TrainingUsageQuery,
+    response: TrainingUsage,
+    async handle({ caller: ctx, query: { from = null, to = null } }) {
+      const { causes, ...range } = await getTrainingUsage({ ctx, input: { from, to } })
+      const onWire = causes.map(({ training, gpu, ...each }) => ({
+        ...each,
+        training_seconds: training,
+        gpu_seconds: gpu,
+      }))
+      return { ...range, causes: onWire }
     },
   }),
 ]

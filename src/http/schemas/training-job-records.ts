@@ -57,7 +57,7 @@ export const AttemptQuery = z.object({
   limit: PageSize,
 })
 
-const Seconds = z.object({
+export const AttemptSeconds = z.object({
   allocated: z.number().describe('From the claim of the attempt to its confirmed release, or until now'),
   productive: z.number().describe('Work that a checkpoint or the model keeps'),
   lost: z.number().describe('Start-up, and work after the last checkpoint'),
@@ -95,8 +95,8 @@ export const AttemptList = named(
           claimed_at: Time.nullable().describe('When the program of the attempt started'),
           ended_at: Time.nullable().describe('When the release of all its resources was confirmed'),
           gpu_count: z.int().describe('On all nodes; 0 on a CPU'),
-          training_seconds: Seconds.describe('Time of the attempt, in seconds'),
-          gpu_seconds: Seconds.describe('training_seconds times gpu_count'),
+          training_seconds: AttemptSeconds.describe('Time of the attempt, in seconds'),
+          gpu_seconds: AttemptSeconds.describe('training_seconds times gpu_count'),
         }),
       )
       .describe('The attempts of the page, newest first'),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { usageDimensions, type UsageDimension } from '../../domain/usage.ts'
 import { named } from '../framework/named-schemas.ts'
 import { queryInt, queryText } from '../framework/params.ts'
+import { AttemptSeconds } from './training-job-records.ts'
 
 /** Years 1000 to 8999, so that ranges around the day stay within the dates of Postgres. */
 const isDay = (text: string) =>
@@ -29,6 +30,8 @@ export const UsageQuery = z.object({
   limit: queryInt({ min: 1, max: 1000 }).optional().describe('Entries of a page, default 100'),
 })
 
+export const TrainingUsageQuery = UsageQuery.pick({ from: true, to: true })
+
 const Day = z.string().describe('UTC, as in 2026-11-20')
 const count = (says: string) => z.int().describe(says)
 
@@ -55,5 +58,23 @@ export const Usage = named(
       )
       .describe('What was used, an entry for each day, key and model'),
     next: z.string().nullable().describe('The `after` of the next page; null on the last'),
+  }),
+)
+
+export const TrainingUsage = named(
+  'TrainingUsage',
+  z.object({
+    from: Day,
+    to: Day,
+    causes: z
+      .array(
+        z.object({
+          cause: z.string().nullable().describe('Why these attempts ended; null for those that run'),
+          attempts: count('Number of attempts'),
+          training_seconds: AttemptSeconds.describe('Time of the attempts, in seconds'),
+          gpu_seconds: AttemptSeconds.describe('training_seconds times the number of GPUs of each job'),
+        }),
+      )
+      .describe('The cause that lost most first. The newest 10,000 jobs of these days are counted'),
   }),
 )

@@ -1,18 +1,14 @@
 import { z } from 'zod'
 import { invalidInput } from '../../domain/service-error.ts'
-import { dayOf, type UsageDimension } from '../../domain/usage.ts'
+import type { UsageDimension } from '../../domain/usage.ts'
 import type { UsageGroup, UsageLine } from '../../repositories/usage.ts'
 import type { Ctx } from '../context.ts'
+import { daysOf, type Days } from './days.ts'
 
-const dayMs = 24 * 60 * 60 * 1000
-const usualDays = 30
 const CursorPart = z.string().refine((text) => !text.includes('\0'))
 const Cursor = z.tuple([CursorPart, CursorPart, CursorPart])
 
-type GetUsageInput = {
-  /** Days, inclusive. Null: the last 30 days up to today. */
-  from: string | null
-  to: string | null
+type GetUsageInput = Days & {
   by: readonly UsageDimension[]
   after: string | null
   limit: number
@@ -26,12 +22,10 @@ export async function getUsage({
   ctx: Ctx
   input: GetUsageInput
 }): Promise<{ from: string; to: string; lines: UsageLine[]; next: string | null }> {
-  const last = to ?? dayOf(new Date())
-  const first = from ?? dayOf(new Date(Date.parse(last) - (usualDays - 1) * dayMs))
-  if (first > last) throw invalidInput('from', 'from must not be later than to.')
+  const { first, last, after: dayAfter } = daysOf({ from, to })
   const lines = await deps.database.usage.list(accountId, {
     from: first,
-    to: dayOf(new Date(Date.parse(last) + dayMs)),
+    to: dayAfter,
     by,
     after: after === null ? null : readCursor(after),
     limit,

@@ -473,6 +473,11 @@ export const entries: Record<string, Entry> = {
     foreign: { notApplicable: 'names nothing' },
     invalid: bad({ query: 'from=2026-02-30' }),
   },
+  get_training_usage: {
+    about: [() => ({})],
+    foreign: { notApplicable: 'names nothing' },
+    invalid: bad({ query: 'from=2026-02-30' }),
+  },
   get_limits: { about: [() => ({})], foreign: namesNothing, invalid: takesNothing },
   create_key: {
     about: [() => ({ body: { name: 'ours', scopes: ['read'] } })],

@@ -1,0 +1,22 @@
+import type { CauseUsage } from '../../repositories/training-usage.ts'
+import type { Ctx } from '../context.ts'
+import { daysOf, type Days } from './days.ts'
+
+/** The newest jobs are counted: a longer list would take seconds. */
+export const maxCountedJobs = 10_000
+
+/**
+ * The time of the attempts of the jobs that were accepted in these days, by the causes of their ends.
+ * @throws ServiceError invalid_input
+ */
+export async function getTrainingUsage({
+  ctx: { deps, accountId },
+  input,
+}: {
+  ctx: Ctx
+  input: Days
+}): Promise<{ from: string; to: string; causes: CauseUsage[] }> {
+  const { first, last, after } = daysOf(input)
+  const causes = await deps.database.trainingUsage.byCause(accountId, { from: first, to: after, limit: maxCountedJobs })
+  return { from: first, to: last, causes }
+}
