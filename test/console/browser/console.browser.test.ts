@@ -182,7 +182,18 @@ suite('the console', { timeout: patienceMs }, async () => {
     ]
     const { data: models } = await api.get<{ data: { id: string; job_id: number | null }[] }>('/v1/models')
     const model = models.find(({ job_id: id }) => id === jobId) ?? assert.fail('the job has no model')
-    const others = [`/models/${model.id}`, '/new', '/data', '/models', '/playground', '/usage', '/settings', '/nowhere']
+    const { dataset_id: datasetId } = await api.job(jobId)
+    const others = [
+      `/models/${model.id}`,
+      '/new',
+      '/data',
+      `/data/${datasetId}`,
+      '/models',
+      '/playground',
+      '/usage',
+      '/settings',
+      '/nowhere',
+    ]
     // axe-core is a script of the test, which the policy of the service would refuse.
     const open = await browser.newContext({ bypassCSP: true, storageState: await context.storageState() })
     open.setDefaultTimeout(patienceMs)
