@@ -45,7 +45,8 @@ function pageAt([, place = '', id]: string[]): ReactNode {
     case '':
       return null
     case 'jobs':
-      return id === undefined ? <JobsView /> : <JobView key={id} id={Number(id)} />
+      if (id === undefined) return <JobsView />
+      return Number(id) > 0 ? <JobView key={id} id={Number(id)} /> : <NoPage />
     case 'new':
       return <NewJobView />
     case 'compare':
@@ -61,14 +62,16 @@ function pageAt([, place = '', id]: string[]): ReactNode {
     case 'settings':
       return <SettingsView />
     default:
-      return (
-        <Empty>
-          <h1>There is no such page</h1>
-          <Link href="/jobs">To the jobs</Link>
-        </Empty>
-      )
+      return <NoPage />
   }
 }
+
+const NoPage = () => (
+  <Empty>
+    <h1>There is no such page</h1>
+    <Link href="/jobs">To the jobs</Link>
+  </Empty>
+)
 
 function Frame({ keyId }: { keyId: string }) {
   const [location, navigate] = useLocation()

@@ -27,9 +27,12 @@ export function JobView({ id }: { id: number }) {
   const isFollowed = useFollow(id, open)
   const job = useJob(id, isFollowed)
   return (
-    <Answer query={job} what="the job">
-      {(known) => <JobPage job={known} isFollowed={isFollowed} />}
-    </Answer>
+    <>
+      {job.error && !job.data && <h1>Job {id}</h1>}
+      <Answer query={job} what="the job">
+        {(known) => <JobPage job={known} isFollowed={isFollowed} />}
+      </Answer>
+    </>
   )
 }
 
