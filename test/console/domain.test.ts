@@ -67,8 +67,8 @@ test('an address holds the filter of the list, and a strange one is read as the 
 })
 
 test('a list is filtered by what people know a job by', () => {
-  const job = (job_id: number, status: string, custom_model_name: string | null) => ({
-    ...{ job_id, status, custom_model_name, model_name: null, dataset_id: 'Rows' },
+  const job = (job_id: number, status: string, requested_name: string | null) => ({
+    ...{ job_id, status, requested_name, model_name: null, dataset_id: 'Rows' },
   })
   const jobs = [job(3, 'QUEUED', null), job(2, 'FAILED', 'Shop'), job(1, 'COMPLETED', 'bot')]
   const ids = (search: string) => chosenJobs(jobs, readFilter(search)).map((each) => each.job_id)

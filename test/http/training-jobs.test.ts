@@ -45,6 +45,7 @@ test('a single job has the documented fields, its history as JSON text', async (
     start_time: '2026-11-20T10:00:00.123000',
     model_name: null,
     custom_model_name: null,
+    requested_name: null,
     resume_count: 2,
     dataset_id: 'questions',
     resume_limit: 1000,
@@ -171,8 +172,12 @@ test('custom_model_name is null while there is no model, then the given name or 
   const edge = await startPublic({ database: { trainingJobs: { list: () => Promise.resolve(jobs) } } })
   const { json } = await edge.call('GET', '/v1/train/jobs')
   assert.deepEqual(
-    json.map((each: { custom_model_name: unknown }) => each.custom_model_name),
-    [null, 'mine', ''],
+    json.map((each: Record<string, unknown>) => [each['custom_model_name'], each['requested_name']]),
+    [
+      [null, 'mine'],
+      ['mine', 'mine'],
+      ['', null],
+    ],
   )
 })
 

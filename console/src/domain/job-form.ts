@@ -63,7 +63,7 @@ function moreArguments(text: string): Record<string, unknown> {
 type Duplicated = {
   base_model?: string
   dataset_id: string
-  custom_model_name: string | null
+  requested_name: string | null
   finetune_args?: Record<string, unknown>
   finetune_args_defaults?: string[] | null
 }
@@ -79,7 +79,7 @@ export function formOf(job: Duplicated): JobForm {
   return {
     model: job.base_model ?? '',
     datasetId: job.dataset_id,
-    name: job.custom_model_name ?? '',
+    name: job.requested_name ?? '',
     args: Object.fromEntries(given.filter(([name]) => own.has(name)).map(([name, value]) => [name, String(value)])),
     more: Object.keys(more).length === 0 ? '' : JSON.stringify(more),
   }

@@ -37,7 +37,7 @@ type Listed = {
   job_id: number
   status: string
   model_name: string | null
-  custom_model_name: string | null
+  requested_name: string | null
   dataset_id: string
   base_model?: string
 }
@@ -76,12 +76,10 @@ export function chosenJobs<T extends Listed>(
 const rankOf = ({ status }: Listed) => statuses.indexOf(status as Status)
 
 const textOf = (job: Listed) =>
-  [job.job_id, job.custom_model_name, job.model_name, job.dataset_id, job.base_model, job.status]
-    .join(' ')
-    .toLowerCase()
+  [job.job_id, job.requested_name, job.model_name, job.dataset_id, job.base_model, job.status].join(' ').toLowerCase()
 
 /** The name that a person knows the job by. */
-export const nameOf = (job: Pick<Listed, 'custom_model_name' | 'dataset_id'>) => job.custom_model_name || job.dataset_id
+export const nameOf = (job: Pick<Listed, 'requested_name' | 'dataset_id'>) => job.requested_name || job.dataset_id
 
 /** Newer facts about some jobs, put into the whole list. */
 export function mergeJobs<T extends Listed>(known: readonly T[], newer: readonly T[]): T[] {

@@ -44,7 +44,7 @@ function Histogram({ buckets }: { buckets: { up_to: number; rows: number }[] }) 
       </figcaption>
       <ol className="bars">
         {buckets.map(({ up_to: upTo, rows }) => {
-          const says = `up to ${count(upTo)} tokens: ${count(rows)} rows`
+          const says = `rows of up to ${count(upTo)} tokens: ${count(rows)}`
           return (
             <li key={upTo} title={says} style={{ height: `${(100 * rows) / most}%` }}>
               <span className="hidden">{says}</span>

@@ -42,7 +42,7 @@ function Tuned({ models, act }: { models: Model[]; act: (act: Act) => void }) {
   const jobs = useJobs()
   const [mayTrain, mayAsk] = [useMay('training'), useMay('inference')]
   const nameOf = ({ id, job_id: jobId, aliases }: Model) =>
-    jobs.data?.find((job) => job.job_id === jobId)?.custom_model_name || aliases[0]?.split('@')[0] || short(id)
+    jobs.data?.find((job) => job.job_id === jobId)?.requested_name || aliases[0]?.split('@')[0] || short(id)
   if (models.length === 0) return <Empty>No tuned model yet: it appears when its job has saved it.</Empty>
   return (
     <table className="list">

@@ -38,7 +38,7 @@ function useModelNames(models: readonly Model[]) {
     const model = models.find((each) => each.id === id)
     const job = jobs.data?.find(({ job_id: jobId }) => jobId === model?.job_id)
     if (!model || model.job_id === null) return id
-    return `${job?.custom_model_name || short(id)}, job ${model.job_id}`
+    return `${job?.requested_name || short(id)}, job ${model.job_id}`
   }
 }
 

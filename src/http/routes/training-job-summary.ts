@@ -17,6 +17,7 @@ export const summaryOf = (ctx: Ctx, job: TrainingJobSummary, details: DescribedJ
   start_time: wireTime(job.createdAt),
   model_name: job.modelName,
   custom_model_name: job.modelName === null ? null : (job.customModelName ?? ''),
+  requested_name: job.customModelName,
   resume_count: job.resumeCount,
   dataset_id: job.datasetId,
   resume_limit: job.resumeLimit,

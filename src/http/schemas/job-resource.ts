@@ -117,6 +117,10 @@ export const JobSummary = named(
     start_time: Time.describe('The time of acceptance'),
     model_name: z.string().nullable().describe('Null until the model is saved and verified'),
     custom_model_name: z.string().nullable().describe('The name that the request gave to the model; null without one'),
+    requested_name: z
+      .string()
+      .nullable()
+      .describe('The custom_model_name of the request, also before the model is saved; null without one'),
     resume_count: z.int().describe('How often the job was resumed, after a failure or by a request'),
     dataset_id: z.string().describe('The data set of the job'),
     resume_limit: z.int().describe('The most resumes of the job'),

@@ -101,6 +101,9 @@ suite('the console', { timeout: patienceMs }, async () => {
     await page.getByRole('button', { name: 'log', exact: true }).click()
     await page.getByLabel('Search the log').fill('step')
     await page.getByText(/\d+ lines/).waitFor()
+    await page.reload()
+    await page.getByText(/\d+ lines/).waitFor()
+    assert.equal(await page.getByLabel('Search the log').inputValue(), 'step', 'the address keeps the set-up')
   })
 
   // The trainer names the layers that it does not find in an event and in the log. React escapes, and the policy refuses what runs; only a browser shows that every page leaves both as they are.
