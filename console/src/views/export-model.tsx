@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
+import { useMay } from '../api/session.ts'
 import type { components } from '../api/types.ts'
 import { bytes } from '../domain/format.ts'
 import { Dialog } from '../ui/dialog.tsx'
@@ -12,6 +13,7 @@ type Files = components['schemas']['ModelExportFiles']
 const againMs = 2000
 
 export function ExportModel({ name, close }: { name: string; close: () => void }) {
+  const mayTrain = useMay('training')
   const [format, setFormat] = useState<'adapter' | 'merged'>('adapter')
   const exported = useQuery<Files>({
     queryKey: ['export', name, format],
@@ -53,7 +55,7 @@ export function ExportModel({ name, close }: { name: string; close: () => void }
           )
         }
       </Answer>
-      {format === 'adapter' && (
+      {format === 'adapter' && mayTrain && (
         <p>
           <button type="button" onClick={() => setFormat('merged')}>
             Merge it into its base
