@@ -19,6 +19,7 @@ from anneal_runtime.server.adapter_checks import (
     read_config,
 )
 from anneal_runtime.server.decoding.lora import Adapter
+from anneal_runtime.server.decoding.packed_linear import place_of
 
 
 def read_adapter(name: str, folder: Path, linears: Mapping[str, nn.Linear]) -> Adapter:
@@ -57,7 +58,7 @@ def _check_shapes(weights: Any, layer: str, keys: dict[str, str], linear: nn.Lin
 def _read_factors(
     weights: Any, layer: str, keys: dict[str, str], linear: nn.Linear, scale: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    place = {"device": linear.weight.device, "dtype": linear.weight.dtype}
+    place = place_of(linear)
     down = weights.get_tensor(keys["lora_A"]).to(**place).t().contiguous()
     up = (weights.get_tensor(keys["lora_B"]).to(torch.float32) * scale).to(**place).t().contiguous()
     if not (torch.isfinite(down).all() and torch.isfinite(up).all()):

@@ -66,12 +66,14 @@ def _load_causal(spec: ServerSpec, folder: Path, metrics: EngineMetrics) -> Engi
     from anneal_runtime.server.decoding.encoding import Encoder
     from anneal_runtime.server.decoding.grammar import Grammars
     from anneal_runtime.server.decoding.lora import AdapterRouter
+    from anneal_runtime.server.decoding.packed_linear import pack
     from anneal_runtime.server.decoding.rows import Vocabulary
     from anneal_runtime.server.decoding.scheduler import Scheduler
 
     dtype = None if spec.dtype is None else getattr(torch, spec.dtype)
     loaded = model_source.load_causal_lm(folder, model_source.choose_device(), dtype)
     model, tokenizer = loaded.model, loaded.tokenizer
+    pack(model)
     end_tokens = _end_tokens(model, tokenizer)
     router = AdapterRouter(model)
     vocabulary_size = model.config.get_text_config().vocab_size
@@ -99,6 +101,7 @@ def _load_embedder(spec: ServerSpec, folder: Path, metrics: EngineMetrics) -> En
     from transformers.utils import logging
 
     from anneal_runtime.server.decoding.encoding import Encoder
+    from anneal_runtime.server.decoding.packed_linear import pack
     from anneal_runtime.server.decoding.scheduler import Scheduler
 
     logging.set_verbosity_error()
@@ -109,12 +112,14 @@ def _load_embedder(spec: ServerSpec, folder: Path, metrics: EngineMetrics) -> En
         tokenizer = model_source.load_tokenizer(folder)
     except (OSError, ValueError, KeyError) as error:
         raise model_source.ModelUnavailable(f"The embedding model cannot be loaded: {error}") from error
+    model = model.to(device).eval()
+    pack(model)
     return Engine(
         name=spec.name,
         kind="embedder",
         context_length=model_source.context_length(model, spec.context_length or EMBEDDER_TOKENS),
         tokenizer=tokenizer,
-        encoder=Encoder(model.to(device).eval()),
+        encoder=Encoder(model),
         scheduler=Scheduler(None, spec.max_batch, metrics),
         folder=folder,
         generator=None,

@@ -10,6 +10,7 @@ import transformers
 from server.support.lora_files import ReferenceAdapters, prompts
 from server.support.running import REPOSITORY, serve
 
+from anneal_runtime.server.decoding import packed_linear
 from anneal_runtime.settings import ServerSpec
 
 SMALL: dict[str, Any] = {
@@ -34,8 +35,13 @@ BASES = {
 }
 
 
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("name", BASES)
-def test_greedy_answers_equal_one_by_one_generation(name: str, tmp_path: Path) -> None:
+def test_greedy_answers_equal_one_by_one_generation(
+    name: str, packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if packed:
+        monkeypatch.setattr(packed_linear, "LEAST_WEIGHTS", 1)
     torch.manual_seed(0)
     folder = tmp_path / "base"
     transformers.AutoModelForCausalLM.from_config(BASES[name]).save_pretrained(folder)
