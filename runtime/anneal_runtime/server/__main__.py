@@ -10,8 +10,8 @@ from anneal_runtime.settings import BadSettings, ServerSettings
 from anneal_runtime.vllm_sidecar.process import SidecarProcess
 
 # The decoding thread asks for the interpreter after each operation of a forward pass. By default another thread, which
-# reads requests or compiles a grammar, keeps the interpreter for 5 ms each time.
-SWITCH_INTERVAL_S = 0.0005
+# reads requests or compiles a grammar, keeps the interpreter for 5 ms each time, and a pass has hundreds of operations.
+SWITCH_INTERVAL_S = 0.00005
 
 
 def main() -> int:

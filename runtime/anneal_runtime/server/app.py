@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import traceback
+from time import monotonic
 from typing import Any, cast
 
 from starlette.applications import Starlette
@@ -99,7 +100,7 @@ class TakeTurns:
     """Accounts take turns to begin: two hundred requests of one account delay another one by one of them."""
 
     def __init__(self, app: ASGIApp, sharing: Sharing) -> None:
-        self._app, self._sharing, self._turns = app, sharing, AccountTurns()
+        self._app, self._sharing, self._turns = app, sharing, AccountTurns(sharing=sharing)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -108,8 +109,12 @@ class TakeTurns:
                 self._sharing.note(account)
             await self._turns.take(account)
             # A turn lasts until the request waits for something.
-            asyncio.get_running_loop().call_soon(self._turns.end)
+            asyncio.get_running_loop().call_soon(self._end, account, monotonic())
         await self._app(scope, receive, send)
+
+    def _end(self, account: str, begun: float) -> None:
+        self._turns.rest(account, monotonic() - begun)
+        self._turns.end()
 
 
 class CountRequests:
