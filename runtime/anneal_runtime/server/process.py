@@ -22,11 +22,12 @@ from anneal_runtime.internal_api import Fenced, InternalApi, Refused
 from anneal_runtime.log import exit_now, log
 from anneal_runtime.model_source import ModelUnavailable, is_out_of_memory
 from anneal_runtime.retry import RetryPolicy, Unavailable
+from anneal_runtime.server.account_turns import AccountThreads
 from anneal_runtime.server.app import create_app
 from anneal_runtime.server.decoding.rows import SamplingParams
 from anneal_runtime.server.engine_requests import encode, generate
 from anneal_runtime.server.metrics import EngineMetrics
-from anneal_runtime.server.serving import Serving
+from anneal_runtime.server.serving import COMPILING_THREADS, Serving
 from anneal_runtime.server.watchdog import wait_until_hung
 from anneal_runtime.settings import ServerSettings
 
@@ -189,7 +190,8 @@ class ServerProcess(ReportingServer):
             room = spec.max_adapters, spec.adapter_memory_bytes
             sharing = self._app.state.sharing
             adapters = AdapterStore(EngineAdapters(engine), folder, self._metrics, *room, sharing=sharing)
-            self._open(Serving(engine, adapters, self._metrics, TextThreads(engine, sharing)))
+            texts, compiling = TextThreads(engine, sharing), AccountThreads("grammar", COMPILING_THREADS, sharing)
+            self._open(Serving(engine, adapters, self._metrics, texts, compiling))
         # Nobody awaits this coroutine: an error that leaves it would be lost, and the server would hang half-started.
         except Exception as error:
             # A full disk is not the model's fault, and another start may succeed.

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from anneal_runtime.server.decoding.lora import Adapter
 
 FinishReason = Literal["stop", "length"]
+# The tokens that the grammar of a typed answer forces at its start are read with the prompt: about so many.
+FORCED_TOKENS = 16
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,11 @@ class Row:
     @property
     def wants_scores(self) -> bool:
         return self.extras is not None and self.extras.logprobs is not None
+
+    @property
+    def read_length(self) -> int:
+        """About how many tokens are read before the first one is sampled."""
+        return len(self.prompt) + (0 if self.request.grammar is None else FORCED_TOKENS)
 
     @property
     def scores_prompt(self) -> bool:

@@ -135,7 +135,7 @@ class Scheduler:
     def _read(self, batch: RunningBatch, rows: list[Row]) -> None:
         if not rows:
             return
-        started, tokens = monotonic(), max(len(row.prompt) for row in rows) * len(rows)
+        started, tokens = monotonic(), max(row.read_length for row in rows) * len(rows)
         try:
             joining, failures = batch.read(rows)
         except Exception as error:
@@ -201,7 +201,7 @@ class Scheduler:
         width = 0
         self._pace.count_accounts(len({*rows_of, *self._waiting}), monotonic())
         while (request := self._next(rows_of, free - len(chosen), few)) is not None:
-            width = max(width, len(request.queued[-1].prompt))
+            width = max(width, request.queued[-1].read_length)
             if chosen and width * (len(chosen) + 1) > self._pace.most_tokens:
                 break
             chosen.append(request.queued.pop())
