@@ -45,6 +45,15 @@ test('names the line of each bad row and reads on', async () => {
   assert.equal(array.length, 3)
 })
 
+test('a row of more than 16 MB is refused with its line', async () => {
+  const long = 'a'.repeat(18 * 1024 * 1024)
+  const row = '{"input":"a","output":"b"}'
+  for (const file of [`${row}\n{"input":"${long}"}\n`, `[${row},\n{"input":"${long}"}]`]) {
+    const found = (await read(file, 1 << 20)).find((each) => 'problem' in each)
+    assert.deepEqual(found, { line: 2, problem: 'is longer than 16 MB' })
+  }
+})
+
 test('says what is wrong with a file that is no text, no gzip, or cut off', async () => {
   assert.deepEqual(values(await read(Buffer.from([0xff, 0xfe, 0x00]))), ['is not UTF-8 text'])
   assert.deepEqual(values(await read(gzipSync(jsonLines).subarray(0, 30))).at(-1), 'is not valid gzip')

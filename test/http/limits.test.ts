@@ -8,18 +8,24 @@ const names = {
   lock: () => Promise.resolve(true),
   aliases: () => Promise.resolve(Array.from({ length: 100 }, (_, index) => ({ alias: `a${index}` }))),
 }
+const criterion = { type: 'string_check', name: 'same', operation: 'eq', input: '{{item.a}}', reference: 'a' }
+const definition = { itemSchema: { type: 'object' }, includesSample: false, criteria: [criterion] }
+const now = new Date(0)
 const edge = await startPublic({
   database: {
     fileUploads: { openCount: counted(100) },
-    evals: { count: counted(1000) },
+    evals: { count: counted(1000), find: () => Promise.resolve({ definition, createdAt: now, updatedAt: now }) },
+    modelEvaluations: { openOf: () => Promise.resolve({ evaluationCount: 0, answerCount: 0 }) },
     modelNames: names,
     storedRows: { add: () => Promise.resolve(), count: counted(500_001), exists: () => Promise.resolve(false) },
   },
 })
 
 const upload = { bytes: 1, filename: 'f.jsonl', mime_type: 'text/jsonl', purpose: 'fine-tune' }
-const criterion = { type: 'string_check', name: 'same', operation: 'eq', input: '{{item.a}}', reference: 'a' }
 const evaluation = { data_source_config: { type: 'custom', item_schema: { type: 'object' } } }
+const runs = `/openai/v1/evals/eval_${'1'.repeat(32)}/runs`
+const run = (content: object[]) => ({ data_source: { type: 'jsonl', source: { type: 'file_content', content } } })
+const parts = { part_ids: Array(10_001).fill('p') }
 const evaluate = { models: ['tiny'], dataset_id: 'set' }
 
 const refusals: [what: string, method: string, path: string, json: object, status: number, sentence: RegExp][] = [
@@ -36,6 +42,15 @@ const refusals: [what: string, method: string, path: string, json: object, statu
     400,
     /10/,
   ],
+  [
+    '10,000 items',
+    'POST',
+    runs,
+    run(Array(10_001).fill({ item: { a: 'a' } })),
+    400,
+    /more than 10000 items\. Split it/,
+  ],
+  ['10,000 parts', 'POST', `/openai/v1/uploads/upload_${'1'.repeat(32)}/complete`, parts, 400, /part_ids.* 10000 /],
   ['8 models', 'POST', '/v1/evaluations', { ...evaluate, models: Array(9).fill('tiny') }, 400, /models.* 8 /],
   ['2,000 rows', 'POST', '/v1/evaluations', { ...evaluate, max_rows: 2001 }, 400, /max_rows must be at most 2000/],
   [
