@@ -5,9 +5,9 @@ has no running row may go beyond the batch's size by a few rows, an account that
 of ten thousand prompts delays a single one by a step or two, not by its own length.
 
 Where these steps are slow, as with many typed answers or adapters, an account that has no row yet gets its first few
-into a second batch, the quick one. The two batches get the same time, for reading prompts as well. So an account that fills the engine makes
-another one's answers take about twice as long, however slow its own rows are. Prompts whose rows end with their
-first token take no place in a batch; reading them takes at most half of the time from running rows of other accounts.
+into a second batch, the quick one. The two batches get the same time, for reading prompts as well. So an account that
+fills the engine makes another one's answers take about twice as long, however slow its own rows are. Prompts whose
+rows end with their first token take no place; reading them takes at most half of the time from rows of others.
 """
 
 from __future__ import annotations
