@@ -67,12 +67,7 @@ suite('what is seen of a job', () => {
 
 suite('what a job leaves behind', () => {
   const at = (second: number) => `2026-11-20T10:00:${String(second).padStart(2, '0')}.000000`
-  const moved = (second: number, status: Status, reason: string | null = null): JobEvent => ({
-    at: at(second),
-    kind: 'status',
-    status,
-    reason,
-  })
+  const moved = (second: number, status: Status): JobEvent => ({ at: at(second), kind: 'status', status, reason: null })
   const attempt = (number: number, second: number, cause: string | null): Attempt => ({
     attempt: number,
     mode: 'train',

@@ -9,11 +9,8 @@ import { createTtlCache } from '../ttl-cache.ts'
 type AuthenticateSession = (secrets: { cookie: string; pageToken: string }) => Promise<ConsoleSessionRecord>
 
 /** The returned function throws ServiceError invalid_token. */
-export function createAuthenticateSession(
-  { database }: Pick<ServiceDependencies, 'database'>,
-  now?: () => number,
-): AuthenticateSession {
-  const sessions = createTtlCache<ConsoleSessionRecord | null>(now)
+export function createAuthenticateSession({ database }: Pick<ServiceDependencies, 'database'>): AuthenticateSession {
+  const sessions = createTtlCache<ConsoleSessionRecord | null>()
   return async ({ cookie, pageToken }) => {
     const cookieHash = sha256(cookie)
     const session = await sessions.get(cookieHash.toString('base64'), () =>

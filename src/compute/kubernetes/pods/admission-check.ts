@@ -9,18 +9,18 @@ const trustedForMs = 10 * 60_000
 const remembered = 200
 
 /** @returns a check that throws ComputeError `invalid` with the API server's sentence */
-export function createAdmissionCheck(api: Pick<KubernetesApi, 'tryPod'>, now: () => number = () => performance.now()) {
+export function createAdmissionCheck(api: Pick<KubernetesApi, 'tryPod'>) {
   const admittedAt = new Map<string, number>()
   return async (template: V1PodTemplateSpec): Promise<void> => {
     const key = shapeOf(template)
-    if (now() - (admittedAt.get(key) ?? -Infinity) < trustedForMs) return
+    if (performance.now() - (admittedAt.get(key) ?? -Infinity) < trustedForMs) return
     try {
       await api.tryPod(template)
     } catch (error) {
       judge(error)
     }
     admittedAt.delete(key)
-    admittedAt.set(key, now())
+    admittedAt.set(key, performance.now())
     const oldest = admittedAt.keys().next().value
     if (admittedAt.size > remembered && oldest !== undefined) admittedAt.delete(oldest)
   }

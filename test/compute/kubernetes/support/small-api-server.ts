@@ -221,8 +221,8 @@ export async function startApiServer(t: TestContext) {
   }
 }
 
-export function podStatus(phase: string, state: object, name = 'trainer') {
-  return { phase, startTime: new Date().toISOString(), containerStatuses: [{ name, state }] }
+export function podStatus(phase: string, state: object) {
+  return { phase, startTime: new Date().toISOString(), containerStatuses: [{ name: 'trainer', state }] }
 }
 
 const lineOf = (type: string, object: Stored) => `${JSON.stringify({ type, object })}\n`

@@ -58,8 +58,8 @@ export function exited(exitCode: number, reason = 'Error', message = ''): Observ
   return container({ is: 'terminated', exitCode, signal: 0, reason, message })
 }
 
-export function waitingFor(reason: string, message = ''): ObservedContainer {
-  return container({ is: 'waiting', reason, message })
+export function waitingFor(reason: string): ObservedContainer {
+  return container({ is: 'waiting', reason, message: '' })
 }
 
 export function someWorkload(more: Partial<ObservedWorkload> = {}): ObservedWorkload {
