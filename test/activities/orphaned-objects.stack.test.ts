@@ -1,22 +1,21 @@
 // Which objects go, on the real stores: nothing that a row names or may name yet.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { sha256 } from '../../src/domain/identifiers.ts'
 import { storageKeys } from '../../src/domain/storage-keys.ts'
 import type { PreparedData } from '../../src/domain/training-job.ts'
-import { connectDatabase, type Database, type Repositories } from '../../src/repositories/database.ts'
+import type { Database, Repositories } from '../../src/repositories/database.ts'
 import { removeOrphanedObjects } from '../../activities/orphaned-objects.ts'
 import { createStorage } from '../../src/storage/storage.ts'
 import { anAccount, openAttempt, openJob } from '../support/job-rows.ts'
 import { sampleRows } from '../support/rows.ts'
-import { createSandbox } from '../support/sandbox.ts'
+import { createSandbox, openDatabase } from '../support/sandbox.ts'
 import { connection, openAccount } from '../support/stack.ts'
 
 suite('the sweep of objects', async () => {
   const api = await openAccount()
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 3 })
-  after(() => database.close())
+  const database = openDatabase(3)
   const { endpoint, bucket, accessKey, secretKey } = connection().s3
   const storage = createStorage({ endpoint, region: 'us-east-1', bucket, accessKey, secretKey })
   const sandbox = createSandbox(database)

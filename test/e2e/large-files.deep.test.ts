@@ -1,18 +1,17 @@
 // A job whose files are too large for one request; the tests' stack has parts of 5 MiB.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, suite, test } from 'node:test'
-import { connectDatabase } from '../../src/repositories/database.ts'
+import { suite, test } from 'node:test'
 import { createStorage } from '../../src/storage/storage.ts'
 import { sampleRows, shortRun } from '../support/rows.ts'
 import { connection, openAccount } from '../support/stack.ts'
+import { openDatabase } from '../support/sandbox.ts'
 
 const partBytes = 5 * 1024 * 1024
 
 suite('a job with large files', async () => {
   const api = await openAccount()
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
-  after(() => database.close())
+  const database = openDatabase()
   const storage = createStorage({ region: 'us-east-1', ...connection().s3 })
 
   test('uploads and publishes them in parts, and the model has the bytes of its manifest', async () => {

@@ -1,12 +1,12 @@
 // The routes for an account's own keys and limits, on the real database.
 import assert from 'node:assert/strict'
-import { after, suite, test } from 'node:test'
-import { connectDatabase } from '../../src/repositories/database.ts'
+import { suite, test } from 'node:test'
 import { query } from '../embedded/support/stack-process.ts'
 import { eventually } from '../support/eventually.ts'
 import { createAdmin, createOperator, type Key } from '../support/operator.ts'
 import { connection, createApi } from '../support/stack.ts'
 import { startPublic } from './support.ts'
+import { openDatabase } from '../support/sandbox.ts'
 
 type Listed = { keys: (Key & { revoked_at: string | null })[]; next: string | null }
 
@@ -16,8 +16,7 @@ suite("an account's own keys", async () => {
   const owner = createApi((await account.makeKey(['admin', 'read'])).key)
   const other = await operator.openAccount()
   const foreign = await other.makeKey(['read'])
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 4 })
-  after(() => database.close())
+  const database = openDatabase(4)
   const make = (scopes: string[]) => owner.post<Key>('/v1/keys', { name: 'made', scopes })
   const listed = () => owner.get<Listed>('/v1/keys')
 

@@ -1,21 +1,20 @@
 // Accounts and keys, on the real database: what a key may do, and from when on it may not.
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { makeApiKey } from '../../src/domain/identifiers.ts'
 import { scopes, type Scope } from '../../src/domain/scopes.ts'
-import { connectDatabase } from '../../src/repositories/database.ts'
 import { query } from '../embedded/support/stack-process.ts'
 import { startPublic } from '../http/support.ts'
 import { createAdmin, createOperator, type Key } from '../support/operator.ts'
 import { connection } from '../support/stack.ts'
 import { eventually } from '../support/eventually.ts'
+import { openDatabase } from '../support/sandbox.ts'
 
 suite('accounts and keys', async () => {
   const operator = createOperator()
   const account = await operator.openAccount()
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 4 })
-  after(() => database.close())
+  const database = openDatabase(4)
   const call = async (method: string, path: string, key: string | null) => {
     const headers = key === null ? {} : { authorization: `Bearer ${key}` }
     const response = await fetch(connection().apiUrl + path, { method, headers })

@@ -1,24 +1,22 @@
 // The rows that the ledger of an attempt is computed from, on Postgres. Each test runs in a transaction that is rolled back.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { sha256 } from '../../src/domain/identifiers.ts'
 import type { ArtifactKind, AttemptMode, TrainingSpec } from '../../src/domain/training-job.ts'
-import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import type { Repositories } from '../../src/repositories/database.ts'
 import type { Ctx, PodCtx } from '../../src/services/context.ts'
 import { listAttempts } from '../../src/services/training-jobs/list-attempts.ts'
 import { listJobEvents } from '../../src/services/training-jobs/list-events.ts'
 import { commitArtifact, createArtifact } from '../../src/services/attempt-api/artifacts.ts'
 import { reportPhase } from '../../src/services/attempt-api/report-phase.ts'
 import { anAccount, openJob } from '../support/job-rows.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { connection } from '../support/stack.ts'
+import { createSandbox, openDatabase } from '../support/sandbox.ts'
 
 const spec = { gpus: 2, nodes: 2 } as TrainingSpec
 
 suite('the ledger of attempts', () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
-  after(() => database.close())
+  const database = openDatabase()
 
   const sandbox = createSandbox(database)
 

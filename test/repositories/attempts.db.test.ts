@@ -2,20 +2,17 @@
 import { MockActivityEnvironment } from '@temporalio/testing'
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, mock, suite, test } from 'node:test'
+import { mock, suite, test } from 'node:test'
 import type { FineTuneDependencies } from '../../activities/fine-tune.ts'
 import { createJobActivities } from '../../activities/jobs.ts'
 import { createWatchActivity } from '../../activities/watch-attempt.ts'
 import type { EndState, RunRef, WatchOptions } from '../../src/compute/run.ts'
 import type { TrainingSpec } from '../../src/domain/training-job.ts'
-import { connectDatabase } from '../../src/repositories/database.ts'
 import { anAccount, openAttempt, openJob } from '../support/job-rows.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { connection } from '../support/stack.ts'
+import { createSandbox, openDatabase } from '../support/sandbox.ts'
 
 suite('attempts', () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 4 })
-  after(() => database.close())
+  const database = openDatabase(4)
 
   const sandbox = createSandbox(database)
 

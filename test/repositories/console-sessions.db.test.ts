@@ -1,16 +1,14 @@
 // Sessions of the console on Postgres. Each test runs in a transaction that is rolled back.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { makeApiKey, parseApiKey, sha256 } from '../../src/domain/identifiers.ts'
-import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import type { Repositories } from '../../src/repositories/database.ts'
 import { anAccount } from '../support/job-rows.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { connection } from '../support/stack.ts'
+import { createSandbox, openDatabase } from '../support/sandbox.ts'
 
 suite('sessions of the console', () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
-  after(() => database.close())
+  const database = openDatabase()
   const sandbox = createSandbox(database)
   const hour = 3600
 

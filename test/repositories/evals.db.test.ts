@@ -1,16 +1,14 @@
 // Evals and their runs on Postgres. Each test runs in a transaction that is rolled back.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import type { EvalDefinition, EvalRunRequest } from '../../src/domain/eval-run.ts'
-import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import type { Repositories } from '../../src/repositories/database.ts'
 import { anAccount } from '../support/job-rows.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { connection } from '../support/stack.ts'
+import { createSandbox, openDatabase } from '../support/sandbox.ts'
 
 suite('evals', () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
-  after(() => database.close())
+  const database = openDatabase()
   const sandbox = createSandbox(database)
   const definition: EvalDefinition = { itemSchema: { z: 1, a: 2 }, includesSample: false, criteria: [] }
 

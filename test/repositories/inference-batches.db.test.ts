@@ -1,16 +1,14 @@
 // Against the real database: a chunk counts once, whoever writes it and how often.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, mock, suite, test } from 'node:test'
+import { mock, suite, test } from 'node:test'
 import type { ChunkResults } from '../../src/domain/inference-batch.ts'
-import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import type { Repositories } from '../../src/repositories/database.ts'
 import { anAccount } from '../support/job-rows.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { connection } from '../support/stack.ts'
+import { createSandbox, openDatabase } from '../support/sandbox.ts'
 
 suite('chunks of a batch', () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
-  after(() => database.close())
+  const database = openDatabase()
 
   const sandbox = createSandbox(database)
   const withBatch = (work: (tx: Repositories, batchId: string, accountId: string) => Promise<void>) =>

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { documentedDefaults } from '../../src/domain/training-args.ts'
 import type { TrainingSpec } from '../../src/domain/training-job.ts'
-import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import type { Repositories } from '../../src/repositories/database.ts'
 import { anAccount, openAttempt, openJob } from '../support/job-rows.ts'
-import { connection } from '../support/stack.ts'
+import { openDatabase } from '../support/sandbox.ts'
 
 class Undone extends Error {}
 
 suite('what is told of a job beside its row', () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
-  after(() => database.close())
+  const database = openDatabase()
 
   const undone = (work: (tx: Repositories) => Promise<void>) =>
     assert.rejects(

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, suite, test } from 'node:test'
-import { connectDatabase } from '../../src/repositories/database.ts'
+import { suite, test } from 'node:test'
 import type { TimelineEntry, TimelinePlace } from '../../src/repositories/job-timeline.ts'
 import { anAccount, openJob } from '../support/job-rows.ts'
-import { connection } from '../support/stack.ts'
+import { openDatabase } from '../support/sandbox.ts'
 
 suite('the steps of a job beside its events', () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
-  after(() => database.close())
+  const database = openDatabase()
 
   const stepAt = (step: number) => ({
     ...{ step, loss: 1 / step, learning_rate: 0.1, epoch: 1 },

@@ -1,12 +1,11 @@
 // Trackers on Postgres: a job's rows, which round may write, how accounts take turns, and what is given up.
 import assert from 'node:assert/strict'
-import { after, suite, test } from 'node:test'
-import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { suite, test } from 'node:test'
+import type { Repositories } from '../../src/repositories/database.ts'
 import type { TrackerRequest } from '../../src/domain/tracker.ts'
 import type { TrainingSpec } from '../../src/domain/training-job.ts'
 import { anAccount, openJob } from '../support/job-rows.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { connection } from '../support/stack.ts'
+import { createSandbox, openDatabase } from '../support/sandbox.ts'
 
 const request: TrackerRequest = {
   ...{ type: 'mlflow', trackingUri: 'https://mlflow.example.com/' },
@@ -17,8 +16,7 @@ const failure = { delayMs: 0, giveUpMs: 3_600_000 }
 const taken = { state: 'open', delayMs: 0 } as const
 
 suite('trackers', () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
-  after(() => database.close())
+  const database = openDatabase()
   const sandbox = createSandbox(database)
   const claimOf = async (tx: Repositories, accountId: string, perAccount = 4) =>
     (await tx.jobTrackers.claim(1000, perAccount)).filter((each) => each.accountId === accountId)

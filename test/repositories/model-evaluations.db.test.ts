@@ -1,8 +1,8 @@
 // Evaluations on Postgres: what counts once, what an end keeps, and what an account may have open.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, suite, test } from 'node:test'
-import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { suite, test } from 'node:test'
+import type { Repositories } from '../../src/repositories/database.ts'
 import { cancelEvaluation } from '../../src/services/evaluations/cancel.ts'
 import { createEvaluation } from '../../src/services/evaluations/create.ts'
 import type { Ctx } from '../../src/services/context.ts'
@@ -13,12 +13,10 @@ import {
   type ModelEvaluationDependencies,
 } from '../../activities/model-evaluations.ts'
 import { anAccount } from '../support/job-rows.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { connection } from '../support/stack.ts'
+import { createSandbox, openDatabase } from '../support/sandbox.ts'
 
 suite('evaluations', () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 8 })
-  after(() => database.close())
+  const database = openDatabase(8)
   const sandbox = createSandbox(database)
   const plan = { graders: [{ type: 'f1' as const }], chunks: [{ offset: 0, sizeBytes: 9 }], batchIds: [randomUUID()] }
   const rows = { rowsKey: 'rows', rowCount: 2, sizeBytes: 100, plan }
@@ -29,9 +27,9 @@ suite('evaluations', () => {
   const request = { models: [{ name: 'm', modelName: 'm' }], graders: null, maxTokens: 8 }
   const requestBytes = JSON.stringify(request).length
 
-  async function anEvaluation(tx: Repositories, accountId: string, maxRows = 10) {
+  async function anEvaluation(tx: Repositories, accountId: string) {
     const id = randomUUID()
-    const evaluation = { id, accountId, apiKeyId: 'none', datasetId: 'set', dataKey: 'key', maxRows, request }
+    const evaluation = { id, accountId, apiKeyId: 'none', datasetId: 'set', dataKey: 'key', maxRows: 10, request }
     await tx.modelEvaluations.create(evaluation)
     return id
   }

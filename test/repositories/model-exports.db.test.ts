@@ -1,19 +1,17 @@
 // Merged exports on Postgres: what counts as stored, which program may write, and what an account may have open.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { sha256 } from '../../src/domain/identifiers.ts'
 import type { ServiceError } from '../../src/domain/service-error.ts'
-import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import type { Repositories } from '../../src/repositories/database.ts'
 import type { Ctx } from '../../src/services/context.ts'
 import { mergeModel } from '../../src/services/models/merge.ts'
 import { anAccount } from '../support/job-rows.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { connection } from '../support/stack.ts'
+import { createSandbox, openDatabase } from '../support/sandbox.ts'
 
 suite('merged exports', () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 8 })
-  after(() => database.close())
+  const database = openDatabase(8)
   const sandbox = createSandbox(database)
   const baseModel = {
     name: 'tiny',
@@ -23,9 +21,9 @@ suite('merged exports', () => {
   const files = [{ name: 'model.safetensors', sizeBytes: 70, sha256: 'a'.repeat(64) }]
   const token = (id: string, run: number) => sha256(`${id} ${run}`)
 
-  async function anExport(tx: Repositories, accountId: string, modelName = 'm') {
+  async function anExport(tx: Repositories, accountId: string) {
     const id = randomUUID()
-    await tx.modelExports.create({ id, accountId, modelName, request: { baseModel, adapter: [] } })
+    await tx.modelExports.create({ id, accountId, modelName: 'm', request: { baseModel, adapter: [] } })
     return id
   }
 

@@ -1,18 +1,16 @@
 // Names of models on the real database: who numbers the versions, and what a name leads to.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { canBeAsked } from '../../src/domain/model-reference.ts'
 import { sha256Hex } from '../../src/domain/identifiers.ts'
 import type { JobEnding } from '../../src/domain/training-job.ts'
-import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import type { Repositories } from '../../src/repositories/database.ts'
 import { anAccount, openJob } from '../support/job-rows.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { connection } from '../support/stack.ts'
+import { createSandbox, openDatabase } from '../support/sandbox.ts'
 
 suite('names of models', () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 8 })
-  after(() => database.close())
+  const database = openDatabase(8)
   const sandbox = createSandbox(database)
 
   /** Ends a new job of this name with a model. @returns the model's id */

@@ -1,19 +1,17 @@
 // The list of tuned models on the real database: in pages, none lost and none twice.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { sha256Hex } from '../../src/domain/identifiers.ts'
 import type { ModelPlace } from '../../src/domain/training-job.ts'
-import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import type { Repositories } from '../../src/repositories/database.ts'
 import type { Ctx } from '../../src/services/context.ts'
 import { encodeModelCursor, listModels } from '../../src/services/models/list.ts'
 import { anAccount, openJob } from '../support/job-rows.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { connection } from '../support/stack.ts'
+import { createSandbox, openDatabase } from '../support/sandbox.ts'
 
 suite('the list of tuned models', () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
-  after(() => database.close())
+  const database = openDatabase()
 
   async function publishModels(tx: Repositories, accountId: string, count: number): Promise<string[]> {
     const { id: jobId } = await openJob(tx, accountId)

@@ -1,15 +1,13 @@
 // Against the real database: the end of a batch of requests, and what may still happen to it.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, suite, test } from 'node:test'
-import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { suite, test } from 'node:test'
+import type { Repositories } from '../../src/repositories/database.ts'
 import { anAccount } from '../support/job-rows.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { connection } from '../support/stack.ts'
+import { createSandbox, openDatabase } from '../support/sandbox.ts'
 
 suite('a batch of requests', () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
-  after(() => database.close())
+  const database = openDatabase()
 
   const sandbox = createSandbox(database)
   const withAccount = (work: (tx: Repositories, accountId: string, open: () => Promise<string>) => Promise<void>) =>

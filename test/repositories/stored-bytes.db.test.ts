@@ -1,16 +1,14 @@
 // What an account stores is counted in the transaction of the row that names it, and stops to count with that row.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import type { TrainingJob, TrainingSpec } from '../../src/domain/training-job.ts'
-import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import type { Repositories } from '../../src/repositories/database.ts'
 import { anAccount, openAttempt, openJob } from '../support/job-rows.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { connection } from '../support/stack.ts'
+import { createSandbox, openDatabase } from '../support/sandbox.ts'
 
 suite('stored bytes', () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
-  after(() => database.close())
+  const database = openDatabase()
   const sandbox = createSandbox(database)
   const soon = () => new Date(Date.now() + 60_000)
   const end = (tx: Repositories, { id }: TrainingJob) =>

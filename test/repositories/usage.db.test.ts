@@ -1,15 +1,13 @@
 // Usage reports are added to Postgres exactly once.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { dayOf } from '../../src/domain/usage.ts'
-import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { connection } from '../support/stack.ts'
+import type { Repositories } from '../../src/repositories/database.ts'
+import { createSandbox, openDatabase } from '../support/sandbox.ts'
 
 suite('batches of usage', () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 4 })
-  after(() => database.close())
+  const database = openDatabase(4)
   const sandbox = createSandbox(database)
   const today = dayOf(new Date())
   const tomorrow = dayOf(new Date(Date.now() + 24 * 3_600_000))

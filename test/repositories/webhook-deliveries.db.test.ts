@@ -1,15 +1,13 @@
 // The queries of the webhook sender, on Postgres. Each test runs in a transaction that is rolled back.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, suite, test } from 'node:test'
-import { connectDatabase, type Repositories } from '../../src/repositories/database.ts'
+import { suite, test } from 'node:test'
+import type { Repositories } from '../../src/repositories/database.ts'
 import { anAccount, openJob } from '../support/job-rows.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { connection } from '../support/stack.ts'
+import { createSandbox, openDatabase } from '../support/sandbox.ts'
 
 suite('the rows of webhooks', async () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
-  after(() => database.close())
+  const database = openDatabase()
 
   const sandbox = createSandbox(database)
 

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import type { Database, Repositories } from '../../src/repositories/database.ts'
+import { after } from 'node:test'
+import { connectDatabase, type Database, type Repositories } from '../../src/repositories/database.ts'
+import { connection } from './stack.ts'
+
+/** The database of the stack, until the suite is over. */
+export function openDatabase(poolSize = 2): Database {
+  const database = connectDatabase(connection().databaseUrl, { poolSize })
+  after(() => database.close())
+  return database
+}
 
 /** Work in a transaction that is rolled back: the stack's own processes never see its rows. */
 export const createSandbox =

@@ -1,16 +1,14 @@
 // Against the real database: the limits of an account's batches hold when its requests come at once.
 import assert from 'node:assert/strict'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import type { ServiceError } from '../../../src/domain/service-error.ts'
-import { connectDatabase } from '../../../src/repositories/database.ts'
 import { createBatch } from '../../../src/services/batches/create-batch.ts'
 import type { Ctx } from '../../../src/services/context.ts'
 import { anAccount } from '../../support/job-rows.ts'
-import { connection } from '../../support/stack.ts'
+import { openDatabase } from '../../support/sandbox.ts'
 
 suite('batches of an account', () => {
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 8 })
-  after(() => database.close())
+  const database = openDatabase(8)
 
   async function open(limits: { maxOpenBatches: number; maxWaitingBatchItems: number }) {
     const accountId = await anAccount(database)

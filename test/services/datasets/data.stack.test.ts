@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { request } from 'node:http'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { connectDatabase } from '../../../src/repositories/database.ts'
 import { removeOrphanedObjects } from '../../../activities/orphaned-objects.ts'
 import { removeAbandonedUploads } from '../../../activities/abandoned-uploads.ts'
 import { createStorage } from '../../../src/storage/storage.ts'
 import { sampleRows } from '../../support/rows.ts'
 import { connection, openAccount } from '../../support/stack.ts'
 import { eventually } from '../../support/eventually.ts'
+import { openDatabase } from '../../support/sandbox.ts'
 
 type Located = { dataset_id: string; dataset_location: string; upload_base_path?: string }
 type Report = {
@@ -31,8 +31,7 @@ type Problem = { detail: string; code: string }
 suite('data', async () => {
   const api = await openAccount()
   const other = await openAccount()
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 2 })
-  after(() => database.close())
+  const database = openDatabase()
   const { endpoint, bucket, accessKey, secretKey } = connection().s3
   const storage = createStorage({ endpoint, region: 'us-east-1', bucket, accessKey, secretKey })
   const report = (id: string) => api.get<Report>(`/v1/data/${id}`)
