@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { processId } from '../../src/embedded/connection.ts'
 import { stopStack } from '../../src/embedded/stop.ts'
 import { identify } from '../../tools/pid-lock.mjs'
@@ -14,27 +14,14 @@ import {
   makeHome,
   processesOf,
   query,
-  readConnection,
   startStack,
+  suiteStack,
   whenReady,
-  type StackProcess,
 } from './support/stack-process.ts'
 import { eventually } from '../support/eventually.ts'
 
 describe('the supervisor that was struck', () => {
-  const home = makeHome()
-  let stack: StackProcess
-
-  before(async () => {
-    stack = startStack(home.dir)
-    await whenReady(home.dir, stack)
-  })
-  after(async () => {
-    await stopStack(home.dir, () => {})
-    home.remove()
-  })
-
-  const connection = () => readConnection(home.dir) ?? assert.fail('connection.json is missing')
+  const { dir, current, connection, startAgain } = suiteStack()
 
   for (const name of ['api', 'worker', 's3', 'temporal', 'postgres'] as const) {
     test(`starts ${name} again after kill -9, under a pid that connection.json then has`, async () => {
@@ -54,11 +41,10 @@ describe('the supervisor that was struck', () => {
 
   test('after kill -9 of the supervisor alone, the next start ends what it left and goes on', async () => {
     const before = connection()
-    stack.process.kill('SIGKILL')
-    await stack.exited
-    stack = startStack(home.dir)
-    const now = await whenReady(home.dir, stack)
-    assert.match(stack.output(), /ending the processes of a killed supervisor/)
+    current().process.kill('SIGKILL')
+    await current().exited
+    const now = await startAgain()
+    assert.match(current().output(), /ending the processes of a killed supervisor/)
     for (const pid of Object.values(before.processes)) assert.ok(!isRunning(pid))
     assert.deepEqual({ ...now, processes: null }, { ...before, processes: null })
   })
@@ -66,33 +52,30 @@ describe('the supervisor that was struck', () => {
   test('after kill -9 of everything, the next start has all data', async () => {
     const { databaseUrl, processes } = connection()
     await query(databaseUrl, 'CREATE TABLE kept AS SELECT 42 AS answer')
-    stack.process.kill('SIGKILL')
+    current().process.kill('SIGKILL')
     for (const pid of Object.values(processes)) process.kill(pid, 'SIGKILL')
-    await stack.exited
-    stack = startStack(home.dir)
-    await whenReady(home.dir, stack)
+    await current().exited
+    await startAgain()
     assert.deepEqual(await query(databaseUrl, 'SELECT answer FROM kept'), [{ answer: 42 }])
   })
 
   test('takes a new port for a server whose kept one is taken by another program', async () => {
-    const kept = JSON.parse(readFileSync(join(home.dir, 'ports.json'), 'utf8')) as { s3: number; internal: number }
-    assert.ok(await stopStack(home.dir, () => {}))
+    const kept = JSON.parse(readFileSync(join(dir, 'ports.json'), 'utf8')) as { s3: number; internal: number }
+    assert.ok(await stopStack(dir, () => {}))
     const stranger = createServer().listen(kept.s3, '127.0.0.1')
     await once(stranger, 'listening')
-    stack = startStack(home.dir)
-    const now = await whenReady(home.dir, stack)
+    const now = await startAgain()
     stranger.close()
-    assert.match(stack.output(), new RegExp(`port ${kept.s3} \\(s3\\) is in use`))
+    assert.match(current().output(), new RegExp(`port ${kept.s3} \\(s3\\) is in use`))
     assert.notEqual(now.s3.endpoint, `http://127.0.0.1:${kept.s3}`)
     assert.equal(now.internalUrl, `http://127.0.0.1:${kept.internal}`)
   })
 
   test('a lock of a process that is gone, even one whose pid another process has now, holds nothing up', async () => {
-    assert.ok(await stopStack(home.dir, () => {}))
+    assert.ok(await stopStack(dir, () => {}))
     const reused = { ...identify(process.pid), startTime: 'an earlier boot 1' }
-    writeFileSync(join(home.dir, 'anneal.lock'), JSON.stringify(reused))
-    stack = startStack(home.dir)
-    await whenReady(home.dir, stack)
+    writeFileSync(join(dir, 'anneal.lock'), JSON.stringify(reused))
+    await startAgain()
   })
 })
 

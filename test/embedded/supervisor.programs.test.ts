@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { stopStack } from '../../src/embedded/stop.ts'
 import { identify } from '../../tools/pid-lock.mjs'
 import {
@@ -16,31 +16,18 @@ import {
   query,
   readConnection,
   startStack,
-  whenReady,
-  type StackProcess,
+  suiteStack,
 } from './support/stack-process.ts'
 
 describe('the supervisor', () => {
-  const home = makeHome()
-  let stack: StackProcess
-
-  before(async () => {
-    stack = startStack(home.dir)
-    await whenReady(home.dir, stack)
-  })
-  after(async () => {
-    await stopStack(home.dir, () => {})
-    home.remove()
-  })
-
-  const connection = () => readConnection(home.dir) ?? assert.fail('connection.json is missing')
+  const { dir, current, connection } = suiteStack()
 
   test('is ready with a private connection.json that names every address and process', async () => {
     assert.deepEqual(Object.keys(connection()), [
       ...['apiUrl', 'internalUrl', 'adminUrl', 'apiKey', 'operatorToken', 'baseModel'],
       ...['temporalAddress', 'temporalUiUrl', 'databaseUrl', 's3', 'processes'],
     ])
-    assert.equal(statSync(join(home.dir, 'connection.json')).mode & 0o777, 0o600)
+    assert.equal(statSync(join(dir, 'connection.json')).mode & 0o777, 0o600)
     assert.match(connection().apiKey, /^ank_[0-9a-f]{16}_[A-Za-z0-9_-]{43}$/)
     assert.ok(await answers(`${connection().apiUrl}/readyz`))
     for (const pid of Object.values(connection().processes)) assert.ok(isRunning(pid))
@@ -70,21 +57,21 @@ describe('the supervisor', () => {
   })
 
   test('a second start on the same home names the addresses and exits 0', async () => {
-    const second = startStack(home.dir)
+    const second = startStack(dir)
     assert.equal(await second.exited, 0)
     assert.match(second.output(), /already runs/)
     assert.ok(second.output().includes(connection().apiUrl))
   })
 
   test('SIGTERM ends every process, runs included, and removes connection.json', async () => {
-    const run = await startRun(home.dir)
+    const run = await startRun(dir)
     const exited = once(run, 'exit')
-    stack.process.kill('SIGTERM')
-    assert.equal(await stack.exited, 0)
+    current().process.kill('SIGTERM')
+    assert.equal(await current().exited, 0)
     assert.deepEqual(await exited, [143, null])
-    assert.equal(readConnection(home.dir), null)
-    assert.deepEqual(processesOf(home.dir), [])
-    for (const file of ['anneal.lock', 'children.json']) assert.ok(!existsSync(join(home.dir, file)), file)
+    assert.equal(readConnection(dir), null)
+    assert.deepEqual(processesOf(dir), [])
+    for (const file of ['anneal.lock', 'children.json']) assert.ok(!existsSync(join(dir, file)), file)
   })
 })
 

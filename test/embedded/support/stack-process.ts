@@ -1,13 +1,16 @@
 // Starts the real supervisor with real servers in a process of its own, and looks at it from outside.
+import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, readlinkSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { after, before } from 'node:test'
 import { Client } from 'pg'
 import { root } from '../../../tools/paths.mjs'
 import { startTimeOf } from '../../../tools/pid-lock.mjs'
 import type { Connection } from '../../../src/embedded/connection.ts'
+import { stopStack } from '../../../src/embedded/stop.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const cli = join(root, 'src/cli.ts')
@@ -40,6 +43,26 @@ export async function whenReady(home: string, stack: StackProcess): Promise<Conn
     if (stack.process.exitCode !== null) throw new Error(`The supervisor ended: ${stack.output()}`)
     return stack.output().includes('Ready in') ? readConnection(home) : null
   })
+}
+
+/** A stack for the tests of a suite, which may end it and start it again. */
+export function suiteStack() {
+  const home = makeHome()
+  let stack = startStack(home.dir)
+  before(() => whenReady(home.dir, stack))
+  after(async () => {
+    await stopStack(home.dir, () => {})
+    home.remove()
+  })
+  return {
+    dir: home.dir,
+    current: () => stack,
+    connection: () => readConnection(home.dir) ?? assert.fail('connection.json is missing'),
+    startAgain: () => {
+      stack = startStack(home.dir)
+      return whenReady(home.dir, stack)
+    },
+  }
 }
 
 export function isRunning(pid: number): boolean {
