@@ -150,7 +150,7 @@ function Lost({ span }: { span: number }) {
               />
               <tbody>
                 {causes.map(({ cause, attempts, training_seconds: time, gpu_seconds: gpu }) => (
-                  <tr key={cause}>
+                  <tr key={cause ?? ''}>
                     <th scope="row">{cause?.replaceAll('_', ' ') ?? 'running'}</th>
                     <td className="number">{count(attempts)}</td>
                     <td>{duration(time.productive)}</td>

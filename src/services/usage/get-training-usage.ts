@@ -3,7 +3,7 @@ import type { Ctx } from '../context.ts'
 import { daysOf, type Days } from './days.ts'
 
 /** The newest jobs are counted: a longer list would take seconds. */
-export const maxCountedJobs = 10_000
+const maxCountedJobs = 10_000
 
 /**
  * The time of the attempts of the jobs that were accepted in these days, by the causes of their ends.
