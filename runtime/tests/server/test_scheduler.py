@@ -3,6 +3,7 @@ from collections import Counter
 from queue import Queue
 from typing import cast
 
+from llguidance import LLMatcher
 from support.until import PATIENCE_S
 
 from anneal_runtime.server.decoding.batch import Joining, RowFailed, RunningBatch
@@ -98,6 +99,8 @@ def test_an_account_without_a_row_does_not_wait_for_slow_steps() -> None:
     batch.rows = rows["greedy"]
     scheduler._pace.few_rows_step_s, scheduler._pace.step_s = 0.01, 0.02
     assert scheduler._choose_quick(rows["idle"]) == []
+    typed = Row(GenerationRequest(None, cast(LLMatcher, "a grammar"), lambda _answers: None), 0, [1], PARAMS, 1)
+    assert scheduler._choose_quick([typed]) == [typed]
     scheduler._pace.step_s = 0.05
     assert scheduler._choose_quick([*rows["greedy"], *rows["idle"]]) == rows["idle"][:2]
     quick.rows = rows["idle"][:1]

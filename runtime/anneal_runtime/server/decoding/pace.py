@@ -17,8 +17,10 @@ SHARED_TOKENS = 64
 # An engine counts as shared for this time after it had work of several accounts. An account that asks one prompt
 # after another has no work here between two of them.
 SHARED_FOR_S = 1.0
-# A step is slow when it takes this many times as long as one of a few rows.
+# A step is slow when it takes this many times as long as one of a few rows. For a typed answer less is slow: its forced
+# tokens come in runs, and a step of many rows has few columns.
 SLOW_STEP = 3
+SLOW_TYPED_STEP = 1.5
 
 
 class Pace:
@@ -48,10 +50,9 @@ class Pace:
         # So a short read says little about a token.
         self.read_s = average(self.read_s, for_tokens / max(1, tokens), 0.2 * min(1.0, tokens / TELLING_READ))
 
-    @property
-    def is_slow(self) -> bool:
+    def is_slow(self, *, is_typed: bool) -> bool:
         one, few = self.step_s, self.few_rows_step_s
-        return one is not None and few is not None and one > SLOW_STEP * few
+        return one is not None and few is not None and one > (SLOW_TYPED_STEP if is_typed else SLOW_STEP) * few
 
     def most_columns(self, rows: int) -> int | None:
         """Of one step of so many rows; None is no limit."""

@@ -120,14 +120,14 @@ class Scheduler:
 
     def _choose_quick(self, rows: list[Row]) -> list[Row]:
         """The rows that need not wait for slow steps: the first few of each account that has no row in the batch."""
-        if not (self._batch and self._batch.rows and self._quick and self._pace.is_slow):
+        if not (self._batch and self._batch.rows and self._quick):
             return []
         slow = {row.request.account for row in self._batch.rows}
         counts = Counter(row.request.account for row in self._quick.rows)
         chosen = []
         for row in rows:
-            account = row.request.account
-            if account not in slow and counts[account] < self._few:
+            account, is_typed = row.request.account, row.request.grammar is not None
+            if account not in slow and counts[account] < self._few and self._pace.is_slow(is_typed=is_typed):
                 counts[account] += 1
                 chosen.append(row)
         return chosen
