@@ -17,6 +17,8 @@ SHARED_TOKENS = 64
 # An engine counts as shared for this time after it had work of several accounts. An account that asks one prompt
 # after another has no work here between two of them.
 SHARED_FOR_S = 1.0
+# The quick batch gets this many times as much time as the other one.
+QUICK_SHARE = 2
 # A step is slow when it takes this many times as long as one of a few rows. For a typed answer less is slow: its forced
 # tokens come in runs, and a step of many rows has few columns.
 SLOW_STEP = 3

@@ -5,8 +5,8 @@ has no running row may go beyond the batch's size by a few rows, an account that
 of ten thousand prompts delays a single one by a step or two, not by its own length.
 
 Where these steps are slow, as with many typed answers or adapters, an account that has no row yet gets its first few
-into a second batch, the quick one. The two batches get the same time, for reading prompts as well. So an account that
-fills the engine makes another one's answers take about twice as long, however slow its own rows are. Prompts whose
+into a second batch, the quick one, which gets twice the time that the other batch took. So an account that fills the
+engine makes another one's answers take about half as long again, however slow its own rows are. Prompts whose
 rows end with their first token take no place; reading them takes at most half of the time from rows of others.
 """
 
@@ -23,7 +23,7 @@ import torch
 from anneal_runtime.log import log
 from anneal_runtime.server.decoding.batch import RowFailed, RunningBatch
 from anneal_runtime.server.decoding.encoding import EncodeRequest
-from anneal_runtime.server.decoding.pace import Debts, Pace
+from anneal_runtime.server.decoding.pace import QUICK_SHARE, Debts, Pace
 from anneal_runtime.server.decoding.rows import GenerationFailed, GenerationRequest, Row
 from anneal_runtime.server.metrics import EngineMetrics
 
@@ -166,8 +166,8 @@ class Scheduler:
             self._batch_s += seconds
 
     def _decode_quick(self, batch: RunningBatch) -> None:
-        """As many steps as fit into the time that the other batch took."""
-        until, self._batch_s = monotonic() + self._batch_s, 0.0
+        """As many steps as fit into twice the time that the other batch took."""
+        until, self._batch_s = monotonic() + QUICK_SHARE * self._batch_s, 0.0
         while batch.rows:
             self._step(batch)
             if monotonic() >= until or not (self._batch and self._batch.rows):
