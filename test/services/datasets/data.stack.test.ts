@@ -53,7 +53,7 @@ suite('data', async () => {
       /^[0-9a-f]{32}$/.test(String(each['dataset_id'])),
     )
     assert.deepEqual(evaluated?.['job_ids'], [id], 'the rows to evaluate on are a data set of their own')
-    await lister.request('DELETE', `/v1/data/${evaluated?.['dataset_id']}`)
+    await lister.request('DELETE', `/v1/data/${String(evaluated?.['dataset_id'])}`)
     await lister.post('/v1/local-data', { dataset_id: 'b-set', data: [good, good] })
     await lister.get('/v1/data/a-set')
     const first = await lister.get<List>('/v1/data?limit=1')
