@@ -49,6 +49,7 @@ suite('data', async () => {
     )
     await lister.post('/v1/local-data', { dataset_id: 'b-set', data: [good] })
     const id = await lister.train({ dataset_id: 'b-set', eval_data: [good], finetune_args: { max_steps: 1 } })
+    await lister.post(`/v1/train/jobs/${id}/cancel`)
     const evaluated = (await lister.get<List>('/v1/data')).datasets.find((each) =>
       /^[0-9a-f]{32}$/.test(String(each['dataset_id'])),
     )
@@ -88,7 +89,6 @@ suite('data', async () => {
       ],
     )
     assert.equal((await other.request('GET', '/v1/data/a-set/rows')).status, 404)
-    await lister.post(`/v1/train/jobs/${id}/cancel`)
   })
 
   test('rows sent in one request become a data set that can be found, checked and trained on', async () => {
