@@ -41,6 +41,12 @@ async function signIn({ key }: Key): Promise<Session> {
 async function open(path: string, session: Session, options: { agent: Agent }): Promise<IncomingMessage> {
   const sent = request(connection.apiUrl + path, { headers: session, ...options }).end()
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  // The sessions of an account share its rate of requests.
+  if (response.statusCode === 429) {
+    response.resume()
+    await sleep(Number(response.headers['retry-after']) * 1000)
+    return open(path, session, options)
+  }
   if (response.statusCode !== 200) throw new Error(`${path} got ${response.statusCode}`)
   return response
 }

@@ -7,20 +7,27 @@ export type RequestTurns = (account: string) => Promise<void>
 export function createRequestTurns(): RequestTurns {
   /** The account whose turn is next comes first. */
   const lines = new Map<string, (() => void)[]>()
+  /** A turn was given since the last look at the sockets. */
+  let isGiven = false
 
   function next() {
+    isGiven = lines.size > 0
+    if (isGiven) setImmediate(next)
     for (const [account, line] of lines) {
       line.shift()?.()
       lines.delete(account)
       if (line.length > 0) lines.set(account, line)
       break
     }
-    if (lines.size > 0) setImmediate(next)
   }
 
   return (account) => {
+    if (!isGiven) {
+      isGiven = true
+      setImmediate(next)
+      return Promise.resolve()
+    }
     const { promise, resolve } = Promise.withResolvers<void>()
-    if (lines.size === 0) setImmediate(next)
     const line = lines.get(account) ?? []
     line.push(resolve)
     lines.set(account, line)
