@@ -19,7 +19,7 @@ export type Ask = (method: string, path: string, body?: unknown, signal?: AbortS
 export type Account = { id: string; apiKey: string; ask: Ask }
 
 const scopes: Scope[] = ['inference', 'training', 'data', 'read']
-/** Of a connection that is silent. */
+/** A connection that is silent for so long is given up. */
 const timeoutMs = 300_000
 
 export async function openAccount(connection: Connection, name: string): Promise<Account> {

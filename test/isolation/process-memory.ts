@@ -5,7 +5,7 @@ import { readConnection } from '../../src/embedded/connection.ts'
 import { describeHome } from '../../src/embedded/data-directory.ts'
 
 export type ProcessReport = { name: string; beforeMb: number; peakMb: number }
-/** What each process takes of one processor, by name. */
+/** Maps the name of a process to its share of one processor. */
 export type ProcessorShares = Record<string, number>
 
 /** The kernel counts a process's time in hundredths of a second. */
@@ -103,7 +103,7 @@ function statOf(pid: number): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
-/** Of the processes and of their children that have ended. */
+/** Adds up the time of the processes and of their children that have ended. */
 function sumTicks(pids: number[]): number {
   const ticks = pids.flatMap((pid) => statOf(pid).slice(11, 15).map(Number))
   return ticks.reduce((sum, each) => sum + each, 0)

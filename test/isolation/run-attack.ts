@@ -12,7 +12,7 @@ export type AttackResult = {
   probes: ProbeResult[]
   attacker: AttackRecord
   memory: ProcessReport[]
-  /** Of one processor each; `probes` is this program. */
+  /** Each share is of one processor; `probes` is this program. */
   processors: { alone: ProcessorShares; underAttack: ProcessorShares }
   /** Names of processes, once for each restart. */
   restarts: string[]

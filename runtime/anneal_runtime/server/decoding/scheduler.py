@@ -43,7 +43,7 @@ class Scheduler:
         # Rows that count as few.
         self._few = max(1, max_batch // 8)
         self._pace, self._debts = Pace(), Debts()
-        # What the batch took since the quick one had its time.
+        # The batch took so many seconds since the quick one had its time.
         self._batch_s = 0.0
         self._inbox: deque[GenerationRequest | EncodeRequest] = deque()
         self._wake = threading.Event()
