@@ -79,6 +79,10 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'tokens/s of the trainer against transformers Trainer + peft',
     command: [toolPath('python'), 'bench/trainer.py'],
   },
+  gpu: {
+    says: 'on a GPU: the trainer and our engine against transformers, exact resume, a full memory; a small version on a CPU',
+    command: [toolPath('python'), 'bench/gpu', 'resume', 'memory', 'engine', 'trainer'],
+  },
   cluster: {
     says: 'launch, status, cancel and tax of jobs on a cluster of its own against bare Kubernetes objects; 1,000 pending jobs',
     command: [process.execPath, 'test/cluster/run.ts', '--run', 'bench/cluster.ts'],

