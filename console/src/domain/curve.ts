@@ -38,6 +38,17 @@ export function valuesOn(axis: Axis, metrics: readonly Metric[]): number[] {
   return metrics.map((metric) => (axis === 'epoch' ? (metric.epoch ?? metric.step) : metric.step))
 }
 
+export type Range = { min: number; max: number }
+
+/** The part of the axis that an address names, as in `20-60.5`; null for the whole curve. */
+export function readZoom(text: string | null): Range | null {
+  const [min = NaN, max = NaN] = (text ?? '').split('-').map(Number)
+  return min < max ? { min, max } : null
+}
+
+export const writeZoom = ({ min, max }: Range) => `${tidy(Math.max(0, min))}-${tidy(max)}`
+const tidy = (value: number) => Number(value.toFixed(3))
+
 /**
  * An exponential mean that does not lean towards the first value.
  * @param weight 0 leaves the values as they are; towards 1 they become smoother

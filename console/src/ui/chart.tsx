@@ -1,8 +1,10 @@
-// Curves, drawn by uPlot on a canvas. Lines differ in colour and in dash.
-import { useEffect, useRef } from 'react'
+// Curves, drawn by uPlot on a canvas. Lines differ in colour and in dash. The address of the page holds the zoom.
+import { useEffect, useRef, type ReactNode } from 'react'
 import './locale.ts'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import { readZoom, writeZoom, type Range } from '../domain/curve.ts'
+import { useQueryOfAddress } from './router.tsx'
 
 export type Line = {
   name: string
@@ -22,8 +24,9 @@ export type ChartProps = {
   mark?: { at: number; label: string } | null
   /** Gets the canvas for an export. */
   onCanvas?: (canvas: HTMLCanvasElement | null) => void
-  onRange?: (range: { min: number; max: number }) => void
   label: string
+  /** Stands right under the curve. */
+  below?: ReactNode
 }
 
 // Okabe and Ito's colours, told apart by colour-blind readers; the style sheet has those of each theme.
@@ -32,11 +35,14 @@ const dashes = [[], [8, 4], [2, 3], [12, 4, 2, 4], [4, 4], [1, 2], [16, 4], [6, 
 const height = 300
 
 export function Chart(props: ChartProps) {
-  const { x, lines, isLog, xName, label, onCanvas, onRange, mark } = props
+  const { x, lines, isLog, xName, label, onCanvas, mark, below } = props
+  const [query, change] = useQueryOfAddress()
+  const zoom = readZoom(query.get('zoom'))
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
-  const latest = useRef({ mark, onRange })
-  latest.current = { mark, onRange }
+  const zoomTo = (range: Range | null) => change({ zoom: range ? writeZoom(range) : '' })
+  const latest = useRef<Latest>({ mark, zoom, zoomTo })
+  latest.current = { mark, zoom, zoomTo }
   const shape = JSON.stringify([isLog, xName, lines.map(({ name, look, isFaint }) => [name, look, isFaint])])
   const data = [x, ...lines.map(({ values }) => values)] as unknown as uPlot.AlignedData
   const newest = useRef(data)
@@ -49,6 +55,7 @@ export function Chart(props: ChartProps) {
       plot.current?.destroy()
       const options = optionsFor(element, { xName, lines, isLog }, latest)
       plot.current = new uPlot(options, newest.current, element)
+      if (latest.current.zoom) plot.current.setScale('x', latest.current.zoom)
       onCanvas?.(element.querySelector('canvas'))
     }
     draw()
@@ -65,15 +72,38 @@ export function Chart(props: ChartProps) {
   }, [shape])
 
   useEffect(() => {
-    plot.current?.setData(data)
+    // Without a zoom the plot fits its axes to the data.
+    plot.current?.setData(data, zoom === null)
+    if (zoom) plot.current?.setScale('x', zoom)
   })
-  return <div className="chart" ref={box} role="img" aria-label={label} />
+  const [first, last] = zoom ? [zoom.min, zoom.max] : [x[0] ?? 0, x.at(-1) ?? 0]
+  const middle = (first + last) / 2
+  return (
+    <>
+      <div className="chart" ref={box} role="img" aria-label={label} />
+      {below}
+      <p className="quiet buttons">
+        Drag over the curve to zoom, or show its
+        <button type="button" onClick={() => zoomTo({ min: first, max: middle })}>
+          first half
+        </button>
+        <button type="button" onClick={() => zoomTo({ min: middle, max: last })}>
+          last half
+        </button>
+        {zoom && (
+          <button type="button" onClick={() => zoomTo(null)}>
+            whole
+          </button>
+        )}
+      </p>
+    </>
+  )
 }
 
 type Look = Pick<ChartProps, 'xName' | 'lines' | 'isLog'>
-type Latest = { current: { mark: ChartProps['mark']; onRange: ChartProps['onRange'] | undefined } }
+type Latest = { mark: ChartProps['mark']; zoom: Range | null; zoomTo: (range: Range | null) => void }
 
-function optionsFor(element: HTMLElement, { xName, lines, isLog }: Look, latest: Latest): uPlot.Options {
+function optionsFor(element: HTMLElement, { xName, lines, isLog }: Look, latest: { current: Latest }): uPlot.Options {
   const style = getComputedStyle(document.documentElement)
   const colour = (name: string) => style.getPropertyValue(`--${name}`).trim()
   const axis = {
@@ -97,7 +127,15 @@ function optionsFor(element: HTMLElement, { xName, lines, isLog }: Look, latest:
         points: { show: false },
       })),
     ],
-    cursor: { drag: { x: true, y: false } },
+    cursor: {
+      drag: { x: true, y: false, setScale: false },
+      bind: {
+        dblclick: () => () => {
+          latest.current.zoomTo(null)
+          return null
+        },
+      },
+    },
     hooks: {
       drawClear: [
         // A picture of the curve would have no ground of its own.
@@ -107,10 +145,12 @@ function optionsFor(element: HTMLElement, { xName, lines, isLog }: Look, latest:
         },
       ],
       draw: [(plot) => drawMark(plot, latest.current.mark, colour('text'))],
-      setScale: [
-        (plot, scale) => {
-          const { min, max } = plot.scales['x'] ?? {}
-          if (scale === 'x' && min != null && max != null) latest.current.onRange?.({ min, max })
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select
+          if (width === 0) return
+          latest.current.zoomTo({ min: plot.posToVal(left, 'x'), max: plot.posToVal(left + width, 'x') })
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
         },
       ],
     },

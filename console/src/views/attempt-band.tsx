@@ -1,11 +1,12 @@
 // Which attempt has made which part of the curve, why it ended, and what was lost by it.
 import type { Attempt } from '../api/job.ts'
+import type { Range } from '../domain/curve.ts'
 import { attemptTone, partsOf } from '../domain/history.ts'
 import { duration } from '../domain/format.ts'
 
 type Props = {
   attempts: Attempt[]
-  range: { min: number; max: number }
+  range: Range
   /** The place of a step on the axis of the range. */
   at: (step: number) => number
 }

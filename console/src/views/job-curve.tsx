@@ -1,7 +1,7 @@
 // The losses of a job, and under them the attempts that the curve is made of.
-import { useRef, useState } from 'react'
+import { useRef } from 'react'
 import type { Attempt } from '../api/job.ts'
-import { axes, bestStep, seriesOf, smooth, toCsv, valuesOn, type Metric } from '../domain/curve.ts'
+import { axes, bestStep, readZoom, seriesOf, smooth, toCsv, valuesOn, type Metric } from '../domain/curve.ts'
 import { loss } from '../domain/format.ts'
 import { Chart, type Line } from '../ui/chart.tsx'
 import { Choice, Labelled } from '../ui/labelled.tsx'
@@ -23,7 +23,6 @@ export function JobCurve({ id, metrics, attempts, isOpen }: Props) {
   const axis = axes.find((each) => each === query.get('over')) ?? 'step'
   const weight = Number(query.get('smooth'))
   const isLog = query.has('log')
-  const [range, setRange] = useState<{ min: number; max: number } | null>(null)
   const canvas = useRef<HTMLCanvasElement | null>(null)
   if (metrics.length === 0)
     return <Empty>{isOpen ? 'The curve begins with the first steps of the training.' : 'No step was reported.'}</Empty>
@@ -36,6 +35,7 @@ export function JobCurve({ id, metrics, attempts, isOpen }: Props) {
   const best = bestStep(metrics)
   const place = best ? x[metrics.findIndex(({ step }) => step === best.step)] : undefined
   const last = metrics.at(-1)
+  const range = readZoom(query.get('zoom')) ?? { min: x[0] ?? 0, max: x.at(-1) ?? 1 }
   const at = (step: number) =>
     axis === 'step' ? step : (x[metrics.findLastIndex((metric) => metric.step <= step)] ?? 0)
   const label = `Losses of job ${id} over ${metrics.length} points; the last training loss is ${loss(last?.loss)}${
@@ -49,7 +49,7 @@ export function JobCurve({ id, metrics, attempts, isOpen }: Props) {
           value={axis}
           values={axes}
           textOf={(each) => (each === 'time' ? 'seconds of training' : each)}
-          onChange={(over) => change({ over })}
+          onChange={(over) => change({ over, zoom: '' })}
         />
         {others.length > 0 && (
           <Choice
@@ -86,10 +86,8 @@ export function JobCurve({ id, metrics, attempts, isOpen }: Props) {
         label={label}
         mark={best && place !== undefined && other === '' ? { at: place, label: `best, step ${best.step}` } : null}
         onCanvas={(element) => (canvas.current = element)}
-        onRange={setRange}
+        below={<AttemptBand attempts={attempts} range={range} at={at} />}
       />
-      <AttemptBand attempts={attempts} range={range ?? { min: x[0] ?? 0, max: x.at(-1) ?? 1 }} at={at} />
-      <p className="quiet">Drag over the curve to zoom; a double click shows all of it again.</p>
     </section>
   )
 }

@@ -12,8 +12,8 @@ import { consoleUrl } from './browser.ts'
 import { launch } from './launch.ts'
 
 const folder = join(root, 'docs/console')
-/** The page is asked whether it still loads, which its policy would refuse. */
-const profile = { viewport: { width: 1100, height: 720 }, bypassCSP: true }
+/** Wide enough for every column. The page is asked whether it still loads, which its policy would refuse. */
+const profile = { viewport: { width: 1280, height: 800 }, bypassCSP: true }
 const themes = ['light', 'dark'] as const
 
 suite('pictures of the console', { timeout: patienceMs }, () => {
@@ -47,6 +47,7 @@ async function train(api: Api): Promise<Jobs> {
     api.train({
       dataset_id: 'products',
       custom_model_name: 'products-bot',
+      eval_data: sampleRows.slice(0, 10),
       finetune_args: { ...shortRun, max_steps: 120, ...args },
     })
   const first = await submit({})
@@ -60,7 +61,7 @@ async function train(api: Api): Promise<Jobs> {
 }
 
 const views = ({ first, second }: Jobs): [name: string, path: string, prepare?: Prepare][] => [
-  ['jobs', '/jobs'],
+  ['jobs', '/jobs', (page) => page.locator('tr:has(.spark)').nth(1).waitFor()],
   ['job', `/jobs/${first}`],
   [
     'attempts',
