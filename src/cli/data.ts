@@ -4,6 +4,7 @@ import { serviceCommand } from './remote/remote-command.ts'
 import { table } from './remote/table.ts'
 
 type Dataset = { dataset_id: string; state: string; rows: number | null; bytes: number | null; created_at: string }
+type Version = Omit<Dataset, 'dataset_id'> & { version: number; job_ids: number[] }
 type Row = {
   index: number
   input: string | null
@@ -21,6 +22,7 @@ type Report = {
 export const data = serviceCommand({
   usage: `list [--limit N] [--after ID]
        anneal data report ID
+       anneal data versions ID [--limit N] [--after VERSION]
        anneal data rows ID [--limit N] [--after INDEX]
        anneal data map ID --output-column NAME [--input-column NAME] [--as ID]
        anneal data delete ID
@@ -53,6 +55,14 @@ ${pageUsage}`,
         print(report, () => describe(report))
         return 0
       }
+      case 'versions': {
+        const page = await client.get<{ versions: Version[]; next: number | null }>(
+          `${path}/versions${queryOf({ limit, after })}`,
+        )
+        print(page, () => versionRows(page.versions))
+        tellNext(page.next)
+        return 0
+      }
       case 'rows': {
         const page = await client.get<{ rows: Row[]; next: number | null }>(
           `${path}/rows${queryOf({ limit, offset: after })}`,
@@ -75,7 +85,7 @@ ${pageUsage}`,
         return 0
       }
       default:
-        throw new UsageError(`data takes list, report, rows, map or delete, not "${verb}".`)
+        throw new UsageError(`data takes list, report, versions, rows, map or delete, not "${verb}".`)
     }
   },
 })
@@ -93,6 +103,19 @@ const datasetRows = (list: Dataset[]) =>
       each.state,
       String(each.rows ?? ''),
       String(each.bytes ?? ''),
+      shortTime(each.created_at),
+    ]),
+  )
+
+const versionRows = (list: Version[]) =>
+  table(
+    ['VERSION', 'STATE', 'ROWS', 'BYTES', 'JOBS', 'CREATED (UTC)'],
+    list.map((each) => [
+      String(each.version),
+      each.state,
+      String(each.rows ?? ''),
+      String(each.bytes ?? ''),
+      each.job_ids.join(', '),
       shortTime(each.created_at),
     ]),
   )

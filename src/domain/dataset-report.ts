@@ -40,20 +40,21 @@ export type DatasetReport = {
   checkedAt: string
 }
 
-/** A data set with its newest version. Counts are null before its first check. */
-export type ListedDataset = {
-  datasetId: string
-  fileName: string | null
+/** A version of a data set. Counts are null before its first check. */
+export type ListedVersion = {
   version: number
-  versionCount: number
+  fileName: string | null
   createdAt: Date
   sizeBytes: number | null
   rowCount: number | null
   badRowCount: number | null
   tokenCount: number | null
-  /** The newest jobs that were accepted on any version. */
+  /** The newest jobs that train or evaluate on it. */
   jobIds: number[]
 }
+
+/** A data set with its newest version, and with the newest jobs of any version. */
+export type ListedDataset = ListedVersion & { datasetId: string; versionCount: number }
 
 /** `row` is null for a bad row. `line` is its place in the file. */
 export type PreviewedRow = {

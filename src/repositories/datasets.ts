@@ -1,7 +1,8 @@
 import { Prisma } from '../../generated/prisma/client.ts'
-import type { DatasetReport, ListedDataset } from '../domain/dataset-report.ts'
+import type { DatasetReport, ListedDataset, ListedVersion } from '../domain/dataset-report.ts'
 import type { FilePurpose } from '../domain/file-purpose.ts'
 import type { Connection } from './database.ts'
+import { hiddenDatasets, listDatasets, listVersions } from './dataset-statements.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
 
 export type DatasetVersion = {
@@ -26,8 +27,6 @@ export type DatasetFile = Pick<DatasetVersion, 'id' | 'datasetId' | 'uploadKey'>
   expiresAt: Date | null
 }
 
-/** Prefix of the ids of deleted data sets. No valid id begins with it. */
-export const hiddenDatasets = 'deleted:'
 /** The clock of this process: the hour of the sweep that removes the file matters more. */
 const notExpired = () => ({ OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] })
 const notHidden = { datasetId: { not: { startsWith: hiddenDatasets } } }
@@ -92,6 +91,12 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
   /** Lists data sets by id, after the one named. */
   list: (accountId: string, { after, limit }: { after: string | null; limit: number }): Promise<ListedDataset[]> =>
     run<ListedDataset>(listDatasets, [accountId, after, limit]),
+
+  /** Lists the versions of a data set, the newest first, after the one named. */
+  listVersions: (
+    accountId: string,
+    { datasetId, after, limit }: { datasetId: string; after: number | null; limit: number },
+  ): Promise<ListedVersion[]> => run<ListedVersion>(listVersions, [accountId, datasetId, after, limit]),
 
   async findFile(accountId: string, datasetId: string): Promise<DatasetFile | null> {
     const row = await db.datasetVersion.findFirst({
@@ -245,31 +250,4 @@ const findVersion: Statement = {
   text: `
     select ${columns} from dataset_versions
     where id = $2::uuid and account_id = $1::uuid and dataset_id not like '${hiddenDatasets}%'`,
-}
-
-/**
- * Ids never begin with a character before "0", so an empty `after` precedes all. `offset 0` keeps the planner from walking
- * the jobs of all accounts backwards by their ids.
- */
-const listDatasets: Statement = {
-  name: 'list-datasets',
-  text: `
-    select d.dataset_id as "datasetId", d.file_name as "fileName", d.version, d.created_at as "createdAt",
-      coalesce(d.size_bytes, d.upload_bytes)::float8 as "sizeBytes",
-      (d.report->>'rowCount')::int as "rowCount", (d.report->>'badRowCount')::int as "badRowCount",
-      (d.report->'tokenLength'->>'estimatedTotal')::float8 as "tokenCount",
-      (select count(*)::int from dataset_versions v where v.account_id = $1::uuid and v.dataset_id = d.dataset_id) as "versionCount",
-      array(
-        select id from (
-          select j.id from dataset_versions v join training_jobs j on j.dataset_version_id = v.id
-          where v.account_id = $1::uuid and v.dataset_id = d.dataset_id
-          union
-          select j.id from dataset_versions v join training_jobs j on j.spec->>'evaluationKey' = v.upload_key
-          where v.account_id = $1::uuid and v.dataset_id = d.dataset_id offset 0) jobs
-        order by id desc limit 10) as "jobIds"
-    from (
-      select distinct on (dataset_id) * from dataset_versions
-      where account_id = $1::uuid and dataset_id > coalesce($2::text, '') and dataset_id not like '${hiddenDatasets}%'
-      order by dataset_id, version desc limit $3::int) d
-    order by d.dataset_id`,
 }

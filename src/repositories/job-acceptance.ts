@@ -3,7 +3,7 @@
 import { fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
 import { openStatuses } from '../domain/training-job-status.ts'
 import type { TrainingJob } from '../domain/training-job.ts'
-import { hiddenDatasets } from './datasets.ts'
+import { hiddenDatasets } from './dataset-statements.ts'
 import { mayBeTakenOver } from './idempotency-keys.ts'
 import type { RunStatement } from './prepared-sql.ts'
 

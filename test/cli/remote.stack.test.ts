@@ -106,6 +106,7 @@ suite('the command line', async () => {
     }
     await done('upload', sample, '--dataset', 'cli-data')
     assert.match(await done('data', 'report', 'cli-data'), /^valid: 40 rows, 0 bad/)
+    assert.match(await done('data', 'versions', 'cli-data'), /^1 +valid +40 /m)
     assert.match(await done('data', 'rows', 'cli-data', '--limit', '1'), /^0 +\S/m)
     assert.match(await done('data', 'list'), /^cli-data +valid +40/m)
     assert.match(await done('data', 'delete', 'cli-data'), /Deleted cli-data/)

@@ -28,6 +28,7 @@ const operations = [
   'get /v1/data/{dataset_id}',
   'delete /v1/data/{dataset_id}',
   'get /v1/data',
+  'get /v1/data/{dataset_id}/versions',
   'get /v1/data/{dataset_id}/rows',
   'post /v1/data/{dataset_id}/columns',
   'get /v1/models',

@@ -100,6 +100,7 @@ test('names every route of the contract, with its aliases', () => {
     'post /v1/data/num-datapoints',
     'get /v1/data',
     'get /v1/data/{dataset_id}',
+    'get /v1/data/{dataset_id}/versions',
     'get /v1/data/{dataset_id}/rows',
     'post /v1/data/{dataset_id}/columns',
     'delete /v1/data/{dataset_id}',

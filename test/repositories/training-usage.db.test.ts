@@ -8,7 +8,7 @@ import { createTrainingUsageRepository } from '../../src/repositories/training-u
 import { connection } from '../support/stack.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
-const ever = { from: '2000-01-01', to: '2100-01-01', limit: 100 }
+const ever = { from: '2000-01-01', to: '2100-01-01', by: null, limit: 100 }
 const spec = { gpus: 2, nodes: 2 }
 
 const attempts = [
@@ -29,29 +29,42 @@ suite('what attempts have cost, by cause', async () => {
     (await client.query<Row>(text, [...values])).rows
   const usage = createTrainingUsageRepository(run)
 
-  test('the sums are those of the ledgers of the attempts', async () => {
-    const [accountId, versionId] = [randomUUID(), randomUUID()]
-    await client.query(`insert into accounts (id, name) values ($1, 'costs')`, [accountId])
+  async function insertJob(accountId: string, [day, key, model]: readonly string[]): Promise<number> {
+    const versionId = randomUUID()
     await client.query(
-      `insert into dataset_versions (id, account_id, dataset_id, version, upload_key) values ($1, $2, 'rows', 1, $3)`,
-      [versionId, accountId, versionId],
+      `insert into dataset_versions (id, account_id, dataset_id, version, upload_key) values ($1, $2, $3, 1, $4)`,
+      [versionId, accountId, `rows-${key}`, versionId],
     )
     const { rows } = await client.query<{ id: number }>(
-      `insert into training_jobs (account_id, api_key_id, dataset_version_id, dataset_id, base_model, status, spec, spec_hash, resume_limit)
-       values ($1, 'none', $2, 'rows', 'm', 'COMPLETED', $3, 'none', 1) returning id`,
-      [accountId, versionId, spec],
+      `insert into training_jobs (account_id, dataset_version_id, dataset_id, status, spec_hash, resume_limit, spec, created_at, api_key_id, base_model)
+       values ($1, $2, 'rows', 'COMPLETED', 'none', 1, $3, $4::date, $5, $6) returning id`,
+      [accountId, versionId, spec, day, key, model],
     )
-    for (const [index, { cause, claimedAt, workingAt, savedAt, endedAt }] of attempts.entries())
-      await client.query(
-        `insert into attempts (id, job_id, number, generation, ordinal, account_id, mode, token_hash, run_name,
-           from_artifact_id, from_at, cause, claimed_at, working_at, saved_at, ended_at)
-         values ($1, $2, $3, 1, $3, $4, 'train', $5, 'none', $6, $7, $8, $9, $10, $11, $12)`,
-        [
-          ...[randomUUID(), rows[0]?.id, index + 1, accountId, Buffer.from(randomUUID())],
-          ...(index === 0 ? [null, null] : [randomUUID(), startedFrom]),
-          ...[cause, claimedAt, workingAt, savedAt, endedAt],
-        ],
-      )
+    return rows[0]?.id ?? assert.fail('no job')
+  }
+
+  const insertAttempt = (
+    accountId: string,
+    jobId: number,
+    index: number,
+    { cause, claimedAt, workingAt, savedAt, endedAt }: (typeof attempts)[number],
+  ) =>
+    client.query(
+      `insert into attempts (id, job_id, number, generation, ordinal, account_id, mode, token_hash, run_name,
+         from_artifact_id, from_at, cause, claimed_at, working_at, saved_at, ended_at)
+       values ($1, $2, $3, 1, $3, $4, 'train', $5, 'none', $6, $7, $8, $9, $10, $11, $12)`,
+      [
+        ...[randomUUID(), jobId, index + 1, accountId, Buffer.from(randomUUID())],
+        ...(index === 0 ? [null, null] : [randomUUID(), startedFrom]),
+        ...[cause, claimedAt, workingAt, savedAt, endedAt],
+      ],
+    )
+
+  test('the sums are those of the ledgers of the attempts', async () => {
+    const accountId = randomUUID()
+    await client.query(`insert into accounts (id, name) values ($1, 'costs')`, [accountId])
+    const jobId = await insertJob(accountId, ['2026-01-01', 'laptop', 'small'])
+    for (const [index, attempt] of attempts.entries()) await insertAttempt(accountId, jobId, index, attempt)
     const found = await usage.byCause(accountId, ever)
     assert.deepEqual(
       found.map(({ cause, attempts: count }) => [cause, count]),
@@ -71,5 +84,22 @@ suite('what attempts have cost, by cause', async () => {
       }
     assert.deepEqual(await usage.byCause(randomUUID(), ever), [])
     assert.deepEqual(await usage.byCause(accountId, { ...ever, to: '2000-01-02' }), [])
+
+    await insertAttempt(accountId, await insertJob(accountId, ['2026-01-02', 'nightly', 'tiny']), 0, attempts[2])
+    for (const [by, first, second] of [
+      ['day', '2026-01-01', '2026-01-02'],
+      ['key', 'laptop', 'nightly'],
+      ['model', 'small', 'tiny'],
+    ] as const) {
+      const split = await usage.byCause(accountId, { ...ever, by })
+      assert.deepEqual(
+        split.map(({ group, cause, attempts: count }) => [group, cause, count]),
+        [
+          [first, 'preempted', 2],
+          [first, 'finished', 1],
+          [second, 'finished', 1],
+        ],
+      )
+    }
   })
 })

@@ -35,6 +35,15 @@ export function useReport(datasetId: string) {
   })
 }
 
+/** The newest versions. */
+export function useVersions(datasetId: string) {
+  return useQuery({
+    queryKey: ['data', datasetId],
+    queryFn: ({ signal }) =>
+      nullIfUnknown(api.GET('/v1/data/{dataset_id}/versions', { params: pathOf(datasetId), signal })),
+  })
+}
+
 /** The first rows as the trainer reads them. */
 export function usePreview(datasetId: string) {
   return useQuery({

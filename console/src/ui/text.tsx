@@ -1,6 +1,6 @@
 // Small pieces of text: times, states, code to copy.
 import { useEffect, useState } from 'react'
-import { age, parseTime } from '../domain/format.ts'
+import { age, count, parseTime } from '../domain/format.ts'
 
 /** The current time, as often as it is needed. */
 export function useNow(everyMs = 1000, isRunning = true): Date {
@@ -52,6 +52,10 @@ export function Status({ status }: { status: string }) {
     </span>
   )
 }
+
+/** Says how many rows of a data set are bad, if any. */
+export const BadCount = ({ bad }: { bad: number | null }) =>
+  bad !== null && bad > 0 && <span className="status failed"> ✕ {count(bad)} bad rows</span>
 
 export function Progress({ share, label }: { share: number | null; label: string }) {
   return (

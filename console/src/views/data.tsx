@@ -4,7 +4,7 @@ import { bytes, count } from '../domain/format.ts'
 import { Head } from '../ui/head.tsx'
 import { Link, useLocation } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
-import { When } from '../ui/text.tsx'
+import { BadCount, When } from '../ui/text.tsx'
 import { Upload } from './upload.tsx'
 
 export function DataView() {
@@ -43,7 +43,7 @@ export function DataView() {
                     <tr key={id}>
                       <td className="text">
                         <Link href={`/data/${encodeURIComponent(id)}`}>{file ?? id}</Link>
-                        {bad !== null && bad > 0 && <span className="status failed"> ✕ {count(bad)} bad rows</span>}
+                        <BadCount bad={bad} />
                       </td>
                       <td className="number">{rows === null ? '–' : count(rows)}</td>
                       <td className="number medium">{size === null ? '–' : bytes(size)}</td>

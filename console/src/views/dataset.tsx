@@ -1,23 +1,21 @@
-// One data set: its report, its first rows, and the jobs that used it.
+// One data set: its report, its first rows, and its versions with the jobs that used them.
 import { useState } from 'react'
 import { api } from '../api/client.ts'
 import { usePreview, useReport } from '../api/data.ts'
-import { queryClient, useJobs } from '../api/queries.ts'
+import { queryClient } from '../api/queries.ts'
 import { useMay } from '../api/session.ts'
-import { nameOf } from '../domain/job-list.ts'
 import { Confirm } from '../ui/confirm.tsx'
 import { Head } from '../ui/head.tsx'
 import { Link, useLocation } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
-import { Status } from '../ui/text.tsx'
 import { DatasetReport } from './dataset-report.tsx'
+import { Versions } from './dataset-versions.tsx'
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value, null, 1))
 
 export function DatasetView({ id }: { id: string }) {
   const report = useReport(id)
   const preview = usePreview(id)
-  const jobs = useJobs()
   const [mayTrain, mayStore] = [useMay('training'), useMay('data')]
   const [isDeleting, setDeleting] = useState(false)
   const [, navigate] = useLocation()
@@ -26,7 +24,6 @@ export function DatasetView({ id }: { id: string }) {
     await queryClient.invalidateQueries({ queryKey: ['data'] })
     navigate('/data')
   }
-  const users = (jobs.data ?? []).filter(({ dataset_id: used }) => used === id)
   return (
     <>
       <p className="crumbs">
@@ -89,21 +86,7 @@ export function DatasetView({ id }: { id: string }) {
           )
         }
       </Answer>
-      {users.length > 0 && (
-        <>
-          <h2>Jobs that used it</h2>
-          <ul>
-            {users.slice(0, 50).map((job) => (
-              <li key={job.job_id}>
-                <Link href={`/jobs/${job.job_id}`}>
-                  {job.job_id} {nameOf(job)}
-                </Link>{' '}
-                <Status status={job.status} />
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
+      <Versions id={id} />
       {isDeleting && (
         <Confirm
           title="Delete this data set?"

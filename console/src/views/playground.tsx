@@ -29,7 +29,11 @@ export function PlaygroundView() {
   )
 }
 
-type Model = { id: string; job_id: number | null; base_model: string | null }
+type Model = { id: string; job_id: number | null; base_model: string | null; aliases: string[] }
+
+/** A tuned model can also be chosen by an alias such as bot@production, which may move later; not by its version. */
+const choicesOf = ({ id, job_id: jobId, aliases }: Model) =>
+  jobId === null ? [id] : [id, ...aliases.filter((alias) => !/@\d+$/.test(alias))]
 
 /** What a person calls the model. */
 function useModelNames(models: readonly Model[]) {
@@ -52,11 +56,12 @@ function Playground({ models }: { models: Model[] }) {
   const change = (changes: Partial<Setup>) =>
     navigate(`/playground?${writeSetup({ ...setup, ...changes })}`, { replace: true })
   const made = questionsOf(setup, prompt)
+  const offered = models.flatMap(choicesOf)
   const toggle = (id: string) =>
     change({
       models: setup.models.includes(id) ? setup.models.filter((each) => each !== id) : [...setup.models, id],
     })
-  const others = setup.models.filter((id) => !models.some((each) => each.id === id))
+  const choices = new Set([...setup.models.filter((id) => !offered.includes(id)), ...offered])
   return (
     <>
       <form
@@ -67,7 +72,7 @@ function Playground({ models }: { models: Model[] }) {
       >
         <fieldset>
           <legend>Models, up to {maxModels}</legend>
-          {[...others, ...models.map(({ id }) => id)].map((id) => (
+          {[...choices].map((id) => (
             <label key={id} className="inline choice">
               <input
                 type="checkbox"

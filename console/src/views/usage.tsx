@@ -7,6 +7,7 @@ import { Head } from '../ui/head.tsx'
 import { Choice } from '../ui/labelled.tsx'
 import { useQueryOfAddress } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
+import { AttemptCosts } from './attempt-costs.tsx'
 import { Limits } from './limits.tsx'
 
 type Used = components['schemas']['Usage']['usage'][number]
@@ -36,7 +37,7 @@ export function UsageView() {
       <Answer query={usage} what="the usage">
         {(rows) => (rows.length === 0 ? <Empty>Nothing was used in these days.</Empty> : <UsageTable rows={rows} />)}
       </Answer>
-      <Lost span={Number(span)} />
+      <AttemptCosts from={firstDay(Number(span))} />
       <Limits />
     </>
   )
@@ -118,52 +119,5 @@ function UsageTable({ rows }: { rows: Used[] }) {
         </tr>
       </tfoot>
     </table>
-  )
-}
-
-/** What the attempts of trainings have cost, by why they ended. */
-function Lost({ span }: { span: number }) {
-  const training = useQuery({
-    queryKey: ['usage', 'training', span],
-    refetchInterval: 30_000,
-    queryFn: async ({ signal }) =>
-      (await api.GET('/v1/usage/training', { params: { query: { from: firstDay(span) } }, signal })).causes,
-  })
-  return (
-    <>
-      <h2>Attempts of the jobs of these days</h2>
-      <Answer query={training} what="the attempts">
-        {(causes) =>
-          causes.length === 0 ? (
-            <Empty>No attempt has run.</Empty>
-          ) : (
-            <table className="list">
-              <Head
-                columns={[
-                  'Ended by',
-                  ['Attempts', 'number'],
-                  'Productive',
-                  'Lost',
-                  ['GPU time, productive', 'medium'],
-                  ['GPU time, lost', 'medium'],
-                ]}
-              />
-              <tbody>
-                {causes.map(({ cause, attempts, training_seconds: time, gpu_seconds: gpu }) => (
-                  <tr key={cause ?? ''}>
-                    <th scope="row">{cause?.replaceAll('_', ' ') ?? 'running'}</th>
-                    <td className="number">{count(attempts)}</td>
-                    <td>{duration(time.productive)}</td>
-                    <td>{duration(time.lost)}</td>
-                    <td className="medium">{duration(gpu.productive)}</td>
-                    <td className="medium">{duration(gpu.lost)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          )
-        }
-      </Answer>
-    </>
   )
 }

@@ -1,7 +1,8 @@
 // Looks into data sets: the list of them, their rows, and the columns that rows are made from.
-import type { ListedDataset, PreviewedRow } from '../../domain/dataset-report.ts'
+import type { ListedDataset, ListedVersion, PreviewedRow } from '../../domain/dataset-report.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import { listDatasets } from '../../services/datasets/list.ts'
+import { listDatasetVersions } from '../../services/datasets/list-versions.ts'
 import { mapDatasetColumns } from '../../services/datasets/map-columns.ts'
 import { previewDatasetRows } from '../../services/datasets/preview-rows.ts'
 import { defineRoute } from '../framework/route.ts'
@@ -11,8 +12,10 @@ import {
   DatasetListQuery,
   DatasetParams,
   DatasetRows,
+  DatasetVersions,
   MappedDataset,
   RowsQuery,
+  VersionsQuery,
 } from '../schemas/data.ts'
 
 export const dataSetRoutes = [
@@ -28,6 +31,24 @@ export const dataSetRoutes = [
     async handle({ caller: ctx, query: { after = null, limit } }) {
       const { datasets, next } = await listDatasets({ ctx, input: { after, limit } })
       return { datasets: datasets.map(listed), next }
+    },
+  }),
+  defineRoute({
+    name: 'list_dataset_versions',
+    method: 'get',
+    path: '/v1/data/:dataset_id/versions',
+    summary: 'List the versions of a data set, with their rows, sizes and jobs',
+    access: 'key',
+    scope: 'read',
+    params: DatasetParams,
+    query: VersionsQuery,
+    response: DatasetVersions,
+    async handle({ caller: ctx, params, query: { after = null, limit } }) {
+      const { versions, next } = await listDatasetVersions({
+        ctx,
+        input: { datasetId: params.dataset_id, after, limit },
+      })
+      return { dataset_id: params.dataset_id, versions: versions.map(listedVersion), next }
     },
   }),
   defineRoute({
@@ -68,19 +89,23 @@ export const dataSetRoutes = [
 
 const listed = (dataset: ListedDataset) => ({
   dataset_id: dataset.datasetId,
-  file_name: dataset.fileName,
-  version: dataset.version,
   versions: dataset.versionCount,
-  created_at: wireTime(dataset.createdAt),
-  state: stateOf(dataset),
-  rows: dataset.rowCount,
-  bad_rows: dataset.badRowCount,
-  bytes: dataset.sizeBytes,
-  tokens: dataset.tokenCount,
-  job_ids: dataset.jobIds,
+  ...listedVersion(dataset),
 })
 
-function stateOf({ rowCount, badRowCount }: ListedDataset) {
+const listedVersion = (version: ListedVersion) => ({
+  version: version.version,
+  file_name: version.fileName,
+  created_at: wireTime(version.createdAt),
+  state: stateOf(version),
+  rows: version.rowCount,
+  bad_rows: version.badRowCount,
+  bytes: version.sizeBytes,
+  tokens: version.tokenCount,
+  job_ids: version.jobIds,
+})
+
+function stateOf({ rowCount, badRowCount }: ListedVersion) {
   if (rowCount === null) return 'unchecked' as const
   if (rowCount === 0) return 'empty' as const
   return badRowCount === 0 ? ('valid' as const) : ('invalid' as const)

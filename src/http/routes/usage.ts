@@ -5,6 +5,7 @@ import { defineRoute } from '../framework/route.ts'
 import { TrainingUsage, TrainingUsageQuery, Usage, UsageQuery } from '../schemas/usage.ts'
 
 const defaultPageSize = 100
+const groupField = { day: 'day', key: 'key_id', model: 'model_name' } as const
 
 export const usageRoutes = [
   defineRoute({
@@ -38,14 +39,16 @@ export const usageRoutes = [
     name: 'get_training_usage',
     method: 'get',
     path: '/v1/usage/training',
-    summary: 'Get the time of training attempts, productive and lost, by the causes of their ends',
+    summary:
+      'Get the time of training attempts, productive and lost, by the causes of their ends and by day, key or model',
     access: 'key',
     scope: 'read',
     query: TrainingUsageQuery,
     response: TrainingUsage,
-    async handle({ caller: ctx, query: { from = null, to = null } }) {
-      const { causes, ...range } = await getTrainingUsage({ ctx, input: { from, to } })
-      const onWire = causes.map(({ training, gpu, ...each }) => ({
+    async handle({ caller: ctx, query: { from = null, to = null, group_by: by = null } }) {
+      const { causes, ...range } = await getTrainingUsage({ ctx, input: { from, to, by } })
+      const onWire = causes.map(({ group, training, gpu, ...each }) => ({
+        ...(by !== null && group !== null && { [groupField[by]]: group }),
         ...each,
         training_seconds: training,
         gpu_seconds: gpu,

@@ -133,32 +133,48 @@ export const DatasetListQuery = z.object({
   after: queryText().optional().describe('`next` of the previous page'),
 })
 
+const Version = z.object({
+  version: z.int().describe('Each upload makes the next one'),
+  file_name: z.string().nullable().describe('Of a file of /openai/v1/files'),
+  created_at: Time,
+  state: z
+    .enum(['unchecked', 'empty', 'valid', 'invalid'])
+    .describe('unchecked: neither a job nor GET /v1/data/{dataset_id} has read it yet'),
+  rows: z.int().nullable().describe('Null before the first check'),
+  bad_rows: z.int().nullable().describe('Number of rows that a job could not train on; null before the first check'),
+  bytes: z.int().nullable().describe('Null before the size is known'),
+  tokens: z.int().nullable().describe('Estimated from a sample of the rows'),
+  job_ids: z.array(z.int()).describe('The newest ten jobs that train or evaluate on it, newest first'),
+})
+
 export const DatasetList = named(
   'DatasetList',
   z.object({
     datasets: z
       .array(
-        z.object({
+        Version.extend({
           dataset_id: z.string().describe('The id of the data set'),
-          file_name: z.string().nullable().describe('Of a file of /openai/v1/files'),
           version: z.int().describe('The newest version, which the other fields describe'),
           versions: z.int().describe('Number of versions'),
-          created_at: Time,
-          state: z
-            .enum(['unchecked', 'empty', 'valid', 'invalid'])
-            .describe('unchecked: neither a job nor GET /v1/data/{dataset_id} has read it yet'),
-          rows: z.int().nullable().describe('Null before the first check'),
-          bad_rows: z
-            .int()
-            .nullable()
-            .describe('Number of rows that a job could not train on; null before the first check'),
-          bytes: z.int().nullable().describe('Null before the size is known'),
-          tokens: z.int().nullable().describe('Estimated from a sample of the rows'),
           job_ids: z.array(z.int()).describe('The newest ten jobs that train or evaluate on any version, newest first'),
         }),
       )
       .describe('The data sets of the page, by id'),
     next: z.string().nullable().describe('Send as `after` for more; null at the end'),
+  }),
+)
+
+export const VersionsQuery = z.object({
+  limit: queryInt({ min: 1, max: 1000 }).default(100).describe('Versions of a page'),
+  after: queryInt({ min: 1, max: 2_147_483_647 }).optional().describe('`next` of the previous page'),
+})
+
+export const DatasetVersions = named(
+  'DatasetVersions',
+  z.object({
+    dataset_id: z.string().describe('The id of the data set'),
+    versions: z.array(Version).describe('The versions of the page, the newest first'),
+    next: z.int().nullable().describe('Send as `after` for more; null at the end'),
   }),
 )
 

@@ -30,10 +30,22 @@ export const UsageQuery = z.object({
   limit: queryInt({ min: 1, max: 1000 }).optional().describe('Entries of a page, default 100'),
 })
 
-export const TrainingUsageQuery = UsageQuery.pick({ from: true, to: true })
+export const TrainingUsageQuery = UsageQuery.pick({ from: true, to: true }).extend({
+  group_by: z
+    .enum(usageDimensions, `must be one of ${words}`)
+    .optional()
+    .describe('Splits the causes by the day of acceptance, the key or the base model of the jobs'),
+})
 
 const Day = z.string().describe('UTC, as in 2026-11-20')
 const count = (says: string) => z.int().describe(says)
+
+/** An entry has the fields that it is grouped by. */
+const Group = {
+  day: Day.optional(),
+  key_id: z.string().nullable().optional().describe('The id of the key; null for work without a key'),
+  model_name: z.string().optional().describe('A base model or a tuned model'),
+}
 
 export const Usage = named(
   'Usage',
@@ -43,9 +55,7 @@ export const Usage = named(
     usage: z
       .array(
         z.object({
-          day: Day.optional(),
-          key_id: z.string().nullable().optional().describe('The id of the key; null for work without a key'),
-          model_name: z.string().optional().describe('A base model or a tuned model'),
+          ...Group,
           prompts: count('Prompts completed and texts embedded'),
           prompt_tokens: count('Tokens read by the engines'),
           completion_tokens: count('Tokens written by the engines'),
@@ -69,12 +79,13 @@ export const TrainingUsage = named(
     causes: z
       .array(
         z.object({
+          ...Group,
           cause: z.string().nullable().describe('Why these attempts ended; null for those that run'),
           attempts: count('Number of attempts'),
           training_seconds: AttemptSeconds.describe('Time of the attempts, in seconds'),
           gpu_seconds: AttemptSeconds.describe('training_seconds times the number of GPUs of each job'),
         }),
       )
-      .describe('The cause that lost most first. The newest 10,000 jobs of these days are counted'),
+      .describe('By group, the cause that lost most first. The newest 10,000 jobs of these days are counted'),
   }),
 )

@@ -1,3 +1,4 @@
+import type { UsageDimension } from '../../domain/usage.ts'
 import type { CauseUsage } from '../../repositories/training-usage.ts'
 import type { Ctx } from '../context.ts'
 import { daysOf, type Days } from './days.ts'
@@ -6,17 +7,18 @@ import { daysOf, type Days } from './days.ts'
 const maxCountedJobs = 10_000
 
 /**
- * The time of the attempts of the jobs that were accepted in these days, by the causes of their ends.
+ * The time of the attempts of the jobs that were accepted in these days, by the causes of their ends, and by days, keys or
+ * models.
  * @throws ServiceError invalid_input
  */
 export async function getTrainingUsage({
   ctx: { deps, accountId },
-  input,
+  input: { by, ...days },
 }: {
   ctx: Ctx
-  input: Days
+  input: Days & { by: UsageDimension | null }
 }): Promise<{ from: string; to: string; causes: CauseUsage[] }> {
-  const { first, last, after } = daysOf(input)
-  const causes = await deps.database.trainingUsage.byCause(accountId, { from: first, to: after, limit: maxCountedJobs })
-  return { from: first, to: last, causes }
+  const { first, last, after } = daysOf(days)
+  const range = { from: first, to: after, by, limit: maxCountedJobs }
+  return { from: first, to: last, causes: await deps.database.trainingUsage.byCause(accountId, range) }
 }

@@ -344,6 +344,10 @@ export const entries: Record<string, Entry> = {
     foreign: 'lists',
     invalid: bad({ query: 'after=..' }),
   },
+  list_dataset_versions: {
+    about: [({ datasetId }) => ({ params: { dataset_id: datasetId } })],
+    invalid: { sent: ({ datasetId }) => ({ params: { dataset_id: datasetId }, query: 'after=0' }), status: 400 },
+  },
   preview_dataset_rows: {
     about: [({ datasetId }) => ({ params: { dataset_id: datasetId } })],
     invalid: { sent: ({ datasetId }) => ({ params: { dataset_id: datasetId }, query: 'limit=101' }), status: 400 },

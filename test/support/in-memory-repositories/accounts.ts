@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Priority } from '../../../src/domain/priority.ts'
 import { isTerminal } from '../../../src/domain/training-job-status.ts'
-import { hiddenDatasets } from '../../../src/repositories/datasets.ts'
+import { hiddenDatasets } from '../../../src/repositories/dataset-statements.ts'
 import type { Connection, InMemory } from './database.ts'
 import type { Rows } from './tables.ts'
 import type { Transaction } from './transactions.ts'

@@ -1,6 +1,6 @@
 import { fineTuneWorkflowId } from '../../../src/domain/identifiers.ts'
 import { isTerminal } from '../../../src/domain/training-job-status.ts'
-import { hiddenDatasets } from '../../../src/repositories/datasets.ts'
+import { hiddenDatasets } from '../../../src/repositories/dataset-statements.ts'
 import type { AcceptanceRequest } from '../../../src/repositories/job-acceptance.ts'
 import { wasSeen } from './accounts.ts'
 import type { Connection, InMemory } from './database.ts'
