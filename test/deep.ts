@@ -43,6 +43,11 @@ const suites: Record<string, Suite> = {
     when: "after a change of the sidecar, of vLLM's command line or of what src/inference asks of an engine",
     args: ['--test', 'test/vllm/vllm.deep.test.ts'],
   },
+  console: {
+    what: 'the console while the worker and a trainer are killed; two jobs compared, an alias moved',
+    when: 'after a change of console/ or of the stream of a job',
+    args: ['test/run.ts', 'test/console/browser/kills.deep.test.ts'],
+  },
   supervisor: {
     what: 'the stack of npm start after kill -9 of each process and of all, with taken ports, interrupted',
     when: 'after a change of src/embedded',

@@ -7,7 +7,7 @@ export type Lane = {
   what: string
   needs: 'nothing' | 'postgres' | 'stack'
   files: string[]
-  /** Test files that run side by side; those of the unit lane often wait. Files which share a stack run one after the other. */
+  /** Test files that run side by side; those of the unit lane often wait. Files with jobs of one stack run one after the other. */
   concurrency: number
   /** Commands of this lane besides its test files. They run side by side. */
   commands: string[][]
@@ -51,7 +51,8 @@ const needs: Record<LaneName, Pick<Lane, 'what' | 'needs' | 'concurrency'>> = {
   db: { what: 'Postgres only', needs: 'postgres', concurrency: 2 },
   jobs: { what: 'whole jobs and the SDKs, on a stack of its own', needs: 'stack', concurrency: 1 },
   api: { what: 'the HTTP API and the command line, on a stack of its own', needs: 'stack', concurrency: 1 },
-  browser: { what: 'the console in Chromium, on a stack of its own', needs: 'stack', concurrency: 1 },
+  // The longest file waits for its training half of the time.
+  browser: { what: 'the console in Chromium, on a stack of its own', needs: 'stack', concurrency: 2 },
   programs: { what: 'real programs without a stack', needs: 'nothing', concurrency: 1 },
   python: { what: 'the suite of runtime/', needs: 'nothing', concurrency: 1 },
   deep: { what: 'what npm run test:deep runs', needs: 'stack', concurrency: 1 },

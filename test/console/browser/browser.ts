@@ -46,12 +46,19 @@ export const consoleUrl = (path: string) => `${connection().apiUrl}/console${pat
 
 type Violation = { id: string; nodes: { target: string[]; any: { message: string }[] }[] }
 
-/** Holds the page against the rules of axe-core. */
+/** Only colours differ between the themes. */
+const themes = { light: {}, dark: { runOnly: ['color-contrast', 'link-in-text-block'] } }
+
+/** Holds the page against the rules of axe-core in both themes. */
 export async function isAccessible(page: Page, where: string) {
   await page.evaluate(`${axe}; undefined`)
-  const violations: Violation[] = await page.evaluate('axe.run().then(({ violations }) => violations)')
-  const found = violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ target, any }) => `${where}: ${id} at ${target.join(' ')}: ${any[0]?.message ?? ''}`),
-  )
-  assert.deepEqual(found, [])
+  for (const [theme, rules] of Object.entries(themes)) {
+    await page.emulateMedia({ colorScheme: theme as keyof typeof themes })
+    const run = `axe.run(${JSON.stringify(rules)}).then(({ violations }) => violations)`
+    const violations: Violation[] = await page.evaluate(run)
+    const found = violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ target, any }) => `${where} ${theme}: ${id} at ${target.join(' ')}: ${any[0]?.message ?? ''}`),
+    )
+    assert.deepEqual(found, [])
+  }
 }

@@ -33,6 +33,23 @@ suite('the console', { timeout: patienceMs }, async () => {
   })
   let jobId = 0
 
+  async function areAccessible(paths: string[]) {
+    // axe-core is a script of the test, which the policy of the service would refuse.
+    const open = await browser.newContext({ bypassCSP: true, storageState: await context.storageState() })
+    open.setDefaultTimeout(patienceMs)
+    const visited = await open.newPage()
+    for (const path of paths) {
+      await visited.goto(consoleUrl(path))
+      await settled(visited)
+      await isAccessible(visited, path)
+      await visited.setViewportSize({ width: narrow, height: 740 })
+      const width = await visited.evaluate<number>('document.documentElement.scrollWidth')
+      assert.ok(width <= narrow, `${path} is ${width} pixels wide`)
+      await visited.setViewportSize({ width: 1280, height: 900 })
+    }
+    await open.close()
+  }
+
   test('a link signs in once, and no secret is left in the address or in the storage of the page', async () => {
     assert.equal(page.url(), consoleUrl('/jobs'))
     await page.getByText('No job yet').waitFor()
@@ -62,6 +79,7 @@ suite('the console', { timeout: patienceMs }, async () => {
     await page.getByLabel(/^Further arguments/).fill(JSON.stringify({ save_steps: 20, target_modules: [script] }))
     await page.getByText('Show as curl').click()
     await page.getByText('"max_steps": 60').waitFor()
+    await page.getByRole('status').getByText('41 rows, 60 steps').waitFor()
     await page.getByRole('button', { name: 'Start training' }).click()
     await page.waitForURL(/\/jobs\/\d+$/)
     jobId = Number(/\d+$/.exec(page.url())?.[0])
@@ -88,11 +106,17 @@ suite('the console', { timeout: patienceMs }, async () => {
     await page.getByRole('button', { name: `Cancel job ${jobId}` }).click()
     await page.getByRole('button', { name: 'Resume' }).click()
     await page.getByText('1×', { exact: true }).waitFor()
-    await api.untilStatus(jobId, 'COMPLETED')
-    await page.getByRole('link', { name: 'Ask the model' }).waitFor()
+  })
+
+  // The job trains meanwhile.
+  test('the other pages are accessible in both themes, and fit a narrow screen', async () => {
+    const { dataset_id: datasetId } = await api.job(jobId)
+    await areAccessible(['/jobs', '/new', '/data', `/data/${datasetId}`, '/playground', '/settings', '/nowhere'])
   })
 
   test('the finished job shows its answers, its attempts, its states and its log', async () => {
+    await api.untilStatus(jobId, 'COMPLETED')
+    await page.getByRole('link', { name: 'Ask the model' }).waitFor()
     await page.getByText('Exactly as expected').waitFor()
     assert.ok(
       (await page.getByRole('list', { name: 'Attempts that the curve is made of' }).getByRole('listitem').count()) >= 1,
@@ -104,6 +128,27 @@ suite('the console', { timeout: patienceMs }, async () => {
     await page.reload()
     await page.getByText(/\d+ lines/).waitFor()
     assert.equal(await page.getByLabel('Search the log').inputValue(), 'step', 'the address keeps the set-up')
+  })
+
+  test('the address keeps the zoom of the curve, which a double click ends', async () => {
+    const drawing = page.locator('.chart .u-over')
+    const stepNear = async (share: number) => {
+      const { width = 0, height = 0 } = (await drawing.boundingBox()) ?? {}
+      await drawing.hover({ position: { x: width * share, y: height / 2 } })
+      return page.locator('.u-legend .u-value').first().textContent()
+    }
+    assert.equal(await stepNear(0.05), '10')
+    await page.mouse.down()
+    await stepNear(0.5)
+    await page.mouse.up()
+    await page.waitForURL(/zoom=1\d\.?\d*-3\d/)
+    await page.reload()
+    assert.equal(await stepNear(0.9), '30')
+    await page.getByRole('button', { name: 'last half' }).click()
+    assert.equal(await stepNear(0.05), '20')
+    await drawing.dblclick()
+    await page.waitForURL((url) => !url.search.includes('zoom'))
+    assert.equal(await stepNear(0.95), '60')
   })
 
   // The trainer names the layers that it does not find in an event and in the log. React escapes, and the policy refuses what runs; only a browser shows that every page leaves both as they are.
@@ -174,46 +219,11 @@ suite('the console', { timeout: patienceMs }, async () => {
     assert.equal(await answers.locator('.failure').count(), 0)
   })
 
-  test('every page is accessible in both themes, and fits a narrow screen', async () => {
-    const pages = [
-      '/jobs',
-      `/jobs/${jobId}`,
-      `/jobs/${jobId}?tab=log`,
-      `/jobs/${jobId}?tab=checkpoints`,
-      `/jobs/${jobId}?tab=arguments`,
-      `/compare?jobs=${jobId}`,
-    ]
+  test('the pages of a finished job are accessible in both themes, and fit a narrow screen', async () => {
     const { data: models } = await api.get<{ data: { id: string; job_id: number | null }[] }>('/v1/models')
     const model = models.find(({ job_id: id }) => id === jobId) ?? assert.fail('the job has no model')
-    const { dataset_id: datasetId } = await api.job(jobId)
-    const others = [
-      `/models/${model.id}`,
-      '/new',
-      '/data',
-      `/data/${datasetId}`,
-      '/models',
-      '/playground',
-      '/usage',
-      '/settings',
-      '/nowhere',
-    ]
-    // axe-core is a script of the test, which the policy of the service would refuse.
-    const open = await browser.newContext({ bypassCSP: true, storageState: await context.storageState() })
-    open.setDefaultTimeout(patienceMs)
-    const visited = await open.newPage()
-    for (const path of [...pages, ...others]) {
-      await visited.goto(consoleUrl(path))
-      await settled(visited)
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await visited.emulateMedia({ colorScheme })
-        await isAccessible(visited, `${path} ${colorScheme}`)
-      }
-      await visited.setViewportSize({ width: narrow, height: 740 })
-      const width = await visited.evaluate<number>('document.documentElement.scrollWidth')
-      assert.ok(width <= narrow, `${path} is ${width} pixels wide`)
-      await visited.setViewportSize({ width: 1280, height: 900 })
-    }
-    await open.close()
+    const tabs = ['answers', 'log', 'checkpoints', 'arguments'].map((tab) => `/jobs/${jobId}?tab=${tab}`)
+    await areAccessible([...tabs, `/compare?jobs=${jobId}`, '/models', `/models/${model.id}`, '/usage'])
   })
 
   test('a key that may only read shows no button that changes anything', async () => {
