@@ -55,7 +55,7 @@ export function AttemptCosts({ from }: { from: string }) {
                   return (
                     <tr key={`${group} ${cause}`}>
                       <th scope="row" className="text">
-                        {group && <span className="quiet">{group} </span>}
+                        {group && <span className="quiet">{group}: </span>}
                         {cause?.replaceAll('_', ' ') ?? 'running'}
                       </th>
                       <td className="number">{count(attempts)}</td>
