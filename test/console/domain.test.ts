@@ -4,10 +4,12 @@ import { test } from 'node:test'
 import {
   bestStep,
   mergeMetrics,
+  readZoom,
   secondsAt,
   smooth,
   sparkPath,
   toCsv,
+  writeZoom,
   type Metric,
 } from '../../console/src/domain/curve.ts'
 import { commandsOf } from '../../console/src/domain/job-form.ts'
@@ -114,6 +116,12 @@ test('the best step is that of the lowest held-out loss', () => {
 
 test('the time of training adds up over the steps between two reports', () => {
   assert.deepEqual(secondsAt([metric(10, { iter_time: 2 }), metric(20, { iter_time: 1 })]), [20, 30])
+})
+
+test('an address holds a part of a curve, and a strange one means the whole curve', () => {
+  assert.deepEqual(readZoom(writeZoom({ min: -0.2, max: 1 / 3 })), { min: 0, max: 0.333 })
+  for (const strange of [null, '', '7', '7-7', '9-7', 'a-b', '-', '1-x'])
+    assert.equal(readZoom(strange), null, strange ?? '')
 })
 
 test('a CSV has every series that was reported', () => {
