@@ -27,6 +27,10 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'first load with 10,000 jobs; a job of 100,000 steps: time to draw, and frames while zooming, from a trace of Chromium',
     command: [process.execPath, 'test/console/browser/bench-pages.ts'],
   },
+  lighthouse: {
+    says: "Lighthouse's marks for the pages of the console; fetches Lighthouse from npm",
+    command: [process.execPath, 'test/console/browser/bench-lighthouse.ts'],
+  },
   'first-answer': {
     says: 'clicks and seconds of a new user from `npm start` to an answer of a model tuned in the console, with a picture of each step',
     command: [process.execPath, 'test/console/browser/bench-first-answer.ts'],
