@@ -13,6 +13,8 @@ const narrow = 360
 const script = '<script>alert(1)</script><img src=x onerror=alert(2)>'
 const name = `shop ${script}`
 const markedRow = JSON.stringify({ input: `What is ${script}?`, output: script })
+/** Few enough that the model learns all of them in small steps. */
+const learnedRows = [markedRow, ...sampleFile.toString().split('\n').slice(0, 11)].join('\n')
 const rowsFile = (body: string | Buffer) => ({
   name: 'rows.jsonl',
   mimeType: 'application/jsonl',
@@ -69,17 +71,17 @@ suite('the console', { timeout: patienceMs }, async () => {
   })
 
   test('the mended file is trained on with the arguments of the form', async () => {
-    await page
-      .getByLabel('Upload a file, or drop it here')
-      .setInputFiles(rowsFile(`${markedRow}\n${sampleFile.toString()}`))
+    await page.getByLabel('Upload a file, or drop it here').setInputFiles(rowsFile(learnedRows))
     await page.getByText('Every row can be read').waitFor()
     await page.getByLabel('Name of the tuned model').fill(name)
     await page.getByText('Arguments; empty fields').click()
-    await page.getByLabel(/^Steps/).fill('60')
-    await page.getByLabel(/^Further arguments/).fill(JSON.stringify({ save_steps: 20, target_modules: [script] }))
+    await page.getByLabel(/^Steps/).fill('100')
+    await page
+      .getByLabel(/^Further arguments/)
+      .fill(JSON.stringify({ batch_size: 4, save_steps: 20, target_modules: [script] }))
     await page.getByText('Show as curl').click()
-    await page.getByText('"max_steps": 60').waitFor()
-    await page.getByRole('status').getByText('41 rows, 60 steps').waitFor()
+    await page.getByText('"max_steps": 100').waitFor()
+    await page.getByRole('status').getByText('12 rows, 100 steps').waitFor()
     await page.getByRole('button', { name: 'Start training' }).click()
     await page.waitForURL(/\/jobs\/\d+$/)
     jobId = Number(/\d+$/.exec(page.url())?.[0])
@@ -92,14 +94,6 @@ suite('the console', { timeout: patienceMs }, async () => {
     await page.getByText('training model').first().waitFor()
   })
 
-  test('a service that is away is named, and the page heals by itself', async () => {
-    await context.setOffline(true)
-    await page.getByText('The service has not answered since').waitFor()
-    assert.ok(await page.getByRole('heading', { level: 1 }).isVisible(), 'the page keeps what it has')
-    await context.setOffline(false)
-    await page.getByText('The service has not answered since').waitFor({ state: 'detached' })
-  })
-
   test('a cancelled job says what is kept, and goes on when it is resumed', async () => {
     await page.getByRole('button', { name: 'Cancel', exact: true }).click()
     await page.getByText('The last checkpoint is kept').waitFor()
@@ -108,7 +102,15 @@ suite('the console', { timeout: patienceMs }, async () => {
     await page.getByText('1×', { exact: true }).waitFor()
   })
 
-  // The job trains meanwhile.
+  // The resumed job trains during this test and the next one.
+  test('a service that is away is named, and the page heals by itself', async () => {
+    await context.setOffline(true)
+    await page.getByText('The service has not answered since').waitFor()
+    assert.ok(await page.getByRole('heading', { level: 1 }).isVisible(), 'the page keeps what it has')
+    await context.setOffline(false)
+    await page.getByText('The service has not answered since').waitFor({ state: 'detached' })
+  })
+
   test('the other pages are accessible in both themes, and fit a narrow screen', async () => {
     const { dataset_id: datasetId } = await api.job(jobId)
     await areAccessible(['/jobs', '/new', '/data', `/data/${datasetId}`, '/playground', '/settings', '/nowhere'])
@@ -141,14 +143,14 @@ suite('the console', { timeout: patienceMs }, async () => {
     await page.mouse.down()
     await stepNear(0.5)
     await page.mouse.up()
-    await page.waitForURL(/zoom=1\d\.?\d*-3\d/)
+    await page.waitForURL(/zoom=1\d\.?\d*-5\d/)
     await page.reload()
-    assert.equal(await stepNear(0.9), '30')
+    assert.equal(await stepNear(0.9), '50')
     await page.getByRole('button', { name: 'last half' }).click()
-    assert.equal(await stepNear(0.05), '20')
+    assert.equal(await stepNear(0.1), '40')
     await drawing.dblclick()
     await page.waitForURL((url) => !url.search.includes('zoom'))
-    assert.equal(await stepNear(0.95), '60')
+    assert.equal(await stepNear(0.98), '100')
   })
 
   // The trainer names the layers that it does not find in an event and in the log. React escapes, and the policy refuses what runs; only a browser shows that every page leaves both as they are.
