@@ -1,45 +1,61 @@
 // A bounded number of turns, shared fairly between owners: a free turn goes to the owner who holds the fewest, and among equal
-// ones to the owner who has waited for a turn the longest.
+// ones to the owner who has waited for a turn the longest. Each owner has a line of its own. So a turn costs one look at each
+// owner, however long the lines are.
 
-type Waiting = { owner: string; turn: PromiseWithResolvers<void> }
+type Waiting = { hasLeft: boolean; turn: PromiseWithResolvers<void>; next: Waiting | null }
+/** An owner who waits or holds a turn. */
+type Line = {
+  held: number
+  /** The number of the owner's newest turn, 0 before the first. */
+  lastTurn: number
+  first: Waiting | null
+  last: Waiting | null
+  /** Without those who have left. */
+  waitingCount: number
+}
 
 export function createTurns({ atMost, atMostOfOne }: { atMost: number; atMostOfOne: number }) {
-  const waiting: Waiting[] = []
-  const held = new Map<string, number>()
-  /** When each owner, with work here, last got a turn. */
-  const lastTurn = new Map<string, number>()
+  const lines = new Map<string, Line>()
   let turnCount = 0
   let busy = 0
 
-  const heldBy = (owner: string) => held.get(owner) ?? 0
-  const mayBegin = (owner: string) => busy < atMost && heldBy(owner) < atMostOfOne
-  /** Lower goes first. Within an owner, the order of arrival holds. */
-  const compare = (a: string, b: string) => heldBy(a) - heldBy(b) || (lastTurn.get(a) ?? 0) - (lastTurn.get(b) ?? 0)
+  function lineOf(owner: string): Line {
+    const line = lines.get(owner) ?? { held: 0, lastTurn: 0, first: null, last: null, waitingCount: 0 }
+    lines.set(owner, line)
+    return line
+  }
 
-  function begin(owner: string) {
+  const mayBegin = ({ held }: Line) => busy < atMost && held < atMostOfOne
+
+  function begin(line: Line) {
     busy++
-    held.set(owner, heldBy(owner) + 1)
-    lastTurn.set(owner, ++turnCount)
+    line.held++
+    line.lastTurn = ++turnCount
   }
 
   function beginNext() {
-    let next: Waiting | undefined
-    for (const each of waiting) if (mayBegin(each.owner) && (!next || compare(each.owner, next.owner) < 0)) next = each
+    let next: Line | undefined
+    for (const line of lines.values())
+      if (line.waitingCount > 0 && mayBegin(line) && (!next || compare(line, next) < 0)) next = line
     if (!next) return
-    waiting.splice(waiting.indexOf(next), 1)
-    begin(next.owner)
-    next.turn.resolve()
+    begin(next)
+    shift(next)?.turn.resolve()
+  }
+
+  function forgetIdle(owner: string, { held, waitingCount }: Line) {
+    if (held === 0 && waitingCount === 0) lines.delete(owner)
   }
 
   return {
     /** @throws the signal's reason */
     async take(owner: string, signal?: AbortSignal): Promise<void> {
-      if (mayBegin(owner)) return begin(owner)
-      const mine: Waiting = { owner, turn: Promise.withResolvers() }
-      waiting.push(mine)
+      const line = lineOf(owner)
+      if (mayBegin(line)) return begin(line)
+      const mine = push(line)
       const leave = () => {
-        const at = waiting.indexOf(mine)
-        if (at >= 0) waiting.splice(at, 1)
+        mine.hasLeft = true
+        line.waitingCount--
+        forgetIdle(owner, line)
         mine.turn.reject(signal?.reason as Error)
       }
       signal?.addEventListener('abort', leave)
@@ -47,12 +63,33 @@ export function createTurns({ atMost, atMostOfOne }: { atMost: number; atMostOfO
     },
 
     giveBack(owner: string) {
+      const line = lineOf(owner)
       busy--
-      const left = heldBy(owner) - 1
-      if (left > 0) held.set(owner, left)
-      else held.delete(owner)
-      if (left === 0 && !waiting.some((each) => each.owner === owner)) lastTurn.delete(owner)
+      line.held--
+      forgetIdle(owner, line)
       beginNext()
     },
   }
+}
+
+/** Lower goes first. */
+const compare = (a: Line, b: Line) => a.held - b.held || a.lastTurn - b.lastTurn
+
+function push(line: Line): Waiting {
+  const mine: Waiting = { hasLeft: false, turn: Promise.withResolvers(), next: null }
+  if (line.last) line.last.next = mine
+  else line.first = mine
+  line.last = mine
+  line.waitingCount++
+  return mine
+}
+
+/** The first who has not left. Whoever leaves stays in the line until then: to find the place would cost a look at the line. */
+function shift(line: Line): Waiting | null {
+  let next = line.first
+  while (next?.hasLeft) next = next.next
+  line.first = next?.next ?? null
+  if (!line.first) line.last = null
+  if (next) line.waitingCount--
+  return next
 }

@@ -38,3 +38,21 @@ test('work that is given up while it waits takes no turn', async () => {
   turns.giveBack('a')
   await turns.take('c')
 })
+
+test('a turn costs the same however many wait, and however many of those leave', { timeout: 30_000 }, async () => {
+  const turns = createTurns({ atMost: 1, atMostOfOne: 1 })
+  const giveUp = new AbortController()
+  const count = 50_000
+  await turns.take('many')
+  const leaving = Array.from({ length: 1000 }, () => turns.take('many', giveUp.signal))
+  const begun = begin(turns, 'm'.repeat(count))
+  giveUp.abort(new Error('given up'))
+  await Promise.allSettled(leaving)
+  turns.giveBack('many')
+  for (let done = 0; done < count; done++) {
+    await Promise.resolve()
+    turns.giveBack('m')
+  }
+  await settled()
+  assert.equal(begun.length, count)
+})
