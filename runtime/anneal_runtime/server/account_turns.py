@@ -45,8 +45,8 @@ class AccountTurns:
         self._free, self._sharing = at_once, sharing
         # The account whose turn is next comes first.
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
-        # Accounts that rest.
-        self._resting: set[str] = set()
+        # Accounts that rest, each with the end of its rest.
+        self._resting: dict[str, asyncio.TimerHandle] = {}
 
     @asynccontextmanager
     async def turn(self, account: str) -> AsyncIterator[None]:
@@ -59,14 +59,19 @@ class AccountTurns:
             self.end()
 
     def rest(self, account: str, seconds: float) -> None:
-        """Call before the end of a turn that took so long."""
-        if self._sharing is not None and self._sharing.has_others(account):
-            self._resting.add(account)
-            asyncio.get_running_loop().call_later(seconds, self._wake, account)
+        """Call before the end of a turn that took so long. Of two rests at once, the one that ends later holds."""
+        if self._sharing is None or not self._sharing.has_others(account):
+            return
+        loop, earlier = asyncio.get_running_loop(), self._resting.get(account)
+        if earlier is not None:
+            if earlier.when() >= loop.time() + seconds:
+                return
+            earlier.cancel()
+        self._resting[account] = loop.call_later(seconds, self._wake, account)
 
     def _wake(self, account: str) -> None:
-        self._resting.discard(account)
-        if self._free > 0 and account in self._waiting:
+        del self._resting[account]
+        while self._free > 0 and account in self._waiting:
             self._free -= 1
             self.end()
 

@@ -88,6 +88,37 @@ def test_an_account_rests_after_its_turn_while_others_use_the_server() -> None:
     play(story)
 
 
+@pytest.mark.parametrize("rests", [(3600.0, 0.0), (0.0, 3600.0)])
+def test_the_longer_of_two_rests_at_once_holds(rests: tuple[float, float]) -> None:
+    async def story() -> None:
+        sharing = Sharing()
+        turns = AccountTurns(at_once=2, sharing=sharing)
+        for account in ("greedy", "other"):
+            sharing.note(account)
+        for seconds in rests:
+            turns.rest("greedy", seconds)
+        waits = asyncio.ensure_future(turns.take("greedy"))
+        # A timer that is due runs in the loop's next turn.
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert not waits.done()
+        waits.cancel()
+
+    play(story)
+
+
+def test_an_account_that_has_rested_takes_all_free_turns() -> None:
+    async def story() -> None:
+        sharing = Sharing()
+        turns = AccountTurns(at_once=2, sharing=sharing)
+        for account in ("greedy", "other"):
+            sharing.note(account)
+        turns.rest("greedy", 0.01)
+        await asyncio.gather(turns.take("greedy"), turns.take("greedy"))
+
+    play(story)
+
+
 def test_a_server_is_shared_with_the_accounts_that_asked_last() -> None:
     sharing = Sharing()
     for account in ("a", "a"):
