@@ -80,6 +80,18 @@ def test_an_idle_account_joins_a_full_batch_at_once() -> None:
     assert accounts_of(scheduler._choose(running)) == {"idle": 1}
 
 
+def test_single_prompts_of_others_take_no_place_from_a_large_request() -> None:
+    scheduler = Scheduler(cast(RunningBatch, NoRoomToJoin()), 16, EngineMetrics())
+    waiting(scheduler, "large", 100)
+    scheduler._receive()
+    large = scheduler._choose([])
+    assert len(large) == 16
+    singles = [waiting(scheduler, account, 1).rows[0] for account in ("one", "two")]
+    assert accounts_of(scheduler._choose([*large[:14], *singles])) == {"large": 2}
+    assert scheduler._choose([*large, *singles]) == []
+    assert scheduler._choose(large) == [], "the size holds again when the others have left"
+
+
 def test_little_is_read_at_once_while_several_accounts_have_work() -> None:
     scheduler = Scheduler(cast(RunningBatch, NoRoomToJoin()), 16, EngineMetrics())
     scheduler._pace.read_s = SHARED_READ_S / 3

@@ -2,7 +2,8 @@
 
 The next row is one of the account that has the fewest rows in the batch, and its requests take turns. A request that
 has no running row may go beyond the batch's size by a few rows, an account that has none by a few more. So a request
-of ten thousand prompts delays a single one by a step or two, not by its own length.
+of ten thousand prompts delays a single one by a step or two, not by its own length. A row of each further account
+takes no place from the others, so single prompts cost the large request only the time of their own rows.
 
 Where these steps are slow, as with many typed answers or adapters, an account that has no row yet gets its first few
 into a second batch, the quick one, which gets twice the time that the other batch took. So an account that fills the
@@ -192,7 +193,9 @@ class Scheduler:
         """The next rows to admit, in turns."""
         self._drop_cancelled()
         rows_of = Counter(row.request.account for row in running)
-        few, free = self._few, self._max_batch - len(running)
+        few = self._few
+        # A row of each further account takes no place, so that single prompts of others leave a large request its rows.
+        free = self._max_batch - len(running) + min(few, max(0, len(rows_of) - 1))
         waiting = [request for requests in self._waiting.values() for request in requests]
         # Joining costs an extra pass, so wait for several free places unless a request has no running row.
         if free < few and all(request.running > 0 for request in waiting):
