@@ -27,7 +27,8 @@ export const createOutboxRepository = (db: Connection) => ({
    * Claims the oldest undelivered message of each workflow, which keeps the order within a workflow. New batches and evaluations
    * come last, and accounts take turns with them: thousands of one account hold up neither a command nor another account's
    * batch. What an account has beyond `runningBatches`, each of which may keep two calls of an engine busy, waits until one of
-   * its batches ends. Evaluations wait in a line of their own, so that neither holds up the other: one starts while the account's
+   * its batches ends. While another account has an open batch, half as many may run, so that both get a like part of the
+   * workers, of Temporal and of the database. Evaluations wait in a line of their own, so that neither holds up the other: one starts while the account's
    * evaluations have room for the batch of a model.
    */
   async claim(limit: number, runningBatches: number): Promise<ClaimedMessage[]> {
@@ -60,12 +61,18 @@ export const createOutboxRepository = (db: Connection) => ({
       waiting as (
         select due.id, account_id is not null as "isBatch",
           sum(due.batches) over (partition by account_id, kind order by due.id) - due.batches + 1 + coalesce(started.count, 0) as turn
-        from due left join started using (account_id, kind))
+        from due left join started using (account_id, kind)),
+      allowed as (
+        select case
+          when (select account_id from inference_batches where state = 'running' order by account_id limit 1)
+            <> (select account_id from inference_batches where state = 'running' order by account_id desc limit 1)
+          then greatest(1, ${runningBatches}::int / 2) else ${runningBatches}::int end as batches)
       update outbox_messages set claimed_until = now() + make_interval(secs => ${claimSeconds}), delivery_count = delivery_count + 1
       where id in (
         select id from outbox_messages
         where delivered_at is null and claimed_until <= now() and id in (
-          select id from waiting where not "isBatch" or turn <= ${runningBatches} order by "isBatch", turn, id limit ${limit})
+          select waiting.id from waiting cross join allowed
+          where not "isBatch" or turn <= allowed.batches order by "isBatch", turn, waiting.id limit ${limit})
         for update skip locked)
       returning id, workflow_id as "workflowId", kind, generation, payload, created_at as "createdAt", delivery_count as "deliveryCount"`
     return rows

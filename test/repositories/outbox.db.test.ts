@@ -48,18 +48,25 @@ suite('the outbox', async () => {
     await database.outbox.add({ workflowId, kind: 'start-evaluation', generation: 1, payload: { evaluationId: id } })
     return id
   }
-  const claim = async (limit = 50) => (await database.outbox.claim(limit, 8)).map(({ workflowId }) => workflowId)
+  const claim = async (limit = 50, runningBatches = 8) =>
+    (await database.outbox.claim(limit, runningBatches)).map(({ workflowId }) => workflowId)
+
+  const endBatch = (workflowId = assert.fail()) =>
+    database.transaction((tx) =>
+      tx.inferenceBatches.fail(workflowId.slice(inferenceBatchWorkflowId('').length), 'tried'),
+    )
 
   test('gives commands first, then accounts turns with their batches', async () => {
     const many = await submitBatches(await openAccount(), 6)
     const few = await submitBatches(await openAccount(), 2)
     await database.outbox.add({ workflowId: 'fine-tune-1', kind: 'cancel', generation: 1, payload: { jobId: 1 } })
     assert.deepEqual(await claim(1), ['fine-tune-1'])
-    assert.deepEqual(new Set(await claim(2)), new Set([many[0], few[0]]))
-    assert.deepEqual(new Set(await claim(3)), new Set([many[1], few[1], many[2]]))
+    assert.deepEqual(new Set(await claim(2, 12)), new Set([many[0], few[0]]))
+    assert.deepEqual(new Set(await claim(3, 12)), new Set([many[1], few[1], many[2]]))
     // Relays that claim at once share what is left.
-    const shared = (await Promise.all([claim(10), claim(10)])).flat()
+    const shared = (await Promise.all([claim(10, 12), claim(10, 12)])).flat()
     assert.deepEqual([shared.length, new Set(shared)], [3, new Set(many.slice(3))])
+    for (const workflowId of [...many, ...few]) await endBatch(workflowId)
   })
 
   test('holds the batches back that an account has beyond eight, until one of them ends', async () => {
@@ -67,9 +74,22 @@ suite('the outbox', async () => {
     assert.deepEqual(new Set(await claim()), new Set(all.slice(0, 8)))
     assert.deepEqual(await claim(), [])
     assert.ok(((await database.outbox.dueInMs()) ?? 0) > 0, 'a batch that is held back wakes nobody')
-    const batchId = all[0]?.slice(inferenceBatchWorkflowId('').length) ?? assert.fail()
-    await database.transaction((tx) => tx.inferenceBatches.fail(batchId, 'tried'))
+    await endBatch(all[0])
     assert.deepEqual(await claim(), [all[8]])
+    for (const workflowId of all) await endBatch(workflowId)
+    await claim()
+  })
+
+  test('runs half as many batches of an account while another account has open ones, and at least one', async () => {
+    const [many, other] = [await submitBatches(await openAccount(), 6), await submitBatches(await openAccount(), 1)]
+    assert.deepEqual(new Set(await claim(50, 1)), new Set([many[0], other[0]]))
+    assert.deepEqual(await claim(50, 4), [many[1]])
+    await endBatch(many[0])
+    assert.deepEqual(await claim(50, 4), [many[2]])
+    await endBatch(other[0])
+    assert.deepEqual(new Set(await claim(50, 4)), new Set(many.slice(3, 5)), 'the account is alone again')
+    for (const workflowId of many) await endBatch(workflowId)
+    await claim()
   })
 
   test('gives batches and evaluations places of their own, so that neither holds up the other', async () => {
