@@ -40,13 +40,15 @@ test('a run below its share ends as it does; so does one without a limit', async
   }
 })
 
-test('each replica of a model server has the share', async (t) => {
+test('each replica of a model server has the share, and the server is ended beyond that of all', async (t) => {
   const servers = shellModelServers(testHome(t))
-  const name = 'model-server-tiny-g1'
   const labels = { server: 'model-server-tiny', launch: '1' }
-  await servers.launch({ ...shellRun(name, `${writes(6)}; sleep 3; exit 3`, { resources }), labels, replicas: 2 })
-  assert.partialDeepStrictEqual(await servers.watch({ name }, { signal: patience() }), {
-    reason: 'exited',
-    exitCode: 3,
-  })
+  for (const [name, megabytes, end] of [
+    ['model-server-tiny-g1', 6, { reason: 'exited', exitCode: 3 }],
+    ['model-server-tiny-g2', 10, { reason: 'out_of_disk', signal: 'SIGKILL' }],
+  ] as const) {
+    const script = `${writes(megabytes)}; sleep 3; exit 3`
+    await servers.launch({ ...shellRun(name, script, { resources }), labels, replicas: 2 })
+    assert.partialDeepStrictEqual(await servers.watch({ name }, { signal: patience() }), end)
+  }
 })
