@@ -1,9 +1,15 @@
 import json
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+from llguidance import LLMatcher
 from server.support.lora_files import prompts
 from server.support.running import RunningServer
+from support.until import PATIENCE_S
+
+from anneal_runtime.server.decoding.grammar import Source
 
 STRING = r'"([^"\\\x00-\x1f\x7f]|\\["\\/bfnrt]){0,60}"'
 INTEGER = r"-?(0|[1-9][0-9]{0,14})"
@@ -99,3 +105,42 @@ def test_typed_and_free_rows_share_a_batch(tiny: RunningServer) -> None:
     assert tiny.client.texts(free, max_tokens=30) == expected
     other.join()
     assert all(re.match(r'\{"name":"', text) for text in mixed[0])
+
+
+def test_two_hundred_new_types_delay_a_known_one_by_no_pass(
+    tiny: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert tiny.engine.generator is not None
+    grammars, scheduler = tiny.engine.generator.grammars, tiny.engine.scheduler
+    compile_one, find, release, all_wait = grammars._compile, grammars.find, threading.Event(), threading.Event()
+    asked: list[Source] = []
+
+    def held(source: Source) -> LLMatcher:
+        assert release.wait(PATIENCE_S)
+        return compile_one(source)
+
+    def counted(source: Source) -> LLMatcher | None:
+        if source.text.startswith("new"):
+            asked.append(source)
+            # Each is looked for once more when its turn to be compiled has come.
+            if len(asked) > 200:
+                all_wait.set()
+        return find(source)
+
+    def passes() -> int:
+        before = scheduler.turn
+        assert tiny.client.texts("a", max_tokens=8, **typed("known")) == ["known"]
+        return scheduler.turn - before
+
+    passes()
+    alone = passes()
+    monkeypatch.setattr(grammars, "_compile", held)
+    monkeypatch.setattr(grammars, "find", counted)
+    with ThreadPoolExecutor(200) as clients:
+        news = [clients.submit(tiny.client.texts, "a", max_tokens=8, **typed(f"new {at}")) for at in range(200)]
+        try:
+            assert all_wait.wait(PATIENCE_S)
+            assert passes() <= alone + 1
+        finally:
+            release.set()
+        assert [new.result(PATIENCE_S)[0] for new in news] == [f"new {at}" for at in range(200)]
