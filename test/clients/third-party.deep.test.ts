@@ -21,15 +21,20 @@ const wanted = process.env['ANNEAL_CLIENTS']?.split(',') ?? ['']
 
 const resultOf = ({ error, refused }: Feature) => (error !== null ? 'fails' : (refused ?? 'works'))
 
-const table: string[] = []
-after(() => console.log(['| Client | Feature | Result |', '|---|---|---|', ...table].join('\n')))
+// All clients run before the first suite is named: the runner takes a file to be over when its suites are.
+const runs: Record<string, Awaited<ReturnType<typeof featuresOf>>> = {}
+for (const client of clients.filter(({ name }) => wanted.some((part) => name.includes(part))))
+  runs[client.name] = await featuresOf(client)
 
-for (const client of clients.filter(({ name }) => wanted.some((part) => name.includes(part)))) {
-  // Before the suite is named: the runner may take a file to be over once its suites are.
-  const { results, chatter } = await featuresOf(client)
-  for (const result of results) table.push(`| ${client.name} | ${result.check} | ${resultOf(result)} |`)
-  suite(client.name, () => {
+for (const [name, { results, chatter }] of Object.entries(runs))
+  suite(name, () => {
     for (const { check, error } of results) test(check, () => void (error !== null && assert.fail(error)))
     test('runs its whole script', () => assert.ok(results.length > 3, chatter))
   })
-}
+
+after(() => {
+  const rows = Object.entries(runs).flatMap(([name, { results }]) =>
+    results.map((result) => `| ${name} | ${result.check} | ${resultOf(result)} |`),
+  )
+  console.log(['| Client | Feature | Result |', '|---|---|---|', ...rows].join('\n'))
+})
