@@ -1,13 +1,13 @@
 // Chat completions through our API, Portkey's gateway and LiteLLM's proxy, each before the same engine that answers after a
 // fixed time, over 16 connections: latency and requests a second. Only our API checks a key in a database and counts usage.
 import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../test/support/free-port.ts'
 import { clientEnv, clientPackages } from '../tools/setup/client-env.mjs'
-import { fetchJson } from './rounds.ts'
+import { fetchJson, untilAnswers } from './rounds.ts'
 import { createClient, makeHome, median, quantile, startStack } from './stack.ts'
 import { startStubReplica } from './stub-replica.ts'
 
@@ -41,15 +41,7 @@ async function start(command: string[], env: Record<string, string>, send: () =>
   const [program = '', ...args] = command
   const child = spawn(program, args, { env: { PATH: process.env['PATH'], ...env }, stdio: 'ignore' })
   children.push(child)
-  for (let tries = 0; ; tries++) {
-    const error = await send().then(
-      () => null,
-      (reason: unknown) => reason,
-    )
-    if (error === null) return
-    if (tries === 60 || child.exitCode !== null) throw new Error(`${program} does not answer`, { cause: error })
-    await sleep(1000)
-  }
+  await untilAnswers(program, send, once(child, 'exit'))
 }
 
 async function startPortkey(): Promise<Gateway> {

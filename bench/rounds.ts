@@ -3,6 +3,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { root } from '../tools/paths.mjs'
 import type { BaselineUrls } from './baseline.ts'
 import { median, quantile } from './stack.ts'
@@ -19,6 +20,21 @@ export async function fetchJson(url: string, init: RequestInit = {}): Promise<un
   const response = await fetch(url, init)
   if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`)
   return response.json()
+}
+
+/** Calls once a second until a program answers. @throws if the program ends first, or after three minutes */
+export async function untilAnswers(program: string, call: () => Promise<unknown>, ended: Promise<unknown>) {
+  let hasEnded = false
+  void ended.then(() => (hasEnded = true))
+  for (let tries = 1; ; tries++) {
+    const error = await call().then(
+      () => null,
+      (reason: unknown) => reason,
+    )
+    if (error === null) return
+    if (hasEnded || tries === 180) throw new Error(`${program} does not answer`, { cause: error })
+    await sleep(1000)
+  }
 }
 
 type Times<Name extends string> = Record<Name, number[]>

@@ -12,6 +12,7 @@ import { startEngine } from '../test/inference/support/engine-process.ts'
 import { createFakeServers, tokenOf } from '../test/inference/support/fake-servers.ts'
 import { startVllm } from '../test/vllm/support/vllm-process.ts'
 import { root, toolPath } from '../tools/paths.mjs'
+import { untilAnswers } from './rounds.ts'
 import { median } from './stack.ts'
 
 const rounds = 3
@@ -58,12 +59,17 @@ async function compare(what: string, sides: readonly [Side, Side], more: object,
   )
 }
 
+async function requireHealth(url: string): Promise<void> {
+  const { ok, status } = await fetch(`${url}/health`)
+  if (!ok) throw new Error(`health: ${status}`)
+}
+
 async function withBoth(entry: CatalogueEntry, measure: (sides: [Side, Side]) => Promise<void>) {
   const servers = createFakeServers()
   const vllm = await startVllm({ ...entry, name: 'vllm', engine: 'vllm' })
   const engine = await startEngine({ ...entry, name: 'ours' }, servers)
   try {
-    await answers(vllm.url)
+    await untilAnswers('vLLM', () => requireHealth(vllm.url), vllm.ended)
     await measure([
       { name: 'ours', url: engine.endpoint, token: tokenOf('ours', 1) },
       { name: 'vllm', url: vllm.url, token: 'none' },
@@ -71,16 +77,6 @@ async function withBoth(entry: CatalogueEntry, measure: (sides: [Side, Side]) =>
   } finally {
     await Promise.all([engine.stop(), vllm.stop()])
   }
-}
-
-/** vLLM opens its port when it is ready. */
-async function answers(url: string): Promise<void> {
-  for (let second = 0; second < 180; second++) {
-    const response = await fetch(`${url}/health`).catch(() => null)
-    if (response?.ok) return
-    await new Promise((resolve) => setTimeout(resolve, 1000))
-  }
-  throw new Error('vLLM is not ready after three minutes')
 }
 
 for (const dtype of ['float32', 'bfloat16'] as const) {

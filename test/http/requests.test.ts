@@ -256,16 +256,19 @@ test('a field has one problem, the one that helps', async () => {
     [{ optim: [] }, 'finetune_args.optim must be a string.'],
     [{ optim: '' }, 'finetune_args.optim must not be empty.'],
     [{ target_modules: 5 }, 'finetune_args.target_modules must be a string or a list of strings.'],
+    [{ target_modules: [null] }, 'finetune_args.target_modules[0] must be a string.'],
   ]
   for (const [args, detail] of details) {
     const { json } = await edge.call('POST', '/v1/train', { json: { model_name: 'tiny', finetune_args: args } })
     assert.equal(json.detail, detail)
   }
-  for (const [key, detail] of [
-    ['', 'metadata has the key "", which must not be empty.'],
-    ['k'.repeat(65), `metadata has the key "${'k'.repeat(65)}", which must have at most 64 characters.`],
+  for (const [metadata, detail] of [
+    [{ '': 'x' }, 'metadata has the key "", which must not be empty.'],
+    [{ ['k'.repeat(65)]: 'x' }, `metadata has the key "${'k'.repeat(65)}", which must have at most 64 characters.`],
+    [{ a: null }, 'metadata.a must be a string.'],
+    [{ a: 'x'.repeat(513) }, 'metadata.a must have at most 512 characters.'],
   ] as const) {
-    const { json } = await edge.call('POST', '/v1/train', { json: { model_name: 'tiny', metadata: { [key]: 'x' } } })
+    const { json } = await edge.call('POST', '/v1/train', { json: { model_name: 'tiny', metadata } })
     assert.equal(json.detail, detail)
   }
   const integrations = Array(5).fill({ type: 'mlflow', tracking_uri: 'https://mlflow.example.com' })

@@ -17,5 +17,6 @@ export async function checksOf(command: string, args: string[], env: NodeJS.Proc
   client.stderr.on('data', (chunk) => (chatter += String(chunk)))
   const results: Check[] = []
   for await (const line of createInterface(client.stdout)) results.push(JSON.parse(line) as Check)
+  if (client.killed) chatter += `The client was still at work after ${patienceMs / 60_000} minutes.`
   return { results, chatter }
 }

@@ -124,7 +124,8 @@ const notValid = 'is not valid'
 function phraseOf(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      if (issue.input === undefined || issue.input === null) return required
+      // An item of a list is there, so null is a value of the wrong type.
+      if ((issue.input ?? null) === null && typeof issue.path?.at(-1) !== 'number') return required
       return `must be ${typeNames[issue.expected as string] ?? String(issue.expected)}`
     case 'invalid_value':
       return oneOf((issue.values as unknown[]).map((each) => JSON.stringify(each)))

@@ -1,8 +1,11 @@
 import { z } from 'zod'
 
+/** In a pair null is a value of the wrong type, not an absent field. */
+const typeOnly = ({ code }: { code?: string }) => (code === 'invalid_type' ? 'must be a string' : undefined)
+
 /** A key named __proto__ is dropped: z.record does so. */
 export const Metadata = z
-  .record(z.string().min(1).max(64), z.string().max(512))
+  .record(z.string().min(1).max(64), z.string({ error: typeOnly }).max(512))
   .refine((map) => Object.keys(map).length <= 16, { error: 'must have at most 16 keys' })
   .meta({ maxProperties: 16 })
 
