@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from anneal_runtime.server import request_bodies
-from anneal_runtime.server.adapters import refused
+from anneal_runtime.server.adapter_download import refused
 from anneal_runtime.server.serving import account_of, serving_of
 from anneal_runtime.transfer import RemoteFile
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-import uuid
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,19 +21,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
 from anneal_runtime.log import log
-from anneal_runtime.retry import RetryPolicy, Unavailable
 from anneal_runtime.server.account_turns import AccountThreads, AccountTurns, Sharing
-from anneal_runtime.server.adapter_checks import CONFIG_FILE, ORIGIN_FILE, WEIGHTS_FILE, AdapterRefused
+from anneal_runtime.server.adapter_checks import WEIGHTS_FILE, AdapterRefused
+from anneal_runtime.server.adapter_download import fetch, prepare_folder, refused, wanted_files
 from anneal_runtime.server.errors import ApiError, unknown_model
-from anneal_runtime.transfer import CorruptFile, RemoteFile, UrlRefused, download, verify
+from anneal_runtime.transfer import RemoteFile
 
 if TYPE_CHECKING:
     from anneal_runtime.server.metrics import EngineMetrics
 
 MAX_LOADED = 32
 MAX_BYTES = 4 << 30
-MAX_FILE_BYTES = 4 << 30
-FETCH_RETRY = RetryPolicy(give_up_after_s=20.0)
 # Downloads at once, on threads of their own: a slow store must not hold up other work.
 DOWNLOADS = 4
 # Seconds that a load waits for a place.
@@ -43,9 +40,6 @@ ROOM_WAIT_S = 60.0
 STAY_S = 0.5
 LOOK_EVERY_S = 0.02
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-NEEDED = (CONFIG_FILE, WEIGHTS_FILE)
-# Holds the sha256 of the base weights that the adapter was trained on.
-OPTIONAL = (ORIGIN_FILE,)
 
 
 class AdapterLoader(Protocol):
@@ -110,8 +104,7 @@ class AdapterStore:
         self._held: OrderedDict[str, Held] = OrderedDict()
         self._leaving: dict[str, Leaving] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        shutil.rmtree(folder / ".incoming", ignore_errors=True)
-        (folder / ".incoming").mkdir(parents=True, exist_ok=True)
+        prepare_folder(folder)
 
     def names(self) -> list[str]:
         return list(self._held)
@@ -135,12 +128,7 @@ class AdapterStore:
     async def install(self, name: str, files: list[RemoteFile], account: str = "") -> None:
         """Fetches, checks and loads; nothing if it is loaded already. Raises ApiError."""
         self._check_name(name)
-        promised = {file.name: file for file in files}
-        if missing := [needed for needed in NEEDED if needed not in promised]:
-            raise refused(f"files must include {missing[0]}.")
-        wanted = [promised[file] for file in (*NEEDED, *OPTIONAL) if file in promised]
-        if too_large := [file.name for file in wanted if not 0 < file.size <= MAX_FILE_BYTES]:
-            raise refused(f"{too_large[0]} must have between 1 and {MAX_FILE_BYTES} bytes.")
+        wanted = wanted_files(files)
         fingerprint = tuple(file.sha256 for file in wanted)
         async with self._lock(name):
             held = self._held.get(name)
@@ -150,9 +138,9 @@ class AdapterStore:
             if held is not None:
                 raise refused(f"Other files are already loaded as {name}. Use a new name.")
             await self._gone(name)
-            await self._downloads.run(account, self._fetch, name, wanted)
+            await self._downloads.run(account, fetch, self._folder, name, wanted)
             try:
-                place = Place(account, promised[WEIGHTS_FILE].size)
+                place = Place(account, next(file.size for file in wanted if file.name == WEIGHTS_FILE))
                 await self._load(name, self._folder / name, fingerprint, place)
             except ApiError:
                 await asyncio.to_thread(shutil.rmtree, self._folder / name, True)
@@ -192,25 +180,6 @@ class AdapterStore:
         if lock is None:
             lock = self._locks[name] = asyncio.Lock()
         return lock
-
-    def _fetch(self, name: str, files: list[RemoteFile]) -> None:
-        final = self._folder / name
-        if _holds(final, files):
-            return
-        incoming = self._folder / ".incoming" / uuid.uuid4().hex
-        try:
-            for file in files:
-                download(file, incoming / file.name, FETCH_RETRY)
-            shutil.rmtree(final, ignore_errors=True)
-            incoming.rename(final)
-        except CorruptFile as error:
-            raise refused(str(error)) from error
-        except (UrlRefused, Unavailable, ValueError) as error:
-            raise ApiError(
-                502, f"The adapter files could not be downloaded: {error}", code="adapter_unreachable"
-            ) from error
-        finally:
-            shutil.rmtree(incoming, ignore_errors=True)
 
     async def _load(self, name: str, folder: Path, fingerprint: tuple[str, ...] | None, place: Place) -> None:
         await self._take_place(place)
@@ -286,19 +255,6 @@ class AdapterStore:
             await asyncio.wait({leaving.task})
 
 
-def refused(message: str) -> ApiError:
-    return ApiError(422, message, code="adapter_refused")
-
-
 def _size(path: Path) -> int:
     """0 for a missing file, which the loader refuses."""
     return path.stat().st_size if path.is_file() else 0
-
-
-def _holds(folder: Path, files: list[RemoteFile]) -> bool:
-    try:
-        for file in files:
-            verify(folder / file.name, file.size, file.sha256, file.name)
-    except (OSError, CorruptFile):
-        return False
-    return True
