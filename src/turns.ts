@@ -55,6 +55,7 @@ export function createTurns({ atMost, atMostOfOne }: { atMost: number; atMostOfO
       const leave = () => {
         mine.hasLeft = true
         line.waitingCount--
+        if (line.waitingCount === 0) line.first = line.last = null
         forgetIdle(owner, line)
         mine.turn.reject(signal?.reason as Error)
       }

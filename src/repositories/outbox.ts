@@ -28,8 +28,8 @@ export const createOutboxRepository = (db: Connection) => ({
    * come last, and accounts take turns with them: thousands of one account hold up neither a command nor another account's
    * batch. What an account has beyond `runningBatches`, each of which may keep two calls of an engine busy, waits until one of
    * its batches ends. While another account has an open batch, half as many may run, so that both get a like part of the
-   * workers, of Temporal and of the database. Evaluations wait in a line of their own, so that neither holds up the other: one starts while the account's
-   * evaluations have room for the batch of a model.
+   * workers, of Temporal and of the database. Evaluations wait in a line of their own, so that neither holds up the other: one
+   * starts while the account's evaluations have room for the batch of a model.
    */
   async claim(limit: number, runningBatches: number): Promise<ClaimedMessage[]> {
     const rows = await db.$queryRaw<ClaimedMessage[]>`

@@ -51,10 +51,11 @@ suite('the outbox', async () => {
   const claim = async (limit = 50, runningBatches = 8) =>
     (await database.outbox.claim(limit, runningBatches)).map(({ workflowId }) => workflowId)
 
-  const endBatch = (workflowId = assert.fail()) =>
-    database.transaction((tx) =>
-      tx.inferenceBatches.fail(workflowId.slice(inferenceBatchWorkflowId('').length), 'tried'),
-    )
+  async function endBatch(workflowId: string | undefined) {
+    assert.ok(workflowId)
+    const id = workflowId.slice(inferenceBatchWorkflowId('').length)
+    await database.transaction((tx) => tx.inferenceBatches.fail(id, 'tried'))
+  }
 
   test('gives commands first, then accounts turns with their batches', async () => {
     const many = await submitBatches(await openAccount(), 6)
