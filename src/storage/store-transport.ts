@@ -39,8 +39,14 @@ export function createStoreTransport({ useSSL, timeouts }: { useSSL: boolean; ti
 }
 
 function limit(outgoing: http.ClientRequest, { connectMs, silenceMs, workMs }: StoreTimeouts) {
-  const connecting = setTimeout(() => outgoing.destroy(late('cannot be reached')), connectMs)
-  const stop = () => clearTimeout(connecting)
+  let isConnecting = true
+  // After a stall of this process the connection may be there already: its event is read before the check.
+  const giveUp = () => isConnecting && outgoing.destroy(late('cannot be reached'))
+  const connecting = setTimeout(() => setImmediate(giveUp), connectMs)
+  const stop = () => {
+    isConnecting = false
+    clearTimeout(connecting)
+  }
   outgoing.once('close', stop)
   outgoing.once('socket', (socket) => {
     if (socket.connecting) socket.once('connect', stop)
@@ -55,6 +61,8 @@ function limit(outgoing: http.ClientRequest, { connectMs, silenceMs, workMs }: S
     if (busyStatuses.includes(incoming.statusCode ?? 0)) incoming.resume()
   })
   outgoing.setTimeout(quietMs, () => {
+    // Node's agent has a limit of its own for new connections.
+    if (isConnecting) return
     // Data has arrived and waits for its reader: the store is not silent.
     if (response && response.readableLength > 0) outgoing.socket?.setTimeout(quietMs)
     else if (response) response.destroy(late('has fallen silent'))

@@ -59,10 +59,10 @@ function unpinned(backend) {
 async function whyNotWithoutCuda() {
   if (!existsSync(cpuLock)) return 'the sums of the build without CUDA are not pinned (npm run lock:torch-cpu)'
   try {
-    const response = await fetch(`${cpuIndex}/torch/`, { method: 'HEAD', signal: AbortSignal.timeout(1_000) })
+    const response = await fetch(`${cpuIndex}/torch/`, { method: 'HEAD', signal: AbortSignal.timeout(5_000) })
     return response.ok ? undefined : `${cpuIndex} answers ${response.status}`
   } catch {
-    return `${cpuIndex} does not answer within a second`
+    return `${cpuIndex} does not answer within five seconds`
   }
 }
 

@@ -24,17 +24,24 @@ async function childPid(home: string, name: string): Promise<number> {
   return Number(/child (\d+)/.exec(runFile(home, name, 'log'))?.[1])
 }
 
-test('a run has not ended while a child of its program lives; the watcher ends such a child', async (t) => {
+test('a run has not ended while a child of its program lives', async (t) => {
   const home = testHome(t)
-  const compute = shellCompute(home, { orphanGraceMs: 700 })
+  const compute = shellCompute(home, { orphanGraceMs: 600_000 })
   await compute.launch(shellRun('ft-1-a1', leavesChild))
-  const end = compute.watch({ name: 'ft-1-a1' }, { signal: patience() })
   const child = await childPid(home, 'ft-1-a1')
   await until('the program has ended', () => existsSync(join(home, 'runs', 'ft-1-a1', 'exit')))
-  assert(lives(child))
   assert.equal((await compute.probe({ name: 'ft-1-a1' })).state, 'running')
-  const state = await end
-  assert(!lives(child))
+  process.kill(child, 'SIGKILL')
+  const state = await compute.watch({ name: 'ft-1-a1' }, { signal: patience() })
+  assert(state.state === 'failed' && state.exitCode === 3)
+})
+
+test('the watcher ends a child that its program left', async (t) => {
+  const home = testHome(t)
+  const compute = shellCompute(home, { orphanGraceMs: 100 })
+  await compute.launch(shellRun('ft-1-a1', leavesChild))
+  const state = await compute.watch({ name: 'ft-1-a1' }, { signal: patience() })
+  assert(!lives(await childPid(home, 'ft-1-a1')))
   assert(state.state === 'failed' && state.exitCode === 3)
 })
 
