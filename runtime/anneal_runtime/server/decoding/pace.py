@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 # Prompt tokens, padding included, read between two decoding steps; one row may exceed it.
 PREFILL_TOKENS = 4096
 # Time for reading prompts between two decoding steps while several accounts have work. Each read costs a pass, so reads
-# of half as long cost a large request 5 % of its speed, and single prompts of others are not answered sooner: between
-# their steps half as much is read twice as often.
+# of half as long cost a large request 5 % of its speed. With short prompts they answer others no sooner: as much is
+# read between the others' steps in all.
 SHARED_READ_S = 0.06
 # A read of at least so many tokens tells the time of one token.
 TELLING_READ = 256
