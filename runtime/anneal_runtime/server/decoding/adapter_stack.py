@@ -23,7 +23,7 @@ MOST_PADDING = 3
 
 @dataclass(frozen=True)
 class Stack:
-    """`layers` maps a linear layer's name to [adapters, r, in] and [adapters, out, r], the fastest order on a CPU."""
+    """`layers` maps a linear layer's name to [adapters, in, r] and [adapters, r, out], the fastest order on a CPU."""
 
     adapters: tuple[Adapter, ...]
     layers: dict[str, tuple[torch.Tensor, torch.Tensor]]
@@ -45,8 +45,7 @@ class Placement:
             return
         down, up = factors
         ours = inputs.index_select(0, self.taken).view(len(down), -1, inputs.shape[-1])
-        deltas = torch.bmm(up, torch.bmm(down, ours.transpose(1, 2))).transpose(1, 2)
-        deltas = deltas.reshape(len(self.taken), -1, output.shape[-1])
+        deltas = torch.bmm(torch.bmm(ours, down), up).view(len(self.taken), -1, output.shape[-1])
         wanted = deltas.index_select(0, self.places)
         if self.rows is None:
             output.add_(wanted)
@@ -113,12 +112,12 @@ def _stacked_layer(
     known = [each for each in factors if each is not None]
     rank = max(down.shape[1] for down, _ in known)
     down, up = known[0]
-    downs = down.new_zeros(len(factors), rank, down.shape[0])
-    ups = up.new_zeros(len(factors), up.shape[1], rank)
+    downs = down.new_zeros(len(factors), down.shape[0], rank)
+    ups = up.new_zeros(len(factors), rank, up.shape[1])
     for index, each in enumerate(factors):
         if each is not None:
-            downs[index, : each[0].shape[1]] = each[0].T
-            ups[index, :, : each[1].shape[0]] = each[1].T
+            downs[index, :, : each[0].shape[1]] = each[0]
+            ups[index, : each[1].shape[0]] = each[1]
     return downs, ups
 
 
