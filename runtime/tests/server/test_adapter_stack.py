@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from anneal_runtime.server.decoding.adapter_stack import MOST_PADDING, STEADY_PASSES
+from anneal_runtime.server.decoding.adapter_stack import MOST_PADDING, STEADY_PASSES, STEADY_PASSES_WITHIN, Stacks
 from anneal_runtime.server.decoding.lora import Adapter, AdapterRouter
 
 SIZE, OUT = 8, 6
@@ -54,3 +54,21 @@ def test_stacked_adapters_change_the_rows_as_each_does_alone() -> None:
             torch.testing.assert_close(run(router, model, inputs, adapters), wanted)
     assert router._stacks.place({one: [0], two: [1], three: [2]}, 3) is not None
     assert router._stacks.place({one: [0], two: [1]}, 2) is None
+
+
+def test_a_few_adapters_of_a_large_stack_get_one_of_their_own() -> None:
+    adapters = [make_adapter(str(n), 2, "a") for n in range(8)]
+    stacks = Stacks(torch.device("cpu"))
+    rows_of = {adapter: [row] for row, adapter in enumerate(adapters)}
+    few = dict(list(rows_of.items())[:3])
+    for _ in range(STEADY_PASSES):
+        placed = stacks.place(rows_of, 8)
+    assert placed is not None and len(placed.stack.adapters) == 8
+    for _ in range(STEADY_PASSES_WITHIN - 1):
+        assert stacks.place(few, 3) is None
+    # The others come back for a pass.
+    assert stacks.place(rows_of, 8) is not None
+    assert stacks.place(few, 3) is None
+    for _ in range(STEADY_PASSES_WITHIN - 1):
+        placed = stacks.place(few, 3)
+    assert placed is not None and set(placed.stack.adapters) == set(few)

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 
 # With fewer adapters a product for each is faster.
 FEWEST = 3
-# Stacking copies the factors, so wait until the same adapters have run for some passes.
-STEADY_PASSES = 4
+# Stacking copies the factors, so wait until the same adapters have run for some passes, and longer if a larger stack
+# holds them: others of its adapters may come back.
+STEADY_PASSES, STEADY_PASSES_WITHIN = 4, 32
+# A product reads the factors of the whole stack: at most half as many again as are needed.
+MOST_READ = 1.5
 # The copies may take so much memory: 256 MB.
 MOST_BYTES = 1 << 28
 # Adapters with fewer rows than the others are padded. With more padding, a product for each adapter is faster.
@@ -86,12 +89,15 @@ class Stacks:
         )
 
     def _stack_of(self, adapters: set[Adapter]) -> Stack | None:
-        if self._stack is not None and adapters <= set(self._stack.adapters):
+        is_held = self._stack is not None and adapters <= set(self._stack.adapters)
+        if self._stack is not None and is_held and len(self._stack.adapters) <= MOST_READ * len(adapters):
+            self._awaited = set()
             return self._stack
-        if not adapters <= self._awaited:
+        if not (adapters <= self._awaited and len(self._awaited) <= MOST_READ * len(adapters)):
             self._awaited, self._passes = adapters, 0
         self._passes += 1
-        if self._passes < STEADY_PASSES or _bytes_of(self._awaited) > MOST_BYTES:
+        patience = STEADY_PASSES_WITHIN if is_held else STEADY_PASSES
+        if self._passes < patience or _bytes_of(self._awaited) > MOST_BYTES:
             return None
         # Let go of the old copies before making new ones.
         self._stack = None
