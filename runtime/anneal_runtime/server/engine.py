@@ -113,7 +113,7 @@ def _load_embedder(spec: ServerSpec, folder: Path, metrics: EngineMetrics) -> En
     except (OSError, ValueError, KeyError) as error:
         raise model_source.ModelUnavailable(f"The embedding model cannot be loaded: {error}") from error
     model = model.to(device).eval()
-    pack(model)
+    pack(model, for_texts=True)
     return Engine(
         name=spec.name,
         kind="embedder",

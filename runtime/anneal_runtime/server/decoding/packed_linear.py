@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch import nn
 
-# Smaller layers fit into the cache. There the call itself costs more than the packed product saves.
-LEAST_WEIGHTS = 1 << 18
+# Smaller layers fit into the cache. There the call itself costs more than the packed product saves, unless many tokens
+# share the call, as those of texts to embed do.
+LEAST_WEIGHTS, LEAST_WEIGHTS_OF_TEXTS = 1 << 18, 1 << 17
 DTYPES = (torch.float32, torch.bfloat16)
 
 
@@ -28,16 +29,17 @@ class PackedLinear(nn.Linear):
         return _product(inputs, self.packed, self.bias, "none", [], "")  # type: ignore[no-any-return]
 
 
-def pack(model: nn.Module) -> None:
+def pack(model: nn.Module, *, for_texts: bool = False) -> None:
     """Packs the large linear layers of a model on a CPU. Call once, before the first hook is registered."""
     if not is_supported():
         return
+    least_weights = LEAST_WEIGHTS_OF_TEXTS if for_texts else LEAST_WEIGHTS
     uses = Counter(id(parameter) for _, parameter in model.named_parameters(remove_duplicate=False))
     for layer in list(model.modules()):
         if type(layer) is not nn.Linear or layer.weight.device.type != "cpu" or layer.weight.dtype not in DTYPES:
             continue
         # A weight that another layer shares would be held twice.
-        if layer.weight.numel() < LEAST_WEIGHTS or uses[id(layer.weight)] > 1:
+        if layer.weight.numel() < least_weights or uses[id(layer.weight)] > 1:
             continue
         packed = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), None)
         del layer.weight
