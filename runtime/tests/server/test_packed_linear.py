@@ -30,3 +30,12 @@ def test_large_layers_are_packed_and_answer_as_before(dtype: torch.dtype) -> Non
     assert model.large(inputs[:0]).shape == (0, 2, 1024)
     assert torch.equal(model.large.weight, weight)
     assert place_of(model.large) == place_of(model.small) == {"device": torch.device("cpu"), "dtype": dtype}
+
+
+@pytest.mark.skipif(not is_supported(), reason="this processor has no packed products")
+def test_layers_of_middle_size_are_packed_only_in_a_model_that_embeds_texts() -> None:
+    model = nn.Sequential(nn.Linear(384, 384))
+    pack(model)
+    assert type(model[0]) is nn.Linear
+    pack(model, for_texts=True)
+    assert type(model[0]) is PackedLinear
