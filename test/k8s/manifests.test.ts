@@ -1,8 +1,10 @@
 // The manifests without a cluster: what they build to, and what they allow.
+import { loadAllYaml } from '@kubernetes/client-node'
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
+import { resourceFields } from '../../src/compute/kubernetes/pods/container-fields.ts'
 import { root } from '../../tools/paths.mjs'
 import { filesAsTheyLie, kubectl, overlays, podSpecs, render } from './manifests.ts'
 import { violations } from './restricted.ts'
@@ -122,4 +124,15 @@ suite('k8s', () => {
       for (const { name, spec } of podSpecs(manifests)) assert.deepEqual(violations(spec), [], `${file} ${name}`)
     }
   })
+})
+
+test('the queue of Kueue covers all that a pod of a run requests: Kueue admits no other pod', () => {
+  type Queue = { kind: string; spec?: { resourceGroups?: { coveredResources: string[]; flavors: Flavor[] }[] } }
+  type Flavor = { resources: { name: string }[] }
+  const objects = loadAllYaml(readText('k8s/components/kueue/queues.yaml')) as Queue[]
+  const [group] = objects.find(({ kind }) => kind === 'ClusterQueue')?.spec?.resourceGroups ?? []
+  const { requests } = resourceFields({ cpuCount: 1, memoryBytes: 1, diskBytes: 1, gpuCount: 1 }, 'nvidia.com/gpu')
+  const requested = Object.keys(requests as object).toSorted()
+  assert.deepEqual(group?.coveredResources.toSorted(), requested)
+  for (const { resources } of group.flavors) assert.deepEqual(resources.map(({ name }) => name).toSorted(), requested)
 })
