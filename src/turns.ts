@@ -2,7 +2,12 @@
 // ones to the owner who has waited for a turn the longest. Each owner has a line of its own. So a turn costs one look at each
 // owner, however long the lines are.
 
-type Waiting = { hasLeft: boolean; turn: PromiseWithResolvers<void>; next: Waiting | null }
+type Waiting = {
+  isWaiting: boolean
+  turn: PromiseWithResolvers<void>
+  previous: Waiting | null
+  next: Waiting | null
+}
 /** An owner who waits or holds a turn. */
 type Line = {
   held: number
@@ -10,8 +15,6 @@ type Line = {
   lastTurn: number
   first: Waiting | null
   last: Waiting | null
-  /** Without those who have left. */
-  waitingCount: number
 }
 
 export function createTurns({ atMost, atMostOfOne }: { atMost: number; atMostOfOne: number }) {
@@ -20,7 +23,7 @@ export function createTurns({ atMost, atMostOfOne }: { atMost: number; atMostOfO
   let busy = 0
 
   function lineOf(owner: string): Line {
-    const line = lines.get(owner) ?? { held: 0, lastTurn: 0, first: null, last: null, waitingCount: 0 }
+    const line = lines.get(owner) ?? { held: 0, lastTurn: 0, first: null, last: null }
     lines.set(owner, line)
     return line
   }
@@ -36,14 +39,16 @@ export function createTurns({ atMost, atMostOfOne }: { atMost: number; atMostOfO
   function beginNext() {
     let next: Line | undefined
     for (const line of lines.values())
-      if (line.waitingCount > 0 && mayBegin(line) && (!next || compare(line, next) < 0)) next = line
-    if (!next) return
+      if (line.first && mayBegin(line) && (!next || compare(line, next) < 0)) next = line
+    if (!next?.first) return
+    const { first } = next
+    remove(next, first)
     begin(next)
-    shift(next)?.turn.resolve()
+    first.turn.resolve()
   }
 
-  function forgetIdle(owner: string, { held, waitingCount }: Line) {
-    if (held === 0 && waitingCount === 0) lines.delete(owner)
+  function forgetIdle(owner: string, { held, first }: Line) {
+    if (held === 0 && !first) lines.delete(owner)
   }
 
   return {
@@ -53,9 +58,9 @@ export function createTurns({ atMost, atMostOfOne }: { atMost: number; atMostOfO
       if (mayBegin(line)) return begin(line)
       const mine = push(line)
       const leave = () => {
-        mine.hasLeft = true
-        line.waitingCount--
-        if (line.waitingCount === 0) line.first = line.last = null
+        // The turn was given, and whoever asked for it has not heard yet.
+        if (!mine.isWaiting) return
+        remove(line, mine)
         forgetIdle(owner, line)
         mine.turn.reject(signal?.reason as Error)
       }
@@ -77,20 +82,18 @@ export function createTurns({ atMost, atMostOfOne }: { atMost: number; atMostOfO
 const compare = (a: Line, b: Line) => a.held - b.held || a.lastTurn - b.lastTurn
 
 function push(line: Line): Waiting {
-  const mine: Waiting = { hasLeft: false, turn: Promise.withResolvers(), next: null }
+  const mine: Waiting = { isWaiting: true, turn: Promise.withResolvers(), previous: line.last, next: null }
   if (line.last) line.last.next = mine
   else line.first = mine
   line.last = mine
-  line.waitingCount++
   return mine
 }
 
-/** The first who has not left. Whoever leaves stays in the line until then: to find the place would cost a look at the line. */
-function shift(line: Line): Waiting | null {
-  let next = line.first
-  while (next?.hasLeft) next = next.next
-  line.first = next?.next ?? null
-  if (!line.first) line.last = null
-  if (next) line.waitingCount--
-  return next
+function remove(line: Line, mine: Waiting) {
+  const { previous, next } = mine
+  if (previous) previous.next = next
+  else line.first = next
+  if (next) next.previous = previous
+  else line.last = previous
+  mine.isWaiting = false
 }

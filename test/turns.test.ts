@@ -39,6 +39,22 @@ test('work that is given up while it waits takes no turn', async () => {
   await turns.take('c')
 })
 
+test('work that is given up when its turn has just come keeps the turn, and the next work of its owner gets one', async () => {
+  const turns = createTurns({ atMost: 1, atMostOfOne: 1 })
+  const giveUp = new AbortController()
+  await turns.take('a')
+  const taking = turns.take('b', giveUp.signal)
+  turns.giveBack('a')
+  giveUp.abort(new Error('given up'))
+  await taking
+  turns.giveBack('b')
+  await turns.take('a')
+  const begun = begin(turns, 'b')
+  turns.giveBack('a')
+  await settled()
+  assert.deepEqual(begun, ['b'])
+})
+
 /** Iterators of arrays and of maps share these. */
 const iterators = [[].values(), new Map().values()].map(
   (iterator) => Object.getPrototypeOf(iterator) as { next: (this: unknown) => unknown },
