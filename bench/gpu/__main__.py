@@ -68,7 +68,8 @@ def main() -> None:
         for part in asked or parts:
             print(f"\n== {part}", flush=True)
             for command in parts[part]:
-                path = f"{ROOT / 'runtime'}:{ROOT / 'runtime/tests'}:{os.environ.get('PYTHONPATH', '')}"
+                folders = [ROOT / "runtime", ROOT / "runtime/tests", ROOT / "bench", os.environ.get("PYTHONPATH", "")]
+                path = os.pathsep.join(map(str, folders))
                 run = subprocess.run(
                     [sys.executable, *command], cwd=ROOT / "runtime", env={**os.environ, "PYTHONPATH": path}
                 )

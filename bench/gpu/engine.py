@@ -5,23 +5,18 @@ random weights hardly ever ends an answer before the limit.
 """
 
 import asyncio
-import json
-import os
 import random
 import statistics
 import sys
-import threading
 import time
 from pathlib import Path
 
 import torch
+from bare_engine import start_engine
 
 from anneal_runtime.model_source import choose_device, load_causal_lm
 from anneal_runtime.server import engine_requests
 from anneal_runtime.server.decoding.rows import SamplingParams
-from anneal_runtime.server.engine import load_engine
-from anneal_runtime.server.metrics import EngineMetrics
-from anneal_runtime.settings import ServerSettings
 
 ROUNDS, PROMPT_TOKENS = 2, 32
 COUNTS, NEW_TOKENS = ((1, 8, 64), 64) if torch.cuda.is_available() else ((1, 8), 16)
@@ -34,24 +29,8 @@ def main() -> None:
 
 
 def compare(folder: Path, dtype: str) -> None:
-    os.environ |= {
-        "ANNEAL_INTERNAL_URL": "http://nobody",
-        "ANNEAL_TOKEN": "none",
-        "ANNEAL_MODELS_DIR": str(folder),
-        "ANNEAL_WORK_DIR": "/nonexistent",
-        "ANNEAL_SERVER_SPEC": json.dumps(
-            {
-                "name": "llama",
-                "engine": "transformers",
-                "source": {"path": "."},
-                "context_length": 1024,
-                "max_batch": max(COUNTS),
-                "dtype": dtype,
-            }
-        ),
-    }
-    engine = load_engine(ServerSettings.from_environment(), EngineMetrics())
-    threading.Thread(target=engine.scheduler.run_forever, daemon=True).start()
+    spec = {"name": "llama", "engine": "transformers", "source": {"path": str(folder)}, "context_length": 1024}
+    engine = start_engine({**spec, "max_batch": max(COUNTS), "dtype": dtype})
     device = choose_device()
     model = load_causal_lm(folder, device, getattr(torch, dtype)).model
     params = SamplingParams(max_tokens=NEW_TOKENS, temperature=0.0, top_p=1.0, seed=None, stop=())

@@ -3,11 +3,6 @@
 Without a GPU nothing is measured: there is no limit to set. `test_step.py` has the CPU's twin.
 """
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import torch
 from trainer import MODEL
 
