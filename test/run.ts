@@ -44,6 +44,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 
 const attachedHome = values.attach === undefined ? null : dirname(resolve(invocationDir, values.attach))
 const times: string[] = []
+const failures: string[] = []
 const totals = { passed: 0, failed: 0, skipped: 0 }
 
 if (values.help) console.log(usage)
@@ -59,7 +60,8 @@ async function main(): Promise<number> {
   let failed = 0
   for (const lane of cheap) if (!failed && !interrupted) failed = await runLane(lane)
   if (!failed && !interrupted) failed = await runDear(dear)
-  for (const line of times) console.log(line)
+  // Last, because who reads a long log of CI may have only its end.
+  for (const line of [...failures, ...times]) console.log(line)
   console.log(`tests: ${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
   return failed || (interrupted ? 130 : 0)
 }
@@ -152,11 +154,16 @@ function runNode(lane: Lane, args: string[], environment: NodeJS.ProcessEnv): Pr
 /** Prints the program's lines with the lane's name before them. */
 function start({ name }: Lane, args: string[], env: NodeJS.ProcessEnv, onLine: (line: string) => void = () => {}) {
   const child = spawnNode(args, env)
+  let describesFailure = false
   for (const input of [child.stdout, child.stderr])
     if (input)
       createInterface({ input }).on('line', (line) => {
         console.log(`${name.padEnd(8)} │ ${line}`)
         addToTotals(line)
+        // What the spec reporter prints of failed tests, up to the next report; and the summary of pytest.
+        if (line === '✖ failing tests:') describesFailure = true
+        else if (line === 'slowest files') describesFailure = false
+        if ((describesFailure && failures.length < 200) || /^(FAILED|ERROR) /.test(line)) failures.push(line)
         onLine(line)
       })
   return child

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { launch } from '../console/browser/launch.ts'
+import { launch, openProfile } from '../console/browser/launch.ts'
 import { startPublic } from './support.ts'
 
 const edge = await startPublic()
@@ -48,7 +48,7 @@ test('shows every route in a browser', async () => {
     .flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId))
   const browser = await launch()
   try {
-    const page = await browser.newPage()
+    const page = await (await openProfile(browser)).newPage()
     await page.goto(`http://127.0.0.1:${edge.port}/docs`)
     const shown = page.locator('[id^=operations-]:not([id^=operations-tag-])')
     await shown.nth(promised.length - 1).waitFor()

@@ -8,18 +8,16 @@ import { createInterface } from 'node:readline'
 import type { Locator } from 'playwright-core'
 import { makeHome } from '../../../bench/stack.ts'
 import { root } from '../../../tools/paths.mjs'
-import { patienceMs } from '../../support/eventually.ts'
 import { sampleRows } from '../../support/rows.ts'
 import { stopArguments } from '../../support/services.ts'
-import { launch } from './launch.ts'
+import { launch, openProfile } from './launch.ts'
 
 const folder = join(root, 'docs/console')
 const file = join(root, 'models/samples/products.jsonl')
 const { input: question = '', output: expected = '' } = sampleRows[0] ?? {}
 
 const browser = await launch()
-const page = await (await browser.newContext({ viewport: { width: 1100, height: 720 } })).newPage()
-page.setDefaultTimeout(patienceMs)
+const page = await (await openProfile(browser, { viewport: { width: 1100, height: 720 } })).newPage()
 const home = makeHome()
 const startedAt = performance.now()
 let clicks = 0

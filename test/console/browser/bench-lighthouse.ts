@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { insertedJobs } from '../../../bench/inserted-job.ts'
 import { createClient, startStack } from '../../../bench/stack.ts'
 import { findChromium } from '../../../tools/setup/chromium.mjs'
-import { launch } from './launch.ts'
+import { launch, openProfile } from './launch.ts'
 
 const version = '13.5.0'
 const categories = ['performance', 'accessibility', 'best-practices'] as const
@@ -43,7 +43,7 @@ async function measure() {
 
 async function sessionCookie(): Promise<string> {
   const browser = await launch()
-  const context = await browser.newContext()
+  const context = await openProfile(browser)
   const { path } = await createClient(connection)<{ path: string }>('POST', '/v1/console/links', {})
   const page = await context.newPage()
   await page.goto(connection.apiUrl + path)

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CDPSession } from 'playwright-core'
 import { insertedJobs, reportEveryMs } from '../../../bench/inserted-job.ts'
 import { createClient, startStack } from '../../../bench/stack.ts'
-import { launch } from './launch.ts'
+import { launch, openProfile } from './launch.ts'
 
 const minutes = Number(process.env['ANNEAL_BENCH_MINUTES'] ?? 10)
 const mebibyte = 1024 * 1024
@@ -16,7 +16,7 @@ const { connection } = stack
 const jobs = await insertedJobs(connection)
 const jobId = await jobs.insertJob(1)
 const browser = await launch()
-const context = await browser.newContext()
+const context = await openProfile(browser)
 const page = await context.newPage()
 let requests = 0
 page.on('request', () => requests++)

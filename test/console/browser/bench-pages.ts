@@ -3,7 +3,7 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { insertedJobs } from '../../../bench/inserted-job.ts'
 import { createClient, quantile, startStack } from '../../../bench/stack.ts'
-import { launch } from './launch.ts'
+import { launch, openProfile } from './launch.ts'
 
 const [jobCount, stepCount, loads, zooms] = [10_000, 100_000, 5, 5]
 const frameCategory = 'disabled-by-default-devtools.timeline.frame'
@@ -37,7 +37,7 @@ async function measure() {
 }
 
 async function signedIn(): Promise<BrowserContext> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
+  const context = await openProfile(browser, { viewport: { width: 1280, height: 900 } })
   const { path } = await createClient(connection)<{ path: string }>('POST', '/v1/console/links', {})
   const page = await context.newPage()
   await page.goto(connection.apiUrl + path)

@@ -5,16 +5,15 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { root } from '../../../tools/paths.mjs'
-import { patienceMs } from '../../support/eventually.ts'
 import { connection, createApi } from '../../support/stack.ts'
+import { openProfile } from './launch.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const traces = join(root, '.cache/console-traces')
 
 /** A browser profile of its own that has opened a sign-in link of this key. Collects what went wrong in its pages. */
 export async function openConsole(browser: Browser, apiKey: string) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
-  context.setDefaultTimeout(patienceMs)
+  const context = await openProfile(browser, { viewport: { width: 1280, height: 900 } })
   await context.tracing.start({ screenshots: true, snapshots: true })
   const page = await context.newPage()
   const problems: string[] = []

@@ -9,7 +9,7 @@ import { createOperator } from '../../support/operator.ts'
 import { sampleFile, sampleRows, shortRun } from '../../support/rows.ts'
 import { connection, createApi, type Api } from '../../support/stack.ts'
 import { consoleUrl } from './browser.ts'
-import { launch } from './launch.ts'
+import { launch, openProfile } from './launch.ts'
 
 const folder = join(root, 'docs/console')
 /** Wide enough for every column. The page is asked whether it still loads, which its policy would refuse. */
@@ -27,7 +27,7 @@ suite('pictures of the console', { timeout: patienceMs }, () => {
     try {
       const context = await signedIn(browser, api)
       for (const [name, path, prepare] of views(jobs)) await draw(context, { name, path: consoleUrl(path), prepare })
-      const outside = await browser.newContext(profile)
+      const outside = await openProfile(browser, profile)
       await draw(outside, { name: 'sign-in', path: consoleUrl('/') })
       await draw(outside, { name: 'operators', path: `${connection().adminUrl}/console`, prepare: enterToken })
     } finally {
@@ -95,7 +95,7 @@ async function enterToken(page: Page) {
 }
 
 async function signedIn(browser: Browser, api: Api): Promise<BrowserContext> {
-  const context = await browser.newContext(profile)
+  const context = await openProfile(browser, profile)
   const { path } = await api.post<{ path: string }>('/v1/console/links')
   const page = await context.newPage()
   await page.goto(connection().apiUrl + path)

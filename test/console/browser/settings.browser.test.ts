@@ -8,7 +8,7 @@ import { eventually, patienceMs } from '../../support/eventually.ts'
 import { createOperator } from '../../support/operator.ts'
 import { connection, createApi } from '../../support/stack.ts'
 import { closeConsole, consoleUrl, isAccessible, openConsole } from './browser.ts'
-import { launch } from './launch.ts'
+import { launch, openProfile } from './launch.ts'
 
 /** The console sends a file in parts of this size. */
 const partBytes = 16 * 1024 * 1024
@@ -116,8 +116,7 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
   })
 
   test('the page of operators shows workers, slots and model servers to the operator alone', async () => {
-    const open = await browser.newContext({ bypassCSP: true })
-    open.setDefaultTimeout(patienceMs)
+    const open = await openProfile(browser, { bypassCSP: true })
     const operators = await open.newPage()
     await operators.goto(`${connection().adminUrl}/console`)
     await operators.getByLabel('Operator’s token').fill(owner.key)
