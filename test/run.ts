@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { invocationDir, root, toolPath } from '../tools/paths.mjs'
+import { compileCacheDir, invocationDir, toolPath } from '../tools/paths.mjs'
 import { laneNames, laneOf, type Lane, type LaneName } from './lanes.ts'
 import { nodeTestArguments } from './support/node-test-arguments.ts'
 import { spawnNode, stackEnvironment, startArguments, startPostgres, stopArguments } from './support/services.ts'
@@ -31,8 +31,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 
-// Hundreds of Node processes start; what one has compiled the next does not: half of the start's processor time.
-process.env['NODE_COMPILE_CACHE'] ??= join(root, '.cache/node-compile')
+process.env['NODE_COMPILE_CACHE'] ??= compileCacheDir
 
 const running = new Set<ChildProcess>()
 let interrupted = false
@@ -182,7 +181,13 @@ function addToTotals(line: string) {
 
 /** Node follows what each test file imports, and runs the files again that a saved file concerns. */
 async function watch(): Promise<number> {
-  const { files } = laneOf('unit', positionals.length > 0 ? positionals : null)
-  const args = ['--test', '--watch', '--test-concurrency=2', '--test-reporter=./test/support/watch-report.ts', ...files]
+  const { files, concurrency } = laneOf('unit', positionals.length > 0 ? positionals : null)
+  const args = [
+    '--test',
+    '--watch',
+    `--test-concurrency=${concurrency}`,
+    '--test-reporter=./test/support/watch-report.ts',
+    ...files,
+  ]
   return runNode({ ...laneOf('unit', []), name: 'watch' }, args, process.env)
 }

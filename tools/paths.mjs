@@ -12,6 +12,10 @@ export const runtimeDir = join(root, 'runtime')
 export const cacheDir =
   process.env.ANNEAL_CACHE_DIR ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'anneal')
 
+/** Hundreds of Node processes start; what one has compiled the next does not: half of the start's processor time. Not in the
+ * tree, whose every change `npm run test:unit -- --watch` follows. */
+export const compileCacheDir = join(cacheDir, 'node-compile')
+
 /** The folder in which the user typed the command; npm runs scripts in the repository. Relative paths start here. */
 export const invocationDir = process.env.INIT_CWD ?? process.cwd()
 

@@ -14,7 +14,7 @@ import { loadSecrets } from '../../src/embedded/secrets.ts'
 import { entryPoints, environment, serviceDefaults, serviceEnvironment } from '../../src/embedded/services.ts'
 import { endStack } from '../../src/embedded/stack.ts'
 import { prepareTemporal } from '../../src/embedded/temporal.ts'
-import { nodeBinary, root, toolPath } from '../../tools/paths.mjs'
+import { compileCacheDir, nodeBinary, root, toolPath } from '../../tools/paths.mjs'
 import { createClock, type Clock } from './clock.ts'
 import { startFaultyLink, type FaultyLink } from '../support/faulty-link.ts'
 import { freePort } from '../support/free-port.ts'
@@ -119,7 +119,7 @@ export async function startFaultStack(dir: string, settings: NodeJS.ProcessEnv =
       ...settings,
       ANNEAL_PYTHON: makePython(home, clock('programs')),
       ANNEAL_WORKFLOW_BUNDLE: bundleWorkflows(home),
-      NODE_COMPILE_CACHE: join(root, '.cache/node-compile'),
+      NODE_COMPILE_CACHE: compileCacheDir,
       NODE_OPTIONS: `${serviceDefaults.NODE_OPTIONS} --require "${collectGarbage}"`,
     }
     await launch('api', program('api', { ...services, ...clock('api').environment }, `${apiUrl}/readyz`))
