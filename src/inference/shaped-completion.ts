@@ -75,15 +75,17 @@ async function completeSchema(
 
 type Try = { tokens: number; prices: Prices }
 
-/** An answer that ran out of tokens is asked for again with half of them, and then as short as the schema allows. */
+/** An answer that ran out of tokens is asked for again with half of them. The last answer is one that fits however the model
+ * spells it, or where no answer does, the shortest one. */
 function planTries(schema: AnswerSchema, room: number): Try[] {
   // One token is for the end.
   const tokens = roundDown(room - 1)
   const leastOf = (prices: Prices) => leastBytes(schema, prices)[schema.root] ?? Infinity
   const comfortable = leastOf(certain) + createWeights(schema)(schema.root) * comfortableCharacters * certain.character
-  const first = { tokens, prices: comfortable <= tokens ? certain : usual }
-  const shorter = [tokens / 2, leastOf(usual)].map((tokens) => ({ tokens, prices: usual }))
-  return [first, ...shorter.filter((each, at) => at > 0 || each.tokens > leastOf(usual))]
+  if (comfortable <= tokens) return [{ tokens, prices: certain }]
+  const longer = [tokens, tokens / 2].filter((each) => each > leastOf(usual))
+  const last = leastOf(certain) <= tokens ? { tokens, prices: certain } : { tokens: leastOf(usual), prices: usual }
+  return [...longer.map((each) => ({ tokens: each, prices: usual })), last]
 }
 
 /** The least tokens of an answer when each holds a few characters, with one for the end. */
