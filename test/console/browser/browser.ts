@@ -1,12 +1,13 @@
-// A browser for the tests of the console. It is closed after the file; a trace is kept when a test fails.
+// A browser for the tests of the console.
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { after, afterEach } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { root } from '../../../tools/paths.mjs'
 import { connection, createApi } from '../../support/stack.ts'
-import { openProfile } from './launch.ts'
+import { launch, openProfile } from './launch.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const traces = join(root, '.cache/console-traces')
@@ -30,15 +31,28 @@ export async function openConsole(browser: Browser, apiKey: string) {
   return { context, page, problems }
 }
 
-/** Ends the profile. `failed` keeps its trace: `npx playwright show-trace FILE`. */
-export async function closeConsole(context: BrowserContext, failed: boolean) {
-  if (failed) {
-    mkdirSync(traces, { recursive: true })
-    const path = join(traces, `trace-${process.pid}.zip`)
-    await context.tracing.stop({ path })
-    console.log(`kept the trace ${path}`)
-  }
-  await context.close()
+/** A browser with one such profile for all tests of a suite, which ends both. Keeps a trace when a test fails. */
+export async function startConsole(apiKey: string) {
+  const browser = await launch()
+  const opened = await openConsole(browser, apiKey)
+  let hasFailed = false
+  afterEach((test) => {
+    // @types/node 24 does not know the field.
+    hasFailed ||= !(test as unknown as { passed: boolean }).passed
+  })
+  after(async () => {
+    if (hasFailed) await keepTrace(opened.context)
+    await browser.close()
+  })
+  return { browser, ...opened }
+}
+
+/** `npx playwright show-trace FILE` shows it. */
+async function keepTrace(context: BrowserContext) {
+  mkdirSync(traces, { recursive: true })
+  const path = join(traces, `trace-${process.pid}.zip`)
+  await context.tracing.stop({ path })
+  console.log(`kept the trace ${path}`)
 }
 
 export const consoleUrl = (path: string) => `${connection().apiUrl}/console${path}`

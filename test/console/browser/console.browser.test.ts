@@ -1,13 +1,13 @@
 // The console in a real browser against the real service: from a sign-in link to an answer of a model tuned in the console.
 import assert from 'node:assert/strict'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { patienceMs, until } from '../../support/eventually.ts'
 import { createOperator } from '../../support/operator.ts'
 import { sampleFile, sampleRows } from '../../support/rows.ts'
 import { createApi } from '../../support/stack.ts'
-import { closeConsole, consoleUrl, isAccessible, openConsole } from './browser.ts'
-import { launch, openProfile } from './launch.ts'
+import { consoleUrl, isAccessible, openConsole, startConsole } from './browser.ts'
+import { openProfile } from './launch.ts'
 
 const narrow = 360
 const script = '<script>alert(1)</script><img src=x onerror=alert(2)>'
@@ -26,13 +26,7 @@ suite('the console', { timeout: patienceMs }, async () => {
   const account = await operator.openAccount()
   const owner = await account.makeKey(['inference', 'training', 'data', 'read', 'admin'])
   const api = createApi(owner.key)
-  const browser = await launch()
-  const { context, page, problems } = await openConsole(browser, owner.key)
-  let hasFailed = true
-  after(async () => {
-    await closeConsole(context, hasFailed)
-    await browser.close()
-  })
+  const { browser, context, page, problems } = await startConsole(owner.key)
   let jobId = 0
 
   async function areAccessible(paths: string[]) {
@@ -248,7 +242,6 @@ suite('the console', { timeout: patienceMs }, async () => {
     await operator.post(`/keys/${owner.id}/revoke`)
     await page.getByLabel('API key').waitFor()
     assert.deepEqual(problems, [])
-    hasFailed = false
   })
 
   test('a wrong key is refused with the sentence of the service, and the next account sees nothing of the last', async () => {

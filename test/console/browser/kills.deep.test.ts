@@ -1,14 +1,13 @@
 // The console while processes are killed, and what a user does with two finished jobs.
 import assert from 'node:assert/strict'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { processId } from '../../../src/embedded/connection.ts'
 import { eventually, patienceMs } from '../../support/eventually.ts'
 import { createOperator } from '../../support/operator.ts'
 import { pidOf } from '../../support/processes.ts'
 import { sampleFile, shortRun } from '../../support/rows.ts'
 import { connection, createApi } from '../../support/stack.ts'
-import { closeConsole, consoleUrl, openConsole } from './browser.ts'
-import { launch } from './launch.ts'
+import { consoleUrl, startConsole } from './browser.ts'
 
 const name = 'products-bot'
 
@@ -18,13 +17,7 @@ suite('the console while processes are killed', { timeout: patienceMs }, async (
   await api.upload('products', sampleFile)
   const train = (args: object) =>
     api.train({ dataset_id: 'products', custom_model_name: name, finetune_args: { ...shortRun, ...args } })
-  const browser = await launch()
-  const { context, page, problems } = await openConsole(browser, owner.key)
-  let hasFailed = true
-  after(async () => {
-    await closeConsole(context, hasFailed)
-    await browser.close()
-  })
+  const { page, problems } = await startConsole(owner.key)
   const jobs: number[] = []
 
   /** The number of points of the curve on the page. */
@@ -85,6 +78,5 @@ suite('the console while processes are killed', { timeout: patienceMs }, async (
     await answers.locator('article[aria-busy=false]').nth(1).waitFor()
     assert.equal(await answers.locator('.failure').count(), 0)
     assert.deepEqual(problems, [])
-    hasFailed = false
   })
 })

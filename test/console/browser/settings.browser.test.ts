@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { eventually, patienceMs } from '../../support/eventually.ts'
 import { createOperator } from '../../support/operator.ts'
 import { connection, createApi } from '../../support/stack.ts'
-import { closeConsole, consoleUrl, isAccessible, openConsole } from './browser.ts'
-import { launch, openProfile } from './launch.ts'
+import { consoleUrl, isAccessible, startConsole } from './browser.ts'
+import { openProfile } from './launch.ts'
 
 /** The console sends a file in parts of this size. */
 const partBytes = 16 * 1024 * 1024
@@ -16,13 +16,7 @@ const partBytes = 16 * 1024 * 1024
 suite('settings and operators', { timeout: patienceMs }, async () => {
   const account = await createOperator().openAccount()
   const owner = await account.makeKey(['training', 'data', 'read', 'admin'])
-  const browser = await launch()
-  const { context, page, problems } = await openConsole(browser, owner.key)
-  let hasFailed = true
-  after(async () => {
-    await closeConsole(context, hasFailed)
-    await browser.close()
-  })
+  const { browser, page, problems } = await startConsole(owner.key)
   /** The text of the notice that shows a new key. */
   const shownKey = async () =>
     /ank_\S+?(?=Copy|$)/.exec((await page.getByText('shown only now').locator('..').textContent()) ?? '')?.[0] ?? ''
@@ -131,6 +125,5 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
     await operators.getByRole('link', { name: 'docs/reliability.md, “The reaper”' }).click()
     await operators.getByText('looks every 20 s and releases resources').waitFor()
     await open.close()
-    hasFailed = false
   })
 })
