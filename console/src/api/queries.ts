@@ -4,7 +4,7 @@ import { isOpen, mergeJobs } from '../domain/job-list.ts'
 import { api } from './client.ts'
 import { ApiError, isOutage } from './errors.ts'
 import type { Attempt, Job, JobEvent, JobSummary } from './job.ts'
-import { onSessionChange } from './session.ts'
+import { onSessionChange, useMay } from './session.ts'
 
 const second = 1000
 
@@ -131,4 +131,24 @@ export function useModels() {
     queryKey: ['models'],
     queryFn: async ({ signal }) => (await api.GET('/v1/models', { signal })).data,
   })
+}
+
+/** The most that one page of the list holds. */
+const mostKeys = 1000
+
+const keysQuery = {
+  queryKey: ['keys'],
+  queryFn: async ({ signal }: { signal: AbortSignal }) =>
+    (await api.GET('/v1/keys', { params: { query: { limit: mostKeys } }, signal })).keys,
+}
+
+export const useKeys = () => useQuery(keysQuery)
+
+/** @returns what to call a key: its name and id, or its id where the session may not list keys */
+export function useKeyNames(): (id: string) => string {
+  const { data = [] } = useQuery({ ...keysQuery, enabled: useMay('admin') })
+  return (id) => {
+    const key = data.find((each) => each.id === id)
+    return key ? `${key.name} (${id})` : id
+  }
 }

@@ -1,6 +1,7 @@
 // What the attempts of trainings have cost, by why they ended.
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../api/client.ts'
+import { useKeyNames } from '../api/queries.ts'
 import { count, duration } from '../domain/format.ts'
 import { Head } from '../ui/head.tsx'
 import { Choice } from '../ui/labelled.tsx'
@@ -11,6 +12,7 @@ const splits = ['', 'day', 'model', 'key'] as const
 
 export function AttemptCosts({ from }: { from: string }) {
   const [query, change] = useQueryOfAddress()
+  const keyName = useKeyNames()
   const by = splits.find((each) => each === query.get('split')) ?? ''
   const training = useQuery({
     queryKey: ['usage', 'training', from, by],
@@ -51,7 +53,7 @@ export function AttemptCosts({ from }: { from: string }) {
               <tbody>
                 {causes.map(({ day, model_name: model, key_id: key, cause, ...row }) => {
                   const { attempts, training_seconds: time, gpu_seconds: gpu } = row
-                  const group = day ?? model ?? key ?? ''
+                  const group = day ?? model ?? (key ? keyName(key) : '')
                   return (
                     <tr key={`${group} ${cause}`}>
                       <th scope="row" className="text">

@@ -1,8 +1,8 @@
 // The keys of the account: made, rotated and revoked here. A new key is shown once.
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
-import { queryClient } from '../api/queries.ts'
+import { queryClient, useKeys } from '../api/queries.ts'
 import { useSession } from '../api/session.ts'
 import type { components } from '../api/types.ts'
 import { endOf, lifetimes, type Lifetime } from '../domain/key-life.ts'
@@ -15,7 +15,6 @@ import { Code, When } from '../ui/text.tsx'
 type Key = components['schemas']['ApiKey']
 type Made = { name: string; secret: string }
 
-const most = 1000
 const refresh = () => queryClient.invalidateQueries({ queryKey: ['keys'] })
 const pathOf = ({ id }: Key) => ({ path: { key_id: id } })
 
@@ -25,10 +24,7 @@ export function Keys() {
   const [revoked, setRevoked] = useState<Key | null>(null)
   const [made, setMade] = useState<Made | null>(null)
   const own = useSession()?.keyId
-  const keys = useQuery({
-    queryKey: ['keys'],
-    queryFn: async ({ signal }) => (await api.GET('/v1/keys', { params: { query: { limit: most } }, signal })).keys,
-  })
+  const keys = useKeys()
   const now = new Date()
   return (
     <>

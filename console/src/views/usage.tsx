@@ -1,6 +1,7 @@
 // What the account has used, by day and by model, and what its limits leave.
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../api/client.ts'
+import { useKeyNames } from '../api/queries.ts'
 import type { components } from '../api/types.ts'
 import { count, duration } from '../domain/format.ts'
 import { Head } from '../ui/head.tsx'
@@ -65,9 +66,10 @@ function useUsage(group: Group, span: number) {
   })
 }
 
-const nameOf = ({ day, model_name: model, key_id: key }: Used) => day ?? model ?? key ?? 'without a key'
-
 function UsageTable({ rows }: { rows: Used[] }) {
+  const keyName = useKeyNames()
+  const nameOf = ({ day, model_name: model, key_id: key }: Used) =>
+    day ?? model ?? (key ? keyName(key) : 'without a key')
   const sum = (value: (row: Used) => number) => rows.reduce((total, row) => total + value(row), 0)
   const most = Math.max(...rows.map(({ training_seconds: a, engine_seconds: b }) => a + b))
   return (

@@ -224,6 +224,8 @@ suite('the console', { timeout: patienceMs }, async () => {
     const model = models.find(({ job_id: id }) => id === jobId) ?? assert.fail('the job has no model')
     const tabs = ['answers', 'log', 'checkpoints', 'arguments'].map((tab) => `/jobs/${jobId}?tab=${tab}`)
     await areAccessible([...tabs, `/compare?jobs=${jobId}`, '/models', `/models/${model.id}`, '/usage'])
+    await page.goto(consoleUrl('/usage?by=key'))
+    await page.getByRole('row', { name: `(${owner.id})` }).waitFor()
   })
 
   test('a key that may only read shows no button that changes anything', async () => {
