@@ -5,11 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connectionOptions, databaseTimeouts, type DatabaseTimeouts } from './connection-options.ts'
 import type { Connection } from './database.ts'
 
-export type NotificationChannel = 'outbox' | 'slots' | 'model_servers' | 'stored_rows' | 'webhooks' | 'training_jobs'
-
-const channels: NotificationChannel[] = [
-  ...(['outbox', 'slots', 'model_servers', 'stored_rows', 'webhooks', 'training_jobs'] as const),
+const channels = [
+  ...(['outbox', 'slots', 'model_servers', 'stored_rows', 'webhooks', 'training_jobs', 'access_ends'] as const),
 ]
+
+export type NotificationChannel = (typeof channels)[number]
 
 /** `payload` is empty after a reconnect. */
 type Listener = (payload: string) => void
@@ -73,6 +73,10 @@ export function listenToNotifications(databaseUrl: string, timeouts: DatabaseTim
     /** Calls back at each change of a job that users can see. After a reconnect every job may have changed, so the id is null. */
     onJob: (listener: (jobId: number | null) => void) =>
       listen('training_jobs', (payload) => listener(payload === '' ? null : Number(payload))),
+
+    /** Calls back with the id of each key or session that has ended or will. After a reconnect any may have, so the id is null. */
+    onAccessEnd: (listener: (id: string | null) => void) =>
+      listen('access_ends', (payload) => listener(payload === '' ? null : payload)),
 
     /** Resolves at the next notification, after `timeoutMs`, or when `signal` aborts. */
     async next(channel: NotificationChannel, { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal }) {

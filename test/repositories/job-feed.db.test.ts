@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import pg from 'pg'
+import { makeApiKey, parseApiKey, sha256 } from '../../src/domain/identifiers.ts'
 import { cursorText, startCursor } from '../../src/domain/job-cursor.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { listenToNotifications } from '../../src/repositories/notifications.ts'
@@ -131,5 +132,19 @@ suite('the news of a job', async () => {
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     assert.match(plan, /Index Scan using training_steps_job_id_sequence_step_idx/)
     assert.doesNotMatch(plan, /Sort/)
+  })
+
+  test('the end of a session and of a key is announced to their streams', async () => {
+    const ended: (string | null)[] = []
+    notifications.onAccessEnd((id) => ended.push(id))
+    const accountId = await anAccount(database)
+    const { id: apiKeyId, secretHash } = parseApiKey(makeApiKey()) ?? assert.fail()
+    await database.apiKeys.create({ id: apiKeyId, secretHash, accountId, name: 'test', scopes: [], expiresAt: null })
+    const secrets = { cookieHash: sha256(apiKeyId), pageTokenHash: sha256('page') }
+    const { id } = await database.consoleSessions.add({ accountId, apiKeyId }, secrets, 3600)
+    await database.consoleSessions.end({ accountId, id })
+    await until('the session is announced', () => ended.includes(id))
+    await database.apiKeys.revoke(apiKeyId, new Date())
+    await until('the key is announced', () => ended.includes(apiKeyId))
   })
 })

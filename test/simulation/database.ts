@@ -34,6 +34,7 @@ export function createDatabase(faults: Faults, onCommit: (changes: Change[]) => 
 function createNotifications(listeners: Map<string, Set<() => void>>): Notifications {
   return {
     onJob: () => () => undefined,
+    onAccessEnd: () => () => undefined,
     on(channel, listener) {
       const all = listeners.get(channel) ?? new Set()
       listeners.set(channel, all.add(listener))

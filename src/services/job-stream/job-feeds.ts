@@ -1,5 +1,6 @@
-// Serves the followers of jobs in one api process. A notification makes the feed of its job read; nothing polls. Heartbeats
-// keep connections open, and each one ends the streams of revoked keys and ended sessions.
+// Serves the followers of jobs in one api process. A notification makes the feed of its job read; nothing polls. Another one
+// ends the streams of a revoked key or an ended session. Heartbeats keep connections open, and end streams whose key or session
+// has expired.
 import type { JobCursor } from '../../domain/job-cursor.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Notifications } from '../../repositories/notifications.ts'
@@ -30,7 +31,7 @@ type Follower = {
 export type JobFeeds = ReturnType<typeof createJobFeeds>
 
 type FeedsDependencies = Pick<ServiceDependencies, 'database' | 'storage' | 'log'> & {
-  notifications: Pick<Notifications, 'onJob'>
+  notifications: Pick<Notifications, 'onJob' | 'onAccessEnd'>
   /** Limit of one account in this process. */
   maxOfAccount: number
 }
@@ -40,18 +41,28 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
   const followers = createFollowerCount(maxOfAccount)
   const turns = createTurns(reads)
   const liveKeys = createTtlCache<boolean>()
+  /** By the key and by the session of a follower: what makes it ask whether both are live. */
+  const checks = new Map<string, Set<() => void>>()
   let heartbeats = 0
   let isClosed = false
 
-  const off = notifications.onJob((jobId) => {
+  const offJob = notifications.onJob((jobId) => {
     if (jobId !== null) return feeds.get(jobId)?.look()
     for (const feed of feeds.values()) feed.look()
   })
-  const beating = setInterval(() => {
+  const offEnd = notifications.onAccessEnd((id) => {
+    if (id === null) return beat()
+    const concerned = checks.get(id)
+    if (concerned) liveKeys.forget()
+    for (const check of concerned ?? []) check()
+  })
+  const beating = setInterval(beat, heartbeatMs)
+  beating.unref()
+
+  function beat() {
     heartbeats++
     wakeAll()
-  }, heartbeatMs)
-  beating.unref()
+  }
 
   function wakeAll() {
     for (const feed of feeds.values()) feed.wakeAll()
@@ -76,11 +87,27 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
   const isSessionLive = async ({ sessionId }: Follower) =>
     sessionId === undefined || database.consoleSessions.isLive(sessionId).catch(() => true)
 
+  const isLive = async (follower: Follower) => (await isKeyLive(follower)) && isSessionLive(follower)
+
+  /** @returns a function that ends it */
+  function onEndOf({ apiKeyId, sessionId }: Follower, check: () => void) {
+    const ids = sessionId === undefined ? [apiKeyId] : [apiKeyId, sessionId]
+    for (const id of ids) checks.set(id, (checks.get(id) ?? new Set()).add(check))
+    return () => {
+      for (const id of ids) if (checks.get(id)?.delete(check) && checks.get(id)?.size === 0) checks.delete(id)
+    }
+  }
+
   /** Yields null as a heartbeat, at once and then regularly. Ends after the batch with `end`, or without one when cut. */
   async function* news(follower: Follower): AsyncGenerator<Batch | null> {
     const { jobId, signal } = follower
     const feed = feedOf(follower)
     let wake: () => void = () => undefined
+    let mustCheck = false
+    const offEnds = onEndOf(follower, () => {
+      mustCheck = true
+      wake()
+    })
     const leave = feed.join(() => wake())
     const onAbort = () => wake()
     signal.addEventListener('abort', onAbort)
@@ -89,21 +116,27 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
       let { cursor } = follower
       for (let seenBeats = heartbeats; !isClosed && !signal.aborted && !feed.isGone();) {
         const version = feed.version()
+        if (mustCheck) {
+          mustCheck = false
+          if (!(await isLive(follower))) return
+        }
         const batch = await feed.after(cursor)
         if (batch) {
-          // A revoked key is told nothing more, whenever the next heartbeat is due.
+          // A revoked key is told nothing more, even if its notification is late.
           if (!(await isKeyLive(follower))) return
           if (batch.messages.length > 0 || batch.end) yield batch
           if (batch.end) return
           cursor = batch.after
         } else if (seenBeats !== heartbeats) {
           seenBeats = heartbeats
-          if (!(await isKeyLive(follower)) || !(await isSessionLive(follower))) return
+          if (!(await isLive(follower))) return
           yield null
-        } else if (version === feed.version() && !signal.aborted) await new Promise<void>((resolve) => (wake = resolve))
+        } else if (version === feed.version() && !mustCheck && !signal.aborted)
+          await new Promise<void>((resolve) => (wake = resolve))
       }
     } finally {
       signal.removeEventListener('abort', onAbort)
+      offEnds()
       leave()
       if (feed.followerCount() === 0 && feeds.get(jobId) === feed) feeds.delete(jobId)
       followers.remove(follower.accountId)
@@ -120,7 +153,8 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
     /** Ends every stream. Clients continue at another process. */
     close() {
       isClosed = true
-      off()
+      offJob()
+      offEnd()
       clearInterval(beating)
       wakeAll()
     },

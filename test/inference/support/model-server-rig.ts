@@ -145,6 +145,7 @@ export function createRows() {
   }
   const notifications: Notifications = {
     onJob: () => () => undefined,
+    onAccessEnd: () => () => undefined,
     on(_channel, listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)

@@ -16,6 +16,7 @@ function createWorld({ maxOfAccount = 1000 } = {}) {
   const job = { status: 'TRAINING MODEL', statusReason: null, statusMessage: null, modelName: null } as JobNews
   const steps: JobNews['steps'] = []
   const listeners = new Set<(jobId: number | null) => void>()
+  const endListeners = new Set<(id: string | null) => void>()
   const processes: JobFeeds[] = []
   const liveSessions = new Set<string>()
   const revokedKeys = new Set<string>()
@@ -63,6 +64,7 @@ function createWorld({ maxOfAccount = 1000 } = {}) {
         },
       }) as unknown as Ctx,
     reads: () => reads,
+    announceEnd: (id: string) => endListeners.forEach((listener) => listener(id)),
     setAway: (away: boolean) => (isAway = away),
     announce,
     report(count: number) {
@@ -83,8 +85,12 @@ function createWorld({ maxOfAccount = 1000 } = {}) {
         listeners.add(listener)
         return () => void listeners.delete(listener)
       }
+      const onAccessEnd = (listener: (id: string | null) => void) => {
+        endListeners.add(listener)
+        return () => void endListeners.delete(listener)
+      }
       const feeds = createJobFeeds({
-        ...{ database, storage: { readRange }, notifications: { onJob } },
+        ...{ database, storage: { readRange }, notifications: { onJob, onAccessEnd } },
         ...{ log: createLog('test', 'silent'), maxOfAccount },
       } as unknown as Parameters<typeof createJobFeeds>[0])
       processes.push(feeds)
@@ -261,23 +267,29 @@ test('a revoked key is told nothing more, and its stream ends without a heartbea
   assert.equal(follower.told.length, length)
 })
 
-test('the stream of a console session ends at the heartbeat after the session', async (t) => {
+test('the stream of a console session ends with the session, and at a heartbeat if nothing says so', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const world = createWorld()
   const feeds = world.process()
-  world.liveSessions.add('one').add('other')
-  const [one, other, ofKey] = [
+  for (const session of ['one', 'two', 'other']) world.liveSessions.add(session)
+  const [one, two, other, ofKey] = [
     await request(world.ctx(feeds, 'one')),
+    await request(world.ctx(feeds, 'two')),
     await request(world.ctx(feeds, 'other')),
     await request(world.ctx(feeds)),
   ]
   world.report(1)
-  await until('all follow', () => [one, other, ofKey].every(({ told }) => told.length === 1))
+  await until('all follow', () => [one, two, other, ofKey].every(({ told }) => told.length === 1))
   world.liveSessions.delete('one')
-  t.mock.timers.tick(15_000)
+  world.announceEnd('one')
   assert.equal(await one.isOver, false)
+  world.liveSessions.delete('two')
+  t.mock.timers.tick(15_000)
+  assert.equal(await two.isOver, false)
   world.report(1)
   await until('the others go on', () => [other, ofKey].every(({ told }) => told.length === 2))
-  assert.equal(one.told.length, 1)
-  await Promise.all([other, ofKey].map(({ leave }) => leave()))
+  assert.deepEqual([one.told.length, two.told.length], [1, 1])
+  world.revokedKeys.add('k')
+  world.announceEnd('k')
+  assert.deepEqual(await Promise.all([other.isOver, ofKey.isOver]), [false, false])
 })
