@@ -32,11 +32,24 @@ const pages = [
   ['/settings', 'Settings'],
 ] as const
 
+const otherPages = [
+  ['/new', 'New job'],
+  ['/compare', 'Compare'],
+] as const
+
 export function App() {
   const session = useSession()
-  const [location] = useLocation()
+  const [location, navigate] = useLocation()
+  const lastKeyId = useRef(session?.keyId)
+  useEffect(() => {
+    if (!session || location === '/open') return
+    // The address names what belongs to the last key.
+    if (lastKeyId.current !== undefined && lastKeyId.current !== session.keyId) navigate('/jobs', { replace: true })
+    lastKeyId.current = session.keyId
+  }, [session, location, navigate])
   if (location === '/open') return <OpenLink />
-  return session ? <Frame keyId={session.keyId} /> : <SignIn />
+  // Nothing that a page remembers outlives its session.
+  return session ? <Frame key={session.pageToken} keyId={session.keyId} /> : <SignIn />
 }
 
 /** The page at an address. */
@@ -95,7 +108,7 @@ function Frame({ keyId }: { keyId: string }) {
     if (location === '/') navigate('/jobs', { replace: true })
   }, [location, navigate])
   useEffect(() => {
-    document.title = `${pages.find(([path]) => path === `/${place}`)?.[1] ?? 'Page'} · Anneal`
+    document.title = `${[...pages, ...otherPages].find(([path]) => path === `/${place}`)?.[1] ?? 'No page'} · Anneal`
   }, [place])
   return (
     <div className="frame">

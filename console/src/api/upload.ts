@@ -17,15 +17,20 @@ type Begun = { file: string; id: string; parts: string[] }
 // An upload of one account is no business of the next.
 onSessionChange(() => sessionStorage.removeItem(storageKey))
 
-/** @throws ApiError, DOMException when `signal` is aborted */
-export async function uploadFile(file: File, onProgress: (share: number) => void, signal: AbortSignal) {
+/** Ends with the session that began it. @throws ApiError, DOMException when `stopped` is aborted or the session ends */
+export async function uploadFile(file: File, onProgress: (share: number) => void, stopped: AbortSignal) {
+  const session = new AbortController()
+  const off = onSessionChange(() => session.abort())
+  const signal = AbortSignal.any([stopped, session.signal])
   try {
     return await uploadParts(file, onProgress, signal)
   } catch (error) {
     // The service keeps an upload that is not completed for an hour.
-    if (!(error instanceof ApiError) || ![404, 409].includes(error.status)) throw error
+    if (signal.aborted || !(error instanceof ApiError) || ![404, 409].includes(error.status)) throw error
     sessionStorage.removeItem(storageKey)
-    return uploadParts(file, onProgress, signal)
+    return await uploadParts(file, onProgress, signal)
+  } finally {
+    off()
   }
 }
 

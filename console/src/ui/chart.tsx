@@ -124,7 +124,8 @@ function optionsFor(element: HTMLElement, { xName, lines, isLog }: Look, latest:
         width,
         dash: isFaint ? [] : (dashes[look % dashes.length] ?? []),
         spanGaps: true,
-        points: { show: false },
+        // The first report alone is no line.
+        points: { show: ({ data: [x] }: uPlot) => x.length === 1 },
       })),
     ],
     cursor: {

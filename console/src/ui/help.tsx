@@ -11,9 +11,11 @@ const keys = [
   ['?', 'this help'],
 ] as const
 
+const tellMs = 2000
+
 /** The session ends in this browser even if the service cannot be told. */
 async function signOut() {
-  await api.DELETE('/v1/console/session').catch(() => undefined)
+  await api.DELETE('/v1/console/session', { signal: AbortSignal.timeout(tellMs) }).catch(() => undefined)
   keepSession(null)
 }
 

@@ -60,7 +60,7 @@ export function JobActions({ job }: { job: Job }) {
       <div className="buttons">
         {mayAsk && job.model_name !== null && (
           <Link
-            href={`/playground?models=${encodeURIComponent(job.model_name)},${encodeURIComponent(job.base_model ?? '')}`}
+            href={`/playground?models=${encodeURIComponent(job.model_name)},${encodeURIComponent(job.base_model ?? '')}&temperature=0`}
             className="button primary"
           >
             Ask the model

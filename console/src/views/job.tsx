@@ -59,7 +59,7 @@ function JobPage({ job, isFollowed }: { job: Job; isFollowed: boolean }) {
         <JobProgress job={job} lastStep={last?.step} remaining={last?.remaining_time} />
         {last && <Figure name="Loss" value={loss(last.loss)} />}
         {best && <Figure name="Best held-out loss" value={`${loss(best.value)} at step ${best.step}`} />}
-        <Figure name="Started" value={<When at={job.start_time} />} />
+        <Figure name="Submitted" value={<When at={job.start_time} />} />
         {job.resume_count > 0 && <Figure name="Resumed" value={`${job.resume_count}×`} />}
       </section>
       {job.status_message && (

@@ -142,7 +142,7 @@ function JobTable({ all, mayTrain }: { all: JobSummary[]; mayTrain: boolean }) {
                 GPU time
               </th>
               <th scope="col" className="medium">
-                Started
+                Submitted
               </th>
             </tr>
           </thead>

@@ -74,7 +74,7 @@ function Tuned({ models, act }: { models: Model[]; act: (act: Act) => void }) {
                   {mayAsk && (
                     <Link
                       className="button"
-                      href={`/playground?models=${encodeURIComponent([model.id, model.base_model].join(','))}`}
+                      href={`/playground?models=${encodeURIComponent([model.id, model.base_model].join(','))}&temperature=0`}
                     >
                       Ask
                     </Link>

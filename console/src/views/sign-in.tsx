@@ -1,8 +1,8 @@
 // Two ways in: an API key, which is sent once and not kept, or a link that `npm start` has printed.
 import { useMutation } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useCallback, useEffect, useState } from 'react'
 import { api } from '../api/client.ts'
-import { keepSession } from '../api/session.ts'
+import { currentSession, keepSession, type Session } from '../api/session.ts'
 import { Link, useLocation } from '../ui/router.tsx'
 import { Failure } from '../ui/states.tsx'
 
@@ -59,24 +59,56 @@ function open(link: string): Promise<SignedIn> {
   return opening as Promise<SignedIn>
 }
 
+/** The link of the address. React may draw the page again after the link was taken out of the address. */
+let kept = ''
+
+function takeLink(): string {
+  kept = location.hash.slice(1) || kept
+  // The link has no further use, and should not stay in the address.
+  history.replaceState(null, '', location.pathname)
+  return kept
+}
+
+const isLive = (session: Session | null) => session !== null && new Date(session.expiresAt) > new Date()
+
+/** A foreign page may lead here, so a live session is not replaced without a question. */
 export function OpenLink() {
   const [, navigate] = useLocation()
+  const [link] = useState(takeLink)
+  const [present] = useState(currentSession)
+  const [mayOpen, setMayOpen] = useState(!isLive(present))
   const [error, setError] = useState<unknown>(null)
-  useEffect(() => {
-    const link = location.hash.slice(1)
-    // The link has no further use, and should not stay in the address.
-    history.replaceState(null, '', location.pathname)
-    if (link === '' && openings.size === 0) return navigate('/', { replace: true })
-    const opening = link === '' ? [...openings.values()].at(-1) : open(link)
-    opening?.then((session) => {
-      keep(session)
-      navigate('/', { replace: true })
-    }, setError)
+  const leave = useCallback(() => {
+    kept = ''
+    navigate('/', { replace: true })
   }, [navigate])
+  useEffect(() => {
+    if (link === '') return leave()
+    if (!mayOpen) return
+    open(link).then((session) => {
+      keep(session)
+      leave()
+    }, setError)
+  }, [link, mayOpen, leave])
   return (
     <main className="sign-in">
       <h1>Anneal</h1>
-      {error === null ? (
+      {!mayOpen ? (
+        <>
+          <p>
+            This browser is signed in with the key <code>{present?.keyId}</code>. The link would sign in with its own
+            key, in every tab.
+          </p>
+          <div className="buttons">
+            <button type="button" onClick={leave}>
+              Stay signed in
+            </button>
+            <button type="button" className="primary" onClick={() => setMayOpen(true)}>
+              Sign in with the link
+            </button>
+          </div>
+        </>
+      ) : error === null ? (
         <p role="status">Signing in…</p>
       ) : (
         <>

@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { queryClient } from '../api/queries.ts'
 import { useMay } from '../api/session.ts'
 import { uploadFile, type Uploaded } from '../api/upload.ts'
@@ -24,6 +24,7 @@ export function Upload({ done }: { done: (file: Uploaded) => void }) {
       done(file)
     },
   })
+  useEffect(() => () => stop.current?.abort(), [])
   const take = (files: FileList | null) => files?.[0] && upload.mutate(files[0])
   const isStopped = upload.error instanceof DOMException
   if (!mayStore) return null

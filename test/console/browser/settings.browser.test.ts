@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { suite, test } from 'node:test'
+import { after, suite, test } from 'node:test'
+import type { Route } from 'playwright-core'
 import { eventually, patienceMs } from '../../support/eventually.ts'
 import { createOperator } from '../../support/operator.ts'
 import { connection, createApi } from '../../support/stack.ts'
@@ -16,7 +17,12 @@ const partBytes = 16 * 1024 * 1024
 suite('settings and operators', { timeout: patienceMs }, async () => {
   const account = await createOperator().openAccount()
   const owner = await account.makeKey(['training', 'data', 'read', 'admin'])
-  const { browser, page, problems } = await startConsole(owner.key)
+  const { browser, context, page, problems } = await startConsole(owner.key)
+  const folder = mkdtempSync(join(tmpdir(), 'anneal-upload-'))
+  after(() => rmSync(folder, { recursive: true }))
+  const twoParts = join(folder, 'large.jsonl')
+  const row = `{"input": "Where is it?", "output": "On its way."${' '.repeat(8000)}}\n`
+  writeFileSync(twoParts, row.repeat(Math.ceil((partBytes + 1) / row.length)))
   /** The text of the notice that shows a new key. */
   const shownKey = async () =>
     /ank_\S+?(?=Copy|$)/.exec((await page.getByText('shown only now').locator('..').textContent()) ?? '')?.[0] ?? ''
@@ -75,10 +81,6 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
 
   // Only a browser keeps the file's identity and the stored parts over a reload.
   test('an upload that was cut goes on after its last stored part', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'anneal-upload-'))
-    const file = join(folder, 'large.jsonl')
-    const row = `{"input": "Where is it?", "output": "On its way."${' '.repeat(8000)}}\n`
-    writeFileSync(file, row.repeat(Math.ceil((partBytes + 1) / row.length)))
     let sent = 0
     await page.route('**/openai/v1/uploads/*/parts', (route) => {
       sent++
@@ -87,7 +89,7 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
     })
     const upload = async () => {
       await page.goto(consoleUrl('/new'))
-      await page.getByLabel('Upload a file, or drop it here').setInputFiles(file)
+      await page.getByLabel('Upload a file, or drop it here').setInputFiles(twoParts)
     }
     await upload()
     await eventually(() => sent === 2, 'the second part')
@@ -95,7 +97,6 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
     await page.getByText('Every row can be read').waitFor()
     assert.equal(sent, 3, 'the first part is sent once')
     await page.unrouteAll()
-    rmSync(folder, { recursive: true })
   })
 
   test('a conversation is shown with the messages that the trainer learns marked', async () => {
@@ -125,5 +126,36 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
     await operators.getByRole('link', { name: 'docs/reliability.md, “The reaper”' }).click()
     await operators.getByText('looks every 20 s and releases resources').waitFor()
     await open.close()
+  })
+
+  // All tabs share a session. Only browsers tell other tabs of a change.
+  test('another account that signs in in a second tab gets nothing that the first tab holds', async () => {
+    await page.goto(consoleUrl('/settings'))
+    await page.getByLabel('Name of a new key').fill('desk')
+    await page.getByRole('button', { name: 'Make the key' }).click()
+    await page.getByText('The key “desk”, shown only now').waitFor()
+    const secret = await shownKey()
+    const uploading = await context.newPage()
+    const parts: Route[] = []
+    let isGivenUp = false
+    uploading.on('requestfailed', (request) => (isGivenUp ||= request.url().endsWith('/parts')))
+    await uploading.route('**/openai/v1/uploads/*/parts', (route) => void parts.push(route))
+    await uploading.goto(consoleUrl('/new'))
+    await uploading.getByLabel('Upload a file, or drop it here').setInputFiles(twoParts)
+    await eventually(() => parts.length === 1, 'the first part')
+
+    const stranger = createApi((await (await createOperator().openAccount()).makeKey(['data', 'read', 'admin'])).key)
+    const { path } = await stranger.post<{ path: string }>('/v1/console/links')
+    const other = await context.newPage()
+    await other.goto(connection().apiUrl + path)
+    await other.getByText(`This browser is signed in with the key ${owner.id}`).waitFor()
+    assert.ok(await page.getByText(secret).isVisible(), 'a link that is only opened changes nothing')
+    await other.getByRole('button', { name: 'Sign in with the link' }).click()
+    for (const tab of [other, page, uploading]) await tab.getByText('No job yet').waitFor()
+    assert.ok(!(await page.content()).includes(secret))
+    await parts[0]?.continue().catch(() => 'the page has given it up')
+    await eventually(() => isGivenUp || parts.length > 1, 'the end of the upload')
+    assert.equal(parts.length, 1, 'no part is sent for the other account')
+    assert.deepEqual(problems, [])
   })
 })
