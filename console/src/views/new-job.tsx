@@ -247,9 +247,7 @@ function Estimate({ request }: { request: TrainRequest }) {
       {({ rows, steps, epochs, estimated_seconds: seconds, note }) => (
         <p className="notice" role="status">
           {count(rows)} rows, {count(steps)} steps{epochs == null ? '' : `, ${Number(epochs.toFixed(2))} epochs`}.{' '}
-          {seconds
-            ? `About ${duration(seconds.likely)} (${duration(seconds.low)} to ${duration(seconds.high)}).`
-            : 'How long it takes is not known before the first job of this base.'}{' '}
+          {seconds && `About ${duration(seconds.likely)} (${duration(seconds.low)} to ${duration(seconds.high)}). `}
           {note}
         </p>
       )}

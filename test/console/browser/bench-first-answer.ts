@@ -71,7 +71,7 @@ try {
   await page.getByText('Every row can be read').waitFor()
   await type(page.getByLabel('Name of the tuned model'), 'products-bot')
   await page
-    .getByText('How long it takes')
+    .getByText('there is nothing to estimate from')
     .or(page.getByText(/^.*About \d/))
     .first()
     .waitFor()
