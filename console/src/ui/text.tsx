@@ -55,7 +55,13 @@ export function Status({ status }: { status: string }) {
 
 /** Says how many rows of a data set are bad, if any. */
 export const BadCount = ({ bad }: { bad: number | null }) =>
-  bad !== null && bad > 0 && <span className="status failed"> ✕ {count(bad)} bad {bad === 1 ? 'row' : 'rows'}</span>
+  bad !== null &&
+  bad > 0 && (
+    <span className="status failed">
+      {' '}
+      ✕ {count(bad)} bad {bad === 1 ? 'row' : 'rows'}
+    </span>
+  )
 
 export function Progress({ share, label }: { share: number | null; label: string }) {
   return (
