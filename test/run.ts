@@ -159,7 +159,7 @@ function start({ name }: Lane, args: string[], env: NodeJS.ProcessEnv, onLine: (
       createInterface({ input }).on('line', (line) => {
         console.log(`${name.padEnd(8)} │ ${line}`)
         addToTotals(line)
-        // What the spec reporter prints of failed tests, up to the next report; and the summary of pytest.
+        // The spec reporter describes failed tests between these two lines. Pytest names its own in lines of their own.
         if (line === '✖ failing tests:') describesFailure = true
         else if (line === 'slowest files') describesFailure = false
         if ((describesFailure && failures.length < 200) || /^(FAILED|ERROR) /.test(line)) failures.push(line)

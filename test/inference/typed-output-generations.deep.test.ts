@@ -103,7 +103,7 @@ describe('typed answers of models with random weights', { timeout: 6 * 60 * 60 *
     t.diagnostic(
       `${sum.valid} valid answers, ${sum.cut} cut by max_tokens; ${sum.refused} of ${seeds.length} schemas refused`,
     )
-    assert.ok(sum.refused < seeds.length / 4 && sum.cut < sum.valid / 4)
+    assert.ok(sum.refused < seeds.length / 4 && sum.cut < sum.valid / 10)
   })
 
   it('call functions with arguments of their schemas, in three formats of calls', async (t) => {

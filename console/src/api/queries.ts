@@ -144,11 +144,13 @@ const keysQuery = {
 
 export const useKeys = () => useQuery(keysQuery)
 
-/** @returns what to call a key: its name and id, or its id where the session may not list keys */
-export function useKeyNames(): (id: string) => string {
-  const { data = [] } = useQuery({ ...keysQuery, enabled: useMay('admin') })
-  return (id) => {
+type Group = { day?: string; model_name?: string; key_id?: string | null }
+
+/** @returns what to call a group of usage; a key by its id alone where the session may not list keys; '' without a group */
+export function useGroupNames(by: string): (group: Group) => string {
+  const { data = [] } = useQuery({ ...keysQuery, enabled: useMay('admin') && by === 'key' })
+  return ({ day, model_name: model, key_id: id }) => {
     const key = data.find((each) => each.id === id)
-    return key ? `${key.name} (${id})` : id
+    return day ?? model ?? (key ? `${key.name} (${id})` : (id ?? ''))
   }
 }

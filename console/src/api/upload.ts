@@ -26,7 +26,7 @@ export async function uploadFile(file: File, onProgress: (share: number) => void
     return await uploadParts(file, onProgress, signal)
   } catch (error) {
     // The service keeps an upload that is not completed for an hour.
-    if (signal.aborted || !(error instanceof ApiError) || ![404, 409].includes(error.status)) throw error
+    if (!(error instanceof ApiError) || ![404, 409].includes(error.status)) throw error
     sessionStorage.removeItem(storageKey)
     return await uploadParts(file, onProgress, signal)
   } finally {

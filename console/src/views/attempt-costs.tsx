@@ -1,7 +1,7 @@
 // What the attempts of trainings have cost, by why they ended.
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../api/client.ts'
-import { useKeyNames } from '../api/queries.ts'
+import { useGroupNames } from '../api/queries.ts'
 import { count, duration } from '../domain/format.ts'
 import { Head } from '../ui/head.tsx'
 import { Choice } from '../ui/labelled.tsx'
@@ -12,8 +12,8 @@ const splits = ['', 'day', 'model', 'key'] as const
 
 export function AttemptCosts({ from }: { from: string }) {
   const [query, change] = useQueryOfAddress()
-  const keyName = useKeyNames()
   const by = splits.find((each) => each === query.get('split')) ?? ''
+  const nameOf = useGroupNames(by)
   const training = useQuery({
     queryKey: ['usage', 'training', from, by],
     refetchInterval: 30_000,
@@ -51,9 +51,9 @@ export function AttemptCosts({ from }: { from: string }) {
                 ]}
               />
               <tbody>
-                {causes.map(({ day, model_name: model, key_id: key, cause, ...row }) => {
-                  const { attempts, training_seconds: time, gpu_seconds: gpu } = row
-                  const group = day ?? model ?? (key ? keyName(key) : '')
+                {causes.map((row) => {
+                  const { cause, attempts, training_seconds: time, gpu_seconds: gpu } = row
+                  const group = nameOf(row)
                   return (
                     <tr key={`${group} ${cause}`}>
                       <th scope="row" className="text">

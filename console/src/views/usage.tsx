@@ -1,7 +1,7 @@
 // What the account has used, by day and by model, and what its limits leave.
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../api/client.ts'
-import { useKeyNames } from '../api/queries.ts'
+import { useGroupNames } from '../api/queries.ts'
 import type { components } from '../api/types.ts'
 import { count, duration } from '../domain/format.ts'
 import { Head } from '../ui/head.tsx'
@@ -36,7 +36,9 @@ export function UsageView() {
         <Choice label="Last days (UTC)" value={span} values={days} onChange={(last) => change({ days: last })} />
       </div>
       <Answer query={usage} what="the usage">
-        {(rows) => (rows.length === 0 ? <Empty>Nothing was used in these days.</Empty> : <UsageTable rows={rows} />)}
+        {(rows) =>
+          rows.length === 0 ? <Empty>Nothing was used in these days.</Empty> : <UsageTable rows={rows} group={group} />
+        }
       </Answer>
       <AttemptCosts from={firstDay(Number(span))} />
       <Limits />
@@ -66,10 +68,9 @@ function useUsage(group: Group, span: number) {
   })
 }
 
-function UsageTable({ rows }: { rows: Used[] }) {
-  const keyName = useKeyNames()
-  const nameOf = ({ day, model_name: model, key_id: key }: Used) =>
-    day ?? model ?? (key ? keyName(key) : 'without a key')
+function UsageTable({ rows, group }: { rows: Used[]; group: Group }) {
+  const groupName = useGroupNames(group)
+  const nameOf = (row: Used) => groupName(row) || 'without a key'
   const sum = (value: (row: Used) => number) => rows.reduce((total, row) => total + value(row), 0)
   const most = Math.max(...rows.map(({ training_seconds: a, engine_seconds: b }) => a + b))
   return (

@@ -39,6 +39,7 @@ export async function answerRandomSchema({ inference, baseModel, seed, prompts, 
     throw new Error(about, { cause: error })
   })
   const accepts = validatorOf(schema)
+  // The grammar's budget is rounded down by up to a fifth, and one token is for the end.
   const sure = (leastBytes(read, certain)[read.root] ?? Infinity) * 1.25 + 1
   for (const [at, { output }] of outputs.entries()) {
     // A model with random weights may spell byte by byte: no answer is sure to fit in fewer tokens.
