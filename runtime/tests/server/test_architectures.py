@@ -47,6 +47,6 @@ def test_greedy_answers_equal_one_by_one_generation(
     transformers.AutoModelForCausalLM.from_config(BASES[name]).save_pretrained(folder)
     for file in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(REPOSITORY / "models/anneal-tiny" / file, folder)
-    server = serve(ServerSpec(name, "transformers", {"path": str(folder)}, 512, 8), tmp_path)
+    server = serve(ServerSpec(name, "transformers", {"path": str(folder)}, 512, 8, dtype="float32"), tmp_path)
     reference, asked = ReferenceAdapters(folder, tmp_path), prompts(20)
     assert server.client.texts(asked, model=name, max_tokens=16) == [reference.generate(prompt) for prompt in asked]
