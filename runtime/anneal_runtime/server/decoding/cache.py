@@ -11,7 +11,6 @@ import torch
 from transformers.cache_utils import Cache, DynamicLayer
 
 SPARE_COLUMNS = 64
-TRIM_COLUMNS = 16
 
 
 class Slab:
@@ -30,15 +29,13 @@ class Slab:
         return self._buffer[: self.rows, :, self._start : self._end]
 
     def write(self, chunk: torch.Tensor) -> torch.Tensor:
-        """Adds columns on the right; the first chunk decides the number of rows."""
-        if self.rows == 0:
-            self.rows = chunk.shape[0]
-            self._start = self._end = 0
-            self._buffer = None
+        """Adds columns on the right. The first chunk becomes the buffer, so do not use it afterwards."""
         width = chunk.shape[2]
-        if self._buffer is None or self._end + width > self._buffer.shape[2]:
-            self._move(like=chunk, rows=self.rows, left=0, right=width + SPARE_COLUMNS + self.columns // 2)
-        assert self._buffer is not None
+        if self._buffer is None:
+            self._buffer, self.rows, self._start, self._end = chunk, chunk.shape[0], 0, width
+            return chunk
+        if self._end + width > self._buffer.shape[2]:
+            self._move(self._buffer, self.rows, left=0, right=width + SPARE_COLUMNS + self.columns // 2)
         self._buffer[: self.rows, :, self._end : self._end + width] = chunk
         self._end += width
         return self.view()
@@ -54,7 +51,7 @@ class Slab:
         rows = old_rows + other.rows
         if rows > self._buffer.shape[0] or missing > self._start:
             spare_rows = max(rows, min(2 * old_rows, rows + 64))
-            self._move(like=self._buffer, rows=spare_rows, left=missing, right=SPARE_COLUMNS)
+            self._move(self._buffer, spare_rows, left=missing, right=SPARE_COLUMNS)
         self.rows = rows
         self._start -= missing
         # The mask hides an earlier row's values, but a NaN times zero is still NaN.
@@ -62,11 +59,13 @@ class Slab:
         self._buffer[old_rows:rows, :, self._start : self._end - other.columns] = 0
         self._buffer[old_rows:rows, :, self._end - other.columns : self._end] = other.view()
 
-    def keep(self, moves: list[tuple[int, int]], rows: int) -> None:
+    def keep(self, rows: int, moves: list[tuple[slice, slice]]) -> None:
+        """Keeps the first rows, after each move of rows."""
         if self._buffer is None:
             return
+        used = self._buffer[:, :, self._start : self._end]
         for source, target in moves:
-            self._buffer[target, :, self._start : self._end] = self._buffer[source, :, self._start : self._end]
+            used[target] = used[source]
         self.rows = rows
         if rows == 0:
             self._buffer = None
@@ -75,10 +74,10 @@ class Slab:
     def trim(self, columns: int) -> None:
         self._start += columns
 
-    def _move(self, like: torch.Tensor, rows: int, left: int, right: int) -> None:
-        fresh = like.new_zeros(rows, like.shape[1], left + self.columns + right, like.shape[3])
-        if self._buffer is not None:
-            fresh[: self.rows, :, left : left + self.columns] = self.view()
+    def _move(self, buffer: torch.Tensor, rows: int, left: int, right: int) -> None:
+        # What is not copied here is written before it is seen.
+        fresh = buffer.new_empty(rows, buffer.shape[1], left + self.columns + right, buffer.shape[3])
+        fresh[: self.rows, :, left : left + self.columns] = self.view()
         self._start, self._end = left, left + self.columns
         self._buffer = fresh
 
@@ -118,15 +117,13 @@ class RowCache(Cache):  # type: ignore[misc, unused-ignore]
 
     def keep(self, kept: list[int]) -> list[int]:
         """Drops every row but these (ascending); the last ones fill the holes. Returns each row's old index."""
-        order = list(kept)
-        moves: list[tuple[int, int]] = []
-        for target in range(len(order)):
-            if order[target] != target:
-                source = order[-1]
-                order.insert(target, order.pop())
-                moves.append((source, target))
+        rows = len(kept)
+        stay = {index for index in kept if index < rows}
+        moved = iter(kept[len(stay) :])
+        order = [index if index in stay else next(moved) for index in range(rows)]
+        moves = _moves(order)
         for slab in self._slabs():
-            slab.keep(moves, len(order))
+            slab.keep(rows, moves)
         self._trim()
         return order
 
@@ -135,10 +132,24 @@ class RowCache(Cache):  # type: ignore[misc, unused-ignore]
             return
         used = self._mask.view()[:, 0, :, 0].any(dim=0)
         unused = int(used.to(torch.uint8).argmax())
-        if unused >= TRIM_COLUMNS:
+        if unused > 0:
             for slab in self._slabs():
                 slab.trim(unused)
 
     def _slabs(self) -> list[Slab]:
         layers = [slab for layer in self.layers for slab in (layer.key_slab, layer.value_slab)]
         return [self._mask, *layers]
+
+
+def _moves(order: list[int]) -> list[tuple[slice, slice]]:
+    """From and to: neighbours that stay neighbours move together."""
+    moves: list[tuple[slice, slice]] = []
+    for target, source in enumerate(order):
+        if source == target:
+            continue
+        if moves and moves[-1][0].stop == source and moves[-1][1].stop == target:
+            last_source, last_target = moves.pop()
+            moves.append((slice(last_source.start, source + 1), slice(last_target.start, target + 1)))
+        else:
+            moves.append((slice(source, source + 1), slice(target, target + 1)))
+    return moves
