@@ -52,6 +52,15 @@ export function App() {
   return session ? <Frame key={session.pageToken} keyId={session.keyId} /> : <SignIn />
 }
 
+/** As it is if it is no encoded text: the address may have been typed. */
+function decoded(part: string) {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
 /** The page at an address. */
 function pageAt([, place = '', id]: string[]): ReactNode {
   switch (place) {
@@ -65,9 +74,9 @@ function pageAt([, place = '', id]: string[]): ReactNode {
     case 'compare':
       return <CompareView />
     case 'data':
-      return id === undefined ? <DataView /> : <DatasetView key={id} id={decodeURIComponent(id)} />
+      return id === undefined ? <DataView /> : <DatasetView key={id} id={decoded(id)} />
     case 'models':
-      return id === undefined ? <ModelsView /> : <ModelView key={id} name={decodeURIComponent(id)} />
+      return id === undefined ? <ModelsView /> : <ModelView key={id} name={decoded(id)} />
     case 'playground':
       return <PlaygroundView />
     case 'usage':

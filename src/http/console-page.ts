@@ -46,10 +46,10 @@ export function mountConsole(
     if (file) return send(file, request, response)
     throw new HttpError(404, 'not_found', files.size > 0 ? 'The console has no such file.' : notBuilt)
   }
-  for (const path of ['/console', '/console/*rest']) {
-    app.get(path, serve)
-    app.all(path, methodNotAllowed('/console', 'GET, HEAD'))
-  }
+  // Without a named part, which Express would decode and refuse.
+  const path = /^\/console(?:\/.*)?$/
+  app.get(path, serve)
+  app.all(path, methodNotAllowed('/console', 'GET, HEAD'))
 }
 
 const notBuilt = 'The console is not built here. Run `npm run setup`, and start the service again.'

@@ -17,7 +17,8 @@ const edge = await startPublic({}, { consoleDir })
 const get = (path: string, headers: Record<string, string> = {}) => edge.call('GET', path, { key: null, headers })
 
 test('every page of the console is index.html, which may load from this service only', async () => {
-  for (const path of ['/console', '/console/', '/console/jobs', '/console/jobs/7?log=1', '/console/secret.pem']) {
+  const paths = ['', '/', '/jobs', '/jobs/7?log=1', '/data/%', '/secret.pem'].map((path) => `/console${path}`)
+  for (const path of paths) {
     const { status, headers, text } = await get(path)
     assert.deepEqual([status, text, headers['cache-control']], [200, page, 'no-cache'], path)
     const policy = String(headers['content-security-policy'])

@@ -1,7 +1,7 @@
 // One data set: its report, its first rows, and its versions with the jobs that used them.
 import { useState } from 'react'
 import { api } from '../api/client.ts'
-import { usePreview, useReport } from '../api/data.ts'
+import { usePreview, useReport, useVersions } from '../api/data.ts'
 import { queryClient } from '../api/queries.ts'
 import { useMay } from '../api/session.ts'
 import { Confirm } from '../ui/confirm.tsx'
@@ -16,6 +16,7 @@ const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.str
 export function DatasetView({ id }: { id: string }) {
   const report = useReport(id)
   const preview = usePreview(id)
+  const newest = useVersions(id).data?.versions[0]
   const [mayTrain, mayStore] = [useMay('training'), useMay('data')]
   const [isDeleting, setDeleting] = useState(false)
   const [, navigate] = useLocation()
@@ -30,7 +31,7 @@ export function DatasetView({ id }: { id: string }) {
         <Link href="/data">Data sets</Link> / {id}
       </p>
       <div className="title">
-        <h1>{id}</h1>
+        <h1>{newest?.file_name ?? id}</h1>
         <div className="buttons">
           {mayTrain && report.data?.state === 'valid' && (
             <Link href={`/new?data=${encodeURIComponent(id)}`} className="button primary">
