@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { digest, isExecutable, readRecord, root, runtimeDir, stepKeys } from '../paths.mjs'
 import { cached } from './cache.mjs'
 import { runCommand } from './command.mjs'
+import { say } from './progress.mjs'
 import { SetupError } from './report.mjs'
 import { chooseTorch, filterLock } from './torch.mjs'
 import { basePython, findUv, networkHint, pypiEnv } from './uv.mjs'
@@ -55,6 +56,7 @@ export async function setUpPython() {
 }
 
 async function install(uv, python, torch, dir) {
+  if (torch.says) say('python', torch.says)
   const options = {
     env: pypiEnv(),
     cwd: root,

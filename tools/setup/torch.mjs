@@ -5,7 +5,6 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../paths.mjs'
 import { firstLine } from './command.mjs'
-import { say } from './progress.mjs'
 
 export const cpuLock = process.env.ANNEAL_TORCH_CPU_LOCK ?? join(root, 'tools/python/torch-cpu.txt')
 export const cpuIndex = process.env.ANNEAL_TORCH_CPU_INDEX ?? 'https://download.pytorch.org/whl/cpu'
@@ -21,6 +20,7 @@ const ofCompiler = /^triton==/
  * @property {number} [writes] about how many bytes the rest is
  * @property {string[]} [from] where PyTorch comes from when it is not in the rest
  * @property {string} [doing]
+ * @property {string} [says] what the user is told before it is installed
  */
 
 /** @returns {Promise<Torch>} */
@@ -31,8 +31,8 @@ export async function chooseTorch() {
   if (hasGpu()) return { name: 'cuda', space: '7 GB', writes: 6.3e9 }
   const reason = await whyNotWithoutCuda()
   if (!reason) return withoutCuda
-  say('python', `installing PyTorch with CUDA, 4 GB larger on disk than without, because ${reason}`)
-  return { name: 'cuda-without-compiler', space: '6 GB', leaveOut: ofCompiler, writes: 5.3e9 }
+  const says = `installing PyTorch with CUDA, 4 GB larger on disk than without, because ${reason}`
+  return { name: 'cuda-without-compiler', space: '6 GB', leaveOut: ofCompiler, writes: 5.3e9, says }
 }
 
 const withoutCuda = {
