@@ -1,11 +1,6 @@
-"""The one thread that runs the model. Routes hand it requests; it forms batches fairly and answers from them.
+"""The one thread that runs the model. Routes hand it requests; it forms a batch of their rows and answers from it.
 
-The next row is one of the account that has the fewest rows in the batch, and its requests take turns. A request that
-has no running row may go beyond the batch's size by a few rows, an account that has none by a few more. So a request
-of ten thousand prompts delays a single one by a step or two, not by its own length. A row of each further account
-takes no place from the others, so single prompts cost the large request only the time of their own rows.
-
-Where these steps are slow, as with many typed answers or adapters, an account that has no row yet gets its first few
+Where its steps are slow, as with many typed answers or adapters, an account that has no row yet gets its first few
 into a second batch, the quick one, which gets twice the time that the other batch took. So an account that fills the
 engine makes another one's answers take about half as long again, however slow its own rows are. Prompts whose
 rows end with their first token take no place; reading them takes at most half of the time from rows of others.
@@ -15,13 +10,14 @@ from __future__ import annotations
 
 import threading
 import traceback
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
 from time import monotonic
 
 import torch
 
 from anneal_runtime.log import log
+from anneal_runtime.server.decoding.admission import Admission
 from anneal_runtime.server.decoding.batch import RowFailed, RunningBatch
 from anneal_runtime.server.decoding.encoding import EncodeRequest
 from anneal_runtime.server.decoding.pace import QUICK_SHARE, Debts, Pace
@@ -40,16 +36,13 @@ class Scheduler:
         metrics: EngineMetrics,
         quick: RunningBatch | None = None,
     ) -> None:
-        self._batch, self._quick, self._max_batch, self._metrics = batch, quick, max_batch, metrics
-        # Rows that count as few.
-        self._few = max(1, max_batch // 8)
+        self._batch, self._quick, self._metrics = batch, quick, metrics
         self._pace, self._debts = Pace(), Debts()
+        self._admission = Admission(max_batch, self._pace, self._debts)
         # The batch took so many seconds since the quick one had its time.
         self._batch_s = 0.0
         self._inbox: deque[GenerationRequest | EncodeRequest] = deque()
         self._wake = threading.Event()
-        # By account; the requests in the order of their turns.
-        self._waiting: dict[str, deque[GenerationRequest]] = {}
         # The account whose turn is next comes first.
         self._encoding: dict[str, deque[EncodeRequest]] = {}
         self._failures = 0
@@ -78,7 +71,7 @@ class Scheduler:
             self._show()
 
     def _receive(self) -> None:
-        busy = self._waiting or self._encoding or self._running
+        busy = self._admission.has_requests or self._encoding or self._running
         if not busy:
             self.is_busy = False
             self._wake.wait()
@@ -88,7 +81,7 @@ class Scheduler:
             if isinstance(request, EncodeRequest):
                 self._encoding.setdefault(request.account, deque()).append(request)
             else:
-                self._waiting.setdefault(request.account, deque()).append(request)
+                self._admission.add(request)
 
     @property
     def _running(self) -> list[Row]:
@@ -114,24 +107,11 @@ class Scheduler:
     def _admit(self) -> None:
         if self._batch is None:
             return
-        rows = self._choose(self._running)
-        quick = self._choose_quick(rows)
+        rows, quick = self._admission.choose(self._running), list[Row]()
+        if self._batch.rows and self._quick:
+            quick = self._admission.choose_quick(rows, self._batch.rows, self._quick.rows)
         self._attempt(self._quick, lambda batch: self._read(batch, quick))
         self._attempt(self._batch, lambda batch: self._read(batch, [row for row in rows if row not in quick]))
-
-    def _choose_quick(self, rows: list[Row]) -> list[Row]:
-        """The rows that need not wait for slow steps: the first few of each account that has no row in the batch."""
-        if not (self._batch and self._batch.rows and self._quick):
-            return []
-        slow = {row.request.account for row in self._batch.rows}
-        counts = Counter(row.request.account for row in self._quick.rows)
-        chosen = []
-        for row in rows:
-            account, is_typed = row.request.account, row.request.grammar is not None
-            if account not in slow and counts[account] < self._few and self._pace.is_slow(is_typed=is_typed):
-                counts[account] += 1
-                chosen.append(row)
-        return chosen
 
     def _read(self, batch: RunningBatch, rows: list[Row]) -> None:
         if not rows:
@@ -181,64 +161,13 @@ class Scheduler:
         if count == 0:
             return None
         self._metrics.batch_rows.observe(count)
-        is_few = count <= self._few
+        is_few = count <= self._admission.few
         self._settle(batch, batch.step(None if is_few else self._pace.most_columns(count)), batch.rows)
         seconds = monotonic() - started
         self._debts.pay(seconds)
         if is_few:
             self._pace.count_few_rows_step(seconds)
         return seconds
-
-    def _choose(self, running: list[Row]) -> list[Row]:
-        """The next rows to admit, in turns."""
-        self._drop_cancelled()
-        rows_of = Counter(row.request.account for row in running)
-        few = self._few
-        # A row of each further account takes no place, so that single prompts of others leave a large request its rows.
-        free = self._max_batch - len(running) + min(few, max(0, len(rows_of) - 1))
-        waiting = [request for requests in self._waiting.values() for request in requests]
-        # Joining costs an extra pass, so wait for several free places unless a request has no running row.
-        if free < few and all(request.running > 0 for request in waiting):
-            return []
-        chosen: list[Row] = []
-        width = 0
-        self._pace.count_accounts(len({*rows_of, *self._waiting}), monotonic())
-        while (request := self._next(rows_of, free - len(chosen), few)) is not None:
-            width = max(width, request.queued[-1].read_length)
-            if chosen and width * (len(chosen) + 1) > self._pace.most_tokens:
-                break
-            chosen.append(request.queued.pop())
-            request.running += 1
-            rows_of[request.account] += 1
-            self._end_turn(request)
-        return chosen
-
-    def _next(self, rows_of: Counter[str], free: int, few: int) -> GenerationRequest | None:
-        """The request whose turn it is among those that may have a place."""
-        for account in sorted(self._waiting, key=lambda account: rows_of[account]):
-            if self._debts.must_wait(account, rows_of):
-                continue
-            for request in self._waiting[account]:
-                beyond = 2 * few if rows_of[account] == 0 else few if request.running == 0 else 0
-                if free + beyond > 0:
-                    return request
-        return None
-
-    def _end_turn(self, request: GenerationRequest) -> None:
-        requests = self._waiting[request.account]
-        requests.remove(request)
-        if request.queued:
-            requests.append(request)
-        elif not requests:
-            del self._waiting[request.account]
-
-    def _drop_cancelled(self) -> None:
-        for account, requests in list(self._waiting.items()):
-            left = deque(request for request in requests if not request.cancelled)
-            if left:
-                self._waiting[account] = left
-            else:
-                del self._waiting[account]
 
     def _settle(self, batch: RunningBatch, failures: list[RowFailed], stepped: list[Row]) -> None:
         now, self._failures = monotonic(), 0
@@ -297,6 +226,4 @@ class Scheduler:
 
     def _show(self) -> None:
         self._metrics.running_rows.set(len(self._running))
-        self._metrics.waiting_rows.set(
-            sum(len(each.queued) for requests in self._waiting.values() for each in requests)
-        )
+        self._metrics.waiting_rows.set(self._admission.waiting_rows)

@@ -1,0 +1,110 @@
+from collections import Counter
+from typing import cast
+
+from llguidance import LLMatcher
+
+from anneal_runtime.server.decoding.admission import Admission
+from anneal_runtime.server.decoding.pace import SHARED_READ_S, Debts, Pace
+from anneal_runtime.server.decoding.rows import GenerationRequest, Row, SamplingParams
+
+PARAMS = SamplingParams(max_tokens=1, temperature=0.0, top_p=1.0, seed=None, stop=())
+
+
+def request_of(account: str, rows: int) -> GenerationRequest:
+    request = GenerationRequest(None, None, lambda _answers: None, account=account)
+    request.rows = [Row(request, index, [1], PARAMS, 1) for index in range(rows)]
+    request.queued = list(request.rows)
+    return request
+
+
+def waiting(admission: Admission, account: str, rows: int) -> GenerationRequest:
+    request = request_of(account, rows)
+    admission.add(request)
+    return request
+
+
+def accounts_of(rows: list[Row]) -> dict[str, int]:
+    return dict(Counter(row.request.account for row in rows))
+
+
+def test_accounts_share_the_batch_whatever_they_have_waiting() -> None:
+    admission = Admission(16, Pace(), Debts())
+    for _ in range(5):
+        waiting(admission, "many", 100)
+    waiting(admission, "few", 100)
+    chosen = admission.choose([])
+    assert accounts_of(chosen) == {"many": 8, "few": 8}
+
+
+def test_an_idle_account_joins_a_full_batch_at_once() -> None:
+    admission = Admission(16, Pace(), Debts())
+    for _ in range(40):
+        waiting(admission, "greedy", 2)
+    running = admission.choose([])
+    assert len(running) == 16 + 2
+    assert admission.choose(running) == [], "the places beyond the size are taken"
+    waiting(admission, "idle", 5)
+    assert accounts_of(admission.choose(running)) == {"idle": 1}
+
+
+def test_single_prompts_of_others_take_no_place_from_a_large_request() -> None:
+    admission = Admission(16, Pace(), Debts())
+    waiting(admission, "large", 100)
+    large = admission.choose([])
+    assert len(large) == 16
+    singles = [request_of(account, 1).rows[0] for account in ("one", "two")]
+    assert accounts_of(admission.choose([*large[:14], *singles])) == {"large": 2}
+    assert admission.choose([*large, *singles]) == []
+    assert admission.choose(large) == [], "the size holds again when the others have left"
+
+
+def test_little_is_read_at_once_while_several_accounts_have_work() -> None:
+    pace = Pace()
+    admission, pace.read_s = Admission(16, pace, Debts()), SHARED_READ_S / 3
+    waiting(admission, "one", 10)
+    assert len(admission.choose([])) == 10
+    waiting(admission, "one", 10)
+    waiting(admission, "two", 10)
+    assert accounts_of(admission.choose([])) in ({"one": 2, "two": 1}, {"one": 1, "two": 2})
+
+
+def test_an_account_without_a_row_does_not_wait_for_slow_steps() -> None:
+    pace = Pace()
+    admission = Admission(16, pace, Debts())
+    greedy, idle = request_of("greedy", 5).rows, request_of("idle", 5).rows
+    pace.few_rows_step_s, pace.step_s = 0.01, 0.02
+    assert admission.choose_quick(idle, greedy, []) == []
+    typed = Row(GenerationRequest(None, cast(LLMatcher, "a grammar"), lambda _answers: None), 0, [1], PARAMS, 1)
+    assert admission.choose_quick([typed], greedy, []) == [typed]
+    pace.step_s = 0.05
+    assert admission.choose_quick([*greedy, *idle], greedy, []) == idle[:2]
+    assert admission.choose_quick(idle[1:], greedy, idle[:1]) == idle[1:2]
+
+
+def test_prompts_of_an_account_wait_until_rows_of_others_ran_as_long_as_its_last_ones_took() -> None:
+    debts = Debts()
+    admission, running = Admission(16, Pace(), debts), request_of("running", 1).rows
+    waiting(admission, "greedy", 4)
+    debts.owe({"greedy"}, 0.5)
+    assert admission.choose(running) == []
+    waiting(admission, "idle", 1)
+    assert accounts_of(admission.choose(running)) == {"idle": 1}
+    debts.pay(0.25)
+    assert admission.choose(running) == []
+    debts.pay(0.25)
+    assert accounts_of(admission.choose(running)) == {"greedy": 4}
+
+
+def test_an_account_alone_owes_nobody() -> None:
+    debts = Debts()
+    admission = Admission(16, Pace(), debts)
+    debts.owe({"greedy"}, 0.5)
+    request = waiting(admission, "greedy", 4)
+    assert accounts_of(admission.choose([Row(request, 0, [1], PARAMS, 1)])) == {"greedy": 4}
+
+
+def test_cancelled_requests_leave_the_line() -> None:
+    admission = Admission(16, Pace(), Debts())
+    waiting(admission, "a", 2).cancelled = True
+    waiting(admission, "b", 2)
+    assert accounts_of(admission.choose([])) == {"b": 2}

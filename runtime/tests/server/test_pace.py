@@ -1,0 +1,28 @@
+from anneal_runtime.server.decoding.pace import SHARED_COLUMNS, SHARED_FOR_S, Pace
+
+
+def test_an_engine_counts_as_shared_between_two_requests_of_an_account() -> None:
+    pace = Pace()
+    pace.count_accounts(1, now=1000.0)
+    assert pace.most_columns(1) is None
+    pace.count_accounts(2, now=1000.0)
+    pace.count_accounts(1, now=1000.0 + SHARED_FOR_S / 2)
+    assert pace.most_columns(1) == SHARED_COLUMNS
+    pace.count_accounts(1, now=1000.0 + SHARED_FOR_S)
+    assert pace.most_columns(1) is None
+
+
+def test_a_wide_step_of_many_rows_is_taken_in_pieces_while_accounts_share_the_engine() -> None:
+    pace = Pace()
+    pace.count_accounts(2, now=1000.0)
+    assert [pace.most_columns(rows) for rows in (8, 32, 64, 200)] == [4, 2, 1, 1]
+
+
+def test_short_reads_do_not_make_tokens_look_slow() -> None:
+    pace = Pace()
+    pace.count_few_rows_step(0.005)
+    pace.count_read(0.055, 1000)
+    for _ in range(100):
+        pace.count_read(0.0065, 30)
+    assert pace.read_s is not None
+    assert abs(pace.read_s - 0.00005) < 1e-6
