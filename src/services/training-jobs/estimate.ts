@@ -6,6 +6,7 @@ import { totalSteps } from '../../domain/training-args.ts'
 import { estimateSeconds, type Estimate } from '../../domain/training-estimate.ts'
 import type { Ctx } from '../context.ts'
 import { checkReferencedData, checkRows } from '../datasets/check-referenced.ts'
+import { noRoomForJob } from '../limits/account-quotas.ts'
 import { resolveTraining, type SubmitTrainingJobInput } from './submit.ts'
 
 const pastRuns = 20
@@ -25,7 +26,7 @@ export type TrainingEstimate = {
 
 /**
  * Checks a request and its data as a submit and its job would, and creates neither.
- * @throws ServiceError model_not_found, invalid_input, unavailable while a long check runs
+ * @throws ServiceError model_not_found, invalid_input, quota_exceeded, unavailable while a long check runs
  */
 export async function estimateTrainingJob({
   ctx,
@@ -34,7 +35,9 @@ export async function estimateTrainingJob({
   ctx: Ctx
   input: SubmitTrainingJobInput
 }): Promise<TrainingEstimate> {
+  const { database, settings } = ctx.deps
   const { entry, args } = await resolveTraining(ctx, input)
+  if (await database.accounts.hasOpenJobs(ctx.accountId, settings.maxOpenJobs)) throw noRoomForJob(ctx)
   const { gpuConfig, evaluationRows } = input
   const report = await checkReferencedData(ctx, input)
   refuseBad('data', 'training data', report)
@@ -43,7 +46,7 @@ export async function estimateTrainingJob({
   const { steps, epochs } = totalSteps(args, trained)
   const tokensPerRow = tokensOf(report, args.max_length)
   const gpuCount = gpuCountOf({ gpus: gpuConfig.gpus ?? null, nodes: gpuConfig.nodes ?? 1, baseModel: entry })
-  const past = await ctx.deps.database.jobDetails.pastRuns(entry.name, { gpuCount, limit: pastRuns })
+  const past = await database.jobDetails.pastRuns(entry.name, { gpuCount, limit: pastRuns })
   const rowsPerStep = args.batch_size * args.gradient_accumulation_steps
   const seconds = estimateSeconds(past, { steps, rowsPerStep, tokensPerRow })
   return {

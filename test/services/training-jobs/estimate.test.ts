@@ -1,4 +1,4 @@
-// A dry run checks what the job would check: also the evaluation rows of the request.
+// A dry run checks what the submit and the job would check: also the evaluation rows of the request, and the open jobs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseCatalogue } from '../../../src/domain/catalogue.ts'
@@ -15,11 +15,14 @@ const good = { etag: '', sizeBytes: 9, rowCount: 4, badRowCount: 0, badRows: [] 
 const bad = { ...good, badRowCount: 1, badRows: [{ line: 2, field: 'input', reason: 'is missing' }] }
 const rows = (key: string) => ({ versionId: key, key, rowCount: 4, sizeBytes: 9, isKept: false })
 
-const estimate = (reports: Record<string, object>) => {
+const estimate = (reports: Record<string, object>, openJobs = 0) => {
   const deps = {
     catalogue,
-    settings: { maxGpus: 8, maxNodes: 1 },
-    database: { jobDetails: { pastRuns: () => Promise.resolve([]) } },
+    settings: { maxGpus: 8, maxNodes: 1, maxOpenJobs: 3 },
+    database: {
+      accounts: { hasOpenJobs: (_id: string, count: number) => Promise.resolve(openJobs >= count) },
+      jobDetails: { pastRuns: () => Promise.resolve([]) },
+    },
     datasets: { check: ({ key }: { key: string }) => Promise.resolve(reports[key]) },
   }
   const ctx = { deps, accountId: 'a' } as unknown as Ctx
@@ -36,4 +39,10 @@ test('a dry run refuses bad rows, and says whether they train or evaluate', asyn
   })
   await assert.rejects(estimate({ train: bad, evaluation: good }), refusal('data', 'training'))
   await assert.rejects(estimate({ train: good, evaluation: bad }), refusal('eval_data', 'evaluation'))
+})
+
+test('a dry run is refused where the account may open no further job', async () => {
+  const reports = { train: good, evaluation: good }
+  assert.equal((await estimate(reports, 2)).rows, 4)
+  await assert.rejects(estimate(reports, 3), { code: 'quota_exceeded' })
 })
