@@ -3,7 +3,7 @@ import type { ChatMessage, toolOnWire } from '../domain/chat.ts'
 import { readConversation } from './conversation.ts'
 
 /** `learned`: the positions of the assistant messages to train on, in ascending order. The last message is the last of them. */
-type Conversation = { messages: ChatMessage[]; learned: number[]; tools?: ReturnType<typeof toolOnWire>[] }
+export type Conversation = { messages: ChatMessage[]; learned: number[]; tools?: ReturnType<typeof toolOnWire>[] }
 
 /** For a conversation, `input` is the plain text before the last answer, and `output` is that answer. */
 export type DatasetRow = { input: string; output: string; conversation?: Conversation }

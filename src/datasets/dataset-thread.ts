@@ -55,6 +55,6 @@ function perform(task: DatasetTask) {
     case 'map':
       return mapColumns(storage, task, settings)
     case 'preview':
-      return previewRows(storage, task.key, task)
+      return previewRows(storage, task.key, task, settings)
   }
 }

@@ -1,13 +1,25 @@
 // Reads some rows of an upload, as the trainer would, with the reason of each bad one.
 import { plainChat } from '../domain/chat.ts'
-import type { PreviewedMessage, PreviewedRow, RowPreview } from '../domain/dataset-report.ts'
+import type {
+  PreviewedMessage,
+  PreviewedRow,
+  RowPreview,
+  TemplatedPart,
+  TemplatedRow,
+} from '../domain/dataset-report.ts'
 import type { Storage } from '../storage/storage.ts'
-import { isProblem, readDatasetRow, type DatasetRow } from './dataset-row.ts'
+import { readChatTemplate, type ChatTemplate } from './chat-template.ts'
+import { isProblem, readDatasetRow, type Conversation } from './dataset-row.ts'
 import { readDataset, type RawRow } from './read-dataset.ts'
+import type { TokenizerSource } from './token-sample.ts'
 
 /** What is read to reach a page, after decompression: a second or two. */
 const reachBytes = 256 * 1024 * 1024
 const maxTextCharacters = 10_000
+/** What the template may write for a page, which takes half a second: for each answer the text before it. */
+const maxTemplatedCharacters = 500_000
+/** About as much as the template adds to a message. */
+const addedCharacters = 50
 /** Columns that are named. */
 const maxColumns = 100
 const maxColumnCharacters = 256
@@ -17,18 +29,24 @@ export async function previewRows(
   storage: Storage,
   key: string,
   { offset, limit }: { offset: number; limit: number },
+  { tokenizer }: { tokenizer: TokenizerSource | null },
 ): Promise<RowPreview | null> {
   const file = await storage.read(key)
   if (!file) return null
   try {
-    return await readPage(file, offset, limit)
+    return await readPage(file, offset, limit, createTemplating(readChatTemplate(tokenizer)))
   } finally {
     // Nothing more is fetched.
     file.destroy()
   }
 }
 
-async function readPage(file: AsyncIterable<Buffer>, offset: number, limit: number): Promise<RowPreview> {
+async function readPage(
+  file: AsyncIterable<Buffer>,
+  offset: number,
+  limit: number,
+  templatedOf: Templating,
+): Promise<RowPreview> {
   const rows: PreviewedRow[] = []
   const columns = new Set<string>()
   let index = 0
@@ -36,7 +54,7 @@ async function readPage(file: AsyncIterable<Buffer>, offset: number, limit: numb
     for (const raw of batch) {
       if (index >= offset && rows.length === limit) return { rows, columns: [...columns], next: index }
       if (index >= offset) {
-        rows.push({ index, ...previewOf(raw) })
+        rows.push({ index, ...previewOf(raw, templatedOf) })
         addColumns(columns, raw)
       }
       index += 1
@@ -50,18 +68,52 @@ function addColumns(columns: Set<string>, raw: RawRow) {
     if (columns.size < maxColumns && name.length <= maxColumnCharacters) columns.add(name)
 }
 
-function previewOf(raw: RawRow): Omit<PreviewedRow, 'index'> {
+function previewOf(raw: RawRow, templatedOf: Templating): Omit<PreviewedRow, 'index'> {
   const { line } = raw
   const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : readDatasetRow(raw.value)
-  if (isProblem(row)) return { line, row: null, messages: null, isCut: false, error: row }
+  if (isProblem(row)) return { line, row: null, messages: null, templated: null, isCut: false, error: row }
   const { input, output, conversation } = row
   const isCut = input.length > maxTextCharacters || output.length > maxTextCharacters
   const texts = { input: beginning(input), output: beginning(output) }
-  return { line, row: texts, messages: conversation ? messagesOf(conversation) : null, isCut, error: null }
+  const messages = conversation ? messagesOf(conversation) : null
+  const templated = conversation ? templatedOf(conversation) : null
+  return { line, row: texts, messages, templated, isCut, error: null }
+}
+
+type Templating = (conversation: Conversation) => TemplatedRow | null
+
+/** For the rows of one page. Null for a conversation with functions, which each model writes in its own format. */
+function createTemplating(template: ChatTemplate | null): Templating {
+  let left = maxTemplatedCharacters
+  return (conversation) => {
+    const { messages, learned, tools } = conversation
+    if (!template || tools || messages.some(({ role, calls }) => role === 'tool' || calls)) return null
+    const characters = messages.reduce((sum, { content }) => sum + content.length + addedCharacters, 0)
+    left -= characters * learned.length
+    if (left < 0) return null
+    const { model } = template
+    try {
+      return { model, sequences: cut(template.sequences(conversation)), error: null }
+    } catch (error) {
+      return { model, sequences: [], error: error instanceof Error ? error.message : String(error) }
+    }
+  }
+}
+
+function cut(sequences: TemplatedPart[][]): TemplatedPart[][] {
+  let room = maxTextCharacters
+  const cutSequences = sequences.map((parts) =>
+    parts.flatMap(({ text, isLearned }) => {
+      const shown = text.slice(0, room).toWellFormed()
+      room -= shown.length
+      return shown === '' ? [] : [{ text: shown, isLearned }]
+    }),
+  )
+  return cutSequences.filter(({ length }) => length > 0)
 }
 
 /** Calls of functions are part of the text. Long conversations are cut as texts are. */
-function messagesOf({ messages, learned }: NonNullable<DatasetRow['conversation']>): PreviewedMessage[] {
+function messagesOf({ messages, learned }: Conversation): PreviewedMessage[] {
   const isLearned = new Set(learned)
   let room = maxTextCharacters
   return messages.flatMap((message, index) => {

@@ -82,7 +82,8 @@ type TokenCounter = { encode(text: string, options: { add_special_tokens: boolea
 /** Kept because building a tokenizer of 150,000 tokens takes a second. Freed when the idle thread ends. */
 let built: { path: string; changedMs: number; tokenizer: TokenCounter } | null = null
 
-function loadTokenizer({ folder }: TokenizerSource): TokenCounter | null {
+/** @returns null when the folder has no tokenizer */
+export function loadTokenizer({ folder }: TokenizerSource): TokenCounter | null {
   const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Record<string, unknown>
   const path = join(folder, 'tokenizer.json')
   const changedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs

@@ -63,11 +63,18 @@ export type PreviewedRow = {
   row: { input: string; output: string } | null
   /** The messages of a conversation, up to the last that is learned; null for other rows. */
   messages: PreviewedMessage[] | null
+  /** The conversation as a model's chat template writes it; null where the template is not known. */
+  templated: TemplatedRow | null
   isCut: boolean
   error: { field: string; reason: string } | null
 }
 
 export type PreviewedMessage = { role: string; text: string; isLearned: boolean }
+
+/** `error` is what the template says instead of sequences. */
+export type TemplatedRow = { model: string; sequences: TemplatedPart[][]; error: string | null }
+
+export type TemplatedPart = { text: string; isLearned: boolean }
 
 /** `columns`: the names of the fields that these rows have. `next` is the index of the next row; null at the end. */
 export type RowPreview = { rows: PreviewedRow[]; columns: string[]; next: number | null }

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { previewRows } from '../../src/datasets/preview-rows.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 
+const tokenizer = { name: 'anneal-tiny', folder: 'models/anneal-tiny' }
 const storing = (file: Readable | null) => ({ read: () => Promise.resolve(file) }) as unknown as Storage
 
 const lines = [
@@ -21,7 +22,7 @@ const lines = [
 ].join('\n')
 
 const preview = (page: { offset: number; limit: number }) =>
-  previewRows(storing(Readable.from([Buffer.from(lines)])), 'key', page)
+  previewRows(storing(Readable.from([Buffer.from(lines)])), 'key', page, { tokenizer })
 
 test('a preview shows rows of every format with their lines, and the reason of each bad one', async () => {
   const { rows, next } = (await preview({ offset: 0, limit: 10 })) ?? assert.fail()
@@ -40,7 +41,17 @@ test('a preview shows rows of every format with their lines, and the reason of e
     { role: 'user', text: 'four', isLearned: false },
     { role: 'assistant', text: '4', isLearned: true },
   ])
-  assert.equal(rows[0]?.messages, null)
+  assert.deepEqual(rows[3]?.templated, {
+    model: 'anneal-tiny',
+    sequences: [
+      [
+        { text: '<s>Question: four\nAnswer: ', isLearned: false },
+        { text: '4</s>', isLearned: true },
+      ],
+    ],
+    error: null,
+  })
+  assert.deepEqual([rows[0]?.messages, rows[0]?.templated], [null, null])
   assert.deepEqual(
     rows.map(({ isCut }) => isCut),
     [false, false, false, false, true],
@@ -58,7 +69,7 @@ test('pages follow one another, and the last one says so', async () => {
   }
   assert.deepEqual(seen, [0, 1, 2, 3, 4])
   assert.deepEqual(await preview({ offset: 5, limit: 2 }), { rows: [], columns: [], next: null })
-  assert.equal(await previewRows(storing(null), 'key', { offset: 0, limit: 2 }), null)
+  assert.equal(await previewRows(storing(null), 'key', { offset: 0, limit: 2 }, { tokenizer }), null)
 })
 
 test('nothing is fetched beyond the page', async () => {
@@ -67,7 +78,29 @@ test('nothing is fetched beyond the page', async () => {
       for (let row = 0; ; row += 1) yield Buffer.from(`{"input": "${row}", "output": "x"}\n`)
     })(),
   )
-  const { rows, next } = (await previewRows(storing(file), 'key', { offset: 3, limit: 2 })) ?? assert.fail()
+  const { rows, next } =
+    (await previewRows(storing(file), 'key', { offset: 3, limit: 2 }, { tokenizer })) ?? assert.fail()
   assert.deepEqual([rows.map(({ row }) => row?.input), next], [['3', '4'], 5])
   assert.ok(file.destroyed)
+})
+
+const templatesOf = async (...conversations: object[][]) => {
+  const file = Readable.from(conversations.map((messages) => Buffer.from(`${JSON.stringify({ messages })}\n`)))
+  const page = await previewRows(storing(file), 'key', { offset: 0, limit: 9 }, { tokenizer })
+  return page?.rows.map(({ templated }) => templated)
+}
+const turns = (count: number, text: string) =>
+  Array.from({ length: count }, () => [
+    { role: 'user', content: text },
+    { role: 'assistant', content: text },
+  ]).flat()
+
+test('a long conversation is cut as other texts are, and a very long one has no text of the template', async () => {
+  const [cut, long] = (await templatesOf(turns(2, 'a'.repeat(8000)), turns(200, 'a'))) ?? []
+  const shown = cut?.sequences.flat().map(({ text }) => text.length)
+  assert.equal(
+    shown?.reduce((sum, length) => sum + length, 0),
+    10_000,
+  )
+  assert.equal(long, null)
 })

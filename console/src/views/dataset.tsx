@@ -60,12 +60,13 @@ export function DatasetView({ id }: { id: string }) {
               <table className="list">
                 <Head columns={['Line', 'Input', 'Output']} />
                 <tbody>
-                  {known.rows.map(({ index, line, input, output, messages, error }) => (
+                  {known.rows.map(({ index, line, input, output, messages, chat_template: template, error }) => (
                     <tr key={index}>
                       <td className="number">{line}</td>
                       {messages ? (
                         <td colSpan={2}>
                           <Conversation messages={messages} />
+                          {template && <Templated template={template} />}
                         </td>
                       ) : error === null ? (
                         <>
@@ -103,9 +104,9 @@ export function DatasetView({ id }: { id: string }) {
   )
 }
 
-type Messages = NonNullable<NonNullable<ReturnType<typeof usePreview>['data']>['rows'][number]['messages']>
+type Row = NonNullable<ReturnType<typeof usePreview>['data']>['rows'][number]
 
-function Conversation({ messages }: { messages: Messages }) {
+function Conversation({ messages }: { messages: NonNullable<Row['messages']> }) {
   return (
     <ol>
       {messages.map(({ role, text, learned }, index) => (
@@ -114,5 +115,19 @@ function Conversation({ messages }: { messages: Messages }) {
         </li>
       ))}
     </ol>
+  )
+}
+
+function Templated({ template }: { template: NonNullable<Row['chat_template']> }) {
+  return (
+    <details>
+      <summary>As {template.model_name} reads it</summary>
+      {template.error !== null && <p className="failure">{template.error}</p>}
+      {template.sequences.map((parts, index) => (
+        <pre key={index} className="text">
+          {parts.map(({ text, learned }, at) => (learned ? <mark key={at}>{text}</mark> : text))}
+        </pre>
+      ))}
+    </details>
   )
 }

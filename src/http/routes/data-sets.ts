@@ -1,5 +1,5 @@
 // Looks into data sets: the list of them, their rows, and the columns that rows are made from.
-import type { ListedDataset, ListedVersion, PreviewedRow } from '../../domain/dataset-report.ts'
+import type { ListedDataset, ListedVersion, PreviewedRow, TemplatedPart } from '../../domain/dataset-report.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import { listDatasets } from '../../services/datasets/list.ts'
 import { listDatasetVersions } from '../../services/datasets/list-versions.ts'
@@ -111,12 +111,19 @@ function stateOf({ rowCount, badRowCount }: ListedVersion) {
   return badRowCount === 0 ? ('valid' as const) : ('invalid' as const)
 }
 
-const previewed = ({ index, line, row, messages, isCut, error }: PreviewedRow) => ({
+const previewed = ({ index, line, row, messages, templated, isCut, error }: PreviewedRow) => ({
   index,
   line,
   input: row?.input ?? null,
   output: row?.output ?? null,
-  messages: messages && messages.map(({ role, text, isLearned }) => ({ role, text, learned: isLearned })),
+  messages: messages && messages.map(({ role, ...part }) => ({ role, ...markedPart(part) })),
+  chat_template: templated && {
+    model_name: templated.model,
+    sequences: templated.sequences.map((parts) => parts.map(markedPart)),
+    error: templated.error,
+  },
   cut: isCut,
   error,
 })
+
+const markedPart = ({ text, isLearned }: TemplatedPart) => ({ text, learned: isLearned })

@@ -207,6 +207,27 @@ export const DatasetRows = named(
             )
             .nullable()
             .describe('The messages of a conversation up to the last that is learned; null for other rows'),
+          chat_template: z
+            .object({
+              model_name: z.string().describe('The base model whose chat template this is, the default one'),
+              sequences: z
+                .array(
+                  z.array(
+                    z.object({
+                      text: z.string().describe('A part of the text that the model reads'),
+                      learned: z.boolean().describe('Whether the trainer learns this part'),
+                    }),
+                  ),
+                )
+                .describe(
+                  'The texts that the model reads. One, unless the template writes earlier answers in another way than the last',
+                ),
+              error: z.string().nullable().describe('Why the template does not take the conversation'),
+            })
+            .nullable()
+            .describe(
+              'The conversation as the chat template writes it; null for other rows, for conversations with functions, for very long ones, and where the service does not hold the tokenizer of its default model',
+            ),
           cut: z.boolean().describe('Whether more than 10,000 characters of a text were left out here'),
           error: z
             .object({
