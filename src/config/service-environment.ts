@@ -127,7 +127,7 @@ export const ServiceEnvironment = z.object({
   TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
   /** Where attempts and model servers run. */
   ANNEAL_COMPUTE: z.enum(['local', 'kubernetes']).default('local'),
-  /** Where relative model paths start. The api and the worker take no more than a tokenizer from there. */
+  /** Where relative model paths start. The api and the worker take only a tokenizer and its chat template from there. */
   ANNEAL_MODELS_DIR: z.string().min(1).optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
