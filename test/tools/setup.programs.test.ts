@@ -99,7 +99,7 @@ test('PyTorch without CUDA is taken from an index that answers, once its sums ar
         [
           '--input-type=module',
           '-e',
-          `import { chooseTorch } from './tools/setup/torch.mjs'; console.log((await chooseTorch()).name)`,
+          `import { chooseTorch } from './tools/setup/torch.mjs'; const { says, name } = await chooseTorch(); console.log(says ?? '', name)`,
         ],
         env,
       )
