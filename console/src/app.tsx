@@ -52,7 +52,7 @@ export function App() {
   return session ? <Frame key={session.pageToken} keyId={session.keyId} /> : <SignIn />
 }
 
-/** As it is if it is no encoded text: the address may have been typed. */
+/** Returns a part that cannot be decoded as it stands: a user may have typed the address. */
 function decoded(part: string) {
   try {
     return decodeURIComponent(part)

@@ -2,26 +2,28 @@
 import { Template } from '@huggingface/jinja'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TemplatedPart } from '../domain/dataset-report.ts'
+import type { MarkedText } from '../domain/dataset-report.ts'
 import type { Conversation } from './dataset-row.ts'
 import { loadTokenizer, type TokenizerSource } from './token-sample.ts'
 
 export type ChatTemplate = {
-  model: string
   /**
    * One sequence, in which each learned answer stands after the same tokens as in a chat. An answer whose tokens differ from
    * that gets a sequence of its own.
-   * @throws Error what the template says
+   * @throws Error when the template refuses the conversation
    */
-  sequences(conversation: Conversation): TemplatedPart[][]
+  sequences(conversation: Conversation): MarkedText[][]
 }
 
 type Sequence = { text: string; tokens: number[]; learned: { from: number; to: number }[] }
 
-/** @returns null when this machine has no files of the model, or the model has no template */
-export function readChatTemplate(source: TokenizerSource | null): ChatTemplate | null {
-  const tokenizer = source && loadTokenizer(source)
-  const config = source && readText(join(source.folder, 'tokenizer_config.json'))
+/**
+ * @returns null when this machine has no files of the model, or the model has no template
+ * @throws Error when the template cannot be read
+ */
+export function readChatTemplate(source: TokenizerSource): ChatTemplate | null {
+  const tokenizer = loadTokenizer(source)
+  const config = readText(join(source.folder, 'tokenizer_config.json'))
   if (!tokenizer || !config) return null
   const { chat_template: inConfig, ...settings } = JSON.parse(config) as Record<string, unknown>
   const text = readText(join(source.folder, 'chat_template.jinja')) ?? inConfig
@@ -35,7 +37,6 @@ export function readChatTemplate(source: TokenizerSource | null): ChatTemplate |
     template.render({ ...special, messages, tools: null, documents: null, add_generation_prompt: true })
   const encode = (text: string) => tokenizer.encode(text, { add_special_tokens: false }).ids
   return {
-    model: source.name,
     sequences({ messages, learned }) {
       const sequences: Sequence[] = []
       for (const position of learned.toReversed()) {
@@ -55,8 +56,8 @@ export function readChatTemplate(source: TokenizerSource | null): ChatTemplate |
   }
 }
 
-function partsOf({ text, learned }: Sequence): TemplatedPart[] {
-  const parts: TemplatedPart[] = []
+function partsOf({ text, learned }: Sequence): MarkedText[] {
+  const parts: MarkedText[] = []
   let at = 0
   for (const { from, to } of learned) {
     if (from > at) parts.push({ text: text.slice(at, from), isLearned: false })
@@ -66,7 +67,7 @@ function partsOf({ text, learned }: Sequence): TemplatedPart[] {
   return parts
 }
 
-/** Some write a token as an object. */
+/** Some models write a token as an object. */
 function tokenOf(value: unknown): string {
   if (typeof value === 'string') return value
   return value && typeof value === 'object' && 'content' in value ? String(value.content) : ''

@@ -1,12 +1,6 @@
 // Reads some rows of an upload, as the trainer would, with the reason of each bad one.
 import { plainChat } from '../domain/chat.ts'
-import type {
-  PreviewedMessage,
-  PreviewedRow,
-  RowPreview,
-  TemplatedPart,
-  TemplatedRow,
-} from '../domain/dataset-report.ts'
+import type { PreviewedMessage, PreviewedRow, RowPreview, MarkedText, TemplatedRow } from '../domain/dataset-report.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readChatTemplate, type ChatTemplate } from './chat-template.ts'
 import { isProblem, readDatasetRow, type Conversation } from './dataset-row.ts'
@@ -16,9 +10,9 @@ import type { TokenizerSource } from './token-sample.ts'
 /** What is read to reach a page, after decompression: a second or two. */
 const reachBytes = 256 * 1024 * 1024
 const maxTextCharacters = 10_000
-/** What the template may write for a page, which takes half a second: for each answer the text before it. */
+/** The template writes at most so many characters for a page, in half a second. It writes the text before each answer. */
 const maxTemplatedCharacters = 500_000
-/** About as much as the template adds to a message. */
+/** A template adds about so many characters to a message. */
 const addedCharacters = 50
 /** Columns that are named. */
 const maxColumns = 100
@@ -34,7 +28,7 @@ export async function previewRows(
   const file = await storage.read(key)
   if (!file) return null
   try {
-    return await readPage(file, offset, limit, createTemplating(readChatTemplate(tokenizer)))
+    return await readPage(file, offset, limit, createTemplating(tokenizer))
   } finally {
     // Nothing more is fetched.
     file.destroy()
@@ -82,25 +76,30 @@ function previewOf(raw: RawRow, templatedOf: Templating): Omit<PreviewedRow, 'in
 
 type Templating = (conversation: Conversation) => TemplatedRow | null
 
-/** For the rows of one page. Null for a conversation with functions, which each model writes in its own format. */
-function createTemplating(template: ChatTemplate | null): Templating {
+/**
+ * Serves the rows of one page. The first conversation reads the template, as few data sets need it. Returns null for a
+ * conversation with functions, because each model writes functions in its own format.
+ */
+function createTemplating(tokenizer: TokenizerSource | null): Templating {
   let left = maxTemplatedCharacters
+  let template: ChatTemplate | null | undefined
   return (conversation) => {
     const { messages, learned, tools } = conversation
-    if (!template || tools || messages.some(({ role, calls }) => role === 'tool' || calls)) return null
+    if (!tokenizer || tools || messages.some(({ role, calls }) => role === 'tool' || calls)) return null
     const characters = messages.reduce((sum, { content }) => sum + content.length + addedCharacters, 0)
     left -= characters * learned.length
     if (left < 0) return null
-    const { model } = template
+    const model = tokenizer.name
     try {
-      return { model, sequences: cut(template.sequences(conversation)), error: null }
+      template ??= readChatTemplate(tokenizer)
+      return template && { model, sequences: cut(template.sequences(conversation)), error: null }
     } catch (error) {
       return { model, sequences: [], error: error instanceof Error ? error.message : String(error) }
     }
   }
 }
 
-function cut(sequences: TemplatedPart[][]): TemplatedPart[][] {
+function cut(sequences: MarkedText[][]): MarkedText[][] {
   let room = maxTextCharacters
   const cutSequences = sequences.map((parts) =>
     parts.flatMap(({ text, isLearned }) => {

@@ -69,12 +69,11 @@ export type PreviewedRow = {
   error: { field: string; reason: string } | null
 }
 
-export type PreviewedMessage = { role: string; text: string; isLearned: boolean }
+export type MarkedText = { text: string; isLearned: boolean }
+export type PreviewedMessage = MarkedText & { role: string }
 
-/** `error` is what the template says instead of sequences. */
-export type TemplatedRow = { model: string; sequences: TemplatedPart[][]; error: string | null }
-
-export type TemplatedPart = { text: string; isLearned: boolean }
+/** With an `error` of the template there are no sequences. */
+export type TemplatedRow = { model: string; sequences: MarkedText[][]; error: string | null }
 
 /** `columns`: the names of the fields that these rows have. `next` is the index of the next row; null at the end. */
 export type RowPreview = { rows: PreviewedRow[]; columns: string[]; next: number | null }

@@ -46,7 +46,7 @@ export function mountConsole(
     if (file) return send(file, request, response)
     throw new HttpError(404, 'not_found', files.size > 0 ? 'The console has no such file.' : notBuilt)
   }
-  // Without a named part, which Express would decode and refuse.
+  // The path names no part: Express decodes a named part, and refuses a lone %.
   const path = /^\/console(?:\/.*)?$/
   app.get(path, serve)
   app.all(path, methodNotAllowed('/console', 'GET, HEAD'))

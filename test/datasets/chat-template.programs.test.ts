@@ -9,9 +9,9 @@ import type { Conversation } from '../../src/datasets/dataset-row.ts'
 import { root, toolPath } from '../../tools/paths.mjs'
 
 const templates = [
-  // That of the model itself.
+  // The model keeps its own template.
   null,
-  // In the forms of Qwen, Llama 3 and Mistral.
+  // The next three have the forms of Qwen, Llama 3 and Mistral.
   `{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] | trim + '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}`,
   `{{- bos_token }}
 {%- if messages[0]['role'] == 'system' %}{% set system = messages[0]['content'] | trim %}{% set messages = messages[1:] %}{% else %}{% set system = '' %}{% endif %}
@@ -20,7 +20,7 @@ const templates = [
 {%- for message in messages %}{{- '<|start_header_id|>' + message.role + '<|end_header_id|>\\n\\n' + message.content | trim + '<|eot_id|>' }}{%- endfor %}
 {%- if add_generation_prompt %}{{- '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}{%- endif %}`,
   `{{ bos_token }}{% for message in messages %}{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('The roles must alternate.') }}{% endif %}{% if message['role'] == 'user' %}{{ '[INST] ' + message['content'] + ' [/INST]' }}{% else %}{{ message['content'] + eos_token }}{% endif %}{% endfor %}`,
-  // Writes an answer in another way once more was said.
+  // This one writes an answer in another way when more was said after it.
   `{% for message in messages %}{{ message.content | upper if message.role == 'assistant' else message.content }}|{% endfor %}`,
 ]
 const said = (role: 'system' | 'user' | 'assistant', content: string) => ({ role, content })

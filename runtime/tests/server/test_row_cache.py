@@ -32,7 +32,7 @@ def contents(cache: RowCache) -> list[list[float]]:
 
 
 def test_rows_keep_their_columns_whoever_joins_and_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The worst that new memory can hold: in the mask it counts, in a pass it spreads.
+    # New memory may hold anything. NaN is the worst: a mask counts it, and a pass spreads it to other numbers.
     monkeypatch.setattr(torch.Tensor, "new_empty", lambda like, *size: like.new_full(size, float("nan")))
     pick = random.Random(5)
     number = 0.0

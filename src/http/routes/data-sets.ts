@@ -1,5 +1,5 @@
 // Looks into data sets: the list of them, their rows, and the columns that rows are made from.
-import type { ListedDataset, ListedVersion, PreviewedRow, TemplatedPart } from '../../domain/dataset-report.ts'
+import type { ListedDataset, ListedVersion, PreviewedRow, MarkedText } from '../../domain/dataset-report.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import { listDatasets } from '../../services/datasets/list.ts'
 import { listDatasetVersions } from '../../services/datasets/list-versions.ts'
@@ -116,14 +116,14 @@ const previewed = ({ index, line, row, messages, templated, isCut, error }: Prev
   line,
   input: row?.input ?? null,
   output: row?.output ?? null,
-  messages: messages && messages.map(({ role, ...part }) => ({ role, ...markedPart(part) })),
+  messages: messages && messages.map(({ role, ...part }) => ({ role, ...marked(part) })),
   chat_template: templated && {
     model_name: templated.model,
-    sequences: templated.sequences.map((parts) => parts.map(markedPart)),
+    sequences: templated.sequences.map((parts) => parts.map(marked)),
     error: templated.error,
   },
   cut: isCut,
   error,
 })
 
-const markedPart = ({ text, isLearned }: TemplatedPart) => ({ text, learned: isLearned })
+const marked = ({ text, isLearned }: MarkedText) => ({ text, learned: isLearned })

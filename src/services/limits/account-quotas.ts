@@ -36,8 +36,12 @@ export async function requireRoomForJob(ctx: Ctx, tx: Repositories) {
   const near = settings.maxOpenJobs - acceptedAtOnce
   if (near > 0 && !(await tx.accounts.hasOpenJobs(accountId, near))) return
   await tx.accounts.hold(accountId)
-  if (!(await tx.accounts.hasOpenJobs(accountId, settings.maxOpenJobs))) return
-  throw noRoomForJob(ctx)
+  await requireRoomNow(ctx, tx)
+}
+
+/** Another request may take the room before the next statement. @throws ServiceError quota_exceeded */
+export async function requireRoomNow(ctx: Ctx, { accounts }: Pick<Repositories, 'accounts'>) {
+  if (await accounts.hasOpenJobs(ctx.accountId, ctx.deps.settings.maxOpenJobs)) throw noRoomForJob(ctx)
 }
 
 export function noRoomForJob({ deps: { settings } }: Ctx) {

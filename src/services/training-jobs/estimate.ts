@@ -6,7 +6,7 @@ import { totalSteps } from '../../domain/training-args.ts'
 import { estimateSeconds, type Estimate } from '../../domain/training-estimate.ts'
 import type { Ctx } from '../context.ts'
 import { checkReferencedData, checkRows } from '../datasets/check-referenced.ts'
-import { noRoomForJob } from '../limits/account-quotas.ts'
+import { requireRoomNow } from '../limits/account-quotas.ts'
 import { resolveTraining, type SubmitTrainingJobInput } from './submit.ts'
 
 const pastRuns = 20
@@ -35,9 +35,9 @@ export async function estimateTrainingJob({
   ctx: Ctx
   input: SubmitTrainingJobInput
 }): Promise<TrainingEstimate> {
-  const { database, settings } = ctx.deps
+  const { database } = ctx.deps
   const { entry, args } = await resolveTraining(ctx, input)
-  if (await database.accounts.hasOpenJobs(ctx.accountId, settings.maxOpenJobs)) throw noRoomForJob(ctx)
+  await requireRoomNow(ctx, database)
   const { gpuConfig, evaluationRows } = input
   const report = await checkReferencedData(ctx, input)
   refuseBad('data', 'training data', report)

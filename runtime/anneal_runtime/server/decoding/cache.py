@@ -35,7 +35,7 @@ class Slab:
             self._buffer, self.rows, self._start, self._end = chunk, chunk.shape[0], 0, width
             return chunk
         if self._end + width > self._buffer.shape[2]:
-            self._move(self._buffer, self.rows, left=0, right=width + SPARE_COLUMNS + self.columns // 2)
+            self._move(self.rows, left=0, right=width + SPARE_COLUMNS + self.columns // 2)
         self._buffer[: self.rows, :, self._end : self._end + width] = chunk
         self._end += width
         return self.view()
@@ -51,7 +51,7 @@ class Slab:
         rows = old_rows + other.rows
         if rows > self._buffer.shape[0] or missing > self._start:
             spare_rows = max(rows, min(2 * old_rows, rows + 64))
-            self._move(self._buffer, spare_rows, left=missing, right=SPARE_COLUMNS)
+            self._move(spare_rows, left=missing, right=SPARE_COLUMNS)
         self.rows = rows
         self._start -= missing
         # The mask hides an earlier row's values, but a NaN times zero is still NaN.
@@ -74,10 +74,11 @@ class Slab:
     def trim(self, columns: int) -> None:
         self._start += columns
 
-    def _move(self, buffer: torch.Tensor, rows: int, left: int, right: int) -> None:
-        # What is not copied here is written before it is seen.
-        fresh = buffer.new_empty(rows, buffer.shape[1], left + self.columns + right, buffer.shape[3])
-        fresh[: self.rows, :, left : left + self.columns] = self.view()
+    def _move(self, rows: int, left: int, right: int) -> None:
+        """The new memory is not cleared: callers write the rest of it before a pass reads it."""
+        used = self.view()
+        fresh = used.new_empty(rows, used.shape[1], left + self.columns + right, used.shape[3])
+        fresh[: self.rows, :, left : left + self.columns] = used
         self._start, self._end = left, left + self.columns
         self._buffer = fresh
 
@@ -142,7 +143,7 @@ class RowCache(Cache):  # type: ignore[misc, unused-ignore]
 
 
 def _moves(order: list[int]) -> list[tuple[slice, slice]]:
-    """From and to: neighbours that stay neighbours move together."""
+    """Pairs of the rows to copy and their new places. Neighbours that stay neighbours move together."""
     moves: list[tuple[slice, slice]] = []
     for target, source in enumerate(order):
         if source == target:
