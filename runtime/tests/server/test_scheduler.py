@@ -63,3 +63,35 @@ def test_quick_rows_get_their_time_though_requests_arrive() -> None:
     scheduler._batch_s = 3600.0
     scheduler._decode_quick(cast(RunningBatch, quick))
     assert quick.steps == 3
+
+
+class Noting(ThreeSteps):
+    def __init__(self, name: str, rows: list[Row], notes: list[str]) -> None:
+        super().__init__(rows)
+        self._name, self._notes = name, notes
+
+    def read(self, rows: list[Row]) -> tuple[Joining, list[RowFailed]]:
+        self._notes.append(f"{self._name} reads {len(rows)}")
+        return super().read(rows)
+
+    def join(self, joining: Joining) -> None:
+        self.rows += joining.rows
+
+    def step(self, most_columns: int | None) -> list[RowFailed]:
+        self._notes.append(f"{self._name} steps")
+        return super().step(most_columns)
+
+
+def test_a_quick_row_is_done_before_the_other_batch_reads_on() -> None:
+    notes: list[str] = []
+    batch, quick = Noting("batch", [], notes), Noting("quick", [], notes)
+    scheduler = Scheduler(cast(RunningBatch, batch), 16, EngineMetrics(), cast(RunningBatch, quick))
+    scheduler._batch_s, scheduler._pace.step_s, scheduler._pace.few_rows_step_s = 3600.0, 0.1, 0.01
+    greedy = GenerationRequest(None, None, lambda _answers: None, account="greedy")
+    idle = GenerationRequest(None, None, lambda _answers: None, account="idle")
+    greedy.queued, idle.queued = ([Row(each, 0, [1], PARAMS, 1) for _ in range(3)] for each in (greedy, idle))
+    batch.rows = [greedy.queued.pop()]
+    for each in (greedy, idle):
+        scheduler._admission.add(each)
+    scheduler._generate()
+    assert notes == ["quick reads 2", *3 * ["quick steps"], "batch reads 3", "batch steps"]

@@ -64,9 +64,7 @@ class Scheduler:
         while True:
             self._receive()
             self.turn, self.is_busy = self.turn + 1, True
-            self._admit()
-            self._attempt(self._batch, self._decode)
-            self._attempt(self._quick, self._decode_quick)
+            self._generate()
             self._encode()
             self._show()
 
@@ -104,14 +102,17 @@ class Scheduler:
         if self._failures >= FAILURES_IN_A_ROW:
             raise error
 
-    def _admit(self) -> None:
+    def _generate(self) -> None:
+        """The quick batch goes first: its new rows would else stand still while many prompts of another are read."""
         if self._batch is None:
             return
         rows, quick = self._admission.choose(self._running), list[Row]()
         if self._batch.rows and self._quick:
             quick = self._admission.choose_quick(rows, self._batch.rows, self._quick.rows)
         self._attempt(self._quick, lambda batch: self._read(batch, quick))
+        self._attempt(self._quick, self._decode_quick)
         self._attempt(self._batch, lambda batch: self._read(batch, [row for row in rows if row not in quick]))
+        self._attempt(self._batch, self._decode)
 
     def _read(self, batch: RunningBatch, rows: list[Row]) -> None:
         if not rows:
