@@ -67,39 +67,46 @@ function previewOf(raw: RawRow, templatedOf: Templating): Omit<PreviewedRow, 'in
   const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : readDatasetRow(raw.value)
   if (isProblem(row)) return { line, row: null, messages: null, templated: null, isCut: false, error: row }
   const { input, output, conversation } = row
-  const isCut = input.length > maxTextCharacters || output.length > maxTextCharacters
   const texts = { input: beginning(input), output: beginning(output) }
-  const messages = conversation ? messagesOf(conversation) : null
-  const templated = conversation ? templatedOf(conversation) : null
+  const { messages, isCut: areMessagesCut } = conversation ? messagesOf(conversation) : none
+  const { templated, isCut: isTemplateCut } = conversation ? templatedOf(conversation) : none
+  const areTextsCut = input.length > maxTextCharacters || output.length > maxTextCharacters
+  const isCut = areTextsCut || areMessagesCut || isTemplateCut
   return { line, row: texts, messages, templated, isCut, error: null }
 }
 
-type Templating = (conversation: Conversation) => TemplatedRow | null
+type Templating = (conversation: Conversation) => { templated: TemplatedRow | null; isCut: boolean }
+
+const none = { messages: null, templated: null, isCut: false }
 
 /**
- * Serves the rows of one page. The first conversation reads the template, as few data sets need it. Returns null for a
- * conversation with functions, because each model writes functions in its own format.
+ * Serves the rows of one page. The first conversation reads the template, as few data sets need it. A conversation with
+ * functions gets none, because each model writes functions in its own format.
  */
 function createTemplating(tokenizer: TokenizerSource | null): Templating {
   let left = maxTemplatedCharacters
   let template: ChatTemplate | null | undefined
   return (conversation) => {
     const { messages, learned, tools } = conversation
-    if (!tokenizer || tools || messages.some(({ role, calls }) => role === 'tool' || calls)) return null
+    if (!tokenizer || tools || messages.some(({ role, calls }) => role === 'tool' || calls)) return none
     const characters = messages.reduce((sum, { content }) => sum + content.length + addedCharacters, 0)
     left -= characters * learned.length
-    if (left < 0) return null
+    if (left < 0) return none
     const model = tokenizer.name
     try {
       template ??= readChatTemplate(tokenizer)
-      return template && { model, sequences: cut(template.sequences(conversation)), error: null }
+      if (!template) return none
+      const { sequences, isCut } = cut(template.sequences(conversation))
+      return { templated: { model, sequences, error: null }, isCut }
     } catch (error) {
-      return { model, sequences: [], error: error instanceof Error ? error.message : String(error) }
+      const reason = error instanceof Error ? error.message : String(error)
+      return { templated: { model, sequences: [], error: reason }, isCut: false }
     }
   }
 }
 
-function cut(sequences: MarkedText[][]): MarkedText[][] {
+function cut(sequences: MarkedText[][]) {
+  const characters = sequences.flat().reduce((sum, { text }) => sum + text.length, 0)
   let room = maxTextCharacters
   const cutSequences = sequences.map((parts) =>
     parts.flatMap(({ text, isLearned }) => {
@@ -108,19 +115,22 @@ function cut(sequences: MarkedText[][]): MarkedText[][] {
       return shown === '' ? [] : [{ text: shown, isLearned }]
     }),
   )
-  return cutSequences.filter(({ length }) => length > 0)
+  return { sequences: cutSequences.filter(({ length }) => length > 0), isCut: characters > maxTextCharacters }
 }
 
 /** Calls of functions are part of the text. Long conversations are cut as texts are. */
-function messagesOf({ messages, learned }: Conversation): PreviewedMessage[] {
+function messagesOf({ messages, learned }: Conversation): { messages: PreviewedMessage[]; isCut: boolean } {
   const isLearned = new Set(learned)
-  let room = maxTextCharacters
-  return messages.flatMap((message, index) => {
+  let [room, isCut] = [maxTextCharacters, false]
+  const shown = messages.flatMap((message, index) => {
+    const whole = plainChat([message]).slice(`${message.role}: `.length)
+    const text = whole.slice(0, room)
+    isCut ||= room <= 0 || text.length < whole.length
     if (room <= 0) return []
-    const text = plainChat([message]).slice(`${message.role}: `.length, `${message.role}: `.length + room)
     room -= Math.max(1, text.length)
     return [{ role: message.role, text: text.toWellFormed(), isLearned: isLearned.has(index) }]
   })
+  return { messages: shown, isCut }
 }
 
 /** A pair of surrogates is not divided: half of one is no text. */

@@ -87,7 +87,7 @@ test('nothing is fetched beyond the page', async () => {
 const templatesOf = async (...conversations: object[][]) => {
   const file = Readable.from(conversations.map((messages) => Buffer.from(`${JSON.stringify({ messages })}\n`)))
   const page = await previewRows(storing(file), 'key', { offset: 0, limit: 9 }, { tokenizer })
-  return page?.rows.map(({ templated }) => templated)
+  return page?.rows.map(({ templated, isCut }) => ({ templated, isCut }))
 }
 const turns = (count: number, text: string) =>
   Array.from({ length: count }, () => [
@@ -97,10 +97,19 @@ const turns = (count: number, text: string) =>
 
 test('a long conversation is cut as other texts are, and a very long one has no text of the template', async () => {
   const [cut, long] = (await templatesOf(turns(2, 'a'.repeat(8000)), turns(200, 'a'))) ?? []
-  const shown = cut?.sequences.flat().map(({ text }) => text.length)
+  const shown = cut?.templated?.sequences.flat().map(({ text }) => text.length)
   assert.equal(
     shown?.reduce((sum, length) => sum + length, 0),
     10_000,
   )
-  assert.equal(long, null)
+  assert.equal(long?.templated, null)
+})
+
+test('a row says so when only its messages or the text of its template was cut', async () => {
+  // 9,990 characters of text have room, but not with the template around them.
+  const rows = await templatesOf(turns(1, 'a'), turns(1, 'a'.repeat(4_995)), turns(1, 'a'.repeat(8_000)))
+  assert.deepEqual(
+    rows?.map(({ isCut }) => isCut),
+    [false, true, true],
+  )
 })

@@ -228,7 +228,11 @@ export const DatasetRows = named(
             .describe(
               'The conversation as the chat template writes it; null for other rows, for conversations with functions, for very long ones, and where the service does not hold the tokenizer of its default model',
             ),
-          cut: z.boolean().describe('Whether more than 10,000 characters of a text were left out here'),
+          cut: z
+            .boolean()
+            .describe(
+              'Whether more than 10,000 characters of a text, of the messages or of `chat_template` were left out here',
+            ),
           error: z
             .object({
               field: z.string().describe('The field that is wrong'),
