@@ -23,7 +23,7 @@ SHARED_FOR_S = 1.0
 QUICK_SHARE = 2
 # A step is slow when it takes this many times as long as one of a few rows. For a typed answer less is slow: its forced
 # tokens come in runs, and a step of many rows has few columns.
-SLOW_STEP = 2.2
+SLOW_STEP = 2.0
 SLOW_TYPED_STEP = 1.5
 
 
