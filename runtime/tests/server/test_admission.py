@@ -79,6 +79,7 @@ def test_an_account_without_a_row_does_not_wait_for_slow_steps() -> None:
     pace.step_s = 0.05
     assert admission.choose_quick([*greedy, *idle], greedy, []) == idle[:2]
     assert admission.choose_quick(idle[1:], greedy, idle[:1]) == idle[1:2]
+    assert admission.choose_quick(greedy, idle[:1], []) == greedy[:1], "one slow row makes no other account quick"
 
 
 def test_prompts_of_an_account_wait_until_rows_of_others_ran_as_long_as_its_last_ones_took() -> None:

@@ -89,9 +89,9 @@ def test_a_quick_row_is_done_before_the_other_batch_reads_on() -> None:
     scheduler._batch_s, scheduler._pace.step_s, scheduler._pace.few_rows_step_s = 3600.0, 0.1, 0.01
     greedy = GenerationRequest(None, None, lambda _answers: None, account="greedy")
     idle = GenerationRequest(None, None, lambda _answers: None, account="idle")
-    greedy.queued, idle.queued = ([Row(each, 0, [1], PARAMS, 1) for _ in range(3)] for each in (greedy, idle))
-    batch.rows = [greedy.queued.pop()]
+    greedy.queued, idle.queued = ([Row(each, 0, [1], PARAMS, 1) for _ in range(4)] for each in (greedy, idle))
+    batch.rows = [greedy.queued.pop(), greedy.queued.pop()]
     for each in (greedy, idle):
         scheduler._admission.add(each)
     scheduler._generate()
-    assert notes == ["quick reads 2", *3 * ["quick steps"], "batch reads 3", "batch steps"]
+    assert notes == ["quick reads 2", *3 * ["quick steps"], "batch reads 4", "batch steps"]

@@ -9,7 +9,7 @@ takes no place from the others, so single prompts cost the large request only th
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from time import monotonic
 
 from anneal_runtime.server.decoding.pace import Debts, Pace
@@ -59,14 +59,18 @@ class Admission:
             self._end_turn(request)
         return chosen
 
-    def choose_quick(self, rows: list[Row], slow: Iterable[Row], quick: Iterable[Row]) -> list[Row]:
-        """Those of the rows that need not wait for slow steps: the first few of each account that has no slow row."""
+    def choose_quick(self, rows: list[Row], slow: Collection[Row], quick: Iterable[Row]) -> list[Row]:
+        """Those of the rows that need not wait for slow steps: the first few of each account that has no slow row.
+
+        There are no more of them than slow rows. Else many rows of one account would be quick beside one of another.
+        """
+        few = min(self.few, len(slow))
         slow_accounts = {row.request.account for row in slow}
         counts = Counter(row.request.account for row in quick)
         chosen = []
         for row in rows:
             account, is_typed = row.request.account, row.request.grammar is not None
-            if account not in slow_accounts and counts[account] < self.few and self._pace.is_slow(is_typed=is_typed):
+            if account not in slow_accounts and counts[account] < few and self._pace.is_slow(is_typed=is_typed):
                 counts[account] += 1
                 chosen.append(row)
         return chosen
