@@ -1,6 +1,7 @@
 // Chat completions through our API, Portkey's gateway and LiteLLM's proxy, each before the same engine that answers after a
 // fixed time, over 16 connections: latency and requests a second. Only our API checks a key in a database and counts usage.
 import { spawn, type ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -63,9 +64,12 @@ async function startLitellm(): Promise<Gateway> {
   const params = { model: `openai/${model}`, api_base: `${replica.urls.stub}/v1`, api_key: 'none' }
   const config = { model_list: [{ model_name: model, litellm_params: params }] }
   writeFileSync(join(folder, 'config.yaml'), JSON.stringify(config))
-  const send = post(`http://127.0.0.1:${port}/v1/chat/completions`, {})
+  // LiteLLM starts with no weaker key.
+  const key = `sk-${randomBytes(32).toString('hex')}`
+  const send = post(`http://127.0.0.1:${port}/v1/chat/completions`, { authorization: `Bearer ${key}` })
   const command = [join(litellm, 'bin/litellm'), '--config', join(folder, 'config.yaml'), '--host', '127.0.0.1']
-  await start([...command, '--port', String(port)], { HOME: folder, LITELLM_LOCAL_MODEL_COST_MAP: 'True' }, send)
+  const env = { HOME: folder, LITELLM_LOCAL_MODEL_COST_MAP: 'True', LITELLM_MASTER_KEY: key }
+  await start([...command, '--port', String(port)], env, send)
   return { name: "LiteLLM's proxy 1.108.7", send }
 }
 

@@ -13,6 +13,8 @@ const latencyMs = 5
 const typed = '{"colour":"red","price":7}'
 
 const stub = createServer((incoming, response) => {
+  // LiteLLM asks for other paths as well, without a body.
+  if (incoming.method !== 'POST') return void response.writeHead(404).end()
   void json(incoming).then(async (asked) => {
     const { prompt, messages, structured_outputs } = asked as {
       prompt?: string[] | string
