@@ -39,9 +39,9 @@ const suites: Record<string, Suite> = {
     ],
   },
   vllm: {
-    what: 'the real vLLM on the CPU behind our sidecar, against our own engine; 7 GB of downloads once',
+    what: 'the real vLLM on the CPU behind our sidecar, against our own engine, and under kill -9; 7 GB of downloads once',
     when: "after a change of the sidecar, of vLLM's command line or of what src/inference asks of an engine",
-    args: ['--test', 'test/vllm/vllm.deep.test.ts'],
+    args: ['--test', '--test-concurrency=1', 'test/vllm/vllm.deep.test.ts', 'test/vllm/kills.deep.test.ts'],
   },
   console: {
     what: 'the console while the worker and a trainer are killed; two jobs compared, an alias moved',

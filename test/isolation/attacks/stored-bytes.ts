@@ -5,21 +5,20 @@ import { describeHome } from '../../../src/embedded/data-directory.ts'
 import { readAnswer } from '../accounts.ts'
 import type { Attack, Attacker } from '../attack.ts'
 import { cancelJob, completion } from '../probes.ts'
+import { pause, refusedPauseMs } from './connections.ts'
 
 const quotaBytes = 20e6
 const uploadBytes = 5e6
-/** Eight times the quota, when nothing refuses them. */
-const uploads = 32
 
 export const storedBytes: Attack = {
   name: 'stored-bytes',
   what: 'uploads of 5 MB, each with a job that is cancelled at once, on a stack that grants 20 MB to an account',
   settings: { ANNEAL_MAX_STORED_BYTES: String(quotaBytes) },
-  seconds: 90,
+  seconds: 40,
   probes: (stage) => [completion(stage)],
   async run(attacker) {
     attacker.underway()
-    for (let turn = 0; turn < uploads && !attacker.signal.aborted; turn++) if (!(await storeAndCancel(attacker))) return
+    while (!attacker.signal.aborted) if (!(await storeAndCancel(attacker))) await pause(refusedPauseMs, attacker.signal)
   },
   check({ homeDir }, { answers }) {
     const storedBytes = sizeOf(describeHome(homeDir).s3)
