@@ -96,8 +96,8 @@ function createTemplating(tokenizer: TokenizerSource | null): Templating {
     try {
       template ??= readChatTemplate(tokenizer)
       if (!template) return none
-      const { sequences, isCut } = cut(template.sequences(conversation))
-      return { templated: { model, sequences, error: null }, isCut }
+      const { lists, isCut } = cut(template.sequences(conversation))
+      return { templated: { model, sequences: lists.filter(({ length }) => length > 0), error: null }, isCut }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       return { templated: { model, sequences: [], error: reason }, isCut: false }
@@ -105,32 +105,31 @@ function createTemplating(tokenizer: TokenizerSource | null): Templating {
   }
 }
 
-function cut(sequences: MarkedText[][]) {
-  const characters = sequences.flat().reduce((sum, { text }) => sum + text.length, 0)
-  let room = maxTextCharacters
-  const cutSequences = sequences.map((parts) =>
-    parts.flatMap(({ text, isLearned }) => {
-      const shown = text.slice(0, room).toWellFormed()
-      room -= shown.length
-      return shown === '' ? [] : [{ text: shown, isLearned }]
-    }),
-  )
-  return { sequences: cutSequences.filter(({ length }) => length > 0), isCut: characters > maxTextCharacters }
-}
-
-/** Calls of functions are part of the text. Long conversations are cut as texts are. */
+/** Calls of functions are part of the text. */
 function messagesOf({ messages, learned }: Conversation): { messages: PreviewedMessage[]; isCut: boolean } {
   const isLearned = new Set(learned)
+  const whole = messages.map((message, index) => ({
+    role: message.role,
+    text: plainChat([message]).slice(`${message.role}: `.length),
+    isLearned: isLearned.has(index),
+  }))
+  const { lists, isCut } = cut([whole])
+  return { messages: lists.flat(), isCut }
+}
+
+/** All texts of the lists together are cut as one text is. An empty text takes the room of one character. */
+function cut<T extends MarkedText>(lists: T[][]): { lists: T[][]; isCut: boolean } {
   let [room, isCut] = [maxTextCharacters, false]
-  const shown = messages.flatMap((message, index) => {
-    const whole = plainChat([message]).slice(`${message.role}: `.length)
-    const text = whole.slice(0, room)
-    isCut ||= room <= 0 || text.length < whole.length
-    if (room <= 0) return []
-    room -= Math.max(1, text.length)
-    return [{ role: message.role, text: text.toWellFormed(), isLearned: isLearned.has(index) }]
-  })
-  return { messages: shown, isCut }
+  const shown = lists.map((parts) =>
+    parts.flatMap((part) => {
+      const text = part.text.slice(0, room)
+      isCut ||= room === 0 || text.length < part.text.length
+      if (room === 0) return []
+      room -= Math.max(1, text.length)
+      return [{ ...part, text: text.toWellFormed() }]
+    }),
+  )
+  return { lists: shown, isCut }
 }
 
 /** A pair of surrogates is not divided: half of one is no text. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer } from '../accounts.ts'
 
 /** A refused attacker tries again sooner than it was told to, but does not spin. */
-export const refusedPauseMs = 100
+const refusedPauseMs = 100
 
 /** Each connection asks again and again until the signal. */
 export async function keepAsking(

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeHome } from '../../../src/embedded/data-directory.ts'
-import { readAnswer } from '../accounts.ts'
+import { readAnswer, type Answer } from '../accounts.ts'
 import type { Attack, Attacker } from '../attack.ts'
 import { cancelJob, completion } from '../probes.ts'
-import { pause, refusedPauseMs } from './connections.ts'
+import { keepAsking } from './connections.ts'
 
 const quotaBytes = 20e6
 const uploadBytes = 5e6
@@ -18,7 +18,7 @@ export const storedBytes: Attack = {
   probes: (stage) => [completion(stage)],
   async run(attacker) {
     attacker.underway()
-    while (!attacker.signal.aborted) if (!(await storeAndCancel(attacker))) await pause(refusedPauseMs, attacker.signal)
+    await keepAsking(1, attacker.signal, () => storeAndCancel(attacker))
   },
   check({ homeDir }, { answers }) {
     const storedBytes = sizeOf(describeHome(homeDir).s3)
@@ -33,20 +33,20 @@ export const storedBytes: Attack = {
   },
 }
 
-/** @returns false when the service refuses more */
-async function storeAndCancel({ baseModel, ask, count, accepted }: Attacker): Promise<boolean> {
+/** @returns the answer to the job, or to the upload when that is refused */
+async function storeAndCancel({ baseModel, ask, count, accepted }: Attacker): Promise<Answer> {
   const place = await ask('POST', '/v1/data', { dataset_id: `upload-${randomUUID()}` })
-  if (place.status !== 200) return false
+  if (place.status !== 200) return place
   const { dataset_location: location } = place.body as { dataset_location: string }
   const put = await fetch(location, { method: 'PUT', body: rowsOf(uploadBytes) })
   await put.arrayBuffer()
   // The store answers XML, not problems.
   if (put.status !== 200) count(readAnswer(put.status, put.headers.get('retry-after'), ''))
   const job = await ask('POST', '/v1/train', { model_name: baseModel, upload_file_path: location })
-  if (job.status !== 200) return job.status !== 429
+  if (job.status !== 200) return job
   accepted(1)
   await cancelJob(ask, (job.body as { job_id: string }).job_id)
-  return true
+  return job
 }
 
 function rowsOf(bytes: number): string {
