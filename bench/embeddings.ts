@@ -1,8 +1,6 @@
 // 1,000 texts through the API, compared with sentence-transformers: time, and difference of the vectors.
-import { spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
-import { toolPath } from '../tools/paths.mjs'
 import { packagesBeside } from '../tools/setup/client-env.mjs'
+import { startPython } from './python-program.ts'
 import { createClient, median, startStack } from './stack.ts'
 
 const count = 1000
@@ -19,17 +17,13 @@ type Encoded = { seconds: number; vectors: number[][] }
 const packages = await packagesBeside('bench/sentence-transformers.txt')
 const stack = await startStack()
 const call = createClient(stack.connection)
-const reference = spawn(toolPath('python'), ['bench/embeddings.py'], {
-  env: { ...process.env, PYTHONPATH: packages, OMP_NUM_THREADS: '1', TOKENIZERS_PARALLELISM: 'false' },
-  stdio: ['pipe', 'pipe', 'ignore'],
+const reference = startPython('bench/embeddings.py', {
+  ...process.env,
+  PYTHONPATH: packages,
+  OMP_NUM_THREADS: '1',
+  TOKENIZERS_PARALLELISM: 'false',
 })
-const lines = createInterface({ input: reference.stdout })[Symbol.asyncIterator]()
-
-async function byReference(some: string[]): Promise<Encoded> {
-  reference.stdin.write(`${JSON.stringify(some)}\n`)
-  const { value } = await lines.next()
-  return JSON.parse(String(value)) as Encoded
-}
+const byReference = (some: string[]) => reference.ask<Encoded>(some)
 
 async function throughApi(prompt: string[]): Promise<Encoded> {
   const startedAt = performance.now()
@@ -57,5 +51,5 @@ console.log(`${count} texts through the API   median ${seconds(ours).toFixed(2)}
 console.log(`sentence-transformers         median ${seconds(theirs).toFixed(2)} s`)
 console.log(`throughput of its             ${(seconds(theirs) / seconds(ours)).toFixed(2)} (at least 1.0)`)
 console.log(`furthest numbers apart        ${furthest.toExponential(1)} (allowed 1e-5)`)
-reference.stdin.end()
+reference.end()
 await stack.stop()

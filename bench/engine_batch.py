@@ -1,7 +1,4 @@
-"""Sends all prompts to the engine in one call.
-
-In: {"prompts", "regex", "max_tokens"}; out: {"seconds", "texts"}.
-"""
+"""Sends all prompts to the engine in one call. Reads a line {"prompts", "regex", "max_tokens"}, writes {"seconds", "texts"}."""
 
 import asyncio
 import json
@@ -15,19 +12,19 @@ from anneal_runtime.server.decoding.grammar import Source
 from anneal_runtime.server.decoding.rows import SamplingParams
 from anneal_runtime.tokenization import prompt_tokens
 
-asked = json.load(sys.stdin)
 engine = start_engine()
-params = SamplingParams(max_tokens=asked["max_tokens"], temperature=0.0, top_p=1.0, seed=None, stop=())
 
 
-async def answer(prompts: list[str]) -> list[str]:
+async def answer(prompts: list[str], regex: str, max_tokens: int) -> list[str]:
     assert engine.generator is not None
-    grammar = engine.generator.grammars.compile(Source("regex", asked["regex"]))
+    params = SamplingParams(max_tokens=max_tokens, temperature=0.0, top_p=1.0, seed=None, stop=())
+    grammar = engine.generator.grammars.compile(Source("regex", regex))
     answers = await engine_requests.generate(engine, prompt_tokens(engine.tokenizer, prompts), params, grammar=grammar)
     return [answer.text for answer in answers]
 
 
-asyncio.run(answer(asked["prompts"][:64]))
-started = time.perf_counter()
-texts = asyncio.run(answer(asked["prompts"]))
-print(json.dumps({"seconds": time.perf_counter() - started, "texts": texts}))
+for line in sys.stdin:
+    asked = json.loads(line)
+    started = time.perf_counter()
+    texts = asyncio.run(answer(**asked))
+    print(json.dumps({"seconds": time.perf_counter() - started, "texts": texts}), flush=True)
