@@ -1,4 +1,7 @@
-"""Sends all prompts to the engine in one call. Reads a line {"prompts", "regex", "max_tokens"}, writes {"seconds", "texts"}."""
+"""Sends all prompts of a line to the engine in one call.
+
+Reads lines {"prompts", "regex", "max_tokens"}; writes lines {"seconds", "texts"}.
+"""
 
 import asyncio
 import json

@@ -36,6 +36,26 @@ def test_accounts_share_the_batch_whatever_they_have_waiting() -> None:
     assert accounts_of(chosen) == {"many": 8, "few": 8}
 
 
+def test_large_requests_of_an_account_are_read_one_after_another() -> None:
+    admission = Admission(16, Pace(), Debts())
+    first, second = waiting(admission, "one", 20), waiting(admission, "one", 20)
+    running = admission.choose([])
+    assert {row.request for row in running} == {first}
+    assert admission.choose(running[:15]) == [], "a pass for one row costs more than its place"
+    assert [row.request for row in admission.choose(running[:8])] == [first] * 4 + [second] * 4
+
+
+def test_a_small_request_passes_the_large_ones_of_its_account() -> None:
+    admission = Admission(16, Pace(), Debts())
+    large = waiting(admission, "one", 100)
+    running = admission.choose([])
+    small = waiting(admission, "one", 2)
+    assert [row.request for row in admission.choose(running)] == [small] * 2
+    for _ in range(10):
+        waiting(admission, "one", 2)
+    assert sum(row.request is large for row in admission.choose([])) == 8, "small requests leave half of the rows"
+
+
 def test_an_idle_account_joins_a_full_batch_at_once() -> None:
     admission = Admission(16, Pace(), Debts())
     for _ in range(40):
