@@ -38,10 +38,10 @@ def make_adapter(name: str) -> Adapter:
 
 
 async def answer(adapters: list[Adapter | None]) -> list[Answer]:
-    """Sends each adapter its share of the prompts, all at once."""
+    """Sends each prompt by itself, so that every batch holds rows of all adapters."""
     shares = [
-        engine_requests.generate(engine, prompts[at :: len(adapters)], params, adapter=adapter)
-        for at, adapter in enumerate(adapters)
+        engine_requests.generate(engine, [prompt], params, adapter=adapters[at % len(adapters)])
+        for at, prompt in enumerate(prompts)
     ]
     return [answer for share in await asyncio.gather(*shares) for answer in share]
 
