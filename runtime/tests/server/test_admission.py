@@ -92,7 +92,8 @@ def test_an_account_without_a_row_does_not_wait_for_slow_steps() -> None:
     pace = Pace()
     admission = Admission(16, pace, Debts())
     greedy, idle = request_of("greedy", 5).rows, request_of("idle", 5).rows
-    pace.few_rows_step_s, pace.step_s = 0.01, 0.02
+    pace.few_rows_step_s = pace.few_rows_token_s = 0.01
+    pace.step_s, pace.token_s = 0.02, 0.03
     assert admission.choose_quick(idle, greedy, []) == []
     typed = Row(GenerationRequest(None, cast(LLMatcher, "a grammar"), lambda _answers: None), 0, [1], PARAMS, 1)
     assert admission.choose_quick([typed], greedy, []) == [typed]
@@ -100,6 +101,18 @@ def test_an_account_without_a_row_does_not_wait_for_slow_steps() -> None:
     assert admission.choose_quick([*greedy, *idle], greedy, []) == idle[:2]
     assert admission.choose_quick(idle[1:], greedy, idle[:1]) == idle[1:2]
     assert admission.choose_quick(greedy, idle[:1], []) == greedy[:1], "one slow row makes no other account quick"
+
+
+def test_rows_of_an_account_leave_a_batch_that_another_one_has_made_slow() -> None:
+    pace = Pace()
+    admission = Admission(16, pace, Debts())
+    greedy, idle = request_of("greedy", 5).rows, request_of("idle", 2).rows
+    pace.few_rows_step_s, pace.step_s = 0.01, 0.015
+    assert admission.choose_stuck([*greedy, *idle], []) == []
+    pace.step_s = 0.05
+    assert admission.choose_stuck([*greedy, *idle], []) == idle
+    assert admission.choose_stuck([*greedy, *idle], greedy[:4]) == idle[:1], "no more quick rows than slow ones"
+    assert admission.choose_stuck([*greedy[:2], *idle], []) == [], "nobody fills the batch"
 
 
 def test_prompts_of_an_account_wait_until_rows_of_others_ran_as_long_as_its_last_ones_took() -> None:

@@ -44,8 +44,9 @@ def test_rows_keep_their_columns_whoever_joins_and_leaves(monkeypatch: pytest.Mo
 
     for _ in range(30):
         cache, rows = RowCache(), list[list[float]]()
+        other, others = RowCache(), list[list[float]]()
         for _ in range(60):
-            action = pick.choice(["join", "step", "step", "step", "leave"])
+            action = pick.choice(["join", "step", "step", "step", "leave", "move"])
             if action == "join":
                 joining, new = RowCache(), [fresh(pick.choice([1, 5, 40, 200])) for _ in range(pick.randint(1, 5))]
                 write(joining, new)
@@ -58,8 +59,17 @@ def test_rows_keep_their_columns_whoever_joins_and_leaves(monkeypatch: pytest.Mo
             elif action == "leave" and rows:
                 kept = [index for index in range(len(rows)) if pick.random() < 0.6]
                 rows = [rows[index] for index in cache.keep(kept)]
+            elif action == "move" and rows:
+                moved = [index for index in range(len(rows)) if pick.random() < 0.2]
+                if moved:
+                    other.append(cache.part(moved))
+                    others += [rows[index] for index in moved]
+                kept = [index for index in range(len(rows)) if index not in moved]
+                rows = [rows[index] for index in cache.keep(kept)]
             if rows:
                 assert contents(cache) == rows
+            if others:
+                assert contents(other) == others
 
 
 def test_a_departed_row_leaves_no_numbers_that_could_poison_the_next() -> None:

@@ -1,7 +1,10 @@
 import threading
+from dataclasses import replace
 from queue import Queue
 from typing import cast
 
+import torch
+from server.support.running import RunningServer
 from support.until import PATIENCE_S
 
 from anneal_runtime.server.decoding.batch import Joining, RowFailed, RunningBatch
@@ -9,6 +12,7 @@ from anneal_runtime.server.decoding.cache import RowCache
 from anneal_runtime.server.decoding.rows import Answer, GenerationRequest, Row, SamplingParams
 from anneal_runtime.server.decoding.scheduler import Scheduler
 from anneal_runtime.server.metrics import EngineMetrics
+from anneal_runtime.tokenization import prompt_tokens
 
 PARAMS = SamplingParams(max_tokens=1, temperature=0.0, top_p=1.0, seed=None, stop=())
 
@@ -50,6 +54,8 @@ class ThreeSteps(NoRoomToJoin):
 
     def step(self, _most_columns: int | None) -> list[RowFailed]:
         self.steps += 1
+        for row in self.rows:
+            row.fed(1)
         if self.steps == 3:
             self.rows = []
         return []
@@ -95,3 +101,36 @@ def test_a_quick_row_is_done_before_the_other_batch_reads_on() -> None:
         scheduler._admission.add(each)
     scheduler._generate()
     assert notes == ["quick reads 2", *3 * ["quick steps"], "batch reads 4", "batch steps"]
+
+
+@torch.inference_mode()
+def test_a_row_that_leaves_a_slow_batch_answers_as_alone(tiny: RunningServer) -> None:
+    prompt, others = "The red chair is", [f"Product {number} costs" for number in range(8)]
+    (alone,) = tiny.client.texts(prompt, max_tokens=24)
+    engine, answers = tiny.engine, Queue[list[Answer] | Exception]()
+    assert engine.generator is not None and engine.scheduler._batch is not None
+    parts = engine.generator.router, engine.generator.grammars, engine.generator.vocabulary
+    batch, quick = (RunningBatch(engine.scheduler._batch._model, *parts) for _ in range(2))
+    scheduler = Scheduler(batch, 16, EngineMetrics(), quick)
+
+    def ask(account: str, texts: list[str]) -> list[Row]:
+        request = GenerationRequest(None, None, answers.put, account=account)
+        params = replace(PARAMS, max_tokens=24)
+        prompts = prompt_tokens(engine.tokenizer, texts)
+        request.rows = [Row(request, index, tokens, params, 24) for index, tokens in enumerate(prompts)]
+        request.queued = list(request.rows)
+        scheduler._admission.add(request)
+        return request.rows
+
+    rows = ask("idle", [prompt])
+    scheduler._generate()
+    ask("greedy", others)
+    scheduler._generate()
+    assert not quick.rows and len(batch.rows) == 9
+    scheduler._pace.step_s, scheduler._pace.few_rows_step_s = 0.1, 0.01
+    scheduler._generate()
+    assert quick.rows == rows and len(batch.rows) == 8
+    while answers.empty():
+        scheduler._generate()
+    (answer,) = cast(list[Answer], answers.get())
+    assert answer.text == alone

@@ -89,6 +89,20 @@ class Admission:
                 chosen.append(row)
         return chosen
 
+    def choose_stuck(self, slow: Collection[Row], quick: Collection[Row]) -> list[Row]:
+        """Slow rows that need not stay: those of accounts with few rows, beside accounts that have made the steps slow.
+
+        As in choose_quick, there are no more quick rows than those accounts have slow ones.
+        """
+        counts = Counter(row.request.account for row in slow)
+        room = sum(count for count in counts.values() if count > self.few) - len(quick)
+        stuck = [
+            row
+            for row in slow
+            if counts[row.request.account] <= self.few and self._pace.is_slow(is_typed=row.request.grammar is not None)
+        ]
+        return stuck[: max(0, room)]
+
     def _next(self, rows_of: Counter[str], rows_in: Counter[Line], free: int) -> Line | None:
         """The line whose turn it is among those that may have a place."""
         for line in sorted(self._waiting, key=lambda line: (rows_of[line.account], rows_in[line])):

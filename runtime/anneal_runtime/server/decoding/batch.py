@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -64,6 +64,14 @@ class RunningBatch:
         if joining.rows:
             self._cache.append(joining.cache)
             self.rows += joining.rows
+
+    def take(self, rows: Collection[Row]) -> Joining:
+        """Drops these rows, for another batch to join."""
+        taken = [row in rows for row in self.rows]
+        indexes = [index for index, is_taken in enumerate(taken) if is_taken]
+        joining = Joining([self.rows[index] for index in indexes], self._cache.part(indexes))
+        self.drop(taken)
+        return joining
 
     def step(self, most_columns: int | None = None) -> list[RowFailed]:
         """One more token for every row. Returns what failed; the caller drops finished and failed rows."""

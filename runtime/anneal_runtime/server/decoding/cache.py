@@ -116,6 +116,16 @@ class RowCache(Cache):  # type: ignore[misc, unused-ignore]
             if theirs.rows:
                 mine.append(theirs)
 
+    def part(self, rows: list[int]) -> RowCache:
+        """Copies of these rows, in this order."""
+        part = RowCache()
+        part.layers = [RowLayer() for _ in self.layers]
+        for mine, copied in zip(self._slabs(), part._slabs(), strict=True):
+            if mine.rows:
+                copied.write(mine.view()[rows])
+        part._trim()
+        return part
+
     def keep(self, kept: list[int]) -> list[int]:
         """Drops every row but these (ascending); the last ones fill the holes. Returns each row's old index."""
         rows = len(kept)

@@ -21,27 +21,32 @@ SHARED_TOKENS = 64
 SHARED_FOR_S = 1.0
 # The quick batch gets this many times as much time as the other one.
 QUICK_SHARE = 2
-# A step is slow when it takes this many times as long as one of a few rows. For a typed answer less is slow: its forced
-# tokens come in runs, and a step of many rows has few columns.
-SLOW_STEP = 2.0
-SLOW_TYPED_STEP = 1.5
+# Steps are slow for a row that waits for its next token this many times as long as among a few rows.
+SLOW = 2.0
 
 
 class Pace:
     """Averages in seconds, None before the first measurement."""
 
     def __init__(self) -> None:
+        # A step, and a step divided by the tokens that a row had in it.
         self.step_s: float | None = None
+        self.token_s: float | None = None
+        # The same for steps of a few rows.
         self.few_rows_step_s: float | None = None
+        self.few_rows_token_s: float | None = None
         # Reading one prompt token.
         self.read_s: float | None = None
         self._is_shared, self._shared_at = False, -SHARED_FOR_S
 
-    def count_step(self, seconds: float) -> None:
+    def count_step(self, seconds: float, tokens: float) -> None:
+        """@param tokens: of each row, on average"""
         self.step_s = average(self.step_s, seconds)
+        self.token_s = average(self.token_s, seconds / tokens)
 
-    def count_few_rows_step(self, seconds: float) -> None:
-        self.few_rows_step_s = average(self.few_rows_step_s, seconds)
+    def count_few_rows_step(self, seconds: float, tokens: float) -> None:
+        self.few_rows_step_s = unhindered(self.few_rows_step_s, seconds)
+        self.few_rows_token_s = unhindered(self.few_rows_token_s, seconds / tokens)
 
     def count_accounts(self, count: int, now: float) -> None:
         if count > 1:
@@ -55,8 +60,9 @@ class Pace:
         self.read_s = average(self.read_s, for_tokens / max(1, tokens), 0.2 * min(1.0, tokens / TELLING_READ))
 
     def is_slow(self, *, is_typed: bool) -> bool:
-        one, few = self.step_s, self.few_rows_step_s
-        return one is not None and few is not None and one > (SLOW_TYPED_STEP if is_typed else SLOW_STEP) * few
+        """The forced tokens of a typed answer come in runs, of which a step of many rows takes only a few tokens."""
+        ours, few = (self.token_s, self.few_rows_token_s) if is_typed else (self.step_s, self.few_rows_step_s)
+        return ours is not None and few is not None and ours > SLOW * few
 
     def most_columns(self, rows: int) -> int | None:
         """Of one step of so many rows; None is no limit."""
@@ -90,6 +96,11 @@ class Debts:
     def must_wait(self, account: str, rows_of: Mapping[str, int]) -> bool:
         """@param rows_of the running rows of each account"""
         return account in self._seconds and any(count > 0 for other, count in rows_of.items() if other != account)
+
+
+def unhindered(old: float | None, new: float) -> float:
+    """Moves little for a greater value: the first rows of many that are slow tell little about a few rows."""
+    return average(old, new, 0.02 if old is not None and new > old else 0.2)
 
 
 def average(old: float | None, new: float, weight: float = 0.2) -> float:

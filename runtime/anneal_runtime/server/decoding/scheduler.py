@@ -1,9 +1,10 @@
 """The one thread that runs the model. Routes hand it requests; it forms a batch of their rows and answers from it.
 
 Where its steps are slow, as with many typed answers or adapters, an account that has no row yet gets its first few
-into a second batch, the quick one, which gets twice the time that the other batch took. So an account that fills the
-engine makes another one's answers take about half as long again, however slow its own rows are. Prompts whose
-rows end with their first token take no place; reading them takes at most half of the time from rows of others.
+into a second batch, the quick one, which gets twice the time that the other batch took. Few rows that an account has
+in the other batch already move to it. So an account that fills the engine makes another one's answers take about half
+as long again, however slow its own rows are. Prompts whose rows end with their first token take no place; reading them
+takes at most half of the time from rows of others.
 """
 
 from __future__ import annotations
@@ -109,10 +110,25 @@ class Scheduler:
         rows, quick = self._admission.choose(self._running), list[Row]()
         if self._batch.rows and self._quick:
             quick = self._admission.choose_quick(rows, self._batch.rows, self._quick.rows)
+            self._attempt(self._quick, self._move_stuck)
         self._attempt(self._quick, lambda batch: self._read(batch, quick))
         self._attempt(self._quick, self._decode_quick)
         self._attempt(self._batch, lambda batch: self._read(batch, [row for row in rows if row not in quick]))
         self._attempt(self._batch, self._decode)
+
+    def _move_stuck(self, quick: RunningBatch) -> None:
+        """Rows that began before the steps were slow are not to end with them."""
+        assert self._batch is not None
+        stuck = self._admission.choose_stuck(self._batch.rows, quick.rows)
+        if not stuck:
+            return
+        try:
+            quick.join(self._batch.take(stuck))
+        except Exception as error:
+            # These rows may be in neither batch, so fail them here.
+            for row in stuck:
+                self._fail(row.request, error)
+            raise
 
     def _read(self, batch: RunningBatch, rows: list[Row]) -> None:
         if not rows:
@@ -143,9 +159,9 @@ class Scheduler:
         self._settle(batch, failures, rows)
 
     def _decode(self, batch: RunningBatch) -> None:
-        if (seconds := self._step(batch)) is not None:
-            self._pace.count_step(seconds)
-            self._batch_s += seconds
+        if (step := self._step(batch)) is not None:
+            self._pace.count_step(*step)
+            self._batch_s += step[0]
 
     def _decode_quick(self, batch: RunningBatch) -> None:
         """As many steps as fit into twice the time that the other batch took."""
@@ -155,20 +171,21 @@ class Scheduler:
             if monotonic() >= until or not (self._batch and self._batch.rows):
                 break
 
-    def _step(self, batch: RunningBatch) -> float | None:
-        """One more token for every row. Returns the seconds that it took, None without a row."""
+    def _step(self, batch: RunningBatch) -> tuple[float, float] | None:
+        """One more token for every row, or several. Returns the seconds and the tokens of a row, None without a row."""
         batch.drop([row.request.cancelled for row in batch.rows])
-        count, started = len(batch.rows), monotonic()
+        rows, count, started = list(batch.rows), len(batch.rows), monotonic()
+        cached = sum(row.cached for row in rows)
         if count == 0:
             return None
         self._metrics.batch_rows.observe(count)
         is_few = count <= self._admission.few
         self._settle(batch, batch.step(None if is_few else self._pace.most_columns(count)), batch.rows)
-        seconds = monotonic() - started
+        seconds, tokens = monotonic() - started, (sum(row.cached for row in rows) - cached) / count
         self._debts.pay(seconds)
         if is_few:
-            self._pace.count_few_rows_step(seconds)
-        return seconds
+            self._pace.count_few_rows_step(seconds, tokens)
+        return seconds, tokens
 
     def _settle(self, batch: RunningBatch, failures: list[RowFailed], stepped: list[Row]) -> None:
         now, self._failures = monotonic(), 0
