@@ -7,6 +7,8 @@ import { createClient, makeHome, median, quantile, startStack } from './stack.ts
 import { startStubReplica } from './stub-replica.ts'
 
 const rounds = 300
+/** A service that has run for a while: V8 compiles a function after some hundred calls. */
+const warmUps = 500
 const connections = 16
 const secondsEach = 5
 const count = 10_000
@@ -35,7 +37,7 @@ const through = (url: string) => () => fetchJson(`${url}/v1/completions`, direct
 
 const times = await inTurn(
   { api: throughApi, proxy: through(urls.proxyToEngine), engine: through(engine.url) },
-  { rounds, warmUps: 30 },
+  { rounds, warmUps },
 )
 const added = (name: 'api' | 'proxy', q: number) => quantile(times[name], q) - quantile(times.engine, q)
 console.log(
@@ -63,7 +65,7 @@ const streams = await inTurn(
     api: () => firstToken(`${apiUrl}/openai/v1/completions`, post(apiKey, { model: model_name, ...streamed })),
     engine: () => firstToken(`${engine.url}/v1/completions`, post(engine.token, { model: model_name, ...streamed })),
   },
-  { rounds, warmUps: 30 },
+  { rounds, warmUps },
 )
 const [p50, p99] = [0.5, 0.99].map((q) => quantile(streams.api, q) - quantile(streams.engine, q)) as [number, number]
 console.log(
