@@ -39,11 +39,11 @@ def make_adapter(name: str) -> Adapter:
 
 async def answer(adapters: list[Adapter | None]) -> list[Answer]:
     """Sends each prompt by itself, so that every batch holds rows of all adapters."""
-    shares = [
+    requests = [
         engine_requests.generate(engine, [prompt], params, adapter=adapters[at % len(adapters)])
         for at, prompt in enumerate(prompts)
     ]
-    return [answer for share in await asyncio.gather(*shares) for answer in share]
+    return [answer for answers in await asyncio.gather(*requests) for answer in answers]
 
 
 def tokens_per_second(adapters: list[Adapter | None]) -> float:

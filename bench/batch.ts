@@ -39,6 +39,7 @@ async function measure(some: string[]) {
 }
 
 type Measured = Awaited<ReturnType<typeof measure>>
+type EngineRun = { seconds: number; texts: string[] }
 
 async function single(): Promise<number> {
   const startedAt = performance.now()
@@ -59,7 +60,7 @@ const bound = comfortableBound(fields, allowedCharacters(fields, max_tokens), { 
 if (!bound) throw new Error('the answer has no room')
 const work = { regex: typedOutputRegex(fields, bound), max_tokens: bound.maxTokens }
 const engine = startPython('bench/engine_batch.py')
-const askEngine = (some: string[]) => engine.ask<{ seconds: number; texts: string[] }>({ ...work, prompts: some })
+const askEngine = (some: string[]) => engine.ask<EngineRun>({ ...work, prompts: some })
 await askEngine(prompts.slice(0, 64))
 
 const parse = createAnswerParser(fields)
@@ -78,7 +79,7 @@ const typed = (answers: Answer[]) => `${answers.length} answers, ${answers.filte
 const quiet: number[] = []
 for (let n = 0; n < 100; n++) quiet.push(await single())
 
-const [tenths, wholes, engineRuns]: [Measured[], Measured[], Awaited<ReturnType<typeof askEngine>>[]] = [[], [], []]
+const [tenths, wholes, engineRuns]: [Measured[], Measured[], EngineRun[]] = [[], [], []]
 for (let round = 0; round < rounds; round++) {
   tenths.push(await measure(prompts.slice(0, count / 10)))
   wholes.push(await measure(prompts))

@@ -1,4 +1,5 @@
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from queue import Queue
 from typing import cast
@@ -16,6 +17,18 @@ from anneal_runtime.server.metrics import EngineMetrics
 from anneal_runtime.tokenization import prompt_tokens
 
 PARAMS = SamplingParams(max_tokens=1, temperature=0.0, top_p=1.0, seed=None, stop=())
+
+
+def request_of(
+    prompts: list[list[int]],
+    on_done: Callable[[list[Answer] | Exception], None],
+    max_tokens: int = 1,
+    account: str = "",
+) -> GenerationRequest:
+    request, params = GenerationRequest(None, None, on_done, account=account), replace(PARAMS, max_tokens=max_tokens)
+    request.rows = [Row(request, index, prompt, params, max_tokens) for index, prompt in enumerate(prompts)]
+    request.queued = list(request.rows)
+    return request
 
 
 class NoRoomToJoin:
@@ -40,10 +53,7 @@ def test_rows_that_cannot_join_are_answered() -> None:
     threading.Thread(target=scheduler.run_forever, daemon=True).start()
     for _ in range(2):
         answers: Queue[list[Answer] | Exception] = Queue()
-        request = GenerationRequest(None, None, answers.put)
-        request.rows = [Row(request, index, [1], PARAMS, 1) for index in range(2)]
-        request.queued = list(request.rows)
-        scheduler.submit(request)
+        scheduler.submit(request_of([[1], [1]], answers.put))
         assert isinstance(answers.get(timeout=PATIENCE_S), MemoryError)
 
 
@@ -118,11 +128,7 @@ def test_a_row_that_leaves_a_slow_batch_answers_as_alone(tiny: RunningServer, mo
     monkeypatch.setattr(scheduler._pace, "count_read", lambda _seconds, _tokens: None)
 
     def ask(account: str, texts: list[str]) -> list[Row]:
-        request = GenerationRequest(None, None, answers.put, account=account)
-        params = replace(PARAMS, max_tokens=24)
-        prompts = prompt_tokens(engine.tokenizer, texts)
-        request.rows = [Row(request, index, tokens, params, 24) for index, tokens in enumerate(prompts)]
-        request.queued = list(request.rows)
+        request = request_of(prompt_tokens(engine.tokenizer, texts), answers.put, 24, account)
         scheduler._admission.add(request)
         return request.rows
 

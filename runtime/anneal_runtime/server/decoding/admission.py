@@ -48,13 +48,13 @@ class Admission:
         """The next rows to read, in turns."""
         self._drop_cancelled()
         rows_of = Counter(row.request.account for row in running)
-        rows_in = Counter(self._line_of(row.request) for row in running)
         few = self.few
         # A row of each further account takes no place, so that single prompts of others leave a large request its rows.
         free = self._max_batch - len(running) + min(few, max(0, len(rows_of) - 1))
         # Joining costs an extra pass, so large requests wait for several free places.
         if free < few and all(is_large and rows_of[account] > 0 for account, is_large in self._waiting):
             return []
+        rows_in = Counter(self._line_of(row.request) for row in running)
         chosen: list[Row] = []
         width = 0
         self._pace.count_accounts(len({*rows_of, *(account for account, _ in self._waiting)}), monotonic())
@@ -64,7 +64,6 @@ class Admission:
             if chosen and width * (len(chosen) + 1) > self._pace.most_tokens:
                 break
             chosen.append(request.queued.pop())
-            request.running += 1
             rows_of[request.account] += 1
             rows_in[line] += 1
             if not request.queued:
@@ -83,8 +82,8 @@ class Admission:
         counts = Counter(row.request.account for row in quick)
         chosen = []
         for row in rows:
-            account, is_typed = row.request.account, row.request.grammar is not None
-            if account not in slow_accounts and counts[account] < few and self._pace.is_slow(is_typed=is_typed):
+            account = row.request.account
+            if account not in slow_accounts and counts[account] < few and self._is_slow_for(row):
                 counts[account] += 1
                 chosen.append(row)
         return chosen
@@ -96,12 +95,11 @@ class Admission:
         """
         counts = Counter(row.request.account for row in slow)
         room = sum(count for count in counts.values() if count > self.few) - len(quick)
-        stuck = [
-            row
-            for row in slow
-            if counts[row.request.account] <= self.few and self._pace.is_slow(is_typed=row.request.grammar is not None)
-        ]
+        stuck = [row for row in slow if counts[row.request.account] <= self.few and self._is_slow_for(row)]
         return stuck[: max(0, room)]
+
+    def _is_slow_for(self, row: Row) -> bool:
+        return self._pace.is_slow(is_typed=row.request.grammar is not None)
 
     def _next(self, rows_of: Counter[str], rows_in: Counter[Line], free: int) -> Line | None:
         """The line whose turn it is among those that may have a place."""

@@ -205,7 +205,6 @@ class GenerationRequest:
     # Rows that have not started, the next one last.
     queued: list[Row] = field(default_factory=list)
     cancelled: bool = False
-    running: int = 0
     finished: int = 0
     accepted_at: float = field(default_factory=monotonic)
     first_token_at: float | None = None

@@ -12,7 +12,8 @@ from __future__ import annotations
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import monotonic
 
 import torch
@@ -120,13 +121,17 @@ class Scheduler:
         """Rows that began before the steps were slow are not to end with them."""
         assert self._batch is not None
         stuck = self._admission.choose_stuck(self._batch.rows, quick.rows)
-        if not stuck:
-            return
+        if stuck:
+            with self._failing(stuck):
+                quick.join(self._batch.take(stuck))
+
+    @contextmanager
+    def _failing(self, rows: list[Row]) -> Iterator[None]:
+        """An error fails these rows, which may then be in no batch and no line."""
         try:
-            quick.join(self._batch.take(stuck))
+            yield
         except Exception as error:
-            # These rows may be in neither batch, so fail them here.
-            for row in stuck:
+            for row in rows:
                 self._fail(row.request, error)
             raise
 
@@ -135,20 +140,14 @@ class Scheduler:
             return
         started, tokens = monotonic(), max(row.read_length for row in rows) * len(rows)
         try:
-            joining, failures = batch.read(rows)
+            with self._failing(rows):
+                joining, failures = batch.read(rows)
         except Exception as error:
             # The running rows are untouched and go on.
-            for row in rows:
-                self._fail(row.request, error)
             self._count_failure("Prompts could not be read", error)
             return
-        try:
+        with self._failing(rows):
             batch.join(joining)
-        except Exception as error:
-            # These rows are neither in the batch nor in the queue, so fail them here.
-            for row in rows:
-                self._fail(row.request, error)
-            raise
         seconds = monotonic() - started
         self._pace.count_read(seconds, tokens)
         if batch is self._batch:
@@ -203,7 +202,6 @@ class Scheduler:
     def _finish(self, row: Row) -> None:
         request, answer = row.request, row.answer
         assert answer is not None
-        request.running -= 1
         request.finished += 1
         self._metrics.generated_tokens.inc(answer.token_count)
         if request.finished == len(request.rows) and not request.cancelled:
