@@ -6,7 +6,7 @@ import errno
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from anneal_runtime.http_exchange import means_later
 from anneal_runtime.log import log
@@ -92,9 +92,13 @@ def load_causal_lm(folder: Path, device: torch.device, dtype: torch.dtype | None
 
 
 def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
+    """Raises ValueError for one that `TextEncoder` cannot use."""
     from transformers import AutoTokenizer
 
-    return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    if not tokenizer.is_fast:
+        raise ValueError("its tokenizer has no tokenizer.json, nor files from which one can be made")
+    return cast("PreTrainedTokenizerBase", tokenizer)
 
 
 def choose_device(gpu: int = 0) -> torch.device:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -76,14 +77,43 @@ def prepared(
     if not tools and not any(message["role"] == "tool" or message.get("tool_calls") for message in messages):
         return messages, None
     if call_format(tokenizer)[1]:
-        return [_with_objects(message) for message in messages], tools or None
+        return [_with_objects(message) for message in in_call_order(messages)], tools or None
     return as_text(messages, tools), None
+
+
+def in_call_order(messages: list[Message]) -> list[Message]:
+    """The results after a message in the order of its calls, each with the name of its function. Many templates show
+    neither the id of a call nor the name, so the order alone ties a result to its call.
+    """
+    ordered: list[Message] = []
+    calls: dict[str, tuple[int, str | None]] = {}
+    for are_results, run in groupby(messages, key=lambda message: message["role"] == "tool"):
+        if are_results:
+            ordered += sorted((_named(each, calls) for each in run), key=lambda each: _call_of(each, calls)[0])
+        else:
+            ordered += run
+            calls = {}
+            for place, call in enumerate(ordered[-1].get("tool_calls") or []):
+                first, _ = calls.get(str(call.get("id")), (place, None))
+                # Two calls with one id cannot be told apart.
+                calls[str(call.get("id"))] = first, call["function"]["name"] if first == place else None
+    return ordered
+
+
+def _named(result: Message, calls: dict[str, tuple[int, str | None]]) -> Message:
+    _, name = _call_of(result, calls)
+    return result if name is None or "name" in result else {**result, "name": name}
+
+
+def _call_of(result: Message, calls: dict[str, tuple[int, str | None]]) -> tuple[int, str | None]:
+    """The place of the call that the result answers, and its function. A result of no call comes last."""
+    return calls.get(str(result.get("tool_call_id")), (len(calls), None))
 
 
 def as_text(messages: list[Message], tools: list[dict[str, Any]]) -> list[Message]:
     """The same conversation for a template that knows no tools."""
     plain: list[Message] = []
-    for message in messages:
+    for message in in_call_order(messages):
         if message["role"] == "tool":
             result = f"<tool_response>\n{message['content']}\n</tool_response>"
             if plain and plain[-1]["role"] == "user" and plain[-1]["content"].endswith("</tool_response>"):

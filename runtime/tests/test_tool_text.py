@@ -6,7 +6,7 @@ from server.support.running import REPOSITORY
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from anneal_runtime import tool_text
-from anneal_runtime.tokenization import chat_text
+from anneal_runtime.tokenization import TextEncoder
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "stock", "arguments": '{"item": "lamp", "at": [1]}'}}
 TOOL = {"type": "function", "function": {"name": "stock", "parameters": {"type": "object", "properties": {}}}}
@@ -55,12 +55,13 @@ def tokenizer() -> PreTrainedTokenizerBase:
 
 
 def test_a_template_without_tools_gets_them_as_text(tokenizer: PreTrainedTokenizerBase) -> None:
-    text = chat_text(tokenizer, TALK, [TOOL])
+    encoder = TextEncoder(tokenizer)
+    text = encoder.chat_text(TALK, [TOOL])
     said = '{"name": "stock", "arguments": {"item":"lamp","at":[1]}}'
     assert json.dumps(TOOL["function"], separators=(",", ":")) in text
     assert text.count(f"<tool_call>\n{said}\n</tool_call>") == 2
     assert "<tool_response>\n7\n</tool_response>\n<tool_response>\n8\n</tool_response>" in text
-    assert chat_text(tokenizer, TALK[:1]) == chat_text(tokenizer, TALK[:1], [])
+    assert encoder.chat_text(TALK[:1]) == encoder.chat_text(TALK[:1], [])
 
 
 def test_a_template_with_tools_gets_them_as_they_are(tokenizer: PreTrainedTokenizerBase) -> None:
@@ -69,7 +70,7 @@ def test_a_template_with_tools_gets_them_as_they_are(tokenizer: PreTrainedTokeni
         "{% for call in m.tool_calls or [] %}<tool_call>{{ call.function.arguments.item }}{% endfor %}{{ m.content }};"
         "{% endfor %}"
     )
-    assert chat_text(tokenizer, TALK, [TOOL]) == (
+    assert TextEncoder(tokenizer).chat_text(TALK, [TOOL]) == (
         "[stock]user:How many lamps?;assistant:<tool_call>lamp<tool_call>lamp;tool:7;tool:8;"
     )
     assert tool_text.call_format(tokenizer) == (tool_text.HERMES, True)
@@ -80,3 +81,30 @@ def test_a_system_message_keeps_its_words() -> None:
     (system, user) = tool_text.as_text(talk, [TOOL])
     assert system["content"].startswith("Be brief.\n") and "stock" in system["content"]
     assert user == TALK[0]
+
+
+def test_results_stand_in_the_order_of_their_calls_with_the_names_of_their_functions() -> None:
+    calls = [
+        {"id": name, "type": "function", "function": {"name": name, "arguments": "{}"}}
+        for name in ("weather", "clock", "stock")
+    ]
+    results = [
+        {"role": "tool", "content": f"of {name}", "tool_call_id": name}
+        for name in ("lost", "stock", "clock", "weather")
+    ]
+    user, asked = {"role": "user", "content": "?"}, {"role": "assistant", "content": "", "tool_calls": calls}
+    talk = [user, asked, *results, {"role": "assistant", "content": "So."}, results[0]]
+    ordered = tool_text.in_call_order(talk)
+    assert [each["content"] for each in ordered[2:]] == [
+        "of weather",
+        "of clock",
+        "of stock",
+        "of lost",
+        "So.",
+        "of lost",
+    ]
+    assert [each.get("name") for each in ordered[2:6]] == ["weather", "clock", "stock", None]
+    # Of two calls with one id nobody knows which a result answers.
+    twins = [{**call, "id": "x"} for call in calls]
+    answers = [{"role": "tool", "content": text, "tool_call_id": "x"} for text in ("b", "a")]
+    assert tool_text.in_call_order([{**asked, "tool_calls": twins}, *answers])[1:] == answers

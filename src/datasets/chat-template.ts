@@ -1,9 +1,9 @@
 // A conversation as the chat template of a model writes it, and what the trainer learns of it (runtime/anneal_runtime/trainer/rows.py).
 import { Template } from '@huggingface/jinja'
-import { readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import type { ChatMessage } from '../domain/chat.ts'
 import type { MarkedText } from '../domain/dataset-report.ts'
 import type { Conversation } from './dataset-row.ts'
+import { tokenText, type SpecialTokens } from './special-tokens.ts'
 import { loadTokenizer, type TokenizerSource } from './token-sample.ts'
 
 export type ChatTemplate = {
@@ -15,6 +15,7 @@ export type ChatTemplate = {
   sequences(conversation: Conversation): MarkedText[][]
 }
 
+/** Special tokens that act in `text` have their secret names there. */
 type Sequence = { text: string; tokens: number[]; learned: { from: number; to: number }[] }
 
 /**
@@ -22,26 +23,29 @@ type Sequence = { text: string; tokens: number[]; learned: { from: number; to: n
  * @throws Error when the template cannot be read
  */
 export function readChatTemplate(source: TokenizerSource): ChatTemplate | null {
-  const tokenizer = loadTokenizer(source)
-  const config = readText(join(source.folder, 'tokenizer_config.json'))
-  if (!tokenizer || !config) return null
-  const { chat_template: inConfig, ...settings } = JSON.parse(config) as Record<string, unknown>
-  const text = readText(join(source.folder, 'chat_template.jinja')) ?? inConfig
-  if (typeof text !== 'string') return null
-  const template = new Template(text)
-  const [bos = '', end = '', pad = '', unknown = ''] = ['bos', 'eos', 'pad', 'unk'].map((name) =>
-    tokenOf(settings[`${name}_token`]),
-  )
-  const special = { bos_token: bos, eos_token: end, pad_token: pad, unk_token: unknown }
+  const loaded = loadTokenizer(source)
+  if (!loaded?.chatTemplate) return null
+  const { encode, specialTokens, config } = loaded
+  const template = new Template(loaded.chatTemplate)
+  const [bos, eos, pad, unknown] = ['bos', 'eos', 'pad', 'unk'].map((name) => tokenText(config[`${name}_token`]))
+  const own = { bos_token: bos, eos_token: eos, pad_token: pad, unk_token: unknown }
+  const end = eos ? specialTokens.swapped(eos) : ''
   const render = (messages: Conversation['messages']) =>
-    template.render({ ...special, messages, tools: null, documents: null, add_generation_prompt: true })
-  const encode = (text: string) => tokenizer.encode(text, { add_special_tokens: false }).ids
+    specialTokens.swapped(
+      template.render({
+        ...own,
+        messages: messages.map((message) => forTemplate(message, eos, specialTokens)),
+        tools: null,
+        documents: null,
+        add_generation_prompt: true,
+      }),
+    )
   return {
     sequences({ messages, learned }) {
       const sequences: Sequence[] = []
       for (const position of learned.toReversed()) {
         const before = render(messages.slice(0, position))
-        const answer = messages[position]?.content ?? ''
+        const answer = specialTokens.written(unended(messages[position]?.content ?? '', eos))
         const tokens = [...encode(before), ...encode(answer)]
         const whole = before + answer + end
         const last = sequences.at(-1)
@@ -51,26 +55,28 @@ export function readChatTemplate(source: TokenizerSource): ChatTemplate | null {
         sequence.learned.unshift({ from: before.length, to: whole.length - (isEnded ? 0 : end.length) })
         if (sequence !== last) sequences.push(sequence)
       }
-      return sequences.map(partsOf)
+      return sequences.map((sequence) => partsOf(sequence, specialTokens))
     },
   }
 }
 
-function partsOf({ text, learned }: Sequence): MarkedText[] {
+function forTemplate(message: ChatMessage, end: string | undefined, { hidden }: SpecialTokens): ChatMessage {
+  const isAssistants = message.role === 'assistant'
+  const content = isAssistants ? unended(message.content, end) : message.content
+  return { ...message, content: hidden(content, { isAssistants }) }
+}
+
+/** The template, or the trainer, ends an answer itself. */
+const unended = (answer: string, end: string | undefined) =>
+  end && answer.endsWith(end) ? answer.slice(0, -end.length) : answer
+
+function partsOf({ text, learned }: Sequence, { shown }: SpecialTokens): MarkedText[] {
   const parts: MarkedText[] = []
   let at = 0
   for (const { from, to } of learned) {
-    if (from > at) parts.push({ text: text.slice(at, from), isLearned: false })
-    parts.push({ text: text.slice(from, to), isLearned: true })
+    if (from > at) parts.push({ ...shown(text.slice(at, from)), isLearned: false })
+    parts.push({ ...shown(text.slice(from, to)), isLearned: true })
     at = to
   }
   return parts
 }
-
-/** Some models write a token as an object. */
-function tokenOf(value: unknown): string {
-  if (typeof value === 'string') return value
-  return value && typeof value === 'object' && 'content' in value ? String(value.content) : ''
-}
-
-const readText = (path: string) => (statSync(path, { throwIfNoEntry: false }) ? readFileSync(path, 'utf8') : null)

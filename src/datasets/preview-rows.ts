@@ -5,7 +5,7 @@ import type { Storage } from '../storage/storage.ts'
 import { readChatTemplate, type ChatTemplate } from './chat-template.ts'
 import { isProblem, readDatasetRow, type Conversation } from './dataset-row.ts'
 import { readDataset, type RawRow } from './read-dataset.ts'
-import type { TokenizerSource } from './token-sample.ts'
+import { loadTokenizer, type TokenizerSource } from './token-sample.ts'
 
 /** What is read to reach a page, after decompression: a second or two. */
 const reachBytes = 256 * 1024 * 1024
@@ -28,7 +28,10 @@ export async function previewRows(
   const file = await storage.read(key)
   if (!file) return null
   try {
-    return await readPage(file, offset, limit, createTemplating(tokenizer))
+    return await readPage(file, offset, limit, {
+      templatedOf: createTemplating(tokenizer),
+      actingIn: actingIn(tokenizer),
+    })
   } finally {
     // Nothing more is fetched.
     file.destroy()
@@ -39,7 +42,7 @@ async function readPage(
   file: AsyncIterable<Buffer>,
   offset: number,
   limit: number,
-  templatedOf: Templating,
+  reading: Reading,
 ): Promise<RowPreview> {
   const rows: PreviewedRow[] = []
   const columns = new Set<string>()
@@ -48,7 +51,7 @@ async function readPage(
     for (const raw of batch) {
       if (index >= offset && rows.length === limit) return { rows, columns: [...columns], next: index }
       if (index >= offset) {
-        rows.push({ index, ...previewOf(raw, templatedOf) })
+        rows.push({ index, ...previewOf(raw, reading) })
         addColumns(columns, raw)
       }
       index += 1
@@ -62,19 +65,22 @@ function addColumns(columns: Set<string>, raw: RawRow) {
     if (columns.size < maxColumns && name.length <= maxColumnCharacters) columns.add(name)
 }
 
-function previewOf(raw: RawRow, templatedOf: Templating): Omit<PreviewedRow, 'index'> {
+function previewOf(raw: RawRow, { templatedOf, actingIn }: Reading): Omit<PreviewedRow, 'index'> {
   const { line } = raw
   const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : readDatasetRow(raw.value)
-  if (isProblem(row)) return { line, row: null, messages: null, templated: null, isCut: false, error: row }
+  if (isProblem(row))
+    return { line, row: null, messages: null, templated: null, specialTokens: [], isCut: false, error: row }
   const { input, output, conversation } = row
   const texts = { input: beginning(input), output: beginning(output) }
   const { messages, isCut: areMessagesCut } = conversation ? messagesOf(conversation) : none
   const { templated, isCut: isTemplateCut } = conversation ? templatedOf(conversation) : none
   const areTextsCut = input.length > maxTextCharacters || output.length > maxTextCharacters
   const isCut = areTextsCut || areMessagesCut || isTemplateCut
-  return { line, row: texts, messages, templated, isCut, error: null }
+  const specialTokens = conversation ? [] : actingIn(input)
+  return { line, row: texts, messages, templated, specialTokens, isCut, error: null }
 }
 
+type Reading = { templatedOf: Templating; actingIn: (input: string) => string[] }
 type Templating = (conversation: Conversation) => { templated: TemplatedRow | null; isCut: boolean }
 
 const none = { messages: null, templated: null, isCut: false }
@@ -105,6 +111,16 @@ function createTemplating(tokenizer: TokenizerSource | null): Templating {
   }
 }
 
+/** The special tokens that act in the input of a pair, each once. The first pair reads the tokenizer. */
+function actingIn(tokenizer: TokenizerSource | null): (input: string) => string[] {
+  return (input) => {
+    const specialTokens = (tokenizer && loadTokenizer(tokenizer))?.specialTokens
+    if (!specialTokens) return []
+    const { text, special } = specialTokens.shown(specialTokens.swapped(input))
+    return [...new Set(special.map(({ from, to }) => text.slice(from, to)))]
+  }
+}
+
 /** Calls of functions are part of the text. */
 function messagesOf({ messages, learned }: Conversation): { messages: PreviewedMessage[]; isCut: boolean } {
   const isLearned = new Set(learned)
@@ -118,7 +134,7 @@ function messagesOf({ messages, learned }: Conversation): { messages: PreviewedM
 }
 
 /** All texts of the lists together are cut as one text is. An empty text takes the room of one character. */
-function cut<T extends MarkedText>(lists: T[][]): { lists: T[][]; isCut: boolean } {
+function cut<T extends Partial<MarkedText> & { text: string }>(lists: T[][]): { lists: T[][]; isCut: boolean } {
   let [room, isCut] = [maxTextCharacters, false]
   const shown = lists.map((parts) =>
     parts.flatMap((part) => {
@@ -126,7 +142,8 @@ function cut<T extends MarkedText>(lists: T[][]): { lists: T[][]; isCut: boolean
       isCut ||= room === 0 || text.length < part.text.length
       if (room === 0) return []
       room -= Math.max(1, text.length)
-      return [{ ...part, text: text.toWellFormed() }]
+      const special = part.special?.filter(({ to }) => to <= text.length)
+      return [{ ...part, text: text.toWellFormed(), ...(special && { special }) }]
     }),
   )
   return { lists: shown, isCut }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { TokenBucket, TokenLengths } from '../domain/dataset-report.ts'
 import type { DatasetRow } from './dataset-row.ts'
 import { createLengthHistogram } from './length-histogram.ts'
+import { createSpecialTokens, type SpecialTokens } from './special-tokens.ts'
 
 /** The folder of a model, with its tokenizer.json. */
 export type TokenizerSource = { name: string; folder: string }
@@ -39,12 +40,17 @@ export function createTokenSample() {
 
     /** @param rowCount good rows of the whole file. @returns null when this machine has no tokenizer, or the sample no rows */
     measure(source: TokenizerSource | null, rowCount: number): TokenLengths | null {
-      const tokenizer = source && rows.length > 0 ? loadTokenizer(source) : null
-      if (!source || !tokenizer) return null
+      const loaded = source && rows.length > 0 ? loadTokenizer(source) : null
+      if (!source || !loaded) return null
       const [input, output] = [createLengthHistogram(), createLengthHistogram()]
-      const count = (text: string) => tokenizer.encode(text, { add_special_tokens: false }).ids.length
+      const count = (text: string) => loaded.encode(text).length
+      const { swapped } = loaded.specialTokens
       const lengths = rows.map((row) => {
-        const [inputTokens, outputTokens] = [count(row.input), count(row.output)]
+        // A pair's input may be written by a template. All other text is text.
+        const [inputTokens, outputTokens] = [
+          count(row.conversation ? row.input : swapped(row.input)),
+          count(row.output),
+        ]
         input.add(inputTokens)
         output.add(outputTokens)
         return inputTokens + outputTokens
@@ -77,18 +83,36 @@ function bucketsOf(lengths: readonly number[]): TokenBucket[] {
 
 const sizeOf = ({ input, output }: DatasetRow) => input.length + output.length
 
-type TokenCounter = { encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] } }
+/** `encode`: the ids of a text's tokens. The special tokens that act in the text have their secret names. */
+export type LoadedTokenizer = {
+  encode: (text: string) => number[]
+  specialTokens: SpecialTokens
+  config: Record<string, unknown>
+  /** Empty when the model has none. */
+  chatTemplate: string
+}
 
 /** Kept because building a tokenizer of 150,000 tokens takes a second. Freed when the idle thread ends. */
-let built: { path: string; changedMs: number; tokenizer: TokenCounter } | null = null
+let built: { path: string; changedMs: number; loaded: LoadedTokenizer } | null = null
 
 /** @returns null when the folder has no tokenizer */
-export function loadTokenizer({ folder }: TokenizerSource): TokenCounter | null {
-  const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Record<string, unknown>
+export function loadTokenizer({ folder }: TokenizerSource): LoadedTokenizer | null {
   const path = join(folder, 'tokenizer.json')
   const changedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs
   if (changedMs === undefined) return null
-  if (built?.path !== path || built.changedMs !== changedMs)
-    built = { path, changedMs, tokenizer: new Tokenizer(read('tokenizer.json'), read('tokenizer_config.json')) }
-  return built.tokenizer
+  if (built?.path !== path || built.changedMs !== changedMs) built = { path, changedMs, loaded: readTokenizer(folder) }
+  return built.loaded
+}
+
+function readTokenizer(folder: string): LoadedTokenizer {
+  const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Record<string, unknown>
+  const config = read('tokenizer_config.json')
+  const templatePath = join(folder, 'chat_template.jinja')
+  const isThere = statSync(templatePath, { throwIfNoEntry: false }) !== undefined
+  const template = isThere ? readFileSync(templatePath, 'utf8') : config['chat_template']
+  const chatTemplate = typeof template === 'string' ? template : ''
+  const specialTokens = createSpecialTokens({ tokenizer: read('tokenizer.json'), config, template: chatTemplate })
+  const tokenizer = new Tokenizer(specialTokens.renamed(), config)
+  const encode = (text: string) => tokenizer.encode(text, { add_special_tokens: false }).ids
+  return { encode, specialTokens, config, chatTemplate }
 }

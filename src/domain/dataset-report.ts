@@ -65,12 +65,16 @@ export type PreviewedRow = {
   messages: PreviewedMessage[] | null
   /** The conversation as a model's chat template writes it; null where the template is not known. */
   templated: TemplatedRow | null
+  /** The special tokens of the model that act in the input of a pair. Empty where the model's tokenizer is not known. */
+  specialTokens: string[]
   isCut: boolean
   error: { field: string; reason: string } | null
 }
 
-export type MarkedText = { text: string; isLearned: boolean }
-export type PreviewedMessage = MarkedText & { role: string }
+type LearnedText = { text: string; isLearned: boolean }
+/** `special`: where special tokens that act are in the text. */
+export type MarkedText = LearnedText & { special: { from: number; to: number }[] }
+export type PreviewedMessage = LearnedText & { role: string }
 
 /** With an `error` of the template there are no sequences. */
 export type TemplatedRow = { model: string; sequences: MarkedText[][]; error: string | null }

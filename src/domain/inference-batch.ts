@@ -11,6 +11,8 @@ export type BatchState = 'running' | 'done' | 'failed'
 /** Options of every item; null means the default of a single request. */
 export type BatchCompletionInput = {
   dataId: string | null
+  /** Absent in batches of earlier releases: true. */
+  specialTokens?: boolean
   outputType: OutputType | null
   maxTokens: number | null
   temperature: number | null

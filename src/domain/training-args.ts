@@ -43,6 +43,11 @@ const knownArgs = {
   keep: z
     .enum(['last', 'best'])
     .describe('The step whose model is published: the last one, or the one with the lowest held-out loss'),
+  special_tokens: z
+    .boolean()
+    .describe(
+      'Whether special tokens of the model, such as </s>, act in the input of a pair, which may be written by a template. Elsewhere in a row they are always text. Default true',
+    ),
   early_stopping: z
     .object({
       patience: count(1000).describe('Validations in a row without a gain'),
@@ -67,6 +72,7 @@ export const TrainingArgs = z.object({
   // Absent in jobs of earlier releases.
   eval_steps: knownArgs.eval_steps.nullish(),
   keep: knownArgs.keep.optional(),
+  special_tokens: knownArgs.special_tokens.optional(),
   early_stopping: knownArgs.early_stopping.nullish(),
 })
 export type TrainingArgs = z.infer<typeof TrainingArgs>
@@ -93,6 +99,7 @@ export const documentedDefaults: TrainingArgs = {
   target_modules: 'all-linear',
   eval_steps: null,
   keep: 'last',
+  special_tokens: true,
   early_stopping: null,
 }
 

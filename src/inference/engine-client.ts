@@ -1,7 +1,7 @@
 // vLLM's OpenAI routes and our own routes for adapters, over kept-alive connections (docs/internal-api.md, "Model server").
 import { text as readText } from 'node:stream/consumers'
 import { messageOnWire, toolOnWire, type ChatMessage, type ChatTool } from '../domain/chat.ts'
-import type { Prompt } from '../domain/prompt.ts'
+import { isText, type Prompt, type TextLengths } from '../domain/prompt.ts'
 import type { AnswerRoom } from '../domain/answer-room.ts'
 import type { SamplingExtras } from '../domain/sampling-extras.ts'
 import { EngineLost, EngineRefusal, exchange, type Endpoint } from './engine-exchange.ts'
@@ -22,6 +22,7 @@ export type CompletionRequest = {
   model: string
   /** With `messages` the engine ignores this text: the model's own template makes the prompt. */
   prompts: readonly Prompt[]
+  textLengths?: TextLengths
   messages: readonly ChatMessage[] | null
   /** Functions that the conversation may call. */
   tools?: readonly ChatTool[] | null
@@ -103,6 +104,7 @@ const pathOf = ({ messages }: CompletionRequest) => (messages ? '/v1/chat/comple
 const bodyOf = ({
   model,
   prompts,
+  textLengths,
   messages,
   tools,
   grammar,
@@ -115,7 +117,7 @@ const bodyOf = ({
 }: CompletionRequest) => ({
   ...extras,
   model,
-  ...(messages ? conversationOnWire(messages, tools) : { prompt: prompts }),
+  ...(messages ? conversationOnWire(messages, tools) : promptsOnWire(prompts, textLengths)),
   max_tokens: maxTokens,
   temperature,
   top_p: topP,
@@ -123,6 +125,16 @@ const bodyOf = ({
   ...(stop.length > 0 && { stop }),
   ...(grammar && { structured_outputs: grammar }),
 })
+
+/** Names the text before each prompt apart from the prompt, if there is any. */
+function promptsOnWire(prompts: readonly Prompt[], textLengths: TextLengths) {
+  if (!textLengths?.some((length) => length > 0)) return { prompt: prompts }
+  const texts = prompts.filter(isText)
+  return {
+    prompt: texts.map((text, index) => text.slice(textLengths[index])),
+    text_before: texts.map((text, index) => text.slice(0, textLengths[index])),
+  }
+}
 
 /** @param maxTokens the most tokens of a text, or null to cut each text to one context. @returns one finite vector per text, in order */
 export async function requestEmbeddings(
@@ -161,13 +173,17 @@ export async function requestCallFormat(
   return { name, token, usage: { promptTokens: 0, completionTokens: 0 } }
 }
 
+/** `textLength`: see TextLengths. */
+type CountedPrompt = { model: string; prompt: string; textLength: number }
+
 export async function countTokens(
   endpoint: Endpoint,
-  { model, prompt, messages, tools }: Conversation & { model: string; prompt: string },
+  { model, prompt, textLength, messages, tools }: Conversation & CountedPrompt,
   signal: AbortSignal,
 ): Promise<{ count: number; usage: Usage }> {
-  const asked = messages ? { model, ...conversationOnWire(messages, tools) } : { model, prompt }
-  const answer = await send(endpoint, 'POST', '/tokenize', signal, asked)
+  const before = textLength > 0 ? { text_before: prompt.slice(0, textLength) } : {}
+  const asked = messages ? conversationOnWire(messages, tools) : { prompt: prompt.slice(textLength), ...before }
+  const answer = await send(endpoint, 'POST', '/tokenize', signal, { model, ...asked })
   const { count } = answer as { count: number }
   return { count, usage: { promptTokens: count, completionTokens: 0 } }
 }

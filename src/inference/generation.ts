@@ -3,7 +3,7 @@ import type { CatalogueEntry } from '../domain/catalogue.ts'
 import type { Adapter } from './adapters.ts'
 import type { AnswerRoom } from '../domain/answer-room.ts'
 import { concurrencyFor, runConcurrently, splitIntoChunks } from './chunks.ts'
-import type { Prompt } from '../domain/prompt.ts'
+import type { Prompt, TextLengths } from '../domain/prompt.ts'
 import type { SamplingExtras } from '../domain/sampling-extras.ts'
 import type { ChatMessage, ChatTool } from '../domain/chat.ts'
 import { requestCompletions, streamCompletion, type Choice, type EngineGrammar } from './engine-client.ts'
@@ -29,6 +29,8 @@ export type GenerationInput = {
   accountId: string
   sampling: Sampling
   signal: AbortSignal
+  /** By the index of a row. */
+  textLengths?: TextLengths
   /** Replaces the only prompt, which then only serves to measure the length. */
   messages?: readonly ChatMessage[] | null
   /** Functions that the conversation may call. */
@@ -62,6 +64,7 @@ export async function generate(
     accountId,
     sampling,
     signal,
+    textLengths,
     messages = null,
     tools = null,
     onText,
@@ -84,6 +87,7 @@ export async function generate(
     const { rows, grammar, maxTokens, isCallers = false } = group
     const request = {
       prompts: rows.map(({ prompt }) => prompt),
+      textLengths: textLengths && rows.map(({ index }) => textLengths[index] ?? 0),
       messages,
       tools,
       grammar,

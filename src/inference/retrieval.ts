@@ -27,21 +27,25 @@ export async function withRows(
   const room = promptRoom(input)
   const prompts = input.prompts.filter(isText)
   const usedRows = prompts.map((): string[] => [])
+  const textLengths = prompts.map((_, index) => input.textLengths?.[index] ?? 0)
   await runConcurrently([...prompts.entries()], input.signal, async ([index, prompt], signal) => {
+    const textLengthOf = (text: string) => text.length - prompt.length + (input.textLengths?.[index] ?? 0)
     const fits = async (text: string) => {
       if (maxPromptTokens(text) <= room) return true
       if (text.length > maxTextCharacters(room)) return false
       const { count } = await onServer(servers, input, workOf([text], 0), signal, (endpoint, model, callSignal) =>
-        countTokens(endpoint, { model, prompt: text }, callSignal),
+        countTokens(endpoint, { model, prompt: text, textLength: textLengthOf(text) }, callSignal),
       )
       return count <= room
     }
     const used = await rowsThatFit(prompt, rows[index] ?? [], fits)
     if (used.length === 0) return
     prompts[index] = layOut(prompt, used)
+    // What somebody has stored is text: it cannot end the prompt.
+    textLengths[index] = textLengthOf(prompts[index])
     usedRows[index] = used
   })
-  return { ...input, prompts, usedRows }
+  return { ...input, prompts, textLengths, usedRows }
 }
 
 /** The most tokens that a prompt may have. */

@@ -92,11 +92,11 @@ function planTries(schema: AnswerSchema, room: number): Try[] {
 const leastTokens = (schema: AnswerSchema) => Math.ceil((leastBytes(schema)[schema.root] ?? 0) / 4) + 1
 
 export async function countPrompt(servers: Servers, input: ShapedInput, index: number): Promise<number> {
-  const { baseModel, adapter, accountId, meter, messages, tools, prompts, signal } = input
+  const { baseModel, adapter, accountId, meter, messages, tools, prompts, textLengths, signal } = input
   const prompt = prompts[index] ?? ''
   const target = { baseModel, adapter, accountId, meter }
   const { count } = await onServer(servers, target, workOf([prompt], 0), signal, (endpoint, model, callSignal) =>
-    countTokens(endpoint, { model, prompt, messages, tools }, callSignal),
+    countTokens(endpoint, { model, prompt, textLength: textLengths?.[index] ?? 0, messages, tools }, callSignal),
   )
   return count
 }

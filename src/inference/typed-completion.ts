@@ -59,7 +59,8 @@ export async function completeTyped(servers: Servers, input: TypedInput): Promis
 }
 
 async function boundRows(servers: Servers, input: TypedInput): Promise<BoundedRow[]> {
-  const { baseModel, adapter, accountId, meter, prompts, outputType, sampling, messages, answerTokens = null } = input
+  const { baseModel, adapter, accountId, meter, prompts, textLengths, outputType, sampling, messages } = input
+  const { answerTokens = null } = input
   const { contextLength } = baseModel
   const allowed = allowedCharacters(outputType, sampling.maxTokens)
   const rows: BoundedRow[] = []
@@ -79,7 +80,7 @@ async function boundRows(servers: Servers, input: TypedInput): Promise<BoundedRo
       workOf([prompt], 0),
       signal,
       (endpoint, model, callSignal) =>
-        countTokens(endpoint, { model, prompt, ...(messages && { messages }) }, callSignal),
+        countTokens(endpoint, { model, prompt, textLength: textLengths?.[index] ?? 0, messages }, callSignal),
     )
     const bound = tightBound(outputType, allowed, { contextLength, promptTokens, answerTokens })
     if (!bound) throw answerTooLong(baseModel, index)

@@ -45,8 +45,8 @@ test('a preview shows rows of every format with their lines, and the reason of e
     model: 'anneal-tiny',
     sequences: [
       [
-        { text: '<s>Question: four\nAnswer: ', isLearned: false },
-        { text: '4</s>', isLearned: true },
+        { text: '<s>Question: four\nAnswer: ', isLearned: false, special: [{ from: 0, to: 3 }] },
+        { text: '4</s>', isLearned: true, special: [{ from: 1, to: 5 }] },
       ],
     ],
     error: null,
@@ -58,6 +58,17 @@ test('a preview shows rows of every format with their lines, and the reason of e
   )
   // The cut fell between the halves of a surrogate pair.
   assert.ok(rows[4]?.row?.output.isWellFormed())
+})
+
+test('a preview names the special tokens that act in the input of a pair', async () => {
+  const pair = JSON.stringify({ input: '<s>one</s></s>', output: '</s>' })
+  const text = JSON.stringify({ text: '<s>two</s>' })
+  const file = storing(Readable.from([Buffer.from(`${pair}\n${text}`)]))
+  const page = (await previewRows(file, 'key', { offset: 0, limit: 2 }, { tokenizer })) ?? assert.fail()
+  assert.deepEqual(
+    page.rows.map(({ specialTokens }) => specialTokens),
+    [['<s>', '</s>'], []],
+  )
 })
 
 test('pages follow one another, and the last one says so', async () => {

@@ -14,8 +14,8 @@ let counted = 0
 const engine = createServer((request, response) => {
   counted++
   void json(request).then((body) => {
-    const { prompt } = body as { prompt: string }
-    response.end(JSON.stringify({ count: prompt.split(/\s+/).length, max_model_len: 40, tokens: [] }))
+    const { prompt, text_before: before = '' } = body as { prompt: string; text_before?: string }
+    response.end(JSON.stringify({ count: `${before}${prompt}`.split(/\s+/).length, max_model_len: 40, tokens: [] }))
   })
 })
 await new Promise<void>((resolve) => engine.listen(0, '127.0.0.1', resolve))
@@ -57,6 +57,14 @@ const prompt = (words: number) => Array.from({ length: words }, (_, index) => `w
 
 test('all rows come first, nearest first, then the prompt as it was sent', async () => {
   assert.deepEqual(await lay(['Why? '], [['one.', 'two.']]), ['Information:\none.\ntwo.\n\nWhy? '])
+})
+
+test('special tokens act in the prompt alone, not in the rows before it', async () => {
+  const { prompts, textLengths } = await layOut(['Why?</s>', 'no rows'], [['one.</s>'], []])
+  assert.deepEqual(
+    prompts.map((text, index) => text.slice(textLengths?.[index])),
+    ['Why?</s>', 'no rows'],
+  )
 })
 
 test('of what does not fit the farthest rows go first, and the prompt never', async () => {

@@ -60,28 +60,44 @@ export function DatasetView({ id }: { id: string }) {
               <table className="list">
                 <Head columns={['Line', 'Input', 'Output']} />
                 <tbody>
-                  {known.rows.map(({ index, line, input, output, messages, chat_template: template, error }) => (
-                    <tr key={index}>
-                      <td className="number">{line}</td>
-                      {messages ? (
-                        <td colSpan={2}>
-                          <Conversation messages={messages} />
-                          {template && <Templated template={template} />}
-                        </td>
-                      ) : error === null ? (
-                        <>
-                          <td className="text">{textOf(input)}</td>
-                          <td className="text">
-                            <mark>{textOf(output)}</mark>
+                  {known.rows.map(
+                    ({
+                      index,
+                      line,
+                      input,
+                      output,
+                      messages,
+                      chat_template: template,
+                      special_tokens: special,
+                      error,
+                    }) => (
+                      <tr key={index}>
+                        <td className="number">{line}</td>
+                        {messages ? (
+                          <td colSpan={2}>
+                            <Conversation messages={messages} />
+                            {template && <Templated template={template} />}
                           </td>
-                        </>
-                      ) : (
-                        <td className="text failure" colSpan={2}>
-                          {error.field}: {error.reason}
-                        </td>
-                      )}
-                    </tr>
-                  ))}
+                        ) : error === null ? (
+                          <>
+                            <td className="text">
+                              {textOf(input)}
+                              {special.length > 0 && (
+                                <p className="quiet">Special tokens act here: {special.join(' ')}</p>
+                              )}
+                            </td>
+                            <td className="text">
+                              <mark>{textOf(output)}</mark>
+                            </td>
+                          </>
+                        ) : (
+                          <td className="text failure" colSpan={2}>
+                            {error.field}: {error.reason}
+                          </td>
+                        )}
+                      </tr>
+                    ),
+                  )}
                 </tbody>
               </table>
             </>

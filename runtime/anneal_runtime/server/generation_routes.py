@@ -88,7 +88,7 @@ async def _read(serving: Serving, body: dict[str, Any], account: str, is_chat: b
     if serving.engine.generator is None:
         raise ApiError(400, "This model only gives embeddings: send the text to /v1/embeddings.", param="model")
     ids = None if is_chat else request_extras.token_prompts(body)
-    prompts = [] if is_chat or ids is not None else request_bodies.texts(body, "prompt")
+    prompts = [] if is_chat or ids is not None else request_bodies.prompts(body)
     messages, tools = (request_bodies.messages(body), request_bodies.tools(body)) if is_chat else ([], [])
     params, wanted = request_bodies.sampling_params(body), request_bodies.grammar(body)
     request_extras.check_vocabulary(body, ids, serving.engine.generator.vocabulary.size)
@@ -98,7 +98,7 @@ async def _read(serving: Serving, body: dict[str, Any], account: str, is_chat: b
     elif is_chat:
         tokens, texts = [await chat_tokens(serving, account, messages, tools)], None
     else:
-        tokens, texts = await serving.texts.prompts(account, prompts), prompts
+        tokens, texts = await serving.texts.prompts(account, prompts), [each.before + each.text for each in prompts]
     # An echo without an answer may fill the context.
     _check_room(tokens, serving.engine.context_length + (1 if params.max_tokens == 0 else 0))
     asked = Asked(body, is_chat, account, texts, tokens, params, grammar)

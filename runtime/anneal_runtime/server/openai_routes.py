@@ -73,8 +73,10 @@ async def tokenize(request: Request) -> Response:
             messages, tools = request_bodies.messages(body), request_bodies.tools(body)
             tokens = await chat_tokens(serving, account_of(request), messages, tools)
         else:
-            prompt = request_bodies.string(body, "prompt") if body.get("prompt") != "" else ""
-            (tokens,) = await serving.texts.prompts(account_of(request), [prompt])
+            prompts = request_bodies.prompts(body)
+            if len(prompts) != 1:
+                raise ApiError(400, "prompt must be a string.", param="prompt")
+            (tokens,) = await serving.texts.prompts(account_of(request), prompts)
     return JSONResponse({"count": len(tokens), "max_model_len": serving.engine.context_length, "tokens": tokens})
 
 

@@ -12,6 +12,7 @@ from anneal_runtime.server.decoding.rows import SamplingParams
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.request_extras import extras
 from anneal_runtime.server.request_numbers import number
+from anneal_runtime.server.text_threads import TextPrompt
 
 MAX_BODY_BYTES = 128 << 20
 LARGE_BYTES = 256 << 10
@@ -57,6 +58,15 @@ def texts(body: dict[str, Any], field: str) -> list[str]:
         except UnicodeEncodeError as error:
             raise ApiError(400, f"{field} is not valid Unicode.", param=field, index=index) from error
     return cast(list[str], values)
+
+
+def prompts(body: dict[str, Any]) -> list[TextPrompt]:
+    """`text_before` is ours: a text before each prompt, in which special tokens do not act."""
+    found = texts(body, "prompt")
+    before = texts(body, "text_before") if body.get("text_before") is not None else [""] * len(found)
+    if len(before) != len(found):
+        raise ApiError(400, "text_before must have a text for each prompt.", param="text_before")
+    return [TextPrompt(*each) for each in zip(found, before, strict=True)]
 
 
 def text_length(body: dict[str, Any], context_length: int) -> tuple[int, bool]:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-import copy
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence, Sized
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anneal_runtime.server.account_turns import AccountThreads, Sharing
 from anneal_runtime.server.token_limits import TokenLimit
-from anneal_runtime.tokenization import chat_text, chat_text_tokens, prompt_tokens
+from anneal_runtime.tokenization import TextEncoder
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
-
     from anneal_runtime.server.engine import Engine
 
 # The most texts and characters of one turn, unless a single text has more.
 PIECE_TEXTS = 256
 PIECE_CHARACTERS = 32_768
+
+Text = TypeVar("Text", bound=Sized)
+
+
+@dataclass(frozen=True)
+class TextPrompt:
+    """Special tokens act in `text`, not in `before`."""
+
+    text: str
+    before: str = ""
+
+    def __len__(self) -> int:
+        return len(self.before) + len(self.text)
 
 
 class TextThreads:
@@ -25,15 +37,16 @@ class TextThreads:
     def __init__(self, engine: Engine, sharing: Sharing | None = None) -> None:
         self._engine = engine
         self._limit = TokenLimit(engine.tokenizer, engine.context_length)
-        self._short = _Lane(engine.tokenizer, "short-text")
-        self._long = _Lane(engine.tokenizer, "long-text", sharing)
+        encoder = TextEncoder(engine.tokenizer)
+        self._short = _Lane(encoder, "short-text")
+        self._long = _Lane(encoder.twin(), "long-text", sharing)
 
-    async def prompts(self, account: str, texts: list[str]) -> list[list[int]]:
+    async def prompts(self, account: str, prompts: list[TextPrompt]) -> list[list[int]]:
         """Never an empty list: a text without tokens is its start (or end) token alone."""
         tokens: list[list[int]] = []
-        for piece in pieces(texts):
+        for piece in pieces(prompts):
             lane = self._lane(piece)
-            tokens += await lane.turns.run(account, self._prompt_tokens, lane.tokenizer, piece)
+            tokens += await lane.turns.run(account, self._marked_tokens, lane.encoder, piece)
         return tokens
 
     async def windows(self, account: str, texts: list[str], limit: int) -> list[list[list[int]]]:
@@ -41,66 +54,62 @@ class TextThreads:
         windows: list[list[list[int]]] = []
         for piece in pieces(texts):
             lane = self._lane(piece)
-            windows += await lane.turns.run(account, self._windows, lane.tokenizer, piece, limit)
+            windows += await lane.turns.run(account, self._windows, lane.encoder, piece, limit)
         return windows
 
     async def chat(self, account: str, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[int]:
         """Raises ChatRefused."""
         lane = self._lane([message["content"] for message in messages])
-        return await lane.turns.run(account, self._chat_tokens, lane.tokenizer, messages, tools)
+        return await lane.turns.run(account, self._chat_tokens, lane.encoder, messages, tools)
 
-    def _lane(self, texts: list[str]) -> _Lane:
+    def _lane(self, texts: Sequence[Sized]) -> _Lane:
         return self._short if sum(map(len, texts)) <= PIECE_CHARACTERS else self._long
 
-    def _prompt_tokens(
-        self, tokenizer: PreTrainedTokenizerBase, texts: list[str], limit: int | None = None
-    ) -> list[list[int]]:
-        start = tokenizer.bos_token_id
-        alone = [tokenizer.eos_token_id if start is None else start]
+    def _marked_tokens(self, encoder: TextEncoder, prompts: list[TextPrompt]) -> list[list[int]]:
+        return self._prompt_tokens(encoder, [prompt.before + encoder.prompt(prompt.text) for prompt in prompts])
+
+    def _prompt_tokens(self, encoder: TextEncoder, texts: list[str], limit: int | None = None) -> list[list[int]]:
+        start, end = encoder.tokenizer.bos_token_id, encoder.tokenizer.eos_token_id
+        alone = [end if start is None else start]
         # Tokenizing takes most of the time, so nothing is tokenized twice.
         read: dict[str, list[int]] = {}
 
         def count(part: str) -> int:
-            (read[part],) = prompt_tokens(tokenizer, [part])
+            (read[part],) = encoder.prompts([part])
             return len(read[part])
 
         enough = [self._limit.enough(text, count, limit) for text in texts]
         whole = [text for text in enough if text not in read]
-        read.update(zip(whole, prompt_tokens(tokenizer, whole), strict=True))
+        read.update(zip(whole, encoder.prompts(whole), strict=True))
         return [read[text] or alone for text in enough]
 
-    def _windows(self, tokenizer: PreTrainedTokenizerBase, texts: list[str], limit: int) -> list[list[list[int]]]:
+    def _windows(self, encoder: TextEncoder, texts: list[str], limit: int) -> list[list[list[int]]]:
         size = self._engine.context_length
         if self._engine.generator is not None:
-            tokens = self._prompt_tokens(tokenizer, texts, limit)
+            tokens = self._prompt_tokens(encoder, texts, limit)
             return [[ids[at : at + size] for at in range(0, len(ids), size)] for ids in tokens]
-        enough = [self._limit.enough(text, lambda part: len(tokenizer(part)["input_ids"]), limit) for text in texts]
-        windows: list[list[list[int]]] = [[] for _ in texts]
-        # The tokenizer puts its start and end tokens around every window.
-        batch = tokenizer(enough, truncation=True, max_length=size, return_overflowing_tokens=True)
-        for index, ids in zip(batch["overflow_to_sample_mapping"], batch["input_ids"], strict=True):
-            windows[index].append(cast(list[int], ids))
-        return windows
+        enough = [self._limit.enough(text, lambda part: len(encoder.whole(part)), limit) for text in texts]
+        return encoder.windows(enough, size)
 
     def _chat_tokens(
-        self, tokenizer: PreTrainedTokenizerBase, messages: list[dict[str, Any]], tools: list[dict[str, Any]]
+        self, encoder: TextEncoder, messages: list[dict[str, Any]], tools: list[dict[str, Any]]
     ) -> list[int]:
-        text = chat_text(tokenizer, messages, tools)
-        enough = self._limit.enough(text, lambda part: len(chat_text_tokens(tokenizer, [part])[0]))
-        return chat_text_tokens(tokenizer, [enough])[0]
+        text = encoder.chat_text(messages, tools)
+        enough = self._limit.enough(text, lambda part: len(encoder.plain([part])[0]))
+        return encoder.plain([enough])[0]
 
 
 class _Lane:
-    """One thread with a tokenizer of its own: tokenizers are not safe to share."""
+    """One thread with an encoder of its own."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, name: str, sharing: Sharing | None = None) -> None:
-        self.tokenizer = copy.deepcopy(tokenizer)
+    def __init__(self, encoder: TextEncoder, name: str, sharing: Sharing | None = None) -> None:
+        self.encoder = encoder
         self.turns = AccountThreads(name, sharing=sharing)
 
 
-def pieces(texts: list[str]) -> list[list[str]]:
+def pieces(texts: list[Text]) -> list[list[Text]]:
     """The texts in order, in pieces of a turn's size."""
-    found: list[list[str]] = []
+    found: list[list[Text]] = []
     characters = 0
     for text in texts:
         characters += len(text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from anneal_runtime.model_source import context_length
-from anneal_runtime.tokenization import completion_tokens, prompt_tokens, text_of
+from anneal_runtime.tokenization import TextEncoder, text_of
 from anneal_runtime.trainer.greedy import generate
 from anneal_runtime.trainer.rows import Row, row_prompts
 
@@ -19,15 +19,14 @@ if TYPE_CHECKING:
 
 @torch.inference_mode()
 def evaluate(
-    model: PeftModel, tokenizer: PreTrainedTokenizerBase, rows: list[Row], max_tokens: int | None = None
+    model: PeftModel, encoder: TextEncoder, rows: list[Row], max_tokens: int | None = None
 ) -> list[dict[str, str]]:
     """Each row as `{"input", "expected", "tuned", "base"}`, in order."""
     model.eval()
     context = context_length(model.get_base_model())
-    prompts = _prompts(tokenizer, rows)
-    expected = [row.answer(tokenizer) for row in rows]
-    asked = new_token_limit(prompts, completion_tokens(tokenizer, expected), context)
-    most_new = min(asked, max_tokens or context)
+    tokenizer, prompts = encoder.tokenizer, _prompts(encoder, rows)
+    expected = encoder.answers([row.answer(encoder) for row in rows])
+    most_new = min(new_token_limit(prompts, expected, context), max_tokens or context)
     prompts = [_fitting(ids, tokenizer, context - most_new) for ids in prompts]
     answers: dict[str, list[str]] = {}
     for side in ("tuned", "base"):
@@ -35,17 +34,15 @@ def evaluate(
             ids = generate(model, prompts, end=tokenizer.eos_token_id, most_new=most_new)
             answers[side] = [text_of(tokenizer, answer) for answer in ids]
     return [
-        {"input": row.input, "expected": text, "tuned": tuned, "base": base}
-        for row, text, tuned, base in zip(rows, expected, answers["tuned"], answers["base"], strict=True)
+        {"input": row.input, "expected": row.expected(encoder), "tuned": tuned, "base": base}
+        for row, tuned, base in zip(rows, answers["tuned"], answers["base"], strict=True)
     ]
 
 
-def _prompts(tokenizer: PreTrainedTokenizerBase, rows: list[Row]) -> list[list[int]]:
+def _prompts(encoder: TextEncoder, rows: list[Row]) -> list[list[int]]:
     """The prompts. A plain text row gets an empty prompt, not its own text."""
-    return [
-        prompt if row.input else prompt_tokens(tokenizer, [""])[0]
-        for row, prompt in zip(rows, row_prompts(tokenizer, rows), strict=True)
-    ]
+    (empty,) = encoder.prompts([""])
+    return [prompt if row.input else empty for row, prompt in zip(rows, row_prompts(encoder, rows), strict=True)]
 
 
 def new_token_limit(prompts: list[list[int]], expected: list[list[int]], context: int) -> int:

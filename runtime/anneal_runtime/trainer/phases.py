@@ -11,6 +11,7 @@ from anneal_runtime import exit_codes
 from anneal_runtime.log import exit_now, log
 from anneal_runtime.model_source import LoadedModel, check_weights, choose_device, load_causal_lm, locate
 from anneal_runtime.retry import RetryPolicy, Unavailable, call_with_retries
+from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin, load_adapter, save_adapter
 from anneal_runtime.trainer.artifacts import CheckpointUploader, publish
 from anneal_runtime.trainer.assignment import Assignment, fetch
@@ -112,7 +113,8 @@ def evaluate_model(attempt: Attempt, assignment: Assignment, model: PeftModel, l
     attempt.reporter.phase("EVALUATING MODEL")
     all_rows = read_rows(attempt.settings.work_dir / assignment.evaluation.name)
     rows = list(islice(all_rows, assignment.evaluation_max_rows))
-    results = evaluate(model, loaded.tokenizer, rows, assignment.evaluation_max_tokens)
+    encoder = TextEncoder(loaded.tokenizer, special_tokens=assignment.args.get("special_tokens") is not False)
+    results = evaluate(model, encoder, rows, assignment.evaluation_max_tokens)
     exact = sum(result["tuned"].strip() == result["expected"].strip() for result in results)
     log(f"The tuned model answers {exact} of {len(results)} evaluation rows exactly")
     # The phase must arrive before the result that belongs to it.

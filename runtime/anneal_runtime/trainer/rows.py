@@ -7,16 +7,13 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
-from anneal_runtime.tokenization import ChatRefused, chat_tokens, completion_tokens, prompt_tokens
+from anneal_runtime.tokenization import ChatRefused, TextEncoder
 from anneal_runtime.tool_text import Message, answer_text
 from anneal_runtime.trainer.failures import DataError
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 ROWS_AT_ONCE = 1000
 
@@ -41,8 +38,13 @@ class Row:
     calling: Message | None = None
     tools: list[dict[str, Any]] = field(default_factory=list)
 
-    def answer(self, tokenizer: PreTrainedTokenizerBase) -> str:
-        return self.output if self.calling is None else answer_text(tokenizer, self.calling)
+    def answer(self, encoder: TextEncoder) -> str:
+        """The text for `answers`."""
+        return self.output if self.calling is None else encoder.call(self.calling)
+
+    def expected(self, encoder: TextEncoder) -> str:
+        """What the model should write, for people and comparisons."""
+        return encoder.unended(self.output) if self.calling is None else answer_text(encoder.tokenizer, self.calling)
 
 
 class EncodedRows:
@@ -121,21 +123,20 @@ def count_rows(path: Path) -> int:
         return sum(1 for _ in lines)
 
 
-def encode_rows(
-    path: Path, tokenizer: PreTrainedTokenizerBase, max_length: int, visited: set[int] | None = None
-) -> EncodedRows:
+def encode_rows(path: Path, encoder: TextEncoder, max_length: int, visited: set[int] | None = None) -> EncodedRows:
     """`visited` None means all rows. Raises DataError when nothing is left to learn."""
     encoded, chunk = EncodedRows(), list[Row]()
+    bos = encoder.tokenizer.bos_token_id
 
     def encode_chunk() -> None:
-        prompts = row_prompts(tokenizer, chunk)
-        answers = completion_tokens(tokenizer, [row.answer(tokenizer) if row.input else "" for row in chunk])
+        prompts = row_prompts(encoder, chunk)
+        answers = encoder.answers([row.answer(encoder) if row.input else "" for row in chunk])
         for row, prompt, answer in zip(chunk, prompts, answers, strict=True):
             encoded.cut_count += len(prompt) + len(answer) > max_length
             if row.earlier:
-                encoded.add(*_conversation(tokenizer, row, prompt, answer, max_length))
+                encoded.add(*_conversation(encoder, row, prompt, answer, max_length))
             elif row.input:
-                encoded.add(_pair(prompt, answer, max_length, tokenizer.bos_token_id))
+                encoded.add(_pair(prompt, answer, max_length, bos))
             else:
                 encoded.add(labelled((prompt + answer)[:max_length], 1))
         chunk.clear()
@@ -154,36 +155,37 @@ def encode_rows(
     return encoded
 
 
-def row_prompts(tokenizer: PreTrainedTokenizerBase, rows: list[Row]) -> list[list[int]]:
+def row_prompts(encoder: TextEncoder, rows: list[Row]) -> list[list[int]]:
     """The tokens before each row's last answer; for a plain text row, the whole text. Raises DataError."""
     chats = [row for row in rows if row.messages]
-    of_chats = iter(_chat_prompts(tokenizer, [row.messages for row in chats], [row.tools for row in chats]))
-    of_texts = iter(prompt_tokens(tokenizer, [row.input or row.output for row in rows if not row.messages]))
+    of_chats = iter(_chat_prompts(encoder, [row.messages for row in chats], [row.tools for row in chats]))
+    texts = [row for row in rows if not row.messages]
+    of_texts = iter(encoder.prompts([encoder.prompt(row.input) or encoder.unended(row.output) for row in texts]))
     return [next(of_chats) if row.messages else next(of_texts) for row in rows]
 
 
 def _chat_prompts(
-    tokenizer: PreTrainedTokenizerBase, chats: list[list[Message]], tools: list[list[dict[str, Any]]]
+    encoder: TextEncoder, chats: list[list[Message]], tools: list[list[dict[str, Any]]]
 ) -> list[list[int]]:
     try:
-        return chat_tokens(tokenizer, chats, tools) if chats else []
+        return encoder.chats(chats, tools) if chats else []
     except ChatRefused as error:
         raise DataError(f"The data has rows with messages. {error}") from error
 
 
 def _conversation(
-    tokenizer: PreTrainedTokenizerBase, row: Row, prompt: list[int], answer: list[int], max_length: int
+    encoder: TextEncoder, row: Row, prompt: list[int], answer: list[int], max_length: int
 ) -> list[Sequence]:
     """One sequence for all answers, where each answer stands after the same tokens as in a chat. An answer whose prompt
     differs from that, because the template or the tokenizer joins the parts in another way, gets a sequence of its own.
     """
-    bos = tokenizer.bos_token_id
+    bos, end = encoder.tokenizer.bos_token_id, encoder.tokenizer.eos_token_id
     sequences = [_pair(prompt, answer, max_length, bos)]
     for position in reversed(row.earlier):
-        (prompt,) = _chat_prompts(tokenizer, [row.messages[:position]], [row.tools])
-        (answer,) = completion_tokens(tokenizer, [answer_text(tokenizer, row.messages[position])])
+        (prompt,) = _chat_prompts(encoder, [row.messages[:position]], [row.tools])
+        (answer,) = encoder.answers([encoder.call(row.messages[position])])
         tokens, labels = sequences[-1]
-        before = prompt + (answer if tokenizer.eos_token_id is None else answer[:-1])
+        before = prompt + (answer if end is None else answer[:-1])
         if prompt and tokens[: len(before)] == before:
             # The end token is learned here, whatever the template writes next.
             labels[len(prompt) - 1 : len(prompt) - 1 + len(answer)] = answer

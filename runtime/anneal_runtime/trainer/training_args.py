@@ -39,6 +39,8 @@ class TrainingArgs:
     target_modules: str | list[str] = DEFAULT_ARGS["target_modules"]
     eval_steps: int | None = DEFAULT_ARGS["eval_steps"]
     keep: str = DEFAULT_ARGS["keep"]
+    # Whether they act in the inputs of pairs.
+    special_tokens: bool = DEFAULT_ARGS["special_tokens"]
     early_stopping: dict[str, Any] | None = DEFAULT_ARGS["early_stopping"]
 
     @classmethod

@@ -13,6 +13,7 @@ import torch
 
 from anneal_runtime.log import log
 from anneal_runtime.model_source import LoadedModel, context_length
+from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin, add_adapter, continue_adapter, trainable
 from anneal_runtime.trainer.artifacts import CheckpointUploader
 from anneal_runtime.trainer.batches import RowOrder
@@ -62,11 +63,12 @@ class TrainingRun:
         self.total_steps = self._args.total_steps(self._order.steps_per_epoch)
         context = context_length(base.model)
         max_length = _max_length(self._args, context, note)
-        self._rows = encode_rows(plan.data, base.tokenizer, max_length, self._order.visited(self.total_steps))
+        encoder = TextEncoder(base.tokenizer, special_tokens=self._args.special_tokens)
+        self._rows = encode_rows(plan.data, encoder, max_length, self._order.visited(self.total_steps))
         self.truncated_rows = self._rows.cut_count
         if self._rows.cut_count:
             note("rows_cut", _rows_cut(self._rows, max_length, context))
-        held_out = self._held_out(base, max_length)
+        held_out = self._held_out(encoder, max_length)
 
         self.model: PeftModel = (
             add_adapter(base.model, self._args, note)
@@ -166,7 +168,7 @@ class TrainingRun:
         """Makes the model the one to publish, after the training. Returns its step."""
         return self._looks.settle()
 
-    def _held_out(self, base: LoadedModel, max_length: int) -> HeldOut | None:
+    def _held_out(self, encoder: TextEncoder, max_length: int) -> HeldOut | None:
         if self._plan.held_out is None:
             if self._args.decides_by_validation:
                 self._note("validation_impossible", NO_HELD_OUT_ROWS)
@@ -175,7 +177,7 @@ class TrainingRun:
             every = self._args.steps_between_looks(self.total_steps)
             trained_between = every * self._args.rows_per_step
             count = rows_wanted(trained_between, self._args.decides_by_validation)
-            held_out = load_held_out(self._plan.held_out, base.tokenizer, max_length, count)
+            held_out = load_held_out(self._plan.held_out, encoder, max_length, count)
         except DataError as error:
             self._note("validation_impossible", f"The held-out rows are not used while training. {error}")
             return None

@@ -19,8 +19,8 @@ from anneal_runtime.trainer.rows import EncodedRows, count_rows, encode_rows
 
 if TYPE_CHECKING:
     from peft import PeftModel
-    from transformers import PreTrainedTokenizerBase
 
+    from anneal_runtime.tokenization import TextEncoder
     from anneal_runtime.trainer.distributed import Ranks
 
 MOST_ROWS = 128
@@ -54,12 +54,12 @@ def rows_wanted(rows_trained_between: int, is_decisive: bool) -> int:
     return min(MOST_ROWS, max(fewest, int(rows_trained_between * SHARE_OF_TRAINED_ROWS)))
 
 
-def load_held_out(path: Path, tokenizer: PreTrainedTokenizerBase, max_length: int, wanted: int) -> HeldOut:
+def load_held_out(path: Path, encoder: TextEncoder, max_length: int, wanted: int) -> HeldOut:
     """Evenly spaced rows."""
     available = count_rows(path)
     count = min(available, wanted)
     used = [number * available // count for number in range(count)]
-    return HeldOut(encode_rows(path, tokenizer, max_length, set(used)), used, available)
+    return HeldOut(encode_rows(path, encoder, max_length, set(used)), used, available)
 
 
 class Validation:

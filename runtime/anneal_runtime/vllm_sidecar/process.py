@@ -16,6 +16,7 @@ from anneal_runtime.server.process import ReportingServer
 from anneal_runtime.settings import ServerSettings
 from anneal_runtime.vllm_sidecar import routes
 from anneal_runtime.vllm_sidecar.engine import EngineAway, VllmClient
+from anneal_runtime.vllm_sidecar.plain_texts import plain_texts
 from anneal_runtime.vllm_sidecar.serving import SidecarServing
 from anneal_runtime.vllm_sidecar.version_probe import (
     UnknownEngine,
@@ -79,7 +80,8 @@ class SidecarProcess(ReportingServer):
         loader = VllmAdapters(self._engine, spec.name, spec.sha256)
         folder, room = self._settings.work_dir / "adapters", (spec.max_adapters, spec.adapter_memory_bytes)
         adapters = AdapterStore(loader, folder, self._metrics, *room, sharing=self._app.state.sharing)
-        return SidecarServing(self._engine, adapters, spec.name, tokens, self._metrics)
+        texts = await plain_texts(self._settings, self._engine, self._app.state.sharing)
+        return SidecarServing(self._engine, adapters, spec.name, tokens, self._metrics, texts)
 
 
 ROUTES = [

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from anneal_runtime import tool_text
 from anneal_runtime.server import request_bodies, request_extras
 from anneal_runtime.server.errors import ApiError
-from anneal_runtime.server.serving import stop_with_client
+from anneal_runtime.server.serving import account_of, stop_with_client
 from anneal_runtime.vllm_sidecar.engine import EngineAnswer, EngineAway
 from anneal_runtime.vllm_sidecar.serving import SidecarServing, sidecar_of
 
@@ -30,7 +30,14 @@ async def list_models(request: Request) -> Response:
 
 
 async def tokenize(request: Request) -> Response:
-    return await _pass_on(request, "/tokenize")
+    serving, account = sidecar_of(request), account_of(request)
+    body = _with_calls_as_text(await request_bodies.read_object(request))
+    plain = serving.texts.chat if "messages" in body else serving.texts.prompts
+    asked = await plain(account, body)
+    if not isinstance(asked.get("prompt"), list):
+        return await _pass_on(serving, request, "/tokenize", asked)
+    (tokens,) = asked["prompt"]
+    return JSONResponse({"count": len(tokens), "max_model_len": serving.context_length, "tokens": tokens})
 
 
 async def call_format(_request: Request) -> Response:
@@ -40,19 +47,25 @@ async def call_format(_request: Request) -> Response:
 
 async def embeddings(request: Request) -> Response:
     """vLLM has this route only where it serves a model of embeddings."""
+    serving = sidecar_of(request)
+    body = await serving.texts.texts(account_of(request), await request_bodies.read_object(request))
     try:
-        return await _pass_on(request, "/v1/embeddings")
+        return await _pass_on(serving, request, "/v1/embeddings", body)
     except ApiError as error:
         if error.status != 404 or "Not Found" not in str(error):
             raise
-        name = sidecar_of(request).adapters_base
+        name = serving.adapters_base
         message = f"{name} gives no embeddings, because vLLM serves it for completions. Ask an embedding model."
         raise ApiError(400, message, param="model") from error
 
 
 async def completions(request: Request) -> Response:
     serving = sidecar_of(request)
-    body = await request_bodies.read_object(request)
+    body = await serving.texts.prompts(account_of(request), await request_bodies.read_object(request))
+    return await _completion(serving, request, body)
+
+
+async def _completion(serving: SidecarServing, request: Request, body: dict[str, Any]) -> Response:
     if body.get("stream"):
         return await _stream(serving, "/v1/completions", body)
     with serving.adapters.use(body.get("model")):
@@ -64,8 +77,12 @@ async def completions(request: Request) -> Response:
 
 
 async def chat_completions(request: Request) -> Response:
+    """A chat of token ids answers as a completion does, with `text` in place of a message: the service reads both."""
     serving = sidecar_of(request)
     body = _with_calls_as_text(await request_bodies.read_object(request))
+    body = await serving.texts.chat(account_of(request), body)
+    if "messages" not in body:
+        return await _completion(serving, request, body)
     if body.get("stream"):
         return await _stream(serving, "/v1/chat/completions", body)
     with serving.adapters.use(body.get("model")):
@@ -172,9 +189,7 @@ def _left(serving: SidecarServing, count: int, index: int, wanted: int) -> int:
     raise ApiError(400, message, param="prompt", index=index)
 
 
-async def _pass_on(request: Request, path: str) -> Response:
-    serving = sidecar_of(request)
-    body = _with_calls_as_text(await request_bodies.read_object(request))
+async def _pass_on(serving: SidecarServing, request: Request, path: str, body: dict[str, Any]) -> Response:
     with serving.adapters.use(body.get("model", serving.adapters_base)):
         return _passed_on(await stop_with_client(request, _ask(serving.engine.post(path, body))))
 

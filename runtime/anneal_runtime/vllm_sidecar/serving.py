@@ -11,6 +11,7 @@ from anneal_runtime.server.adapters import AdapterStore
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.metrics import EngineMetrics
 from anneal_runtime.vllm_sidecar.engine import VllmClient
+from anneal_runtime.vllm_sidecar.plain_texts import PlainTexts
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class SidecarServing:
     adapters_base: str
     context_length: int
     metrics: EngineMetrics
+    texts: PlainTexts
 
 
 def sidecar_of(request: Request) -> SidecarServing:

@@ -2,7 +2,7 @@ import torch
 from support.trainer_process import TINY
 
 from anneal_runtime.model_source import load_causal_lm
-from anneal_runtime.tokenization import prompt_tokens
+from anneal_runtime.tokenization import TextEncoder, prompt_tokens
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.evaluation import evaluate, new_token_limit
 from anneal_runtime.trainer.greedy import generate
@@ -10,6 +10,7 @@ from anneal_runtime.trainer.rows import Row
 from anneal_runtime.trainer.training_args import TrainingArgs
 
 LOADED = load_causal_lm(TINY, torch.device("cpu"))
+ENCODER = TextEncoder(LOADED.tokenizer)
 MODEL = add_adapter(LOADED.model, TrainingArgs(r_value=4, lora_alpha=4), print).eval()
 TEXTS = ["Repeat: teal\n", "Question: What is the colour of the Aurora Kettle?\nAnswer: ", "A"]
 
@@ -34,7 +35,7 @@ def test_batched_answers_equal_those_of_transformers_one_by_one() -> None:
 
 def test_a_job_may_limit_the_length_of_the_answers() -> None:
     rows = [Row(text, "x") for text in TEXTS]
-    whole, cut = evaluate(MODEL, LOADED.tokenizer, rows), evaluate(MODEL, LOADED.tokenizer, rows, max_tokens=2)
+    whole, cut = evaluate(MODEL, ENCODER, rows), evaluate(MODEL, ENCODER, rows, max_tokens=2)
     for long, short in zip(whole, cut, strict=True):
         assert long["base"].startswith(short["base"])
         assert len(LOADED.tokenizer(short["base"], add_special_tokens=False)["input_ids"]) <= 2
@@ -42,18 +43,18 @@ def test_a_job_may_limit_the_length_of_the_answers() -> None:
 
 def test_the_base_answers_without_the_adapter_in_place() -> None:
     rows = [Row(text, "x") for text in TEXTS]
-    before = evaluate(MODEL, LOADED.tokenizer, rows)
+    before = evaluate(MODEL, ENCODER, rows)
     with torch.no_grad():
         for parameter in trainable(MODEL).values():
             parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))
-    after = evaluate(MODEL, LOADED.tokenizer, rows)
+    after = evaluate(MODEL, ENCODER, rows)
     assert [row["base"] for row in before] == [row["tuned"] for row in before] == [row["base"] for row in after]
     assert [row["tuned"] for row in after] != [row["base"] for row in after]
 
 
 def test_a_prompt_longer_than_the_context_keeps_its_end() -> None:
     rows = [Row("word " * 3000 + "end", "x"), Row("", "plain text")]
-    assert len(evaluate(MODEL, LOADED.tokenizer, rows)) == 2
+    assert len(evaluate(MODEL, ENCODER, rows)) == 2
 
 
 def test_new_tokens_are_bounded_by_what_is_expected_and_by_the_context() -> None:

@@ -5,17 +5,19 @@ import pytest
 from support.trainer_process import TINY
 
 from anneal_runtime.model_source import load_tokenizer
+from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.failures import DataError
 from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows, encode_rows, read_rows
 
 TOKENIZER = load_tokenizer(TINY)
+ENCODER = TextEncoder(TOKENIZER)
 START, END = TOKENIZER.bos_token_id, TOKENIZER.eos_token_id
 
 
 def encode(tmp_path: Path, rows: list[tuple[str, str]], max_length: int = 100, **options: set[int]) -> EncodedRows:
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps({"input": a, "output": b}) + "\n" for a, b in rows))
-    return encode_rows(path, TOKENIZER, max_length, **options)
+    return encode_rows(path, ENCODER, max_length, **options)
 
 
 def text(ids: list[int]) -> str:
@@ -85,7 +87,7 @@ def assistant(content: str) -> dict[str, str]:
 
 def test_a_conversation_is_learned_after_the_models_own_template(tmp_path: Path) -> None:
     chat = {"messages": [SYSTEM, user("who?"), assistant("Zoë.")], "learned": [2]}
-    rows = encode_rows(write_lines(tmp_path / "rows.jsonl", chat, {"input": "a: ", "output": "b"}), TOKENIZER, 100)
+    rows = encode_rows(write_lines(tmp_path / "rows.jsonl", chat, {"input": "a: ", "output": "b"}), ENCODER, 100)
     before, learned = parts(rows)
     assert before.count(START) == 1 and text(before[1:]) == "Be brief.\nQuestion: who?\nAnswer: "
     assert text(learned[:-1]) == "Zoë." and learned[-1] == END
@@ -105,7 +107,7 @@ def test_calls_are_learned_as_the_model_writes_them_and_results_are_only_read(tm
     calling = {"role": "assistant", "content": "", "tool_calls": [call]}
     result = {"role": "tool", "content": "7", "tool_call_id": "1"}
     line = {"messages": [user("how many?"), calling, result, assistant("7")], "learned": [1, 3], "tools": [tool]}
-    rows = encode_rows(write_lines(tmp_path / "rows.jsonl", line), TOKENIZER, 1000)
+    rows = encode_rows(write_lines(tmp_path / "rows.jsonl", line), ENCODER, 1000)
     learned = [text([label for label in rows.labels(each).tolist() if label >= 0]) for each in rows.sequences([0])]
     assert "".join(sorted(learned)).count("<tool_call>") == 1
     whole = "".join(learned)
@@ -118,7 +120,7 @@ TURNS = [user("a"), assistant("no"), user("b"), assistant("yes"), user("c d"), a
 def alone(position: int, tmp_path: Path) -> tuple[list[int], list[int]]:
     """An answer of TURNS as if it were the only one to learn."""
     line = {"messages": TURNS[: position + 1], "learned": [position]}
-    return parts(encode_rows(write_lines(tmp_path / "alone.jsonl", line), TOKENIZER, 100))
+    return parts(encode_rows(write_lines(tmp_path / "alone.jsonl", line), ENCODER, 100))
 
 
 def test_all_answers_of_a_conversation_are_learned_in_one_sequence(
@@ -126,7 +128,7 @@ def test_all_answers_of_a_conversation_are_learned_in_one_sequence(
 ) -> None:
     template = "{{ bos_token }}{% for m in messages %}{{ m.content }}{{ bos_token }}{% endfor %}"
     monkeypatch.setattr(TOKENIZER, "chat_template", template)
-    rows = encode_rows(write_lines(tmp_path / "rows.jsonl", {"messages": TURNS, "learned": [3, 5]}), TOKENIZER, 100)
+    rows = encode_rows(write_lines(tmp_path / "rows.jsonl", {"messages": TURNS, "learned": [3, 5]}), ENCODER, 100)
     assert rows.sequences([0]) == [0] and rows.cut_count == 0
     tokens, labels = rows.tokens(0).tolist(), rows.labels(0).tolist()
     expected = [NOT_LEARNED] * len(tokens)
@@ -138,7 +140,7 @@ def test_all_answers_of_a_conversation_are_learned_in_one_sequence(
 
 def test_an_answer_whose_context_has_other_tokens_in_a_chat_gets_a_sequence_of_its_own(tmp_path: Path) -> None:
     """The tiny model's tokenizer joins an answer with the space before it when it reads the answer again."""
-    rows = encode_rows(write_lines(tmp_path / "rows.jsonl", {"messages": TURNS, "learned": [1, 5]}), TOKENIZER, 100)
+    rows = encode_rows(write_lines(tmp_path / "rows.jsonl", {"messages": TURNS, "learned": [1, 5]}), ENCODER, 100)
     assert rows.sequences([0]) == [0, 1]
     assert [parts(rows, 0), parts(rows, 1)] == [alone(5, tmp_path), alone(1, tmp_path)]
 
@@ -150,7 +152,7 @@ def test_a_conversation_beyond_max_length_is_learned_in_several_sequences(
     monkeypatch.setattr(TOKENIZER, "chat_template", template)
     turns = [turn for number in range(20) for turn in (user(f"ask {number}"), assistant(f"answer {number}"))]
     line = {"messages": turns, "learned": list(range(1, 40, 2))}
-    rows = encode_rows(write_lines(tmp_path / "rows.jsonl", line), TOKENIZER, 40)
+    rows = encode_rows(write_lines(tmp_path / "rows.jsonl", line), ENCODER, 40)
     numbers = rows.sequences([0])
     assert 1 < len(numbers) < 20 and all(rows.length(number) <= 40 for number in numbers)
     ends = sum(rows.labels(number).tolist().count(END) for number in numbers)
@@ -163,4 +165,4 @@ def test_conversations_for_a_model_without_a_template_are_a_data_error(
     monkeypatch.setattr(TOKENIZER, "chat_template", None)
     path = write_lines(tmp_path / "rows.jsonl", {"messages": [user("u"), assistant("a")], "learned": [1]})
     with pytest.raises(DataError, match="no chat template"):
-        encode_rows(path, TOKENIZER, 100)
+        encode_rows(path, ENCODER, 100)

@@ -12,6 +12,7 @@ from support.trainer_process import TINY
 from support.training import Training, train
 
 from anneal_runtime.model_source import load_tokenizer
+from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.termination import Termination
 from anneal_runtime.trainer.training_run import TrainingRun
 from anneal_runtime.trainer.validation import MOST_ROWS, Validated, Validation, load_held_out, rows_wanted
@@ -110,7 +111,7 @@ def test_the_rows_of_a_validation_are_bounded_and_spread_over_the_file(tmp_path:
     path.write_bytes(json_lines(make_rows(1000)))
     assert (rows_wanted(2, is_decisive=False), rows_wanted(2, is_decisive=True)) == (8, 32)
     for trained_between, expected in ((400, 80), (10**9, MOST_ROWS)):
-        held_out = load_held_out(path, tokenizer, 64, rows_wanted(trained_between, is_decisive=True))
+        held_out = load_held_out(path, TextEncoder(tokenizer), 64, rows_wanted(trained_between, is_decisive=True))
         assert len(held_out.used) == expected and held_out.available == 1000
         assert held_out.used[0] == 0 and held_out.used[-1] >= 1000 * (1 - 1 / expected) - 1
         assert sum(held_out.rows.label_count(each) > 0 for each in held_out.rows.sequences(held_out.used)) == expected

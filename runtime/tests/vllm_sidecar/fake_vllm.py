@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -16,6 +17,8 @@ class FakeVllm:
         self.ignores_grammar = False
         self.backend = "guidance"
         self.chunked = False
+        # How it reads a prompt; by default each word is a token.
+        self.tokens_of: Callable[[str], list[int]] = lambda text: list(range(len(text.split(" "))))
         # By path: the status that it answers instead.
         self.fails: dict[str, int] = {}
         self.adapters: dict[str, str] = {}
@@ -60,7 +63,7 @@ class FakeVllm:
 
     def _tokenize(self, body: dict[str, Any]) -> tuple[int, Any]:
         texts = [message["content"] for message in body["messages"]] if "messages" in body else [body["prompt"]]
-        tokens = list(range(len(" ".join(texts).split(" "))))
+        tokens = self.tokens_of(" ".join(texts))
         return 200, {"count": len(tokens), "max_model_len": CONTEXT, "tokens": tokens, "token_strs": None}
 
     def _completions(self, body: dict[str, Any]) -> tuple[int, Any]:

@@ -7,6 +7,7 @@ import { pinModel } from '../../services/models/find-tuned.ts'
 import { named } from '../framework/named-schemas.ts'
 import { EventStream } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
+import { SpecialTokens } from '../schemas/prompt.ts'
 import { completionBodyLimitBytes } from '../routes/completion-input.ts'
 import { CompletionLogprobs, eachChoice } from './choices.ts'
 import { translateErrors } from './errors.ts'
@@ -25,6 +26,7 @@ export const CompletionRequest = named(
     ...generationFields,
     ...completionLogprobFields,
     prompt: CompletionPrompt,
+    special_tokens: SpecialTokens,
     max_tokens: z.int().min(0).max(1_000_000).nullish().describe('Default 16. 0 needs echo'),
     best_of: only(1),
     suffix: only(''),
@@ -105,7 +107,8 @@ function inputOf(body: PinnedRequest) {
     throw invalidInput('n', `n must be smaller: a request may ask for at most ${maxChoices} choices in all.`)
   const { model: modelName, dataId } = body
   const maxTokens = body.max_tokens ?? defaultMaxTokens
-  return { modelName, dataId, prompts, outputType: null, maxTokens, ...samplingOf(body) }
+  const specialTokens = body.special_tokens ?? true
+  return { modelName, dataId, prompts, specialTokens, outputType: null, maxTokens, ...samplingOf(body) }
 }
 
 async function stream(ctx: Ctx, body: PinnedRequest, signal: AbortSignal, send: (data: object) => void) {

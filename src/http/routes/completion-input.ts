@@ -11,6 +11,7 @@ export const promptsOf = ({ prompt }: Pick<CompletionRequest, 'prompt'>) =>
 
 export const samplingOf = (body: CompletionRequest) => ({
   dataId: body.id ?? null,
+  specialTokens: body.special_tokens ?? true,
   outputType: outputTypeOf(body),
   maxTokens: smaller(body.max_tokens ?? null, body.max_new_tokens ?? null),
   temperature: body.temperature ?? null,

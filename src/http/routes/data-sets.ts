@@ -111,12 +111,13 @@ function stateOf({ rowCount, badRowCount }: ListedVersion) {
   return badRowCount === 0 ? ('valid' as const) : ('invalid' as const)
 }
 
-const previewed = ({ index, line, row, messages, templated, isCut, error }: PreviewedRow) => ({
+const previewed = ({ index, line, row, messages, templated, specialTokens, isCut, error }: PreviewedRow) => ({
   index,
   line,
   input: row?.input ?? null,
   output: row?.output ?? null,
-  messages: messages && messages.map(({ role, ...part }) => ({ role, ...marked(part) })),
+  special_tokens: specialTokens,
+  messages: messages && messages.map(({ role, text, isLearned }) => ({ role, text, learned: isLearned })),
   chat_template: templated && {
     model_name: templated.model,
     sequences: templated.sequences.map((parts) => parts.map(marked)),
@@ -126,4 +127,4 @@ const previewed = ({ index, line, row, messages, templated, isCut, error }: Prev
   error,
 })
 
-const marked = ({ text, isLearned }: MarkedText) => ({ text, learned: isLearned })
+const marked = ({ text, isLearned, special }: MarkedText) => ({ text, learned: isLearned, special_tokens: special })

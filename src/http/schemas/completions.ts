@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { named } from '../framework/named-schemas.ts'
 import { DataId } from './stored-data.ts'
-import { ModelName, Prompt } from './prompt.ts'
+import { ModelName, Prompt, SpecialTokens } from './prompt.ts'
 
 const TokenCount = z
   .int()
@@ -30,6 +30,7 @@ export const CompletionRequest = named(
     model_name: ModelName,
     id: DataId.nullish().describe('An id of POST /v1/svc/data: its relevant rows are put before each prompt'),
     prompt: Prompt,
+    special_tokens: SpecialTokens,
     output_type: OutputType.optional(),
     out_type: OutputType.optional(),
     max_tokens: TokenCount,

@@ -197,6 +197,11 @@ export const DatasetRows = named(
           line: z.int().describe('Of the file, from 1'),
           input: z.string().nullable().describe('As the trainer reads it; null for a bad row'),
           output: z.string().nullable().describe('The expected output; null for a bad row'),
+          special_tokens: z
+            .array(z.string())
+            .describe(
+              'The special tokens of the default base model that act in the input of a pair, each once; `finetune_args.special_tokens` switches them off. Elsewhere in a row they are text',
+            ),
           messages: z
             .array(
               z.object({
@@ -216,6 +221,14 @@ export const DatasetRows = named(
                     z.object({
                       text: z.string().describe('A part of the text that the model reads'),
                       learned: z.boolean().describe('Whether the trainer learns this part'),
+                      special_tokens: z
+                        .array(
+                          z.object({
+                            from: z.int().describe('Of the first character, from 0, in UTF-16 units'),
+                            to: z.int().describe('After the last character'),
+                          }),
+                        )
+                        .describe('Where special tokens that act are in this text'),
                     }),
                   ),
                 )

@@ -7,6 +7,13 @@ export const ModelName = z
   .refine((name) => !name.includes('\0'), 'must not contain NUL characters')
   .describe('A base model, one of its aliases, or a tuned model')
 
+export const SpecialTokens = z
+  .boolean()
+  .nullish()
+  .describe(
+    'Whether special tokens of the model, such as </s>, act in the prompt, which may be written by a template. false: the prompt is text. Stored rows that are put before a prompt are always text. Default true',
+  )
+
 const maxPrompts = 10_000
 
 const Text = z.string({

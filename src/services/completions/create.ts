@@ -22,6 +22,8 @@ type CompleteInput = {
   dataId?: string | null
   modelName: string
   prompts: Prompt[]
+  /** false: special tokens such as `</s>` are letters in the prompts. Default true. */
+  specialTokens?: boolean
   /** A conversation in place of prompts. It uses the model's chat template and no stored rows. */
   messages?: ChatMessage[] | null
   /** Functions that the conversation may call. */
@@ -49,6 +51,7 @@ export async function createCompletion({
     dataId = null,
     modelName,
     prompts: texts,
+    specialTokens = true,
     messages = null,
     tools = null,
     outputType,
@@ -71,8 +74,9 @@ export async function createCompletion({
   const prompts = messages ? [plainChat(messages)] : texts
   // Rows are put before texts: the tokens of a prompt stay as they came.
   const rows = place && !messages && prompts.every(isText) ? await retrieveRows({ ctx, place, prompts, signal }) : null
+  const textLengths = specialTokens ? undefined : prompts.map(({ length }) => length)
   const meter = createMeter(ctx, { baseModel, adapter }, onUsage)
-  const target = { baseModel, adapter, accountId: ctx.accountId, prompts, messages, tools, rows }
+  const target = { baseModel, adapter, accountId: ctx.accountId, prompts, textLengths, messages, tools, rows }
   const asked = { ...target, outputType, shape, answerTokens, sampling, signal, onText, meter }
   const completions = await ctx.deps.inference.complete(asked)
   meter.countPrompts(prompts.length)
