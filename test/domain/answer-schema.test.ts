@@ -19,6 +19,14 @@ const pathOf = (schema: unknown) => {
 const field = (schema: object) => ({ type: 'object', properties: { 'a/b': schema } })
 
 describe('a schema for answers', () => {
+  it('takes null, empty texts and empty lists for absent keywords, as generators write them', () => {
+    const empty = { enum: [], anyOf: [], allOf: null, $ref: '', format: '', pattern: null, items: null, required: [] }
+    const read = (schema: unknown) => JSON.stringify(readSchema(schema, 'schema').nodes)
+    assert.equal(read(field({ type: 'string', ...empty })), read(field({ type: 'string' })))
+    assert.equal(read({ type: 'object', properties: [] }), read({ type: 'object', properties: {} }))
+    assert.equal(read({ const: null }), read({ type: 'null' }))
+  })
+
   const refused: [string, unknown][] = [
     ['schema#', []],
     ['schema#/type', { type: 'text' }],

@@ -6,7 +6,7 @@ import { areDisjoint } from './disjoint.ts'
 import { leastBytes } from './least-bytes.ts'
 import { readInteger, readNumber, readString } from './read-leaf.ts'
 import { impliedTypes, isEmpty, isOfType, keywordsOf, requireOnly, requireSameType, typesOf } from './schema-types.ts'
-import { countAt, inside, isJsonObject, refuse, type Json, type Place } from './source.ts'
+import { countAt, inside, isJsonObject, refuse, withoutEmpty, type Json, type Place } from './source.ts'
 
 const maxNodes = 2000
 const maxJsonCharacters = 100_000
@@ -46,10 +46,11 @@ function createReader(whole: Json, start: Place, work: Work) {
     return nodes.push(node) - 1
   }
 
-  function read(schema: unknown, place: Place, depth: number): NodeId {
+  function read(given: unknown, place: Place, depth: number): NodeId {
     if (depth > maxDepth) throw refuse(place, `is nested more than ${maxDepth} levels deep.`)
-    if (schema === true || (isJsonObject(schema) && isEmpty(schema))) return anyValue(place)
-    if (!isJsonObject(schema)) throw refuse(place, 'must be a schema that allows some value.')
+    if (given === true || (isJsonObject(given) && isEmpty(given))) return anyValue(place)
+    if (!isJsonObject(given)) throw refuse(place, 'must be a schema that allows some value.')
+    const schema = withoutEmpty(given)
     if ('$ref' in schema) return readReference(schema, place, depth)
     for (const combiner of ['anyOf', 'oneOf', 'allOf'])
       if (combiner in schema) return readCombined(schema, combiner, place, depth)

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { AnswerShape } from '../../domain/answer-shape.ts'
 import { anyObject, readSchema } from '../../domain/answer-schema/read-schema.ts'
 import { invalidInput } from '../../domain/service-error.ts'
+import { keepsEmpty } from '../framework/empty-fields.ts'
 
 const Schema = z.record(z.string(), z.unknown()).describe('A JSON schema; what is not supported is refused by its path')
 
@@ -26,7 +27,7 @@ const grammarText = z.string().min(1).max(longestGrammar)
 
 export const StructuredOutputs = z
   .strictObject({
-    json: Schema.nullish().describe('The answer is JSON of this schema'),
+    json: keepsEmpty(Schema.nullish().describe('The answer is JSON of this schema')),
     regex: grammarText.nullish().describe('The answer matches this regex'),
     choice: z.array(z.string().min(1)).min(1).max(1000).nullish().describe('The answer is one of these texts'),
     grammar: grammarText.nullish().describe("The answer is of this grammar, in Lark's syntax as llguidance reads it"),

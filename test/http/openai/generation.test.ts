@@ -279,7 +279,10 @@ suite("OpenAI's generation routes", async () => {
     ['logprobs', { logprobs: 1 }],
     ['tools[0].function', { tools: [{ type: 'function' }] }],
     ['tools[1].function.name', { tools: [...tools, ...tools] }],
-    ['tools[0].function.parameters', { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] }],
+    [
+      'tools[0].function.parameters',
+      { tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'string' } } }] },
+    ],
     ['structured_outputs', { tools, structured_outputs: { regex: 'a' } }],
     ['messages[0].tool_call_id', { messages: [{ role: 'tool', content: 'x' }] }],
     ['messages[0].tool_call_id', { messages: [{ role: 'tool', tool_call_id: 'c', content: 'x' }] }],
