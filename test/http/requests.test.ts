@@ -204,7 +204,7 @@ test('every problem of a body is named, null is the same as nothing', async () =
       dataset_id: 5,
       is_public: 'yes',
       gpu_config: { gpus: 1.5, nodes: null },
-      finetune_args: { max_steps: 0, learning_rate: '1e-4', seed: null, unknown: {} },
+      finetune_args: { max_steps: 0, learning_rate: 'fast', seed: null, unknown: {} },
       data: 'rows',
       peft_args: [],
       status: 'COMPLETED',

@@ -26,7 +26,9 @@ export function withoutEmpty(schema: Schema, value: unknown): unknown {
 function definitionOf(schema: Schema): z.core.$ZodTypes['_zod']['def'] {
   const { def } = (schema as z.core.$ZodTypes)._zod
   if ('innerType' in def) return definitionOf(def.innerType)
-  return def.type === 'pipe' ? definitionOf(def.in) : def
+  if (def.type !== 'pipe') return def
+  // A transform comes first in a schema that puts values into another form before it reads them.
+  return definitionOf(definitionOf(def.in).type === 'transform' ? def.out : def.in)
 }
 
 const known = new WeakMap<Schema, boolean>()
