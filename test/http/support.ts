@@ -9,6 +9,7 @@ import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
 import { scopes } from '../../src/domain/scopes.ts'
 import { createPublicApp } from '../../src/http/app.ts'
 import { createBodyMemory } from '../../src/http/framework/body-memory.ts'
+import { withEncodedModel } from '../../src/http/openai/routes.ts'
 import { createMetrics } from '../../src/http/framework/metrics.ts'
 import { closeGracefully, listen } from '../../src/http/server.ts'
 import { createAdminApp } from '../../src/internal-http/admin-app.ts'
@@ -166,7 +167,7 @@ export async function startPublic(
 
 /** The document names aliases of whole groups of routes only by their first name. */
 const documented = (path: string) =>
-  path.replace(/^\/inf\//, '/openai/v1/').replace(/^\/v1\/(lamini|svc)\/train/, '/v1/train')
+  withEncodedModel(path.replace(/^\/inf\//, '/openai/v1/')).replace(/^\/v1\/(lamini|svc)\/train/, '/v1/train')
 
 export const startInternal = async (stubs: Record<string, Stub> = {}) => startApp(createInternalApp(appOptions(stubs)))
 

@@ -72,7 +72,10 @@ export const completionRoutes = [
     async handle({ caller: ctx, body: sent, signal }) {
       const { modelName, dataId } = await pinModel(ctx, sent.model)
       const body = { ...sent, model: modelName, dataId }
-      const head = { ...headOf(ctx, 'cmpl', modelName), object: 'text_completion' as const }
+      const head = {
+        ...headOf(ctx, 'cmpl', { asked: sent.model, pinned: modelName }),
+        object: 'text_completion' as const,
+      }
       if (body.stream) return new EventStream((send) => stream(ctx, body, signal, (data) => send({ ...head, ...data })))
       const tokens = countTokens()
       const input = inputOf(body)
