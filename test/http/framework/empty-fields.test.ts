@@ -21,6 +21,8 @@ const meaningful = [
   'OpenAiChatRequest.messages.content',
   'OpenAiChatRequest.structured_outputs',
   'OpenAiChatRequest.structured_outputs.json',
+  'OpenAiCompletionRequest.structured_outputs',
+  'OpenAiCompletionRequest.structured_outputs.json',
   'OpenAiEvalChange.metadata',
   'WebhookUpdate.description',
   'WebhookUpdate.event_types',
