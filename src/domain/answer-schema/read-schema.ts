@@ -153,7 +153,7 @@ function createReader(whole: Json, start: Place, work: Work) {
   function readObject(schema: Json, place: Place, depth: number): NodeId {
     const properties = schema['properties'] ?? {}
     if (!isJsonObject(properties)) throw refuse(inside(place, 'properties'), 'must map names to schemas.')
-    const names = Object.keys(properties)
+    const names = inOrder(Object.keys(properties), schema['propertyOrdering'])
     const required = requiredNames(schema, place)
     const more = schema['additionalProperties'] ?? true
     // An empty list of properties alone is how functions without parameters are written.
@@ -233,6 +233,14 @@ function createReader(whole: Json, start: Place, work: Work) {
 /** Names of properties are strings, so their schema may leave the type out where no reference or alternative says it. */
 const isTypedElsewhere = (names: unknown) =>
   !isJsonObject(names) || ['$ref', 'anyOf', 'oneOf', 'allOf'].some((keyword) => keyword in names)
+
+/** Google's propertyOrdering names properties in the order of the answer; what it does not name follows. */
+function inOrder(names: string[], order: unknown): string[] {
+  if (!Array.isArray(order)) return names
+  const places = new Map(order.map((name: unknown, at) => [name, at]))
+  const placeOf = (name: string) => places.get(name) ?? order.length
+  return names.toSorted((one, other) => placeOf(one) - placeOf(other))
+}
 
 function requiredNames(schema: Json, place: Place): string[] {
   const required = schema['required'] ?? []

@@ -6,6 +6,7 @@ import type { BatchEndpoint } from '../../domain/inference-batch.ts'
 import { createAnswerRoom } from '../../domain/answer-room.ts'
 import type { Log } from '../../log.ts'
 import type { Ctx, ModelCtx } from '../../services/context.ts'
+import { parseJson } from '../framework/key-order.ts'
 import { invalidReason } from '../framework/parse-json.ts'
 import { describeError } from '../framework/problem.ts'
 import { requireStorableText, validateBody } from '../framework/validation.ts'
@@ -62,7 +63,7 @@ function jsonOf(line: string): unknown {
   const invalid = invalidReason(Buffer.from(line))
   if (invalid !== null) throw new ServiceError('invalid_input', `The line ${invalid}`)
   try {
-    return JSON.parse(line.replace(/^\uFEFF/, ''))
+    return parseJson(line.replace(/^\uFEFF/, ''))
   } catch (error) {
     throw new ServiceError('invalid_input', `The line is not JSON: ${error instanceof Error ? error.message : ''}.`)
   }
