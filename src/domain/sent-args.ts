@@ -1,6 +1,7 @@
 // Arguments of a fine-tune as clients send them: our own, those that the old platform documents, and what its users took over
 // from transformers. A note tells what has no effect here.
 import { z } from 'zod'
+import { ignored, notesOnNames } from './argument-names.ts'
 import { documentedDefaults, EarlyStopping, FinetuneArgs, schedules, type TrainingNote } from './training-args.ts'
 
 /** What `early_stopping: true` means. */
@@ -8,23 +9,6 @@ const usualStopping = { patience: 3, min_delta: 0 }
 
 /** Schedules of transformers that need settings of their own. */
 const otherSchedules = ['reduce_lr_on_plateau', 'cosine_with_min_lr', 'warmup_stable_decay'] as const
-
-/** The old platform documents these names. They change nothing here. */
-const withoutEffect = [
-  ...['index_method', 'index_k', 'index_max_size', 'index_pq_m', 'index_pq_nbits', 'index_ivf_nlist'],
-  ...['index_ivf_nprobe', 'index_hnsw_m', 'index_hnsw_efConstruction', 'index_hnsw_efSearch'],
-  ...['max_finetuning_examples', 'temperature', 'base_model', 'bias', 'task_type'],
-]
-
-/** Names that other programs use for arguments of ours. */
-const otherNames: Readonly<Record<string, string>> = {
-  ...{ lr: 'learning_rate', steps: 'max_steps', optimizer: 'optim', lr_scheduler: 'lr_scheduler_type' },
-  ...{ epochs: 'num_train_epochs', num_epochs: 'num_train_epochs', n_epochs: 'num_train_epochs' },
-  ...{ per_device_train_batch_size: 'batch_size', train_batch_size: 'batch_size', micro_batch_size: 'batch_size' },
-  ...{ r: 'r_value', lora_r: 'r_value', rank: 'r_value', lora_rank: 'r_value', alpha: 'lora_alpha' },
-  ...{ max_seq_length: 'max_length', max_seq_len: 'max_length', model_max_length: 'max_length' },
-  ...{ save_total_limit: 'keep_checkpoints', early_stopping_patience: 'early_stopping' },
-}
 
 const { shape } = FinetuneArgs
 
@@ -84,9 +68,9 @@ const ofAdapter = ['r_value', 'lora_alpha', 'lora_dropout', 'target_modules'] as
 
 /** `peft_args`, as clients before 3.0 send them. `finetune_args` of the same request win. */
 export const SentPeftArgs = z.looseObject({}).transform((given): ReadArgs => {
-  const { r, bias, task_type, ...others } = { r_value: given['r'], ...given } as Record<string, unknown>
+  const { bias, task_type, ...others } = { r_value: given['r'], ...given } as Record<string, unknown>
   const usual = { ...(bias !== 'none' && { bias }), ...(task_type !== 'CAUSAL_LM' && { task_type }) }
-  const notes = notesOnNames('peft_args', { ...others, ...usual }, ofAdapter)
+  const notes = notesOnNames('peft_args', { ...others, ...usual }, [...ofAdapter, 'r'])
   const args: Record<string, unknown> = {}
   for (const name of ofAdapter) {
     const { success, data } = shape[name].safeParse(others[name])
@@ -123,48 +107,4 @@ function stepsOf(sent: SentArgs, name: 'save_steps' | 'eval_steps') {
   if (total !== null) return { value: Math.ceil(value * total), note: null }
   const message = `${name} ${value} is a share of max_steps, which a run by num_train_epochs does not have, so the default is used.`
   return { value: undefined, note: ignored(message) }
-}
-
-const maxNames = 20
-const ignored = (message: string): TrainingNote => ({ code: 'argument_ignored', message })
-
-function notesOnNames(within: string, sent: Record<string, unknown>, known: readonly string[]): TrainingNote[] {
-  const names = Object.keys(sent).filter((name) => !known.includes(name) && (sent[name] ?? null) !== null)
-  const old = names.filter((name) => withoutEffect.includes(name))
-  const unknown = names.filter((name) => !withoutEffect.includes(name))
-  return [
-    ...(old.length > 0 ? [ignored(`${old.map((name) => `${within}.${name}`).join(', ')}: no effect here.`)] : []),
-    ...unknown.slice(0, maxNames).map((name) => {
-      const meant = proposalFor(name, known)
-      const shown = `${within}[${JSON.stringify(name.slice(0, 64))}]`
-      return ignored(`${shown} is not known and has no effect.${meant ? ` Did you mean ${meant}?` : ''}`)
-    }),
-    ...(unknown.length > maxNames
-      ? [ignored(`${unknown.length - maxNames} more names in ${within} are not known.`)]
-      : []),
-  ]
-}
-
-function proposalFor(name: string, known: readonly string[]): string | null {
-  const other = otherNames[name.toLowerCase()]
-  if (other !== undefined && known.includes(other)) return other
-  if (name.length > 64) return null
-  const near = known
-    .map((each) => ({ each, edits: editsBetween(name.toLowerCase(), each) }))
-    .toSorted((one, next) => one.edits - next.edits)[0]
-  return near && near.edits <= 2 ? near.each : null
-}
-
-/** Letters to insert, remove or replace. */
-function editsBetween(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
-  for (const [at, letter] of [...one].entries()) {
-    const next = [at + 1]
-    for (let to = 1; to <= other.length; to++)
-      next.push(
-        Math.min((row[to] ?? 0) + 1, (next[to - 1] ?? 0) + 1, (row[to - 1] ?? 0) + (other[to - 1] === letter ? 0 : 1)),
-      )
-    row = next
-  }
-  return row.at(-1) ?? 0
 }
