@@ -44,6 +44,7 @@ function stubDependencies({
   inference = {},
   datasets = {},
   limits = {},
+  settings = {},
 }: Record<string, Stub> = {}) {
   const repositories: Stub = strict('database', {
     accounts: {
@@ -113,6 +114,7 @@ function stubDependencies({
       maxLiveKeys: 100,
       temporalWorkflowsUrl: null,
       webhooks: { allowsHttp: false, isCallable: callableAddresses() },
+      ...settings,
     },
     log: createLog('test', 'silent'),
   } as unknown as ServiceDependencies

@@ -387,6 +387,30 @@ test('what of a request has no effect is told by the answer and by events, and i
   assert.deepEqual(spec.args.early_stopping, { patience: 3, min_delta: 0 })
 })
 
+test('one GPU is accepted where there is none, with a warning, and two are refused', async () => {
+  const accepted: AcceptanceRequest['job'][] = []
+  const { call } = await startPublic({
+    settings: { maxGpus: 0 },
+    database: {
+      datasets: {
+        newestVersion: () => Promise.resolve({ id: 'v', datasetId: 'questions', uploadKey: 'k', wasSeen: true }),
+      },
+      jobAcceptance: {
+        accept: ({ job }: AcceptanceRequest) => {
+          accepted.push(job)
+          return Promise.resolve({ outcome: 'accepted', jobId: 7, datasetId: 'questions' })
+        },
+      },
+    },
+    storage: { stat: () => Promise.resolve({ sizeBytes: 5 }) },
+  })
+  const submit = (gpus: number) =>
+    call('POST', '/v1/train', { json: { model_name: 'tiny', dataset_id: 'questions', gpu_config: { gpus, nodes: 1 } } })
+  assert.match((await submit(1)).json.warnings.join(), /^There is no GPU here/)
+  assert.equal(accepted[0]?.spec.gpus, null)
+  assert.match((await submit(2)).json.detail, /gpu_config\.gpus may be at most 0 here/)
+})
+
 const place = { urlPrefix: 'http://store/anneal/', bucket: 'anneal' }
 
 test('a submit without data of its own account is 400 before anything is written', async () => {
