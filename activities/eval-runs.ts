@@ -133,7 +133,8 @@ function runOf(evaluation: ModelEvaluation): Run {
 
 function chatLine({ sampling }: EvalRunRequest, model: string, item: EvalItem, index: number): string {
   const messages = sampling && messagesOf(sampling.messages, item)
-  const body = { model, messages, ...sampling?.fields }
+  const fields = sampling?.fieldsText === undefined ? sampling?.fields : (JSON.parse(sampling.fieldsText) as object)
+  const body = { model, messages, ...fields }
   return JSON.stringify({ custom_id: String(index), method: 'POST', url: endpoint, body })
 }
 

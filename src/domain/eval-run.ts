@@ -36,8 +36,11 @@ export type EvalRunRequest = {
   itemSchema: Json
   /** The models of judges are those that their names meant when the run was accepted. */
   criteria: EvalCriterion[]
-  /** Null when each item brings its sample. `fields` are those of a chat besides model and messages. */
-  sampling: { messages: InputMessages; fields: Json } | null
+  /**
+   * Null when each item brings its sample. `fields` are those of a chat besides model and messages. `fieldsText` is their JSON,
+   * because the database sorts keys, and an answer has the properties of its schema in order. Absent in runs of earlier releases.
+   */
+  sampling: { messages: InputMessages; fields: Json; fieldsText?: string } | null
   chunks: ChunkLocation[]
 }
 

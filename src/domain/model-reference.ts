@@ -33,6 +33,21 @@ export function parseModelReference(text: string): ModelReference {
   return { name, tag: /^[1-9]\d{0,8}$/.test(tag) ? { version: Number(tag) } : { alias: tag } }
 }
 
+const longestSuffix = 40
+
+/**
+ * The name of a tuned model in OpenAI's form, `ft:base:account:suffix:id`. Only its last part, the id, says which model is
+ * meant; the others are for people and for clients that look for "ft:".
+ */
+export function fineTunedName(
+  { baseModel, name }: { baseModel: string; name: string },
+  { accountId, customName }: { accountId: string; customName: string | null },
+): string {
+  const suffix =
+    customName && canBeAsked(customName) ? customName.replaceAll(/[^\w.-]/g, '-').slice(0, longestSuffix) : ''
+  return ['ft', baseModel, accountId.slice(0, 8), suffix, name].join(':')
+}
+
 /**
  * Some clients of OpenAI's API want names of tuned models to begin with "ft:", and put more words between.
  * @returns our part of such a name; any other name unchanged

@@ -5,7 +5,23 @@ import { invalidInput } from './service-error.ts'
 const positive = z.number().positive()
 const count = (most: number) => z.int().min(1).max(most)
 
-/** Known keys of `finetune_args`. Unknown keys are ignored because existing scripts send many. Null means absent. */
+/** By their names in transformers. */
+export const schedules = [
+  'linear',
+  'cosine',
+  'cosine_with_restarts',
+  'polynomial',
+  'constant',
+  'constant_with_warmup',
+  'inverse_sqrt',
+] as const
+
+export const EarlyStopping = z.object({
+  patience: count(1000).describe('Validations in a row without a gain'),
+  min_delta: z.number().min(0).max(1000).default(0).describe('The held-out loss has to fall by more than this'),
+})
+
+/** Known keys of `finetune_args`. Null means absent. sent-args.ts reads what clients send beside them. */
 const knownArgs = {
   max_steps: count(10_000_000).describe('Optimizer steps of the run. Default 100'),
   num_train_epochs: positive.max(100_000).describe('Passes over the training rows; replaces max_steps. No default'),
@@ -18,9 +34,7 @@ const knownArgs = {
   ),
   optim: z.string().min(1).max(64).describe('The optimizer, by its name in transformers. Default adafactor'),
   warmup_steps: z.int().min(0).max(10_000_000).describe('Steps in which the learning rate rises from 0. Default 0'),
-  lr_scheduler_type: z
-    .enum(['linear', 'cosine', 'constant', 'constant_with_warmup', 'polynomial'])
-    .describe('How the learning rate changes after the warm-up. Default linear'),
+  lr_scheduler_type: z.enum(schedules).describe('How the learning rate changes after the warm-up. Default linear'),
   weight_decay: z.number().min(0).max(10).describe('Weight decay of the optimizer. Default 0'),
   max_grad_norm: z.number().min(0).max(1e6).describe('Longer gradients are cut to this length. Default 1'),
   seed: z
@@ -48,12 +62,7 @@ const knownArgs = {
     .describe(
       'Whether special tokens of the model, such as </s>, act in the input of a pair, which may be written by a template. Elsewhere in a row they are always text. Default true',
     ),
-  early_stopping: z
-    .object({
-      patience: count(1000).describe('Validations in a row without a gain'),
-      min_delta: z.number().min(0).max(1000).default(0).describe('The held-out loss has to fall by more than this'),
-    })
-    .describe('Ends the run once the held-out loss no longer falls'),
+  early_stopping: EarlyStopping.describe('Ends the run once the held-out loss no longer falls'),
 }
 
 const optionalArgs = Object.fromEntries(Object.entries(knownArgs).map(([key, schema]) => [key, schema.nullish()]))

@@ -8,7 +8,7 @@ import { createHttpApp } from './framework/create-app.ts'
 import { createKeyCaller } from './framework/key-caller.ts'
 import type { Metrics } from './framework/metrics.ts'
 import { openAiErrorFormat } from './openai/errors.ts'
-import { openAiAliases, openAiHint, openAiRoutes } from './openai/routes.ts'
+import { openAiAliases, openAiHint, openAiRoutes, withEncodedModel } from './openai/routes.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { batchRoutes } from './routes/batches.ts'
 import { completionRoutes } from './routes/completions.ts'
@@ -94,6 +94,7 @@ export function createPublicApp({
       mountConsole(app, consoleDir)
     },
     ...network,
+    rewriteUrl: withEncodedModel,
     pathAliases: { ...openAiAliases, [`/v1/${serviceName}/train`]: '/v1/train', '/v1/svc/train': '/v1/train' },
     hintFor: openAiHint,
     errorFormats,

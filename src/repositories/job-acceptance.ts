@@ -38,7 +38,7 @@ export type Acceptance =
 type Row = { jobId: number | null; datasetId: string | null; hasRoom: boolean; isSeen: boolean }
 
 export const createJobAcceptanceRepository = (run: RunStatement) => ({
-  /** Refuses when `maxOpen` jobs of the account are open. Stores {jobId, status, datasetId} as the key's answer. */
+  /** Refuses when `maxOpen` jobs of the account are open. Stores {jobId, status, datasetId, warnings} as the key's answer. */
   async accept(request: AcceptanceRequest, maxOpen: number): Promise<Acceptance> {
     const [row] = await run<Row>(acceptJob, valuesOf(request, maxOpen))
     if (!row?.hasRoom) return { outcome: 'no_room' }
@@ -90,7 +90,7 @@ const acceptJob = {
   claim as (
     insert into idempotency_keys as old (account_id, key, request_hash, response, claimed_until)
     select $1::uuid, $9::text, $10::bytea,
-      jsonb_build_object('jobId', id, 'status', 'CREATED', 'datasetId', dataset_id), now()
+      jsonb_build_object('jobId', id, 'status', 'CREATED', 'datasetId', dataset_id, 'warnings', $18::text[]), now()
     from next where $9 is not null
     on conflict (account_id, key) do update
       set request_hash = excluded.request_hash, response = excluded.response, claimed_until = now(), created_at = now()

@@ -9,6 +9,7 @@ import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
 import { scopes } from '../../src/domain/scopes.ts'
 import { createPublicApp } from '../../src/http/app.ts'
 import { createBodyMemory } from '../../src/http/framework/body-memory.ts'
+import { withEncodedModel } from '../../src/http/openai/routes.ts'
 import { createMetrics } from '../../src/http/framework/metrics.ts'
 import { closeGracefully, listen } from '../../src/http/server.ts'
 import { createAdminApp } from '../../src/internal-http/admin-app.ts'
@@ -43,6 +44,7 @@ function stubDependencies({
   inference = {},
   datasets = {},
   limits = {},
+  settings = {},
 }: Record<string, Stub> = {}) {
   const repositories: Stub = strict('database', {
     accounts: {
@@ -112,6 +114,7 @@ function stubDependencies({
       maxLiveKeys: 100,
       temporalWorkflowsUrl: null,
       webhooks: { allowsHttp: false, isCallable: callableAddresses() },
+      ...settings,
     },
     log: createLog('test', 'silent'),
   } as unknown as ServiceDependencies
@@ -166,7 +169,7 @@ export async function startPublic(
 
 /** The document names aliases of whole groups of routes only by their first name. */
 const documented = (path: string) =>
-  path.replace(/^\/inf\//, '/openai/v1/').replace(/^\/v1\/(lamini|svc)\/train/, '/v1/train')
+  withEncodedModel(path.replace(/^\/inf\//, '/openai/v1/')).replace(/^\/v1\/(lamini|svc)\/train/, '/v1/train')
 
 export const startInternal = async (stubs: Record<string, Stub> = {}) => startApp(createInternalApp(appOptions(stubs)))
 

@@ -351,6 +351,66 @@ test('submit answers a text id, and passes the key of the request with a hash of
   assert.notEqual(taken[0]?.hash, taken[2]?.hash)
 })
 
+test('what of a request has no effect is told by the answer and by events, and is done otherwise', async () => {
+  const accepted: AcceptanceRequest['job'][] = []
+  const edge = await startPublic({
+    database: {
+      datasets: {
+        newestVersion: () => Promise.resolve({ id: 'v', datasetId: 'questions', uploadKey: 'k', wasSeen: true }),
+      },
+      jobAcceptance: {
+        accept: ({ job }: AcceptanceRequest) => {
+          accepted.push(job)
+          return Promise.resolve({ outcome: 'accepted', jobId: 7, datasetId: 'questions' })
+        },
+      },
+    },
+    storage: { stat: () => Promise.resolve({ sizeBytes: 5 }) },
+  })
+  const json = {
+    ...{ model_name: 'small', dataset_id: 'questions', enable_peft: false, gpu_config: { max_gpus: 2, max_nodes: 1 } },
+    finetune_args: { learning_rte: 1, early_stopping: true, lora_alpha: 4 },
+    peft_args: { r_value: 8, lora_alpha: 16, bias: 'all' },
+  }
+  const { json: answer } = await edge.call('POST', '/v1/train', { json })
+  assert.deepEqual(answer.warnings, [
+    'finetune_args["learning_rte"] is not known and has no effect. Did you mean learning_rate?',
+    'peft_args.bias: no effect here.',
+    'enable_peft: false has no effect: an adapter is trained in any case.',
+  ])
+  const [{ notes, spec } = assert.fail()] = accepted
+  assert.deepEqual(
+    notes.map(({ message }) => message),
+    answer.warnings,
+  )
+  assert.deepEqual([spec.args.r_value, spec.args.lora_alpha, spec.gpus], [8, 4, 2])
+  assert.deepEqual(spec.args.early_stopping, { patience: 3, min_delta: 0 })
+})
+
+test('one GPU is accepted where there is none, with a warning, and two are refused', async () => {
+  const accepted: AcceptanceRequest['job'][] = []
+  const { call } = await startPublic({
+    settings: { maxGpus: 0 },
+    database: {
+      datasets: {
+        newestVersion: () => Promise.resolve({ id: 'v', datasetId: 'questions', uploadKey: 'k', wasSeen: true }),
+      },
+      jobAcceptance: {
+        accept: ({ job }: AcceptanceRequest) => {
+          accepted.push(job)
+          return Promise.resolve({ outcome: 'accepted', jobId: 7, datasetId: 'questions' })
+        },
+      },
+    },
+    storage: { stat: () => Promise.resolve({ sizeBytes: 5 }) },
+  })
+  const submit = (gpus: number) =>
+    call('POST', '/v1/train', { json: { model_name: 'tiny', dataset_id: 'questions', gpu_config: { gpus, nodes: 1 } } })
+  assert.match((await submit(1)).json.warnings.join(), /^There is no GPU here/)
+  assert.equal(accepted[0]?.spec.gpus, null)
+  assert.match((await submit(2)).json.detail, /gpu_config\.gpus may be at most 0 here/)
+})
+
 const place = { urlPrefix: 'http://store/anneal/', bucket: 'anneal' }
 
 test('a submit without data of its own account is 400 before anything is written', async () => {
@@ -514,6 +574,9 @@ suite('a dry run', () => {
     const { status, json: answer } = await edge.call('POST', '/v1/train?dry_run=true', { json })
     assert.equal(status, 200)
     const { note: _note, ...told } = answer
+    const odd = { ...json, finetune_args: { max_steps: 200, steps: 9 } }
+    const { json: warned } = await edge.call('POST', '/v1/train?dry_run=true', { json: odd })
+    assert.match(warned.warnings.join(), /Did you mean max_steps\?$/)
     assert.deepEqual(told, {
       ...{ dry_run: true, rows: 40, tokens: 500, steps: 200, epochs: 10, based_on: 1 },
       estimated_seconds: { low: 24.2, likely: 50, high: 103.1 },

@@ -132,7 +132,9 @@ async def _chunks(serving: Serving, asked: Asked, adapter: Adapter | None) -> As
     async for each in pieces:
         if isinstance(each, tuple):
             index, text, scores = each
-            logprobs = logprobs_of(serving.engine, asked.params, scores, offsets[index], is_chat=asked.is_chat)
+            logprobs = logprobs_of(
+                serving.engine, asked.params, scores, text, start=offsets[index], is_chat=asked.is_chat
+            )
             offsets[index] += len(text)
             yield {**head, "choices": [_piece(asked, index, text, None, logprobs)]}
             continue
@@ -164,12 +166,13 @@ def _choice(serving: Serving, asked: Asked, index: int, answer: Answer) -> dict[
         return {
             **ends,
             "message": message,
-            "logprobs": logprobs_of(serving.engine, asked.params, answer.scores, 0, is_chat=True),
+            "logprobs": logprobs_of(serving.engine, asked.params, answer.scores, is_chat=True),
         }
     echo = asked.texts[index] if asked.texts is not None and _echoes(asked.params) else ""
     prompt = list(zip(asked.tokens[index], answer.prompt_scores, strict=bool(answer.prompt_scores)))
-    logprobs = logprobs_of(serving.engine, asked.params, answer.scores, 0 if prompt else len(echo), prompt=prompt)
-    return {**ends, "text": echo + answer.text, "logprobs": logprobs}
+    text = echo + answer.text
+    logprobs = logprobs_of(serving.engine, asked.params, answer.scores, text, prompt=prompt)
+    return {**ends, "text": text, "logprobs": logprobs}
 
 
 def _echoes(params: SamplingParams) -> bool:

@@ -62,6 +62,8 @@ def test_an_echo_may_stand_without_an_answer(tiny: RunningServer, reference: Ref
     (ids,) = prompt_tokens(reference.tokenizer, [PROMPT])
     assert scored["logprobs"]["token_logprobs"][1:] == pytest.approx(expected_logprobs(reference, ids), abs=2e-4)
     assert "".join(scored["logprobs"]["tokens"]) == "<s>" + PROMPT
+    begins = zip(scored["logprobs"]["text_offset"], scored["logprobs"]["tokens"], strict=True)
+    assert all(PROMPT.startswith(token, offset) for offset, token in list(begins)[1:])
     full = [5] * 1024
     (choice,) = tiny.client.complete([full], max_tokens=0, echo=True, logprobs=0)
     assert len(choice["logprobs"]["tokens"]) == 1024

@@ -29,6 +29,24 @@ export const formats: Readonly<Record<string, string>> = {
   uri: `^https?://${host}(?:/[A-Za-z0-9._~-]{0,40}){0,6}$`,
 }
 
+/** Formats of OpenAPI and of programming languages, which say how a value is kept and not which text it is. */
+export const annotations = new Set([
+  ...['int8', 'int16', 'int32', 'int64', 'int128', 'int', 'uint8', 'uint16', 'uint32', 'uint64', 'uint128', 'uint'],
+  ...['float', 'float16', 'float32', 'float64', 'double', 'half', 'single', 'decimal', 'decimal128', 'number'],
+  ...[
+    'password',
+    'binary',
+    'path',
+    'file-path',
+    'directory-path',
+    'text',
+    'textarea',
+    'markdown',
+    'commonmark',
+    'html',
+  ],
+])
+
 /** What libraries write beside a format, although it is no regular pattern. The format above keeps it. */
 export const impliedPatterns: Readonly<Record<string, string>> = {
   email: "^(?!\\.)(?!.*\\.\\.)([A-Za-z0-9_'+\\-\\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\\-]*\\.)+[A-Za-z]{2,}$",

@@ -1,6 +1,7 @@
 // Strings and numbers of a schema.
 import { automatonOf, shortestLength, type Work } from './automaton.ts'
-import { formats, impliedPatterns } from './formats.ts'
+import { withoutLookahead } from './decimal-pattern.ts'
+import { annotations, formats, impliedPatterns } from './formats.ts'
 import type { NumberRange, SchemaNode, StringRule } from './nodes.ts'
 import { BadPattern, parsePattern } from './pattern.ts'
 import { countAt, inside, numberAt, refuse, type Json, type Place } from './source.ts'
@@ -14,7 +15,8 @@ const maxDigits = 15
 const largestBound = 10 ** maxDigits
 
 export const stringKeywords = ['minLength', 'maxLength', 'pattern', 'format']
-export const numberKeywords = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
+/** A format restricts texts only. */
+export const numberKeywords = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'format']
 
 export function readString(schema: Json, place: Place, work: Work): SchemaNode {
   const minLength = countAt(schema, 'minLength', place, 0)
@@ -30,7 +32,7 @@ export function readString(schema: Json, place: Place, work: Work): SchemaNode {
 
 function rulesOf({ format, pattern }: Json, place: Place): StringRule[] {
   const rules: StringRule[] = []
-  if (format !== undefined) {
+  if (format !== undefined && !annotations.has(format as string)) {
     const known = typeof format === 'string' && Object.hasOwn(formats, format) ? formats[format] : undefined
     const list = Object.keys(formats).join(', ')
     if (known === undefined) throw refuse(inside(place, 'format'), `is not supported: known formats are ${list}.`)
@@ -38,7 +40,7 @@ function rulesOf({ format, pattern }: Json, place: Place): StringRule[] {
   }
   if (pattern === undefined || (typeof format === 'string' && impliedPatterns[format] === pattern)) return rules
   if (typeof pattern !== 'string') throw refuse(inside(place, 'pattern'), 'must be a string.')
-  return [...rules, orRefused(inside(place, 'pattern'), () => ruleOf(pattern))]
+  return [...rules, orRefused(inside(place, 'pattern'), () => ruleOf(withoutLookahead(pattern)))]
 }
 
 function orRefused<T>(place: Place, read: () => T): T {

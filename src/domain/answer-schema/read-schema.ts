@@ -6,7 +6,7 @@ import { areDisjoint } from './disjoint.ts'
 import { leastBytes } from './least-bytes.ts'
 import { readInteger, readNumber, readString } from './read-leaf.ts'
 import { impliedTypes, isEmpty, isOfType, keywordsOf, requireOnly, requireSameType, typesOf } from './schema-types.ts'
-import { countAt, inside, isJsonObject, refuse, type Json, type Place } from './source.ts'
+import { countAt, inside, isJsonObject, refuse, withoutEmpty, type Json, type Place } from './source.ts'
 
 const maxNodes = 2000
 const maxJsonCharacters = 100_000
@@ -46,10 +46,11 @@ function createReader(whole: Json, start: Place, work: Work) {
     return nodes.push(node) - 1
   }
 
-  function read(schema: unknown, place: Place, depth: number): NodeId {
+  function read(given: unknown, place: Place, depth: number): NodeId {
     if (depth > maxDepth) throw refuse(place, `is nested more than ${maxDepth} levels deep.`)
-    if (schema === true || (isJsonObject(schema) && isEmpty(schema))) return anyValue(place)
-    if (!isJsonObject(schema)) throw refuse(place, 'must be a schema that allows some value.')
+    if (given === true || (isJsonObject(given) && isEmpty(given))) return anyValue(place)
+    if (!isJsonObject(given)) throw refuse(place, 'must be a schema that allows some value.')
+    const schema = withoutEmpty(given)
     if ('$ref' in schema) return readReference(schema, place, depth)
     for (const combiner of ['anyOf', 'oneOf', 'allOf'])
       if (combiner in schema) return readCombined(schema, combiner, place, depth)
@@ -152,7 +153,7 @@ function createReader(whole: Json, start: Place, work: Work) {
   function readObject(schema: Json, place: Place, depth: number): NodeId {
     const properties = schema['properties'] ?? {}
     if (!isJsonObject(properties)) throw refuse(inside(place, 'properties'), 'must map names to schemas.')
-    const names = Object.keys(properties)
+    const names = inOrder(Object.keys(properties), schema['propertyOrdering'])
     const required = requiredNames(schema, place)
     const more = schema['additionalProperties'] ?? true
     // An empty list of properties alone is how functions without parameters are written.
@@ -232,6 +233,14 @@ function createReader(whole: Json, start: Place, work: Work) {
 /** Names of properties are strings, so their schema may leave the type out where no reference or alternative says it. */
 const isTypedElsewhere = (names: unknown) =>
   !isJsonObject(names) || ['$ref', 'anyOf', 'oneOf', 'allOf'].some((keyword) => keyword in names)
+
+/** Google's propertyOrdering names properties in the order of the answer; what it does not name follows. */
+function inOrder(names: string[], order: unknown): string[] {
+  if (!Array.isArray(order)) return names
+  const places = new Map(order.map((name: unknown, at) => [name, at]))
+  const placeOf = (name: string) => places.get(name) ?? order.length
+  return names.toSorted((one, other) => placeOf(one) - placeOf(other))
+}
 
 function requiredNames(schema: Json, place: Place): string[] {
   const required = schema['required'] ?? []

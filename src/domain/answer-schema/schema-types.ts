@@ -4,6 +4,7 @@ import { inside, isJsonObject, refuse, type Json, type Place } from './source.ts
 
 /** Keywords that do not restrict the value. `discriminator` only says which alternative is meant. */
 const annotations = [
+  'propertyOrdering',
   ...['title', 'description', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly', 'discriminator'],
   ...['$schema', '$id', '$comment', '$defs', 'definitions'],
 ]

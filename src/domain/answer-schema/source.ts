@@ -22,6 +22,20 @@ export function refuse({ at, pointer }: Place, what: string): ServiceError {
 export const isJsonObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/**
+ * Generators of schemas write null, "" or [] for a keyword that they leave out. PHP also writes an empty map as [].
+ * Values of const and default, and maps of schemas, are as they are.
+ */
+export const withoutEmpty = (schema: Json): Json =>
+  Object.fromEntries(
+    Object.entries(schema).flatMap(([keyword, value]) => {
+      const isEmptyList = Array.isArray(value) && value.length === 0
+      if (keyword === 'const' || keyword === 'default') return [[keyword, value]]
+      if (keyword === 'properties' && isEmptyList) return [[keyword, {}]]
+      return value === null || value === '' || isEmptyList ? [] : [[keyword, value]]
+    }),
+  )
+
 /** Reads a whole number of 0 or more. @returns the default for an absent keyword */
 export function countAt<T>(schema: Json, keyword: string, place: Place, absent: T): number | T {
   const value = schema[keyword]

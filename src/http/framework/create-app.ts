@@ -33,6 +33,8 @@ type HttpAppOptions = RequestContextOptions & {
   corsOrigins?: readonly string[] | undefined
   /** Beginnings of paths that stand for others. */
   pathAliases?: Readonly<Record<string, string>>
+  /** Changes the path and query of a request before its route is found. */
+  rewriteUrl?: (url: string) => string
   /** A sentence for a path without a route that is a usual mistake. */
   hintFor?: (path: string) => string | null
   /** Mounts pages that are no JSON routes. */
@@ -54,7 +56,8 @@ export function createHttpApp(options: HttpAppOptions): Express {
   const aliases = Object.entries(options.pathAliases ?? {})
   app.use((request, _response, next) => {
     const [alias = '', path = ''] = aliases.find(([beginning]) => request.url.startsWith(beginning)) ?? []
-    request.url = path + request.url.slice(alias.length)
+    const url = path + request.url.slice(alias.length)
+    request.url = options.rewriteUrl?.(url) ?? url
     next()
   })
   const json = createJsonBodies()

@@ -1,4 +1,5 @@
 import { invalidInput } from '../../domain/service-error.ts'
+import { parseJson } from './key-order.ts'
 
 /** A thread hands over values outside of lists at once, so their number is bounded; texts make a body large. */
 const maxValues = 500_000
@@ -19,7 +20,7 @@ export function parseObject(body: Buffer): object {
   if (invalid !== null) throw invalidInput('', `The body ${invalid}`)
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseJson(text)
   } catch (error) {
     throw invalidInput(
       '',

@@ -12,7 +12,7 @@ import type { JsonBodies } from './json-body.ts'
 import { formBoundary, openBody, readBody } from './request-body.ts'
 import { clientGone } from './respond.ts'
 import type { CallerOf, Route } from './route.ts'
-import { requireStorableText, validate } from './validation.ts'
+import { requireStorableText, validateBody } from './validation.ts'
 
 type Incoming = {
   route: Route
@@ -56,7 +56,7 @@ export async function receiveBody<T>(
       const boundary = formBoundary(request)
       const body = openBody(request, route.form.limitBytes, { reserve, requireType: formBoundary })
       return withForm({ ...stream, body, boundary }, ({ fields, file, sha256 }) =>
-        handle({ ...none, file, body: validateBody(route, fields), idempotency: idempotencyOf(incoming, sha256) }),
+        handle({ ...none, file, body: checkBody(route, fields), idempotency: idempotencyOf(incoming, sha256) }),
       )
     }
   }
@@ -74,12 +74,12 @@ async function parseBody(bytes: Buffer, { route, response, json }: Incoming): Pr
     if (route.body) throw invalidInput('', 'Send a JSON body.')
     return undefined
   }
-  return validateBody(route, await json.parse(bytes, () => clientGone(response)))
+  return checkBody(route, await json.parse(bytes, () => clientGone(response)))
 }
 
-function validateBody(route: Route, value: object): unknown {
+function checkBody(route: Route, value: object): unknown {
   if (!route.body) return undefined
-  const body = validate(route.body, value)
+  const body = validateBody(route.body, value)
   requireStorableText(body, { allowsNul: route.allowsNul ?? false })
   return body
 }

@@ -1,11 +1,16 @@
 // Validates input by zod and turns its issues into sentences that say what to fix.
 import type { z } from 'zod'
 import { ServiceError, type InputIssue } from '../../domain/service-error.ts'
+import { withoutEmpty } from './empty-fields.ts'
 import { shortened } from './problem.ts'
 
 const maxIssues = 100
 /** Bounds a path that contains names sent by the client. */
 const maxPathCharacters = 200
+
+/** Takes empty optional fields of a body for absent ones. @throws ServiceError invalid_input */
+export const validateBody = <T extends z.ZodType>(schema: T, value: unknown): z.output<T> =>
+  validate(schema, withoutEmpty(schema, value))
 
 /**
  * A schema may have its own message: a phrase that follows the field's name, such as "must be a string".

@@ -6,9 +6,10 @@ import type { BatchEndpoint } from '../../domain/inference-batch.ts'
 import { createAnswerRoom } from '../../domain/answer-room.ts'
 import type { Log } from '../../log.ts'
 import type { Ctx, ModelCtx } from '../../services/context.ts'
+import { parseJson } from '../framework/key-order.ts'
 import { invalidReason } from '../framework/parse-json.ts'
 import { describeError } from '../framework/problem.ts'
-import { requireStorableText, validate } from '../framework/validation.ts'
+import { requireStorableText, validateBody } from '../framework/validation.ts'
 import type { Route } from '../framework/route.ts'
 import { chatRoutes } from './chat.ts'
 import { completionRoutes } from './completions.ts'
@@ -42,7 +43,7 @@ export function createLineAnswers(deps: ModelCtx['deps'], log: Pick<Log, 'error'
       const value = jsonOf(asked.line)
       if (!isJsonObject(value)) throw new ServiceError('invalid_input', 'The line must be a JSON object.')
       customId = customIdOf(value)
-      const { url, body: request } = validate(BatchLine, value)
+      const { url, body: request } = validateBody(BatchLine, value)
       if (url !== asked.endpoint) throw invalidInput('url', `url must be ${asked.endpoint}, as the batch has it.`)
       const body = await answer(ctx, asked.endpoint, request, signal)
       return written(id, customId, 200, body)
@@ -62,7 +63,7 @@ function jsonOf(line: string): unknown {
   const invalid = invalidReason(Buffer.from(line))
   if (invalid !== null) throw new ServiceError('invalid_input', `The line ${invalid}`)
   try {
-    return JSON.parse(line.replace(/^\uFEFF/, ''))
+    return parseJson(line.replace(/^\uFEFF/, ''))
   } catch (error) {
     throw new ServiceError('invalid_input', `The line is not JSON: ${error instanceof Error ? error.message : ''}.`)
   }
@@ -76,7 +77,7 @@ function customIdOf({ custom_id: id }: Record<string, unknown>): string | null {
 async function answer(ctx: ModelCtx, endpoint: BatchEndpoint, value: object, signal: AbortSignal): Promise<unknown> {
   const route = routes.find(({ path }) => path === `/openai${endpoint}`) as Route
   requireStorableText(value, { allowsNul: true })
-  const body = route.body ? validate(route.body, value) : value
+  const body = route.body ? validateBody(route.body, value) : value
   const { stream, n, logprobs } = body as { stream?: boolean | null; n?: number | null; logprobs?: unknown }
   if (stream) throw invalidInput('stream', 'stream must be false in a batch.')
   // Each choice would hold its own copy of the probabilities: hundreds of megabytes a line.

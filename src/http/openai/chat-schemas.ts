@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { keepsEmpty } from '../framework/empty-fields.ts'
 import { named } from '../framework/named-schemas.ts'
 import { Metadata } from '../schemas/metadata.ts'
 import { ChatLogprobs } from './choices.ts'
@@ -18,10 +19,12 @@ const Message = z
     role: z
       .enum(['system', 'developer', 'user', 'assistant', 'tool'])
       .describe('Who says the message; tool answers a call'),
-    content: z
-      .union([z.string(), z.array(TextPart).min(1).max(1000)], { error: 'must be a string or a list of text parts' })
-      .nullish()
-      .describe('The text of the message. The assistant may leave it out'),
+    content: keepsEmpty(
+      z
+        .union([z.string(), z.array(TextPart).max(1000)], { error: 'must be a string or a list of text parts' })
+        .nullish()
+        .describe('The text of the message. The assistant may leave it out'),
+    ),
     // Chat templates know no names.
     name: ignoredText(),
     // Clients send our answers back, which may hold these fields.
@@ -40,8 +43,7 @@ const Message = z
     const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
     if (calls?.length && role !== 'assistant') refuse('tool_calls', 'is for messages of the assistant')
     if (role === 'tool' && typeof id !== 'string') refuse('tool_call_id', 'is required')
-    if (role === 'assistant' || (content ?? null) !== null) return
-    refuse('content', 'is required')
+    if (role !== 'assistant' && (content ?? []).length === 0 && content !== '') refuse('content', 'is required')
   })
 
 type Message = z.output<typeof Message>
@@ -86,7 +88,7 @@ export const ChatRequest = named(
     max_tokens: maxTokens,
     max_completion_tokens: maxTokens.describe('Another name of max_tokens'),
     response_format: ResponseFormat.nullish().describe('The form of the answer. Default text'),
-    structured_outputs: StructuredOutputs.nullish(),
+    structured_outputs: keepsEmpty(StructuredOutputs.nullish()),
     ...chatLogprobFields,
     tools: Tools,
     tool_choice: ToolChoice.describe(

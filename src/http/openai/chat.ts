@@ -33,7 +33,7 @@ export const chatRoutes = [
     alsoAnswers: 'text/event-stream',
     async handle({ caller: ctx, body, signal }) {
       const { modelName: model } = await pinModel(ctx, body.model)
-      const head = headOf(ctx, 'chatcmpl', model)
+      const head = headOf(ctx, 'chatcmpl', { asked: body.model, pinned: model })
       const asked = readShapes({ ...body, model })
       if (body.stream)
         return new EventStream((send) => stream(ctx, asked, signal, (data) => send({ ...head, ...data })))

@@ -1,9 +1,12 @@
 import { z } from 'zod'
+import type { AnswerShape } from '../../domain/answer-shape.ts'
+import { isText, type Prompt } from '../../domain/prompt.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { createCompletion } from '../../services/completions/create.ts'
 import { streamCompletions } from '../../services/completions/stream-many.ts'
 import type { Ctx } from '../../services/context.ts'
 import { pinModel } from '../../services/models/find-tuned.ts'
+import { keepsEmpty } from '../framework/empty-fields.ts'
 import { named } from '../framework/named-schemas.ts'
 import { EventStream } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
@@ -13,6 +16,7 @@ import { CompletionLogprobs, eachChoice } from './choices.ts'
 import { translateErrors } from './errors.ts'
 import { countTokens, finishReason, generationFields, headOf, samplingOf, Usage } from './generation.ts'
 import { CompletionPrompt, listOf } from './prompt.ts'
+import { ResponseFormat, shapeOf, StructuredOutputs } from './response-format.ts'
 import { completionLogprobFields } from './sampling-fields.ts'
 import { only } from './unsupported-params.ts'
 
@@ -27,7 +31,14 @@ export const CompletionRequest = named(
     ...completionLogprobFields,
     prompt: CompletionPrompt,
     special_tokens: SpecialTokens,
-    max_tokens: z.int().min(0).max(1_000_000).nullish().describe('Default 16. 0 needs echo'),
+    max_tokens: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .nullish()
+      .describe('Default 16, or 2048 for an answer of a given form. 0 needs echo'),
+    response_format: ResponseFormat.nullish().describe('The form of the answers. Default text'),
+    structured_outputs: keepsEmpty(StructuredOutputs.nullish()),
     best_of: only(1),
     suffix: only(''),
   }),
@@ -74,11 +85,14 @@ export const completionRoutes = [
     async handle({ caller: ctx, body: sent, signal }) {
       const { modelName, dataId } = await pinModel(ctx, sent.model)
       const body = { ...sent, model: modelName, dataId }
-      const head = { ...headOf(ctx, 'cmpl', modelName), object: 'text_completion' as const }
+      const head = {
+        ...headOf(ctx, 'cmpl', { asked: sent.model, pinned: modelName }),
+        object: 'text_completion' as const,
+      }
       if (body.stream) return new EventStream((send) => stream(ctx, body, signal, (data) => send({ ...head, ...data })))
       const tokens = countTokens()
       const input = inputOf(body)
-      const answers = await translateErrors({}, () =>
+      const answers = await translateErrors(paramNames(body), () =>
         eachChoice(body, signal, ({ seed }, own) =>
           createCompletion({ ctx, input: { ...input, seed }, signal: own, onUsage: tokens.onUsage }),
         ),
@@ -106,10 +120,29 @@ function inputOf(body: PinnedRequest) {
   if (prompts.length * (body.n ?? 1) > maxChoices)
     throw invalidInput('n', `n must be smaller: a request may ask for at most ${maxChoices} choices in all.`)
   const { model: modelName, dataId } = body
-  const maxTokens = body.max_tokens ?? defaultMaxTokens
   const specialTokens = body.special_tokens ?? true
-  return { modelName, dataId, prompts, specialTokens, outputType: null, maxTokens, ...samplingOf(body) }
+  const shape = shapeIn(body, prompts)
+  const maxTokens = body.max_tokens ?? (shape ? null : defaultMaxTokens)
+  const answerTokens = body.max_tokens ?? null
+  const asked = { modelName, dataId, prompts, specialTokens, outputType: null, shape, answerTokens, maxTokens }
+  return { ...asked, ...samplingOf(body) }
 }
+
+/** @returns null for free text. @throws ServiceError invalid_input */
+function shapeIn(body: PinnedRequest, prompts: readonly Prompt[]): AnswerShape | null {
+  const shape = shapeOf(body)
+  const refuse = (name: string, what: string) =>
+    invalidInput(name, `${name} ${what} with structured_outputs or a response_format.`)
+  if (!shape) return null
+  if (body.echo) throw refuse('echo', 'must be false')
+  if ((body.logprobs ?? null) !== null) throw refuse('logprobs', 'must be absent')
+  if (!prompts.every(isText)) throw refuse('prompt', 'must hold texts, not token ids,')
+  return shape
+}
+
+const paramNames = ({ response_format: format }: CompletionRequest) => ({
+  output_type: format && format.type !== 'text' ? 'response_format' : 'structured_outputs',
+})
 
 async function stream(ctx: Ctx, body: PinnedRequest, signal: AbortSignal, send: (data: object) => void) {
   const input = inputOf(body)
@@ -118,7 +151,7 @@ async function stream(ctx: Ctx, body: PinnedRequest, signal: AbortSignal, send: 
   const chunk = (choices: object[], usage: object | null = null) => send({ choices, ...(wantsUsage && { usage }) })
   const tokens = countTokens()
   const count = body.n ?? 1
-  await translateErrors({}, () =>
+  await translateErrors(paramNames(body), () =>
     eachChoice(body, signal, ({ at, seed }, own) =>
       streamCompletions({
         ctx,

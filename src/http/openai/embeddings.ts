@@ -85,7 +85,7 @@ export const embeddingRoutes = [
           index,
           embedding: format === 'base64' ? base64Of(vector) : vector,
         })),
-        model: answeredName(ctx, model),
+        model: answeredName(ctx, asked, model),
         usage: { prompt_tokens, total_tokens: prompt_tokens },
       }
     },

@@ -5,7 +5,7 @@ import type { InputMessages } from '../../domain/eval-run.ts'
 import { isReference } from '../../domain/item-template.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { CreateRunInput } from '../../services/eval-runs/create.ts'
-import { validate } from '../framework/validation.ts'
+import { validateBody } from '../framework/validation.ts'
 import { ModelName } from '../schemas/prompt.ts'
 import { ChatRequest } from './chat-schemas.ts'
 import { shapeOf } from './response-format.ts'
@@ -108,7 +108,7 @@ const messagesIn = (messages: z.output<typeof Messages>): InputMessages =>
 /** The parameters of a chat. Each is checked now, not when the first item is asked. */
 function fieldsOf({ type, model, sampling_params: given }: Exclude<DataSource, { type: 'jsonl' }>) {
   const fields = type === 'completions' ? (given ?? {}) : fieldsOfResponses(given ?? {}, model)
-  const asked = validate(ChatRequest, { ...fields, model, messages: [{ role: 'user', content: 'a' }] })
+  const asked = validateBody(ChatRequest, { ...fields, model, messages: [{ role: 'user', content: 'a' }] })
   if (asked.stream) throw notHere('stream')
   if ((asked.n ?? 1) > 1) throw notHere('n')
   callsOf(asked, shapeOf(asked))
@@ -116,7 +116,7 @@ function fieldsOf({ type, model, sampling_params: given }: Exclude<DataSource, {
 }
 
 function fieldsOfResponses({ seed, max_completion_tokens: limit, ...given }: Record<string, unknown>, model: string) {
-  const asked = validate(ResponseRequest, { max_output_tokens: limit, ...given, model, input: 'a' })
+  const asked = validateBody(ResponseRequest, { max_output_tokens: limit, ...given, model, input: 'a' })
   const { model: _model, messages: _messages, ...fields } = chatOf(asked)
   return { ...fields, ...(seed !== undefined && { seed }) }
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { EvalCriteria, EvalCriterion } from '../../domain/eval-criteria.ts'
 import type { Eval } from '../../domain/eval-run.ts'
+import { keepsEmpty } from '../framework/empty-fields.ts'
 import { named } from '../framework/named-schemas.ts'
 import { queryInt, queryText } from '../framework/params.ts'
 import { Metadata } from '../schemas/metadata.ts'
@@ -41,7 +42,8 @@ export const EvalChange = named(
   'OpenAiEvalChange',
   z.strictObject({
     name: name.nullish().describe('Another name'),
-    metadata: Metadata.nullish().describe('Other pairs, in place of all that the eval has'),
+    // Without pairs the eval loses those that it has.
+    metadata: keepsEmpty(Metadata.nullish().describe('Other pairs, in place of all that the eval has')),
   }),
 )
 

@@ -1,4 +1,5 @@
 // The events and checkpoints of a training job, newest first.
+import { isModelId } from '../../domain/model-reference.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { listCheckpoints } from '../../services/training-jobs/list-checkpoints.ts'
 import { listJobTimeline } from '../../services/training-jobs/list-timeline.ts'
@@ -13,7 +14,7 @@ import {
   jobPrefix,
 } from './fine-tuning-schemas.ts'
 import { seconds } from './generation.ts'
-import { eventOf } from './job.ts'
+import { eventOf, nameOfTuned } from './job.ts'
 import { metricsOf, trainingOf, validationOf } from './metrics-event.ts'
 
 const path = '/openai/v1/fine_tuning/jobs/:fine_tuning_job_id'
@@ -49,13 +50,13 @@ export const fineTuningRecordRoutes = [
     query: CheckpointListQuery,
     response: FineTuningCheckpointList,
     async handle({ caller: ctx, params: { fine_tuning_job_id: jobId }, query: { after, limit = 10 } }) {
-      const { checkpoints } = await listCheckpoints({ ctx, input: { jobId } })
+      const { job, checkpoints } = await listCheckpoints({ ctx, input: { jobId } })
       const all = checkpoints.map(({ artifact, step, isFullyValidated, modelName }) => ({
         id: `ftckpt-${artifact.id}`,
         object: 'fine_tuning.job.checkpoint' as const,
         created_at: seconds(artifact.committedAt ?? new Date(0)),
         fine_tuning_job_id: jobPrefix + jobId,
-        fine_tuned_model_checkpoint: modelName,
+        fine_tuned_model_checkpoint: isModelId(modelName) ? nameOfTuned(job, modelName) : modelName,
         step_number: artifact.step,
         metrics: {
           step: artifact.step,

@@ -87,7 +87,10 @@ export const FineTuningJob = named(
     created_at: z.int().describe('Time of acceptance, in seconds since 1970'),
     finished_at: z.int().nullable().describe('When the job ended, in seconds since 1970; null while it is open'),
     model: z.string().describe('The base model'),
-    fine_tuned_model: z.string().nullable().describe('The tuned model; null until it is saved'),
+    fine_tuned_model: z
+      .string()
+      .nullable()
+      .describe('The tuned model, as ft:base:account:suffix:id; null until it is saved'),
     organization_id: z.string().describe('The id of the account'),
     status: z
       .enum(openAiStatuses)

@@ -1,6 +1,7 @@
 // Fields and calculations that the chat and completion routes share.
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { withoutPrefix } from '../../domain/model-reference.ts'
 import type { Usage as TokenCounts } from '../../inference/engine-client.ts'
 import type { Ctx } from '../../services/context.ts'
 import { ModelName } from '../schemas/prompt.ts'
@@ -68,14 +69,18 @@ export function samplingOf(body: Sampling) {
   }
 }
 
-/** A request may have an alias of the catalogue. Tuned models are pinned before. */
-export const answeredName = (ctx: Ctx, model: string) => ctx.deps.catalogue.find(model)?.name ?? model
+/**
+ * @param pinned the model that answers; an alias of the catalogue is answered with its name
+ * @returns the name as it was asked where it is in OpenAI's form, because clients compare the two
+ */
+export const answeredName = (ctx: Ctx, asked: string, pinned: string) =>
+  asked.startsWith('ft:') && withoutPrefix(asked) === pinned ? asked : (ctx.deps.catalogue.find(pinned)?.name ?? pinned)
 
 /** The first fields of an answer. */
-export const headOf = (ctx: Ctx, prefix: string, model: string) => ({
+export const headOf = (ctx: Ctx, prefix: string, { asked, pinned }: { asked: string; pinned: string }) => ({
   id: `${prefix}-${randomUUID().replaceAll('-', '')}`,
   created: seconds(new Date()),
-  model: answeredName(ctx, model),
+  model: answeredName(ctx, asked, pinned),
 })
 
 export const seconds = (date: Date) => Math.floor(date.getTime() / 1000)

@@ -1,6 +1,7 @@
 // Translates a training job into OpenAI's format. docs/openai.md has the same tables.
 import { defaultLearningRate, type FinetuneArgs } from '../../domain/training-args.ts'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
+import { fineTunedName } from '../../domain/model-reference.ts'
 import type { TrainingJobStatus } from '../../domain/training-job-status.ts'
 import type { JobEvent, TrainingJob } from '../../domain/training-job.ts'
 import type { Ctx } from '../../services/context.ts'
@@ -65,7 +66,7 @@ function withoutSteps(ctx: Ctx, job: TrainingJob) {
     created_at: seconds(job.createdAt),
     finished_at: finishedAt && status !== 'paused' ? seconds(finishedAt) : null,
     model: spec.startFrom?.modelName ?? job.baseModel,
-    fine_tuned_model: modelName,
+    fine_tuned_model: modelName && nameOfTuned(job, modelName),
     organization_id: job.accountId,
     status,
     hyperparameters,
@@ -79,6 +80,10 @@ function withoutSteps(ctx: Ctx, job: TrainingJob) {
     integrations: (spec.trackers ?? []).map(shownIntegration),
   }
 }
+
+/** The name of the job's model. */
+export const nameOfTuned = ({ baseModel, accountId, customModelName: customName }: TrainingJob, name: string) =>
+  fineTunedName({ baseModel, name }, { accountId, customName })
 
 const errorOf = ({ statusReason, statusMessage }: TrainingJob) => ({
   code: statusReason ?? 'failed',

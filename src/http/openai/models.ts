@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
-import { parseCheckpointName } from '../../domain/model-reference.ts'
+import { fineTunedName, parseCheckpointName } from '../../domain/model-reference.ts'
 import type { ListedModel, TunedModel } from '../../domain/training-job.ts'
 import type { Ctx } from '../../services/context.ts'
 import { deleteModel } from '../../services/models/delete.ts'
@@ -11,6 +11,7 @@ import { pathText } from '../framework/params.ts'
 import { JsonText, listText } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
 import { limitsOf, modelLimits } from '../schemas/models.ts'
+import { answeredName } from './generation.ts'
 import { parametersOf } from './honoured-parameters.ts'
 
 const Model = named(
@@ -21,6 +22,7 @@ const Model = named(
     created: z.int().describe('Seconds since 1970; 0 for the models of the catalogue'),
     owned_by: z.enum(['catalogue', 'account']).describe('catalogue: a base model; account: a tuned model'),
     task: z.enum(['completion', 'embedding']).describe('What the model does'),
+    model_name: z.string().optional().describe('The id of a tuned model: 64 hex digits, as /v1 has it'),
     base_model: z.string().nullable().describe('The base that a tuned model is an adapter of; null for a base model'),
     ...modelLimits,
     supported_parameters: z
@@ -61,7 +63,7 @@ export const modelRoutes = [
     handle: ({ caller: ctx }) =>
       new JsonText(
         listText(ctx.deps.catalogue.entries.map(baseModel), listModels({ ctx, input: {} }), (model) =>
-          tunedModel(ctx, model),
+          listedModel(ctx, model),
         ),
       ),
   }),
@@ -77,8 +79,9 @@ export const modelRoutes = [
     async handle({ caller: ctx, params }) {
       const entry = ctx.deps.catalogue.find(params.model)
       if (entry) return baseModel(entry)
-      const found = tunedModel(ctx, await findTunedModel(ctx, params.model))
-      return parseCheckpointName(params.model) ? { ...found, id: params.model } : found
+      const { name, ...found } = await findTunedModel(ctx, params.model)
+      const id = parseCheckpointName(params.model) ? params.model : answeredName(ctx, params.model, name)
+      return tunedModel(ctx, { ...found, id, modelName: name })
     },
   }),
   defineRoute({
@@ -93,7 +96,7 @@ export const modelRoutes = [
     response: ModelDeleted,
     async handle({ caller: ctx, params }) {
       const { name } = await deleteModel({ ctx, input: { name: params.model } })
-      return { id: name, object: 'model' as const, deleted: true }
+      return { id: answeredName(ctx, params.model, name), object: 'model' as const, deleted: true }
     },
   }),
 ]
@@ -109,8 +112,18 @@ const baseModel = (entry: CatalogueEntry): Model => ({
   supported_parameters: parametersOf(entry.task),
 })
 
-const tunedModel = (ctx: Ctx, { name, createdAt, baseModel }: ListedModel | TunedModel): Model => ({
-  id: name,
+/** Its first name with a version is the custom name of the job. */
+function listedModel(ctx: Ctx, { name, aliases, ...model }: ListedModel): Model {
+  const customName = aliases.find((alias) => /@\d+$/.test(alias))?.replace(/@\d+$/, '') ?? null
+  const id = fineTunedName({ baseModel: model.baseModel, name }, { accountId: ctx.accountId, customName })
+  return tunedModel(ctx, { ...model, id, modelName: name })
+}
+
+type Tuned = Pick<TunedModel, 'createdAt' | 'baseModel'> & { id: string; modelName: string }
+
+const tunedModel = (ctx: Ctx, { id, modelName, createdAt, baseModel }: Tuned): Model => ({
+  id,
+  model_name: modelName,
   object: 'model' as const,
   created: Math.floor(createdAt.getTime() / 1000),
   owned_by: 'account' as const,

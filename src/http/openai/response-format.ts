@@ -3,6 +3,8 @@ import { z } from 'zod'
 import type { AnswerShape } from '../../domain/answer-shape.ts'
 import { anyObject, readSchema } from '../../domain/answer-schema/read-schema.ts'
 import { invalidInput } from '../../domain/service-error.ts'
+import { keepsEmpty } from '../framework/empty-fields.ts'
+import { unsupported } from './unsupported-params.ts'
 
 const Schema = z.record(z.string(), z.unknown()).describe('A JSON schema; what is not supported is refused by its path')
 
@@ -26,12 +28,32 @@ const grammarText = z.string().min(1).max(longestGrammar)
 
 export const StructuredOutputs = z
   .strictObject({
-    json: Schema.nullish().describe('The answer is JSON of this schema'),
+    json: keepsEmpty(
+      z
+        .union([Schema, z.string().transform(schemaIn)], { error: 'must be a JSON schema, or its text' })
+        .nullish()
+        .describe('The answer is JSON of this schema'),
+    ),
+    json_object: z.boolean().nullish().describe('true: the answer is any JSON object'),
     regex: grammarText.nullish().describe('The answer matches this regex'),
     choice: z.array(z.string().min(1)).min(1).max(1000).nullish().describe('The answer is one of these texts'),
     grammar: grammarText.nullish().describe("The answer is of this grammar, in Lark's syntax as llguidance reads it"),
+    disable_any_whitespace: z.boolean().nullish().describe('Accepted: answers have no white space between values'),
+    disable_additional_properties: z.boolean().nullish().describe('Accepted: answers have the named properties only'),
+    whitespace_pattern: unsupported(),
+    structural_tag: unsupported(),
   })
   .describe("One of vLLM's kinds of structured output")
+
+/** A text that is no object is refused as the schema would be. */
+function schemaIn(text: string, context: z.RefinementCtx<string>): Record<string, unknown> {
+  try {
+    return Schema.parse(JSON.parse(text))
+  } catch {
+    context.addIssue({ code: 'custom', message: 'must be a JSON schema, or its text' })
+    return z.NEVER
+  }
+}
 
 type Asked = {
   response_format?: z.output<typeof ResponseFormat> | null | undefined
@@ -58,13 +80,14 @@ function shapeOfFormat({ type, json_schema: named }: z.output<typeof ResponseFor
 }
 
 function shapeOfOutputs(outputs: z.output<typeof StructuredOutputs>): AnswerShape {
-  const kinds = Object.entries(outputs).filter(([, value]) => value !== null && value !== undefined)
+  const { json, json_object: isObject, regex, choice, grammar } = outputs
+  const kinds = [json, isObject || null, regex, choice, grammar].filter((value) => (value ?? null) !== null)
   if (kinds.length !== 1)
     throw invalidInput(
       'structured_outputs',
-      'structured_outputs must have exactly one of json, regex, choice and grammar.',
+      'structured_outputs must have exactly one of json, json_object, regex, choice and grammar.',
     )
-  const { json, regex, choice, grammar } = outputs
+  if (isObject) return { kind: 'schema', schema: anyObject() }
   if (json) return { kind: 'schema', schema: readSchema(json, 'structured_outputs.json') }
   if (choice) return { kind: 'regex', regex: `(${choice.map(literal).join('|')})` }
   if (regex) return { kind: 'regex', regex }

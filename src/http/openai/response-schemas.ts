@@ -19,7 +19,6 @@ const TextOrParts = z.union([
         text,
       }),
     )
-    .min(1)
     .max(1000),
 ])
 
@@ -36,7 +35,11 @@ const CallItem = z.strictObject({
   type: z.literal('function_call').describe('Always function_call'),
   call_id: z.string().max(256).describe('The id of the call'),
   name: z.string().max(64).describe('The function'),
-  arguments: z.string().describe('The arguments, as the text of a JSON object'),
+  arguments: z
+    .string()
+    .nullish()
+    .transform((text) => text ?? '{}')
+    .describe('The arguments, as the text of a JSON object; none when absent'),
   id: ignoredText(),
   status: ignoredText(),
 })

@@ -5,7 +5,7 @@ import { findResponse } from '../../services/responses/find-response.ts'
 import { named } from '../framework/named-schemas.ts'
 import { EventStream } from '../framework/respond.ts'
 import { defineRoute, type Route } from '../framework/route.ts'
-import { validate } from '../framework/validation.ts'
+import { validateBody } from '../framework/validation.ts'
 import { completionBodyLimitBytes } from '../routes/completion-input.ts'
 import { ChatRequest, type ChatCompletion } from './chat-schemas.ts'
 import { chatRoutes } from './chat.ts'
@@ -55,7 +55,7 @@ export const responseRoutes = [
       const before = await conversationBefore(ctx, body)
       const keep = keeper(ctx, body, before)
       const answer = await inWordsOfResponses(body, before.length, () =>
-        chat.handle({ ...request, body: validate(ChatRequest, chatOf(body, before)) }),
+        chat.handle({ ...request, body: validateBody(ChatRequest, chatOf(body, before)) }),
       )
       if (answer instanceof EventStream)
         return new EventStream(

@@ -39,6 +39,13 @@ export const openAiRoutes = [
 /** The newest clients of the old platform ask for OpenAI's API here. */
 export const openAiAliases = { '/inf/': base }
 
+/** Names of models may hold slashes, and many clients do not encode them. */
+export const withEncodedModel = (url: string) =>
+  url.replace(
+    /^(\/openai\/v1\/models\/)([^?]*[^?/])/,
+    (_, path: string, name: string) => path + name.replaceAll('/', '%2F'),
+  )
+
 const firstWords = new Set(openAiRoutes.map(({ path }) => path.slice(base.length).split('/')[0]))
 
 /** @returns a sentence for a client of OpenAI's API whose base URL is wrong */

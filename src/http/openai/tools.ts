@@ -24,9 +24,6 @@ export const Tools = z
           parameters: z
             .record(z.string(), z.unknown())
             .nullish()
-            .describe(
-              'Whether the answer calls functions: none, auto, required, or one function. Default auto with tools',
-            )
             .describe('A JSON schema of an object, as for response_format'),
           strict: z.boolean().nullish().describe('Accepted: arguments always fit the schema'),
         })
@@ -73,7 +70,9 @@ export const SentToolCall = z.object({
         .string()
         .max(1_000_000)
         .refine(isObjectText, 'must be a JSON object')
-        .describe('The arguments, as the text of a JSON object'),
+        .nullish()
+        .transform((text) => text ?? '{}')
+        .describe('The arguments, as the text of a JSON object; none when absent'),
     })
     .describe('The function that was called'),
 })

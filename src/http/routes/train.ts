@@ -34,21 +34,40 @@ export const trainRoutes = [
         storedId: body.id ?? undefined,
         evaluationRows: rows['eval_data'],
         evaluation: body.evaluation ? evaluationOf(body.evaluation) : undefined,
-        finetuneArgs: body.finetune_args ?? {},
-        gpuConfig: body.gpu_config ?? {},
+        ...argsOf(body),
+        gpuConfig: gpusOf(body),
         isPublic: body.is_public ?? false,
         customModelName: body.custom_model_name ?? null,
         metadata: body.metadata ?? undefined,
         integrations: integrationsOf(body.integrations, { headers, isSecure }),
       }
       if (query.dry_run === 'true' || body.dry_run === true) return dryRun(await estimateTrainingJob({ ctx, input }))
-      const { jobId, status, datasetId } = await submitTrainingJob({ ctx, input, idempotency })
-      return { job_id: String(jobId), status, dataset_id: datasetId }
+      const { jobId, status, datasetId, warnings } = await submitTrainingJob({ ctx, input, idempotency })
+      return { job_id: String(jobId), status, dataset_id: datasetId, ...toldIn(warnings) }
     },
   }),
 ]
 
-const dryRun = ({ rows, tokens, steps, epochs, seconds, gpuSeconds, basedOn }: TrainingEstimate) => ({
+type TrainBody = z.output<typeof TrainRequest>
+
+function argsOf({ finetune_args: sent, peft_args: peft, enable_peft: isPeft }: TrainBody) {
+  const full = {
+    code: 'argument_ignored',
+    message: 'enable_peft: false has no effect: an adapter is trained in any case.',
+  }
+  const given = Object.entries(sent?.args ?? {}).filter(([, value]) => (value ?? null) !== null)
+  return {
+    finetuneArgs: { ...peft?.args, ...Object.fromEntries(given) },
+    notes: [...(sent?.notes ?? []), ...(peft?.notes ?? []), ...(isPeft === false ? [full] : [])],
+  }
+}
+
+const gpusOf = ({ gpu_config: asked }: TrainBody) => ({
+  gpus: asked?.gpus ?? asked?.max_gpus,
+  nodes: asked?.nodes ?? asked?.max_nodes,
+})
+
+const dryRun = ({ rows, tokens, steps, epochs, seconds, gpuSeconds, basedOn, warnings }: TrainingEstimate) => ({
   dry_run: true as const,
   rows,
   tokens,
@@ -61,7 +80,10 @@ const dryRun = ({ rows, tokens, steps, epochs, seconds, gpuSeconds, basedOn }: T
     basedOn === 0
       ? 'No job on this base model and as many GPUs has completed yet, so there is nothing to estimate from.'
       : `Estimated from ${basedOn} complete ${basedOn === 1 ? 'job' : 'jobs'}. Four of five jobs should end within the range, if the speed of the machine stays as it was.`,
+  ...toldIn(warnings),
 })
+
+const toldIn = (warnings: readonly string[] = []) => (warnings.length > 0 ? { warnings: [...warnings] } : {})
 
 const evaluationOf = (wanted: WantedEvaluation): EvaluationSettings => ({
   ...(wanted.graders && { graders: gradersOf(wanted.graders) }),

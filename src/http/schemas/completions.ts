@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { keepsEmpty } from '../framework/empty-fields.ts'
 import { named } from '../framework/named-schemas.ts'
 import { DataId } from './stored-data.ts'
 import { ModelName, Prompt, SpecialTokens } from './prompt.ts'
@@ -31,9 +32,10 @@ export const CompletionRequest = named(
     id: DataId.nullish().describe('An id of POST /v1/svc/data: its relevant rows are put before each prompt'),
     prompt: Prompt,
     special_tokens: SpecialTokens,
-    output_type: OutputType.optional(),
-    out_type: OutputType.optional(),
-    max_tokens: TokenCount,
+    // Old SDKs are recognised by the null in these fields.
+    output_type: keepsEmpty(OutputType.optional()),
+    out_type: keepsEmpty(OutputType.optional()),
+    max_tokens: keepsEmpty(TokenCount.clone()),
     max_new_tokens: TokenCount,
     temperature: z
       .number()

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { scopes } from '../../domain/scopes.ts'
 import { apiKeyNotFound } from '../../services/admin/api-keys.ts'
+import { keepsEmpty } from '../framework/empty-fields.ts'
 import { named } from '../framework/named-schemas.ts'
 import { queryInt, queryText } from '../framework/params.ts'
 import { shortened } from '../framework/problem.ts'
@@ -42,11 +43,14 @@ export const NewApiKey = named(
       .array(z.enum(scopes))
       .transform((given) => [...new Set(given)])
       .describe('What the key may do; only scopes that your own key has'),
-    expires_at: z.iso
-      .datetime({ offset: true, error: 'must be a time such as 2027-01-31T00:00:00Z' })
-      .nullish()
-      .transform((text) => (text == null ? null : new Date(text)))
-      .describe('When the key expires, such as 2027-01-31T00:00:00Z; never when absent'),
+    // An empty time would make a key that never expires.
+    expires_at: keepsEmpty(
+      z.iso
+        .datetime({ offset: true, error: 'must be a time such as 2027-01-31T00:00:00Z' })
+        .nullish()
+        .transform((text) => (text == null ? null : new Date(text)))
+        .describe('When the key expires, such as 2027-01-31T00:00:00Z; never when absent'),
+    ),
   }),
 )
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Graders } from '../../domain/grader.ts'
 import { evaluationLimits } from '../../domain/model-evaluation.ts'
-import { FinetuneArgs } from '../../domain/training-args.ts'
+import { SentFinetuneArgs, SentPeftArgs } from '../../domain/sent-args.ts'
 import { trainingJobStatuses } from '../../domain/training-job-status.ts'
 import { named } from '../framework/named-schemas.ts'
 import { Integrations } from './integrations.ts'
@@ -23,10 +23,12 @@ const Count = z
   .transform((count) => count || null)
   .meta({ description: 'The default when absent or 0' })
 
+const OldCount = Count.describe('An older name of the field without max_')
+
 const GpuConfig = named(
   'GpuConfig',
   z
-    .object({ gpus: Count, nodes: Count })
+    .object({ gpus: Count, nodes: Count, max_gpus: OldCount, max_nodes: OldCount })
     .describe('The GPUs of each node and the number of nodes; the default of the model when absent'),
 )
 
@@ -53,7 +55,7 @@ export const TrainRequest = named(
     data: z.array(Row).nullish().describe('The rows themselves, stored under dataset_id'),
     id: DataId.nullish().describe('An id of POST /v1/svc/data: all of its rows are used'),
     eval_data: z.array(Row).nullish().describe('Rows to evaluate on, instead of rows that are set aside from the data'),
-    finetune_args: named('FinetuneArgs', FinetuneArgs)
+    finetune_args: named('FinetuneArgs', SentFinetuneArgs)
       .nullish()
       .describe('Arguments of the training. Defaults: those of the model, else the ones named here'),
     gpu_config: GpuConfig.nullish().describe('The GPUs of the job'),
@@ -70,10 +72,19 @@ export const TrainRequest = named(
       'Trackers that the series, arguments and scores of the job are sent to',
     ),
     train_type: z.string().max(256).nullish().describe('Accepted and ignored'),
-    enable_peft: z.boolean().nullish().describe('Accepted and ignored'),
-    peft_args: z.object({}).nullish().describe('Accepted and ignored'),
+    enable_peft: z.boolean().nullish().describe('No effect: an adapter is trained in any case'),
+    peft_args: SentPeftArgs.nullish().describe(
+      'r_value, lora_alpha, lora_dropout and target_modules, where finetune_args has none',
+    ),
   }),
 )
+
+const warnings = z
+  .array(z.string())
+  .optional()
+  .describe(
+    'What of the request has no effect or is done in another way, also events of the job. Absent when all is done',
+  )
 
 const TrainAnswer = named(
   'TrainAnswer',
@@ -81,6 +92,7 @@ const TrainAnswer = named(
     job_id: z.string().describe('The id of the job, as text'),
     status: z.enum(trainingJobStatuses).describe('The state of the job, CREATED'),
     dataset_id: z.string().describe('The data set of the job'),
+    warnings,
   }),
 )
 
@@ -117,6 +129,7 @@ const DryRun = named(
       .int()
       .describe('Complete jobs on this base and as many GPUs, of all accounts, that the estimate comes from'),
     note: z.string().describe('How far to trust the estimate'),
+    warnings,
   }),
 )
 

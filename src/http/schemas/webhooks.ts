@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { trainingJobStatuses } from '../../domain/training-job-status.ts'
 import { webhookEventTypes } from '../../domain/webhook.ts'
 import { webhookNotFound } from '../../services/webhooks/endpoints.ts'
+import { keepsEmpty } from '../framework/empty-fields.ts'
 import { named } from '../framework/named-schemas.ts'
 import type { SentEvent } from '../framework/openapi.ts'
 import { queryInt, queryText } from '../framework/params.ts'
@@ -38,8 +39,9 @@ export const WebhookUpdate = named(
   'WebhookUpdate',
   z.object({
     url: Url.nullish(),
-    description: Description.nullish(),
-    event_types: EventTypes.nullish(),
+    // An empty value replaces the one that the webhook has.
+    description: keepsEmpty(Description.nullish()),
+    event_types: keepsEmpty(EventTypes.nullish()),
     disabled: z.boolean().nullish().describe('False enables the webhook again and sends the waiting events'),
   }),
 )

@@ -53,7 +53,7 @@ export async function createRun({
       dataSource: input.dataSource,
       itemSchema: definition.itemSchema,
       criteria,
-      sampling: messages && fields ? { messages, fields } : null,
+      sampling: messages && fields ? { messages, fields, fieldsText: JSON.stringify(fields) } : null,
       chunks,
     }
     const request = { models: [{ name: model, modelName }], graders: null, maxTokens: 0, run }

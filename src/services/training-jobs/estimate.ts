@@ -7,7 +7,7 @@ import { estimateSeconds, type Estimate } from '../../domain/training-estimate.t
 import type { Ctx } from '../context.ts'
 import { checkReferencedData, checkRows } from '../datasets/check-referenced.ts'
 import { requireRoomNow } from '../limits/account-quotas.ts'
-import { resolveTraining, type SubmitTrainingJobInput } from './submit.ts'
+import { askedGpus, resolveTraining, type SubmitTrainingJobInput } from './submit.ts'
 
 const pastRuns = 20
 
@@ -22,6 +22,8 @@ export type TrainingEstimate = {
   gpuSeconds: Estimate | null
   /** Number of complete jobs behind the estimate. */
   basedOn: number
+  /** What of the request has no effect or is done in another way. */
+  warnings: string[]
 }
 
 /**
@@ -36,7 +38,7 @@ export async function estimateTrainingJob({
   input: SubmitTrainingJobInput
 }): Promise<TrainingEstimate> {
   const { database } = ctx.deps
-  const { entry, args } = await resolveTraining(ctx, input)
+  const { entry, args, notes } = await resolveTraining(ctx, input)
   await requireRoomNow(ctx, database)
   const { gpuConfig, evaluationRows } = input
   const report = await checkReferencedData(ctx, input)
@@ -45,7 +47,11 @@ export async function estimateTrainingJob({
   const trained = evaluationRows ? report.rowCount : trainedRowCount(report)
   const { steps, epochs } = totalSteps(args, trained)
   const tokensPerRow = tokensOf(report, args.max_length)
-  const gpuCount = gpuCountOf({ gpus: gpuConfig.gpus ?? null, nodes: gpuConfig.nodes ?? 1, baseModel: entry })
+  const gpuCount = gpuCountOf({
+    gpus: askedGpus(ctx.deps.settings, gpuConfig),
+    nodes: gpuConfig.nodes ?? 1,
+    baseModel: entry,
+  })
   const past = await database.jobDetails.pastRuns(entry.name, { gpuCount, limit: pastRuns })
   const rowsPerStep = args.batch_size * args.gradient_accumulation_steps
   const seconds = estimateSeconds(past, { steps, rowsPerStep, tokensPerRow })
@@ -57,6 +63,7 @@ export async function estimateTrainingJob({
     seconds,
     gpuSeconds: seconds && multiplied(seconds, gpuCount),
     basedOn: past.length,
+    warnings: notes.map(({ message }) => message),
   }
 }
 

@@ -23,6 +23,8 @@ export type SubmitTrainingJobInput = DatasetReference & {
   evaluationRows?: ReceivedRows | undefined
   evaluation?: EvaluationSettings | undefined
   finetuneArgs: FinetuneArgs
+  /** What to tell about the arguments as they were sent. */
+  notes?: readonly TrainingNote[] | undefined
   gpuConfig: { gpus?: number | null | undefined; nodes?: number | null | undefined }
   isPublic: boolean
   customModelName: string | null
@@ -31,9 +33,10 @@ export type SubmitTrainingJobInput = DatasetReference & {
   integrations?: readonly Integration[] | undefined
 }
 
-/** The answer to a submit and to its repeats. */
-export type SubmittedTrainingJob = { jobId: number; status: 'CREATED'; datasetId: string }
+/** The answer to a submit and to its repeats. `warnings` is absent in answers that earlier releases kept. */
+export type SubmittedTrainingJob = { jobId: number; status: 'CREATED'; datasetId: string; warnings?: string[] }
 
+type GpuConfig = SubmitTrainingJobInput['gpuConfig']
 type Submission = { ctx: Ctx; input: SubmitTrainingJobInput; idempotency: Idempotency }
 
 /**
@@ -45,15 +48,14 @@ export const submitTrainingJob = (submission: Submission): Promise<SubmittedTrai
 
 async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   const { ctx, input } = submission
-  const training = await resolveTraining(ctx, input)
-  const resolved = { ...training, notes: [...training.notes, ...nameNotes(ctx, input.customModelName)] }
+  const resolved = await resolveTraining(ctx, input)
   const upload = await findUpload(submission)
   const acceptance = await accept(submission, resolved, upload)
-  if (acceptance.outcome !== 'unseen') return answerTo(submission, upload, acceptance)
+  if (acceptance.outcome !== 'unseen') return answerTo(submission, { upload, resolved }, acceptance)
   const { datasetId } = acceptance
   const found = { ...upload, datasetId, wasSeen: true }
   if (!(await acceptUpload(ctx, upload))) throw nothingUploaded('upload_file_path', datasetId)
-  return answerTo(submission, found, await accept(submission, resolved, found))
+  return answerTo(submission, { upload: found, resolved }, await accept(submission, resolved, found))
 }
 
 /** @throws ServiceError model_not_found, invalid_input */
@@ -62,7 +64,14 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   checkGpuConfig(ctx, input.gpuConfig)
   checkGraders(input.evaluation?.graders ?? [])
   const trackers = trackersOf(ctx, input.integrations ?? [])
-  return { entry, startFrom, trackers, ...resolveTrainingArgs(withShape(input.finetuneArgs, shape), entry) }
+  const { notes, ...args } = resolveTrainingArgs(withShape(input.finetuneArgs, shape), entry)
+  const told = [
+    ...(input.notes ?? []),
+    ...notes,
+    ...gpuNotes(ctx, input.gpuConfig),
+    ...nameNotes(ctx, input.customModelName),
+  ]
+  return { entry, startFrom, trackers, ...args, notes: told }
 }
 
 type Resolved = Pick<FoundStart, 'entry' | 'startFrom'> & { trackers: TrackerRequest[] } & ReturnType<
@@ -90,12 +99,17 @@ const accept = ({ ctx, input, idempotency }: Submission, resolved: Resolved, ver
 
 async function answerTo(
   { ctx, input }: Submission,
-  { datasetId = '', wasSeen }: Upload,
+  { upload: { datasetId = '', wasSeen }, resolved }: { upload: Upload; resolved: Resolved },
   acceptance: Acceptance,
 ): Promise<SubmittedTrainingJob> {
   switch (acceptance.outcome) {
     case 'accepted':
-      return { jobId: acceptance.jobId, status: 'CREATED', datasetId: acceptance.datasetId }
+      return {
+        jobId: acceptance.jobId,
+        status: 'CREATED',
+        datasetId: acceptance.datasetId,
+        warnings: resolved.notes.map(({ message }) => message),
+      }
     case 'no_room':
       throw noRoomForJob(ctx)
     case 'key_taken':
@@ -118,8 +132,10 @@ function newJob(
   { entry, startFrom, trackers, args, givenArgs, notes }: Resolved,
   { uploadKey }: Upload,
 ): AcceptanceRequest['job'] {
+  const { settings } = deps
+  const { resumeLimit } = settings
   const asked = {
-    gpus: gpuConfig.gpus ?? null,
+    gpus: askedGpus(settings, gpuConfig),
     nodes: gpuConfig.nodes ?? 1,
     ...(metadata && { metadata }),
     ...(evaluation && { evaluation }),
@@ -127,7 +143,6 @@ function newJob(
   }
   const data = { dataKey: uploadKey, evaluationKey: evaluationRows?.key ?? null }
   const spec = { baseModel: frozen(entry), args, givenArgs, ...asked, ...data, ...(startFrom && { startFrom }) }
-  const { resumeLimit } = deps.settings
   const job = { accountId, apiKeyId, baseModel: entry.name, customModelName, isPublic, resumeLimit }
   return { ...job, spec, specHash: specHash(spec), notes }
 }
@@ -150,9 +165,25 @@ function checkGraders(graders: readonly Grader[]) {
       )
 }
 
-function checkGpuConfig(ctx: Ctx, { gpus, nodes }: SubmitTrainingJobInput['gpuConfig']) {
+/** The old platform's default is one GPU, so its users send it; without any GPU the job runs on a CPU. */
+const isForCpu = ({ maxGpus }: { maxGpus: number }, { gpus }: GpuConfig) => maxGpus === 0 && gpus === 1
+
+/** @returns null for the number that the base model needs */
+export const askedGpus = (settings: { maxGpus: number }, gpuConfig: GpuConfig): number | null =>
+  isForCpu(settings, gpuConfig) ? null : (gpuConfig.gpus ?? null)
+
+function gpuNotes(ctx: Ctx, gpuConfig: GpuConfig): TrainingNote[] {
+  if (!isForCpu(ctx.deps.settings, gpuConfig)) return []
+  return [
+    { code: 'gpu_absent', message: 'There is no GPU here, so gpu_config.gpus 1 has no effect: the job runs on a CPU.' },
+  ]
+}
+
+function checkGpuConfig(ctx: Ctx, gpuConfig: GpuConfig) {
+  const { nodes } = gpuConfig
   const { maxGpus, maxNodes } = ctx.deps.settings
-  if ((gpus ?? 0) > maxGpus) throw invalidInput('gpu_config.gpus', `gpu_config.gpus may be at most ${maxGpus} here.`)
+  if ((askedGpus(ctx.deps.settings, gpuConfig) ?? 0) > maxGpus)
+    throw invalidInput('gpu_config.gpus', `gpu_config.gpus may be at most ${maxGpus} here.`)
   if ((nodes ?? 1) > maxNodes)
     throw invalidInput('gpu_config.nodes', `gpu_config.nodes may be at most ${maxNodes} here.`)
 }

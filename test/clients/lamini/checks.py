@@ -17,6 +17,14 @@ _sleep = time.sleep
 BASE_MODEL = os.environ["BASE_MODEL"]
 SAMPLE_FILE = os.environ["SAMPLE_FILE"]
 SHORT_RUN = {"max_steps": 20, "learning_rate": 0.002}
+# As the documentation and the examples of the old platform send them.
+DOCUMENTED_ARGS = [
+    {"max_steps": 20, "early_stopping": False, "load_best_model_at_end": False},
+    {"learning_rate": 5e-5, "max_steps": 20, "early_stopping": True, "optim": "sgd"},
+    {"learning_rate": "3e-5", "max_steps": 20, "save_steps": 0.5, "load_best_model_at_end": True},
+    {"batch_size": 1, "index_ivf_nlist": 1, "index_method": "IndexFlatL2", "index_max_size": 1},
+    {"base_model": BASE_MODEL, "max_steps": 20, "max_finetuning_examples": 5, "temperature": 0, "lora_alpha": 1},
+]
 
 
 def check(function: Check) -> Check:

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 
 import lamini
-from checks import BASE_MODEL, SAMPLE_FILE, SHORT_RUN, check, rows, run, wait_for
+from checks import BASE_MODEL, DOCUMENTED_ARGS, SAMPLE_FILE, SHORT_RUN, check, rows, run, wait_for
 from lamini.api.pipeline_client import PipelineClient
 from lamini.api.rest_requests import make_web_request
 from lamini.api.utils.batch_completions import BatchCompletions, BatchStreamingCompletionObject
@@ -252,6 +252,12 @@ def a_completion_streams() -> None:
     stream = lamini.StreamingCompletion()
     texts = list(stream.create(prompt="Who?", model_name=BASE_MODEL, max_new_tokens=8, polling_interval=0.05))
     assert texts, texts
+
+
+@check
+def documented_finetune_args_are_taken() -> None:
+    for args in DOCUMENTED_ARGS:
+        llm.cancel_job(llm.tune(rows(), finetune_args=args)["job_id"])
 
 
 run()

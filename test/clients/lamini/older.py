@@ -1,7 +1,7 @@
 """lamini 2.1, 2.5 and 3.0: their main calls."""
 
 import lamini
-from checks import BASE_MODEL, SHORT_RUN, check, rows, run, wait_for
+from checks import BASE_MODEL, DOCUMENTED_ARGS, SHORT_RUN, check, rows, run, wait_for
 from lamini.api.embedding import Embedding
 from lamini.api.lamini import Lamini
 
@@ -40,6 +40,12 @@ def train_and_wait_completes_and_its_model_answers() -> None:
     assert isinstance(Lamini(model_name=status["model_name"]).generate("Who?", max_new_tokens=8), str)
     evaluation = llm.evaluate(status["job_id"])
     assert len(evaluation["eval_results"][0]["outputs"]) == 2
+
+
+@check
+def documented_finetune_args_are_taken() -> None:
+    for args in DOCUMENTED_ARGS:
+        llm.cancel_job(llm.train(rows(), finetune_args=args)["job_id"])
 
 
 @check

@@ -160,6 +160,61 @@ suite("OpenAI's generation routes", async () => {
     }
   })
 
+  const completions = '/openai/v1/completions'
+
+  test('asks for completions of a given form, one for each prompt, as vLLM does', async () => {
+    const body = { model: 'tiny', prompt: ['a', 'b'] }
+    const schema = { type: 'object', properties: { n: { type: 'integer' } } }
+    const json_schema = { name: 'item', schema }
+    for (const more of [
+      { structured_outputs: { json: schema } },
+      { structured_outputs: { json: JSON.stringify(schema), regex: null, disable_any_whitespace: true } },
+      { response_format: { type: 'json_schema', json_schema } },
+    ]) {
+      const { json } = await post(completions, { ...body, ...more })
+      assert.deepEqual(
+        json.choices.map(({ text }: { text: string }) => text),
+        ['{"n":4}', '{"n":4}'],
+      )
+      const { prompts, shape, sampling, answerTokens } = asked.at(-1) ?? assert.fail()
+      assert.deepEqual([prompts, partsOf(shape), answerTokens], [['a', 'b'], { n: 'integer' }, null])
+      assert.equal((sampling as { maxTokens: unknown }).maxTokens, null)
+    }
+    await post(completions, {
+      ...body,
+      max_tokens: 40,
+      structured_outputs: { choice: ['yes', 'no'], json_object: false },
+    })
+    assert.deepEqual([asked.at(-1)?.shape, asked.at(-1)?.answerTokens], [{ kind: 'regex', regex: '(yes|no)' }, 40])
+    await post(completions, { ...body, structured_outputs: { json_object: true } })
+    assert.equal(asked.at(-1)?.shape?.kind, 'schema')
+    const sent = await events(completions, { model: 'tiny', prompt: 'a', structured_outputs: { json: schema } })
+    const texts = sent.slice(0, -1).map((text) => JSON.parse(text).choices[0].text)
+    assert.deepEqual(texts, ['{"n"', ':4}', ''])
+    await post(completions, { ...body, response_format: { type: 'text' } })
+    assert.equal(asked.at(-1)?.shape, null)
+  })
+
+  test('refuses what a completion of a given form cannot be, by the name of the field', async () => {
+    const structured_outputs = { regex: 'a' }
+    for (const [param, more] of [
+      ['echo', { structured_outputs, echo: true }],
+      ['logprobs', { structured_outputs, logprobs: 0 }],
+      ['prompt', { structured_outputs, prompt: [1, 2] }],
+      ['structured_outputs', { structured_outputs, response_format: { type: 'json_object' } }],
+      ['structured_outputs', { structured_outputs: { regex: 'a', json: {} } }],
+      ['structured_outputs.json', { structured_outputs: { json: '[' } }],
+      ['structured_outputs.json', { structured_outputs: { json: '"object"' } }],
+      ['structured_outputs.json#/type', { structured_outputs: { json: { type: 'thing' } } }],
+      ['structured_outputs.structural_tag', { structured_outputs: { structural_tag: '{}' } }],
+      ['structured_outputs.whitespace_pattern', { structured_outputs: { whitespace_pattern: ' ' } }],
+      ['guided_regex', { guided_regex: 'a' }],
+    ] as const) {
+      const { status, json } = await post(completions, { model: 'tiny', prompt: 'a', ...more })
+      assert.deepEqual([status, json.error.param], [400, param], JSON.stringify(json))
+    }
+  })
+
   test('bounds a whole answer by max_tokens, and says when it is cut', async () => {
     const schema = { type: 'object', properties: { n: { type: 'integer' } } }
     const response_format = { type: 'json_schema', json_schema: { name: 'item', schema } }
@@ -279,7 +334,10 @@ suite("OpenAI's generation routes", async () => {
     ['logprobs', { logprobs: 1 }],
     ['tools[0].function', { tools: [{ type: 'function' }] }],
     ['tools[1].function.name', { tools: [...tools, ...tools] }],
-    ['tools[0].function.parameters', { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] }],
+    [
+      'tools[0].function.parameters',
+      { tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'string' } } }] },
+    ],
     ['structured_outputs', { tools, structured_outputs: { regex: 'a' } }],
     ['messages[0].tool_call_id', { messages: [{ role: 'tool', content: 'x' }] }],
     ['messages[0].tool_call_id', { messages: [{ role: 'tool', tool_call_id: 'c', content: 'x' }] }],

@@ -129,6 +129,61 @@ suite("The manners of OpenAI's API", async () => {
     assert.equal(json.detail, 'There is no route GET /v1/nothing.')
   })
 
+  test('gives a tuned model one name in its job, its checkpoints and the list, which ends with its id', async () => {
+    const modelName = 'b'.repeat(64)
+    const spec = { args: { seed: 1, batch_size: 1, gradient_accumulation_steps: 1, learning_rate: 1 } }
+    const listedAs = (aliases: string[]) => ({
+      name: modelName,
+      jobId: 7,
+      baseModel: 'tiny',
+      createdAt: new Date(0),
+      aliases,
+    })
+    for (const [customModelName, aliases, suffix] of [
+      ['support bot:x', ['support bot:x@3', 'support bot:x@production'], 'support-bot-x'],
+      [null, [], ''],
+      ['a@b', [], ''],
+      ['n'.repeat(256), [`${'n'.repeat(256)}@1`], 'n'.repeat(40)],
+    ] as const) {
+      const job = trainingJob({ modelName, customModelName, spec: spec as never, status: 'COMPLETED' })
+      const { call } = await startPublic({
+        database: {
+          models: { list: () => Promise.resolve([listedAs([...aliases])]) },
+          trainingJobs: { find: () => Promise.resolve(job) },
+          artifacts: {
+            listUsable: () => Promise.resolve([]),
+            newestModel: () => Promise.resolve({ id: '1', step: 3, committedAt: new Date(0) }),
+          },
+          trainingSteps: { find: () => Promise.resolve([]) },
+        },
+      })
+      const id = `ft:tiny:11111111:${suffix}:${modelName}`
+      const path = '/openai/v1/fine_tuning/jobs/ftjob-7'
+      assert.equal((await call('GET', path)).json.fine_tuned_model, id)
+      assert.equal((await call('GET', `${path}/checkpoints`)).json.data[0].fine_tuned_model_checkpoint, id)
+      assert.equal((await call('GET', '/openai/v1/models')).json.data.at(-1).id, id)
+      assert.ok(id.length <= 256)
+    }
+  })
+
+  test('finds a model whose name has a slash, encoded or not, by every method', async () => {
+    const name = 'c'.repeat(64)
+    const tuned = { name, baseModel: 'tiny', files: [], createdAt: new Date(0), jobId: 7, artifactId: 'none' }
+    const asked: string[] = []
+    const find = (_account: string, model: string) =>
+      Promise.resolve(asked.push(model) && model === 'org/name' ? tuned : null)
+    const { call } = await startPublic({ database: { models: { find } } })
+    for (const path of ['/openai/v1', '/inf'])
+      for (const model of ['org/name', 'org%2Fname', 'org/name/'])
+        assert.equal((await call('GET', `${path}/models/${model}`)).json.model_name, name, model)
+    assert.equal((await call('GET', '/openai/v1/models/a/b/c')).status, 404)
+    assert.equal(asked.at(-1), 'a/b/c')
+    const removed = await call('DELETE', '/openai/v1/models/org/name')
+    assert.deepEqual([removed.status, removed.json.error.message.includes('org/name')], [400, true])
+    assert.equal((await call('POST', '/openai/v1/models/org/name')).headers['allow'], 'GET, HEAD, DELETE')
+    assert.equal((await call('GET', '/openai/v1/models/?x=a/b')).status, 400)
+  })
+
   test('finds a tuned model by a name that begins with ft:', async () => {
     const name = 'a'.repeat(64)
     const tuned = { name, baseModel: 'tiny', files: [], createdAt: new Date(0), jobId: 7, artifactId: 'none' }
@@ -141,10 +196,11 @@ suite("The manners of OpenAI's API", async () => {
         models: { find: (_account: string, asked: string) => Promise.resolve(asked === name ? tuned : null) },
       },
     })
-    for (const model of [name, `ft:${name}`, `ft:tiny:my-org:suffix:${name}`]) {
+    for (const model of [name, `ft:${name}`, `ft:tiny:my-org:suffix:${name}`, `ft:org/base:my-org::${name}`]) {
       const { json } = await call('POST', '/openai/v1/chat/completions', { json: { model, messages } })
-      assert.deepEqual([json.model, json.choices?.[0].message.content], [name, name], model)
-      assert.equal((await call('GET', `/openai/v1/models/${model}`)).json.id, name)
+      assert.deepEqual([json.model, json.choices?.[0].message.content], [model, name], model)
+      const { id, model_name } = (await call('GET', `/openai/v1/models/${model}`)).json
+      assert.deepEqual([id, model_name], [model, name])
     }
     const { json } = await call('POST', '/openai/v1/chat/completions', { json: { model: 'ft:tiny', messages } })
     assert.equal(json.error.code, 'model_not_found')

@@ -93,7 +93,7 @@ export const acceptanceCases: Cases = {
     ])
     assert.deepEqual(await heard(), ['outbox'])
     assert.deepEqual(await takeMessages(database), [['start', { jobId: 1 }]])
-    const answer = { jobId: 1, status: 'CREATED', datasetId: 'data' }
+    const answer = { jobId: 1, status: 'CREATED', datasetId: 'data', warnings: ['A message.'] }
     assert.deepEqual((await database.idempotencyKeys.find({ accountId, key: 'key' }))?.response, answer)
     const { usedAt, wasSeen } = (await database.datasets.findVersion(accountId, version.id)) ?? {}
     assert.deepEqual([usedAt, wasSeen], [start, true])

@@ -21,7 +21,9 @@ export const jobAcceptance = (db: Connection): InMemory<'jobAcceptance'> => ({
       const { datasetId } = version
       if (!request.version.wasSeen && !wasSeen(version)) return { outcome: 'unseen', datasetId }
       const jobId = tx.next('trainingJob')
-      if (!(await takeKey(tx, request, { jobId, status: 'CREATED', datasetId }))) return { outcome: 'key_taken' }
+      const warnings = request.job.notes.map(({ message }) => message)
+      const answer = { jobId, status: 'CREATED', datasetId, warnings }
+      if (!(await takeKey(tx, request, answer))) return { outcome: 'key_taken' }
       await addJob(tx, jobId, request, datasetId)
       return { outcome: 'accepted', jobId, datasetId }
     }),

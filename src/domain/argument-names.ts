@@ -1,0 +1,64 @@
+// Tells which arguments of a fine-tune have no effect, and which ones were meant.
+import type { TrainingNote } from './training-args.ts'
+
+/** The old platform documents these names. They change nothing here. */
+const withoutEffect = [
+  ...['index_method', 'index_k', 'index_max_size', 'index_pq_m', 'index_pq_nbits', 'index_ivf_nlist'],
+  ...['index_ivf_nprobe', 'index_hnsw_m', 'index_hnsw_efConstruction', 'index_hnsw_efSearch'],
+  ...['max_finetuning_examples', 'temperature', 'base_model', 'bias', 'task_type'],
+]
+
+/** Names that other programs use for arguments of ours. */
+const otherNames: Readonly<Record<string, string>> = {
+  ...{ lr: 'learning_rate', steps: 'max_steps', optimizer: 'optim', lr_scheduler: 'lr_scheduler_type' },
+  ...{ epochs: 'num_train_epochs', num_epochs: 'num_train_epochs', n_epochs: 'num_train_epochs' },
+  ...{ per_device_train_batch_size: 'batch_size', train_batch_size: 'batch_size', micro_batch_size: 'batch_size' },
+  ...{ r: 'r_value', lora_r: 'r_value', rank: 'r_value', lora_rank: 'r_value', alpha: 'lora_alpha' },
+  ...{ max_seq_length: 'max_length', max_seq_len: 'max_length', model_max_length: 'max_length' },
+  ...{ save_total_limit: 'keep_checkpoints', early_stopping_patience: 'early_stopping' },
+}
+
+const maxNames = 20
+export const ignored = (message: string): TrainingNote => ({ code: 'argument_ignored', message })
+
+/** @param known the names that have an effect */
+export function notesOnNames(within: string, sent: Record<string, unknown>, known: readonly string[]): TrainingNote[] {
+  const names = Object.keys(sent).filter((name) => !known.includes(name) && (sent[name] ?? null) !== null)
+  const old = names.filter((name) => withoutEffect.includes(name))
+  const unknown = names.filter((name) => !withoutEffect.includes(name))
+  return [
+    ...(old.length > 0 ? [ignored(`${old.map((name) => `${within}.${name}`).join(', ')}: no effect here.`)] : []),
+    ...unknown.slice(0, maxNames).map((name) => {
+      const meant = proposalFor(name, known)
+      const shown = `${within}[${JSON.stringify(name.slice(0, 64))}]`
+      return ignored(`${shown} is not known and has no effect.${meant ? ` Did you mean ${meant}?` : ''}`)
+    }),
+    ...(unknown.length > maxNames
+      ? [ignored(`${unknown.length - maxNames} more names in ${within} are not known.`)]
+      : []),
+  ]
+}
+
+function proposalFor(name: string, known: readonly string[]): string | null {
+  const other = otherNames[name.toLowerCase()]
+  if (other !== undefined && known.includes(other)) return other
+  if (name.length > 64) return null
+  const near = known
+    .map((each) => ({ each, edits: editsBetween(name.toLowerCase(), each) }))
+    .toSorted((one, next) => one.edits - next.edits)[0]
+  return near && near.edits <= 2 ? near.each : null
+}
+
+/** Letters to insert, remove or replace. */
+function editsBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
+  for (const [at, letter] of Array.from(one).entries()) {
+    const next = [at + 1]
+    for (let to = 1; to <= other.length; to++)
+      next.push(
+        Math.min((row[to] ?? 0) + 1, (next[to - 1] ?? 0) + 1, (row[to - 1] ?? 0) + (other[to - 1] === letter ? 0 : 1)),
+      )
+    row = next
+  }
+  return row.at(-1) ?? 0
+}

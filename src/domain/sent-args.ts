@@ -1,0 +1,110 @@
+// Arguments of a fine-tune as clients send them: our own, those that the old platform documents, and what its users took over
+// from transformers. A note tells what has no effect here.
+import { z } from 'zod'
+import { ignored, notesOnNames } from './argument-names.ts'
+import { documentedDefaults, EarlyStopping, FinetuneArgs, schedules, type TrainingNote } from './training-args.ts'
+
+/** What `early_stopping: true` means. */
+const usualStopping = { patience: 3, min_delta: 0 }
+
+/** Schedules of transformers that need settings of their own. */
+const otherSchedules = ['reduce_lr_on_plateau', 'cosine_with_min_lr', 'warmup_stable_decay'] as const
+
+const { shape } = FinetuneArgs
+
+/** transformers also takes a share of all steps. */
+const steps = z
+  .number()
+  .gt(0)
+  .max(10_000_000)
+  .refine((count) => count < 1 || Number.isInteger(count), 'must be a whole number, or a share of max_steps below 1')
+  .nullish()
+
+const SentArgs = z
+  .object({
+    ...shape,
+    save_steps: steps.describe('Steps from one checkpoint to the next, or their share of max_steps. Default 60'),
+    eval_steps: steps.describe(
+      'Steps from one validation on held-out rows to the next, or their share of max_steps; default: ten times a run',
+    ),
+    lr_scheduler_type: z
+      .enum([...schedules, ...otherSchedules])
+      .nullish()
+      .describe('How the learning rate changes after the warm-up. Default linear'),
+    early_stopping: z
+      .union([z.boolean(), EarlyStopping])
+      .nullish()
+      .describe('Ends the run once the held-out loss no longer falls; true for a patience of 3'),
+    load_best_model_at_end: z.boolean().nullish().describe('true is the same as "keep": "best"'),
+  })
+  .catchall(z.unknown())
+type SentArgs = z.output<typeof SentArgs>
+
+/** The arguments, and what to tell about them. */
+export type ReadArgs = { args: FinetuneArgs; notes: TrainingNote[] }
+
+/** The `finetune_args` of a request. */
+export const SentFinetuneArgs = z.preprocess(withoutOddForms, SentArgs).transform((sent): ReadArgs => {
+  const { keep, early_stopping: stopping, load_best_model_at_end: loadsBest } = sent
+  const scheduled = scheduleOf(sent)
+  const [save, validate] = [stepsOf(sent, 'save_steps'), stepsOf(sent, 'eval_steps')]
+  const args = {
+    ...FinetuneArgs.parse({
+      ...sent,
+      lr_scheduler_type: null,
+      save_steps: null,
+      eval_steps: null,
+      early_stopping: null,
+    }),
+    ...{ lr_scheduler_type: scheduled.value, save_steps: save.value, eval_steps: validate.value },
+    keep: keep ?? (loadsBest === true ? ('best' as const) : loadsBest === false ? ('last' as const) : undefined),
+    early_stopping: stopping === true ? usualStopping : stopping === false ? undefined : stopping,
+  }
+  const told = [scheduled, save, validate].flatMap(({ note }) => note ?? [])
+  return { args, notes: [...told, ...notesOnNames('finetune_args', sent, Object.keys(SentArgs.shape))] }
+})
+
+const ofAdapter = ['r_value', 'lora_alpha', 'lora_dropout', 'target_modules'] as const
+
+/** `peft_args`, as clients before 3.0 send them. `finetune_args` of the same request win. */
+export const SentPeftArgs = z.looseObject({}).transform((given): ReadArgs => {
+  const { bias, task_type, ...others } = { r_value: given['r'], ...given } as Record<string, unknown>
+  const usual = { ...(bias !== 'none' && { bias }), ...(task_type !== 'CAUSAL_LM' && { task_type }) }
+  const notes = notesOnNames('peft_args', { ...others, ...usual }, [...ofAdapter, 'r'])
+  const args: Record<string, unknown> = {}
+  for (const name of ofAdapter) {
+    const { success, data } = shape[name].safeParse(others[name])
+    if (success) args[name] = data
+    else notes.push(ignored(`peft_args.${name} has no effect, because its value cannot be used.`))
+  }
+  return { args: FinetuneArgs.parse(args), notes }
+})
+
+/** YAML reads 3e-5 as a text, so configurations send it as one. transformers writes -1 for no limit of steps. */
+function withoutOddForms(sent: unknown): unknown {
+  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return sent
+  const fractions = ['learning_rate', 'weight_decay', 'max_grad_norm', 'num_train_epochs', 'lora_alpha', 'lora_dropout']
+  const entries = Object.entries(sent).map(([name, value]: [string, unknown]) => {
+    if (name === 'max_steps' && value === -1) return [name, null]
+    const isNumber =
+      typeof value === 'string' && fractions.includes(name) && /^[+-]?\d+(\.\d*)?(e[+-]?\d+)?$/i.test(value)
+    return [name, isNumber ? Number(value) : value]
+  })
+  return Object.fromEntries(entries)
+}
+
+function scheduleOf({ lr_scheduler_type: name }: SentArgs) {
+  const value = schedules.find((each) => each === name)
+  if (value !== undefined || !name) return { value, note: null }
+  const message = `lr_scheduler_type ${name} is not available here, so linear is used.`
+  return { value: 'linear' as const, note: { code: 'schedule_replaced', message } }
+}
+
+function stepsOf(sent: SentArgs, name: 'save_steps' | 'eval_steps') {
+  const value = sent[name]
+  if (!value || value >= 1) return { value, note: null }
+  const total = sent.num_train_epochs ? null : (sent.max_steps ?? documentedDefaults.max_steps)
+  if (total !== null) return { value: Math.ceil(value * total), note: null }
+  const message = `${name} ${value} is a share of max_steps, which a run by num_train_epochs does not have, so the default is used.`
+  return { value: undefined, note: ignored(message) }
+}
