@@ -140,6 +140,7 @@ function connect(config: Config): ServiceDependencies & {
       maxOpenExports: config.maxOpenExports,
       maxStoredRows: config.maxStoredRows,
       maxLiveKeys: config.maxLiveKeys,
+      madeKeysEndWith: config.madeKeysEndWith,
       temporalWorkflowsUrl: config.temporalWorkflowsUrl,
       webhooks: config.webhooks,
     },

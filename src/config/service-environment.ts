@@ -92,6 +92,8 @@ export const ServiceEnvironment = z.object({
   ANNEAL_MAX_STORED_ROWS: z.coerce.number().int().min(1).default(500_000),
   /** Keys of one account that are neither revoked nor expired. */
   ANNEAL_MAX_LIVE_KEYS: z.coerce.number().int().min(2).default(100),
+  /** What the keys that a key or a session of the console makes end with, at the latest. */
+  ANNEAL_MADE_KEYS_END_WITH: z.enum(['maker', 'key', 'nothing']).default('maker'),
   /** Addresses or networks of proxies whose X-Forwarded-For is believed, with commas between. */
   ANNEAL_TRUSTED_PROXIES: z.string().default(''),
   /** The built console; without it, /console says that it is missing. */

@@ -59,6 +59,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     datasetLimits: { unpackedBytes: env.ANNEAL_MAX_DATASET_BYTES, checkSeconds: env.ANNEAL_DATASET_CHECK_SECONDS },
     maxStoredRows: env.ANNEAL_MAX_STORED_ROWS,
     maxLiveKeys: env.ANNEAL_MAX_LIVE_KEYS,
+    madeKeysEndWith: env.ANNEAL_MADE_KEYS_END_WITH,
     trustedProxies: listed(env.ANNEAL_TRUSTED_PROXIES),
     corsOrigins: env.ANNEAL_CORS_ORIGINS,
     webhooks: { allowsHttp: env.ANNEAL_WEBHOOKS_ALLOW_HTTP, isCallable: env.ANNEAL_WEBHOOKS_PRIVATE_NETWORKS },

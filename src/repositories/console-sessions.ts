@@ -63,11 +63,16 @@ export const createConsoleSessionRepository = (db: Connection) => ({
     return { sessionId, pageTokenHash, expiresAt, key }
   },
 
+  /** When the session ends; null for one that has ended. */
+  async endOf(id: string): Promise<Date | null> {
+    const [row] = await db.$queryRaw<{ expiresAt: Date }[]>`
+      select expires_at as "expiresAt" from console_sessions where id = ${id}::uuid and expires_at > now()`
+    return row?.expiresAt ?? null
+  },
+
   /** Whether the session exists and has not expired. */
   async isLive(id: string): Promise<boolean> {
-    const found = await db.$queryRaw<object[]>`
-      select id from console_sessions where id = ${id}::uuid and expires_at > now()`
-    return found.length > 0
+    return (await this.endOf(id)) !== null
   },
 
   /** Counts sessions and links, expired ones included. */

@@ -32,6 +32,7 @@ async function startConsole(options: Parameters<typeof startPublic>[1] = {}) {
     },
     openLink: (hash: Uint8Array, secrets: Secrets) =>
       Promise.resolve(links.delete(textOf(hash)) ? { ...owner, ...keep(secrets), scopes: key.scopes } : null),
+    endOf: () => Promise.resolve(expiresAt),
     findLive: (hash: Uint8Array) => Promise.resolve(open.get(textOf(hash)) ?? null),
     end: () => {
       open.clear()
@@ -42,6 +43,7 @@ async function startConsole(options: Parameters<typeof startPublic>[1] = {}) {
     {
       database: {
         consoleSessions,
+        apiKeys: { find: () => Promise.resolve({ expiresAt: null }) },
         auditEvents: { add: ({ action }: { action: string }) => Promise.resolve(void audited.push(action)) },
         webhooks: { list: () => Promise.resolve([]) },
         trainingJobs: { cancelOpen: () => Promise.resolve([]) },
@@ -81,7 +83,7 @@ suite('sessions of the console', async () => {
 
   test('a session acts with the scopes of its key', async () => {
     const { status, json } = await asked(edge.signedIn.headers)
-    assert.deepEqual([status, json.session_id], [200, sessionId])
+    assert.deepEqual([status, json.session_id, json.keys_end_at], [200, sessionId, '2026-11-25T12:00:00.000000'])
     const refused = await edge.call('POST', '/v1/train/jobs/cancel', { key: null, headers: edge.signedIn.headers })
     assert.equal(refused.status, 401)
     assert.match(refused.text, /scope \\"training\\"/)

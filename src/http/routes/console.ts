@@ -1,5 +1,6 @@
 // Sessions of the console: an API key, or a link that was made with one, is exchanged for a cookie.
 import { wireTime } from '../../domain/timestamps.ts'
+import { latestEndOf } from '../../services/admin/key-end.ts'
 import { scopesOf } from '../../services/authenticate.ts'
 import {
   createSignInLink,
@@ -43,11 +44,15 @@ export const consoleRoutes = [
     access: 'key',
     scope: 'read',
     response: ConsoleSession,
-    handle: async ({ caller: ctx }) => ({
-      session_id: ctx.sessionId ?? null,
-      key_id: ctx.apiKeyId,
-      scopes: await scopesOf(ctx),
-    }),
+    async handle({ caller: ctx }) {
+      const keysEndAt = await latestEndOf(ctx, ctx.deps.database)
+      return {
+        session_id: ctx.sessionId ?? null,
+        key_id: ctx.apiKeyId,
+        scopes: await scopesOf(ctx),
+        keys_end_at: keysEndAt && wireTime(keysEndAt),
+      }
+    },
   }),
   defineRoute({
     name: 'sign_out_of_console',

@@ -17,6 +17,7 @@ export const ConsoleSession = named(
       .describe('The id of the session, also in the audit trail')
       .nullable()
       .describe('Null when the caller sent a key instead of a session'),
+    keys_end_at: Time.nullable().describe('When keys that the caller makes end at the latest; null for never'),
   }),
 )
 
