@@ -63,8 +63,8 @@ export const keys = serviceCommand({
         return 0
       }
       case 'revoke': {
-        const { descendants } = values
-        const key = await client.post<Revoked>(`${path}/${keyId(id)}/revoke`, { descendants })
+        const query = values.descendants ? '?descendants=true' : ''
+        const key = await client.post<Revoked>(`${path}/${keyId(id)}/revoke${query}`)
         print(key, () => revoked(key))
         return 0
       }

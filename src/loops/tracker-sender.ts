@@ -67,12 +67,9 @@ export function trackerSender({
       const state = outcome === 'done' ? 'done' : 'open'
       await jobTrackers.release(tracker, { state, delayMs: outcome === 'more' ? 0 : pauseMs })
     } catch (error) {
-      // A server that is none of MLflow's answers without the fields that are read.
-      const other = error instanceof TypeError ? 'Its answers are not those of an MLflow server.' : null
-      const why = error instanceof TrackerError ? error.message : other
       // The worker stopped in the middle, or the database is away: the claim runs out, and another round begins.
-      if (signal.aborted || why === null) throw error
-      await fail(tracker, why)
+      if (signal.aborted || !(error instanceof TrackerError)) throw error
+      await fail(tracker, error.message)
     } finally {
       clearInterval(renewing)
     }

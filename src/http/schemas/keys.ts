@@ -64,10 +64,13 @@ export const ApiKeyRotation = named(
   }),
 )
 
-const withDescendants =
-  'Whether the keys that this key made are revoked as well, with those that these made in turn; default false'
-export const ApiKeyRevocation = z.object({ descendants: z.boolean().nullish().describe(withDescendants) })
-export const ApiKeyRevocationQuery = z.object({ descendants: queryFlag().optional().describe(withDescendants) })
+export const ApiKeyRevocationQuery = z.object({
+  descendants: queryFlag()
+    .optional()
+    .describe(
+      'Whether the keys that this key made are revoked as well, with those that these made in turn; default false',
+    ),
+})
 
 export const ApiKeyAnswer = named(
   'ApiKey',

@@ -1,7 +1,7 @@
 // The keys of every account, with the account of each. src/http/routes/keys.ts has the same for one account.
 import { defineRoute } from '../../http/framework/route.ts'
 import { madeApiKey, revokedApiKey, rotatedApiKey, shownApiKey } from '../../http/routes/keys.ts'
-import { ApiKeyRevocation, ApiKeyRotation } from '../../http/schemas/keys.ts'
+import { ApiKeyRevocationQuery, ApiKeyRotation } from '../../http/schemas/keys.ts'
 import type { ApiKey } from '../../repositories/api-keys.ts'
 import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../../services/admin/api-keys.ts'
 import { KeyList, KeyMade, KeyPath, KeyQuery, KeyRevoked, KeyRotated, NewKey } from '../schemas/admin.ts'
@@ -41,10 +41,10 @@ export const apiKeyRoutes = [
     summary: 'Revoke a key for good; takes effect within a second',
     access: 'admin',
     params: KeyPath,
-    body: ApiKeyRevocation,
+    query: ApiKeyRevocationQuery,
     response: KeyRevoked,
-    async handle({ caller: admin, params: { key_id: id }, body: { descendants } }) {
-      const revoked = await revokeApiKey({ admin, input: { id, descendants: descendants ?? false } })
+    async handle({ caller: admin, params: { key_id: id }, query: { descendants = false } }) {
+      const revoked = await revokeApiKey({ admin, input: { id, descendants } })
       return { ...revokedApiKey(revoked), ...owner(revoked.apiKey) }
     },
   }),
