@@ -132,7 +132,9 @@ export const ServiceEnvironment = z.object({
   ANNEAL_BACKUP_MAX_AGE_HOURS: z.coerce.number().min(24).default(72),
   /** The share of all objects that one sweep may remove. */
   ANNEAL_SWEEP_MAX_SHARE: z.coerce.number().min(0).max(1).default(0.05),
-  /** Multiplies every retention period. */
+  /** How long the audit trail is kept. Postgres refuses to remove younger events than 90 days. */
+  ANNEAL_AUDIT_DAYS: z.coerce.number().int().min(90).max(36_500).default(400),
+  /** Multiplies every retention period but that of the audit trail. */
   ANNEAL_RETENTION_SCALE: z.coerce.number().positive().default(1),
   /** The Temporal UI, for links that users get; without it there are none. */
   TEMPORAL_UI_URL: z.url().optional(),

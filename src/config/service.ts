@@ -76,7 +76,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       stallMs: env.ANNEAL_STALL_MINUTES * 60_000,
       maxJobMs: env.ANNEAL_MAX_JOB_HOURS === undefined ? null : env.ANNEAL_MAX_JOB_HOURS * hourMs,
     },
-    retention: retentionOf(env.ANNEAL_RETENTION_SCALE),
+    retention: retentionOf({ scale: env.ANNEAL_RETENTION_SCALE, auditDays: env.ANNEAL_AUDIT_DAYS }),
     sweep: { olderThanMs: env.ANNEAL_BACKUP_MAX_AGE_HOURS * hourMs, maxShare: env.ANNEAL_SWEEP_MAX_SHARE },
     temporalWorkflowsUrl:
       env.TEMPORAL_UI_URL === undefined
