@@ -19,7 +19,12 @@ test('every route that changes something needs more than the scope read', () => 
 
 test('only routes without a caller and those of sign-in links need no scope', () => {
   const open = publicRoutes.filter(({ scope }) => scope === undefined)
-  assert.deepEqual(open.map(({ name }) => name).toSorted(), ['healthz', 'open_console_link', 'readyz'])
+  assert.deepEqual(open.map(({ name }) => name).toSorted(), [
+    'healthz',
+    'open_console_link',
+    'readyz',
+    'show_console_link',
+  ])
 })
 
 test('a key with the scope read exports an adapter, and starts no merged export', async () => {

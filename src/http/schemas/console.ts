@@ -46,6 +46,17 @@ export const ConsoleLinkOpening = named(
   z.object({ link: z.string().min(1).max(200).describe('What follows the # in the path of the link') }),
 )
 
+export const ConsoleLinkShown = named(
+  'ConsoleLinkShown',
+  z.object({
+    account_id: z.string().describe('The id of the account that the link signs in to'),
+    account_name: z.string().describe('The name of that account'),
+    ...session,
+    key_name: z.string().describe('The name of that key'),
+    expires_at: Time.describe('Until then the link opens a session, once'),
+  }),
+)
+
 export const ConsoleSignedOut = named(
   'ConsoleSignedOut',
   z.object({ signed_out: z.literal(true).describe('Always true: the session has ended') }),
