@@ -58,18 +58,23 @@ export function createRetentionActivities({
   const rows = database.retention
   const ago = async (ms: number) => new Date((await database.now()).getTime() - ms)
   return {
-    /** Outbox messages and webhook deliveries. @returns the number of rows */
+    /** Outbox messages, webhook deliveries, trackers of ended jobs, and audit events. @returns the number of rows */
     async removeOldMessages(): Promise<number> {
       const messages = await removeRows(retention.deliveredMessagesMs, rows.deleteDeliveredMessages)
-      return messages + (await removeRows(retention.webhookDeliveriesMs, rows.deleteWebhookDeliveries))
+      const deliveries = await removeRows(retention.webhookDeliveriesMs, rows.deleteWebhookDeliveries)
+      const trackers = await removeRows(retention.trackersMs, rows.deleteTrackers)
+      return messages + deliveries + trackers + (await removeRows(retention.auditEventsMs, rows.deleteAuditEvents))
     },
 
-    /** Keys of requests and of usage batches, stored responses, and sessions that have ended. @returns the number of rows */
+    /** Keys of requests and of usage batches, stored responses, and keys and sessions that have ended. @returns the number of rows */
     async removeOldIdempotencyKeys(): Promise<number> {
+      const keys = await removeRows(retention.endedKeysMs, rows.deleteEndedKeys)
       const requests = await removeRows(retention.idempotencyKeysMs, rows.deleteIdempotencyKeys)
       const sessions = await removeRows(0, rows.deleteConsoleSessions)
       const responses = await removeRows(retention.responsesMs, database.storedResponses.removeOld)
-      return requests + responses + sessions + (await removeRows(retention.usageWritersMs, rows.deleteUsageWriters))
+      return (
+        keys + requests + responses + sessions + (await removeRows(retention.usageWritersMs, rows.deleteUsageWriters))
+      )
     },
 
     /** Old checkpoints, broken artifacts of either kind, and prepared rows of ended jobs. @returns the number of artifacts and jobs */

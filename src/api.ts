@@ -11,6 +11,7 @@ import { createMetrics } from './http/framework/metrics.ts'
 import { closeGracefully, listen } from './http/server.ts'
 import { createGrading } from './grading/grading-threads.ts'
 import { createInference } from './inference/inference.ts'
+import { tooWide } from './domain/trusted-proxies.ts'
 import { createAdminApp } from './internal-http/admin-app.ts'
 import { createInternalApp } from './internal-http/app.ts'
 import { createLog } from './log.ts'
@@ -60,15 +61,24 @@ async function main() {
   })
   const host = config.bindHost
   const servers = [
-    await listen(createAdminApp({ deps, metrics, bodyMemory, consoleDir: config.consoleDir }), {
-      host,
-      port: config.adminPort,
-    }),
+    await listen(
+      createAdminApp({ deps, metrics, bodyMemory, consoleDir: config.consoleDir, hosts: config.adminHosts }),
+      {
+        host,
+        port: config.adminPort,
+      },
+    ),
     await listen(createInternalApp({ deps, metrics, bodyMemory }), { host, port: config.internalPort }),
     await listen(publicApp, { host, port: config.port }),
   ]
   const { port, internalPort, adminPort } = config
   log.info({ port, internalPort, adminPort }, 'listening')
+  const wide = tooWide(config.trustedProxies)
+  if (wide.length > 0)
+    log.warn(
+      { networks: wide },
+      'ANNEAL_TRUSTED_PROXIES is wide: every program in these networks can choose its address',
+    )
 
   await new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
@@ -140,6 +150,7 @@ function connect(config: Config): ServiceDependencies & {
       maxOpenExports: config.maxOpenExports,
       maxStoredRows: config.maxStoredRows,
       maxLiveKeys: config.maxLiveKeys,
+      madeKeysEndWith: config.madeKeysEndWith,
       temporalWorkflowsUrl: config.temporalWorkflowsUrl,
       webhooks: config.webhooks,
     },

@@ -3,6 +3,7 @@ import type { Worker } from '@temporalio/worker'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { collectDefaultMetrics, Counter, Gauge, Registry, type Metric } from 'prom-client'
+import { knownHosts, unknownHost } from './http/framework/known-hosts.ts'
 import { refusalReasons, type RefusalReason } from '../activities/sweep-guard.ts'
 
 /** Counts what this worker's reaper released. A value above zero means that something ended without its workflow. */
@@ -39,14 +40,16 @@ type Watched = Pick<Worker, 'getState' | 'getStatus' | 'options'>
  * no reason for a restart. `/readyz`: 200 while every Temporal worker polls, so that a rolling update ends the old
  * process only then. `/metrics`: Prometheus.
  */
-export async function serveWorkerHealth(host: string, port: number) {
+export async function serveWorkerHealth(host: string, port: number, hosts: readonly string[] = []) {
   let workers: readonly Watched[] = []
   const registry = createRegistry(() => workers)
   const checks: Record<string, () => boolean> = {
     '/healthz': () => workers.every((worker) => worker.getState() !== 'FAILED'),
     '/readyz': () => workers.length > 0 && workers.every((worker) => worker.getState() === 'RUNNING'),
   }
+  const isKnownHost = knownHosts(hosts)
   const server = createServer((request, response) => {
+    if (!isKnownHost(request.headers.host)) return void response.writeHead(421).end(unknownHost)
     if (request.url === '/metrics') {
       void registry
         .metrics()

@@ -56,7 +56,8 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => 
 // Our own signal handlers stop the loops and the workers together.
 Runtime.install({ shutdownSignals: [], logger: createTemporalLog(log), telemetryOptions: { logging: { forward: {} } } })
 
-const health = config.workerPort === undefined ? null : await serveWorkerHealth(config.bindHost, config.workerPort)
+const { bindHost, workerPort, adminHosts } = config
+const health = workerPort === undefined ? null : await serveWorkerHealth(bindHost, workerPort, adminHosts)
 const database = connectDatabase(config.databaseUrl)
 const notifications = listenToNotifications(config.databaseUrl)
 const { trainers, modelServers } = await openCompute()

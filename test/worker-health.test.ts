@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { countRefusedSweep, serveWorkerHealth } from '../src/worker-health.ts'
+import { call } from './http/support.ts'
 import { freePort } from './support/free-port.ts'
 
 type Watched = Parameters<Awaited<ReturnType<typeof serveWorkerHealth>>['watch']>[0][number]
@@ -49,6 +50,14 @@ test('metrics say which queue is polled and how much is in progress', async () =
   assert.match(text, /^anneal_worker_polling\{queue="queue-1"\} 0$/m)
   assert.match(text, /^anneal_worker_activities\{queue="queue-0"\} 3$/m)
   assert.match(text, /^process_cpu_seconds_total/m)
+})
+
+test('nothing is told to a page whose site has made its name resolve to this port', async () => {
+  for (const path of ['/metrics', '/healthz', '/readyz']) {
+    const { status, text } = await call(port, 'GET', path, { key: null, headers: { host: 'evil.example' } })
+    assert.equal(status, 421, path)
+    assert.doesNotMatch(text, /queue/)
+  }
 })
 
 test('refused sweeps are counted from zero, so that the alert sees the first one', async () => {

@@ -11,7 +11,9 @@ type Key = {
   expires_at: string | null
   revoked_at: string | null
   last_used_at: string | null
+  maker_key_id: string | null
 }
+type Revoked = Key & { also_revoked: string[]; still_valid: string[] }
 type Made = Key & { key: string }
 
 const path = '/internal/v1/admin/keys'
@@ -19,13 +21,14 @@ const path = '/internal/v1/admin/keys'
 export const keys = serviceCommand({
   usage: `create --account ID --name NAME --scopes LIST [--expires TIME]
        anneal keys list [--account ID] [--limit N] [--after ID]
-       anneal keys revoke ID
+       anneal keys revoke ID [--descendants]
        anneal keys rotate ID [--overlap SECONDS]
 
   --account ID       the key's account
   --name NAME        a name for people to read
   --scopes LIST      scopes with commas between: inference, training, data, read, admin
   --expires TIME     when the key expires, such as 2027-01-31T00:00:00Z (default: never)
+  --descendants      also revoke the keys that this key made, and those that these made
   --limit N          number of keys, 1 to 1000 (default: 100), newest first
   --after ID         continue the list after this key
   --overlap SECONDS  how long the old key stays valid (default: a day)`,
@@ -35,6 +38,7 @@ export const keys = serviceCommand({
     scopes: { type: 'string' },
     expires: { type: 'string' },
     overlap: { type: 'string' },
+    descendants: { type: 'boolean', default: false },
     limit: { type: 'string', default: '100' },
     after: { type: 'string' },
   },
@@ -59,8 +63,9 @@ export const keys = serviceCommand({
         return 0
       }
       case 'revoke': {
-        const key = await client.post<Key>(`${path}/${keyId(id)}/revoke`)
-        print(key, () => `Revoked ${key.id}.`)
+        const query = values.descendants ? '?descendants=true' : ''
+        const key = await client.post<Revoked>(`${path}/${keyId(id)}/revoke${query}`)
+        print(key, () => revoked(key))
         return 0
       }
       case 'rotate': {
@@ -97,14 +102,23 @@ function seconds(text: string): number {
   return Number(text)
 }
 
+const revoked = ({ id, also_revoked: also, still_valid: valid }: Revoked) =>
+  [
+    `Revoked ${[id, ...also].join(', ')}.`,
+    ...(valid.length === 0
+      ? []
+      : [`Keys that it made, or that these made, are still valid: ${valid.join(', ')}. --descendants revokes them.`]),
+  ].join('\n')
+
 const rows = (list: Key[]) =>
   table(
-    ['KEY', 'ACCOUNT', 'STATE', 'LAST USED (UTC)', 'SCOPES', 'NAME'],
+    ['KEY', 'ACCOUNT', 'STATE', 'LAST USED (UTC)', 'MADE BY', 'SCOPES', 'NAME'],
     list.map((key) => [
       key.id,
       key.account_id,
       state(key),
       key.last_used_at?.slice(0, 16).replace('T', ' ') ?? 'never',
+      key.maker_key_id ?? '-',
       key.scopes.join(','),
       key.name,
     ]),

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { defaultDatasetLimits } from '../datasets/dataset-limits.ts'
 import { callableAddresses } from '../domain/callable-addresses.ts'
+import { isProxy } from '../domain/trusted-proxies.ts'
 import { listed } from './environment.ts'
 
 const flag = z.enum(['0', '1']).transform((text) => text === '1')
@@ -21,6 +22,13 @@ const Origins = z.string().transform((text, ctx) => {
   const origins = listed(text)
   if (origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin)) return origins
   ctx.addIssue('must be origins such as https://app.example.com, with commas between')
+  return z.NEVER
+})
+
+const Proxies = z.string().transform((text, ctx) => {
+  const proxies = listed(text)
+  if (proxies.every(isProxy)) return proxies
+  ctx.addIssue('must be addresses or networks such as 10.30.0.0/28, with commas between')
   return z.NEVER
 })
 
@@ -92,8 +100,12 @@ export const ServiceEnvironment = z.object({
   ANNEAL_MAX_STORED_ROWS: z.coerce.number().int().min(1).default(500_000),
   /** Keys of one account that are neither revoked nor expired. */
   ANNEAL_MAX_LIVE_KEYS: z.coerce.number().int().min(2).default(100),
+  /** What the keys that a key or a session of the console makes end with, at the latest. */
+  ANNEAL_MADE_KEYS_END_WITH: z.enum(['maker', 'key', 'nothing']).default('maker'),
   /** Addresses or networks of proxies whose X-Forwarded-For is believed, with commas between. */
-  ANNEAL_TRUSTED_PROXIES: z.string().default(''),
+  ANNEAL_TRUSTED_PROXIES: Proxies.prefault(''),
+  /** Names by which /metrics and the page of operators may be asked for, beside addresses and private names. */
+  ANNEAL_ADMIN_HOSTS: z.string().default(''),
   /** The built console; without it, /console says that it is missing. */
   ANNEAL_CONSOLE_DIR: z.string().min(1).default('console/dist'),
   /** Origins whose pages may call the public API from a browser, with commas between. */
@@ -120,7 +132,9 @@ export const ServiceEnvironment = z.object({
   ANNEAL_BACKUP_MAX_AGE_HOURS: z.coerce.number().min(24).default(72),
   /** The share of all objects that one sweep may remove. */
   ANNEAL_SWEEP_MAX_SHARE: z.coerce.number().min(0).max(1).default(0.05),
-  /** Multiplies every retention period. */
+  /** How long the audit trail is kept. Postgres refuses to remove younger events than 90 days. */
+  ANNEAL_AUDIT_DAYS: z.coerce.number().int().min(90).max(36_500).default(400),
+  /** Multiplies every retention period but that of the audit trail. */
   ANNEAL_RETENTION_SCALE: z.coerce.number().positive().default(1),
   /** The Temporal UI, for links that users get; without it there are none. */
   TEMPORAL_UI_URL: z.url().optional(),

@@ -59,7 +59,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     datasetLimits: { unpackedBytes: env.ANNEAL_MAX_DATASET_BYTES, checkSeconds: env.ANNEAL_DATASET_CHECK_SECONDS },
     maxStoredRows: env.ANNEAL_MAX_STORED_ROWS,
     maxLiveKeys: env.ANNEAL_MAX_LIVE_KEYS,
-    trustedProxies: listed(env.ANNEAL_TRUSTED_PROXIES),
+    madeKeysEndWith: env.ANNEAL_MADE_KEYS_END_WITH,
+    trustedProxies: env.ANNEAL_TRUSTED_PROXIES,
+    adminHosts: listed(env.ANNEAL_ADMIN_HOSTS),
     corsOrigins: env.ANNEAL_CORS_ORIGINS,
     webhooks: { allowsHttp: env.ANNEAL_WEBHOOKS_ALLOW_HTTP, isCallable: env.ANNEAL_WEBHOOKS_PRIVATE_NETWORKS },
     coldStartTimeoutMs: env.ANNEAL_COLD_START_TIMEOUT_SECONDS * 1000,
@@ -74,7 +76,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       stallMs: env.ANNEAL_STALL_MINUTES * 60_000,
       maxJobMs: env.ANNEAL_MAX_JOB_HOURS === undefined ? null : env.ANNEAL_MAX_JOB_HOURS * hourMs,
     },
-    retention: retentionOf(env.ANNEAL_RETENTION_SCALE),
+    retention: retentionOf({ scale: env.ANNEAL_RETENTION_SCALE, auditDays: env.ANNEAL_AUDIT_DAYS }),
     sweep: { olderThanMs: env.ANNEAL_BACKUP_MAX_AGE_HOURS * hourMs, maxShare: env.ANNEAL_SWEEP_MAX_SHARE },
     temporalWorkflowsUrl:
       env.TEMPORAL_UI_URL === undefined

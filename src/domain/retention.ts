@@ -4,8 +4,14 @@ const dayMs = 24 * hourMs
 
 export type Retention = ReturnType<typeof retentionOf>
 
-/** @param scale multiplies all these times */
-export const retentionOf = (scale: number) => ({
+/** @param scale multiplies all these times but that of audit events */
+export const retentionOf = ({ scale, auditDays }: { scale: number; auditDays: number }) => ({
+  /** Postgres refuses to remove younger events than 90 days. */
+  auditEventsMs: auditDays * dayMs,
+  /** Keys that nothing names, since their revocation or expiry. */
+  endedKeysMs: 90 * dayMs * scale,
+  /** Trackers of a job, since its end: longer than a tracker is tried. */
+  trackersMs: 30 * dayMs * scale,
   /** Messages that Temporal has. */
   deliveredMessagesMs: 7 * dayMs * scale,
   /** The log of webhook deliveries. */

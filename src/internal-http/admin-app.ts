@@ -3,7 +3,9 @@ import type { Express } from 'express'
 import type { BodyMemory } from '../http/framework/body-memory.ts'
 import { mountConsole } from '../http/console-page.ts'
 import { createHttpApp } from '../http/framework/create-app.ts'
+import { knownHosts, unknownHost } from '../http/framework/known-hosts.ts'
 import type { Metrics } from '../http/framework/metrics.ts'
+import { HttpError } from '../http/framework/problem.ts'
 import type { ServiceDependencies } from '../services/context.ts'
 import { createAdminCaller } from './admin-caller.ts'
 import { addBacklogMetrics } from './backlog-metrics.ts'
@@ -17,9 +19,12 @@ type AdminAppOptions = {
   bodyMemory: BodyMemory
   /** The folder of the built console. */
   consoleDir?: string
+  /** More names by which what needs no token may be asked for. */
+  hosts?: readonly string[]
 }
 
-export function createAdminApp({ deps, metrics, bodyMemory, consoleDir }: AdminAppOptions): Express {
+export function createAdminApp({ deps, metrics, bodyMemory, consoleDir, hosts = [] }: AdminAppOptions): Express {
+  const isKnownHost = knownHosts(hosts)
   const measureBacklog = addBacklogMetrics(metrics, deps)
   return createHttpApp({
     edge: 'admin',
@@ -30,6 +35,11 @@ export function createAdminApp({ deps, metrics, bodyMemory, consoleDir }: AdminA
     log: deps.log,
     metrics,
     mountPages(app) {
+      // The routes before need a token, which no page of another site has.
+      app.use((request, _response, next) => {
+        if (!isKnownHost(request.headers.host)) throw new HttpError(421, 'misdirected_request', unknownHost)
+        next()
+      })
       app.get('/metrics', async (_request, response) => {
         await measureBacklog()
         response.type(metrics.registry.contentType).send(await metrics.registry.metrics())

@@ -57,24 +57,32 @@ export function trackerSender({
   }
 
   async function round(tracker: ClaimedTracker) {
-    const { trackingUri, sealedAuthorization } = tracker.request
-    const authorization = sealedAuthorization === null ? null : unseal(secret, sealedAuthorization)
-    const mlflow = createMlflow(exchange, { trackingUri, authorization, signal, beforeCall: () => keepClaim(tracker) })
     // No call is made while the scores of an evaluation are computed. A lost claim ends the round at its next call.
     const renewing = setInterval(() => void jobTrackers.renew(tracker).catch(noteLateRenewal), renewEveryMs)
     try {
+      const { trackingUri } = tracker.request
+      const authorization = authorizationOf(tracker)
+      const beforeCall = () => keepClaim(tracker)
+      const mlflow = createMlflow(exchange, { trackingUri, authorization, signal, beforeCall })
       const outcome = await sendNews({ database, evaluationScores }, tracker, mlflow)
       const state = outcome === 'done' ? 'done' : 'open'
       await jobTrackers.release(tracker, { state, delayMs: outcome === 'more' ? 0 : pauseMs })
     } catch (error) {
-      // A server that is none of MLflow's answers without the fields that are read.
-      const other = error instanceof TypeError ? 'Its answers are not those of an MLflow server.' : null
-      const why = error instanceof TrackerError ? error.message : other
       // The worker stopped in the middle, or the database is away: the claim runs out, and another round begins.
-      if (signal.aborted || why === null) throw error
-      await fail(tracker, why)
+      if (signal.aborted || !(error instanceof TrackerError)) throw error
+      await fail(tracker, error.message)
     } finally {
       clearInterval(renewing)
+    }
+  }
+
+  function authorizationOf({ request: { sealedAuthorization } }: ClaimedTracker): string | null {
+    try {
+      return sealedAuthorization === null ? null : unseal(secret, sealedAuthorization)
+    } catch {
+      throw new TrackerError(
+        'Its credentials cannot be read, because ANNEAL_SECRET has changed since the job was submitted.',
+      )
     }
   }
 

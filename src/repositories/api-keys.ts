@@ -12,9 +12,14 @@ export type ApiKey = {
   expiresAt: Date | null
   revokedAt: Date | null
   lastUsedAt: Date | null
+  /** The key that made this one. Null for the operator's keys and for those of older versions. */
+  makerKeyId: string | null
+  /** The session of the console by which that key acted. */
+  makerSessionId: string | null
 }
 
-type NewApiKey = Pick<ApiKey, 'id' | 'accountId' | 'name' | 'scopes' | 'expiresAt'> & { secretHash: Uint8Array }
+type NewApiKey = Pick<ApiKey, 'id' | 'accountId' | 'name' | 'scopes' | 'expiresAt'> &
+  Partial<Pick<ApiKey, 'makerKeyId' | 'makerSessionId'>> & { secretHash: Uint8Array }
 
 export const createApiKeyRepository = (db: Connection) => ({
   async create({ secretHash, ...key }: NewApiKey): Promise<ApiKey> {
@@ -58,6 +63,19 @@ export const createApiKeyRepository = (db: Connection) => ({
       select count(*)::int as count from api_keys
       where account_id = ${accountId}::uuid and revoked_at is null and (expires_at is null or expires_at > now())`
     return row.count
+  },
+
+  /** The valid keys that this key made, and those that these made in turn, also over keys that have ended. */
+  async liveDescendants(id: string): Promise<string[]> {
+    const rows = await db.$queryRaw<{ id: string }[]>`
+      with recursive descendants as (
+        select id, created_at, revoked_at, expires_at from api_keys where maker_key_id = ${id}
+        union
+        select k.id, k.created_at, k.revoked_at, k.expires_at
+        from api_keys k join descendants d on k.maker_key_id = d.id)
+      select id from descendants
+      where revoked_at is null and (expires_at is null or expires_at > now()) order by created_at, id`
+    return rows.map((row) => row.id)
   },
 
   async revoke(id: string, at: Date): Promise<ApiKey> {

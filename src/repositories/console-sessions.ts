@@ -10,6 +10,15 @@ export type ConsoleSessionRecord = {
   key: ApiKeyRecord
 }
 
+export type ShownLink = {
+  accountId: string
+  accountName: string
+  apiKeyId: string
+  keyName: string
+  scopes: ApiKeyRecord['scopes']
+  expiresAt: Date
+}
+
 type Owner = { accountId: string; apiKeyId: string }
 type SessionSecrets = { cookieHash: Uint8Array; pageTokenHash: Uint8Array }
 
@@ -34,6 +43,20 @@ export const createConsoleSessionRepository = (db: Connection) => ({
       values (${accountId}::uuid, ${apiKeyId}, ${cookieHash}, ${pageTokenHash}, now() + make_interval(secs => ${validSeconds}))
       returning id, expires_at as "expiresAt"`
     return row
+  },
+
+  /**
+   * What a live link of a live key would sign in to. Whoever is shown it has until `shownSeconds` after its making to answer.
+   * @returns null for every other link
+   */
+  async showLink(linkHash: Uint8Array, shownSeconds: number): Promise<ShownLink | null> {
+    const [row] = await db.$queryRaw<ShownLink[]>`
+      update console_sessions s set expires_at = greatest(s.expires_at, s.created_at + make_interval(secs => ${shownSeconds}))
+      from api_keys k join accounts a on a.id = k.account_id
+      where s.link_hash = ${linkHash} and s.expires_at > now() and k.id = s.api_key_id and ${keyIsLive}
+      returning k.account_id as "accountId", a.name as "accountName", k.id as "apiKeyId", k.name as "keyName", k.scopes,
+        s.expires_at as "expiresAt"`
+    return row ?? null
   },
 
   /** Turns a live link of a live key into a session. Null for every other link, and for each further use of this one. */
@@ -63,11 +86,16 @@ export const createConsoleSessionRepository = (db: Connection) => ({
     return { sessionId, pageTokenHash, expiresAt, key }
   },
 
+  /** When the session ends; null for one that has ended. */
+  async endOf(id: string): Promise<Date | null> {
+    const [row] = await db.$queryRaw<{ expiresAt: Date }[]>`
+      select expires_at as "expiresAt" from console_sessions where id = ${id}::uuid and expires_at > now()`
+    return row?.expiresAt ?? null
+  },
+
   /** Whether the session exists and has not expired. */
   async isLive(id: string): Promise<boolean> {
-    const found = await db.$queryRaw<object[]>`
-      select id from console_sessions where id = ${id}::uuid and expires_at > now()`
-    return found.length > 0
+    return (await this.endOf(id)) !== null
   },
 
   /** Counts sessions and links, expired ones included. */

@@ -41,6 +41,32 @@ export const createRetentionRepository = (db: Connection) => ({
       delete from console_sessions where id in (
         select id from console_sessions where expires_at < ${before} limit ${limit} for update skip locked)`,
 
+  /** @returns the number of deleted rows */
+  deleteAuditEvents: (before: Date, limit: number): Promise<number> =>
+    db.$executeRaw`
+      delete from audit_events where id in (
+        select id from audit_events where at < ${before} limit ${limit} for update skip locked)`,
+
+  /**
+   * Keys that were revoked or have expired, and that nothing names: neither a key that they made nor usage. The first key of an
+   * account stays, because the api makes a missing first key again when it starts. @returns the number of deleted rows
+   */
+  deleteEndedKeys: (before: Date, limit: number): Promise<number> =>
+    db.$executeRaw`
+      delete from api_keys where id in (
+        select k.id from api_keys k where least(k.revoked_at, k.expires_at) < ${before}
+          and not exists (select from api_keys made where made.maker_key_id = k.id)
+          and not exists (select from usage_days u where u.api_key_id = k.id)
+          and exists (select from api_keys older where older.account_id = k.account_id and older.created_at < k.created_at)
+        limit ${limit} for update of k skip locked)`,
+
+  /** Trackers of jobs that ended before then. @returns the number of deleted rows */
+  deleteTrackers: (before: Date, limit: number): Promise<number> =>
+    db.$executeRaw`
+      delete from job_trackers where id in (
+        select t.id from job_trackers t join training_jobs j on j.id = t.job_id
+        where j.finished_at < ${before} limit ${limit} for update of t skip locked)`,
+
   /** Rows of processes that ended long ago. @returns the number of deleted rows */
   deleteUsageWriters: (before: Date, limit: number): Promise<number> =>
     db.$executeRaw`

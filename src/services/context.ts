@@ -7,6 +7,7 @@ import type { Notifications } from '../repositories/notifications.ts'
 import type { Database } from '../repositories/database.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Activity } from './activity.ts'
+import type { MadeKeyEnd } from './admin/key-end.ts'
 import type { BatchBeginnings } from './batches/beginnings.ts'
 import type { Limits } from './limits/limits.ts'
 import type { Inference } from '../inference/inference.ts'
@@ -37,6 +38,7 @@ type ServiceSettings = {
   maxStoredRows: number
   /** Keys of one account that are neither revoked nor expired. */
   maxLiveKeys: number
+  madeKeysEndWith: MadeKeyEnd
   /** Where the Temporal UI shows a workflow by its id; null when the operator has not named the UI. */
   temporalWorkflowsUrl: string | null
   /** Rules for calls to users' webhook servers. */
@@ -76,7 +78,7 @@ export type Ctx = { deps: ServiceDependencies; accountId: string; apiKeyId: stri
  * A request to the admin routes. `accountId` is null for the operator, who may act on every account. A key with the scope
  * admin may act on its own account.
  */
-export type AdminCtx = { deps: ServiceDependencies; accountId: string | null; apiKeyId: string; origin: Origin }
+export type AdminCtx = Omit<Ctx, 'accountId'> & { accountId: string | null }
 
 /** The context of a call to a model. Workers have one too, without a request. */
 export type ModelCtx = {

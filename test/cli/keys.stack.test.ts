@@ -42,7 +42,7 @@ suite('keys and accounts on the command line', () => {
     assert.deepEqual(made.scopes, ['read', 'data'])
     assert.equal(await statusOf(made.key), 200)
     const listed = await anneal(['keys', 'list', '--account', account.id, '--home', homeDir])
-    assert.match(listed.stdout, new RegExp(`${made.id}  ${account.id}  valid .* read,data +laptop`))
+    assert.match(listed.stdout, new RegExp(`${made.id}  ${account.id}  valid .* -  +read,data +laptop`))
     assert.ok(!listed.stdout.includes(made.key))
     const rotated = await json<Key>('keys', 'rotate', made.id, '--overlap', '60')
     assert.equal(await statusOf(rotated.key), 200)

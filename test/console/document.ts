@@ -11,6 +11,7 @@ const operations = [
   'get /v1/console/session',
   'post /v1/console/session',
   'delete /v1/console/session',
+  'post /v1/console/links/show',
   'post /v1/console/links/open',
   'get /v1/train/jobs',
   'get /v1/train/jobs/{job_id}',

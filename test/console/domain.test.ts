@@ -16,6 +16,7 @@ import { commandsOf } from '../../console/src/domain/job-form.ts'
 import { outputType, readSetup, writeSetup } from '../../console/src/domain/playground.ts'
 import { createEventParser } from '../../console/src/domain/event-stream.ts'
 import { age, bytes, duration, parseTime } from '../../console/src/domain/format.ts'
+import { descendantsOf, lifetimesUntil } from '../../console/src/domain/key-life.ts'
 import { partsOf, stays, type Attempt } from '../../console/src/domain/history.ts'
 import {
   canResume,
@@ -216,4 +217,27 @@ test('a new job is shown as a command, with words that a shell leaves whole', ()
     `anneal train --dataset rows --model tiny --name 'Ann'\\''s bot' --set max_steps=60 --set 'target_modules=["a"]'`,
   )
   assert.equal(commandsOf('/v2/completions', {}, 'http://here')['CLI'], undefined)
+})
+
+test('offers only lifetimes that end before the maker of the key', () => {
+  const now = new Date('2026-11-27T10:00:00Z')
+  const daysLater = (days: number) => new Date(now.getTime() + days * 86_400_000)
+  assert.deepEqual(lifetimesUntil(null, now), ['never', 'in a week', 'in 90 days', 'in a year'])
+  assert.deepEqual(lifetimesUntil(daysLater(0.5), now), ['never'])
+  assert.deepEqual(lifetimesUntil(daysLater(30), now), ['never', 'in a week'])
+})
+
+test('finds the valid keys that a key made, also over one that is revoked', () => {
+  const key = (id: string, maker: string | null, revoked: string | null = null) => ({
+    id,
+    maker_key_id: maker,
+    revoked_at: revoked,
+    expires_at: null,
+  })
+  const keys = [key('a', null), key('b', 'a', '2026-11-27T09:00:00'), key('c', 'b'), key('d', 'c'), key('e', null)]
+  const found = descendantsOf('a', keys, new Date('2026-11-27T10:00:00Z'))
+  assert.deepEqual(
+    found.map(({ id }) => id),
+    ['c', 'd'],
+  )
 })

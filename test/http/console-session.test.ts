@@ -30,8 +30,20 @@ async function startConsole(options: Parameters<typeof startPublic>[1] = {}) {
       links.add(textOf(hash))
       return Promise.resolve({ id: sessionId, expiresAt })
     },
+    showLink: (hash: Uint8Array) => {
+      const shown = {
+        accountId,
+        accountName: 'ours',
+        apiKeyId: key.id,
+        keyName: 'first',
+        scopes: key.scopes,
+        expiresAt,
+      }
+      return Promise.resolve(links.has(textOf(hash)) ? shown : null)
+    },
     openLink: (hash: Uint8Array, secrets: Secrets) =>
       Promise.resolve(links.delete(textOf(hash)) ? { ...owner, ...keep(secrets), scopes: key.scopes } : null),
+    endOf: () => Promise.resolve(expiresAt),
     findLive: (hash: Uint8Array) => Promise.resolve(open.get(textOf(hash)) ?? null),
     end: () => {
       open.clear()
@@ -42,6 +54,7 @@ async function startConsole(options: Parameters<typeof startPublic>[1] = {}) {
     {
       database: {
         consoleSessions,
+        apiKeys: { find: () => Promise.resolve({ expiresAt: null }) },
         auditEvents: { add: ({ action }: { action: string }) => Promise.resolve(void audited.push(action)) },
         webhooks: { list: () => Promise.resolve([]) },
         trainingJobs: { cancelOpen: () => Promise.resolve([]) },
@@ -81,7 +94,7 @@ suite('sessions of the console', async () => {
 
   test('a session acts with the scopes of its key', async () => {
     const { status, json } = await asked(edge.signedIn.headers)
-    assert.deepEqual([status, json.session_id], [200, sessionId])
+    assert.deepEqual([status, json.session_id, json.keys_end_at], [200, sessionId, '2026-11-25T12:00:00.000000'])
     const refused = await edge.call('POST', '/v1/train/jobs/cancel', { key: null, headers: edge.signedIn.headers })
     assert.equal(refused.status, 401)
     assert.match(refused.text, /scope \\"training\\"/)
@@ -148,14 +161,21 @@ suite('sessions of the console', async () => {
     assert.equal(wrong.status, 401)
   })
 
-  test('a link signs in once', async () => {
+  test('a link says what it opens, and signs in once', async () => {
     const { json } = await edge.call('POST', '/v1/console/links')
     const link = /^\/console\/open#([\w-]{43})$/.exec(json.path)?.[1]
+    const show = () => edge.call('POST', '/v1/console/links/show', { key: null, json: { link } })
     const open = () => edge.call('POST', '/v1/console/links/open', { key: null, json: { link } })
+    const [shown, again] = [await show(), await show()]
+    assert.deepEqual([shown.json.account_name, shown.json.key_name, again.status], ['ours', 'first', 200])
+    assert.equal(shown.headers['set-cookie'], undefined)
     const [first, second] = [await open(), await open()]
     assert.deepEqual([first.status, second.status], [200, 401])
     assert.match(first.headers['set-cookie']?.[0] ?? '', /HttpOnly; SameSite=Strict/)
     assert.match(second.text, /works only once/)
+    const before = edge.failures()
+    assert.equal((await show()).status, 401)
+    assert.equal(edge.failures(), before + 1, 'a wrong link counts against the address')
   })
 
   test('behind TLS the cookie is Secure and bound to the host', async () => {

@@ -188,6 +188,17 @@ test('metrics are on the admin port only, and count requests by route and not by
   for (const { call } of [internal, await startPublic()]) assert.equal((await call('GET', '/metrics')).status, 404)
 })
 
+test('what needs no token is not answered to a page whose site has made its name resolve to this port', async () => {
+  const { admin } = await startPrivate()
+  for (const path of ['/metrics', '/console', '/console/assets/x.js']) {
+    const { status, json, text } = await admin.call('GET', path, { key: null, headers: { host: 'evil.example:8083' } })
+    assert.deepEqual([status, json?.code], [421, 'misdirected_request'], path)
+    assert.doesNotMatch(text, /process_cpu/)
+  }
+  for (const host of ['anneal-admin.anneal.svc.cluster.local:8083', '10.244.1.7:8083', 'localhost:8083'])
+    assert.equal((await admin.call('GET', '/metrics', { key: null, headers: { host } })).status, 200, host)
+})
+
 test('admin routes are on the admin port only', async () => {
   const { internal, admin } = await startPrivate()
   const key = operatorToken('s'.repeat(32))

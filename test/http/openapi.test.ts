@@ -146,6 +146,7 @@ test('names every route of the contract, with its aliases', () => {
     'get /v1/console/session',
     'delete /v1/console/session',
     'post /v1/console/links',
+    'post /v1/console/links/show',
     'post /v1/console/links/open',
     'get /v1/usage',
     'get /v1/usage/training',

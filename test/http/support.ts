@@ -112,6 +112,7 @@ function stubDependencies({
       maxOpenExports: 8,
       maxStoredRows: 500_000,
       maxLiveKeys: 100,
+      madeKeysEndWith: 'maker',
       temporalWorkflowsUrl: null,
       webhooks: { allowsHttp: false, isCallable: callableAddresses() },
       ...settings,

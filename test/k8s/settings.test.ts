@@ -11,6 +11,7 @@ import { readKubernetesConfig } from '../../src/config/kubernetes.ts'
 import { readConfig } from '../../src/config/service.ts'
 import { readTemporalConfig } from '../../src/config/temporal.ts'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
+import { tooWide } from '../../src/domain/trusted-proxies.ts'
 import { root } from '../../tools/paths.mjs'
 import { isKnownSetting } from './known-settings.ts'
 import { filesAsTheyLie, kubectl, overlays, podSpecs, render, type Manifest, type PodSpec } from './manifests.ts'
@@ -69,6 +70,7 @@ for (const overlay of overlays) {
           settings['ANNEAL_CATALOGUE'] ? `k8s/overlays/${overlay}/models.json` : 'models.json',
         ),
       })
+      assert.deepEqual(tooWide(config.trustedProxies), [], 'a pod could choose the address that is counted')
       assert.equal(config.internalUrl, 'http://anneal-internal.anneal.svc.cluster.local:8081')
       const compute = readKubernetesConfig({
         ...settings,

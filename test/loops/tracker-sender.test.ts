@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { invalidInput } from '../../src/domain/service-error.ts'
+import { seal } from '../../src/services/trackers/authorization.ts'
 import { trackerSender } from '../../src/loops/tracker-sender.ts'
 
 const tracker = {
@@ -57,4 +58,30 @@ test('a claim is renewed while the scores of an evaluation are computed, through
   const after = renewals
   mock.timers.tick(60_000)
   assert.equal(renewals, after)
+})
+
+test('credentials that another secret has sealed fail the tracker with a sentence, and call nothing', async () => {
+  const events: { message: string }[] = []
+  const sealed = { ...tracker, request: { ...tracker.request, sealedAuthorization: seal('old secret', 'Bearer x') } }
+  const loop = trackerSender({
+    database: {
+      jobTrackers: {
+        claim: () => Promise.resolve([sealed]),
+        renew: () => Promise.resolve(true),
+        fail: () => Promise.resolve({ state: 'open', isFirst: true }),
+      },
+      jobEvents: { add: (_job: number, event: { message: string }) => Promise.resolve(void events.push(event)) },
+    } as never,
+    evaluationScores: () => assert.fail('nothing is scored'),
+    exchange: () => assert.fail('nothing is called'),
+    secret: 'new secret',
+    log: { warn: (fields: unknown) => assert.fail(JSON.stringify(fields)) } as never,
+    signal: new AbortController().signal,
+  })
+  await loop.pass(new AbortController().signal)
+  await loop.drain?.()
+  assert.match(
+    events[0]?.message ?? '',
+    /takes nothing\. Its credentials cannot be read, because ANNEAL_SECRET has changed/,
+  )
 })

@@ -68,6 +68,32 @@ suite('sessions of the console', () => {
       assert.equal(await tx.consoleSessions.openLink(revoked, secrets(), hour), null)
     }))
 
+  test('a link that is shown says what it opens, and waits five minutes for an answer instead of one', () =>
+    sandbox(async (tx) => {
+      const owner = await aKey(tx)
+      const [link, late, revoked] = [sha256('shown'), sha256('shown late'), sha256('shown and revoked')]
+      const { expiresAt } = await tx.consoleSessions.addLink(owner, link, 60)
+      const shown = (await tx.consoleSessions.showLink(link, 300)) ?? assert.fail()
+      assert.deepEqual(
+        [shown.accountId, shown.accountName, shown.apiKeyId, shown.keyName, shown.scopes],
+        [owner.accountId, 'rows', owner.apiKeyId, 'test', ['read']],
+      )
+      assert.equal(shown.expiresAt.getTime() - expiresAt.getTime(), 240_000)
+      assert.deepEqual(
+        (await tx.consoleSessions.showLink(link, 300))?.expiresAt,
+        shown.expiresAt,
+        'no second time longer',
+      )
+      await tx.consoleSessions.addLink(owner, late, 0)
+      assert.equal(await tx.consoleSessions.showLink(late, 300), null)
+      const session = secrets()
+      await tx.consoleSessions.openLink(link, session, hour)
+      assert.equal(await tx.consoleSessions.showLink(link, 300), null)
+      await tx.consoleSessions.addLink(owner, revoked, 60)
+      await tx.apiKeys.revoke(owner.apiKeyId, new Date())
+      assert.equal(await tx.consoleSessions.showLink(revoked, 300), null)
+    }))
+
   test('an account ends its own sessions only', () =>
     sandbox(async (tx) => {
       const [owner, stranger] = [await aKey(tx), await aKey(tx)]

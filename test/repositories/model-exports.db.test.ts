@@ -70,8 +70,9 @@ suite('merged exports', () => {
     const accountId = await anAccount(database)
     const settings = { maxOpenExports: 2, maxStoredBytes: 1e12 }
     const models = { find: async (_account: string, name: string) => ({ name, baseModel: 'tiny', files: [] }) }
+    const accounts = { ...database.accounts, findLiveApiKey: async () => ({ scopes: ['training'] }) }
     const deps = {
-      database: { ...database, models },
+      database: { ...database, models, accounts },
       catalogue: { find: (name: string) => (name === 'tiny' ? baseModel : undefined) },
       settings,
     }

@@ -2,10 +2,15 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
+import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
 import type { ArtifactKind, TrainingSpec } from '../../src/domain/training-job.ts'
 import type { Repositories } from '../../src/repositories/database.ts'
+import { query } from '../embedded/support/stack-process.ts'
 import { anAccount, openAttempt, openJob } from '../support/job-rows.ts'
 import { createSandbox, openDatabase } from '../support/sandbox.ts'
+import { connection } from '../support/stack.ts'
+
+const noUsage = { prompts: 1, promptTokens: 0, completionTokens: 0, engineSeconds: 0, gpuSeconds: 0 }
 
 suite('retention', () => {
   const database = openDatabase()
@@ -35,6 +40,91 @@ suite('retention', () => {
       assert.equal(await tx.retention.deleteIdempotencyKeys(new Date(0), 10), 0)
       assert.ok((await tx.retention.deleteIdempotencyKeys(soon(), 100_000)) >= 1)
       assert.equal(await tx.idempotencyKeys.claim(key, Buffer.from('other'), 1000), null)
+    }))
+
+  test('audit events go by age, and Postgres refuses to remove younger ones than 90 days', async () => {
+    const accountId = await anAccount(database)
+    const targets = async () =>
+      (await database.auditEvents.list(accountId, { before: null, limit: 10 })).map(({ target }) => target)
+    await query(
+      connection().databaseUrl,
+      `insert into audit_events (at, account_id, action, target)
+       select now() - make_interval(days => days), '${accountId}', 'test', days from unnest(array[401, 399, 1]) days`,
+    )
+    const before = new Date(Date.now() - 400 * 86_400_000)
+    assert.ok((await database.retention.deleteAuditEvents(before, 100_000)) >= 1)
+    assert.deepEqual(await targets(), ['1', '399'])
+    await assert.rejects(database.retention.deleteAuditEvents(soon(), 100_000), /append-only/)
+    assert.deepEqual(await targets(), ['1', '399'])
+  })
+
+  test('keys go after their revocation or expiry, once neither a key that they made nor usage names them', async () => {
+    // Its first key is older than those of the transaction.
+    const accountId = await anAccount(database)
+    await sandbox(async (tx) => {
+      const past = new Date(Date.now() - 1000)
+      const aKey = async (changes: { expiresAt?: Date; revoked?: true; makerKeyId?: string } = {}) => {
+        const { id, secretHash } = parseApiKey(makeApiKey()) ?? assert.fail()
+        const { expiresAt = null, revoked, makerKeyId = null } = changes
+        await tx.apiKeys.create({ id, secretHash, accountId, name: 'test', scopes: [], expiresAt, makerKeyId })
+        if (revoked) await tx.apiKeys.revoke(id, past)
+        return id
+      }
+      const [revoked, expired, valid] = [await aKey({ revoked: true }), await aKey({ expiresAt: past }), await aKey()]
+      const maker = await aKey({ revoked: true })
+      const made = await aKey({ makerKeyId: maker })
+      const used = await aKey({ revoked: true })
+      const entry = { ...{ accountId, day: '2026-11-20', apiKeyId: used, model: 'm' }, ...noUsage }
+      await tx.usage.add({ writer: randomUUID(), batch: 1, entries: [entry] })
+      const left = async () => {
+        const all = await Promise.all(
+          [revoked, expired, valid, maker, made, used].map((id) => tx.apiKeys.find(accountId, id)),
+        )
+        return all.map((key) => key?.id ?? null)
+      }
+      await tx.retention.deleteEndedKeys(new Date(0), 100_000)
+      assert.deepEqual(await left(), [revoked, expired, valid, maker, made, used])
+      await tx.retention.deleteEndedKeys(soon(), 100_000)
+      assert.deepEqual(await left(), [null, null, valid, maker, made, used])
+      await tx.apiKeys.revoke(made, past)
+      await tx.retention.deleteEndedKeys(soon(), 100_000)
+      await tx.retention.deleteEndedKeys(soon(), 100_000)
+      assert.deepEqual(
+        await left(),
+        [null, null, valid, null, null, used],
+        'the key that was made first, then its maker',
+      )
+    })
+  })
+
+  test('the first key of an account stays, so that no restart of the api makes a revoked one valid again', () =>
+    sandbox(async (tx) => {
+      const key = parseApiKey(makeApiKey()) ?? assert.fail()
+      const ensure = () => tx.accounts.ensureWithApiKey({ name: 'first', keyId: key.id, secretHash: key.secretHash })
+      await ensure()
+      await tx.apiKeys.revoke(key.id, new Date(0))
+      await tx.retention.deleteEndedKeys(soon(), 100_000)
+      await ensure()
+      assert.equal(await tx.accounts.findLiveApiKey(key.id), null)
+    }))
+
+  test('trackers go after the end of their job, and a resume makes them anew', () =>
+    sandbox(async (tx) => {
+      const accountId = await anAccount(tx)
+      const spec = { trackers: [{ type: 'mlflow' }] } as unknown as TrainingSpec
+      const [open, ended] = [await openJob(tx, accountId, spec), await openJob(tx, accountId, spec)]
+      const move = { generation: 1, to: 'FAILED', reason: null, message: null, actor: 'test' } as const
+      await tx.trainingJobs.move({ jobId: ended.id, ...move })
+      const states = async () =>
+        (await Promise.all([open, ended].map(({ id }) => tx.jobTrackers.list(id)))).map((rows) =>
+          rows.map(({ state }) => state),
+        )
+      await tx.retention.deleteTrackers(new Date(0), 100_000)
+      assert.deepEqual(await states(), [['open'], ['open']])
+      await tx.retention.deleteTrackers(soon(), 100_000)
+      assert.deepEqual(await states(), [['open'], []])
+      await tx.trainingJobs.resume(ended.id, 'Resumed.')
+      assert.deepEqual(await states(), [['open'], ['open']])
     }))
 
   test('batches that Temporal was told of are read in pages, each once', () =>

@@ -20,8 +20,9 @@ export async function send(address: string, init: RequestInit = {}): Promise<Res
   noteAnswer(![502, 504].includes(response.status))
   if (response.ok) return response
   const problem = new ApiError(problemOf(response.status, await response.json().catch(() => null)))
-  // The session that asked has ended; a newer one of another tab stays.
-  if (problem.status === 401 && !isMissingScope(problem) && currentSession() === session) keepSession(null)
+  // The session that asked has ended; a newer one of another tab stays. A refused link says nothing about the session.
+  const isOfSession = problem.status === 401 && !isMissingScope(problem) && !address.startsWith('/v1/console/links/')
+  if (isOfSession && currentSession() === session) keepSession(null)
   throw problem
 }
 

@@ -144,6 +144,10 @@ const keysQuery = {
 
 export const useKeys = () => useQuery(keysQuery)
 
+/** The session as the service sees it. */
+export const useServiceSession = () =>
+  useQuery({ queryKey: ['session'], queryFn: ({ signal }) => api.GET('/v1/console/session', { signal }) })
+
 type Group = { day?: string; model_name?: string; key_id?: string | null }
 
 /** @returns what to call a group of usage; a key by its id alone where the session may not list keys; '' without a group */

@@ -2,10 +2,11 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
-import { queryClient, useKeys } from '../api/queries.ts'
+import { queryClient, useKeys, useServiceSession } from '../api/queries.ts'
 import { useSession } from '../api/session.ts'
 import type { components } from '../api/types.ts'
-import { endOf, lifetimes, type Lifetime } from '../domain/key-life.ts'
+import { parseTime } from '../domain/format.ts'
+import { descendantsOf, endOf, lifetimes, lifetimesUntil, type Lifetime } from '../domain/key-life.ts'
 import { Confirm } from '../ui/confirm.tsx'
 import { Head } from '../ui/head.tsx'
 import { Choice, Labelled } from '../ui/labelled.tsx'
@@ -51,6 +52,11 @@ export function Keys() {
                   <tr key={key.id}>
                     <th scope="row" className="text">
                       {key.name} {key.id === own && <span className="quiet">of this session</span>}
+                      {key.maker_key_id && (
+                        <div className="quiet">
+                          made by <code>{key.maker_key_id}</code>
+                        </div>
+                      )}
                     </th>
                     <td className="wide">
                       <code>{key.id}</code>
@@ -79,22 +85,34 @@ export function Keys() {
         )}
       </Answer>
       {rotated && <Rotate of={rotated} done={setMade} close={() => setRotated(null)} />}
-      {revoked && (
-        <Confirm
-          title={`Revoke the key “${revoked.name}”?`}
-          action="Revoke"
-          isDangerous
-          act={async () => {
-            await api.DELETE('/v1/keys/{key_id}', { params: pathOf(revoked) })
-            await refresh()
-          }}
-          close={() => setRevoked(null)}
-        >
-          <p>Within a second every request with it is refused, and its sessions of the console end, for good.</p>
-          {revoked.id === own && <p>You are signed in with this key, so you will be signed out.</p>}
-        </Confirm>
-      )}
+      {revoked && <Revoke of={revoked} isOwn={revoked.id === own} close={() => setRevoked(null)} />}
     </>
+  )
+}
+
+function Revoke({ of, isOwn, close }: { of: Key; isOwn: boolean; close: () => void }) {
+  const [takesMade, setTakesMade] = useState(false)
+  const made = descendantsOf(of.id, useKeys().data ?? [], new Date())
+  return (
+    <Confirm
+      title={`Revoke the key “${of.name}”?`}
+      action="Revoke"
+      isDangerous
+      act={async () => {
+        await api.DELETE('/v1/keys/{key_id}', { params: { ...pathOf(of), query: { descendants: takesMade } } })
+        await refresh()
+      }}
+      close={close}
+    >
+      <p>Within a second every request with it is refused, and its sessions of the console end, for good.</p>
+      {isOwn && <p>You are signed in with this key, so you will be signed out.</p>}
+      {made.length > 0 && (
+        <label className="inline">
+          <input type="checkbox" checked={takesMade} onChange={() => setTakesMade(!takesMade)} /> Also revoke the keys
+          that were made with it: {made.map(({ name }) => `“${name}”`).join(', ')}
+        </label>
+      )}
+    </Confirm>
   )
 }
 
@@ -103,6 +121,8 @@ function NewKey({ done }: { done: (made: Made) => void }) {
   const [name, setName] = useState('')
   const [scopes, setScopes] = useState<readonly string[]>(['read'])
   const [lifetime, setLifetime] = useState<Lifetime>('never')
+  const endsAt = useServiceSession().data?.keys_end_at
+  const latest = endsAt == null ? null : parseTime(endsAt)
   const make = useMutation({
     mutationFn: () => {
       const seconds = lifetimes[lifetime]
@@ -141,10 +161,22 @@ function NewKey({ done }: { done: (made: Made) => void }) {
           </label>
         ))}
       </fieldset>
-      <Choice label="Expires" value={lifetime} values={Object.keys(lifetimes) as Lifetime[]} onChange={setLifetime} />
+      <Choice
+        label="Expires"
+        value={lifetime}
+        values={lifetimesUntil(latest, new Date())}
+        textOf={(each) => (each === 'never' && latest ? 'with its maker' : each)}
+        onChange={setLifetime}
+      />
       <button type="submit" disabled={make.isPending || scopes.length === 0}>
         Make the key
       </button>
+      {latest && (
+        <p className="quiet">
+          A key that is made here ends with this session at the latest, at <When at={latest} />. For one that lasts
+          longer, send <code>POST /v1/keys</code> with an API key, or ask the operator.
+        </p>
+      )}
       {make.error && <Failure error={make.error} />}
     </form>
   )

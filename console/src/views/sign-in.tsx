@@ -1,8 +1,9 @@
 // Two ways in: an API key, which is sent once and not kept, or a link that `npm start` has printed.
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useState } from 'react'
 import { api } from '../api/client.ts'
 import { currentSession, keepSession, type Session } from '../api/session.ts'
+import type { components } from '../api/types.ts'
 import { Link, useLocation } from '../ui/router.tsx'
 import { Failure } from '../ui/states.tsx'
 
@@ -50,15 +51,6 @@ export function SignIn() {
   )
 }
 
-/** One request for each link, however often the page is drawn. */
-const openings = new Map<string, Promise<SignedIn>>()
-
-function open(link: string): Promise<SignedIn> {
-  const opening = openings.get(link) ?? api.POST('/v1/console/links/open', { body: { link } })
-  openings.set(link, opening)
-  return opening as Promise<SignedIn>
-}
-
 /** The link of the address. React may draw the page again after the link was taken out of the address. */
 let kept = ''
 
@@ -71,53 +63,77 @@ function takeLink(): string {
 
 const isLive = (session: Session | null) => session !== null && new Date(session.expiresAt) > new Date()
 
-/** A foreign page may lead here, so a live session is not replaced without a question. */
+/** A foreign page may lead here, with a link of its own account. So the page says what the link opens, and asks. */
 export function OpenLink() {
   const [, navigate] = useLocation()
   const [link] = useState(takeLink)
   const [present] = useState(currentSession)
-  const [mayOpen, setMayOpen] = useState(!isLive(present))
-  const [error, setError] = useState<unknown>(null)
   const leave = useCallback(() => {
     kept = ''
     navigate('/', { replace: true })
   }, [navigate])
   useEffect(() => {
-    if (link === '') return leave()
-    if (!mayOpen) return
-    open(link).then((session) => {
+    if (link === '') leave()
+  }, [link, leave])
+  const shown = useQuery({
+    queryKey: ['sign-in link', link],
+    enabled: link !== '',
+    staleTime: Infinity,
+    retry: false,
+    queryFn: () => api.POST('/v1/console/links/show', { body: { link } }),
+  })
+  const signIn = useMutation({
+    mutationFn: () => api.POST('/v1/console/links/open', { body: { link } }),
+    onSuccess: (session) => {
       keep(session)
       leave()
-    }, setError)
-  }, [link, mayOpen, leave])
+    },
+  })
+  const error = shown.error ?? signIn.error
   return (
     <main className="sign-in">
       <h1>Anneal</h1>
-      {!mayOpen ? (
+      {error ? (
         <>
+          <Failure error={error} />
           <p>
-            This browser is signed in with the key <code>{present?.keyId}</code>. The link would sign in with its own
-            key, in every tab.
+            <Link href="/">{isLive(present) ? 'Stay signed in' : 'Sign in with an API key'}</Link>
           </p>
+        </>
+      ) : shown.data ? (
+        <>
+          <Opens link={shown.data} />
+          {isLive(present) && (
+            <p>
+              This browser is signed in with the key <code>{present?.keyId}</code>. The link replaces that session, in
+              every tab.
+            </p>
+          )}
           <div className="buttons">
             <button type="button" onClick={leave}>
-              Stay signed in
+              {isLive(present) ? 'Stay signed in' : 'Do not sign in'}
             </button>
-            <button type="button" className="primary" onClick={() => setMayOpen(true)}>
+            <button
+              type="button"
+              className="primary"
+              autoFocus
+              disabled={signIn.isPending}
+              onClick={() => signIn.mutate()}
+            >
               Sign in with the link
             </button>
           </div>
         </>
-      ) : error === null ? (
-        <p role="status">Signing in…</p>
       ) : (
-        <>
-          <Failure error={error} />
-          <p>
-            <Link href="/">Sign in with an API key</Link>
-          </p>
-        </>
+        <p role="status">Reading the link…</p>
       )}
     </main>
   )
 }
+
+const Opens = ({ link }: { link: components['schemas']['ConsoleLinkShown'] }) => (
+  <p>
+    The link signs this browser in to the account <strong>{link.account_name}</strong> with the key “{link.key_name}” (
+    <code>{link.key_id}</code>), which may: {link.scopes.join(', ')}.
+  </p>
+)

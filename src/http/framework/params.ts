@@ -22,3 +22,9 @@ export function queryInt({ min, max }: { min: number; max: number }) {
     .refine((value) => value >= min && value <= max, error)
     .meta({ type: 'integer', minimum: min, maximum: max, pattern: undefined })
 }
+
+export const queryFlag = () =>
+  queryText()
+    .pipe(z.enum(['true', 'false']))
+    .transform((text) => text === 'true')
+    .meta({ type: 'boolean', enum: undefined })

@@ -1,20 +1,24 @@
 // Sessions of the console: an API key, or a link that was made with one, is exchanged for a cookie.
 import { wireTime } from '../../domain/timestamps.ts'
+import { latestEndOf } from '../../services/admin/key-end.ts'
 import { scopesOf } from '../../services/authenticate.ts'
 import {
   createSignInLink,
   sessionSeconds,
+  showSignInLink,
   signIn,
   signInByLink,
   signOut,
   type SignedIn,
 } from '../../services/console/sign-in.ts'
+import type { OpenCtx } from '../../services/context.ts'
 import { countIfRefused } from '../framework/key-caller.ts'
 import { defineRoute } from '../framework/route.ts'
 import { sessionCookie } from '../framework/session-cookie.ts'
 import {
   ConsoleLink,
   ConsoleLinkOpening,
+  ConsoleLinkShown,
   ConsoleSession,
   ConsoleSignedIn,
   ConsoleSignedOut,
@@ -43,11 +47,15 @@ export const consoleRoutes = [
     access: 'key',
     scope: 'read',
     response: ConsoleSession,
-    handle: async ({ caller: ctx }) => ({
-      session_id: ctx.sessionId ?? null,
-      key_id: ctx.apiKeyId,
-      scopes: await scopesOf(ctx),
-    }),
+    async handle({ caller: ctx }) {
+      const keysEndAt = await latestEndOf(ctx, ctx.deps.database)
+      return {
+        session_id: ctx.sessionId ?? null,
+        key_id: ctx.apiKeyId,
+        scopes: await scopesOf(ctx),
+        keys_end_at: keysEndAt && wireTime(keysEndAt),
+      }
+    },
   }),
   defineRoute({
     name: 'sign_out_of_console',
@@ -78,6 +86,27 @@ export const consoleRoutes = [
     },
   }),
   defineRoute({
+    name: 'show_console_link',
+    method: 'post',
+    path: '/v1/console/links/show',
+    summary: 'Get the account and the key that a link signs in to, before it opens a session',
+    access: 'none',
+    body: ConsoleLinkOpening,
+    errorStatuses: [401, 429],
+    response: ConsoleLinkShown,
+    async handle({ caller: ctx, body }) {
+      const shown = await counted(ctx, showSignInLink({ ctx, input: body }))
+      return {
+        account_id: shown.accountId,
+        account_name: shown.accountName,
+        key_id: shown.apiKeyId,
+        key_name: shown.keyName,
+        scopes: shown.scopes,
+        expires_at: wireTime(shown.expiresAt),
+      }
+    },
+  }),
+  defineRoute({
     name: 'open_console_link',
     method: 'post',
     path: '/v1/console/links/open',
@@ -87,15 +116,19 @@ export const consoleRoutes = [
     errorStatuses: [401, 429],
     response: ConsoleSignedIn,
     async handle({ caller: ctx, body, setHeader, ...site }) {
-      const session = await signInByLink({ ctx, input: body }).catch(async (error: unknown) => {
-        await countIfRefused(error, ctx)
-        throw error
-      })
+      const session = await counted(ctx, signInByLink({ ctx, input: body }))
       setHeader('Set-Cookie', sessionCookie(site, session.cookie, sessionSeconds))
       return signedIn(session)
     },
   }),
 ]
+
+/** A wrong link counts as a failed authentication of its sender. */
+const counted = <T>(ctx: OpenCtx, trying: Promise<T>): Promise<T> =>
+  trying.catch(async (error: unknown) => {
+    await countIfRefused(error, ctx)
+    throw error
+  })
 
 const signedIn = ({ sessionId, pageToken, expiresAt, apiKeyId, scopes }: SignedIn) => ({
   session_id: sessionId,

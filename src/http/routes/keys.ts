@@ -7,15 +7,17 @@ import {
   revokeApiKey,
   rotateApiKey,
   type MadeApiKey,
+  type RevokedApiKey,
   type RotatedApiKey,
 } from '../../services/admin/api-keys.ts'
 import { defineRoute } from '../framework/route.ts'
 import {
-  ApiKeyAnswer,
   ApiKeyList,
   ApiKeyMade,
   ApiKeyPath,
   ApiKeyQuery,
+  ApiKeyRevocationQuery,
+  ApiKeyRevoked,
   ApiKeyRotated,
   ApiKeyRotation,
   NewApiKey,
@@ -30,7 +32,7 @@ export const keyRoutes = [
     name: 'create_key',
     method: 'post',
     path,
-    summary: 'Create a key of the account. It is shown only in this answer',
+    summary: 'Create a key of the account, which ends with its maker at the latest. It is shown only in this answer',
     body: NewApiKey,
     errorStatuses: [409],
     response: ApiKeyMade,
@@ -72,9 +74,10 @@ export const keyRoutes = [
     path: `${path}/:key_id`,
     summary: 'Revoke a key for good, with its sessions of the console; takes effect within a second',
     params: ApiKeyPath,
-    response: ApiKeyAnswer,
-    handle: async ({ caller: ctx, params: { key_id: id } }) =>
-      shownApiKey(await revokeApiKey({ admin: ctx, input: { id } })),
+    query: ApiKeyRevocationQuery,
+    response: ApiKeyRevoked,
+    handle: async ({ caller: ctx, params: { key_id: id }, query: { descendants = false } }) =>
+      revokedApiKey(await revokeApiKey({ admin: ctx, input: { id, descendants } })),
   }),
 ]
 
@@ -88,6 +91,14 @@ export const shownApiKey = ({ id, name, scopes, ...times }: ApiKey) => ({
   expires_at: timeOrNull(times.expiresAt),
   revoked_at: timeOrNull(times.revokedAt),
   last_used_at: timeOrNull(times.lastUsedAt),
+  maker_key_id: times.makerKeyId,
+  maker_session_id: times.makerSessionId,
+})
+
+export const revokedApiKey = ({ apiKey, alsoRevoked, stillValid }: RevokedApiKey) => ({
+  ...shownApiKey(apiKey),
+  also_revoked: alsoRevoked,
+  still_valid: stillValid,
 })
 
 export const madeApiKey = ({ apiKey, secret }: MadeApiKey) => ({ ...shownApiKey(apiKey), key: secret })

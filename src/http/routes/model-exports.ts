@@ -10,7 +10,7 @@ export const modelExportRoutes = [
     method: 'post',
     path: '/v1/models/:name/export',
     summary:
-      'Export a tuned model; a repeat gives the same export. A merged one is made in the background and survives restarts',
+      'Export a tuned model; a repeat gives the same export. A merged one needs the scope training, is made in the background and survives restarts',
     access: 'key',
     scope: 'read',
     params: ModelPath,

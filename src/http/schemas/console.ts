@@ -17,6 +17,7 @@ export const ConsoleSession = named(
       .describe('The id of the session, also in the audit trail')
       .nullable()
       .describe('Null when the caller sent a key instead of a session'),
+    keys_end_at: Time.nullable().describe('When keys that the caller makes end at the latest; null for never'),
   }),
 )
 
@@ -43,6 +44,17 @@ export const ConsoleLink = named(
 export const ConsoleLinkOpening = named(
   'ConsoleLinkOpening',
   z.object({ link: z.string().min(1).max(200).describe('What follows the # in the path of the link') }),
+)
+
+export const ConsoleLinkShown = named(
+  'ConsoleLinkShown',
+  z.object({
+    account_id: z.string().describe('The id of the account that the link signs in to'),
+    account_name: z.string().describe('The name of that account'),
+    ...session,
+    key_name: z.string().describe('The name of that key'),
+    expires_at: Time.describe('Until then the link opens a session, once'),
+  }),
 )
 
 export const ConsoleSignedOut = named(

@@ -3,7 +3,7 @@ import { scopes } from '../../domain/scopes.ts'
 import { apiKeyNotFound } from '../../services/admin/api-keys.ts'
 import { keepsEmpty } from '../framework/empty-fields.ts'
 import { named } from '../framework/named-schemas.ts'
-import { queryInt, queryText } from '../framework/params.ts'
+import { queryFlag, queryInt, queryText } from '../framework/params.ts'
 import { shortened } from '../framework/problem.ts'
 import { Time } from './training-job.ts'
 
@@ -49,7 +49,9 @@ export const NewApiKey = named(
         .datetime({ offset: true, error: 'must be a time such as 2027-01-31T00:00:00Z' })
         .nullish()
         .transform((text) => (text == null ? null : new Date(text)))
-        .describe('When the key expires, such as 2027-01-31T00:00:00Z; never when absent'),
+        .describe(
+          'When the key expires, such as 2027-01-31T00:00:00Z. When absent: with its maker, your key or your session of the console, or never for a maker without an end. A later time than that of the maker is refused, unless the operator allows it',
+        ),
     ),
   }),
 )
@@ -66,6 +68,14 @@ export const ApiKeyRotation = named(
   }),
 )
 
+export const ApiKeyRevocationQuery = z.object({
+  descendants: queryFlag()
+    .optional()
+    .describe(
+      'Whether the keys that this key made are revoked as well, with those that these made in turn; default false',
+    ),
+})
+
 export const ApiKeyAnswer = named(
   'ApiKey',
   z.object({
@@ -76,6 +86,27 @@ export const ApiKeyAnswer = named(
     expires_at: Time.nullable().describe('When the key expires; null for never'),
     revoked_at: Time.nullable().describe('When the key was revoked; null while it is not'),
     last_used_at: Time.nullable().describe('When the key was last used, to the minute; null for never'),
+    maker_key_id: z
+      .string()
+      .nullable()
+      .describe('The key that made this one; null for the keys that the operator or an older version made'),
+    maker_session_id: z
+      .string()
+      .nullable()
+      .describe('The session of the console by which that key acted; null when the key itself was sent'),
+  }),
+)
+
+export const ApiKeyRevoked = named(
+  'ApiKeyRevoked',
+  z.object({
+    ...ApiKeyAnswer.shape,
+    also_revoked: z.array(z.string()).describe('The ids of the keys that were revoked with it'),
+    still_valid: z
+      .array(z.string())
+      .describe(
+        'The ids of valid keys that this key made, and that these made in turn, when they were not to be revoked',
+      ),
   }),
 )
 

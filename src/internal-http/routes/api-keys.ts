@@ -1,10 +1,10 @@
 // The keys of every account, with the account of each. src/http/routes/keys.ts has the same for one account.
 import { defineRoute } from '../../http/framework/route.ts'
-import { madeApiKey, rotatedApiKey, shownApiKey } from '../../http/routes/keys.ts'
-import { ApiKeyRotation } from '../../http/schemas/keys.ts'
+import { madeApiKey, revokedApiKey, rotatedApiKey, shownApiKey } from '../../http/routes/keys.ts'
+import { ApiKeyRevocationQuery, ApiKeyRotation } from '../../http/schemas/keys.ts'
 import type { ApiKey } from '../../repositories/api-keys.ts'
 import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../../services/admin/api-keys.ts'
-import { KeyAnswer, KeyList, KeyMade, KeyPath, KeyQuery, KeyRotated, NewKey } from '../schemas/admin.ts'
+import { KeyList, KeyMade, KeyPath, KeyQuery, KeyRevoked, KeyRotated, NewKey } from '../schemas/admin.ts'
 
 export const apiKeyRoutes = [
   defineRoute({
@@ -41,8 +41,12 @@ export const apiKeyRoutes = [
     summary: 'Revoke a key for good; takes effect within a second',
     access: 'admin',
     params: KeyPath,
-    response: KeyAnswer,
-    handle: async ({ caller: admin, params }) => shown(await revokeApiKey({ admin, input: { id: params.key_id } })),
+    query: ApiKeyRevocationQuery,
+    response: KeyRevoked,
+    async handle({ caller: admin, params: { key_id: id }, query: { descendants = false } }) {
+      const revoked = await revokeApiKey({ admin, input: { id, descendants } })
+      return { ...revokedApiKey(revoked), ...owner(revoked.apiKey) }
+    },
   }),
   defineRoute({
     name: 'rotate_api_key',

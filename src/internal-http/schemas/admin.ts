@@ -1,7 +1,15 @@
 import { z } from 'zod'
 import { priorities } from '../../domain/priority.ts'
 import { queryInt, queryText } from '../../http/framework/params.ts'
-import { ApiKeyAnswer, ApiKeyMade, ApiKeyPath, ApiKeyRotated, keyPage, NewApiKey } from '../../http/schemas/keys.ts'
+import {
+  ApiKeyAnswer,
+  ApiKeyMade,
+  ApiKeyPath,
+  ApiKeyRevoked,
+  ApiKeyRotated,
+  keyPage,
+  NewApiKey,
+} from '../../http/schemas/keys.ts'
 
 const defaultPageSize = 100
 
@@ -29,7 +37,8 @@ export const AccountAnswer = z.object({
 export const AccountList = z.object({ accounts: z.array(AccountAnswer), next: z.string().nullable() })
 export const AccountDeleted = z.object({ id: z.string(), deleted_objects: z.int(), deleted_jobs: z.int() })
 const owner = { account_id: z.string() }
-export const KeyAnswer = ApiKeyAnswer.extend(owner)
+const KeyAnswer = ApiKeyAnswer.extend(owner)
 export const KeyList = z.object({ keys: z.array(KeyAnswer), next: z.string().nullable() })
 export const KeyMade = ApiKeyMade.extend(owner)
 export const KeyRotated = ApiKeyRotated.extend(owner)
+export const KeyRevoked = ApiKeyRevoked.extend(owner)

@@ -9,9 +9,12 @@ import { recordAudit } from '../audit/record.ts'
 import { requireScope, scopesOf } from '../authenticate.ts'
 import type { AdminCtx } from '../context.ts'
 import { findAccount } from './accounts.ts'
+import { endOfNewKey, latestEndOf, requireEndForRotation } from './key-end.ts'
 
 export type MadeApiKey = { apiKey: ApiKey; secret: string }
 export type RotatedApiKey = MadeApiKey & { oldId: string; oldExpiresAt: Date }
+/** `alsoRevoked`, `stillValid`: the ids of keys that the revoked key made, and that these made in turn. */
+export type RevokedApiKey = { apiKey: ApiKey; alsoRevoked: string[]; stillValid: string[] }
 
 type NewKey = Pick<ApiKey, 'accountId' | 'name' | 'scopes' | 'expiresAt'>
 
@@ -19,7 +22,10 @@ const defaultOverlapSeconds = 24 * 60 * 60
 
 export const apiKeyNotFound = (id: string) => new ServiceError('not_found', `There is no key ${id}.`)
 
-/** @throws ServiceError not_found, invalid_input, conflict; invalid_token for scopes that the caller lacks */
+/**
+ * A key that a key or a session makes ends with its maker at the latest, unless the operator has set `madeKeysEndWith`.
+ * @throws ServiceError not_found, invalid_input, conflict; invalid_token for scopes that the caller lacks
+ */
 export async function createApiKey({
   admin,
   input: { accountId, ...input },
@@ -36,7 +42,8 @@ export async function createApiKey({
   await requireScopes(admin, input.scopes)
   return admin.deps.database.transaction(async (tx) => {
     await tx.accounts.hold(owner)
-    const made = await make(tx, { ...input, accountId: owner })
+    const expiresAt = endOfNewKey(admin, input.expiresAt, await latestEndOf(admin, tx))
+    const made = await make(admin, tx, { ...input, expiresAt, accountId: owner })
     await requireRoomForKey(admin, tx, owner)
     await recordAudit(tx, { ...admin, accountId: owner }, 'key.create', made.apiKey.id)
     return made
@@ -58,27 +65,42 @@ export async function listApiKeys({
   return { apiKeys, next: apiKeys.length === limit ? (apiKeys.at(-1)?.id ?? null) : null }
 }
 
-/** Every api process refuses the key within a second. A repeat changes nothing. @throws ServiceError not_found */
+/**
+ * Every api process refuses the key within a second. `descendants` revokes the keys that it made as well, and those that these
+ * made in turn. A repeat changes nothing.
+ * @throws ServiceError not_found
+ */
 export async function revokeApiKey({
   admin,
-  input: { id },
+  input: { id, descendants },
 }: {
   admin: AdminCtx
-  input: { id: string }
-}): Promise<ApiKey> {
+  input: { id: string; descendants: boolean }
+}): Promise<RevokedApiKey> {
+  const found = await admin.deps.database.apiKeys.find(admin.accountId, id)
+  if (!found) throw apiKeyNotFound(id)
   return admin.deps.database.transaction(async (tx) => {
-    const apiKey = await tx.apiKeys.lock(admin.accountId, id)
-    if (!apiKey) throw apiKeyNotFound(id)
-    if (apiKey.revokedAt) return apiKey
-    await recordAudit(tx, { ...admin, accountId: apiKey.accountId }, 'key.revoke', id)
-    return tx.apiKeys.revoke(id, new Date())
+    // A key that is making another one at this moment finishes before, or finds itself revoked.
+    await tx.accounts.hold(found.accountId)
+    const by = { ...admin, accountId: found.accountId }
+    const revoke = async (each: string) => {
+      await recordAudit(tx, by, 'key.revoke', each)
+      return tx.apiKeys.revoke(each, new Date())
+    }
+    const old = await tx.apiKeys.lock(admin.accountId, id)
+    if (!old) throw apiKeyNotFound(id)
+    const apiKey = old.revokedAt ? old : await revoke(id)
+    const made = await tx.apiKeys.liveDescendants(id)
+    if (!descendants) return { apiKey, alsoRevoked: [], stillValid: made }
+    for (const each of made) await revoke(each)
+    return { apiKey, alsoRevoked: made, stillValid: [] }
   })
 }
 
 /**
  * Creates a key with the same scopes and expiry. The old key stays valid for the overlap.
- * @throws ServiceError not_found; conflict for a key that is revoked or expired, and without room for one more; invalid_token
- * for scopes that the caller lacks
+ * @throws ServiceError not_found; conflict for a key that is revoked, expired or outlives the caller, and without room for one
+ * more; invalid_token for scopes that the caller lacks
  */
 export async function rotateApiKey({
   admin,
@@ -100,7 +122,8 @@ export async function rotateApiKey({
     if (old.revokedAt || (old.expiresAt && old.expiresAt.getTime() <= now))
       throw new ServiceError('conflict', `Key ${id} is revoked or expired. Create a new key.`)
     const { accountId, name, scopes, expiresAt } = old
-    const made = await make(tx, { accountId, name, scopes, expiresAt })
+    requireEndForRotation(admin, id, expiresAt, await latestEndOf(admin, tx))
+    const made = await make(admin, tx, { accountId, name, scopes, expiresAt })
     const overlapMs = (overlapSeconds ?? defaultOverlapSeconds) * 1000
     const oldExpiresAt = new Date(Math.min(now + overlapMs, expiresAt?.getTime() ?? Number.POSITIVE_INFINITY))
     await tx.apiKeys.expire(id, oldExpiresAt)
@@ -122,9 +145,15 @@ async function requireRoomForKey({ deps: { settings } }: AdminCtx, tx: Repositor
   throw new ServiceError('conflict', `An account has at most ${settings.maxLiveKeys} valid keys. Revoke one first.`)
 }
 
-async function make(tx: Repositories, key: NewKey): Promise<MadeApiKey> {
+async function make(admin: AdminCtx, tx: Repositories, key: NewKey): Promise<MadeApiKey> {
   const secret = makeApiKey()
   const parsed = parseApiKey(secret)
   if (!parsed) throw new Error('makeApiKey made a key that parseApiKey does not read')
-  return { secret, apiKey: await tx.apiKeys.create({ ...parsed, ...key }) }
+  return { secret, apiKey: await tx.apiKeys.create({ ...parsed, ...key, ...makerOf(admin) }) }
 }
+
+/** Nobody but the maker has seen the secret of the key. */
+const makerOf = ({ accountId, apiKeyId, sessionId }: AdminCtx) => ({
+  makerKeyId: accountId === null ? null : apiKeyId,
+  makerSessionId: sessionId ?? null,
+})

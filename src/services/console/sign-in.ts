@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { sha256 } from '../../domain/identifiers.ts'
 import type { Scope } from '../../domain/scopes.ts'
 import { ServiceError } from '../../domain/service-error.ts'
+import type { ShownLink } from '../../repositories/console-sessions.ts'
 import type { Repositories } from '../../repositories/database.ts'
 import { recordAudit } from '../audit/record.ts'
 import { scopesOf } from '../authenticate.ts'
@@ -12,6 +13,8 @@ import type { Ctx, OpenCtx } from '../context.ts'
 
 export const sessionSeconds = 12 * 60 * 60
 const linkSeconds = 60
+/** From the making of a link to the answer of the person to whom its account was shown. */
+const shownLinkSeconds = 5 * 60
 /** Sessions and links of an account. The oldest one ends when there are more. */
 export const maxSessions = 100
 
@@ -58,6 +61,19 @@ export async function createSignInLink({ ctx }: { ctx: Ctx }): Promise<{ link: s
   return { link, expiresAt }
 }
 
+/** Says to which account and key a link signs in, and opens nothing. @throws ServiceError invalid_token as `signInByLink` */
+export async function showSignInLink({
+  ctx: { deps },
+  input: { link },
+}: {
+  ctx: OpenCtx
+  input: { link: string }
+}): Promise<ShownLink> {
+  const shown = await deps.database.consoleSessions.showLink(sha256(link), shownLinkSeconds)
+  if (!shown) throw uselessLink()
+  return shown
+}
+
 /** @throws ServiceError invalid_token when the link was used, has expired, or its key is revoked */
 export async function signInByLink({
   ctx: { deps, origin },
@@ -72,14 +88,16 @@ export async function signInByLink({
     if (session) await recordAudit(tx, { ...session, origin }, 'session.create', session.id)
     return session
   })
-  if (!opened)
-    throw new ServiceError(
-      'invalid_token',
-      'invalid token: a sign-in link works only once, and only for one minute. Run `npm start` again for a new link, or sign in with an API key.',
-    )
+  if (!opened) throw uselessLink()
   const { id, expiresAt, apiKeyId, scopes } = opened
   return { ...secrets, sessionId: id, expiresAt, apiKeyId, scopes }
 }
+
+const uselessLink = () =>
+  new ServiceError(
+    'invalid_token',
+    'invalid token: a sign-in link works only once. Open it within a minute, and confirm it within five. Run `npm start` again for a new link, or sign in with an API key.',
+  )
 
 /** Other api processes may accept the session for up to a second more. A repeat changes nothing. */
 export async function signOut({ ctx }: { ctx: Ctx }) {

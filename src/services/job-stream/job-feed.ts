@@ -2,6 +2,7 @@
 // is behind them reads pages by itself until it has caught up.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cursorText, hasReached, isBehind, type JobCursor } from '../../domain/job-cursor.ts'
+import { sizeOf, type KeptRoom } from './kept-room.ts'
 import { numbered, type NumberedMessage } from './messages.ts'
 import type { Page, StateAtEnd } from './read-news.ts'
 
@@ -13,8 +14,9 @@ export type Batch = {
   end: StateAtEnd | null
 }
 
-/** A message takes about 300 bytes. */
+/** Of one feed. */
 const keptMessages = 1000
+const keptBytes = 1024 * 1024
 /** The shortest time between two reads: reports that come faster are read together. */
 const spacingMs = 50
 const retryMs = 1000
@@ -26,12 +28,13 @@ type FeedOptions = {
   read: (cursor: JobCursor) => Promise<Page | null>
   /** The cursor of the first follower. */
   from: JobCursor
+  room: KeptRoom
   onFailure: (error: unknown) => void
 }
 
-export function createJobFeed({ read, from, onFailure }: FeedOptions) {
+export function createJobFeed({ read, from, room, onFailure }: FeedOptions) {
   const wakes = new Set<() => void>()
-  const kept = createKeptBatches(from)
+  const kept = createKeptBatches(from, room)
   /** The running reads of followers that are behind the kept batches. */
   const reading = new Map<string, Promise<Batch | null>>()
   let end: Batch | null = null
@@ -109,6 +112,9 @@ export function createJobFeed({ read, from, onFailure }: FeedOptions) {
 
     wakeAll,
 
+    /** Nobody follows the feed any more. */
+    close: () => kept.close(),
+
     /** @returns what comes after the cursor; null when there is nothing yet */
     async after(cursor: JobCursor): Promise<Batch | null> {
       if (kept.isHead(cursor)) return end
@@ -117,18 +123,34 @@ export function createJobFeed({ read, from, onFailure }: FeedOptions) {
   }
 }
 
-function createKeptBatches(from: JobCursor) {
+function createKeptBatches(from: JobCursor, room: KeptRoom) {
   let [base, head, headId] = [from, from, cursorText(from)]
-  let messageCount = 0
+  let [messageCount, bytes, isClosed] = [0, 0, false]
   /** Maps the cursor before each batch to the batch, in order. */
   const batches = new Map<string, Batch>()
 
+  function hold(messages: readonly NumberedMessage[]) {
+    const sizeBytes = sizeOf(messages)
+    messageCount += messages.length
+    bytes += sizeBytes
+    room.take(sizeBytes)
+  }
+
+  function letGo(id: string, { messages, after }: Batch) {
+    const sizeBytes = sizeOf(messages)
+    messageCount -= messages.length
+    bytes -= sizeBytes
+    room.giveBack(sizeBytes)
+    base = after
+    batches.delete(id)
+  }
+
+  /** Keeps the newest batch, but for an account that is out of room. */
   function trim() {
-    for (const [id, { messages, after }] of batches) {
-      if (messageCount <= keptMessages || batches.size === 1) return
-      messageCount -= messages.length
-      base = after
-      batches.delete(id)
+    for (const [id, batch] of batches) {
+      const isFull = batches.size > 1 && (messageCount > keptMessages || bytes > keptBytes)
+      if (!isFull && !room.isOver()) return
+      letGo(id, batch)
     }
   }
 
@@ -149,11 +171,17 @@ function createKeptBatches(from: JobCursor) {
 
     add({ messages, after }: Page) {
       const id = cursorText(after)
-      if (id === headId) return
+      if (id === headId || isClosed) return
       batches.set(headId, { messages, after, end: null })
-      messageCount += messages.length
+      hold(messages)
       ;[head, headId] = [after, id]
       trim()
+    },
+
+    /** Gives the room back. A read that is under way adds nothing more. */
+    close() {
+      isClosed = true
+      for (const [id, batch] of batches) letGo(id, batch)
     },
 
     after: (cursor: JobCursor): Batch | null =>

@@ -7,13 +7,17 @@ import type { Notifications } from '../../repositories/notifications.ts'
 import { createTurns } from '../../turns.ts'
 import type { ServiceDependencies } from '../context.ts'
 import { createTtlCache } from '../ttl-cache.ts'
+import { createFeedsByJob } from './feeds-by-job.ts'
 import { createJobFeed, type Batch, type JobFeed } from './job-feed.ts'
+import { createKeptRooms } from './kept-room.ts'
 import { readNews } from './read-news.ts'
 
 const heartbeatMs = 15_000
 const retryAfterSeconds = 30
 /** Limit of one process for all accounts together. */
 const maxFollowers = 5000
+/** Bytes of messages that the feeds of an account keep in one process. */
+const maxKeptBytes = 16 * 1024 * 1024
 /** Reads at the same time, in all and of one account: other requests need the rest of the database connections. */
 const reads = { atMost: 6, atMostOfOne: 3 }
 
@@ -37,7 +41,8 @@ type FeedsDependencies = Pick<ServiceDependencies, 'database' | 'storage' | 'log
 }
 
 export function createJobFeeds({ database, storage, notifications, log, maxOfAccount }: FeedsDependencies) {
-  const feeds = new Map<number, JobFeed>()
+  const feeds = createFeedsByJob()
+  const rooms = createKeptRooms(maxKeptBytes)
   const followers = createFollowerCount(maxOfAccount)
   const turns = createTurns(reads)
   const liveKeys = createTtlCache<boolean>()
@@ -47,8 +52,7 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
   let isClosed = false
 
   const offJob = notifications.onJob((jobId) => {
-    if (jobId !== null) return feeds.get(jobId)?.look()
-    for (const feed of feeds.values()) feed.look()
+    for (const feed of jobId === null ? feeds.all() : feeds.ofJob(jobId)) feed.look()
   })
   const offEnd = notifications.onAccessEnd((id) => {
     if (id === null) return beat()
@@ -65,7 +69,7 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
   }
 
   function wakeAll() {
-    for (const feed of feeds.values()) feed.wakeAll()
+    for (const feed of feeds.all()) feed.wakeAll()
   }
 
   function feedOf({ jobId, accountId, cursor }: Follower): JobFeed {
@@ -75,8 +79,10 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
     }
     const read = (from: JobCursor) => readNews({ storage, newsSince }, jobId, from)
     const onFailure = (error: unknown) => log.warn({ err: error, jobId }, 'failed to read the new events of a job')
-    const feed = feeds.get(jobId) ?? createJobFeed({ read, from: cursor, onFailure })
-    feeds.set(jobId, feed)
+    const known = feeds.find(jobId, accountId)
+    if (known) return known
+    const feed = createJobFeed({ read, from: cursor, room: rooms.of(accountId), onFailure })
+    feeds.add(jobId, accountId, feed)
     return feed
   }
 
@@ -100,7 +106,7 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
 
   /** Yields null as a heartbeat, at once and then regularly. Ends after the batch with `end`, or without one when cut. */
   async function* news(follower: Follower): AsyncGenerator<Batch | null> {
-    const { jobId, signal } = follower
+    const { jobId, accountId, signal } = follower
     const feed = feedOf(follower)
     let wake: () => void = () => undefined
     let mustCheck = false
@@ -138,8 +144,11 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
       signal.removeEventListener('abort', onAbort)
       offEnds()
       leave()
-      if (feed.followerCount() === 0 && feeds.get(jobId) === feed) feeds.delete(jobId)
-      followers.remove(follower.accountId)
+      if (feed.followerCount() === 0 && feeds.find(jobId, accountId) === feed) {
+        feeds.remove(jobId, accountId)
+        feed.close()
+      }
+      followers.remove(accountId)
     }
   }
 
@@ -149,6 +158,9 @@ export function createJobFeeds({ database, storage, notifications, log, maxOfAcc
       followers.add(follower.accountId)
       return news(follower)
     },
+
+    /** What the feeds of an account keep. */
+    keptBytes: rooms.bytesOf,
 
     /** Ends every stream. Clients continue at another process. */
     close() {

@@ -5,6 +5,7 @@ import { ServiceError } from '../../domain/service-error.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import type { TunedModel } from '../../domain/training-job.ts'
 import { recordAudit } from '../audit/record.ts'
+import { requireScope, scopesOf } from '../authenticate.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
@@ -15,7 +16,8 @@ const retryAfterSeconds = 30
 
 /**
  * Accepts an export: one row and its start message, committed together. A repeat gives the export that is open or complete.
- * @throws ServiceError model_not_found, invalid_input for a base model, conflict, quota_exceeded
+ * A merge runs a program and stores a whole model, so it needs the scope of trainings.
+ * @throws ServiceError invalid_token, model_not_found, invalid_input for a base model, conflict, quota_exceeded
  */
 export async function mergeModel({
   ctx,
@@ -27,6 +29,7 @@ export async function mergeModel({
   idempotency: Idempotency
 }): Promise<{ id: string; modelName: string; status: ExportStatus }> {
   const { accountId, deps } = ctx
+  requireScope({ scopes: await scopesOf(ctx) }, 'training')
   const model = await findTunedModel(ctx, name)
   return once(ctx, idempotency, async (answer) => {
     const request = { baseModel: baseOf(ctx, model), adapter: model.files }

@@ -14,12 +14,13 @@ type Outgoing = {
   url: string
   headers: Record<string, string>
   body?: string
-  /** Of the answer; the rest is dropped. */
+  /** Of the answer. A longer one is cut, and its connection is closed. */
   maxAnswerBytes: number
   signal: AbortSignal
 }
 
-export type Incoming = { statusCode: number; headers: http.IncomingHttpHeaders; text: string }
+/** `isCut`: the answer was too long, or its connection ended before it. `text` is then a part of it. */
+export type Incoming = { statusCode: number; headers: http.IncomingHttpHeaders; text: string; isCut: boolean }
 
 export type ResolveHost = (host: string, signal: AbortSignal) => Promise<string[]>
 
@@ -38,9 +39,8 @@ export function createExchange({
     const url = new URL(outgoing.url)
     if (url.protocol !== 'https:' && !allowsHttp) throw new Refusal('This service calls only https addresses.')
     const response = await send(url, outgoing, await addressesOf(hostOf(url), outgoing.signal))
-    // An error in the middle of the answer does not change its status.
-    const text = await readText(response, outgoing.maxAnswerBytes).catch(() => '')
-    return { statusCode: response.statusCode ?? 0, headers: response.headers, text }
+    const read = await readText(response, outgoing.maxAnswerBytes)
+    return { statusCode: response.statusCode ?? 0, headers: response.headers, ...read }
   }
 
   async function addressesOf(host: string, signal: AbortSignal): Promise<string[]> {
@@ -107,13 +107,20 @@ const only =
     else found(null, known[0]?.address ?? '', known[0]?.family)
   }
 
-async function readText(response: http.IncomingMessage, maxBytes: number): Promise<string> {
+/** An error in the middle of the answer does not change its status. */
+async function readText(response: http.IncomingMessage, maxBytes: number): Promise<{ text: string; isCut: boolean }> {
   const pieces: Buffer[] = []
   let bytes = 0
-  for await (const piece of response as AsyncIterable<Buffer>) {
-    bytes += piece.length
-    if (bytes > maxBytes) break
-    pieces.push(piece)
+  let isCut = false
+  try {
+    for await (const piece of response as AsyncIterable<Buffer>) {
+      bytes += piece.length
+      isCut = bytes > maxBytes
+      if (isCut) break
+      pieces.push(piece)
+    }
+  } catch {
+    isCut = true
   }
-  return Buffer.concat(pieces).toString()
+  return { text: Buffer.concat(pieces).toString(), isCut }
 }

@@ -62,6 +62,7 @@ try {
   console.log(`  ${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s, 0 clicks: the link is printed`)
   clicks++
   await page.goto(link)
+  await click(page.getByRole('button', { name: 'Sign in with the link' }))
   await page.getByText('No job yet').waitFor()
   await see('the console is open, signed in', 'jobs')
 

@@ -47,6 +47,7 @@ async function sessionCookie(): Promise<string> {
   const { path } = await createClient(connection)<{ path: string }>('POST', '/v1/console/links', {})
   const page = await context.newPage()
   await page.goto(connection.apiUrl + path)
+  await page.getByRole('button', { name: 'Sign in with the link' }).click()
   await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor()
   const cookies = await context.cookies()
   await browser.close()

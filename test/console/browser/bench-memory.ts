@@ -22,6 +22,7 @@ let requests = 0
 page.on('request', () => requests++)
 const { path } = await createClient(connection)<{ path: string }>('POST', '/v1/console/links', {})
 await page.goto(connection.apiUrl + path)
+await page.getByRole('button', { name: 'Sign in with the link' }).click()
 await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor()
 
 async function openJob() {

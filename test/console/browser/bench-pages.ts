@@ -41,6 +41,7 @@ async function signedIn(): Promise<BrowserContext> {
   const { path } = await createClient(connection)<{ path: string }>('POST', '/v1/console/links', {})
   const page = await context.newPage()
   await page.goto(connection.apiUrl + path)
+  await page.getByRole('button', { name: 'Sign in with the link' }).click()
   await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor()
   await page.close()
   return context

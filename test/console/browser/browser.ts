@@ -27,6 +27,7 @@ export async function openConsole(browser: Browser, apiKey: string) {
   page.on('dialog', (dialog) => problems.push(`a dialog said ${dialog.message()}`))
   const { path } = await createApi(apiKey).post<{ path: string }>('/v1/console/links')
   await page.goto(connection().apiUrl + path)
+  await page.getByRole('button', { name: 'Sign in with the link' }).click()
   await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor()
   return { context, page, problems }
 }

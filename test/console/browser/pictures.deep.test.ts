@@ -99,6 +99,7 @@ async function signedIn(browser: Browser, api: Api): Promise<BrowserContext> {
   const { path } = await api.post<{ path: string }>('/v1/console/links')
   const page = await context.newPage()
   await page.goto(connection().apiUrl + path)
+  await page.getByRole('button', { name: 'Sign in with the link' }).click()
   await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor()
   await page.close()
   return context

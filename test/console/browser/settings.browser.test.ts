@@ -128,6 +128,24 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
     await open.close()
   })
 
+  test('a link says which account and key it opens, opens nothing by itself, and its refusal ends no session', async () => {
+    const stranger = await (await createOperator().openAccount()).makeKey(['read'])
+    const { path } = await createApi(stranger.key).post<{ path: string }>('/v1/console/links')
+    const profile = await openProfile(browser, { bypassCSP: true })
+    const visited = await profile.newPage()
+    await visited.goto(connection().apiUrl + path)
+    await visited.getByText(`to the account test with the key “test” (${stranger.id}), which may: read.`).waitFor()
+    await isAccessible(visited, '/open')
+    await visited.getByRole('button', { name: 'Do not sign in' }).click()
+    await visited.getByLabel('API key').waitFor()
+    assert.deepEqual(await profile.cookies(), [])
+    await profile.close()
+    await page.goto(consoleUrl(`/open#${'A'.repeat(43)}`))
+    await page.getByText('a sign-in link works only once').waitFor()
+    await page.getByRole('link', { name: 'Stay signed in' }).click()
+    await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor()
+  })
+
   // All tabs share a session. Only browsers tell other tabs of a change.
   test('another account that signs in in a second tab gets nothing that the first tab holds', async () => {
     await page.goto(consoleUrl('/settings'))

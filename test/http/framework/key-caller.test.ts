@@ -61,6 +61,20 @@ test('a forwarded address counts only when its proxy is trusted', async () => {
   assert.deepEqual(failures, ['127.0.0.1'])
 })
 
+test('a pod behind a trusted proxy, or beside it, cannot choose its address', async () => {
+  const failures: string[] = []
+  const limits = {
+    beginRequest: () => () => undefined,
+    countFailedAuthentication: (network: string) => Promise.resolve(void failures.push(network)),
+  }
+  const forged = { key: makeApiKey(), headers: { 'x-forwarded-for': '203.0.113.1' } }
+  // The proxy appends the address of the pod to what the pod has sent.
+  const passedOn = { key: makeApiKey(), headers: { 'x-forwarded-for': '203.0.113.1, 10.244.1.7' } }
+  await (await startPublic({ limits }, { trustedProxies: ['10.30.0.10', '10.30.0.11'] })).call('GET', path, forged)
+  await (await startPublic({ limits }, { trustedProxies: ['127.0.0.1'] })).call('GET', path, passedOn)
+  assert.deepEqual(failures, ['127.0.0.1', '10.244.1.7'])
+})
+
 test('a request ends for its key also when the client leaves while the key is looked up', async () => {
   const looked = Promise.withResolvers<void>()
   const left = Promise.withResolvers<void>()

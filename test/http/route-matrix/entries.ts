@@ -529,6 +529,11 @@ export const entries: Record<string, Entry> = {
   get_console_session: { about: [() => ({})], foreign: namesNothing, invalid: takesNothing },
   sign_out_of_console: { about: [() => ({})], foreign: namesNothing, invalid: takesNothing },
   create_console_link: { about: [() => ({})], foreign: namesNothing, invalid: takesNothing },
+  show_console_link: {
+    about: [async () => ({ body: { link: await makeConsoleLink() } })],
+    foreign: namesNothing,
+    invalid: bad({ body: { link: '' } }),
+  },
   open_console_link: {
     about: [async () => ({ body: { link: await makeConsoleLink() } })],
     foreign: namesNothing,

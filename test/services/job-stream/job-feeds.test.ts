@@ -100,11 +100,11 @@ function createWorld({ maxOfAccount = 1000 } = {}) {
 }
 
 /** Notes what it is told: metrics as numbers, lines as they are. */
-function follow(feeds: JobFeeds, lastId?: string, accountId = 'a'): Follower {
+function follow(feeds: JobFeeds, lastId?: string, accountId = 'a', jobId = 7): Follower {
   const leaving = new AbortController()
   const cursor = (lastId === undefined ? startCursor : parseCursor(lastId)) ?? assert.fail('no cursor')
   const who = { accountId, apiKeyId: 'k', sessionId: undefined }
-  return noting(feeds.follow({ ...who, jobId: 7, cursor, signal: leaving.signal }), leaving, lastId)
+  return noting(feeds.follow({ ...who, jobId, cursor, signal: leaving.signal }), leaving, lastId)
 }
 
 /** Follows as a request does. */
@@ -188,6 +188,44 @@ test('followers that join in the middle, behind what is kept, get all of it', as
   assert.deepEqual(fromStart.told, numbers(1, 4010))
   assert.deepEqual(fromMiddle.told, numbers(101, 4010))
   await Promise.all([first, fromStart, fromMiddle].map(({ leave }) => leave()))
+})
+
+test('followers of two accounts share no feed, and what an account keeps goes with its last follower', async () => {
+  const world = createWorld()
+  const feeds = world.process()
+  const [one, same, other] = [follow(feeds), follow(feeds), follow(feeds, undefined, 'b')]
+  world.report(3)
+  await until('all follow', () => [one, same, other].every(({ told }) => told.length === 3))
+  const kept = () => ['a', 'b'].map((account) => feeds.keptBytes(account) > 0)
+  assert.deepEqual(kept(), [true, true])
+  await one.leave()
+  assert.deepEqual(kept(), [true, true])
+  await same.leave()
+  assert.deepEqual(kept(), [false, true])
+  world.report(1)
+  await until('the other goes on', () => other.told.length === 4)
+  await other.leave()
+  assert.deepEqual(kept(), [false, false])
+})
+
+test('an account keeps 16 MiB of all its jobs in memory, and its followers miss nothing', async () => {
+  const world = createWorld()
+  const feeds = world.process()
+  const jobs = Array.from({ length: 30 }, (_, index) => follow(feeds, undefined, 'a', index + 1))
+  const lines = Array.from({ length: 20 }, (_, index) => `${index} ${'x'.repeat(50_000)}`)
+  let most = 0
+  for (const line of lines) {
+    world.write(`${line}\n`)
+    world.announce(null)
+    await until('the line at all of them', () => {
+      most = Math.max(most, feeds.keptBytes('a'))
+      return jobs.every(({ told }) => told.at(-1) === line)
+    })
+  }
+  assert.ok(most > 15 * 2 ** 20 && most <= 16 * 2 ** 20, `${most} bytes`)
+  for (const { told } of jobs) assert.deepEqual(told, lines)
+  await Promise.all(jobs.map(({ leave }) => leave()))
+  assert.equal(feeds.keptBytes('a'), 0)
 })
 
 test('an outage of the database is waited out', async () => {

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "audit_events_at_idx" ON "audit_events"("at");

@@ -1,0 +1,61 @@
+// How long a key may last that another key, or a session of the console, makes: a stolen key or session must not leave a key
+// behind that outlives it.
+import { invalidInput, ServiceError } from '../../domain/service-error.ts'
+import { wireTime } from '../../domain/timestamps.ts'
+import type { Repositories } from '../../repositories/database.ts'
+import type { AdminCtx } from '../context.ts'
+
+/**
+ * What the keys that a key or a session makes end with, at the latest. `maker`: with the key or the session. `key`: with the
+ * key, also if a session made them for it. `nothing`: with nothing.
+ */
+export type MadeKeyEnd = 'maker' | 'key' | 'nothing'
+
+/**
+ * The time at which keys that the caller makes end at the latest; null for never. The operator's keys may last for ever.
+ * @throws ServiceError invalid_token for a key or a session that has ended
+ */
+export async function latestEndOf(
+  { deps: { settings }, accountId, apiKeyId, sessionId }: AdminCtx,
+  { accounts, apiKeys, consoleSessions }: Pick<Repositories, 'accounts' | 'apiKeys' | 'consoleSessions'>,
+): Promise<Date | null> {
+  if (accountId === null) return null
+  const key = (await accounts.findLiveApiKey(apiKeyId)) && (await apiKeys.find(accountId, apiKeyId))
+  if (!key) throw ended('key')
+  if (settings.madeKeysEndWith === 'nothing') return null
+  if (sessionId === undefined || settings.madeKeysEndWith === 'key') return key.expiresAt
+  const sessionEnd = await consoleSessions.endOf(sessionId)
+  if (!sessionEnd) throw ended('session')
+  return key.expiresAt && key.expiresAt < sessionEnd ? key.expiresAt : sessionEnd
+}
+
+/** @returns the end of the new key @throws ServiceError invalid_input */
+export function endOfNewKey(caller: AdminCtx, wanted: Date | null, latest: Date | null): Date | null {
+  if (!wanted || !isLater(wanted, latest)) return wanted ?? latest
+  throw invalidInput('expires_at', `expires_at must be ${boundOf(caller, latest)}`)
+}
+
+/** The new key keeps the end of the old one, so the caller must be allowed to make such a key. @throws ServiceError conflict */
+export function requireEndForRotation(caller: AdminCtx, id: string, expiresAt: Date | null, latest: Date | null) {
+  if (!isLater(expiresAt, latest)) return
+  throw new ServiceError(
+    'conflict',
+    `The key that follows ${id} keeps its end, which must be ${boundOf(caller, latest)}`,
+  )
+}
+
+const isLater = (end: Date | null, latest: Date | null): latest is Date =>
+  latest !== null && (end === null || end > latest)
+
+function boundOf({ sessionId }: AdminCtx, latest: Date): string {
+  const maker = sessionId === undefined ? 'your own key' : 'your session of the console'
+  return `${wireTime(latest)} UTC or earlier, because ${maker} ends then. Use a key that lasts longer, or ask the operator.`
+}
+
+const ended = (what: 'key' | 'session') =>
+  new ServiceError(
+    'invalid_token',
+    what === 'key'
+      ? 'invalid token: the key has ended.'
+      : 'invalid token: the session of the console has ended. Sign in again.',
+  )
