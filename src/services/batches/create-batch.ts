@@ -44,7 +44,6 @@ export async function createBatch({
     const id = randomUUID()
     const promptsKey = storageKeys.batch(ctx.accountId, id, 'items.json')
     const { object, chunks } = layOut(input.items)
-    await ctx.deps.storage.write(promptsKey, object)
     const batch = {
       id,
       accountId: ctx.accountId,
@@ -60,7 +59,7 @@ export async function createBatch({
       promptsKey,
       itemCount: input.items.length,
     }
-    return acceptBatch(ctx, batch, answer)
+    return acceptBatch(ctx, { batch, storeItems: () => ctx.deps.storage.write(promptsKey, object), answer })
   })
 }
 
