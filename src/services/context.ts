@@ -47,7 +47,7 @@ export type ServiceDependencies = {
   database: Database
   notifications: Notifications
   storage: Storage
-  datasets: Pick<DatasetValidator, 'check' | 'preview' | 'map'>
+  datasets: Pick<DatasetValidator, 'check' | 'preview' | 'map' | 'join'>
   inference: Inference
   batchBeginnings: BatchBeginnings
   grade: Grade

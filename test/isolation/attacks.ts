@@ -11,6 +11,7 @@ import { singlePrompts } from './attacks/single-prompts.ts'
 import { storedBytes } from './attacks/stored-bytes.ts'
 import { tokenizing } from './attacks/tokenizing.ts'
 import { unfinishedBodies } from './attacks/unfinished-bodies.ts'
+import { uploadCompletes } from './attacks/upload-completes.ts'
 
 export const attacks: readonly Attack[] = [
   inferenceQueue,
@@ -23,6 +24,7 @@ export const attacks: readonly Attack[] = [
   adapters,
   grammars,
   storedBytes,
+  uploadCompletes,
   singlePrompts,
 ]
 

@@ -61,6 +61,11 @@ export async function requireRoomForData({ deps: { settings, database }, account
   throw noRoomForData(settings.maxStoredBytes)
 }
 
+/** Call it in a transaction that holds the account and counts the copy. @throws ServiceError quota_exceeded */
+export async function requireRoomToCopy({ deps: { settings }, accountId }: Ctx, { accounts }: Repositories) {
+  if ((await accounts.storedBytes(accountId)) >= settings.maxStoredBytes) throw noRoomForData(settings.maxStoredBytes)
+}
+
 const noRoomForData = (maxStoredBytes: number) =>
   new ServiceError('quota_exceeded', storageFull(maxStoredBytes), { retryAfterSeconds })
 
