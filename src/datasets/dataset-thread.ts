@@ -5,6 +5,7 @@ import type { DataFile } from '../domain/training-job.ts'
 import { isBug } from '../domain/outage.ts'
 import { createStorage, type StorageConfig } from '../storage/storage.ts'
 import type { DatasetLimits } from './dataset-limits.ts'
+import { joinParts, type JoinedParts, type PartsToJoin } from './join-parts.ts'
 import { mapColumns, type Mapping } from './map-columns.ts'
 import { validateDataset } from './validate-dataset.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
@@ -20,12 +21,13 @@ export type DatasetTask =
   | { kind: 'check'; key: string }
   | ({ kind: 'sample' } & Sample)
   | ({ kind: 'map' } & Mapping)
+  | ({ kind: 'join' } & PartsToJoin)
   | PreviewTask
 
 export type PreviewTask = { kind: 'preview'; key: string; offset: number; limit: number }
 
 export type TaskAnswer =
-  | { result: CheckedData | DatasetReport | RowPreview | SampledRows | DataFile | null }
+  | { result: CheckedData | DatasetReport | RowPreview | SampledRows | DataFile | JoinedParts | null }
   | { invalid: { message: string; report: DatasetReport | undefined } }
   | { error: string; isBug: boolean }
 
@@ -54,6 +56,8 @@ function perform(task: DatasetTask) {
       return sampleRows(storage, task, settings)
     case 'map':
       return mapColumns(storage, task, settings)
+    case 'join':
+      return joinParts(storage, task)
     case 'preview':
       return previewRows(storage, task.key, task, settings)
   }

@@ -1,4 +1,4 @@
-// Validates data sets in threads, because a gigabyte of rows would block the event loop.
+// Works on data sets in threads, because a gigabyte of rows would block the event loop.
 import type { DatasetReport, RowPreview } from '../domain/dataset-report.ts'
 import type { DataFile } from '../domain/training-job.ts'
 import type { StorageConfig } from '../storage/storage.ts'
@@ -6,6 +6,7 @@ import { createThreads, neededTooMuchMemory } from '../worker-thread-pool.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { defaultDatasetLimits, type DatasetLimits } from './dataset-limits.ts'
 import type { DatasetSettings, DatasetTask, PreviewTask, TaskAnswer } from './dataset-thread.ts'
+import type { JoinedParts, PartsToJoin } from './join-parts.ts'
 import type { Mapping } from './map-columns.ts'
 import type { CheckedData, DataOfJob } from './prepare-data.ts'
 import type { Sample, SampledRows } from './sample-rows.ts'
@@ -59,6 +60,8 @@ export function createDatasetValidator(
     /** Writes the rows with other names of their columns. @throws DatasetInvalidError */
     map: ({ accountId, ...mapping }: Mapping & { accountId: string }, signal: AbortSignal) =>
       inThread(accountId, { kind: 'map', ...mapping }, signal) as Promise<DataFile>,
+    join: ({ accountId, ...parts }: PartsToJoin & { accountId: string }, signal: AbortSignal) =>
+      inThread(accountId, { kind: 'join', ...parts }, signal) as Promise<JoinedParts>,
     /** @returns null when no object has this key */
     check: ({ accountId, key }: { accountId: string; key: string }, signal?: AbortSignal) =>
       inThread(accountId, { kind: 'check', key }, signal) as Promise<DatasetReport | null>,

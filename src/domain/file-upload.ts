@@ -14,6 +14,12 @@ export type FileUpload = {
   /** Once the upload is completed. */
   fileId: string | null
   createdAt: Date
+  /** Whether a request joins the parts now. `joiningVersionId` is the data set that the newest such request writes. */
+  isJoining: boolean
+  joiningVersionId: string | null
+  /** The MD5 sum that the parts have in the order with this hash. */
+  orderHash: string | null
+  orderMd5: string | null
 }
 
 export type UploadPart = { id: string; uploadKey: string; sizeBytes: number; createdAt: Date }
@@ -28,6 +34,8 @@ export const uploadLimits = {
   heldTimes: 2,
   openUploads: 100,
   lifeMs: 60 * 60 * 1000,
+  /** A request that joins parts renews its claim several times in this time. */
+  joinClaimMs: 30_000,
 }
 
 export const expiryOf = ({ createdAt }: Pick<FileUpload, 'createdAt'>) =>

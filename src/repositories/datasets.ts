@@ -34,7 +34,10 @@ const notHidden = { datasetId: { not: { startsWith: hiddenDatasets } } }
 type FilePage = { after: string | null; limit: number; isOldestFirst: boolean; purpose?: FilePurpose | null }
 
 type Upload = Pick<DatasetVersion, 'id' | 'uploadKey'>
-type NewDatasetVersion = Pick<DatasetVersion, 'id' | 'accountId' | 'datasetId' | 'version' | 'uploadKey'>
+/** `uploadBytes`: what the object will have, to count it from now on. */
+type NewDatasetVersion = Pick<DatasetVersion, 'id' | 'accountId' | 'datasetId' | 'version' | 'uploadKey'> & {
+  uploadBytes?: number
+}
 
 export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
   async newestVersion(accountId: string, datasetId: string): Promise<FoundVersion | null> {

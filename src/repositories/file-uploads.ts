@@ -7,13 +7,17 @@ type NewUpload = Pick<FileUpload, 'id' | 'accountId' | 'fileName' | 'purpose' | 
 type Row = Omit<FileUpload, 'sizeBytes' | 'purpose'> & { sizeBytes: bigint; purpose: string }
 
 const life = Prisma.sql`${uploadLimits.lifeMs}::int * interval '1 millisecond'`
-/** By the database's clock. */
-const isOpen = Prisma.sql`completed_at is null and cancelled_at is null and created_at > now() - ${life}`
+/** All by the database's clock. */
+const isJoining = Prisma.sql`coalesce(joining_until > now(), false)`
+const isInTime = Prisma.sql`(created_at > now() - ${life} or ${isJoining})`
+const isOpen = Prisma.sql`completed_at is null and cancelled_at is null and ${isInTime}`
+const claimEnd = Prisma.sql`now() + ${uploadLimits.joinClaimMs}::int * interval '1 millisecond'`
 const columns = Prisma.sql`
   id, account_id as "accountId", file_name as "fileName", purpose, size_bytes as "sizeBytes",
-  life_seconds as "lifeSeconds", file_id as "fileId", created_at as "createdAt",
+  life_seconds as "lifeSeconds", file_id as "fileId", created_at as "createdAt", ${isJoining} as "isJoining",
+  joining_version_id as "joiningVersionId", order_hash as "orderHash", order_md5 as "orderMd5",
   case when completed_at is not null then 'completed' when cancelled_at is not null then 'cancelled'
-    when created_at <= now() - ${life} then 'expired' else 'pending' end as status`
+    when not ${isInTime} then 'expired' else 'pending' end as status`
 
 export const createFileUploadRepository = (db: Connection) => ({
   async create(upload: NewUpload) {
@@ -67,6 +71,29 @@ export const createFileUploadRepository = (db: Connection) => ({
       createdAt,
       uploadKey: version.uploadKey,
     }))
+  },
+
+  /** Call it in a transaction that holds the upload. */
+  async claimJoin(id: string, versionId: string) {
+    await db.$executeRaw`
+      update file_uploads set joining_version_id = ${versionId}::uuid, joining_until = ${claimEnd} where id = ${id}::uuid`
+  },
+
+  /** @returns false when the claim is lost: the upload has ended, or another request joins the parts */
+  async renewJoin(id: string, versionId: string): Promise<boolean> {
+    const count = await db.$executeRaw`
+      update file_uploads set joining_until = ${claimEnd}
+      where id = ${id}::uuid and joining_version_id = ${versionId}::uuid and ${isOpen}`
+    return count === 1
+  },
+
+  async endJoin(id: string, versionId: string) {
+    await db.$executeRaw`
+      update file_uploads set joining_until = null where id = ${id}::uuid and joining_version_id = ${versionId}::uuid`
+  },
+
+  async noteMd5(id: string, { orderHash, orderMd5 }: Pick<FileUpload, 'orderHash' | 'orderMd5'>) {
+    await db.fileUpload.updateMany({ where: { id }, data: { orderHash, orderMd5 } })
   },
 
   async complete(id: string, fileId: string) {

@@ -21,6 +21,14 @@ export const createIdempotencyRepository = (db: Connection) => ({
     return db.idempotencyKey.findUnique({ where: { accountId_key: key } })
   },
 
+  /** Keeps the key for a request that still works. */
+  async renew({ accountId, key }: Key, requestHash: Uint8Array, claimMs: number) {
+    await db.$executeRaw`
+      update idempotency_keys set claimed_until = now() + make_interval(secs => ${claimMs / 1000})
+      where account_id = ${accountId}::uuid and key = ${key} and response is null
+        and request_hash = ${Buffer.from(requestHash)}`
+  },
+
   /** Finds the record of a request that was answered within a day, or still runs. */
   async find({ accountId, key }: Key): Promise<IdempotencyRecord | null> {
     const [record] = await db.$queryRaw<IdempotencyRecord[]>`

@@ -26,6 +26,8 @@ type ServiceSettings = {
   /** Limit of one account. */
   maxOpenJobs: number
   maxStoredBytes: number
+  /** In the database. */
+  maxRowBytes: number
   maxOpenBatches: number
   /** Items of open batches that are not done. */
   maxWaitingBatchItems: number
@@ -49,7 +51,7 @@ export type ServiceDependencies = {
   database: Database
   notifications: Notifications
   storage: Storage
-  datasets: Pick<DatasetValidator, 'check' | 'preview' | 'map'>
+  datasets: Pick<DatasetValidator, 'check' | 'preview' | 'map' | 'join'>
   inference: Inference
   batchBeginnings: BatchBeginnings
   grade: Grade

@@ -8,7 +8,7 @@ import type { Ctx } from './context.ts'
 
 export type Idempotency = { key: string; requestHash: Uint8Array } | null
 
-/** A request that claimed its key this long ago without an answer has died. */
+/** A request that has not renewed the claim of its key for this long has died. */
 const claimMs = 60_000
 const waitMs = 10_000
 const lookAgainMs = 200
@@ -31,6 +31,8 @@ export async function once<T extends object>(
   const { requestHash } = idempotency
   const first = await firstAnswer<T>(requestHash, () => idempotencyKeys.claim(key, requestHash, claimMs))
   if (first) return first
+  const renew = () => void idempotencyKeys.renew(key, requestHash, claimMs).catch(() => undefined)
+  const renewing = setInterval(renew, claimMs / 3)
   try {
     return await work(async (tx, response) => {
       if (!(await tx.idempotencyKeys.answer(key, response))) throw takenOver()
@@ -40,6 +42,8 @@ export async function once<T extends object>(
     // Nothing was committed, so the same key may try again.
     await idempotencyKeys.release(key).catch(() => undefined)
     throw error
+  } finally {
+    clearInterval(renewing)
   }
 }
 

@@ -4,6 +4,8 @@ import { ServiceError } from '../domain/service-error.ts'
 
 /** S3 takes no more parts in one object. */
 const maxParts = 10_000
+/** S3 takes a smaller part only as the last one. */
+const leastPartBytes = 5 * 1024 * 1024
 /** Long enough for all parts of a large file. Once the upload is complete, its URLs write nothing. */
 const partUrlSeconds = 12 * 60 * 60
 
@@ -45,16 +47,41 @@ export async function joinParts({ client, bucket, key }: Target, sizeBytes: numb
 }
 
 /** Copies on the server, whole or not at all. The copy has only these headers. */
-export async function copyInParts(
-  { client, bucket, key }: Target,
+export function copyInParts(
+  target: Target,
   { from, sizeBytes, partBytes, headers }: { from: string; sizeBytes: number; partBytes: number; headers: Headers },
 ): Promise<void> {
-  const count = partCount(sizeBytes, partBytes)
+  const ranges = Array.from({ length: partCount(sizeBytes, partBytes) }, (_, at) => ({
+    from,
+    first: at * partBytes,
+    end: Math.min((at + 1) * partBytes, sizeBytes),
+  }))
+  return copyRanges(target, ranges, headers)
+}
+
+export type Piece = { key: string; sizeBytes: number }
+
+/** Whether S3 can join these objects: all but the last need its least size of a part. */
+export const canJoin = (pieces: readonly Piece[]) =>
+  pieces.length <= maxParts && pieces.slice(0, -1).every(({ sizeBytes }) => sizeBytes >= leastPartBytes)
+
+/** Makes one object of several on the server, whole or not at all. */
+export const joinObjects = (target: Target, pieces: readonly Piece[]): Promise<void> =>
+  copyRanges(
+    target,
+    pieces.map(({ key, sizeBytes }) => ({ from: key, first: 0, end: sizeBytes })),
+    {},
+  )
+
+/** A part of another object, up to the byte before `end`. */
+type Range = { from: string; first: number; end: number }
+
+async function copyRanges({ client, bucket, key }: Target, ranges: readonly Range[], headers: Headers): Promise<void> {
   const uploadId = await client.initiateNewMultipartUpload(bucket, key, headers)
   try {
     const parts = []
-    for (let part = 1; part <= count; part++) {
-      const [first, end] = [(part - 1) * partBytes, Math.min(part * partBytes, sizeBytes)]
+    for (const [index, { from, first, end }] of ranges.entries()) {
+      const part = index + 1
       const range = {
         'x-amz-copy-source': `${bucket}/${from}`,
         'x-amz-copy-source-range': `bytes=${first}-${end - 1}`,

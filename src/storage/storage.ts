@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { createStoreTransport, storeTimeouts, type StoreTimeouts, type StoreTransport } from './store-transport.ts'
-import { copyInParts, joinParts, MultipartClient, presignParts } from './multipart.ts'
+import { canJoin, copyInParts, joinObjects, joinParts, MultipartClient, presignParts, type Piece } from './multipart.ts'
 import { uploadStream } from './upload-stream.ts'
 
 export type StorageConfig = {
@@ -174,6 +174,27 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       } catch (error) {
         if (!isMissing(error)) throw error
       }
+    },
+
+    /** Makes one object of several, on the server where it can. @throws Error when one of them is gone */
+    async join(pieces: readonly Piece[], to: string) {
+      if (canJoin(pieces)) await joinObjects({ client, bucket, key: to }, pieces)
+      else await this.writeStream(to, this.readAll(pieces))
+    },
+
+    /** Yields the bytes of several objects, one after the other. @throws Error when one of them is gone */
+    async *readAll(pieces: readonly Piece[]): AsyncGenerator<Buffer> {
+      for (const { key } of pieces) {
+        const body = await this.read(key)
+        if (!body) throw new Error(`an object to join is gone: ${key}`)
+        yield* body as AsyncIterable<Buffer>
+      }
+    },
+
+    /** Removes what a process that was ended has uploaded of an object. */
+    async dropUnfinished(key: string) {
+      const uploadId = await client.findUploadId(bucket, key)
+      if (uploadId !== undefined) await client.abortMultipartUpload(bucket, key, uploadId)
     },
 
     /** Hashes the whole object in constant memory. @returns null when the object does not exist */

@@ -4,6 +4,7 @@ import { adapters } from './attacks/adapters.ts'
 import { batches } from './attacks/batches.ts'
 import { conversations } from './attacks/conversations.ts'
 import { datasetChecks } from './attacks/dataset-checks.ts'
+import { fileDownloads } from './attacks/file-downloads.ts'
 import { grammars } from './attacks/grammars.ts'
 import { inferenceQueue } from './attacks/inference-queue.ts'
 import { retrieval } from './attacks/retrieval.ts'
@@ -11,6 +12,7 @@ import { singlePrompts } from './attacks/single-prompts.ts'
 import { storedBytes } from './attacks/stored-bytes.ts'
 import { tokenizing } from './attacks/tokenizing.ts'
 import { unfinishedBodies } from './attacks/unfinished-bodies.ts'
+import { uploadCompletes } from './attacks/upload-completes.ts'
 
 export const attacks: readonly Attack[] = [
   inferenceQueue,
@@ -23,6 +25,8 @@ export const attacks: readonly Attack[] = [
   adapters,
   grammars,
   storedBytes,
+  uploadCompletes,
+  fileDownloads,
   singlePrompts,
 ]
 

@@ -91,6 +91,28 @@ suite('an object in parts', async () => {
     assert.equal(await dropUnfinished(), 0)
   })
 
+  test('is joined of others in their order, also of some that are too small for a part', async () => {
+    const wholes = [part(1), part(2), part(3)]
+    const smalls = [bytes.subarray(0, 7), bytes.subarray(7, partBytes + 9), bytes.subarray(partBytes + 9)]
+    for (const pieces of [wholes, smalls]) {
+      const stored = pieces.map((piece) => ({ key: aKey(), sizeBytes: piece.length, piece }))
+      for (const { key, piece } of stored) await storage.write(key, Buffer.from(piece))
+      const to = aKey()
+      await storage.join(stored, to)
+      assert.deepEqual(await storage.sha256(to), { sha256, sizeBytes: bytes.length })
+      await storage.remove([stored[1]?.key ?? ''])
+      await assert.rejects(storage.join(stored, aKey()))
+    }
+    assert.equal(await dropUnfinished(), 0)
+  })
+
+  test('that a process has left unfinished is dropped by its key', async () => {
+    const key = aKey()
+    await put(await storage.presignPodParts(key, bytes.length), 1)
+    for (let repeat = 0; repeat < 2; repeat++) await storage.dropUnfinished(key)
+    assert.equal(await dropUnfinished(), 0)
+  })
+
   test('needs no more parts than S3 takes', async () => {
     const tooLarge = { code: 'payload_too_large', message: /raise ANNEAL_UPLOAD_PART_MIB/ }
     await assert.rejects(storage.presignPodParts(aKey(), partBytes * 10_001), tooLarge)

@@ -3,6 +3,7 @@ import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { cancelTrainingJob } from '../../services/training-jobs/cancel.ts'
 import type { Ctx } from '../../services/context.ts'
 import { lookUpTuned } from '../../services/models/find-tuned.ts'
+import type { ReceivedRows } from '../../services/datasets/ingest-rows.ts'
 import { findFile, type StoredFile } from '../../services/files/find-file.ts'
 import { findTrainingJob, findTrainingJobs } from '../../services/training-jobs/get.ts'
 import { orFirstAnswer } from '../../services/idempotency.ts'
@@ -156,12 +157,12 @@ async function fileOf(ctx: Ctx, param: string, fileId: string): Promise<StoredFi
 }
 
 /** A stored file in place of rows in the request. The job makes its own copy. */
-const rowsOf = ({ id, uploadKey, sizeBytes }: StoredFile) => ({
+const rowsOf = ({ id, uploadKey, sizeBytes }: StoredFile): ReceivedRows => ({
   versionId: id,
   key: uploadKey,
   rowCount: 0,
   sizeBytes,
-  isKept: true,
+  kept: 'yes',
 })
 
 function cursorOf(after: string): string {

@@ -3,16 +3,23 @@ import type { NewBatch } from '../../repositories/inference-batches.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import type { Answer } from '../idempotency.ts'
+import { storeThenCommit } from '../store-then-commit.ts'
 import { requireRoomForBatch } from './require-room.ts'
 
-/**
- * Commits the row of a batch, whose items are stored, with its start message. Removes the items when that fails.
- * @throws ServiceError quota_exceeded
- */
-export async function acceptBatch(ctx: Ctx, batch: NewBatch, answer: Answer<{ id: string }>): Promise<{ id: string }> {
+type Accepted = {
+  batch: NewBatch
+  /** Stores the items under the batch's `promptsKey`. */
+  storeItems: () => Promise<unknown>
+  answer: Answer<{ id: string }>
+}
+
+/** Stores the items of a batch, then commits its row with its start message. @throws ServiceError quota_exceeded */
+export function acceptBatch(ctx: Ctx, { batch, storeItems, answer }: Accepted): Promise<{ id: string }> {
   const { id, itemCount, promptsKey } = batch
-  try {
-    return await ctx.deps.database.transaction(async (tx) => {
+  return storeThenCommit(ctx.deps, {
+    key: promptsKey,
+    store: storeItems,
+    async commit(tx) {
       await tx.accounts.hold(ctx.accountId)
       await requireRoomForBatch(ctx, tx, itemCount)
       await tx.inferenceBatches.create(batch)
@@ -20,10 +27,6 @@ export async function acceptBatch(ctx: Ctx, batch: NewBatch, answer: Answer<{ id
       await tx.outbox.add({ workflowId, kind: 'start-batch', generation: 1, payload: { batchId: id } })
       await recordAudit(tx, ctx, 'batch.create', id)
       return answer(tx, { id })
-    })
-  } catch (error) {
-    // If the commit did happen without an answer, the batch fails with a message, never half.
-    await ctx.deps.storage.remove([promptsKey]).catch(() => undefined)
-    throw error
-  }
+    },
+  })
 }

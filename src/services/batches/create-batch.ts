@@ -5,7 +5,7 @@ import { storageKeys } from '../../domain/storage-keys.ts'
 import { resolveTarget } from '../completions/create.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
-import { requireRoomForData } from '../limits/account-quotas.ts'
+import { requireRoomForData, requireRoomInDatabase } from '../limits/account-quotas.ts'
 import { pinModel } from '../models/find-tuned.ts'
 import { resolveModel } from '../models/resolve.ts'
 import { acceptBatch } from './accept-batch.ts'
@@ -40,11 +40,11 @@ export async function createBatch({
     if (input.kind === 'embeddings') await resolveModel(ctx, modelName)
     else await resolveTarget(ctx, input.completion.dataId ?? dataId, modelName)
     await requireRoomForData(ctx)
+    await requireRoomInDatabase(ctx)
     await requireRoomForBatch(ctx, ctx.deps.database, input.items.length)
     const id = randomUUID()
     const promptsKey = storageKeys.batch(ctx.accountId, id, 'items.json')
     const { object, chunks } = layOut(input.items)
-    await ctx.deps.storage.write(promptsKey, object)
     const batch = {
       id,
       accountId: ctx.accountId,
@@ -60,7 +60,7 @@ export async function createBatch({
       promptsKey,
       itemCount: input.items.length,
     }
-    return acceptBatch(ctx, batch, answer)
+    return acceptBatch(ctx, { batch, storeItems: () => ctx.deps.storage.write(promptsKey, object), answer })
   })
 }
 

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { BatchEndpoint, BatchFile, RequestBatch } from '../../domain/inference-batch.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
+import { inByteTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
 import { fileIdOf, findFile } from '../files/find-file.ts'
 import { readFile } from '../files/read-file.ts'
 import { once, type Idempotency } from '../idempotency.ts'
-import { requireRoomForData } from '../limits/account-quotas.ts'
+import { requireRoomForData, requireRoomInDatabase } from '../limits/account-quotas.ts'
 import { acceptBatch } from './accept-batch.ts'
 import { findRequestBatch } from './find-request-batch.ts'
 import { requireRoomForBatch } from './require-room.ts'
@@ -36,13 +37,13 @@ export async function createRequestBatch({
     if (file.sizeBytes > maxFileBytes)
       throw invalidInput('input_file_id', `The file of input_file_id has more than ${maxFileBytes} bytes. Split it.`)
     await requireRoomForData(ctx)
+    await requireRoomInDatabase(ctx)
     await requireRoomForBatch(ctx, database, 1)
-    const { bytes } = await readFile({ ctx, input: { fileId } })
-    const { lineCount, ...layout } = await scanLines(bytes)
+    const { lineCount, ...layout } = await inByteTurn(ctx, async () =>
+      scanLines((await readFile({ ctx, input: { fileId } })).bytes),
+    )
     const id = randomUUID()
     const promptsKey = storageKeys.batch(ctx.accountId, id, 'requests.jsonl')
-    // The owner may delete the file at any time.
-    await storage.copy(file.uploadKey, promptsKey)
     const requests = { endpoint, inputFileId: fileId, metadata, output: newFile(), errors: newFile() }
     const batch = {
       id,
@@ -54,7 +55,8 @@ export async function createRequestBatch({
       promptsKey,
       itemCount: lineCount,
     }
-    return acceptBatch(ctx, batch, answer)
+    // The owner may delete the file at any time.
+    return acceptBatch(ctx, { batch, storeItems: () => storage.copy(file.uploadKey, promptsKey), answer })
   })
   return findRequestBatch({ ctx, input: { batchId: id } })
 }

@@ -7,9 +7,10 @@ import type { FilePurpose } from '../../domain/file-purpose.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
 import type { Ctx } from '../context.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
+import { commitStored, type Stored } from '../store-then-commit.ts'
 
-/** Rows in the object store; `isKept` once they belong to a data set. */
-export type ReceivedRows = { versionId: string; key: string; rowCount: number; sizeBytes: number; isKept: boolean }
+/** Rows in the object store; kept once they belong to a data set. */
+export type ReceivedRows = Stored & { versionId: string; key: string; rowCount: number; sizeBytes: number }
 
 /** Rows by field. A field that is absent, null or empty has no entry. */
 export type RowsOfFields = { readonly [field: string]: ReceivedRows | undefined }
@@ -42,7 +43,8 @@ export async function ingestRows<T>(
     isDone = true
     return result
   } finally {
-    for (const each of Object.values(rows)) if (!(isDone && each.isKept)) await discardRows(input.ctx, each)
+    for (const each of Object.values(rows))
+      if (each.kept === 'no' || (each.kept === 'yes' && !isDone)) await discardRows(input.ctx, each)
   }
 }
 
@@ -83,20 +85,33 @@ async function receiveRows({ ctx, body, options, idempotencyKey, signal, rows }:
   return { rest: rowBody.end(), rows, sha256: hash?.digest() ?? new Uint8Array() }
 }
 
-/** Creates the version's row before its object, so that retention finds an object that a crash leaves behind. */
-export async function openRows(ctx: Ctx): Promise<ReceivedRows> {
-  const versionId = randomUUID()
-  const key = storageKeys.inline(ctx.accountId, versionId, 'rows.jsonl')
-  const datasetId = versionId.replaceAll('-', '')
-  await ctx.deps.database.datasets.createVersion({
-    id: versionId,
-    accountId: ctx.accountId,
-    datasetId,
-    version: 1,
-    uploadKey: key,
-  })
-  return { versionId, key, rowCount: 0, sizeBytes: 0, isKept: false }
+type OpenOptions = {
+  repositories?: Pick<Repositories, 'datasets'>
+  /** Counts as stored from now on, for an object whose size is known. */
+  sizeBytes?: number
 }
+
+/** Creates the version's row before its object, so that retention finds an object that a crash leaves behind. */
+export async function openRows(
+  ctx: Ctx,
+  { repositories = ctx.deps.database, sizeBytes }: OpenOptions = {},
+): Promise<ReceivedRows> {
+  const rows = rowsOf(ctx, randomUUID())
+  const { versionId, key: uploadKey } = rows
+  const datasetId = versionId.replaceAll('-', '')
+  const version = { id: versionId, accountId: ctx.accountId, datasetId, version: 1, uploadKey }
+  await repositories.datasets.createVersion({ ...version, ...(sizeBytes !== undefined && { uploadBytes: sizeBytes }) })
+  return rows
+}
+
+/** The rows of a version that was opened and is not kept. */
+export const rowsOf = ({ accountId }: Ctx, versionId: string): ReceivedRows => ({
+  versionId,
+  key: storageKeys.inline(accountId, versionId, 'rows.jsonl'),
+  rowCount: 0,
+  sizeBytes: 0,
+  kept: 'no',
+})
 
 type FileOptions = { purpose?: FilePurpose | undefined; lifeSeconds?: number | undefined }
 
@@ -110,11 +125,9 @@ export async function keepRows<T>(
   const { versionId, sizeBytes } = rows
   for (;;) {
     try {
-      const kept = await ctx.deps.database.transaction(async (tx) =>
+      return await commitStored(ctx.deps.database, rows, async (tx) =>
         finish(tx, await tx.datasets.keep(versionId, { datasetId, ...options, sizeBytes })),
       )
-      rows.isKept = true
-      return kept
     } catch (error) {
       // Another request has created the same version number: take the next one.
       if (!isUniqueViolation(error)) throw error
@@ -130,6 +143,12 @@ export async function discardRows(ctx: Ctx, { versionId, key }: ReceivedRows) {
   } catch (error) {
     log.warn({ err: error, versionId }, 'failed to discard received rows')
   }
+}
+
+/** Also removes what a thread that was ended has uploaded of the object. */
+export async function discardUnfinished(ctx: Ctx, rows: ReceivedRows) {
+  await discardRows(ctx, rows)
+  await ctx.deps.storage.dropUnfinished(rows.key).catch(() => undefined)
 }
 
 async function* readLines(

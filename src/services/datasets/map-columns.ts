@@ -7,7 +7,7 @@ import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
 import { findDataset } from './find.ts'
-import { discardRows, keepRows, openRows } from './ingest-rows.ts'
+import { discardUnfinished, keepRows, openRows } from './ingest-rows.ts'
 
 type MappedDataset = { datasetId: string; location: string; rowCount: number }
 
@@ -16,7 +16,7 @@ const mapping = new Set<string>()
 
 /**
  * Makes a data set of rows with input and output from the newest version of one whose columns have other names. That one
- * stays as it is.
+ * stays as it is. With an Idempotency-Key the work outlives the request's connection.
  * @throws ServiceError not_found, invalid_input with the first bad rows, quota_exceeded, unavailable
  */
 export async function mapDatasetColumns({
@@ -32,12 +32,14 @@ export async function mapDatasetColumns({
 }): Promise<MappedDataset> {
   const newId = input.newId === undefined ? undefined : parseDatasetId(input.newId)
   const { uploadKey } = await findDataset({ ctx, input })
+  // A repeat with the same key gets the answer, also when a proxy has cut the first connection.
+  const ending = idempotency ? new AbortController().signal : signal
   return once<MappedDataset>(ctx, idempotency, async (answer) => {
     await requireRoomForData(ctx)
     const rows = await openRows(ctx)
     try {
       const task = { accountId: ctx.accountId, dataKey: uploadKey, columns: input.columns, key: rows.key }
-      Object.assign(rows, await inTurn(ctx, () => mapRows(ctx, task, signal)))
+      Object.assign(rows, await inTurn(ctx, () => mapRows(ctx, task, ending)))
       return await keepRows(
         ctx,
         rows,
@@ -48,7 +50,7 @@ export async function mapDatasetColumns({
         },
       )
     } finally {
-      if (!rows.isKept) await discardRows(ctx, rows)
+      if (rows.kept === 'no') await discardUnfinished(ctx, rows)
     }
   })
 }

@@ -11,7 +11,8 @@ import type { Ctx } from '../context.ts'
 import { findEval, noEval } from '../evals/find.ts'
 import { completionModel, requireRoomForAnswers } from '../evaluations/create.ts'
 import { once, type Idempotency } from '../idempotency.ts'
-import { requireRoomForData } from '../limits/account-quotas.ts'
+import { requireRoomForData, requireRoomInDatabase } from '../limits/account-quotas.ts'
+import { storeThenCommit } from '../store-then-commit.ts'
 import { findRun, type EvalRun } from './find.ts'
 import { readItems, type ItemSource } from './read-items.ts'
 
@@ -38,6 +39,7 @@ export async function createRun({
   const { evalId } = input
   const { id } = await once<{ id: string }>(ctx, idempotency, async (answer) => {
     await requireRoomForData(ctx)
+    await requireRoomInDatabase(ctx)
     await requireRoomForAnswers(ctx, ctx.deps.database, 1)
     const { definition, name } = await findEval({ ctx, input: { id: evalId } })
     const items = await readItems(ctx, input.source)
@@ -70,15 +72,16 @@ type Accepted = {
 }
 type Answer = Parameters<Parameters<typeof once<{ id: string }>>[2]>[0]
 
-async function commit(ctx: Ctx, { object, evalId, request, rowCount }: Accepted, answer: Answer) {
+function commit(ctx: Ctx, { object, evalId, request, rowCount }: Accepted, answer: Answer) {
   const { accountId, apiKeyId, deps } = ctx
   const id = randomUUID()
   const rowsKey = storageKeys.evaluation(accountId, id, 'items.json')
-  await deps.storage.write(rowsKey, object)
   const counts = { maxRows: rowCount, rowCount, sizeBytes: object.length }
   const run = { id, accountId, apiKeyId, evalId, datasetId: '', dataKey: rowsKey, rowsKey, request, ...counts }
-  try {
-    return await deps.database.transaction(async (tx) => {
+  return storeThenCommit(deps, {
+    key: rowsKey,
+    store: () => deps.storage.write(rowsKey, object),
+    async commit(tx) {
       await tx.accounts.hold(accountId)
       await requireRoomForAnswers(ctx, tx, rowCount)
       if (!(await tx.evals.hold(accountId, evalId))) throw noEval()
@@ -87,12 +90,8 @@ async function commit(ctx: Ctx, { object, evalId, request, rowCount }: Accepted,
       await tx.outbox.add({ workflowId, kind: 'start-evaluation', generation: 1, payload: { evaluationId: id } })
       await recordAudit(tx, ctx, 'eval.run.create', id)
       return answer(tx, { id })
-    })
-  } catch (error) {
-    // If the commit did happen without an answer, the run fails with a message.
-    await deps.storage.remove([rowsKey]).catch(() => undefined)
-    throw error
-  }
+    },
+  })
 }
 
 /** Each item must have the parts that are named. Parts of a sample are known once the model has answered. */

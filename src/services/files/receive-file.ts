@@ -31,7 +31,7 @@ export async function withForm<T>(input: FormInput, use: (form: ReceivedForm) =>
     await receive(input, form)
     return await use(form)
   } finally {
-    if (form.file && !form.file.isKept) await discardRows(input.ctx, form.file)
+    if (form.file?.kept === 'no') await discardRows(input.ctx, form.file)
   }
 }
 

@@ -114,7 +114,7 @@ async function answerTo(
       throw noRoomForJob(ctx)
     case 'key_taken':
       // The job of the first request has its own copy of these rows.
-      if (input.rows) input.rows.isKept = false
+      if (input.rows) input.rows.kept = 'no'
       throw keyIsTaken()
     case 'no_data':
     case 'unseen':

@@ -2,6 +2,7 @@ import { uploadLimits, type FileUpload } from '../../domain/file-upload.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
 import type { ReceivedRows } from '../datasets/ingest-rows.ts'
+import { commitStored } from '../store-then-commit.ts'
 import { noUpload, requirePending } from './find.ts'
 
 /**
@@ -17,7 +18,7 @@ export async function addPart({
 }): Promise<{ id: string; createdAt: Date }> {
   if (!part || part.sizeBytes === 0) throw invalidInput('data', 'data must be a file with at least one byte.')
   const { versionId: id, sizeBytes } = part
-  const createdAt = await ctx.deps.database.transaction(async (tx) => {
+  const createdAt = await commitStored(ctx.deps.database, part, async (tx) => {
     const upload = await tx.fileUploads.hold(ctx.accountId, uploadId)
     if (!upload) throw noUpload()
     requirePending(upload)
@@ -25,7 +26,6 @@ export async function addPart({
     await tx.datasets.holdPart(id, sizeBytes)
     return tx.fileUploads.addPart(uploadId, { id, sizeBytes })
   })
-  part.isKept = true
   return { id, createdAt }
 }
 

@@ -1,58 +1,87 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FileUpload, UploadPart } from '../../domain/file-upload.ts'
-import { invalidInput, ServiceError } from '../../domain/service-error.ts'
-import type { Storage } from '../../storage/storage.ts'
-import { recordAudit } from '../audit/record.ts'
+import { invalidInput } from '../../domain/service-error.ts'
+import { createTurns } from '../../turns.ts'
 import type { Ctx } from '../context.ts'
-import { discardRows, keepRows, openRows } from '../datasets/ingest-rows.ts'
 import type { StoredFile } from '../files/find-file.ts'
-import { keptAs } from '../files/store-file.ts'
-import { findUpload, noUpload, requirePending } from './find.ts'
+import { findUpload, requirePending } from './find.ts'
+import { joinParts, type Order } from './join-parts.ts'
 import { removeParts } from './remove-parts.ts'
 
 type CompletedUpload = { upload: FileUpload; file: StoredFile | null }
+type CompleteInput = { id: string; partIds: readonly string[]; md5: string | null }
+
+/** Requests of one upload in this process wait in line, so that only the first one looks what another process does. */
+const turns = createTurns({ atMost: Number.POSITIVE_INFINITY, atMostOfOne: 1 })
+const lookAgainMs = 500
 
 /**
- * Joins the parts in the order of `partIds` to a file. A repeat gets the same answer.
- * @throws ServiceError not_found, conflict when the upload was cancelled or is too old, invalid_input
+ * Joins the parts in the order of `partIds` to a file. A repeat gets the same answer, also while the parts are joined, and
+ * after this request's connection was cut.
+ * @param signal ends only the wait in line
+ * @throws ServiceError conflict when the upload was cancelled or is too old, invalid_input, quota_exceeded
  */
 export async function completeUpload({
   ctx,
-  input: { id, partIds, md5 },
+  input,
   signal,
 }: {
   ctx: Ctx
-  input: { id: string; partIds: readonly string[]; md5: string | null }
+  input: CompleteInput
   signal: AbortSignal
 }): Promise<CompletedUpload> {
-  const upload = await findUpload({ ctx, input: { id } })
-  if (upload.status === 'completed') return completed(ctx, upload)
-  requirePending(upload)
-  const all = await ctx.deps.database.fileUploads.listParts(id)
-  const parts = inOrder(all, partIds)
-  requireSize(upload, parts)
-  await joinParts(ctx, { upload, parts, md5 }, signal)
-  const { database, storage, log } = ctx.deps
-  // Retention removes what is left when this fails.
-  await removeParts({ database, storage }, all).catch((error: unknown) =>
-    log.warn({ err: error, uploadId: id }, 'failed to remove the parts of an upload'),
-  )
-  return completed(ctx, await findUpload({ ctx, input: { id } }))
+  const { id } = await findUpload({ ctx, input })
+  await turns.take(id, signal)
+  try {
+    return await completeInTurn(ctx, input)
+  } finally {
+    turns.giveBack(id)
+  }
+}
+
+async function completeInTurn(ctx: Ctx, input: CompleteInput): Promise<CompletedUpload> {
+  let order: Order | undefined
+  for (;;) {
+    const upload = await findUpload({ ctx, input })
+    if (upload.status === 'completed') return completed(ctx, upload)
+    requirePending(upload)
+    order ??= await readOrder(ctx, upload, input)
+    requireMd5(upload, order)
+    if (upload.isJoining) await sleep(lookAgainMs)
+    else await joinParts(ctx, upload, order)
+  }
 }
 
 /** The file may have been deleted since. */
 async function completed(ctx: Ctx, upload: FileUpload): Promise<CompletedUpload> {
-  const file = upload.fileId && (await ctx.deps.database.datasets.findFile(ctx.accountId, upload.fileId))
+  const { database, storage, log } = ctx.deps
+  const parts = await database.fileUploads.listParts(upload.id)
+  // Retention removes what is left when this fails.
+  await removeParts({ database, storage }, parts).catch((error: unknown) =>
+    log.warn({ err: error, uploadId: upload.id }, 'failed to remove the parts of an upload'),
+  )
+  const file = upload.fileId && (await database.datasets.findFile(ctx.accountId, upload.fileId))
   return { upload, file: file || null }
+}
+
+async function readOrder(ctx: Ctx, upload: FileUpload, { partIds, md5 }: CompleteInput): Promise<Order> {
+  const parts = inOrder(await ctx.deps.database.fileUploads.listParts(upload.id), partIds)
+  requireSize(upload, parts)
+  const hash = createHash('sha256').update(partIds.join()).digest('hex')
+  return { parts, hash, md5: md5?.toLowerCase() ?? null }
 }
 
 function inOrder(all: readonly UploadPart[], partIds: readonly string[]): UploadPart[] {
   const byId = new Map(all.map((part) => [part.id, part]))
+  const seen = new Set<string>()
   return partIds.map((id, index) => {
     const part = byId.get(id)
-    byId.delete(id)
-    if (part) return part
-    const reason = partIds.indexOf(id) < index ? 'is named twice' : 'is no part of this upload'
+    if (part && !seen.has(id)) {
+      seen.add(id)
+      return part
+    }
+    const reason = part ? 'is named twice' : 'is no part of this upload'
     throw invalidInput(`part_ids[${index}]`, `part_ids[${index}] ${reason}.`)
   })
 }
@@ -63,42 +92,8 @@ function requireSize({ sizeBytes }: FileUpload, parts: readonly UploadPart[]) {
     throw invalidInput('part_ids', `The parts have ${sum} bytes together, and the upload was opened for ${sizeBytes}.`)
 }
 
-type Joined = { upload: FileUpload; parts: readonly UploadPart[]; md5: string | null }
-
-/** Writes the file under a key of its own, then names it in one transaction. Several at once make one file. */
-async function joinParts(ctx: Ctx, { upload, parts, md5 }: Joined, signal: AbortSignal) {
-  const rows = await openRows(ctx)
-  try {
-    const hash = createHash('md5')
-    rows.sizeBytes = await ctx.deps.storage.writeStream(rows.key, bytesOf(ctx.deps.storage, parts, hash), signal)
-    const found = hash.digest('hex')
-    if (md5 !== null && md5.toLowerCase() !== found)
-      throw invalidInput('md5', `md5 does not match: the file has the MD5 sum ${found}.`)
-    const { fileName, purpose, lifeSeconds } = upload
-    const kept = { ...keptAs(rows, fileName, purpose), lifeSeconds: lifeSeconds ?? undefined }
-    await keepRows(ctx, rows, kept, async (tx, { datasetId }) => {
-      const now = await tx.fileUploads.hold(ctx.accountId, upload.id)
-      if (!now) throw noUpload()
-      requirePending(now)
-      await tx.fileUploads.complete(upload.id, datasetId)
-      await recordAudit(tx, ctx, 'data.upload', datasetId)
-    })
-  } finally {
-    if (!rows.isKept) await discardRows(ctx, rows)
-  }
-}
-
-async function* bytesOf(
-  storage: Pick<Storage, 'read'>,
-  parts: readonly UploadPart[],
-  hash: ReturnType<typeof createHash>,
-): AsyncGenerator<Buffer> {
-  for (const { uploadKey } of parts) {
-    const part = await storage.read(uploadKey)
-    if (!part) throw new ServiceError('conflict', 'The upload was cancelled or completed meanwhile.')
-    for await (const piece of part as AsyncIterable<Buffer>) {
-      hash.update(piece)
-      yield piece
-    }
-  }
+/** Parts never change, so that no order of them is read twice for a wrong sum. */
+function requireMd5({ orderHash, orderMd5 }: FileUpload, { hash, md5 }: Order) {
+  if (md5 !== null && orderHash === hash && orderMd5 !== md5)
+    throw invalidInput('md5', `md5 does not match: the file has the MD5 sum ${orderMd5}.`)
 }

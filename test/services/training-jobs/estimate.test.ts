@@ -13,7 +13,7 @@ const catalogue = parseCatalogue({
 })
 const good = { etag: '', sizeBytes: 9, rowCount: 4, badRowCount: 0, badRows: [] }
 const bad = { ...good, badRowCount: 1, badRows: [{ line: 2, field: 'input', reason: 'is missing' }] }
-const rows = (key: string) => ({ versionId: key, key, rowCount: 4, sizeBytes: 9, isKept: false })
+const rows = (key: string) => ({ versionId: key, key, rowCount: 4, sizeBytes: 9, kept: 'no' as const })
 
 const estimate = (reports: Record<string, object>, openJobs = 0) => {
   const deps = {

@@ -40,7 +40,7 @@ suite('submit', async () => {
     const key = parseApiKey(api.apiKey) ?? assert.fail()
     const { accountId } = (await database.accounts.findLiveApiKey(key.id)) ?? assert.fail()
     after(() => api.post('/v1/train/jobs/cancel'))
-    const settings = { resumeLimit: 5, maxGpus: 1, maxNodes: 1, maxOpenJobs, maxStoredBytes: 1e12 }
+    const settings = { resumeLimit: 5, maxGpus: 1, maxNodes: 1, maxOpenJobs, maxStoredBytes: 1e12, maxRowBytes: 1e10 }
     const ctx = {
       deps: { database, storage, catalogue, settings },
       accountId,
