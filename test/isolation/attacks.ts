@@ -4,6 +4,7 @@ import { adapters } from './attacks/adapters.ts'
 import { batches } from './attacks/batches.ts'
 import { conversations } from './attacks/conversations.ts'
 import { datasetChecks } from './attacks/dataset-checks.ts'
+import { fileDownloads } from './attacks/file-downloads.ts'
 import { grammars } from './attacks/grammars.ts'
 import { inferenceQueue } from './attacks/inference-queue.ts'
 import { retrieval } from './attacks/retrieval.ts'
@@ -25,6 +26,7 @@ export const attacks: readonly Attack[] = [
   grammars,
   storedBytes,
   uploadCompletes,
+  fileDownloads,
   singlePrompts,
 ]
 

@@ -96,26 +96,29 @@ function serve(route: Route, options: HttpAppOptions, { json, turn }: { json: Js
       const origin = { requestId: requestContext(response).requestId, address: request.ip ?? '' }
       const caller = await authenticate({ route, request, response, origin })
       const holder = holderOf(caller, request)
-      await turn(holder)
+      const ownTurn = () => turn(holder)
+      await ownTurn()
       const params = route.params && parseParams(route.params, request)
       const query = route.query && validate(route.query, request.query)
       const memory = options.bodyMemory.open(holder)
       try {
-        const answer = await receiveBody({ route, caller, request, response, json, memory }, (received) =>
-          route.handle({
-            ...received,
-            caller,
-            params,
-            query,
-            headers: request.headers,
-            isSecure: request.secure,
-            setHeader: (name, value) => response.setHeader(name, value),
-            get signal() {
-              return clientGone(response)
-            },
-          }),
+        const answer = await receiveBody(
+          { route, caller, request, response, json, memory, turn: ownTurn },
+          (received) =>
+            route.handle({
+              ...received,
+              caller,
+              params,
+              query,
+              headers: request.headers,
+              isSecure: request.secure,
+              setHeader: (name, value) => response.setHeader(name, value),
+              get signal() {
+                return clientGone(response)
+              },
+            }),
         )
-        await sendAnswer(response, answer)
+        await sendAnswer(response, answer, ownTurn)
       } finally {
         memory.release()
       }

@@ -10,6 +10,7 @@ import type { BodyShare } from './body-memory.ts'
 import { drain } from './drain.ts'
 import type { JsonBodies } from './json-body.ts'
 import { formBoundary, openBody, readBody } from './request-body.ts'
+import { inTurns } from './request-turns.ts'
 import { clientGone } from './respond.ts'
 import type { CallerOf, Route } from './route.ts'
 import { requireStorableText, validate } from './validation.ts'
@@ -22,6 +23,8 @@ type Incoming = {
   json: JsonBodies
   /** Memory for the body, in the name of the caller. */
   memory: BodyShare
+  /** Each piece of a streamed body waits for it. */
+  turn: () => Promise<void>
 }
 
 type ReceivedBody = { body: unknown; rows: RowsOfFields; file: ReceivedRows | null; idempotency: Idempotency }
@@ -36,7 +39,7 @@ export async function receiveBody<T>(
   incoming: Incoming,
   handle: (received: ReceivedBody) => Promise<T> | T,
 ): Promise<T> {
-  const { route, request, response, memory } = incoming
+  const { route, request, response, memory, turn } = incoming
   const none = { rows: {}, file: null }
   if (route.rows || route.form) {
     const reserve = (sizeBytes: number) => memory.growTo(Math.min(sizeBytes, streamedBodyBytes))
@@ -47,14 +50,14 @@ export async function receiveBody<T>(
       signal: () => clientGone(response),
     }
     if (route.rows) {
-      const body = openBody(request, route.rows.limitBytes, { reserve })
+      const body = inTurns(openBody(request, route.rows.limitBytes, { reserve }), turn)
       return ingestRows({ ...stream, body, options: route.rows }, async ({ rest, rows, sha256 }) =>
         handle({ ...none, rows, body: await parseBody(rest, incoming), idempotency: idempotencyOf(incoming, sha256) }),
       )
     }
     if (route.form) {
       const boundary = formBoundary(request)
-      const body = openBody(request, route.form.limitBytes, { reserve, requireType: formBoundary })
+      const body = inTurns(openBody(request, route.form.limitBytes, { reserve, requireType: formBoundary }), turn)
       return withForm({ ...stream, body, boundary }, ({ fields, file, sha256 }) =>
         handle({ ...none, file, body: validateBody(route, fields), idempotency: idempotencyOf(incoming, sha256) }),
       )

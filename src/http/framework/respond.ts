@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { hasLongList, jsonPieces } from './json-pieces.ts'
+import { inTurns } from './request-turns.ts'
 
 /** JSON that is already text. */
 export class JsonText {
@@ -48,11 +49,14 @@ export class EventText {
   }
 }
 
-/** @param answer a JSON value, or pages (lists of items) that are streamed as one JSON array, or one of the classes above */
-export async function sendAnswer(response: ServerResponse, answer: unknown) {
+/**
+ * @param answer a JSON value, or pages (lists of items) that are streamed as one JSON array, or one of the classes above
+ * @param turn each piece of a file waits for it
+ */
+export async function sendAnswer(response: ServerResponse, answer: unknown, turn: () => Promise<void>) {
   if (answer instanceof EventStream) return sendEvents(response, answer)
   if (answer instanceof EventText) return sendEventText(response, answer)
-  if (answer instanceof FileBytes) return sendFile(response, answer)
+  if (answer instanceof FileBytes) return sendFile(response, answer, turn)
   if (answer instanceof JsonText) return sendJsonText(response, answer.pieces)
   if (isAsyncIterable(answer)) return sendJsonText(response, arrayText(answer as AsyncIterable<unknown[]>))
   if (hasLongList(answer)) return sendJsonText(response, jsonPieces(answer))
@@ -114,9 +118,9 @@ async function sendJsonText(response: ServerResponse, pieces: AsyncIterable<stri
   await pipeline(Readable.from({ [Symbol.asyncIterator]: () => rest }, { objectMode: true }), response)
 }
 
-async function sendFile(response: ServerResponse, { bytes, sizeBytes }: FileBytes) {
+async function sendFile(response: ServerResponse, { bytes, sizeBytes }: FileBytes, turn: () => Promise<void>) {
   startAnswer(response, 200, sizeBytes, 'application/octet-stream')
-  await pipeline(Readable.from(bytes, { objectMode: false }), response)
+  await pipeline(Readable.from(inTurns(bytes, turn), { objectMode: false }), response)
 }
 
 async function sendEvents(response: ServerResponse, { write, hasNames }: EventStream) {

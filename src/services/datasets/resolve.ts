@@ -5,6 +5,7 @@ import { invalidInput } from '../../domain/service-error.ts'
 import { collectionDatasetId, collectionName } from '../../domain/stored-data.ts'
 import type { DatasetVersion, FoundVersion } from '../../repositories/datasets.ts'
 import type { Collection } from '../../repositories/stored-rows.ts'
+import { inByteTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
 import { keepRows, openRows, type ReceivedRows } from './ingest-rows.ts'
 import { acceptUpload } from '../limits/account-quotas.ts'
@@ -92,8 +93,10 @@ async function exportStored(
   }: { place: Collection; rows: ReceivedRows | undefined; datasetId: string; isPublic: boolean },
 ): Promise<DatasetVersion> {
   const exported = await openRows(ctx)
-  const more = rows ? await ctx.deps.storage.read(rows.key) : null
-  exported.sizeBytes = await exportRows(ctx.deps, { place, more, key: exported.key })
+  exported.sizeBytes = await inByteTurn(ctx, async () => {
+    const more = rows ? await ctx.deps.storage.read(rows.key) : null
+    return exportRows(ctx.deps, { place, more, key: exported.key })
+  })
   return keepRows(ctx, exported, options, alone)
 }
 

@@ -12,6 +12,7 @@ import {
 import { invalidInput } from '../../domain/service-error.ts'
 import type { NewStoredRow } from '../../repositories/stored-rows.ts'
 import { recordAudit } from '../audit/record.ts'
+import { inByteTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData, requireRoomForRows } from '../limits/account-quotas.ts'
@@ -49,12 +50,14 @@ export async function storeRows({
   const place = { accountId: ctx.accountId, collection: collectionName(catalogue, id) }
   return once(ctx, idempotency, async (answer) => {
     await requireRoomForData(ctx)
-    for await (const _ of readPages(ctx, input)) continue
-    for await (const page of readPages(ctx, input))
-      await database.transaction(async (tx) => {
-        await tx.storedRows.add(place, page.map(newRow))
-        await requireRoomForRows(ctx, tx, place)
-      })
+    await inByteTurn(ctx, async () => {
+      for await (const _ of readPages(ctx, input)) continue
+      for await (const page of readPages(ctx, input))
+        await database.transaction(async (tx) => {
+          await tx.storedRows.add(place, page.map(newRow))
+          await requireRoomForRows(ctx, tx, place)
+        })
+    })
     const datasetId = collectionDatasetId(place.accountId, place.collection)
     return database.transaction(async (tx) => {
       await recordAudit(tx, ctx, 'data.store', id)

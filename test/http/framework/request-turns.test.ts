@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { createRequestTurns } from '../../../src/http/framework/request-turns.ts'
+import { createRequestTurns, inTurns } from '../../../src/http/framework/request-turns.ts'
 
 test('a request waits for one of another account, however many that account has sent', async () => {
   const turn = createRequestTurns()
@@ -18,4 +19,19 @@ test('a request that arrives between two turns waits for one of them', async () 
   setImmediate(() => void ask('late'))
   await Promise.all(first)
   assert.deepEqual(begun.slice(0, 4), ['many', 'late', 'many', 'many'])
+})
+
+test('a request waits for one piece of another account, however many files that account moves', async () => {
+  const turn = createRequestTurns()
+  const begun: string[] = []
+  const file = Array.from({ length: 20 }, (_, piece) => String(piece))
+  const move = async () => {
+    for await (const piece of inTurns(Readable.from(file), () => turn('many'))) begun.push(piece)
+  }
+  const moving = Promise.all(Array.from({ length: 4 }, move))
+  while (begun.length < 10) await new Promise(setImmediate)
+  const before = begun.length
+  await Promise.all([moving, turn('late').then(() => begun.push('late'))])
+  assert.equal(begun.indexOf('late') <= before + 1, true, begun.join())
+  assert.equal(begun.length, 4 * file.length + 1)
 })
