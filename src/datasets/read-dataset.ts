@@ -1,5 +1,6 @@
 // Streams the rows of an uploaded file: JSON Lines, a JSON array or CSV, any of them gzipped, with or without a BOM.
 import { isUtf8 } from 'node:buffer'
+import { excessOfLong } from '../domain/json-bounds.ts'
 import { csvRows } from './csv-rows.ts'
 import { defaultDatasetLimits } from './dataset-limits.ts'
 import { createElementReader, type ElementBytes } from './json-rows.ts'
@@ -113,6 +114,8 @@ function readText(bytes: Buffer, line: number, rows: RawRow[]) {
 }
 
 function parseRow(text: string, line: number): RawRow {
+  const excess = excessOfLong(text)
+  if (excess !== null) return { line, problem: excess }
   try {
     return { line, value: JSON.parse(text) as unknown }
   } catch {

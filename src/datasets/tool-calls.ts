@@ -1,4 +1,5 @@
 // Functions and their calls in a row of messages, as OpenAI writes them.
+import { excessOfLong } from '../domain/json-bounds.ts'
 import type { ChatTool, MessageCall } from '../domain/chat.ts'
 import type { RowProblem } from './dataset-row.ts'
 
@@ -43,7 +44,7 @@ function functionOf(value: unknown): Record<string, unknown> | null {
 }
 
 function isObjectText(value: unknown): value is string {
-  if (typeof value !== 'string' || value.includes('\0')) return false
+  if (typeof value !== 'string' || value.includes('\0') || excessOfLong(value) !== null) return false
   try {
     return isObject(JSON.parse(value))
   } catch {

@@ -1,5 +1,6 @@
 // Validates elements of a JSON array: each must be an object that our stores can hold.
 import { isUtf8 } from 'node:buffer'
+import { excessOfLong, tooDeep, tooManyValues } from '../domain/json-bounds.ts'
 import { invalidInput, ServiceError } from '../domain/service-error.ts'
 
 export const maxRowDepth = 32
@@ -34,6 +35,7 @@ export function parseRun(run: Buffer): object[] | null {
   const text = `[${run.toString('utf8')}]`
   // NUL and lone surrogates, which our stores cannot hold, can only come from an escape.
   if (text.includes('\\u') && /\\u(0000|d[89a-f])/i.test(text)) return null
+  if (excessOfLong(text) !== null) return null
   try {
     const rows = JSON.parse(text) as unknown[]
     return rows.every(isObject) ? rows : null
@@ -45,6 +47,9 @@ export function parseRun(run: Buffer): object[] | null {
 function validateRow(bytes: Buffer, path: string) {
   if (!isUtf8(bytes)) throw invalidInput(path, `${path} is not valid UTF-8. Send JSON encoded as UTF-8.`)
   const text = bytes.toString('utf8')
+  const excess = excessOfLong(text)
+  if (excess === tooManyValues) throw invalidInput(path, `${path} ${excess}.`)
+  if (excess === tooDeep) throw notShallow(path)
   let row: unknown
   try {
     row = JSON.parse(text)
@@ -52,10 +57,12 @@ function validateRow(bytes: Buffer, path: string) {
     const reason = error instanceof Error ? error.message : 'it cannot be read'
     throw invalidInput(path, `${path} is not valid JSON: ${reason}.`)
   }
-  if (!isObject(row) || isDeeper(row))
-    throw invalidInput(path, `${path} must be an object, nested at most ${maxRowDepth} levels deep.`)
+  if (!isObject(row) || isDeeper(row)) throw notShallow(path)
   if (text.includes('\\u')) refuseBadText(row, path)
 }
+
+const notShallow = (path: string) =>
+  invalidInput(path, `${path} must be an object, nested at most ${maxRowDepth} levels deep.`)
 
 function refuseBadText(row: object, path: string) {
   // JSON.stringify escapes NUL and lone surrogates. Escaped backslashes are removed first, because they may precede such letters.

@@ -1,4 +1,5 @@
 // Answers a line of a batch as the route of its endpoint would answer it alone.
+import { jsonExcess } from '../../domain/json-bounds.ts'
 import { z } from 'zod'
 import { ServiceError, invalidInput } from '../../domain/service-error.ts'
 import { isJsonObject } from '../../domain/answer-schema/source.ts'
@@ -6,7 +7,6 @@ import type { BatchEndpoint } from '../../domain/inference-batch.ts'
 import { createAnswerRoom } from '../../domain/answer-room.ts'
 import type { Log } from '../../log.ts'
 import type { Ctx, ModelCtx } from '../../services/context.ts'
-import { invalidReason } from '../framework/parse-json.ts'
 import { describeError } from '../framework/problem.ts'
 import { requireStorableText, validate } from '../framework/validation.ts'
 import type { Route } from '../framework/route.ts'
@@ -59,8 +59,8 @@ export function createLineAnswers(deps: ModelCtx['deps'], log: Pick<Log, 'error'
 
 /** @throws ServiceError invalid_input */
 function jsonOf(line: string): unknown {
-  const invalid = invalidReason(Buffer.from(line))
-  if (invalid !== null) throw new ServiceError('invalid_input', `The line ${invalid}`)
+  const excess = jsonExcess(line)
+  if (excess !== null) throw new ServiceError('invalid_input', `The line ${excess}.`)
   try {
     return JSON.parse(line.replace(/^\uFEFF/, ''))
   } catch (error) {

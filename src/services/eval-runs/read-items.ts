@@ -1,6 +1,8 @@
 // The items of a run: in the request, or in a file of JSON Lines.
 import { evalRunLimits, type EvalItem } from '../../domain/eval-run.ts'
+import { createJsonCount, tooDeep } from '../../domain/json-bounds.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
+import { inByteTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
 import { findFile } from '../files/find-file.ts'
 import { readFile } from '../files/read-file.ts'
@@ -8,10 +10,12 @@ import { readFile } from '../files/read-file.ts'
 export type ItemSource = { content: EvalItem[] } | { fileId: string }
 
 const field = 'data_source.source'
+/** An item whose characters are all escaped fits. */
+const maxLineCharacters = 8 * evalRunLimits.itemCharacters
 
 /** @throws ServiceError invalid_input naming the item or the line, not_found */
 export async function readItems(ctx: Ctx, source: ItemSource): Promise<EvalItem[]> {
-  const items = 'content' in source ? source.content : await itemsOfFile(ctx, source.fileId)
+  const items = 'content' in source ? source.content : await inByteTurn(ctx, () => itemsOfFile(ctx, source.fileId))
   if (items.length === 0) throw wrong('it has no item.')
   if (items.length > evalRunLimits.items) throw wrong(`it has more than ${evalRunLimits.items} items. Split it.`)
   const long = items.findIndex((item) => JSON.stringify(item).length > evalRunLimits.itemCharacters)
@@ -27,10 +31,15 @@ async function itemsOfFile(ctx: Ctx, fileId: string): Promise<EvalItem[]> {
   if (sizeBytes > evalRunLimits.bytes) throw wrong(`the file has more than ${evalRunLimits.bytes} bytes. Split it.`)
   const { bytes } = await readFile({ ctx, input: { fileId } })
   const items: EvalItem[] = []
+  const count = createJsonCount()
   let number = 0
   for await (const line of linesOf(bytes)) {
     number++
-    if (line.trim() !== '') items.push(itemOf(line, number))
+    if (line.trim() === '') continue
+    const excess = count(line)
+    if (excess === tooDeep) throw wrong(`line ${number} ${excess}.`)
+    if (excess !== null) throw wrong(`the file ${excess} up to line ${number}. Split it.`)
+    items.push(itemOf(line, number))
     if (items.length > evalRunLimits.items) break
   }
   return items
@@ -45,6 +54,7 @@ async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
       const lines = (rest + decoder.decode(piece, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
       yield* lines
+      if (rest.length > maxLineCharacters) throw wrong(`a line has more than ${maxLineCharacters} characters.`)
     }
     yield rest + decoder.decode()
   } catch (error) {
