@@ -133,6 +133,7 @@ function connect(config: Config): ServiceDependencies & {
       maxNodes: config.maxNodes,
       maxOpenJobs: config.maxOpenJobs,
       maxStoredBytes: config.maxStoredBytes,
+      maxRowBytes: config.maxRowBytes,
       maxOpenBatches: config.maxOpenBatches,
       maxWaitingBatchItems: config.maxWaitingBatchItems,
       maxOpenEvaluations: config.maxOpenEvaluations,

@@ -74,6 +74,8 @@ export const ServiceEnvironment = z.object({
   /** Of one account. */
   ANNEAL_MAX_OPEN_JOBS: z.coerce.number().int().min(1).default(1000),
   ANNEAL_MAX_STORED_BYTES: z.coerce.number().int().min(1).default(1e12),
+  /** Of one account, in the database. */
+  ANNEAL_MAX_ROW_BYTES: z.coerce.number().int().min(1).default(1e10),
   ANNEAL_MAX_OPEN_BATCHES: z.coerce.number().int().min(1).default(1000),
   /** At least the largest batch, which would be refused for ever otherwise. */
   ANNEAL_MAX_WAITING_BATCH_ITEMS: z.coerce.number().int().min(10_000).default(200_000),

@@ -50,6 +50,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     maxJobFollowers: env.ANNEAL_MAX_JOB_FOLLOWERS,
     maxOpenJobs: env.ANNEAL_MAX_OPEN_JOBS,
     maxStoredBytes: env.ANNEAL_MAX_STORED_BYTES,
+    maxRowBytes: env.ANNEAL_MAX_ROW_BYTES,
     maxOpenBatches: env.ANNEAL_MAX_OPEN_BATCHES,
     runningBatches: env.ANNEAL_RUNNING_BATCHES,
     maxWaitingBatchItems: env.ANNEAL_MAX_WAITING_BATCH_ITEMS,

@@ -58,10 +58,17 @@ export const createAccountRepository = (db: Connection) => ({
     return row.count
   },
 
-  /** Bytes of stored rows and of everything in the object store. */
+  /** Bytes in the object store. */
   async storedBytes(id: string): Promise<number> {
     const [row] = await db.$queryRaw<{ bytes: number }[]>`
-      select (stored_row_bytes + coalesce((select bytes from account_storage where account_id = id), 0))::float8 as bytes
+      select bytes::float8 as bytes from account_storage where account_id = ${id}::uuid`
+    return row?.bytes ?? 0
+  },
+
+  /** Bytes in the database: stored rows, kept responses, evals, requests and results of batches and evaluations, and large jobs. */
+  async rowBytes(id: string): Promise<number> {
+    const [row] = await db.$queryRaw<{ bytes: number }[]>`
+      select (stored_row_bytes + coalesce((select row_bytes from account_storage where account_id = id), 0))::float8 as bytes
       from accounts where id = ${id}::uuid`
     return row?.bytes ?? 0
   },

@@ -1,4 +1,4 @@
-import type { Prisma } from '../../generated/prisma/client.ts'
+import { Prisma } from '../../generated/prisma/client.ts'
 import type { BatchKind, BatchRequest, BatchState, ChunkResults, InferenceBatch } from '../domain/inference-batch.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { Connection } from './database.ts'
@@ -9,7 +9,8 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     // Stored as text: jsonb cannot hold a NUL, which a field's name may contain.
     const request = JSON.stringify(batch.request)
     const storedBytes = batch.request.chunks.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
-    await db.inferenceBatch.create({ data: { ...batch, request, storedBytes, state: 'running' } })
+    const rowBytes = Buffer.byteLength(request)
+    await db.inferenceBatch.create({ data: { ...batch, request, storedBytes, rowBytes, state: 'running' } })
   },
 
   async find(accountId: string, id: string): Promise<InferenceBatch | null> {
@@ -105,9 +106,10 @@ export const createInferenceBatchRepository = (db: Connection) => ({
    * @returns false when the batch had ended before
    */
   async finish(id: string, resultKey: string | null): Promise<boolean> {
+    const place = Prisma.raw(resultKey === null ? 'row_bytes' : 'stored_bytes')
     const count = await db.$executeRaw`
       update inference_batches set state = 'done', result_key = ${resultKey}, finished_at = now(),
-        stored_bytes = stored_bytes + (
+        ${place} = ${place} + (
           select coalesce(sum(octet_length(results::text)), 0) from inference_batch_chunks where batch_id = ${id}::uuid)
       where id = ${id}::uuid and state = 'running'`
     if (count > 0 && resultKey !== null) await db.inferenceBatchChunk.deleteMany({ where: { batchId: id } })

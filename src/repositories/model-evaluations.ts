@@ -33,13 +33,13 @@ export const createModelEvaluationRepository = (db: Connection) => ({
   async create(evaluation: NewEvaluation) {
     const request = text(evaluation.request)
     const modelCount = evaluation.request.models.length
-    const data = { ...evaluation, request, modelCount, status: 'QUEUED', storedBytes: request.length }
+    const data = { ...evaluation, request, modelCount, status: 'QUEUED', rowBytes: request.length }
     await db.modelEvaluation.create({ data })
   },
 
   async createRun({ sizeBytes, ...run }: NewRun) {
     const request = text(run.request)
-    const data = { ...run, request, modelCount: 1, status: 'QUEUED', storedBytes: request.length + sizeBytes }
+    const data = { ...run, request, modelCount: 1, status: 'QUEUED', storedBytes: sizeBytes, rowBytes: request.length }
     await db.modelEvaluation.create({ data })
   },
 
@@ -138,7 +138,7 @@ export const createModelEvaluationRepository = (db: Connection) => ({
   async complete(id: string, summary: EvaluationSummary): Promise<boolean> {
     const count = await db.$executeRaw`
       update model_evaluations set status = 'COMPLETED', summary = to_jsonb(${text(summary)}::text), finished_at = now(),
-        stored_bytes = stored_bytes + (
+        row_bytes = row_bytes + (
           select coalesce(sum(octet_length(results::text)), 0) from model_evaluation_chunks where evaluation_id = ${id}::uuid)
       where id = ${id}::uuid and status = 'RUNNING'`
     return count > 0
@@ -148,7 +148,7 @@ export const createModelEvaluationRepository = (db: Connection) => ({
   async end(id: string, status: EvaluationEnding, message: string | null): Promise<readonly string[] | null> {
     const [ended] = await db.$queryRaw<{ plan: Prisma.JsonValue }[]>`
       update model_evaluations set status = ${status}, message = ${message}, finished_at = now(),
-        stored_bytes = stored_bytes + (
+        row_bytes = row_bytes + (
           select coalesce(sum(octet_length(results::text)), 0) from model_evaluation_chunks where evaluation_id = ${id}::uuid)
       where id = ${id}::uuid and finished_at is null returning plan`
     return ended ? (parsed<EvaluationPlan>(ended.plan)?.batchIds ?? []) : null

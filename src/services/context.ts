@@ -25,6 +25,8 @@ type ServiceSettings = {
   /** Limit of one account. */
   maxOpenJobs: number
   maxStoredBytes: number
+  /** In the database. */
+  maxRowBytes: number
   maxOpenBatches: number
   /** Items of open batches that are not done. */
   maxWaitingBatchItems: number

@@ -52,6 +52,7 @@ function stubDependencies({
       noteKeyUse: () => Promise.resolve(),
       hasOpenJobs: () => Promise.resolve(false),
       storedBytes: () => Promise.resolve(0),
+      rowBytes: () => Promise.resolve(0),
     },
     // Nothing is kept for retrieval.
     storedRows: { exists: () => Promise.resolve(false) },
@@ -103,6 +104,7 @@ function stubDependencies({
       maxNodes: 1,
       maxOpenJobs: 1000,
       maxStoredBytes: 1e12,
+      maxRowBytes: 1e10,
       maxOpenBatches: 1000,
       maxWaitingBatchItems: 200_000,
       maxOpenEvaluations: 100,

@@ -53,14 +53,22 @@ suite('chunks of a batch', () => {
       assert.ok(await tx.inferenceBatches.isChunkFinal({ batchId, start: 0 }))
     }))
 
-  test('count in the stored bytes of the account with the items, once the batch is done', () =>
+  test('count in the bytes of the account once the batch is done: as rows, or as an object with the items', async () => {
+    for (const resultKey of [null, 'key']) await countedIn(resultKey)
+  })
+
+  const countedIn = (resultKey: string | null) =>
     withBatch(async (tx, batchId, accountId) => {
+      const requestBytes = await tx.accounts.rowBytes(accountId)
+      assert.ok(requestBytes > 10)
       assert.equal(await tx.accounts.storedBytes(accountId), 10)
       await tx.inferenceBatches.saveChunk({ batchId, start: 0, itemCount: 2 }, results('"a"', 0, true))
       const { sizeBytes } = await tx.inferenceBatches.measureResults(batchId)
-      for (const repeat of [false, true]) assert.equal(await tx.inferenceBatches.finish(batchId, 'key'), !repeat)
-      assert.equal(await tx.accounts.storedBytes(accountId), 10 + sizeBytes)
-    }))
+      for (const repeat of [false, true]) assert.equal(await tx.inferenceBatches.finish(batchId, resultKey), !repeat)
+      const [inRows, inObjects] = resultKey === null ? [sizeBytes, 0] : [0, sizeBytes]
+      assert.equal(await tx.accounts.storedBytes(accountId), 10 + inObjects)
+      assert.equal(await tx.accounts.rowBytes(accountId), requestBytes + inRows)
+    })
 
   test('are read as far as they are shown: up to the first that has no results', () =>
     withBatch(async (tx, batchId) => {

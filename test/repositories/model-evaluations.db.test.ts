@@ -38,7 +38,7 @@ suite('evaluations', () => {
     sandbox(async (tx) => {
       const accountId = await anAccount(tx)
       const id = await anEvaluation(tx, accountId)
-      assert.equal(await tx.accounts.storedBytes(accountId), requestBytes)
+      assert.equal(await tx.accounts.rowBytes(accountId), requestBytes)
       const position = { evaluationId: id, model: 0, start: 0 }
       await tx.modelEvaluations.saveChunk(position, [answer])
       assert.equal(await tx.modelEvaluations.findChunk(position), null, 'nothing is scored before there are rows')
@@ -47,7 +47,7 @@ suite('evaluations', () => {
       await tx.modelEvaluations.saveChunk(position, [answer])
       await tx.modelEvaluations.saveChunk(position, [{ ...answer, output: 'late' }])
       assert.deepEqual(await tx.modelEvaluations.findChunk(position), [answer])
-      assert.equal(await tx.accounts.storedBytes(accountId), requestBytes + 100)
+      assert.equal(await tx.accounts.storedBytes(accountId), 100)
       assert.ok(await tx.modelEvaluations.complete(id, summary))
       assert.ok(!(await tx.modelEvaluations.end(id, 'CANCELLED', null)))
       const found = await tx.modelEvaluations.find(accountId, id)
@@ -55,9 +55,9 @@ suite('evaluations', () => {
         [found?.status, found?.rowsKey, found?.plan, found?.summary],
         ['COMPLETED', 'rows', plan, summary],
       )
-      assert.ok((await tx.accounts.storedBytes(accountId)) > requestBytes + 100)
+      assert.ok((await tx.accounts.rowBytes(accountId)) > requestBytes)
       await tx.modelEvaluations.remove([id])
-      assert.equal(await tx.accounts.storedBytes(accountId), 0)
+      assert.deepEqual([await tx.accounts.storedBytes(accountId), await tx.accounts.rowBytes(accountId)], [0, 0])
     }))
 
   test('take nothing after a cancel', () =>
@@ -161,7 +161,12 @@ suite('evaluations', () => {
     const version = { id: randomUUID(), accountId, datasetId: 'set', version: 1, uploadKey: 'up' }
     await database.datasets.createVersion(version)
     await database.datasets.noteSize(version.id, 10)
-    const settings = { maxOpenEvaluations: 3, maxWaitingEvaluationAnswers: 1000, maxStoredBytes: 1e12 }
+    const settings = {
+      maxOpenEvaluations: 3,
+      maxWaitingEvaluationAnswers: 1000,
+      maxStoredBytes: 1e12,
+      maxRowBytes: 1e10,
+    }
     const storage = { stat: async () => ({ etag: 'e', sizeBytes: 10 }) }
     const catalogue = { find: (name: string) => ({ name, task: 'completion' }) }
     const ctx = {

@@ -48,6 +48,25 @@ suite('stored bytes', () => {
       assert.equal(await tx.accounts.storedBytes(accountId), 0)
     }))
 
+  test('bytes in the database count apart from objects: kept responses, and the specs of large jobs', () =>
+    sandbox(async (tx) => {
+      const accountId = await anAccount(tx)
+      const bytes = async () => [await tx.accounts.storedBytes(accountId), await tx.accounts.rowBytes(accountId)]
+      await openJob(tx, accountId, { baseModel: 'ordinary' } as unknown as TrainingSpec)
+      assert.deepEqual(await bytes(), [0, 0])
+      const large = await openJob(tx, accountId, { baseModel: 'x'.repeat(20_000) } as unknown as TrainingSpec)
+      const [, specBytes = 0] = await bytes()
+      assert.ok(specBytes > 20_000 && specBytes < 21_000, String(specBytes))
+      await tx.accountData.deleteJobs([large.id], [])
+      assert.deepEqual(await bytes(), [0, 0])
+
+      const response = { conversation: ['a'.repeat(1000)], response: {} }
+      const limits = { responses: 2, bytes: 1e6 }
+      for (let at = 0; at < 4; at++) await tx.storedResponses.add({ accountId, id: randomUUID() }, response, limits)
+      const { count, bytes: kept } = await tx.storedResponses.keptOf(accountId)
+      assert.deepEqual([count, await bytes()], [2, [0, kept]])
+    }))
+
   test('rows that jobs share count once, are found by their bytes, and go when the last of the jobs has ended', () =>
     sandbox(async (tx) => {
       const accountId = await anAccount(tx)

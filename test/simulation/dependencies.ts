@@ -45,6 +45,7 @@ export function createDependencies({
       maxJobMs: pick([null, null, 20_000]),
     },
     maxStoredBytes: 1e12,
+    maxRowBytes: 1e10,
   }
   const datasets = {
     prepare: ({ jobId }: { jobId: number }) =>

@@ -5,7 +5,7 @@ import { storageKeys } from '../../domain/storage-keys.ts'
 import { resolveTarget } from '../completions/create.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
-import { requireRoomForData } from '../limits/account-quotas.ts'
+import { requireRoomForData, requireRoomInDatabase } from '../limits/account-quotas.ts'
 import { pinModel } from '../models/find-tuned.ts'
 import { resolveModel } from '../models/resolve.ts'
 import { acceptBatch } from './accept-batch.ts'
@@ -40,6 +40,7 @@ export async function createBatch({
     if (input.kind === 'embeddings') await resolveModel(ctx, modelName)
     else await resolveTarget(ctx, input.completion.dataId ?? dataId, modelName)
     await requireRoomForData(ctx)
+    await requireRoomInDatabase(ctx)
     await requireRoomForBatch(ctx, ctx.deps.database, input.items.length)
     const id = randomUUID()
     const promptsKey = storageKeys.batch(ctx.accountId, id, 'items.json')

@@ -7,7 +7,7 @@ import type { Ctx } from '../context.ts'
 import { fileIdOf, findFile } from '../files/find-file.ts'
 import { readFile } from '../files/read-file.ts'
 import { once, type Idempotency } from '../idempotency.ts'
-import { requireRoomForData } from '../limits/account-quotas.ts'
+import { requireRoomForData, requireRoomInDatabase } from '../limits/account-quotas.ts'
 import { acceptBatch } from './accept-batch.ts'
 import { findRequestBatch } from './find-request-batch.ts'
 import { requireRoomForBatch } from './require-room.ts'
@@ -37,6 +37,7 @@ export async function createRequestBatch({
     if (file.sizeBytes > maxFileBytes)
       throw invalidInput('input_file_id', `The file of input_file_id has more than ${maxFileBytes} bytes. Split it.`)
     await requireRoomForData(ctx)
+    await requireRoomInDatabase(ctx)
     await requireRoomForBatch(ctx, database, 1)
     const { lineCount, ...layout } = await inByteTurn(ctx, async () =>
       scanLines((await readFile({ ctx, input: { fileId } })).bytes),

@@ -11,7 +11,7 @@ import type { Ctx } from '../context.ts'
 import { findEval, noEval } from '../evals/find.ts'
 import { completionModel, requireRoomForAnswers } from '../evaluations/create.ts'
 import { once, type Idempotency } from '../idempotency.ts'
-import { requireRoomForData } from '../limits/account-quotas.ts'
+import { requireRoomForData, requireRoomInDatabase } from '../limits/account-quotas.ts'
 import { storeThenCommit } from '../store-then-commit.ts'
 import { findRun, type EvalRun } from './find.ts'
 import { readItems, type ItemSource } from './read-items.ts'
@@ -39,6 +39,7 @@ export async function createRun({
   const { evalId } = input
   const { id } = await once<{ id: string }>(ctx, idempotency, async (answer) => {
     await requireRoomForData(ctx)
+    await requireRoomInDatabase(ctx)
     await requireRoomForAnswers(ctx, ctx.deps.database, 1)
     const { definition, name } = await findEval({ ctx, input: { id: evalId } })
     const items = await readItems(ctx, input.source)

@@ -8,7 +8,7 @@ import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { completionModel } from '../evaluations/create.ts'
 import { once, type Idempotency } from '../idempotency.ts'
-import { requireRoomForData } from '../limits/account-quotas.ts'
+import { requireRoomInDatabase } from '../limits/account-quotas.ts'
 import { findEval } from './find.ts'
 
 /**
@@ -27,7 +27,7 @@ export async function createEval({
   const { accountId, deps } = ctx
   const { id } = await once<{ id: string }>(ctx, idempotency, async (answer) => {
     await requireUsable(ctx, definition)
-    await requireRoomForData(ctx)
+    await requireRoomInDatabase(ctx)
     const id = randomUUID()
     return deps.database.transaction(async (tx) => {
       await tx.accounts.hold(accountId)

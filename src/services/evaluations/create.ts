@@ -8,7 +8,7 @@ import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { resolveDataset } from '../datasets/resolve.ts'
 import { once, type Idempotency } from '../idempotency.ts'
-import { requireRoomForData } from '../limits/account-quotas.ts'
+import { requireRoomForData, requireRoomInDatabase } from '../limits/account-quotas.ts'
 import { pinModel } from '../models/find-tuned.ts'
 import { resolveModel } from '../models/resolve.ts'
 
@@ -43,6 +43,7 @@ export async function createEvaluation({
     const request = await resolveRequest(ctx, input)
     const { uploadKey: dataKey } = await resolveDataset(ctx, { datasetId, modelName: '' })
     await requireRoomForData(ctx)
+    await requireRoomInDatabase(ctx)
     const evaluation = { id: randomUUID(), accountId, apiKeyId, datasetId, dataKey, maxRows, request }
     const { id } = evaluation
     return deps.database.transaction(async (tx) => {

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../domain/service-error.ts'
-import { storageFull } from '../../domain/storage-full.ts'
+import { databaseFull, storageFull } from '../../domain/storage-full.ts'
 import type { Repositories } from '../../repositories/database.ts'
 import type { AcceptanceRequest } from '../../repositories/job-acceptance.ts'
 import type { Collection } from '../../repositories/stored-rows.ts'
@@ -7,6 +7,8 @@ import type { Ctx } from '../context.ts'
 
 /** Jobs end and owners delete data; neither happens within seconds. */
 const retryAfterSeconds = 60
+/** Smaller specs count nothing: see the migration `row_bytes`. */
+const largeSpecBytes = 8192
 /** More than the open transactions of all api processes together. */
 const acceptedAtOnce = 200
 
@@ -14,7 +16,10 @@ const acceptedAtOnce = 200
  * Accepts in one statement while the account is far from its limit. Near the limit its requests take turns, so that the
  * limit is exact.
  */
-export async function acceptWithinQuota({ deps: { settings, database }, accountId }: Ctx, request: AcceptanceRequest) {
+export async function acceptWithinQuota(ctx: Ctx, request: AcceptanceRequest) {
+  const { accountId, deps } = ctx
+  const { settings, database } = deps
+  if (Buffer.byteLength(JSON.stringify(request.job.spec)) > largeSpecBytes) await requireRoomInDatabase(ctx)
   const near = settings.maxOpenJobs - acceptedAtOnce
   if (near > 0) {
     const acceptance = await database.jobAcceptance.accept(request, near)
@@ -64,6 +69,15 @@ export async function requireRoomForData({ deps: { settings, database }, account
 /** Call it in a transaction that holds the account and counts the copy. @throws ServiceError quota_exceeded */
 export async function requireRoomToCopy({ deps: { settings }, accountId }: Ctx, { accounts }: Repositories) {
   if ((await accounts.storedBytes(accountId)) >= settings.maxStoredBytes) throw noRoomForData(settings.maxStoredBytes)
+}
+
+/** Call it before rows that keep what a request has sent. @throws ServiceError quota_exceeded */
+export async function requireRoomInDatabase(
+  { deps: { settings, database }, accountId }: Ctx,
+  { accounts }: Pick<Repositories, 'accounts'> = database,
+) {
+  if ((await accounts.rowBytes(accountId)) >= settings.maxRowBytes)
+    throw new ServiceError('quota_exceeded', databaseFull(settings.maxRowBytes), { retryAfterSeconds })
 }
 
 const noRoomForData = (maxStoredBytes: number) =>

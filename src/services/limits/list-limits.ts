@@ -15,10 +15,11 @@ type Quota = {
 /** The quotas of the account, and what is used of each. */
 export async function listLimits({ ctx: { deps, accountId } }: { ctx: Ctx }): Promise<Quota[]> {
   const { settings, database } = deps
-  const [openJobs, storedBytes, batches, evaluations, fullestId, liveKeys, webhooks, sessions, responses] =
+  const [openJobs, storedBytes, rowBytes, batches, evaluations, fullestId, liveKeys, webhooks, sessions, responses] =
     await Promise.all([
       database.accounts.countOpenJobs(accountId),
       database.accounts.storedBytes(accountId),
+      database.accounts.rowBytes(accountId),
       database.inferenceBatches.openOf(accountId),
       database.modelEvaluations.openOf(accountId),
       database.storedRows.countOfFullest(accountId),
@@ -31,6 +32,7 @@ export async function listLimits({ ctx: { deps, accountId } }: { ctx: Ctx }): Pr
   return [
     refusing('open_jobs', 'Open training jobs', settings.maxOpenJobs, openJobs),
     refusing('stored_bytes', 'Stored bytes', settings.maxStoredBytes, storedBytes),
+    refusing('row_bytes', 'Bytes in the database', settings.maxRowBytes, rowBytes),
     refusing('open_batches', 'Open batches', settings.maxOpenBatches, batches.batchCount),
     refusing('waiting_batch_items', 'Items of open batches to do', maxWaitingBatchItems, batches.waitingItems),
     refusing('open_evaluations', 'Open evaluations', maxOpenEvaluations, evaluations.evaluationCount),

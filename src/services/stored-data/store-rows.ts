@@ -15,7 +15,7 @@ import { recordAudit } from '../audit/record.ts'
 import { inByteTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
-import { requireRoomForData, requireRoomForRows } from '../limits/account-quotas.ts'
+import { requireRoomForRows, requireRoomInDatabase } from '../limits/account-quotas.ts'
 import type { ReceivedRows } from '../datasets/ingest-rows.ts'
 
 /** `rows`: the items of an array. `data`: a single item. */
@@ -49,13 +49,14 @@ export async function storeRows({
   if (id === null) throw invalidInput('id', 'id or model_name is required: it names the set of stored rows.')
   const place = { accountId: ctx.accountId, collection: collectionName(catalogue, id) }
   return once(ctx, idempotency, async (answer) => {
-    await requireRoomForData(ctx)
+    await requireRoomInDatabase(ctx)
     await inByteTurn(ctx, async () => {
       for await (const _ of readPages(ctx, input)) continue
       for await (const page of readPages(ctx, input))
         await database.transaction(async (tx) => {
           await tx.storedRows.add(place, page.map(newRow))
           await requireRoomForRows(ctx, tx, place)
+          await requireRoomInDatabase(ctx, tx)
         })
     })
     const datasetId = collectionDatasetId(place.accountId, place.collection)

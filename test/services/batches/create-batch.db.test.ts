@@ -22,7 +22,7 @@ suite('batches of an account', () => {
           remove: async (names: string[]) => names.forEach((name) => objects.delete(name)),
         },
         catalogue: { defaultEmbeddingModel: entry, find: () => entry },
-        settings: { ...limits, maxStoredBytes: 1e12 },
+        settings: { ...limits, maxStoredBytes: 1e12, maxRowBytes: 1e10 },
       },
       ...{ accountId, apiKeyId: 'none', origin: { requestId: 'r', address: '::1' } },
     } as unknown as Ctx

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Ctx } from '../../../src/services/context.ts'
-import { acceptUpload, requireRoomForUpload } from '../../../src/services/limits/account-quotas.ts'
+import {
+  acceptUpload,
+  requireRoomForUpload,
+  requireRoomInDatabase,
+} from '../../../src/services/limits/account-quotas.ts'
 
 /** An account that may store 100 bytes and has uploads of these sizes, which nothing has counted yet. */
 function account(uploads: Record<string, number>) {
@@ -47,4 +51,17 @@ test('uploads that nothing uses are counted before the next URL is issued', asyn
   const { ctx } = account({ one: 60, two: 30 })
   await requireRoomForUpload(ctx)
   await assert.rejects(requireRoomForUpload(account({ one: 60, two: 40 }).ctx), full)
+})
+
+test('rows are refused by the limit of the database, whatever room the object store has', async () => {
+  const ctxOf = (rowBytes: number) =>
+    ({
+      accountId: 'a',
+      deps: { settings: { maxRowBytes: 100 }, database: { accounts: { rowBytes: async () => rowBytes } } },
+    }) as unknown as Ctx
+  await requireRoomInDatabase(ctxOf(99))
+  await assert.rejects(requireRoomInDatabase(ctxOf(100)), {
+    code: 'quota_exceeded',
+    message: /^This account has 100 bytes in the database, the most that it may have/,
+  })
 })

@@ -40,7 +40,7 @@ suite('submit', async () => {
     const key = parseApiKey(api.apiKey) ?? assert.fail()
     const { accountId } = (await database.accounts.findLiveApiKey(key.id)) ?? assert.fail()
     after(() => api.post('/v1/train/jobs/cancel'))
-    const settings = { resumeLimit: 5, maxGpus: 1, maxNodes: 1, maxOpenJobs, maxStoredBytes: 1e12 }
+    const settings = { resumeLimit: 5, maxGpus: 1, maxNodes: 1, maxOpenJobs, maxStoredBytes: 1e12, maxRowBytes: 1e10 }
     const ctx = {
       deps: { database, storage, catalogue, settings },
       accountId,
@@ -242,6 +242,7 @@ suite('submit', async () => {
     const id = randomUUID()
     await database.datasets.createVersion({ id, accountId, datasetId: id, version: 1, uploadKey: id })
     await database.datasets.noteSize(id, 1e15)
+    await sql.query('update account_storage set row_bytes = 1e15 where account_id = $1', [accountId])
     const before = await versions()
     assert.deepEqual(idsOf(await sendAll('first')), ids)
     for (const { status } of await sendAll('other')) assert.equal(status, 429)
