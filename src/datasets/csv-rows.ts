@@ -4,6 +4,10 @@ import { pipeline } from 'node:stream/promises'
 import type { RawRow } from './read-dataset.ts'
 
 const batchRows = 256
+/** Large cells lie outside of the heap, so its limit does not bound a batch of them. */
+const batchBytes = 1024 * 1024
+
+type Parsed = { record: unknown; info: { lines: number; bytes: number } }
 
 export async function* csvRows(bytes: AsyncIterable<Buffer>, rowLimitCharacters: number): AsyncGenerator<RawRow[]> {
   const parser = parseCsv({
@@ -26,9 +30,11 @@ export async function* csvRows(bytes: AsyncIterable<Buffer>, rowLimitCharacters:
   const feeding = pipeline(texts(), parser).catch(() => undefined)
   let batch: RawRow[] = []
   try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: unknown; info: { lines: number } }>) {
+    let yieldedBytes = 0
+    for await (const { record, info } of parser as AsyncIterable<Parsed>) {
       batch.push({ line: info.lines, value: record })
-      if (batch.length < batchRows) continue
+      if (batch.length < batchRows && info.bytes - yieldedBytes < batchBytes) continue
+      yieldedBytes = info.bytes
       yield batch
       batch = []
     }

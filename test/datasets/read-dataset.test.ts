@@ -95,3 +95,11 @@ test('a file that unpacks without end is given up', async () => {
     problem: 'unpacks to more than 200 times its compressed size',
   })
 })
+
+test('a batch of rows of a CSV is small, however large their cells are', async () => {
+  const line = Buffer.from(`question,${'a'.repeat(600_000)}\n`)
+  const file = [Buffer.from('input,output\n'), ...Array.from({ length: 9 }, () => line)]
+  const batches = await Array.fromAsync(readDataset(Readable.from(file)))
+  assert.equal(batches.flat().length, 9)
+  assert.ok(Math.max(...batches.map((batch) => batch.length)) <= 2)
+})
