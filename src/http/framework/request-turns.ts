@@ -1,5 +1,6 @@
-// Accounts take turns at the event loop: with requests, and with the pieces of bodies and files that are streamed. Most requests are handled at once as far as the call of a model or the database, so
-// two hundred that one account sends together would hold up another account's request until all of them are handled.
+// Accounts take turns at the event loop: with requests, and with the pieces of bodies and files that are streamed. Most requests
+// are handled at once as far as the call of a model or the database, so two hundred that one account sends together would hold up
+// another account's request until all of them are handled.
 import { createTurns } from '../../turns.ts'
 
 export type RequestTurns = (account: string) => Promise<void>

@@ -23,9 +23,11 @@ export async function checkReferencedData(ctx: Ctx, reference: DatasetReference)
 async function checkStored(ctx: Ctx, collection: string, { rows }: DatasetReference): Promise<DatasetReport> {
   const exported = await openRows(ctx)
   try {
-    const more = rows ? await ctx.deps.storage.read(rows.key) : null
     const place = { accountId: ctx.accountId, collection }
-    await inByteTurn(ctx, () => exportRows(ctx.deps, { place, more, key: exported.key }))
+    await inByteTurn(ctx, async () => {
+      const more = rows ? await ctx.deps.storage.read(rows.key) : null
+      await exportRows(ctx.deps, { place, more, key: exported.key })
+    })
     return await checkRows(ctx, exported)
   } finally {
     await discardRows(ctx, exported)

@@ -93,8 +93,10 @@ async function exportStored(
   }: { place: Collection; rows: ReceivedRows | undefined; datasetId: string; isPublic: boolean },
 ): Promise<DatasetVersion> {
   const exported = await openRows(ctx)
-  const more = rows ? await ctx.deps.storage.read(rows.key) : null
-  exported.sizeBytes = await inByteTurn(ctx, () => exportRows(ctx.deps, { place, more, key: exported.key }))
+  exported.sizeBytes = await inByteTurn(ctx, async () => {
+    const more = rows ? await ctx.deps.storage.read(rows.key) : null
+    return exportRows(ctx.deps, { place, more, key: exported.key })
+  })
   return keepRows(ctx, exported, options, alone)
 }
 

@@ -242,6 +242,7 @@ suite('submit', async () => {
     const id = randomUUID()
     await database.datasets.createVersion({ id, accountId, datasetId: id, version: 1, uploadKey: id })
     await database.datasets.noteSize(id, 1e15)
+    await sql.query('update account_storage set row_bytes = 1e15 where account_id = $1', [accountId])
     const before = await versions()
     assert.deepEqual(idsOf(await sendAll('first')), ids)
     for (const { status } of await sendAll('other')) assert.equal(status, 429)
