@@ -160,9 +160,9 @@ for folder in sys.argv[2:]:
         except DataError as error:
             # White space may have no token to learn, and the data may be too long for its answer.
             if "has an output token to learn" not in str(error):
-                failures.append([repr(error)[:300], line[:300].decode()])
+                failures.append([repr(error)[:300], line[:300].decode(errors="replace")])
         except BaseException as error:
-            failures.append([repr(error)[:300], line[:300].decode()])
+            failures.append([repr(error)[:300], line[:300].decode(errors="replace")])
 print(json.dumps({"failures": failures[:5], "read": read}))`
 
 /** One that knows tools, so that calls are objects for the template, and one that does not. */
