@@ -3,7 +3,16 @@ import type { ChatMessage, toolOnWire } from '../domain/chat.ts'
 import { readConversation } from './conversation.ts'
 import { missingColumn } from './missing-field.ts'
 import { readPair, readText } from './pair-row.ts'
-import { fieldsOf, isAbsent, isObject, leftOver, listNames, type FieldName, type RowProblem } from './row-fields.ts'
+import {
+  fieldsOf,
+  isAbsent,
+  isList,
+  isObject,
+  leftOver,
+  listNames,
+  type FieldName,
+  type RowProblem,
+} from './row-fields.ts'
 
 export type { RowProblem } from './row-fields.ts'
 
@@ -24,7 +33,11 @@ export function readDatasetRow(value: unknown, unread: string[] = []): DatasetRo
   if (!isObject(value)) return noObject
   const fields = fieldsOf(value)
   if ('reason' in fields) return fields
-  const list = listNames.find((name) => !isAbsent(fields.known.get(name)?.value))
+  const list = listNames.find((name) => {
+    const given = fields.known.get(name)?.value
+    // Other data has a text or a number under the name of ShareGPT's list.
+    return !isAbsent(given) && (name === 'messages' || isList(given))
+  })
   const found = list === undefined ? readPair(value, fields) : readConversation(list, fields, unread)
   if ('reason' in found) return found
   return leftOver(fields, found.read, textsOf(found.row), unread) ?? found.row

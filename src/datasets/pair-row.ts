@@ -5,6 +5,7 @@ import { missingField } from './missing-field.ts'
 import {
   answerNames,
   isAbsent,
+  isList,
   pairs,
   promptNames,
   type Field,
@@ -12,6 +13,7 @@ import {
   type RowFields,
   type RowProblem,
 } from './row-fields.ts'
+import { parseRow } from './row-json.ts'
 
 type Name = (typeof promptNames)[number] | (typeof answerNames)[number]
 
@@ -38,8 +40,10 @@ export function readPair(row: Record<string, unknown>, fields: RowFields): ReadR
   const output = readPart(fields, answer)
   if (typeof output !== 'string') return output
   const pair = { system, prompt: texts.join('\n'), output }
-  const found = has(fields, 'history') ? withHistory(pair, fields) : plain(pair)
-  return 'reason' in found ? found : { row: found, read: [answer, 'system', 'history', ...parts] }
+  const isHistory = isList(known.get('history')?.value)
+  const found = isHistory && turnsOf(fields)?.length !== 0 ? withHistory(pair, fields) : plain(pair)
+  if ('reason' in found) return found
+  return { row: found, read: [answer, 'system', ...(isHistory ? (['history'] as const) : []), ...parts] }
 }
 
 const has = ({ known }: RowFields, name: FieldName) => {
@@ -61,12 +65,12 @@ const plain = ({ system, prompt, output }: Pair): DatasetRow => ({
 })
 
 /** Earlier turns as lists of two texts. Their answers are learned too. */
-function withHistory({ system, prompt, output }: Pair, { known }: RowFields): DatasetRow | RowProblem {
-  const { key = 'history', value: turns } = known.get('history') ?? {}
+function withHistory({ system, prompt, output }: Pair, fields: RowFields): DatasetRow | RowProblem {
+  const key = fields.known.get('history')?.key ?? 'history'
+  const turns = turnsOf(fields)
   const isTurn = (turn: unknown): turn is [string, string] =>
     Array.isArray(turn) && turn.length === 2 && turn.every((text) => typeof text === 'string' && !text.includes('\0'))
-  if (!Array.isArray(turns) || !turns.every(isTurn))
-    return { field: key, reason: 'is not a list of turns such as ["question", "answer"]' }
+  if (!turns?.every(isTurn)) return { field: key, reason: 'is not a list of turns such as ["question", "answer"]' }
   if (2 * turns.length > maxMessages - 3)
     return { field: key, reason: `has ${turns.length} turns; a conversation may have at most ${maxMessages} messages` }
   const messages = [...turns, [prompt, output] as const].flatMap(([asked, said]) => [
@@ -75,6 +79,13 @@ function withHistory({ system, prompt, output }: Pair, { known }: RowFields): Da
   ])
   const first = { message: { role: 'system' as const, content: system }, isLearned: false }
   return conversationOf(key, system === '' ? messages : [first, ...messages], [])
+}
+
+/** A list, or the text of its JSON in a CSV file. */
+function turnsOf({ known }: RowFields): unknown[] | null {
+  const given = known.get('history')?.value
+  const read = typeof given === 'string' ? parseRow(given) : { value: given }
+  return 'value' in read && Array.isArray(read.value) ? (read.value as unknown[]) : null
 }
 
 /** The answer, and its prompt if the row has one. */

@@ -15,8 +15,10 @@ export const pairs = [
 
 /** Fields that hold a list of messages. */
 export const listNames = ['messages', 'conversations'] as const
+/** Parts that are lists. With another value, the field only has the same name. */
+const listedParts = ['history', 'tools', 'functions'] as const
 /** Parts of what an answer follows. To leave one out changes the meaning of a row. */
-const partNames = ['system', 'instruction', 'context', 'history', 'tools', 'functions'] as const
+const partNames = ['system', 'instruction', 'context', ...listedParts] as const
 /** Two answers to compare. Other methods of training learn from them. */
 const comparedNames = ['chosen', 'rejected'] as const
 
@@ -71,6 +73,10 @@ export function noteUnread(value: Record<string, unknown>, read: readonly string
   for (const key of Object.keys(value)) if (!read.includes(key) && !isAbsent(value[key])) unread.push(`${place}.${key}`)
 }
 
+/** Files also write a list as the text of its JSON. */
+export const isList = (value: unknown) =>
+  Array.isArray(value) || (typeof value === 'string' && value.trimStart().startsWith('['))
+
 const isOneOf = (list: readonly FieldName[], name: FieldName) => list.includes(name)
 
 /**
@@ -86,14 +92,15 @@ export function leftOver(
   const isNews = ({ value }: Field) => !isAbsent(value) && !texts.includes(value as string)
   const left: [FieldName, Field][] = []
   for (const [name, field] of known) if (!isOneOf(read, name) && isNews(field)) left.push([name, field])
-  for (const [name, { key }] of left) {
+  for (const [name, { key, value }] of left) {
     const asked = left.find(([prompt]) => pairs.some((pair) => pair[0] === prompt && pair[1] === name))
     if (asked)
       return {
         field: key,
         reason: `is a second answer, to ${quoted(asked[1].key)}: make two rows, or take both fields out`,
       }
-    if (isOneOf(partNames, name) || isOneOf(listNames, name))
+    const isPart = isOneOf(listedParts, name) || isOneOf(listNames, name) ? isList(value) : isOneOf(partNames, name)
+    if (isPart)
       return { field: key, reason: `is not read beside ${read[0]}: put its text there, or take the field out` }
     unread.push(key)
   }

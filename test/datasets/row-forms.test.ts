@@ -37,6 +37,14 @@ const read: [row: object, input: string, output: string, unread?: string[]][] = 
   // A row that was read before stays one, and what it has beside its pair is told.
   [{ input: 'a', output: 'b', answer: '42', user: 'u1', url: 'http://x' }, 'a', 'b', ['answer', 'user', 'url']],
   [{ input: 'a', output: 'b', prompt: 'a', solution: 'b' }, 'a', 'b'],
+  [
+    { input: 'a', output: 'b', history: 'Rome', tools: 'hammer', conversation: 7 },
+    'a',
+    'b',
+    ['history', 'tools', 'conversation'],
+  ],
+  [{ instruction: 'i', input: '', output: 'o', history: '[]' }, 'i', 'o'],
+  [{ instruction: 'i', output: 'o', history: '[["a", "b"]]' }, 'user: a\nassistant: b\nuser: i', 'o'],
   [{ messages: chat, prompt: 'u', prompt_id: 'x' }, 'user: u', 'a', ['prompt_id']],
   [{ messages: chat, instruction: 'u', response: 'a' }, 'user: u', 'a'],
   [{ messages: chat, system: 's' }, 'system: s\nuser: u', 'a'],
