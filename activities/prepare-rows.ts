@@ -1,6 +1,6 @@
 // Writes the checked rows of a job to the object store. Jobs on one upload share one check and one copy of its rows.
 import { ApplicationFailure } from '@temporalio/activity'
-import { invalidDataReason, type DatasetReport } from '../src/domain/dataset-report.ts'
+import { invalidDataReason, rowReader, unreadNote, type DatasetReport } from '../src/domain/dataset-report.ts'
 import { storageFull } from '../src/domain/storage-full.ts'
 import type { PreparedData, TrainingJob } from '../src/domain/training-job.ts'
 import { allExist } from './artifact-files.ts'
@@ -18,8 +18,8 @@ const rowsAreMissing =
 /** Later the bytes are checked again: a limit may have been raised, or the reader of rows mended. */
 const badReportsCountMs = 3_600_000
 
-/** `owner`: the job whose folder holds the rows. */
-type Found = { prepared: PreparedData; owner: number }
+/** `owner`: the job whose folder holds the rows. `notes`: what the job's events say about its rows. */
+type Found = { prepared: PreparedData; owner: number; notes: string[] }
 
 export type PrepareRows = ReturnType<typeof createRowPreparation>
 
@@ -47,7 +47,8 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     const isKept = await database.transaction(async (tx) => {
       if (found.owner !== job.id && !(await tx.trainingJobs.holdPreparedData(found.owner))) return false
       if (before) await tx.trainingJobs.movePreparedData(job, found.prepared)
-      else await tx.trainingJobs.setPreparedData(job, found.prepared)
+      else if ((await tx.trainingJobs.setPreparedData(job, found.prepared)) && found.notes.length > 0)
+        await tx.jobEvents.add(job.id, ...found.notes.map(noteEvent))
       return true
     })
     // Retention has removed the shared rows meanwhile.
@@ -59,12 +60,14 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     const upload = await storage.stat(spec.dataKey)
     if (!upload) return null
     const report = await database.datasets.report(datasetVersionId)
-    const isCurrent = report?.etag === upload.etag && Date.now() - Date.parse(report.checkedAt) < badReportsCountMs
+    const isSameRead = report?.etag === upload.etag && report.reader === rowReader
+    const isCurrent = isSameRead && Date.now() - Date.parse(report.checkedAt) < badReportsCountMs
     const problem = isCurrent ? invalidDataReason('training data', report) : null
     if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'DatasetInvalid')
     if (spec.evaluationKey !== null) return null
     const shared = await database.trainingJobs.findPreparedData(datasetVersionId, upload.etag)
-    return shared && shared.owner !== id && (await isStored(shared.prepared)) ? shared : null
+    if (!shared || shared.owner === id || shared.prepared.reader !== rowReader) return null
+    return (await isStored(shared.prepared)) ? { ...shared, notes: notesOf(isSameRead ? report : null, null) } : null
   }
 
   async function check(
@@ -74,9 +77,9 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     if ((await database.accounts.storedBytes(accountId)) >= settings.maxStoredBytes)
       throw ApplicationFailure.nonRetryable(storageFull(settings.maxStoredBytes), 'DatasetInvalid')
     try {
-      const { prepared, report } = await datasets.prepare({ jobId, accountId, spec }, signal)
+      const { prepared, report, evaluation } = await datasets.prepare({ jobId, accountId, spec }, signal)
       await database.datasets.saveReport(datasetVersionId, report)
-      return { prepared, owner: jobId }
+      return { prepared, owner: jobId, notes: notesOf(report, evaluation) }
     } catch (error) {
       if (!isInvalid(error)) throw error
       if (error.report) await database.datasets.saveReport(datasetVersionId, error.report)
@@ -84,6 +87,18 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     }
   }
 }
+
+function notesOf(report: DatasetReport | null, evaluation: DatasetReport | null): string[] {
+  const notes = [report && unreadNote('training data', report), evaluation && unreadNote('evaluation data', evaluation)]
+  return notes.filter((note) => note !== null)
+}
+
+const noteEvent = (message: string) => ({
+  kind: 'note' as const,
+  actor: 'worker',
+  reason: 'fields_not_read',
+  message,
+})
 
 const isSame = (a: PreparedData, b: PreparedData) =>
   a.train.sha256 === b.train.sha256 && a.evaluation.sha256 === b.evaluation.sha256

@@ -1,31 +1,51 @@
 // The formats that a row of a data set may have, and what the trainer gets from each.
 import type { ChatMessage, toolOnWire } from '../domain/chat.ts'
 import { readConversation } from './conversation.ts'
+import { missingColumn } from './missing-field.ts'
+import { readPair, readText } from './pair-row.ts'
+import {
+  fieldsOf,
+  isAbsent,
+  isList,
+  isObject,
+  leftOver,
+  listNames,
+  type FieldName,
+  type RowProblem,
+} from './row-fields.ts'
+
+export type { RowProblem } from './row-fields.ts'
 
 /** `learned`: the positions of the assistant messages to train on, in ascending order. The last message is the last of them. */
 export type Conversation = { messages: ChatMessage[]; learned: number[]; tools?: ReturnType<typeof toolOnWire>[] }
 
 /** For a conversation, `input` is the plain text before the last answer, and `output` is that answer. */
 export type DatasetRow = { input: string; output: string; conversation?: Conversation }
-export type RowProblem = { field: string; reason: string }
 
-/** The first pair with a field in the row decides its format. */
-const pairs = [
-  ['input', 'output'],
-  ['prompt', 'completion'],
-  ['question', 'answer'],
-  ['user', 'assistant'],
-] as const
+/** What a form of rows reads. `read`: the fields that it has used. */
+export type ReadRow = { row: DatasetRow; read: readonly FieldName[] }
 
-/** Turns a row of any format into input and output. A `text` row trains on its whole text. */
-export function readDatasetRow(value: unknown): DatasetRow | RowProblem {
+/**
+ * Turns a row of any format into input and output. A `text` row trains on its whole text.
+ * @param unread gets the names of fields that hold something and are not read
+ */
+export function readDatasetRow(value: unknown, unread: string[] = []): DatasetRow | RowProblem {
   if (!isObject(value)) return noObject
-  if ('messages' in value) return readConversation(value)
-  const pair = pairs.find(([input, output]) => input in value || output in value)
-  if (pair) return readPair(value, pair)
-  if (!('text' in value)) return { field: 'input', reason: 'is missing' }
-  return readColumns(value, { input: null, output: 'text' })
+  const fields = fieldsOf(value)
+  if ('reason' in fields) return fields
+  const list = listNames.find((name) => {
+    const given = fields.known.get(name)?.value
+    // Other data has a text or a number under the name of ShareGPT's list.
+    return !isAbsent(given) && (name === 'messages' || isList(given))
+  })
+  const found = list === undefined ? readPair(value, fields) : readConversation(list, fields, unread)
+  if ('reason' in found) return found
+  return leftOver(fields, found.read, textsOf(found.row), unread) ?? found.row
 }
+
+/** A field that repeats one of these texts says nothing that is not read. */
+const textsOf = ({ input, output, conversation }: DatasetRow) =>
+  conversation ? conversation.messages.map(({ content }) => content) : [input, output]
 
 /** The columns of a file that hold what the trainer reads. Without `input` the trainer learns the whole text of `output`. */
 export type Columns = { input: string | null; output: string }
@@ -33,34 +53,14 @@ export type Columns = { input: string | null; output: string }
 /** Reads a row whose columns have names of their own. */
 export function readColumns(value: unknown, { input, output }: Columns): DatasetRow | RowProblem {
   if (!isObject(value)) return noObject
-  if (input !== null) return readPair(value, [input, output])
-  return readText(value, output, { mayBeEmpty: false }, (text) => ({ input: '', output: text }))
+  const missing = [input, output].find((name) => name !== null && !Object.hasOwn(value, name))
+  if (typeof missing === 'string') return missingColumn(value, missing)
+  const inputText = input === null ? '' : readText(value[input], input, { mayBeEmpty: true })
+  if (typeof inputText !== 'string') return inputText
+  const outputText = readText(value[output], output, { mayBeEmpty: false })
+  return typeof outputText === 'string' ? { input: inputText, output: outputText } : outputText
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const noObject: RowProblem = { field: 'row', reason: 'is not an object such as {"input": "...", "output": "..."}' }
-
-function readPair(row: Record<string, unknown>, [input, output]: readonly [string, string]): DatasetRow | RowProblem {
-  return readText(row, input, { mayBeEmpty: true }, (inputText) =>
-    readText(row, output, { mayBeEmpty: false }, (outputText) => ({ input: inputText, output: outputText })),
-  )
-}
-
-function readText(
-  row: Record<string, unknown>,
-  field: string,
-  { mayBeEmpty }: { mayBeEmpty: boolean },
-  then: (text: string) => DatasetRow | RowProblem,
-): DatasetRow | RowProblem {
-  const value = row[field]
-  if (value === undefined || value === null) return { field, reason: 'is missing' }
-  if (typeof value !== 'string')
-    return { field, reason: `is ${Array.isArray(value) ? 'an array' : `a ${typeof value}`}, not a string` }
-  if (value === '' && !mayBeEmpty) return { field, reason: 'is empty' }
-  if (value.includes('\0')) return { field, reason: 'contains a NUL character' }
-  return then(value)
-}
 
 export const isProblem = (row: DatasetRow | RowProblem): row is RowProblem => 'reason' in row

@@ -1,7 +1,7 @@
 // Turns an upload into the data of one job: copies it, validates every row, sets evaluation rows aside, and writes the rows to
 // keys that no issued URL can write.
 import { randomUUID } from 'node:crypto'
-import { invalidDataReason, type DatasetReport } from '../domain/dataset-report.ts'
+import { invalidDataReason, rowReader, type DatasetReport } from '../domain/dataset-report.ts'
 import { storageKeys } from '../domain/storage-keys.ts'
 import type { DataSplit, PreparedData, TrainingSpec } from '../domain/training-job.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -18,7 +18,8 @@ import { openRowWriter } from './write-rows.ts'
 const evaluatedTrainingRows = 10
 
 export type DataOfJob = { jobId: number; spec: Pick<TrainingSpec, 'dataKey' | 'evaluationKey'> }
-export type CheckedData = { prepared: PreparedData; report: DatasetReport }
+/** `evaluation`: the report on the caller's evaluation rows. */
+export type CheckedData = { prepared: PreparedData; report: DatasetReport; evaluation: DatasetReport | null }
 
 type PrepareSettings = { limits: DatasetLimits; tokenizer: TokenizerSource | null }
 
@@ -46,8 +47,8 @@ export async function prepareData(
       use: (_row, print) => selection.add(print),
     })
     const setAside = spec.evaluationKey === null ? selection.selected() : new Set<string>()
-    const files = await split(work, { pinned, setAside, evaluationKey: spec.evaluationKey, key })
-    return { prepared: { ...files, sourceEtag: uploaded.etag }, report }
+    const { files, evaluation } = await split(work, { pinned, setAside, evaluationKey: spec.evaluationKey, key })
+    return { prepared: { ...files, sourceEtag: uploaded.etag, reader: rowReader }, report, evaluation }
   } finally {
     await storage.remove([pinned])
   }
@@ -70,7 +71,9 @@ type SplitInput = {
   key: (name: string) => string
 }
 
-async function split(work: Work, { pinned, setAside, evaluationKey, key }: SplitInput): Promise<PreparedData> {
+type SplitData = { files: PreparedData; evaluation: DatasetReport | null }
+
+async function split(work: Work, { pinned, setAside, evaluationKey, key }: SplitInput): Promise<SplitData> {
   const train = openRowWriter(work.storage, key('train.jsonl'))
   const evaluation = openRowWriter(work.storage, key('evaluation.jsonl'))
   const writtenBytes = () => train.sizeBytes() + evaluation.sizeBytes()
@@ -82,13 +85,15 @@ async function split(work: Work, { pinned, setAside, evaluationKey, key }: Split
       const isEvaluated = !isHeldOut && evaluation.rowCount() < evaluatedTrainingRows
       return isEvaluated ? both(evaluation.write(row), train.write(row)) : train.write(row)
     })
+    let report: DatasetReport | null = null
     if (evaluationKey !== null) {
       const source = { key: evaluationKey, name: 'evaluation data' }
-      await check(work, source)
+      report = await check(work, source)
       await eachRow(work, { ...source, writtenBytes }, (row) => evaluation.write(row))
     }
     const split: DataSplit = isHeldOut ? 'held_out' : 'train'
-    return { train: await train.close(), evaluation: { ...(await evaluation.close()), split } }
+    const files = { train: await train.close(), evaluation: { ...(await evaluation.close()), split } }
+    return { files, evaluation: report }
   } catch (error) {
     await Promise.all([train.abandon(), evaluation.abandon()])
     throw error

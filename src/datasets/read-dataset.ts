@@ -1,10 +1,10 @@
 // Streams the rows of an uploaded file: JSON Lines, a JSON array or CSV, any of them gzipped, with or without a BOM.
 import { isUtf8 } from 'node:buffer'
-import { excessOfLong } from '../domain/json-bounds.ts'
 import { csvRows } from './csv-rows.ts'
 import { defaultDatasetLimits } from './dataset-limits.ts'
 import { createElementReader, type ElementBytes } from './json-rows.ts'
 import { decompressed, DecompressError } from './decompress.ts'
+import { parseRow } from './row-json.ts'
 
 /** `line` counts from 1. A row that could not be read has a `problem` instead of a value. */
 export type RawRow = { line: number; value: unknown } | { line: number; problem: string }
@@ -101,7 +101,7 @@ function readLines(block: Buffer, firstLine: number, rows: RawRow[]): number {
     }
   else
     for (const text of block.toString('utf8').split('\n')) {
-      if (text !== '' && text.trim() !== '') rows.push(parseRow(text, line))
+      if (text !== '' && text.trim() !== '') rows.push({ line, ...parseRow(text) })
       line++
     }
   return line
@@ -110,17 +110,7 @@ function readLines(block: Buffer, firstLine: number, rows: RawRow[]): number {
 function readText(bytes: Buffer, line: number, rows: RawRow[]) {
   const text = bytes.toString('utf8')
   if (!isUtf8(bytes)) rows.push({ line, problem: 'is not UTF-8 text' })
-  else if (text.trim() !== '') rows.push(parseRow(text, line))
-}
-
-function parseRow(text: string, line: number): RawRow {
-  const excess = excessOfLong(text)
-  if (excess !== null) return { line, problem: excess }
-  try {
-    return { line, value: JSON.parse(text) as unknown }
-  } catch {
-    return { line, problem: 'is not valid JSON' }
-  }
+  else if (text.trim() !== '') rows.push({ line, ...parseRow(text) })
 }
 
 /** Yields a row per element of the outermost array. */

@@ -1,12 +1,13 @@
 // Validates a data set: reads, counts and measures every row, in constant memory.
 import { hash } from 'node:crypto'
-import type { BadRow, DatasetReport } from '../domain/dataset-report.ts'
+import { rowReader, type BadRow, type DatasetReport } from '../domain/dataset-report.ts'
 import { isProblem, readDatasetRow, type DatasetRow, type RowProblem } from './dataset-row.ts'
 import type { DatasetLimits, LimitWatch } from './dataset-limits.ts'
 import { createLengthHistogram } from './length-histogram.ts'
 import { createFingerprintSet } from './fingerprint-set.ts'
 import { readDataset, type RawRow } from './read-dataset.ts'
 import { createTokenSample, type TokenizerSource } from './token-sample.ts'
+import { createUnreadFields } from './unread-fields.ts'
 
 const maxListedBadRows = 100
 
@@ -22,6 +23,7 @@ function createRowValidation(read: ReadRow) {
   const outputLength = createLengthHistogram()
   const prints = createFingerprintSet()
   const tokens = createTokenSample()
+  const unreadFields = createUnreadFields()
   let rowCount = 0
   let badRowCount = 0
   let duplicateCount = 0
@@ -34,13 +36,15 @@ function createRowValidation(read: ReadRow) {
     /** @returns the row with its fingerprint, or null when it is bad */
     add(raw: RawRow): { row: DatasetRow; print: string } | null {
       rowCount++
-      const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : read(raw.value)
+      const unread: string[] = []
+      const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : read(raw.value, unread)
       if (isProblem(row)) {
         badRowCount++
         if (row.reason === 'is empty') emptyOutputCount++
         if (badRows.length < maxListedBadRows) badRows.push({ line: raw.line, ...row })
         return null
       }
+      if (unread.length > 0) unreadFields.add(unread, raw.line)
       const print = fingerprint(row)
       if (!prints.add(print)) duplicateCount++
       if (row.output.trim() === '') emptyOutputCount++
@@ -52,9 +56,11 @@ function createRowValidation(read: ReadRow) {
 
     report: (of: { etag: string; sizeBytes: number }, tokenizer: TokenizerSource | null): DatasetReport => ({
       ...of,
+      reader: rowReader,
       rowCount,
       badRowCount,
       badRows,
+      unreadFields: unreadFields.list(),
       duplicateCount,
       emptyOutputCount,
       inputLength: inputLength.percentiles(),
@@ -65,7 +71,7 @@ function createRowValidation(read: ReadRow) {
   }
 }
 
-type ReadRow = (value: unknown) => DatasetRow | RowProblem
+type ReadRow = (value: unknown, unread: string[]) => DatasetRow | RowProblem
 
 type Reading = {
   limits: DatasetLimits

@@ -1,7 +1,6 @@
 // A conversation, as a model's chat template takes it.
 
-export const chatRoles = ['system', 'user', 'assistant', 'tool'] as const
-type ChatRole = (typeof chatRoles)[number]
+type ChatRole = 'system' | 'user' | 'assistant' | 'tool'
 
 /** `arguments` is JSON. */
 export type MessageCall = { id: string; name: string; arguments: string }
@@ -13,6 +12,8 @@ export type ChatMessage = {
   calls?: readonly MessageCall[]
   /** Of the role tool: the call that the content answers. */
   callId?: string
+  /** Of the role tool: the function that was called, where the writer of the message says so. */
+  name?: string
 }
 
 /** A function that the model may call; `parameters` is a JSON schema. */
@@ -26,13 +27,14 @@ const plainCalls = (calls: ChatMessage['calls']) =>
   (calls ?? []).map((call) => `\n${call.name}(${call.arguments})`).join('')
 
 /** A message as OpenAI and the engines write it. */
-export const messageOnWire = ({ role, content, calls, callId }: ChatMessage) => ({
+export const messageOnWire = ({ role, content, calls, callId, name }: ChatMessage) => ({
   role,
   content,
   ...(calls?.length && {
     tool_calls: calls.map(({ id, ...called }) => ({ id, type: 'function', function: called })),
   }),
   ...(callId !== undefined && { tool_call_id: callId }),
+  ...(name !== undefined && { name }),
 })
 
 export const toolOnWire = ({ name, description, parameters }: ChatTool) => ({

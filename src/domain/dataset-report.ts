@@ -19,7 +19,18 @@ export type TokenLengths = {
 
 export type BadRow = { line: number; field: string; reason: string }
 
+/** A field that holds something in some rows, and that training does not read. `line`: the first such row. */
+export type UnreadField = { field: string; rows: number; line: number }
+
+/**
+ * Counts the changes of how rows are read. Reports and prepared rows of another number are not used again.
+ * The first releases have none.
+ */
+export const rowReader = 2
+
 export type DatasetReport = {
+  /** `rowReader` of the release that made the report. */
+  reader?: number
   /** The object store's ETag of the checked bytes. */
   etag: string
   /** Size of the upload. */
@@ -28,6 +39,8 @@ export type DatasetReport = {
   badRowCount: number
   /** The first 100 bad rows. */
   badRows: BadRow[]
+  /** Counted in good rows. At most 50 names, and one entry for all others. Absent in reports of earlier releases. */
+  unreadFields?: UnreadField[]
   /** Rows equal to an earlier row; counted among the first three million different rows. */
   duplicateCount: number
   /** Rows whose output has no text: "" makes a row bad, white space does not. */
@@ -88,9 +101,30 @@ const badRowsInMessage = 5
 export function invalidDataReason(name: string, { rowCount, badRowCount, badRows }: DatasetReport): string | null {
   if (rowCount === 0) return `The ${name} has no rows.`
   if (badRowCount === 0) return null
-  const listed = badRows
-    .slice(0, badRowsInMessage)
-    .map(({ line, field, reason }) => `line ${line}: ${field}: ${reason}`)
+  const listed = badRows.slice(0, badRowsInMessage).map((row, index) => sentenceOf(row, badRows[index - 1]))
   const more = badRowCount > badRowsInMessage ? `; and ${badRowCount - badRowsInMessage} more` : ''
   return `The ${name} cannot be used: ${badRowCount} of ${rowCount} rows are bad: ${listed.join('; ')}${more}.`
+}
+
+const longReason = 80
+
+/** A long reason is said once. */
+function sentenceOf({ line, field, reason }: BadRow, before: BadRow | undefined): string {
+  const isSame = before?.field === field && before.reason === reason && reason.length > longReason
+  return `line ${line}: ${isSame ? 'the same' : `${field}: ${reason}`}`
+}
+
+const unreadInMessage = 5
+
+/** @returns what an event says about fields that training does not read, or null when there are none */
+export function unreadNote(name: string, { unreadFields = [] }: Pick<DatasetReport, 'unreadFields'>): string | null {
+  if (unreadFields.length === 0) return null
+  const listed = unreadFields
+    .slice(0, unreadInMessage)
+    .map(
+      ({ field, rows, line }) =>
+        `${JSON.stringify(field)} (${rows} ${rows === 1 ? 'row' : 'rows'}, first in line ${line})`,
+    )
+  const more = unreadFields.length > unreadInMessage ? `, and ${unreadFields.length - unreadInMessage} more` : ''
+  return `The ${name} has fields that training does not read: ${listed.join(', ')}${more}. If the model should learn them, put their text into a field that is read.`
 }

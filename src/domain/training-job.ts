@@ -53,6 +53,8 @@ export type PreparedData = {
   evaluation: DataFile & { split: DataSplit }
   /** ETag of the upload that the rows come from; absent in jobs of earlier releases. */
   sourceEtag?: string
+  /** `rowReader` of the release that read them; absent in jobs of earlier releases. */
+  reader?: number
 }
 
 export type TrainingJob = {

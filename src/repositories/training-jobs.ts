@@ -202,10 +202,17 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     return new Set(jobs.map(({ id }) => id))
   },
 
-  /** Sets the data once. After the generation's end it does nothing, and retention removes the objects. */
-  async setPreparedData({ id, generation }: Pick<TrainingJob, 'id' | 'generation'>, preparedData: PreparedData) {
+  /**
+   * Sets the data once. After the generation's end it does nothing, and retention removes the objects.
+   * @returns whether this call has set it
+   */
+  async setPreparedData(
+    { id, generation }: Pick<TrainingJob, 'id' | 'generation'>,
+    preparedData: PreparedData,
+  ): Promise<boolean> {
     const where = { id, generation, status: { in: openStatuses }, preparedData: { equals: Prisma.AnyNull } }
-    await db.trainingJob.updateMany({ where, data: { preparedData } })
+    const { count } = await db.trainingJob.updateMany({ where, data: { preparedData } })
+    return count === 1
   },
 
   /** Replaces the keys of the same bytes, while the generation is open. */

@@ -3,12 +3,19 @@ import { MockActivityEnvironment } from '@temporalio/testing'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRowPreparation, type PrepareDependencies } from '../../activities/prepare-rows.ts'
+import { rowReader } from '../../src/domain/dataset-report.ts'
 import type { PreparedData, TrainingJob } from '../../src/domain/training-job.ts'
 
-type World = { prepare?: (jobId: number) => Promise<unknown>; report?: object | null; storedBytes?: number }
+type World = {
+  prepare?: (jobId: number) => Promise<unknown>
+  report?: object | null
+  storedBytes?: number
+  reader?: number
+  unreadFields?: object[]
+}
 
 /** A store and tables in memory with jobs of one account on one upload. */
-function world({ prepare, report = null, storedBytes = 99 }: World = {}) {
+function world({ prepare, report = null, storedBytes = 99, reader = rowReader, unreadFields = [] }: World = {}) {
   const kept = new Map<number, PreparedData>()
   const stored = new Map([['upload', { etag: 'e', sizeBytes: 9 }]])
   const removed = new Set<number>()
@@ -16,9 +23,14 @@ function world({ prepare, report = null, storedBytes = 99 }: World = {}) {
   const rows = (jobId: number, sha256 = 'h') => {
     const file = { key: `jobs/${jobId}/data/rows`, sizeBytes: 1, sha256, rowCount: 1 }
     stored.set(file.key, { etag: 'x', sizeBytes: 1 })
-    return { train: file, evaluation: { ...file, split: 'train' as const }, sourceEtag: 'e' }
+    return { train: file, evaluation: { ...file, split: 'train' as const }, sourceEtag: 'e', reader }
   }
-  const keep = async ({ id }: { id: number }, data: PreparedData) => void kept.set(id, data)
+  const notes: [jobId: number, message: string][] = []
+  const jobEvents = {
+    add: async (jobId: number, ...events: { message: string }[]) =>
+      void notes.push(...events.map(({ message }): [number, string] => [jobId, message])),
+  }
+  const keep = async ({ id }: { id: number }, data: PreparedData) => Boolean(kept.set(id, data))
   const trainingJobs = {
     setPreparedData: keep,
     movePreparedData: keep,
@@ -32,16 +44,20 @@ function world({ prepare, report = null, storedBytes = 99 }: World = {}) {
     settings: { maxStoredBytes: 100 },
     database: {
       accounts: { storedBytes: async () => storedBytes },
-      datasets: { report: async () => report, saveReport: async () => undefined },
+      datasets: { report: async () => report, saveReport: async (_id: string, made: object) => void (report = made) },
       trainingJobs,
-      transaction: <T>(work: (tx: object) => Promise<T>) => work({ trainingJobs }),
+      transaction: <T>(work: (tx: object) => Promise<T>) => work({ trainingJobs, jobEvents }),
     },
     storage: { stat: async (key: string) => stored.get(key) ?? null },
     datasets: {
       prepare: async ({ jobId }: { jobId: number }) => {
         checks++
         await prepare?.(jobId)
-        return { prepared: rows(jobId), report: {} }
+        return {
+          prepared: rows(jobId),
+          report: { etag: 'e', reader, rowCount: 1, badRowCount: 0, unreadFields },
+          evaluation: null,
+        }
       },
     },
   } as unknown as PrepareDependencies
@@ -52,7 +68,7 @@ function world({ prepare, report = null, storedBytes = 99 }: World = {}) {
     const { signal } = new AbortController()
     return new MockActivityEnvironment().run(() => prepareRows(job as unknown as TrainingJob, signal))
   }
-  return { run, kept, stored, removed, rows, checks: () => checks }
+  return { run, kept, stored, removed, rows, notes, checks: () => checks }
 }
 
 test('jobs on one upload share one check and one copy of its rows', async () => {
@@ -94,7 +110,14 @@ test('a job whose rows are gone gets the same rows again, or none', async () => 
 
 test('an upload that was just found bad is not checked again', async () => {
   const badRows = [{ line: 3, field: 'output', reason: 'is missing' }]
-  const report = { etag: 'e', rowCount: 3, badRowCount: 1, badRows, checkedAt: new Date().toISOString() }
+  const report = {
+    etag: 'e',
+    reader: rowReader,
+    rowCount: 3,
+    badRowCount: 1,
+    badRows,
+    checkedAt: new Date().toISOString(),
+  }
   const { run, checks } = world({ report })
   await assert.rejects(run(1), /line 3: output: is missing/)
   assert.equal(checks(), 0)
@@ -132,4 +155,28 @@ test('an account may keep only a few preparations waiting; the others come back 
   gate.resolve()
   await Promise.all(waiting)
   await run(17)
+})
+
+test('every job on rows with fields that training does not read is told so once', async () => {
+  const unreadFields = [{ field: 'category', rows: 3, line: 2 }]
+  const { run, kept, notes, checks } = world({ unreadFields })
+  await run(1)
+  await run(2)
+  await run(1, { preparedData: kept.get(1) })
+  const said = /^The training data has fields that training does not read: "category" \(3 rows, first in line 2\)\./
+  assert.deepEqual(
+    notes.map(([jobId, message]) => [jobId, said.test(message)]),
+    [
+      [1, true],
+      [2, true],
+    ],
+  )
+  assert.equal(checks(), 1)
+})
+
+test('rows and reports of a release that read rows in another way are not used again', async () => {
+  const { run, checks } = world({ reader: rowReader - 1 })
+  await run(1)
+  await run(2)
+  assert.equal(checks(), 2)
 })

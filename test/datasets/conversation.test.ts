@@ -56,6 +56,131 @@ test('calls of functions are learned as answers, and their results are read', ()
   assert.equal(last.output, '\nstock({"of":"lamp"})')
 })
 
+test('a conversation in the format of ShareGPT is the one that OpenAI would write', () => {
+  const turn = (from: string, value: unknown, more: object = {}) => ({ from, value, ...more })
+  const called = '{"name": "stock", "arguments": {"of": "lamp"}}'
+  const tools = JSON.stringify([{ name: 'stock', description: 'Counts', parameters: {} }])
+  const conversations = [
+    ...[
+      turn('system', 'Be brief.'),
+      turn('human', 'How many?'),
+      turn('function_call', called),
+      turn('observation', '7'),
+    ],
+    ...[turn('gpt', '7'), turn('user', 'Sure?'), turn('chatgpt', 'no', { weight: 0 }), turn('Human', 'Hm?')],
+    ...[turn('assistant', 'Yes.', { weight: null })],
+  ]
+  const row = readDatasetRow({ conversations, tools }) as DatasetRow
+  const written = JSON.parse(lineOf(row)) as object
+  assert.deepEqual(written, {
+    messages: [
+      system,
+      user('How many?'),
+      {
+        role: 'assistant',
+        content: '',
+        tool_calls: [{ id: 'call_2_0', type: 'function', function: { name: 'stock', arguments: '{"of":"lamp"}' } }],
+      },
+      { role: 'tool', content: '7', tool_call_id: 'call_2_0' },
+      assistant('7'),
+      user('Sure?'),
+      assistant('no'),
+      user('Hm?'),
+      assistant('Yes.'),
+    ],
+    learned: [2, 4, 8],
+    tools: [
+      {
+        type: 'function',
+        function: { name: 'stock', description: 'Counts', parameters: { type: 'object', properties: {} } },
+      },
+    ],
+  })
+  // Lists of either name may have messages of either format.
+  const mixed = [turn('human', 'a'), assistant('b')]
+  assert.deepEqual(
+    readDatasetRow({ messages: mixed }),
+    readDatasetRow({ conversations: [user('a'), turn('gpt', 'b')] }),
+  )
+  const several = turn('function_call', `[${called}, ${called}]`)
+  const two = readDatasetRow({ conversations: [turn('human', 'a'), several] }) as DatasetRow
+  assert.deepEqual(
+    two.conversation?.messages[1]?.calls?.map(({ id }) => id),
+    ['call_1_0', 'call_1_1'],
+  )
+})
+
+test('what clients write for nothing is the same as a field that is left out', () => {
+  const tool = { type: 'function', function: { name: 'stock', parameters: { type: 'object', properties: {} } } }
+  const said = assistant('', { tool_calls: [call('{}')] })
+  const messages = [user('a'), said, { role: 'tool', tool_call_id: 'c1', content: '' }, assistant('b')]
+  const expected = readDatasetRow({ messages, tools: [tool] })
+  assert.ok('conversation' in expected)
+  for (const nothing of [null, '', [], {}]) {
+    const fields = [
+      'name',
+      'refusal',
+      'audio',
+      'function_call',
+      'annotations',
+      'reasoning_content',
+      'weight',
+      'value',
+      'from',
+    ]
+    const more = Object.fromEntries(fields.map((field) => [field, nothing]))
+    const of = (text: unknown) => ({ ...call(''), index: 0, function: { name: 'stock', arguments: text } })
+    const unread: string[] = []
+    const row = {
+      messages: [
+        { ...user('a'), ...more, tool_calls: nothing, tool_call_id: nothing },
+        { ...said, ...more, content: nothing, tool_calls: [of(nothing)] },
+        { ...messages[2], ...more, content: nothing, tool_calls: nothing },
+        { ...assistant('b'), ...more, tool_calls: nothing },
+      ],
+      tools: [
+        { type: 'function', function: { name: 'stock', description: nothing, parameters: nothing, strict: nothing } },
+      ],
+      ...{ functions: nothing, system: nothing, input: nothing, text: nothing, conversations: nothing },
+    }
+    assert.deepEqual(readDatasetRow(row, unread), expected, JSON.stringify(nothing))
+    assert.deepEqual(unread, [])
+    const plain = readDatasetRow({ messages: messages.slice(0, 1).concat(assistant('b')), tools: nothing })
+    assert.deepEqual(plain, readDatasetRow({ messages: [user('a'), assistant('b')] }))
+  }
+})
+
+test('messages may have the fields that a chat takes, and those that are not read are told', () => {
+  const unread: string[] = []
+  const messages = [
+    { ...user([{ type: 'text', text: 'a', cache_control: { type: 'ephemeral' } }]), name: 'Ann', type: 'message' },
+    assistant('b', {
+      reasoning_content: 'hm',
+      provider_specific_fields: { x: 1 },
+      annotations: [{ url: 'x' }],
+      tool_calls: [{ ...call('{"of": "lamp"}'), index: 0, extra: 'x' }],
+    }),
+    { role: 'tool', tool_call_id: 'c1', name: 'stock', content: '7' },
+    assistant('c'),
+    user('bye'),
+  ]
+  const tools = [{ type: 'function', function: { name: 'stock', strict: true, returns: 'a number' } }]
+  const row = readDatasetRow({ messages, tools, metadata: { id: 'x' } }, unread) as DatasetRow
+  assert.deepEqual(row.conversation?.messages[2], { role: 'tool', content: '7', callId: 'c1', name: 'stock' })
+  assert.match(lineOf(row), /"tool_call_id":"c1","name":"stock"/)
+  assert.deepEqual(unread, [
+    'tools[].function.returns',
+    'messages[].content[].cache_control',
+    'messages[].name',
+    'messages[].tool_calls[].extra',
+    'messages[].reasoning_content',
+    'messages[].provider_specific_fields',
+    'messages[].annotations',
+    'messages after the last answer',
+    'metadata',
+  ])
+})
+
 const bad: [object, string, string][] = [
   [{ messages: 'x' }, 'messages', 'is not a list of messages'],
   [{ messages: [] }, 'messages', 'is not a list of messages'],
@@ -84,6 +209,54 @@ const bad: [object, string, string][] = [
     'messages[0].role',
     'is not system, developer, user, assistant or tool',
   ],
+  [{ messages: [user('a'), assistant('b', { refusal: 'I cannot.' })] }, 'messages[1].refusal', 'is not supported'],
+  [
+    { messages: [{ role: 'system', content: null }, user('a'), assistant('b')] },
+    'messages[0].content',
+    'is not a string',
+  ],
+  [{ messages: [user('a'), assistant(null)] }, 'messages[1].content', 'is empty'],
+  [
+    { messages: [user('a'), { role: 'tool', tool_call_id: 'c1', name: 7, content: 'x' }] },
+    'messages[1].name',
+    'is not a string',
+  ],
+  [
+    { conversations: [{ from: 'robot', value: 'x' }] },
+    'conversations[0].from',
+    'is not system, human, gpt, function_call or observation',
+  ],
+  [
+    {
+      conversations: [
+        { from: 'human', value: 'x' },
+        { from: 'function_call', value: 'stock()' },
+      ],
+    },
+    'conversations[1].value',
+    'is not a call such as {"name": "...", "arguments": {...}}',
+  ],
+  [
+    { messages: [user('a'), assistant(null, { tool_calls: [call('{"a": "\\ud83e"}')] })] },
+    'messages[1].tool_calls[0].function.arguments',
+    'contains half of a character, such as \\ud83e: a text was cut within an emoji or a rare letter',
+  ],
+  [
+    { messages: [user('a'), assistant(null, { tool_calls: [call('{"a": 1, "a": 2}')] })] },
+    'messages[1].tool_calls[0].function.arguments',
+    'has the key "a" twice, and only one of the values could be read',
+  ],
+  [
+    { messages: [user('a'), assistant(null, { tool_calls: [call(`{"a": ${'9'.repeat(5000)}}`)] })] },
+    'messages[1].tool_calls[0].function.arguments',
+    'holds a number of more than 4000 digits',
+  ],
+  [
+    { messages: [user('a'), assistant(null, { tool_calls: [call(`{"a": ${'['.repeat(101)}${']'.repeat(101)}}`)] })] },
+    'messages[1].tool_calls[0].function.arguments',
+    'is nested more than 100 levels deep',
+  ],
+  [{ messages: [user('a'), assistant('b')], tools: 'stock' }, 'tools', 'is not a list of at most 128 functions'],
   [{ messages: [user('a'), assistant('b')], tools: [{}] }, 'tools[0]', 'is not a function with a name and parameters'],
 ]
 for (const [row, field, reason] of bad)

@@ -5,11 +5,19 @@ import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { defaultDatasetLimits } from '../../src/datasets/dataset-limits.ts'
 import { prepareData } from '../../src/datasets/prepare-data.ts'
+import { rowReader } from '../../src/domain/dataset-report.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 
 /** Prepares an upload in a store in memory. */
-async function prepare(upload: string | Buffer, limits: Partial<typeof defaultDatasetLimits> = {}) {
-  const objects = new Map<string, Buffer>([['upload', Buffer.from(upload)]])
+async function prepare(
+  upload: string | Buffer,
+  limits: Partial<typeof defaultDatasetLimits> = {},
+  evaluationKey: string | null = null,
+) {
+  const objects = new Map<string, Buffer>([
+    ['upload', Buffer.from(upload)],
+    ['own', Buffer.from('input,output,source\na,b,web\n')],
+  ])
   const storage = {
     stat: async (key: string) => {
       const bytes = objects.get(key)
@@ -25,10 +33,17 @@ async function prepare(upload: string | Buffer, limits: Partial<typeof defaultDa
     },
   } as unknown as Storage
   const settings = { limits: { ...defaultDatasetLimits, ...limits }, tokenizer: null }
-  const job = { jobId: 1, spec: { dataKey: 'upload', evaluationKey: null } }
-  const { prepared } = await prepareData(storage, job, settings)
+  const job = { jobId: 1, spec: { dataKey: 'upload', evaluationKey } }
+  const { prepared, report, evaluation: evaluationReport } = await prepareData(storage, job, settings)
   const lines = (key: string) => (objects.get(key) ?? assert.fail('missing')).toString().trimEnd().split('\n')
-  return { prepared, train: lines(prepared.train.key), evaluation: lines(prepared.evaluation.key), objects }
+  return {
+    report,
+    evaluationReport,
+    prepared,
+    train: lines(prepared.train.key),
+    evaluation: lines(prepared.evaluation.key),
+    objects,
+  }
 }
 
 const conversation = (turns: number, text = 'a') => ({
@@ -53,7 +68,10 @@ test('a conversation is stored once and counts as one row, to train on and to ev
     learned: Array.from({ length: 500 }, (_, turn) => 2 * turn + 1),
   })
   // The copy that was read is gone.
-  assert.deepEqual([...objects.keys()].toSorted(), ['upload', prepared.train.key, prepared.evaluation.key].toSorted())
+  assert.deepEqual(
+    [...objects.keys()].toSorted(),
+    ['own', 'upload', prepared.train.key, prepared.evaluation.key].toSorted(),
+  )
 })
 
 test('conversations are set aside whole, with their duplicates', async () => {
@@ -82,4 +100,25 @@ test('rows that grow when they are prepared are bounded too', async () => {
     prepare(csv, { unpackedBytes: 128 * 1024 }),
     /^DatasetInvalidError: The training data cannot be used: line \d+: the prepared rows take more than 0.000244 GB up to here/,
   )
+})
+
+test('fields that are not read are counted in the reports on the rows to train and to evaluate on', async () => {
+  const rows = [
+    { input: 'a', output: 'b', id: 1 },
+    { instruction: 'c', input: '', output: 'd', category: 'x', id: '' },
+    { input: 'e', output: 'f', category: 'y', [`${'n'.repeat(100)}`]: [1] },
+  ]
+  const { prepared, report, evaluationReport } = await prepare(lines(rows), {}, 'own')
+  assert.deepEqual(report.unreadFields, [
+    { field: 'id', rows: 1, line: 1 },
+    { field: 'category', rows: 2, line: 2 },
+    { field: 'n'.repeat(64), rows: 1, line: 3 },
+  ])
+  assert.deepEqual(evaluationReport?.unreadFields, [{ field: 'source', rows: 1, line: 2 }])
+  assert.deepEqual([prepared.reader, report.reader], [rowReader, rowReader])
+  assert.equal((await prepare(lines(rows))).evaluationReport, null)
+  // The names are the user's own, so their number is bounded.
+  const many = Array.from({ length: 300 }, (_, at) => ({ input: 'a', output: 'b', [`f${at}`]: 1 }))
+  const { unreadFields } = (await prepare(lines(many))).report
+  assert.deepEqual([unreadFields?.length, unreadFields?.at(-1)], [51, { field: '(more fields)', rows: 250, line: 51 }])
 })

@@ -45,6 +45,41 @@ test('names the line of each bad row and reads on', async () => {
   assert.equal(array.length, 3)
 })
 
+const half = String.raw`contains half of a character, such as \ud83e: a text was cut within an emoji or a rare letter`
+const twice = (key: string) => `has the key "${key}" twice, and only one of the values could be read`
+const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+const unreadable: [row: string, problem: string][] = [
+  [String.raw`{"input": "cut \ud83e", "output": "b"}`, half],
+  [String.raw`{"input": "a", "output": "b", "k\uD83E": 1}`, half],
+  [String.raw`{"messages": [{"role": "user", "content": [{"type": "text", "text": "\udd99"}]}]}`, half],
+  [String.raw`{"text": "a", "meta": {"b": ["\\\ud83e"]}}`, half],
+  ['{"input": "a", "input": "b", "output": "c"}', twice('input')],
+  [String.raw`{"text": "a", "m": [{"a" : 1, "\u0061":2}]}`, twice('a')],
+  [`{"text": "a", "m": ${deep(100)}}`, 'is nested more than 100 levels deep'],
+  [`{"text": "a", "m": ${deep(100_000)}}`, 'is nested more than 100 levels deep'],
+]
+for (const [row, problem] of unreadable)
+  test(`a row ${row.slice(0, 60)} is refused by its line, as the trainer could not read it, or not all of it`, async () => {
+    assert.deepEqual(await read(`{"text": "a"}\n${row}`, 1 << 16), [
+      { line: 1, value: { text: 'a' } },
+      { line: 2, problem },
+    ])
+    assert.deepEqual((await read(`[{"text": "a"},\n${row}]`, 1 << 16))[1], { line: 2, problem })
+  })
+
+test('whole characters, texts like keys, and levels that the trainer reads are good', async () => {
+  const rows = [
+    String.raw`{"input": "\ud83e\udd99 \\ud83e", "output": "\\\\\ud83e\udd99"}`,
+    String.raw`{"input": "\"input\": \"x\":", "output": ": \"output\" :", "a\\" : ":"}`,
+    `{"text": "a", "m": ${deep(99)}, "n": [{"a": 1}, {"a": 1}], "a": {"a": {"a": 1}}}`,
+  ]
+  const found = await read(rows.join('\n'), 1 << 16)
+  assert.deepEqual(
+    values(found),
+    rows.map((row) => JSON.parse(row) as unknown),
+  )
+})
+
 test('a row of more than 16 MB is refused with its line', async () => {
   const long = 'a'.repeat(18 * 1024 * 1024)
   const row = '{"input":"a","output":"b"}'

@@ -150,6 +150,7 @@ function reportOnWire({ version, report }: CheckedDataset) {
     bytes: report?.sizeBytes ?? 0,
     bad_rows: badRowCount,
     errors: report?.badRows ?? [],
+    unread_fields: report?.unreadFields ?? [],
     duplicates: report?.duplicateCount ?? 0,
     empty_outputs: report?.emptyOutputCount ?? 0,
     input_length: report?.inputLength ?? noLengths,

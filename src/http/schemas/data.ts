@@ -117,6 +117,15 @@ export const DatasetReport = named(
         }),
       )
       .describe('The first 100 bad rows'),
+    unread_fields: z
+      .array(
+        z.object({
+          field: z.string().describe('The name of the field'),
+          rows: z.int().describe('Good rows in which the field holds something'),
+          line: z.int().describe('The line of the first such row'),
+        }),
+      )
+      .describe('Fields that training does not read: at most 50 names, and one entry for all others'),
     duplicates: z
       .int()
       .describe('Rows equal to an earlier row; only the first three million distinct rows are compared'),

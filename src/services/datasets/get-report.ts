@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DatasetReport } from '../../domain/dataset-report.ts'
+import { rowReader, type DatasetReport } from '../../domain/dataset-report.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
 import type { Ctx } from '../context.ts'
@@ -34,7 +34,7 @@ export async function checkVersion(
   const object = await storage.stat(version.uploadKey)
   if (!object) return null
   const known = await database.datasets.report(version.id)
-  if (known?.etag === object.etag) return known
+  if (known?.etag === object.etag && known.reader === rowReader) return known
   await database.datasets.noteSize(version.id, object.sizeBytes)
   const check = checks.get(version.id) ?? startCheck(ctx, version)
   const report = await Promise.race([check, sleep(waitMs, 'late' as const, { ref: false })])

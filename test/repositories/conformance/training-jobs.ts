@@ -122,10 +122,10 @@ export const trainingJobCases: Cases = {
       return { train: file, evaluation: { ...file, split: 'train' } }
     }
     const prepared = async () => (await trainingJobs.get(id)).preparedData?.train.key
-    await trainingJobs.setPreparedData({ id, generation: 2 }, data('another generation'))
+    assert.equal(await trainingJobs.setPreparedData({ id, generation: 2 }, data('another generation')), false)
     assert.equal(await prepared(), undefined)
-    await trainingJobs.setPreparedData({ id, generation: 1 }, data('first'))
-    await trainingJobs.setPreparedData({ id, generation: 1 }, data('second'))
+    assert.equal(await trainingJobs.setPreparedData({ id, generation: 1 }, data('first')), true)
+    assert.equal(await trainingJobs.setPreparedData({ id, generation: 1 }, data('second')), false)
     assert.equal(await prepared(), 'first')
     await trainingJobs.movePreparedData({ id, generation: 2 }, data('another generation'))
     await trainingJobs.movePreparedData({ id, generation: 1 }, data('third'))

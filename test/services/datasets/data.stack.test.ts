@@ -20,6 +20,7 @@ type Report = {
   bytes: number
   bad_rows: number
   errors: { line: number; field: string; reason: string }[]
+  unread_fields: { field: string; rows: number; line: number }[]
   duplicates: number
   empty_outputs: number
   announced_rows: number | null
@@ -225,6 +226,22 @@ suite('data', async () => {
     const empty = await api.train({ upload_file_path: await api.upload('empty', '\n') })
     const ended = await api.until(empty, ({ status }) => status === 'FAILED')
     assert.match(ended.status_message ?? '', /has no rows/)
+  })
+
+  test('a job and its data set name the fields that training does not read', async () => {
+    const file = rows(30).map((row) => JSON.stringify({ ...row, system: 'Be brief.', category: 'x' }))
+    const id = await api.train({
+      upload_file_path: await api.upload('unread', file.join('\n')),
+      finetune_args: { max_steps: 1 },
+    })
+    await eventually(async () => (await database.trainingJobs.get(id)).preparedData !== null)
+    const { events } = await api.get<{ events: { reason: string | null; message: string | null }[] }>(
+      `/v1/train/jobs/${id}/events`,
+    )
+    const notes = events.filter(({ reason }) => reason === 'fields_not_read')
+    assert.match(notes.map(({ message }) => message).join(), /read: "category" \(30 rows, first in line 1\)\./)
+    assert.deepEqual((await report('unread')).unread_fields, [{ field: 'category', rows: 30, line: 1 }])
+    await api.post(`/v1/train/jobs/${id}/cancel`)
   })
 
   test('a bomb is not unpacked', async () => {

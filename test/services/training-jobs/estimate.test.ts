@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseCatalogue } from '../../../src/domain/catalogue.ts'
+import { rowReader } from '../../../src/domain/dataset-report.ts'
 import type { Ctx } from '../../../src/services/context.ts'
 import { estimateTrainingJob } from '../../../src/services/training-jobs/estimate.ts'
 
@@ -11,7 +12,7 @@ const catalogue = parseCatalogue({
     { name: 'mini', task: 'embedding', engine: 'embedder', source: { package: 'mini' }, contextLength: 256 },
   ],
 })
-const good = { etag: '', sizeBytes: 9, rowCount: 4, badRowCount: 0, badRows: [] }
+const good = { etag: '', reader: rowReader, sizeBytes: 9, rowCount: 4, badRowCount: 0, badRows: [] }
 const bad = { ...good, badRowCount: 1, badRows: [{ line: 2, field: 'input', reason: 'is missing' }] }
 const rows = (key: string) => ({ versionId: key, key, rowCount: 4, sizeBytes: 9, kept: 'no' as const })
 

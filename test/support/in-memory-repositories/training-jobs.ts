@@ -79,11 +79,12 @@ export const trainingJobs = (db: Connection): InMemory<'trainingJobs'> => ({
 
   setPreparedData: (job, preparedData) =>
     db.run('trainingJobs.setPreparedData', async (tx) => {
-      await tx.update(
+      const updated = await tx.update(
         'trainingJob',
         (row) => isOpenRun(row, job) && row.preparedData === null,
         () => ({ preparedData }),
       )
+      return updated.length === 1
     }),
 
   movePreparedData: (job, preparedData) =>

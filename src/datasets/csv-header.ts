@@ -1,0 +1,43 @@
+// The first line of a CSV file: the sign between cells, and the names of the columns.
+import { quoted } from './shown-names.ts'
+
+const separators = [',', '\t', ';', '|'] as const
+
+/** A comma wins. The names of columns that training reads have none of these signs in them. */
+export function separatorOf(firstLine: string): string {
+  const unquoted = firstLine.replaceAll(/"[^"]*"/g, '')
+  return separators.find((sign) => unquoted.includes(sign)) ?? ','
+}
+
+/** @returns why rows under this header would lose a cell, or null */
+export function headerProblem(names: readonly string[]): string | null {
+  const twice = names.find((name, index) => name.trim() !== '' && names.indexOf(name) !== index)
+  return twice === undefined ? null : `names the column ${quoted(twice)} twice: give each column a name of its own`
+}
+
+/** Empty cells say nothing, so a line may have more of them than the header has names. */
+export function rowOf(
+  names: readonly string[],
+  cells: readonly string[],
+  separator: string,
+): { value: Record<string, string> } | { problem: string } {
+  const row: [string, string][] = []
+  for (const [index, cell] of cells.entries()) {
+    const name = names[index]
+    if (name !== undefined && name.trim() !== '') row.push([name, cell])
+    else if (cell === '') continue
+    else if (index === 0 && /^\d+$/.test(cell)) row.push([indexColumn, cell])
+    else return { problem: problemOfCell(index, names, cells, separator) }
+  }
+  return { value: Object.fromEntries(row) }
+}
+
+/** pandas writes the numbers of the rows so. */
+const indexColumn = '(first column, without a name)'
+
+function problemOfCell(index: number, names: readonly string[], cells: readonly string[], separator: string): string {
+  if (index < names.length)
+    return `has a text in column ${index + 1}, which has no name in the first line: name the column`
+  const sign = separator === '\t' ? 'a tab' : quoted(separator)
+  return `has ${cells.length} cells, and the first line names ${names.length} ${names.length === 1 ? 'column' : 'columns'}: put quotes around a text that contains ${sign}`
+}
