@@ -7,6 +7,7 @@ import { datasetChecks } from './attacks/dataset-checks.ts'
 import { grammars } from './attacks/grammars.ts'
 import { inferenceQueue } from './attacks/inference-queue.ts'
 import { retrieval } from './attacks/retrieval.ts'
+import { schemas } from './attacks/schemas.ts'
 import { singlePrompts } from './attacks/single-prompts.ts'
 import { storedBytes } from './attacks/stored-bytes.ts'
 import { tokenizing } from './attacks/tokenizing.ts'
@@ -22,6 +23,7 @@ export const attacks: readonly Attack[] = [
   conversations,
   adapters,
   grammars,
+  schemas,
   storedBytes,
   singlePrompts,
 ]
