@@ -42,13 +42,15 @@ export function parseOutputType(value: unknown): OutputType | null {
   if (entries.length > maxFields) throw invalidInput('output_type', `output_type may have at most ${maxFields} fields.`)
   const fields = entries.map(([name, type]) => ({ name: parseName(name), type: parseType(name, type) }))
   const enumCharacters = fields.reduce((sum, { type }) => sum + (type.kind === 'enum' ? jsonLength(type.values) : 0), 0)
-  if (enumCharacters > maxEnumCharacters)
-    throw invalidInput(
-      'output_type',
-      `The enums of output_type may have at most ${maxEnumCharacters} characters of JSON together.`,
-    )
+  if (enumCharacters > maxEnumCharacters) throw tooManyCharacters()
   return fields
 }
+
+const tooManyCharacters = () =>
+  invalidInput(
+    'output_type',
+    `The enums of output_type may have at most ${maxEnumCharacters} characters of JSON together.`,
+  )
 
 function parseName(name: string): string {
   const length = Array.from(name).length
@@ -74,6 +76,8 @@ function parseType(name: string, type: unknown): FieldType {
 function parseEnum(name: string, values: unknown[]): EnumValue[] {
   if (values.length === 0)
     throw invalidField(name, `The list of values of ${shown(name)} must hold at least one value.`)
+  // Each value has a character at least.
+  if (values.length > maxEnumCharacters) throw tooManyCharacters()
   for (const value of values) {
     const isPlain =
       typeof value === 'boolean' ||

@@ -8,6 +8,7 @@ import { EngineLost, EngineRefusal, type Endpoint, type Usage } from './engine-c
 import type { Meter } from './meter.ts'
 import type { Turns } from './queue.ts'
 import type { ReadyReplica, Replicas } from './replicas.ts'
+import type { SchemaThreads } from './schema-threads.ts'
 
 /** The model that answers (a base, or an adapter on it), the account that asks, and the meter that counts the work. */
 export type Target = {
@@ -23,6 +24,7 @@ export type Servers = {
   /** The request's place in the queue. */
   turns: Turns
   adapters: ReturnType<typeof createAdapterLoader>
+  schemas: SchemaThreads
 }
 
 /** A call that ends one server after another is given up: it would stop the model for everybody. */

@@ -1,27 +1,23 @@
 // Answers that may call functions, in the format of the model. Arguments fit their schemas, and the calls are whole before the
 // tokens run out.
 import type { CallsShape } from '../domain/answer-shape.ts'
-import { fitsSchema } from '../domain/answer-schema/fits.ts'
-import type { Prices } from '../domain/answer-schema/least-bytes.ts'
 import { invalidInput } from '../domain/service-error.ts'
 import type { CallFormat } from '../domain/tools/call-format.ts'
-import { createCallReader, readCalls, type ReadCall } from '../domain/tools/call-reader.ts'
-import { leastOfCall, writeCalls } from './answer-grammar/write-calls.ts'
-import { roundDown, usual } from './answer-grammar/write-grammar.ts'
+import { createCallReader, readCalls } from '../domain/tools/call-reader.ts'
+import { roundDown } from './answer-grammar/write-grammar.ts'
 import { findCallFormat } from './call-formats.ts'
 import type { Servers } from './call-with-failover.ts'
-import { countPrompt, defaultTokens, whileSmallEnough, type ShapedInput } from './shaped-completion.ts'
+import { countPrompt, defaultTokens, workOn, type ShapedInput } from './shaped-completion.ts'
 import { generate } from './generation.ts'
 import { answerTooLong } from './input-errors.ts'
 import type { Completions } from './typed-completion.ts'
-
-type Read = { text: string; calls: ReadCall[] }
 
 /** The output is `{output, calls}`. A call may be unfinished only where the finish reason is "length". */
 export async function completeCalls(servers: Servers, input: ShapedInput, shape: CallsShape): Promise<Completions> {
   const { baseModel, sampling, answerTokens = null, signal } = input
   const format = await findCallFormat(servers, input, signal)
-  const least = Math.ceil(leastTokens(shape, format))
+  const work = workOn(servers, input)
+  const least = Math.ceil(await work('leastOfCalls', shape, format))
   if (shape.isRequired && answerTokens !== null && answerTokens < least) throw budgetTooSmall(least)
   const left = baseModel.contextLength - (await countPrompt(servers, input, 0))
   if (left < least) throw answerTooLong(baseModel, 0)
@@ -29,7 +25,7 @@ export async function completeCalls(servers: Servers, input: ShapedInput, shape:
   const budgets = budgetsOf(room, least, shape)
   for (const [round, tokens] of budgets.entries()) {
     const isLast = round === budgets.length - 1 || input.onText !== undefined
-    const grammar = { grammar: whileSmallEnough(baseModel, () => writeCalls(shape, format, tokens, usual)) }
+    const grammar = { grammar: await work('writeCalls', shape, { format, tokens }) }
     const seed = sampling.seed === null ? null : sampling.seed + round
     const group = { rows: [{ index: 0, prompt: input.prompts[0] ?? '' }], grammar, maxTokens: room }
     const streaming = createStreaming(input, shape, format)
@@ -38,7 +34,7 @@ export async function completeCalls(servers: Servers, input: ShapedInput, shape:
     streaming?.end()
     const read = readCalls(format, choice.text)
     const isCut = choice.finishReason === 'length'
-    if ((isCut && (isLast || read.calls.length === 0)) || (!isCut && holds(shape, read)))
+    if ((isCut && (isLast || read.calls.length === 0)) || (!isCut && (await work('fitsCalls', shape, read))))
       return { outputs: [{ output: read.text, calls: read.calls as never }], finishReasons: [choice.finishReason] }
     if (isLast) break
   }
@@ -58,25 +54,11 @@ function createStreaming({ onText }: ShapedInput, { onPart }: CallsShape, format
   }
 }
 
-function holds({ functions, isRequired, content }: CallsShape, { text, calls }: Read): boolean {
-  if (calls.length === 0) return !isRequired && (!content || fitsSchema(content, text))
-  return calls.every((call) => {
-    const called = functions.find(({ name }) => name === call.name)
-    return called !== undefined && fitsSchema(called.schema, call.arguments)
-  })
-}
-
 /** A text before the calls may take half of the tokens. */
 function budgetsOf(room: number, least: number, { isRequired }: CallsShape): number[] {
   const most = roundDown(Math.min((room - 1) / (isRequired ? 1 : 2), defaultTokens))
   return [Math.max(most, least), Math.max(most / 2, least), least]
 }
-
-const leastTokens = ({ functions }: CallsShape, format: CallFormat) =>
-  Math.max(...functions.map((called) => leastOfCall(called, format, averages))) + 1
-
-/** Four characters for each token. */
-const averages: Prices = { byte: 1 / 4, character: 1 / 4 }
 
 const budgetTooSmall = (least: number) =>
   invalidInput('max_tokens', `max_tokens must be at least ${least} to hold a call of these tools.`)

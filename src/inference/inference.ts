@@ -10,6 +10,7 @@
 //   retrieval        stored rows before prompts, as many as fit
 //   meter, metrics   counts of a request's work, and the numbers for Prometheus
 //   typed-output, text-bounds                   typed answers as a bounded grammar
+//   schema-threads, schema-operations           work on JSON schemas, beside the event loop where it is large
 import { ServiceError } from '../domain/service-error.ts'
 import { createAdapterLoader } from './adapters.ts'
 import { complete, type CompletionInput } from './completion.ts'
@@ -25,6 +26,7 @@ import { createInferenceMetrics } from './metrics.ts'
 import type { Servers } from './call-with-failover.ts'
 import { createQueue } from './queue.ts'
 import { createReplicas } from './replicas.ts'
+import { createSchemaThreads } from './schema-threads.ts'
 import type { Completions } from './typed-completion.ts'
 
 export type Inference = ReturnType<typeof createInference>
@@ -46,7 +48,8 @@ export function createInference(dependencies: InferenceDependencies) {
   const queue = createQueue()
   const answeredAtMs = new Map<string, number>()
   const metrics = createInferenceMetrics(() => queue.measure())
-  const shared = { endpoints, replicas, adapters: createAdapterLoader(metrics.countAdapter) }
+  const schemas = createSchemaThreads()
+  const shared = { endpoints, replicas, adapters: createAdapterLoader(metrics.countAdapter), schemas }
 
   /** Runs a request within the limits of its account, for as long as its engines answer. */
   function accept<T>(
@@ -104,6 +107,9 @@ export function createInference(dependencies: InferenceDependencies) {
 
   return {
     metrics: metrics.all,
+
+    /** Reads large schemas. @throws ServiceError invalid_input with the path of what is refused */
+    readSchemas: (...asked: Parameters<typeof schemas.read>) => schemas.read(...asked),
 
     /** @returns the names of the adapters that the replica holds; null when it does not answer in time */
     async adaptersOf({ baseModel, generation }: ServedModel, { instance, url }: Replica): Promise<string[] | null> {

@@ -71,7 +71,7 @@ const beyondContext = (index: number, message: string) =>
   })
 
 export const tooComplex = ({ name }: CatalogueEntry) =>
-  `output_type is too complex for ${name}: use fewer fields, or shorter names and lists of values.`
+  `output_type is too complex for ${name}: use fewer fields, or shorter names, patterns and lists of values.`
 
 /** @throws ServiceError invalid_input naming the first text that holds half of a surrogate pair, which no engine can read */
 export function assertWellFormed(prompts: readonly Prompt[]) {

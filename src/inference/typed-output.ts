@@ -1,7 +1,7 @@
 // Typed output is one bounded regex, which constrains the engine's decoding, and a check of each answer afterwards. The regex
 // uses only plain constructs, so that llguidance, xgrammar and outlines read it alike. It is bounded because a model that may
 // go on with digits or characters does so until its tokens run out.
-import type { EnumValue, FieldType, OutputType } from '../domain/output-type.ts'
+import type { EnumValue, FieldType, OutputField, OutputType } from '../domain/output-type.ts'
 
 /** JSON text that is kept as written when the value is serialised: clients that tell 3 from 3.0 see a float in `3.0`. */
 type RawJson = { readonly rawJSON: string }
@@ -27,31 +27,41 @@ export function typedOutputRegex(fields: OutputType, { characters, digits }: Lim
 }
 
 /** Bytes of the longest answer without the characters of its strings, which is also an upper bound of its tokens. */
-export function structureBytes(fields: OutputType): number {
-  return fields.reduce((sum, { name, type }) => sum + byteLength(JSON.stringify(name)) + 2 + valueBytes(type), 2)
-}
+export const structureBytes = (fields: OutputType): number => sizesOf(fields).structure
 
 /** Bytes of the shortest answer. */
-export function smallestBytes(fields: OutputType): number {
-  const shortest = (type: FieldType) => {
-    if (type.kind === 'enum') return Math.min(...type.values.map((value) => byteLength(JSON.stringify(value))))
-    return { str: 2, int: 1, float: 1, bool: 4 }[type.kind]
+export const smallestBytes = (fields: OutputType): number => sizesOf(fields).smallest
+
+type Sizes = { structure: number; smallest: number }
+/** Each of thousands of prompts asks, and a list of values may be long. */
+const knownSizes = new WeakMap<OutputType, Sizes>()
+
+function sizesOf(fields: OutputType): Sizes {
+  const known = knownSizes.get(fields)
+  if (known) return known
+  const names = fields.reduce((sum, { name }) => sum + byteLength(JSON.stringify(name)) + 2, 0)
+  const values = fields.map(({ type }) => valueBytes(type))
+  const sizes = {
+    structure: values.reduce((sum, { most }) => sum + most, names + 2),
+    smallest: values.reduce((sum, { least }) => sum + least, names + 1),
   }
-  return fields.reduce((sum, { name, type }) => sum + byteLength(JSON.stringify(name)) + 2 + shortest(type), 1)
+  knownSizes.set(fields, sizes)
+  return sizes
 }
 
 export const stringFieldCount = (fields: OutputType) => fields.filter(({ type }) => type.kind === 'str').length
 
 /** @returns a parser of answers of this type, which returns null for any other answer */
-export function createAnswerParser(fields: OutputType): (text: string) => Record<string, OutputValue> | null {
+export function createAnswerParser(outputType: OutputType): (text: string) => Record<string, OutputValue> | null {
+  const fields = outputType.map(parsedField)
   return (text) => {
     // JSON.parse hides repeated keys, another order, and blanks.
     if (!text.isWellFormed() || !isWrittenPlainly(fields, text)) return null
     const parsed = parseObject(text)
     if (!parsed || Object.keys(parsed).length !== fields.length) return null
     const answer: Record<string, OutputValue> = {}
-    for (const { name, type } of fields) {
-      if (!Object.hasOwn(parsed, name) || !isOfType(parsed[name], type)) return null
+    for (const { name, type, values } of fields) {
+      if (!Object.hasOwn(parsed, name) || !isOfType(parsed[name], type, values)) return null
       // defineProperty calls no setter, whatever the name.
       Object.defineProperty(answer, name, { value: outputValue(parsed[name], type), ...ordinary })
     }
@@ -59,26 +69,35 @@ export function createAnswerParser(fields: OutputType): (text: string) => Record
   }
 }
 
+/** `texts` and `values` of an enum: a list of values may be long, and is looked up for each of thousands of answers. */
+type ParsedField = { name: string; type: FieldType; texts: Set<string>; values: Set<unknown> }
+
+function parsedField({ name, type }: OutputField): ParsedField {
+  const values = type.kind === 'enum' ? type.values : []
+  return { name, type, texts: new Set(values.map((value) => JSON.stringify(value))), values: new Set(values) }
+}
+
 /**
  * Field by field, because V8 needs 2.5 ms to compile one regex for a type of 16 fields, and callers may send a new type with each
  * request.
  */
-function isWrittenPlainly(fields: OutputType, text: string): boolean {
+function isWrittenPlainly(fields: readonly ParsedField[], text: string): boolean {
   let at = 0
-  for (const [index, { name, type }] of fields.entries()) {
-    const key = `${index === 0 ? '{' : ','}${JSON.stringify(name)}:`
+  for (const [index, field] of fields.entries()) {
+    const key = `${index === 0 ? '{' : ','}${JSON.stringify(field.name)}:`
     if (!text.startsWith(key, at)) return false
-    at = endOfValue(type, text, at + key.length)
+    at = endOfValue(field, text, at + key.length)
     if (at === -1) return false
   }
   return text.slice(at) === '}'
 }
 
 /** @returns where the value that begins at `at` ends; -1 if it is not of the type */
-function endOfValue(type: FieldType, text: string, at: number): number {
+function endOfValue({ type, texts }: ParsedField, text: string, at: number): number {
   if (type.kind === 'enum') {
-    const ends = type.values.map((value) => JSON.stringify(value)).filter((value) => text.startsWith(value, at))
-    return ends.map(({ length }) => at + length).find((end) => ',}'.includes(text.charAt(end))) ?? -1
+    anyValue.lastIndex = at
+    const [value] = anyValue.exec(text) ?? []
+    return value !== undefined && texts.has(value) ? at + value.length : -1
   }
   const value = plainValues[type.kind]
   value.lastIndex = at
@@ -109,22 +128,24 @@ function valueRegex(type: FieldType, quantifier: string, digits: number): string
   }
 }
 
-function valueBytes(type: FieldType): number {
+function valueBytes(type: FieldType): { least: number; most: number } {
   switch (type.kind) {
     case 'str':
-      return 2
+      return { least: 2, most: 2 }
     case 'int':
-      return longestInteger
+      return { least: 1, most: longestInteger }
     case 'float':
-      return longestFloat
+      return { least: 1, most: longestFloat }
     case 'bool':
-      return 5
-    case 'enum':
-      return Math.max(...type.values.map((value) => byteLength(JSON.stringify(value))))
+      return { least: 4, most: 5 }
+    case 'enum': {
+      const lengths = type.values.map((value) => byteLength(JSON.stringify(value)))
+      return { least: Math.min(...lengths), most: Math.max(...lengths) }
+    }
   }
 }
 
-function isOfType(value: unknown, type: FieldType): value is EnumValue {
+function isOfType(value: unknown, type: FieldType, values: ReadonlySet<unknown>): value is EnumValue {
   switch (type.kind) {
     case 'str':
       return typeof value === 'string' && value.isWellFormed()
@@ -135,7 +156,7 @@ function isOfType(value: unknown, type: FieldType): value is EnumValue {
     case 'bool':
       return typeof value === 'boolean'
     case 'enum':
-      return type.values.includes(value as EnumValue)
+      return values.has(value)
   }
 }
 
@@ -185,6 +206,9 @@ const plainValues = {
   float: plainValue('float'),
   bool: plainValue('bool'),
 }
+
+/** A string, a number or a word, up to the comma or brace after it. */
+const anyValue = /(?:"(?:[^"\\]|\\.)*"|[^,}"]+)(?=[,}])/uy
 
 const literal = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
 const byteLength = (text: string) => Buffer.byteLength(text)

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { root } from '../../tools/paths.mjs'
-import { readSchema } from '../../src/domain/answer-schema/read-schema.ts'
 import type { AnswerShape } from '../../src/domain/answer-shape.ts'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { parseOutputType } from '../../src/domain/output-type.ts'
 import { createInference } from '../../src/inference/inference.ts'
+import { askedSchema } from './support/asked-schema.ts'
 import { createFakeServers } from './support/fake-servers.ts'
 import { startStubEngine } from './support/stub-engine.ts'
 
@@ -66,7 +66,7 @@ describe('a typed answer of bounded length', async () => {
   })
 
   it('of a JSON schema is asked for again, shorter, when its tokens run out, and refused when none can fit', async () => {
-    const schema = readSchema({ type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }, 'schema')
+    const schema = askedSchema({ type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] })
     const asked = (answerTokens: number) => ask(answerTokens, answerTokens, { kind: 'schema', schema })
     const before = generations().length
     const { outputs, finishReasons } = await asked(14)

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../tools/paths.mjs'
 import { fitsSchema } from '../../src/domain/answer-schema/fits.ts'
-import { readSchema } from '../../src/domain/answer-schema/read-schema.ts'
+import type { AskedSchema } from '../../src/domain/answer-shape.ts'
 import { parseCatalogue, type CatalogueEntry } from '../../src/domain/catalogue.ts'
 import { parseOutputType } from '../../src/domain/output-type.ts'
 import type { AnswerPart, ReadCall } from '../../src/domain/tools/call-reader.ts'
@@ -12,6 +12,7 @@ import { ServiceError } from '../../src/domain/service-error.ts'
 import type { Adapter } from '../../src/inference/adapters.ts'
 import { createInference, type Inference } from '../../src/inference/inference.ts'
 import { answerRandomSchema } from './support/answer-schemas.ts'
+import { askedSchema } from './support/asked-schema.ts'
 import { startEngine, type EngineProcess } from './support/engine-process.ts'
 import { until } from '../support/eventually.ts'
 import { createFakeServers, tokenOf } from './support/fake-servers.ts'
@@ -97,8 +98,8 @@ describe('inference on the real model server', () => {
       required: ['city'],
     }
     const functions = [
-      { name: 'weather', schema: readSchema(city, 'city') },
-      { name: 'now', schema: readSchema({ type: 'object', properties: {} }, 'now') },
+      { name: 'weather', schema: askedSchema(city) },
+      { name: 'now', schema: askedSchema({ type: 'object', properties: {} }) },
     ]
     const tools = [
       { name: 'weather', parameters: city },
@@ -128,10 +129,11 @@ describe('inference on the real model server', () => {
         ...(seed > 2 && { onText: () => undefined }),
       })
       const calls = (answers.outputs[0]?.['calls'] ?? assert.fail()) as unknown as ReadCall[]
+      const fits = ({ parts }: AskedSchema, text: string) => fitsSchema(parts ?? assert.fail(), text)
       if (isRequired) assert.ok(calls.length > 0 && answers.finishReasons[0] === 'stop')
       for (const call of calls) {
         const { schema } = functions.find(({ name }) => name === call.name) ?? assert.fail(call.name)
-        assert.ok(answers.finishReasons[0] === 'length' || fitsSchema(schema, call.arguments), call.arguments)
+        assert.ok(answers.finishReasons[0] === 'length' || fits(schema, call.arguments), call.arguments)
       }
     }
     assert.ok(parts.some(({ kind }) => kind === 'arguments') && parts.some(({ kind }) => kind === 'text'))

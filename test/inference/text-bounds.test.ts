@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { parseOutputType } from '../../src/domain/output-type.ts'
 import {
   allowedCharacters,
   comfortableBound,
@@ -7,7 +8,14 @@ import {
   smallestAnswerTokens,
   tightBound,
 } from '../../src/inference/text-bounds.ts'
-import { characterBytes, maxDigits, stringFieldCount, structureBytes } from '../../src/inference/typed-output.ts'
+import {
+  characterBytes,
+  createAnswerParser,
+  maxDigits,
+  stringFieldCount,
+  structureBytes,
+} from '../../src/inference/typed-output.ts'
+import { processorMs } from '../support/processor-time.ts'
 import { createRandom } from './support/random.ts'
 import { randomFields } from './support/random-types.ts'
 
@@ -56,6 +64,19 @@ describe('the bounds of typed answers', () => {
       tightBound(fields, 1024, { contextLength: 1024, promptTokens }),
     )
     assert.ok(new Set(bounds.map((bound) => bound?.characters)).size <= 12)
+  })
+
+  it('of many prompts look at a long list of values once, and so does the check of their answers', () => {
+    const type = parseOutputType({ which: Array.from({ length: 5000 }, (_, index) => index) }) ?? assert.fail()
+    const ms = processorMs(() => {
+      const parse = createAnswerParser(type)
+      for (let prompt = 0; prompt < 5000; prompt++) {
+        assert.ok(comfortableBound(type, 0, { contextLength: 2048, promptTokens: prompt % 100 }))
+        assert.equal(parse(`{"which":${prompt}}`)?.['which'], prompt)
+      }
+    })
+    // Looking at each value for each prompt took 7,000 ms.
+    assert.ok(ms < 700, `${ms} ms`)
   })
 
   it('hope where certainty is impossible, with shorter values at each try', () => {

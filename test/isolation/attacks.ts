@@ -11,6 +11,7 @@ import { graderPatterns } from './attacks/grader-patterns.ts'
 import { grammars } from './attacks/grammars.ts'
 import { inferenceQueue } from './attacks/inference-queue.ts'
 import { retrieval } from './attacks/retrieval.ts'
+import { schemas } from './attacks/schemas.ts'
 import { singlePrompts } from './attacks/single-prompts.ts'
 import { storedBytes } from './attacks/stored-bytes.ts'
 import { templates } from './attacks/templates.ts'
@@ -28,6 +29,7 @@ export const attacks: readonly Attack[] = [
   conversations,
   adapters,
   grammars,
+  schemas,
   storedBytes,
   uploadCompletes,
   fileDownloads,

@@ -12,6 +12,7 @@ import { parseOutputType } from '../../src/domain/output-type.ts'
 import type { ReadCall } from '../../src/domain/tools/call-reader.ts'
 import { createInference, type Inference } from '../../src/inference/inference.ts'
 import { startEngine, type EngineProcess } from '../inference/support/engine-process.ts'
+import { askedSchema } from '../inference/support/asked-schema.ts'
 import { createFakeServers, tokenOf } from '../inference/support/fake-servers.ts'
 import { makeAdapter, serveAdapter } from '../inference/support/lora-adapter.ts'
 import { patienceMs } from '../support/eventually.ts'
@@ -95,7 +96,8 @@ describe('the real vLLM behind the sidecar', { timeout: 2 * patienceMs }, () => 
       additionalProperties: false,
     }
     const schema = readSchema(city, 'schema')
-    const found = await ask(onVllm, { prompts: prompts.slice(0, 5), shape: { kind: 'schema', schema } })
+    const asked = askedSchema(city)
+    const found = await ask(onVllm, { prompts: prompts.slice(0, 5), shape: { kind: 'schema', schema: asked } })
     for (const { output } of found.outputs) assert.ok(typeof output === 'string' && fitsSchema(schema, output))
     const called = await ask(onVllm, {
       prompts: [''],
@@ -103,7 +105,7 @@ describe('the real vLLM behind the sidecar', { timeout: 2 * patienceMs }, () => 
       tools: [{ name: 'weather', parameters: city }],
       shape: {
         kind: 'calls',
-        functions: [{ name: 'weather', schema }],
+        functions: [{ name: 'weather', schema: asked }],
         ...{ isRequired: true, mayBeSeveral: false, content: null },
       },
       answerTokens: 200,

@@ -78,6 +78,7 @@ async def _answer(request: Request, body: dict[str, Any], *, is_chat: bool) -> R
         try:
             answers = await stop_with_client(request, generation)
         except GrammarFailed as error:
+            _forget(serving, asked)
             raise ApiError(400, str(error), param="structured_outputs") from error
     content = await asyncio.to_thread(_whole, serving, asked, answers)
     return Response(content, media_type="application/json")
@@ -117,6 +118,8 @@ async def _events(serving: Serving, body: dict[str, Any], account: str, is_chat:
                 yield _event(each)
         except GenerationFailed as error:
             is_grammar = isinstance(error, GrammarFailed)
+            if is_grammar:
+                _forget(serving, asked)
             refusal = ApiError(
                 400 if is_grammar else 500, str(error), param="structured_outputs" if is_grammar else None
             )
@@ -204,6 +207,12 @@ async def _compile(serving: Serving, account: str, kind: Literal["regex", "gramm
         return await serving.compiling.run(account, grammars.compile, source, account)
     except BadGrammar as error:
         raise ApiError(400, str(error), param="structured_outputs") from error
+
+
+def _forget(serving: Serving, asked: Asked) -> None:
+    assert serving.engine.generator is not None
+    if asked.grammar is not None:
+        serving.engine.generator.grammars.forget(asked.grammar)
 
 
 def _check_room(prompts: list[list[int]], context_length: int) -> None:

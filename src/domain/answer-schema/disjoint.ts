@@ -1,9 +1,9 @@
 // Whether the alternatives of a oneOf exclude each other, so that a value of one is never a value of another.
-import type { Work } from './automaton.ts'
 import { nodeOf, type AnswerSchema, type NodeId, type SchemaNode } from './nodes.ts'
+import { spend, type Steps } from './work.ts'
 
-/** @param work False is returned once it is used up. */
-export function areDisjoint(schema: AnswerSchema, id: NodeId, work: Work): boolean {
+/** @throws TooMuchWork */
+export function areDisjoint(schema: AnswerSchema, id: NodeId, work: Steps): boolean {
   const node = nodeOf(schema, id)
   if (node.kind !== 'any') return true
   return node.of.every((one, at) => node.of.slice(at + 1).every((other) => excludes({ schema, work }, one, other, 0)))
@@ -12,30 +12,34 @@ export function areDisjoint(schema: AnswerSchema, id: NodeId, work: Work): boole
 const maxDepth = 8
 
 /** False also where nothing is known. */
-function excludes(of: { schema: AnswerSchema; work: Work }, one: NodeId, other: NodeId, depth: number): boolean {
-  if (depth > maxDepth || --of.work.left < 0) return false
+function excludes(of: { schema: AnswerSchema; work: Steps }, one: NodeId, other: NodeId, depth: number): boolean {
+  if (depth > maxDepth) return false
+  spend(of.work, 1)
   const [left, right] = [nodeOf(of.schema, one), nodeOf(of.schema, other)]
   if (left.kind === 'any') return left.of.every((each) => excludes(of, each, other, depth + 1))
   if (right.kind === 'any') return right.of.every((each) => excludes(of, one, each, depth + 1))
   if (left.kind === 'choice' && right.kind === 'choice') {
-    of.work.left -= left.values.length + right.values.length
+    spend(of.work, left.values.length + right.values.length)
     const values = new Set(right.values)
     return !left.values.some((value) => values.has(value))
   }
-  const [types, others] = [typesOf(left), typesOf(right)]
+  const [types, others] = [typesOf(left, of.work), typesOf(right, of.work)]
   if (!types.some((type) => others.includes(type))) return true
   if (left.kind !== 'object' || right.kind !== 'object') return false
   // A discriminator: a field that both need, with values that exclude each other.
+  spend(of.work, left.members.length + right.members.length)
+  const required = new Map(right.members.filter(({ isRequired }) => isRequired).map(({ name, node }) => [name, node]))
   return left.members.some(({ name, node, isRequired }) => {
-    const same = right.members.find((member) => member.name === name)
-    return isRequired && same?.isRequired === true && excludes(of, node, same.node, depth + 1)
+    const same = isRequired ? required.get(name) : undefined
+    return same !== undefined && excludes(of, node, same, depth + 1)
   })
 }
 
-function typesOf(node: SchemaNode): string[] {
+function typesOf(node: SchemaNode, work: Steps): string[] {
   switch (node.kind) {
     case 'choice':
-      return node.values.map(firstCharacterType)
+      spend(work, node.values.length)
+      return [...new Set(node.values.map(firstCharacterType))]
     case 'integer':
     case 'number':
       return ['number']

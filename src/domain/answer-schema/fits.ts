@@ -2,23 +2,25 @@
 import { matches } from './automaton.ts'
 import { nodeOf, type AnswerSchema, type NodeId, type NumberRange, type SchemaNode } from './nodes.ts'
 import { isJsonObject } from './source.ts'
+import { newWork, spend, type Steps } from './work.ts'
 
-/** @returns whether `text` is one JSON value of the schema */
-export function fitsSchema(schema: AnswerSchema, text: string): boolean {
+/** @returns whether `text` is one JSON value of the schema. @throws TooMuchWork */
+export function fitsSchema(schema: AnswerSchema, text: string, work: Steps = newWork()): boolean {
   if (!text.isWellFormed()) return false
   try {
-    return fits({ schema, known: new WeakMap() }, schema.root, JSON.parse(text))
+    spend(work, text.length / charactersOfStep)
+    return fits({ schema, work, known: new Map() }, schema.root, JSON.parse(text))
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof RangeError) return false
     throw error
   }
 }
 
-/** `known` keeps what was found for each list and object: alternatives would check the same ones again at each level. */
-type Check = { schema: AnswerSchema; known: WeakMap<object, Map<NodeId, boolean>> }
+/** `known` keeps what was found for each value: alternatives would check the same ones again at each level. */
+type Check = { schema: AnswerSchema; work: Steps; known: Map<unknown, Map<NodeId, boolean>> }
 
 function fits(check: Check, id: NodeId, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return fitsNode(check, id, value)
+  spend(check.work, stepsOfValue)
   const found = check.known.get(value) ?? new Map<NodeId, boolean>()
   check.known.set(value, found)
   const before = found.get(id)
@@ -32,9 +34,9 @@ function fitsNode(check: Check, id: NodeId, value: unknown): boolean {
   const node = nodeOf(check.schema, id)
   switch (node.kind) {
     case 'choice':
-      return node.values.includes(JSON.stringify(value))
+      return isOneOf(check, node, value)
     case 'string':
-      return typeof value === 'string' && fitsString(node, value)
+      return typeof value === 'string' && fitsString(check, node, value)
     case 'integer':
       return isMultiple(value, node.multipleOf) && value >= node.minimum && value <= node.maximum
     case 'number':
@@ -52,11 +54,22 @@ function fitsNode(check: Check, id: NodeId, value: unknown): boolean {
 
 type Of<Kind extends SchemaNode['kind']> = Extract<SchemaNode, { kind: Kind }>
 
-function fitsString({ maxLength, least, rules }: Of<'string'>, value: string): boolean {
+const stepsOfValue = 4
+/** How much is compared in about the time of a step. */
+const charactersOfStep = 8
+const valuesOfStep = 8
+
+function isOneOf({ work }: Check, { values }: Of<'choice'>, value: unknown): boolean {
+  const text = JSON.stringify(value)
+  spend(work, values.length / valuesOfStep + text.length / charactersOfStep)
+  return values.includes(text)
+}
+
+function fitsString({ work }: Check, { maxLength, least, rules }: Of<'string'>, value: string): boolean {
   const length = Array.from(value).length
-  return (
-    length >= least && length <= (maxLength ?? Infinity) && rules.every(({ automaton }) => matches(automaton, value))
-  )
+  spend(work, length)
+  if (length < least || length > (maxLength ?? Infinity)) return false
+  return rules.every(({ automaton }) => matches(automaton, value, work))
 }
 
 const isMultiple = (value: unknown, step: number): value is number =>
@@ -78,6 +91,7 @@ function fitsArray(check: Check, { first, rest, minItems, maxItems }: Of<'array'
 }
 
 function fitsObject(check: Check, { members }: Of<'object'>, value: Record<string, unknown>): boolean {
+  spend(check.work, members.length)
   const known = members.filter(({ name }) => Object.hasOwn(value, name))
   return (
     known.length === Object.keys(value).length &&

@@ -1,18 +1,26 @@
 // The shortest answer of each part of a schema.
-import type { AnswerSchema, NumberRange, SchemaNode } from './nodes.ts'
+import { childrenOf, nodeOf, type AnswerSchema, type NodeId, type NumberRange, type SchemaNode } from './nodes.ts'
+import { newWork, spend, type Steps } from './work.ts'
 
 /** JSON around a value: quotes, brackets, names, commas. `character` is the cost of one character of a string. */
 export type Prices = { byte: number; character: number }
 
-const bytes: Prices = { byte: 1, character: 1 }
+export const bytes: Prices = { byte: 1, character: 1 }
+const stepsOfPart = 3
 
-/** @returns the cost of the shortest value of each node, or Infinity where none can end */
-export function leastBytes({ nodes }: AnswerSchema, prices: Prices = bytes): number[] {
+/** @returns the cost of the shortest value of each node, or Infinity where none can end. @throws TooMuchWork */
+export function leastBytes(schema: AnswerSchema, prices: Prices = bytes, work: Steps = newWork()): number[] {
+  const { nodes } = schema
   const least = nodes.map(() => Infinity)
+  for (const node of nodes) spend(work, node.kind === 'choice' ? node.values.length : stepsOfPart)
+  for (const [id, node] of nodes.entries()) if (isLeaf(node)) least[id] = leastOf(node, () => Infinity, prices)
+  const others = partsFirst(schema)
   // A value that contains another of the same node is longer, so each round settles at least one more node.
   for (let isSettled = false; !isSettled;) {
     isSettled = true
-    for (const [id, node] of nodes.entries()) {
+    for (const id of others) {
+      const node = nodeOf(schema, id)
+      spend(work, stepsOfPart * (1 + childrenOf(node).length))
       const cost = leastOf(node, (child) => least[child] ?? Infinity, prices)
       if (cost >= (least[id] ?? Infinity)) continue
       least[id] = cost
@@ -21,6 +29,25 @@ export function leastBytes({ nodes }: AnswerSchema, prices: Prices = bytes): num
   }
   return least
 }
+
+/** The nodes with parts, each after its parts, so that only cycles need more than one round. */
+function partsFirst(schema: AnswerSchema): NodeId[] {
+  const order: NodeId[] = []
+  const seen = new Set<NodeId>()
+  const waiting: { id: NodeId; isLeft: boolean }[] = [...schema.nodes.keys()].map((id) => ({ id, isLeft: false }))
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { id, isLeft } = next
+    if (isLeft) order.push(id)
+    if (isLeft || seen.has(id)) continue
+    seen.add(id)
+    const children = childrenOf(nodeOf(schema, id))
+    if (children.length > 0)
+      waiting.push({ id, isLeft: true }, ...children.map((child) => ({ id: child, isLeft: false })))
+  }
+  return order
+}
+
+const isLeaf = (node: SchemaNode) => childrenOf(node).length === 0
 
 function leastOf(node: SchemaNode, least: (id: number) => number, { byte, character }: Prices): number {
   switch (node.kind) {

@@ -33,6 +33,25 @@ export type NumberRange = {
 
 export type AnswerSchema = { nodes: readonly SchemaNode[]; root: NodeId }
 
+/** The nodes of the parts of its values. */
+export function childrenOf(node: SchemaNode): readonly NodeId[] {
+  switch (node.kind) {
+    case 'array':
+      return node.rest === null ? node.first : [...node.first, node.rest]
+    case 'object':
+      return node.members.map((member) => member.node)
+    case 'map':
+      return [node.key, node.value]
+    case 'any':
+      return node.of
+    case 'choice':
+    case 'string':
+    case 'integer':
+    case 'number':
+      return []
+  }
+}
+
 export function nodeOf({ nodes }: AnswerSchema, id: NodeId): SchemaNode {
   const node = nodes[id]
   if (!node) throw new Error(`The schema has no node ${id}.`)

@@ -86,7 +86,7 @@ function parse(text: readonly string[]): Pattern {
   function atom(): Pattern {
     if (take('(')) return group()
     if (take('[')) return { kind: 'set', set: characterClass() }
-    if (take('.')) return { kind: 'set', set: without(lineEnds) }
+    if (take('.')) return { kind: 'set', set: notLineEnds }
     if (peek('^')) throw new BadPattern('may have ^ only at the start of a whole alternative.')
     if (peekQuantifier()) throw new BadPattern(`has a ${text[at]} that repeats nothing.`)
     return { kind: 'set', set: take('\\') ? escape() : single(next()) }
@@ -206,6 +206,7 @@ const lineEnds: CharacterSet = [
   [0x0d, 0x0d],
   [0x2028, 0x2029],
 ]
+const notLineEnds = without(lineEnds)
 const digits: CharacterSet = [[0x30, 0x39]]
 const words: CharacterSet = [
   [0x30, 0x39],

@@ -1,10 +1,11 @@
 // Strings and numbers of a schema.
-import { automatonOf, shortestLength, type Work } from './automaton.ts'
+import { automatonOf, shortestLength } from './automaton.ts'
 import { withoutLookahead } from './decimal-pattern.ts'
 import { annotations, formats, impliedPatterns } from './formats.ts'
 import type { NumberRange, SchemaNode, StringRule } from './nodes.ts'
 import { BadPattern, parsePattern } from './pattern.ts'
 import { countAt, inside, numberAt, refuse, type Json, type Place } from './source.ts'
+import { newWork, spend, type Work } from './work.ts'
 
 /** The longest that an answer's string may be asked to be at least. */
 const maxLeast = 4096
@@ -13,6 +14,7 @@ const largest = Number.MAX_SAFE_INTEGER
 /** Digits that a double always holds. */
 const maxDigits = 15
 const largestBound = 10 ** maxDigits
+const stepsOfCharacter = 4
 
 export const stringKeywords = ['minLength', 'maxLength', 'pattern', 'format']
 /** A format restricts texts only. */
@@ -21,26 +23,26 @@ export const numberKeywords = ['minimum', 'maximum', 'exclusiveMinimum', 'exclus
 export function readString(schema: Json, place: Place, work: Work): SchemaNode {
   const minLength = countAt(schema, 'minLength', place, 0)
   const maxLength = countAt(schema, 'maxLength', place, null)
-  const rules = rulesOf(schema, place)
+  const rules = rulesOf(schema, place, work)
   const automata = rules.map(({ automaton }) => automaton)
   const lengths = { minimum: Math.min(minLength, maxLeast + 1), maximum: maxLength ?? Infinity }
-  const least = orRefused(inside(place, 'pattern'), () => shortestLength(automata, { ...lengths, work }))
+  const least = shortestLength(automata, { ...lengths, work })
   if (least === null) throw refuse(place, 'allows no string: its lengths, pattern and format exclude each other.')
   if (least > maxLeast) throw refuse(place, `asks for more than ${maxLeast} characters.`)
   return { kind: 'string', least, maxLength, rules }
 }
 
-function rulesOf({ format, pattern }: Json, place: Place): StringRule[] {
+function rulesOf({ format, pattern }: Json, place: Place, work: Work): StringRule[] {
   const rules: StringRule[] = []
   if (format !== undefined && !annotations.has(format as string)) {
     const known = typeof format === 'string' && Object.hasOwn(formats, format) ? formats[format] : undefined
     const list = Object.keys(formats).join(', ')
     if (known === undefined) throw refuse(inside(place, 'format'), `is not supported: known formats are ${list}.`)
-    rules.push(ruleOf(known))
+    rules.push(ruleOf(known, ofFormats))
   }
   if (pattern === undefined || (typeof format === 'string' && impliedPatterns[format] === pattern)) return rules
   if (typeof pattern !== 'string') throw refuse(inside(place, 'pattern'), 'must be a string.')
-  return [...rules, orRefused(inside(place, 'pattern'), () => ruleOf(withoutLookahead(pattern)))]
+  return [...rules, orRefused(inside(place, 'pattern'), () => ruleOf(withoutLookahead(pattern), work))]
 }
 
 function orRefused<T>(place: Place, read: () => T): T {
@@ -52,9 +54,17 @@ function orRefused<T>(place: Place, read: () => T): T {
   }
 }
 
-function ruleOf(source: string): StringRule {
+/** Formats are few, so each is read once. */
+const ofFormats: Work = { ...newWork(), left: Infinity }
+
+function ruleOf(source: string, work: Work): StringRule {
+  const known = work.rules.get(source)
+  if (known) return known
+  spend(work, stepsOfCharacter * source.length)
   const pattern = parsePattern(source)
-  return { pattern, automaton: automatonOf(pattern) }
+  const rule = { pattern, automaton: automatonOf(pattern, work) }
+  work.rules.set(source, rule)
+  return rule
 }
 
 export function readInteger(schema: Json, place: Place): SchemaNode {

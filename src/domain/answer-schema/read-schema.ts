@@ -1,43 +1,53 @@
 // Reads a JSON schema (draft 2020-12 and what OpenAI's strict mode takes) for answers. What is not understood is refused by its
 // path, never ignored: an answer fits the whole schema.
 import { nodeOf, type AnswerSchema, type Member, type NodeId, type SchemaNode } from './nodes.ts'
-import { newWork, type Work } from './automaton.ts'
 import { areDisjoint } from './disjoint.ts'
-import { leastBytes } from './least-bytes.ts'
+import { bytes, leastBytes } from './least-bytes.ts'
 import { readInteger, readNumber, readString } from './read-leaf.ts'
 import { impliedTypes, isEmpty, isOfType, keywordsOf, requireOnly, requireSameType, typesOf } from './schema-types.ts'
-import { countAt, inside, isJsonObject, refuse, withoutEmpty, type Json, type Place } from './source.ts'
+import { countAt, inside, isJsonObject, refuse, wholeAt, withoutEmpty, type Json, type Place } from './source.ts'
+import { newWork, spend, TooMuchWork, type Work } from './work.ts'
 
 const maxNodes = 2000
 const maxJsonCharacters = 100_000
 const maxDepth = 48
 const maxItemsAtLeast = 1024
+const stepsOfPart = 40
+/** Characters of a text that are looked at in about the time of a step. */
+const charactersOfStep = 8
+
 /**
  * @param at the parameter that holds the schema
  * @param work shared by all schemas of a request
- * @throws ServiceError invalid_input with the path of what is refused
+ * @throws ServiceError invalid_input with the path of what is refused; TooMuchWork
  */
 export function readSchema(schema: unknown, at: string, work = newWork()): AnswerSchema {
-  const place = { at, pointer: '' }
+  const place = wholeAt(at)
   if (!isJsonObject(schema)) throw refuse(place, 'must be a schema.')
   if (JSON.stringify(schema).length > maxJsonCharacters)
     throw refuse(place, `is longer than ${maxJsonCharacters} characters of JSON.`)
   const reader = createReader(schema, place, work)
-  const root = reader.read(schema, place, 0)
-  const read = { nodes: reader.nodes, root }
-  reader.refuseEndless(read)
-  return read
+  try {
+    const root = reader.read(schema, place, 0)
+    const read = { nodes: reader.nodes, root }
+    reader.refuseEndless(read)
+    return read
+  } catch (error) {
+    if (!(error instanceof TooMuchWork)) throw error
+    const { issues, message } = refuse(reader.latestPlace(), tooMuch)
+    throw new TooMuchWork(message, issues)
+  }
 }
 
-/** Any object, as OpenAI's json_object has it. */
-export const anyObject = (): AnswerSchema =>
-  readSchema({ type: 'object', additionalProperties: true }, 'response_format')
+const tooMuch =
+  'makes the schemas of the request too large to read: use fewer or smaller patterns, repetitions, lists of values and alternatives.'
 
 /** The readers of one schema share its nodes. */
 function createReader(whole: Json, start: Place, work: Work) {
   const nodes: SchemaNode[] = []
   const places: Place[] = []
   const referred = new Map<string, NodeId>()
+  let latest = start
   let anything: NodeId | null = null
 
   function add(node: SchemaNode, place: Place): NodeId {
@@ -48,8 +58,11 @@ function createReader(whole: Json, start: Place, work: Work) {
 
   function read(given: unknown, place: Place, depth: number): NodeId {
     if (depth > maxDepth) throw refuse(place, `is nested more than ${maxDepth} levels deep.`)
+    latest = place
+    spend(work, stepsOfPart)
     if (given === true || (isJsonObject(given) && isEmpty(given))) return anyValue(place)
     if (!isJsonObject(given)) throw refuse(place, 'must be a schema that allows some value.')
+    spend(work, Object.keys(given).length)
     const schema = withoutEmpty(given)
     if ('$ref' in schema) return readReference(schema, place, depth)
     for (const combiner of ['anyOf', 'oneOf', 'allOf'])
@@ -103,6 +116,7 @@ function createReader(whole: Json, start: Place, work: Work) {
     const allowed = values.filter((value) => !wanted || wanted.some((type) => isOfType(value, type)))
     if (allowed.length === 0) throw refuse(inside(place, keyword), 'holds no value of the type.')
     const texts = new Set(allowed.map((value) => JSON.stringify(value)))
+    for (const text of texts) spend(work, 1 + text.length / charactersOfStep)
     for (const text of texts) if (!text.isWellFormed()) throw refuse(inside(place, keyword), 'must be valid Unicode.')
     return add({ kind: 'choice', values: [...texts] }, place)
   }
@@ -159,8 +173,9 @@ function createReader(whole: Json, start: Place, work: Work) {
     // An empty list of properties alone is how functions without parameters are written.
     const isOpen =
       more !== false && names.length === 0 && ('additionalProperties' in schema || !('properties' in schema))
-    const unknown = required.find((name) => !Object.hasOwn(properties, name))
-    if (unknown !== undefined && !names.includes(unknown))
+    spend(work, names.length + required.size)
+    const unknown = required.values().find((name) => !Object.hasOwn(properties, name))
+    if (unknown !== undefined)
       throw refuse(
         inside(place, 'required'),
         `names ${JSON.stringify(unknown.slice(0, 80))}, which is not in properties.`,
@@ -174,7 +189,7 @@ function createReader(whole: Json, start: Place, work: Work) {
     const members = names.map((name): Member => {
       if (!name.isWellFormed()) throw refuse(inside(place, 'properties', name.toWellFormed()), 'must be valid Unicode.')
       const node = read(properties[name], inside(place, 'properties', name), depth + 1)
-      return { name, node, isRequired: required.includes(name) }
+      return { name, node, isRequired: required.has(name) }
     })
     return add({ kind: 'object', members }, place)
   }
@@ -200,6 +215,7 @@ function createReader(whole: Json, start: Place, work: Work) {
     if (seen.has(id)) return true
     seen.add(id)
     const node = nodeOf({ nodes, root: id }, id)
+    spend(work, node.kind === 'choice' ? node.values.length : stepsOfPart)
     if (node.kind === 'any') return node.of.length > 0 && node.of.every((each) => isOfStrings(each, seen))
     return node.kind === 'string' || (node.kind === 'choice' && node.values.every((value) => value.startsWith('"')))
   }
@@ -219,15 +235,17 @@ function createReader(whole: Json, start: Place, work: Work) {
 
   /** Refuses what no answer can end, and alternatives of which several may hold. */
   function refuseEndless(read: AnswerSchema) {
-    const least = leastBytes(read)
+    const least = leastBytes(read, bytes, work)
     const endless = least.findIndex((bytes) => bytes === Infinity)
     if (endless >= 0) throw refuse(places[endless] as Place, 'refers to itself, so that no answer can end.')
-    for (const id of exclusive)
+    for (const id of exclusive) {
+      latest = places[id] as Place
       if (!areDisjoint(read, id, work))
-        throw refuse(places[id] as Place, 'has alternatives under oneOf that may hold together: use anyOf.')
+        throw refuse(latest, 'has alternatives under oneOf that may hold together: use anyOf.')
+    }
   }
 
-  return { nodes, read, refuseEndless }
+  return { nodes, read, refuseEndless, latestPlace: () => latest }
 }
 
 /** Names of properties are strings, so their schema may leave the type out where no reference or alternative says it. */
@@ -242,11 +260,11 @@ function inOrder(names: string[], order: unknown): string[] {
   return names.toSorted((one, other) => placeOf(one) - placeOf(other))
 }
 
-function requiredNames(schema: Json, place: Place): string[] {
+function requiredNames(schema: Json, place: Place): Set<string> {
   const required = schema['required'] ?? []
   if (!Array.isArray(required) || !required.every((name) => typeof name === 'string'))
     throw refuse(inside(place, 'required'), 'must be a list of names.')
-  return required
+  return new Set(required)
 }
 
 const isContainer = (value: unknown): value is Json => typeof value === 'object' && value !== null

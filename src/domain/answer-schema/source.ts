@@ -3,19 +3,24 @@ import { invalidInput, type ServiceError } from '../service-error.ts'
 
 export type Json = Record<string, unknown>
 
-/** `at` is the parameter of the request, `pointer` the JSON pointer in its schema. */
-export type Place = { at: string; pointer: string }
+/** `at` is the parameter of the request. Pointers are written only where a part is refused: a long name would be in many. */
+export type Place = { at: string; within: Place | null; keys: readonly (string | number)[] }
 
 const longestPath = 300
 
-export const inside = ({ at, pointer }: Place, ...keys: (string | number)[]): Place => ({
-  at,
-  pointer: [pointer, ...keys.map((key) => String(key).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/'),
-})
+export const wholeAt = (at: string): Place => ({ at, within: null, keys: [] })
+export const inside = (place: Place, ...keys: (string | number)[]): Place => ({ at: place.at, within: place, keys })
+
+/** The JSON pointer of the place in its schema. */
+function pointerOf(place: Place): string {
+  const keys: (string | number)[] = []
+  for (let each: Place | null = place; each; each = each.within) keys.unshift(...each.keys)
+  return keys.map((key) => `/${String(key).slice(0, longestPath).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}
 
 /** @param what completes the sentence that the path begins */
-export function refuse({ at, pointer }: Place, what: string): ServiceError {
-  const path = `${at}#${pointer}`.slice(0, longestPath)
+export function refuse(place: Place, what: string): ServiceError {
+  const path = `${place.at}#${pointerOf(place)}`.slice(0, longestPath)
   return invalidInput(path, `${path} ${what}`)
 }
 

@@ -14,8 +14,8 @@ import { ChatCompletion, ChatRequest } from './chat-schemas.ts'
 import { eachChoice, type ChatLogprobs } from './choices.ts'
 import { translateErrors } from './errors.ts'
 import { asManyAsFit, countTokens, headOf, samplingOf } from './generation.ts'
-import { shapeOf } from './response-format.ts'
-import { callsOf, toolCallOf, type Calls } from './tools.ts'
+import { readShapes, type Calls } from './shapes.ts'
+import { toolCallOf } from './tools.ts'
 
 export const chatRoutes = [
   defineRoute({
@@ -34,7 +34,7 @@ export const chatRoutes = [
     async handle({ caller: ctx, body, signal }) {
       const { modelName: model } = await pinModel(ctx, body.model)
       const head = headOf(ctx, 'chatcmpl', { asked: body.model, pinned: model })
-      const asked = readShapes({ ...body, model })
+      const asked = await read(ctx, { ...body, model }, signal)
       if (body.stream)
         return new EventStream((send) => stream(ctx, asked, signal, (data) => send({ ...head, ...data })))
       const tokens = countTokens()
@@ -51,10 +51,8 @@ export const chatRoutes = [
 
 type Asked = { body: ChatRequest; calls: Calls | null; shape: AnswerShape | null; seed?: number | null }
 
-function readShapes(body: ChatRequest): Asked {
-  const content = shapeOf(body)
-  const calls = callsOf(body, content)
-  const shape = calls?.shape ?? content
+async function read(ctx: Ctx, body: ChatRequest, signal: AbortSignal): Promise<Asked> {
+  const { calls, shape } = await readShapes(ctx, body, signal)
   if (body.logprobs && shape)
     throw invalidInput('logprobs', 'logprobs must be false with a response_format or tools: only free text has them.')
   return { body, calls, shape }

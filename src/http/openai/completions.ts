@@ -10,14 +10,15 @@ import { keepsEmpty } from '../framework/empty-fields.ts'
 import { named } from '../framework/named-schemas.ts'
 import { EventStream } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
-import { SpecialTokens } from '../schemas/prompt.ts'
 import { completionBodyLimitBytes } from '../routes/completion-input.ts'
+import { SpecialTokens } from '../schemas/prompt.ts'
 import { CompletionLogprobs, eachChoice } from './choices.ts'
 import { translateErrors } from './errors.ts'
 import { countTokens, finishReason, generationFields, headOf, samplingOf, Usage } from './generation.ts'
 import { CompletionPrompt, listOf } from './prompt.ts'
-import { ResponseFormat, shapeOf, StructuredOutputs } from './response-format.ts'
+import { ResponseFormat, StructuredOutputs } from './response-format.ts'
 import { completionLogprobFields } from './sampling-fields.ts'
+import { readShapes } from './shapes.ts'
 import { only } from './unsupported-params.ts'
 
 /** OpenAI's default. */
@@ -91,7 +92,7 @@ export const completionRoutes = [
       }
       if (body.stream) return new EventStream((send) => stream(ctx, body, signal, (data) => send({ ...head, ...data })))
       const tokens = countTokens()
-      const input = inputOf(body)
+      const input = await inputOf(ctx, body, signal)
       const answers = await translateErrors(paramNames(body), () =>
         eachChoice(body, signal, ({ seed }, own) =>
           createCompletion({ ctx, input: { ...input, seed }, signal: own, onUsage: tokens.onUsage }),
@@ -112,7 +113,7 @@ export const completionRoutes = [
 
 type PinnedRequest = CompletionRequest & { dataId: string | null }
 
-function inputOf(body: PinnedRequest) {
+async function inputOf(ctx: Ctx, body: PinnedRequest, signal: AbortSignal) {
   const prompts = listOf(body.prompt)
   if (body.max_tokens === 0 && !body.echo)
     throw invalidInput('max_tokens', 'max_tokens must be at least 1 without echo.')
@@ -121,7 +122,7 @@ function inputOf(body: PinnedRequest) {
     throw invalidInput('n', `n must be smaller: a request may ask for at most ${maxChoices} choices in all.`)
   const { model: modelName, dataId } = body
   const specialTokens = body.special_tokens ?? true
-  const shape = shapeIn(body, prompts)
+  const shape = await shapeIn(ctx, body, { prompts, signal })
   const maxTokens = body.max_tokens ?? (shape ? null : defaultMaxTokens)
   const answerTokens = body.max_tokens ?? null
   const asked = { modelName, dataId, prompts, specialTokens, outputType: null, shape, answerTokens, maxTokens }
@@ -129,8 +130,13 @@ function inputOf(body: PinnedRequest) {
 }
 
 /** @returns null for free text. @throws ServiceError invalid_input */
-function shapeIn(body: PinnedRequest, prompts: readonly Prompt[]): AnswerShape | null {
-  const shape = shapeOf(body)
+async function shapeIn(
+  ctx: Ctx,
+  body: PinnedRequest,
+  { prompts, signal }: { prompts: readonly Prompt[]; signal: AbortSignal },
+): Promise<AnswerShape | null> {
+  const { response_format, structured_outputs } = body
+  const { shape } = await readShapes(ctx, { response_format, structured_outputs }, signal)
   const refuse = (name: string, what: string) =>
     invalidInput(name, `${name} ${what} with structured_outputs or a response_format.`)
   if (!shape) return null
@@ -145,7 +151,7 @@ const paramNames = ({ response_format: format }: CompletionRequest) => ({
 })
 
 async function stream(ctx: Ctx, body: PinnedRequest, signal: AbortSignal, send: (data: object) => void) {
-  const input = inputOf(body)
+  const input = await inputOf(ctx, body, signal)
   if (input.prompts.length === 0) throw invalidInput('prompt', 'prompt must not be empty when stream is true.')
   const wantsUsage = body.stream_options?.include_usage === true
   const chunk = (choices: object[], usage: object | null = null) => send({ choices, ...(wantsUsage && { usage }) })

@@ -4,13 +4,13 @@ import { TemplateMessages } from '../../domain/eval-criteria.ts'
 import type { InputMessages } from '../../domain/eval-run.ts'
 import { isReference } from '../../domain/item-template.ts'
 import { ServiceError } from '../../domain/service-error.ts'
+import type { Ctx } from '../../services/context.ts'
 import type { CreateRunInput } from '../../services/eval-runs/create.ts'
 import { validateBody } from '../framework/validation.ts'
 import { ModelName } from '../schemas/prompt.ts'
 import { ChatRequest } from './chat-schemas.ts'
-import { shapeOf } from './response-format.ts'
 import { chatOf, ResponseRequest } from './response-schemas.ts'
-import { callsOf } from './tools.ts'
+import { readShapes } from './shapes.ts'
 
 const object = z.record(z.string(), z.unknown())
 
@@ -92,7 +92,7 @@ export type DataSource = z.output<typeof DataSource>
 type Read = Pick<CreateRunInput, 'source' | 'sampling' | 'dataSource'>
 
 /** @throws ServiceError invalid_input naming a parameter within data_source.sampling_params */
-export function readDataSource(dataSource: DataSource): Read {
+export async function readDataSource(ctx: Ctx, dataSource: DataSource, signal: AbortSignal): Promise<Read> {
   const { source } = dataSource
   const named = source.type === 'file_id' ? source : { type: source.type }
   return {
@@ -104,7 +104,7 @@ export function readDataSource(dataSource: DataSource): Read {
         : {
             model: dataSource.model,
             messages: messagesIn(dataSource.input_messages),
-            fields: within('data_source.sampling_params', () => fieldsOf(dataSource)),
+            fields: await within('data_source.sampling_params', () => fieldsOf(ctx, dataSource, signal)),
           },
   }
 }
@@ -113,12 +113,16 @@ const messagesIn = (messages: z.output<typeof Messages>): InputMessages =>
   messages.type === 'template' ? { template: messages.template } : { reference: messages.item_reference }
 
 /** The parameters of a chat. Each is checked now, not when the first item is asked. */
-function fieldsOf({ type, model, sampling_params: given }: Exclude<DataSource, { type: 'jsonl' }>) {
+async function fieldsOf(
+  ctx: Ctx,
+  { type, model, sampling_params: given }: Exclude<DataSource, { type: 'jsonl' }>,
+  signal: AbortSignal,
+) {
   const fields = type === 'completions' ? (given ?? {}) : fieldsOfResponses(given ?? {}, model)
   const asked = validateBody(ChatRequest, { ...fields, model, messages: [{ role: 'user', content: 'a' }] })
   if (asked.stream) throw notHere('stream')
   if ((asked.n ?? 1) > 1) throw notHere('n')
-  callsOf(asked, shapeOf(asked))
+  await readShapes(ctx, asked, signal)
   return fields
 }
 
@@ -134,9 +138,9 @@ const notHere = (path: string) =>
   })
 
 /** Names fields by their place in the request. */
-function within<T>(place: string, work: () => T): T {
+async function within<T>(place: string, work: () => Promise<T>): Promise<T> {
   try {
-    return work()
+    return await work()
   } catch (error) {
     if (!(error instanceof ServiceError) || error.issues.length === 0) throw error
     const issues = error.issues.map(({ path, message }) => ({

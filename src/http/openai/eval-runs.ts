@@ -51,8 +51,8 @@ export const evalRunRoutes = [
     bodyLimitBytes,
     idempotent: true,
     response: EvalRunObject,
-    async handle({ caller: ctx, params, body, idempotency }) {
-      const read = readDataSource(body.data_source)
+    async handle({ caller: ctx, params, body, idempotency, signal }) {
+      const read = await readDataSource(ctx, body.data_source, signal)
       const evalId = evalIdIn(params.eval_id)
       const input = { evalId, name: body.name ?? null, metadata: body.metadata ?? null, ...read }
       return runOf(await createRun({ ctx, input, idempotency }))

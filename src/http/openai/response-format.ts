@@ -1,12 +1,13 @@
 // The shape that an answer must have: OpenAI's response_format, and structured_outputs as vLLM names its parts.
 import { z } from 'zod'
-import type { AnswerShape } from '../../domain/answer-shape.ts'
-import { anyObject, readSchema } from '../../domain/answer-schema/read-schema.ts'
+import type { SentSchema } from '../../domain/answer-schema/read-schemas.ts'
+import type { GrammarShape, SchemaShape } from '../../domain/answer-shape.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { keepsEmpty } from '../framework/empty-fields.ts'
+import { jsonSchema } from './few-keys.ts'
 import { unsupported } from './unsupported-params.ts'
 
-const Schema = z.record(z.string(), z.unknown()).describe('A JSON schema; what is not supported is refused by its path')
+const Schema = jsonSchema.describe('A JSON schema; what is not supported is refused by its path')
 
 export const ResponseFormat = z.strictObject({
   type: z
@@ -24,6 +25,8 @@ export const ResponseFormat = z.strictObject({
 })
 
 const longestGrammar = 100_000
+/** The engine refuses a longer regex. */
+const longestChoices = 262_144
 const grammarText = z.string().min(1).max(longestGrammar)
 
 export const StructuredOutputs = z
@@ -36,7 +39,15 @@ export const StructuredOutputs = z
     ),
     json_object: z.boolean().nullish().describe('true: the answer is any JSON object'),
     regex: grammarText.nullish().describe('The answer matches this regex'),
-    choice: z.array(z.string().min(1)).min(1).max(1000).nullish().describe('The answer is one of these texts'),
+    choice: z
+      .array(z.string().min(1))
+      .min(1)
+      .max(1000)
+      .refine((texts) => texts.reduce((sum, { length }) => sum + length, 0) <= longestChoices, {
+        error: `must have at most ${longestChoices} characters together`,
+      })
+      .nullish()
+      .describe('The answer is one of these texts'),
     grammar: grammarText.nullish().describe("The answer is of this grammar, in Lark's syntax as llguidance reads it"),
     disable_any_whitespace: z.boolean().nullish().describe('Accepted: answers have no white space between values'),
     disable_additional_properties: z.boolean().nullish().describe('Accepted: answers have the named properties only'),
@@ -60,8 +71,11 @@ type Asked = {
   structured_outputs?: z.output<typeof StructuredOutputs> | null | undefined
 }
 
-/** @returns null for text. @throws ServiceError invalid_input naming the part of the schema */
-export function shapeOf({ response_format: format, structured_outputs: outputs }: Asked): AnswerShape | null {
+/** Its schema has not been read yet. */
+export type SentShape = SchemaShape<SentSchema> | GrammarShape
+
+/** @returns null for text. @throws ServiceError invalid_input */
+export function shapeOf({ response_format: format, structured_outputs: outputs }: Asked): SentShape | null {
   const byFormat = format ? shapeOfFormat(format) : null
   const byOutputs = outputs ? shapeOfOutputs(outputs) : null
   if (byFormat && byOutputs)
@@ -72,14 +86,16 @@ export function shapeOf({ response_format: format, structured_outputs: outputs }
   return byFormat ?? byOutputs
 }
 
-function shapeOfFormat({ type, json_schema: named }: z.output<typeof ResponseFormat>): AnswerShape | null {
+function shapeOfFormat({ type, json_schema: named }: z.output<typeof ResponseFormat>): SentShape | null {
   if (type === 'text') return null
-  if (type === 'json_object') return { kind: 'schema', schema: anyObject() }
+  if (type === 'json_object') return { kind: 'schema', schema: anyObject }
   if (!named) throw invalidInput('response_format.json_schema', 'response_format.json_schema is required.')
-  return { kind: 'schema', schema: readSchema(named.schema, 'response_format.json_schema.schema') }
+  return { kind: 'schema', schema: { at: 'response_format.json_schema.schema', schema: named.schema } }
 }
 
-function shapeOfOutputs(outputs: z.output<typeof StructuredOutputs>): AnswerShape {
+const anyObject: SentSchema = { at: 'response_format', schema: { type: 'object', additionalProperties: true } }
+
+function shapeOfOutputs(outputs: z.output<typeof StructuredOutputs>): SentShape {
   const { json, json_object: isObject, regex, choice, grammar } = outputs
   const kinds = [json, isObject || null, regex, choice, grammar].filter((value) => (value ?? null) !== null)
   if (kinds.length !== 1)
@@ -87,8 +103,8 @@ function shapeOfOutputs(outputs: z.output<typeof StructuredOutputs>): AnswerShap
       'structured_outputs',
       'structured_outputs must have exactly one of json, json_object, regex, choice and grammar.',
     )
-  if (isObject) return { kind: 'schema', schema: anyObject() }
-  if (json) return { kind: 'schema', schema: readSchema(json, 'structured_outputs.json') }
+  if (isObject) return { kind: 'schema', schema: anyObject }
+  if (json) return { kind: 'schema', schema: { at: 'structured_outputs.json', schema: json } }
   if (choice) return { kind: 'regex', regex: `(${choice.map(literal).join('|')})` }
   if (regex) return { kind: 'regex', regex }
   return { kind: 'grammar', grammar: grammar ?? '' }

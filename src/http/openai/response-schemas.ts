@@ -3,11 +3,11 @@ import { z } from 'zod'
 import { named } from '../framework/named-schemas.ts'
 import { Metadata } from '../schemas/metadata.ts'
 import { ModelName } from '../schemas/prompt.ts'
+import { jsonSchema } from './few-keys.ts'
 import { generationFields, maxTokens } from './generation.ts'
 import { ignoredText, only, onlyEmpty, unsupported } from './unsupported-params.ts'
 
 const noType = 'is not supported'
-const schema = z.record(z.string(), z.unknown())
 const text = z.string().describe('Text')
 
 const TextOrParts = z.union([
@@ -58,7 +58,7 @@ const Format = z.union(
     z.strictObject({
       type: z.literal('json_schema').describe('Always json_schema: JSON of a schema'),
       name: z.string().max(64).describe('A name for the schema; not used'),
-      schema: schema.describe('The JSON schema of the answer'),
+      schema: jsonSchema.describe('The JSON schema of the answer'),
       description: z.string().nullish().describe('Accepted and ignored'),
       strict: z.boolean().nullish().describe('Accepted: the answer always fits the schema'),
     }),
@@ -70,7 +70,7 @@ const Tool = z.strictObject({
   type: z.literal('function', { error: 'must be "function": no other type is supported' }).describe('Always function'),
   name: z.string().max(64).describe('The name of the function'),
   description: z.string().nullish().describe('What it does, for the model'),
-  parameters: schema.nullish().describe('A JSON schema of its arguments'),
+  parameters: jsonSchema.nullish().describe('A JSON schema of its arguments'),
   strict: z.boolean().nullish().describe('Accepted: arguments always fit the schema'),
 })
 

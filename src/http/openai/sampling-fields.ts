@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { SamplingExtras } from '../../domain/sampling-extras.ts'
 import { invalidInput } from '../../domain/service-error.ts'
+import { fewKeys } from './few-keys.ts'
 
 const maxLogprobs = 20
 const maxBiases = 1024
@@ -17,12 +18,14 @@ export const samplingFields = {
     .max(100)
     .nullish()
     .describe('Divides the scores of tokens that the prompt or the answer has used. As vLLM has it'),
-  logit_bias: z
-    .record(
+  logit_bias: fewKeys(
+    maxBiases,
+    'token ids',
+    z.record(
       z.string().regex(/^\d{1,9}$/, { error: 'must have token ids of the model as its keys' }),
       z.number().min(-100).max(100),
-    )
-    .refine((biases) => Object.keys(biases).length <= maxBiases, { error: `must have at most ${maxBiases} token ids` })
+    ),
+  )
     .nullish()
     .describe("Added to the scores of tokens, which are named by their ids in the model's vocabulary"),
   top_k: z

@@ -1,12 +1,13 @@
 // Functions that an answer may call. The model writes calls in its own format; the arguments fit their schemas.
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import type { AnswerShape, CallsShape } from '../../domain/answer-shape.ts'
-import { newWork } from '../../domain/answer-schema/automaton.ts'
-import { readSchema } from '../../domain/answer-schema/read-schema.ts'
+import type { SentSchema } from '../../domain/answer-schema/read-schemas.ts'
+import type { CallsOf } from '../../domain/answer-shape.ts'
 import type { ChatTool } from '../../domain/chat.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { ReadCall } from '../../domain/tools/call-reader.ts'
+import { jsonSchema } from './few-keys.ts'
+import type { SentShape } from './response-format.ts'
 
 const FunctionName = z.string().regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores or dashes')
 const type = z
@@ -21,10 +22,7 @@ export const Tools = z
         .strictObject({
           name: FunctionName.describe('Its name: 1 to 64 letters, digits, "_" or "-"'),
           description: z.string().nullish().describe('What it does, for the model'),
-          parameters: z
-            .record(z.string(), z.unknown())
-            .nullish()
-            .describe('A JSON schema of an object, as for response_format'),
+          parameters: jsonSchema.nullish().describe('A JSON schema of an object, as for response_format'),
           strict: z.boolean().nullish().describe('Accepted: arguments always fit the schema'),
         })
         .describe('The function'),
@@ -92,8 +90,15 @@ type Asked = {
   parallel_tool_calls?: boolean | null | undefined
 }
 
-/** `finishReason` ends an answer of whole calls, as OpenAI has it. */
-export type Calls = { shape: CallsShape; tools: ChatTool[]; finishReason: 'stop' | 'tool_calls' }
+export type SentCalls = {
+  /** Has all functions: one that may not be called is refused all the same if its schema is wrong. */
+  shape: CallsOf<SentSchema>
+  tools: ChatTool[]
+  /** The only function that the answer may call. */
+  only: string | null
+  /** Ends an answer of whole calls, as OpenAI has it. */
+  finishReason: 'stop' | 'tool_calls'
+}
 
 /**
  * @param content the shape of an answer that calls nothing
@@ -101,8 +106,8 @@ export type Calls = { shape: CallsShape; tools: ChatTool[]; finishReason: 'stop'
  */
 export function callsOf(
   { tools, tool_choice: choice, parallel_tool_calls: isParallel }: Asked,
-  content: AnswerShape | null,
-): Calls | null {
+  content: SentShape | null,
+): SentCalls | null {
   if (!tools?.length) {
     if (!choice || choice === 'auto' || choice === 'none') return null
     throw invalidInput('tool_choice', 'tool_choice needs tools: send the function that it names.')
@@ -120,20 +125,20 @@ export function callsOf(
       'structured_outputs',
       'structured_outputs with tools takes json only: send tool_choice "none", or no tools.',
     )
-  const work = newWork()
   const functions = tools.map(({ function: { name, parameters } }, index) => {
     const at = `tools[${index}].function.parameters`
     if (parameters && parameters['type'] !== 'object') throw invalidInput(at, `${at}#/type must be "object".`)
-    return { name, schema: readSchema(parameters ?? noParameters, at, work) }
+    return { name, schema: { at, schema: parameters ?? noParameters } }
   })
-  const shape: CallsShape = {
+  const shape: CallsOf<SentSchema> = {
     kind: 'calls',
-    functions: isNamed ? functions.filter(({ name }) => name === choice.function.name) : functions,
+    functions,
     isRequired: isNamed || choice === 'required',
     mayBeSeveral: !isNamed && isParallel !== false,
     content: content?.schema ?? null,
   }
-  return { shape, tools: tools.map(toolOf), finishReason: isNamed ? 'stop' : 'tool_calls' }
+  const only = isNamed ? choice.function.name : null
+  return { shape, tools: tools.map(toolOf), only, finishReason: isNamed ? 'stop' : 'tool_calls' }
 }
 
 const noParameters = { type: 'object', properties: {} }

@@ -2,6 +2,7 @@
 import type { SchemaNode } from '../../domain/answer-schema/nodes.ts'
 import { longestNumber, wholeNumbersIn, type Prices } from '../../domain/answer-schema/least-bytes.ts'
 import { anyCharacter } from '../../domain/answer-schema/pattern.ts'
+import type { Steps } from '../../domain/answer-schema/work.ts'
 import { character } from '../typed-output.ts'
 import { fixedPointRegex, regexOfPattern, wholeNumberRegex } from './regexes.ts'
 
@@ -12,14 +13,19 @@ const maxCharacters = 4096
 const safeDigits = 15
 
 /** Characters that the budget allows, rounded down so that few different grammars are compiled. */
-export function stringTerminal({ least, maxLength, rules }: Of<'string'>, budget: number, prices: Prices): string {
+export function stringTerminal(
+  { least, maxLength, rules }: Of<'string'>,
+  budget: number,
+  prices: Prices,
+  work: Steps,
+): string {
   const affordable = Math.floor((budget - 2 * prices.byte) / prices.character)
   const most = Math.min(powerOfTwoUpTo(affordable), maxLength ?? Infinity, maxCharacters)
   const lengths = `{${least},${Math.max(least, most)}}`
   const plain = regexLiteral(`"${character}${lengths}"`)
   if (rules.length === 0) return plain
-  const patterns = rules.map(({ pattern }) => regexLiteral(`"${regexOfPattern(pattern)}"`))
-  return [...patterns, regexLiteral(`"(${regexOfPattern(anyCharacter)})${lengths}"`)].join(' & ')
+  const patterns = rules.map(({ pattern }) => regexLiteral(`"${regexOfPattern(pattern, work)}"`))
+  return [...patterns, regexLiteral(`"(${regexOfPattern(anyCharacter, work)})${lengths}"`)].join(' & ')
 }
 
 export const longestString = ({ maxLength, least }: Of<'string'>, { byte, character }: Prices) =>

@@ -1,5 +1,9 @@
 // Patterns and numbers as regexes of their JSON text, in the plain syntax that llguidance reads.
 import { without, intersect, type CharacterSet, type Pattern } from '../../domain/answer-schema/pattern.ts'
+import { spend, type Steps } from '../../domain/answer-schema/work.ts'
+
+const stepsOfSet = 60
+const stepsOfRange = 4
 
 /** Characters that JSON writes as an escape. */
 const escaped: CharacterSet = [
@@ -7,6 +11,7 @@ const escaped: CharacterSet = [
   [0x22, 0x22],
   [0x5c, 0x5c],
 ]
+const notEscaped = without(escaped)
 const shortEscapes: Readonly<Record<number, string>> = {
   0x08: '\\\\b',
   0x09: '\\\\t',
@@ -17,24 +22,36 @@ const shortEscapes: Readonly<Record<number, string>> = {
   0x5c: '\\\\\\\\',
 }
 
-/** @returns the texts of the pattern, without quotes */
-export function regexOfPattern(pattern: Pattern): string {
+/** @returns the texts of the pattern, without quotes. @throws TooMuchWork */
+export function regexOfPattern(pattern: Pattern, work: Steps): string {
+  const inner = (part: Pattern) => regexOfPattern(part, work)
+  spend(work, 1)
   switch (pattern.kind) {
     case 'set':
-      return regexOfSet(pattern.set)
+      return regexOfSet(pattern.set, work)
     case 'sequence':
-      return pattern.parts.map(regexOfPattern).join('')
+      return pattern.parts.map(inner).join('')
     case 'choice':
-      return `(${pattern.parts.map(regexOfPattern).join('|')})`
+      return `(${pattern.parts.map(inner).join('|')})`
     case 'repeat': {
       const most = pattern.max === Infinity ? '' : pattern.max
-      return `(${regexOfPattern(pattern.part)}){${pattern.min},${most}}`
+      return `(${inner(pattern.part)}){${pattern.min},${most}}`
     }
   }
 }
 
-function regexOfSet(set: CharacterSet): string {
-  const plain = intersect(set, without(escaped))
+/** Most patterns have the same few classes. */
+const knownSets = new WeakMap<CharacterSet, string>()
+
+function regexOfSet(set: CharacterSet, work: Steps): string {
+  spend(work, stepsOfSet + stepsOfRange * set.length)
+  const regex = knownSets.get(set) ?? writeSet(set)
+  knownSets.set(set, regex)
+  return regex
+}
+
+function writeSet(set: CharacterSet): string {
+  const plain = intersect(set, notEscaped)
   const parts = intersect(set, escaped).flatMap(([from, to]) =>
     Array.from({ length: to - from + 1 }, (_, offset) => escapeOf(from + offset)),
   )
@@ -78,22 +95,20 @@ function digitsBetween(low: bigint, high: bigint, fraction: number): string {
 
 type Digits = (readonly [string, string])[]
 
-function ofOneLength(low: string, high: string): Digits[] {
-  if (low === '') return [[]]
+/** @param start what stands before the digits in each alternative */
+function ofOneLength(low: string, high: string, start: Digits = []): Digits[] {
+  if (low === '') return [start]
   const [first, last] = [low[0] as string, high[0] as string]
+  if (first === last) return ofOneLength(low.slice(1), high.slice(1), [...start, [first, first]])
   const rest = low.length - 1
-  const any: Digits = Array.from({ length: rest }, () => ['0', '9'] as const)
-  if (first === last) return ofOneLength(low.slice(1), high.slice(1)).map((digits) => [[first, first], ...digits])
-  const [isLowest, isHighest] = [low.slice(1) === '0'.repeat(rest), high.slice(1) === '9'.repeat(rest)]
+  const [zeros, nines] = ['0'.repeat(rest), '9'.repeat(rest)]
+  const [isLowest, isHighest] = [low.slice(1) === zeros, high.slice(1) === nines]
   const between: [string, string] = [isLowest ? first : next(first, 1), isHighest ? last : next(last, -1)]
+  const any: Digits = Array.from({ length: rest }, () => ['0', '9'] as const)
   return [
-    ...(isLowest
-      ? []
-      : ofOneLength(low.slice(1), '9'.repeat(rest)).map((digits): Digits => [[first, first], ...digits])),
-    ...(between[0] <= between[1] ? [[between, ...any]] : []),
-    ...(isHighest
-      ? []
-      : ofOneLength('0'.repeat(rest), high.slice(1)).map((digits): Digits => [[last, last], ...digits])),
+    ...(isLowest ? [] : ofOneLength(low.slice(1), nines, [...start, [first, first]])),
+    ...(between[0] <= between[1] ? [[...start, between, ...any]] : []),
+    ...(isHighest ? [] : ofOneLength(zeros, high.slice(1), [...start, [last, last]])),
   ]
 }
 
@@ -105,8 +120,7 @@ function withPoint(digits: Digits, fraction: number): string {
 }
 
 function runs(digits: Digits): string {
-  const free = digits.findIndex((_, at) => digits.slice(at).every(([low, high]) => low === '0' && high === '9'))
-  const fixed = free < 0 ? digits : digits.slice(0, free)
-  const texts = fixed.map(([low, high]) => (low === high ? low : `[${low}-${high}]`))
-  return texts.join('') + (free < 0 ? '' : `[0-9]{${digits.length - free}}`)
+  const free = digits.length - 1 - digits.findLastIndex(([low, high]) => low !== '0' || high !== '9')
+  const texts = digits.slice(0, digits.length - free).map(([low, high]) => (low === high ? low : `[${low}-${high}]`))
+  return texts.join('') + (free === 0 ? '' : `[0-9]{${free}}`)
 }

@@ -1,14 +1,22 @@
 // How long the values of a schema can get, and how much of a budget each part should have.
-import { nodeOf, type AnswerSchema, type NodeId } from '../../domain/answer-schema/nodes.ts'
+import {
+  childrenOf,
+  nodeOf,
+  type AnswerSchema,
+  type NodeId,
+  type SchemaNode,
+} from '../../domain/answer-schema/nodes.ts'
 import { longestNumber, memberBytes, type Prices } from '../../domain/answer-schema/least-bytes.ts'
+import { spend, type Steps } from '../../domain/answer-schema/work.ts'
 import { longestString } from './leaves.ts'
 
 /** Items of an array or a map without a bound of its own. */
 export const maxItems = 64
 const byteLength = (text: string) => Buffer.byteLength(text)
+const stepsOf = (node: SchemaNode) => (node.kind === 'choice' ? node.values.length : 1 + childrenOf(node).length)
 
 /** @returns the cost of the longest value of a node; Infinity in a recursive schema */
-export function createLongest(schema: AnswerSchema, prices: Prices): (id: NodeId) => number {
+export function createLongest(schema: AnswerSchema, prices: Prices, work: Steps): (id: NodeId) => number {
   const known = new Map<NodeId, number>()
   const longest = (id: NodeId): number => {
     const found = known.get(id)
@@ -22,6 +30,7 @@ export function createLongest(schema: AnswerSchema, prices: Prices): (id: NodeId
   const { byte } = prices
   function measure(id: NodeId): number {
     const node = nodeOf(schema, id)
+    spend(work, stepsOf(node))
     switch (node.kind) {
       case 'choice':
         return Math.max(...node.values.map(byteLength)) * byte
@@ -58,13 +67,14 @@ const maxWeight = 16
 const maxWeightDepth = 4
 
 /** @returns the number of values in a usual answer whose length the model chooses, 1 to 16 */
-export function createWeights(schema: AnswerSchema): (id: NodeId) => number {
+export function createWeights(schema: AnswerSchema, work: Steps): (id: NodeId) => number {
   const known = new Map<string, number>()
   const weight = (id: NodeId, depth: number): number => {
     const key = `${id} ${depth}`
     const found = known.get(key)
     if (found !== undefined) return found
     const node = nodeOf(schema, id)
+    spend(work, stepsOf(node))
     const below = (each: NodeId) => (depth === 0 ? 0 : weight(each, depth - 1))
     const cost = Math.min(maxWeight, weightOf(node, below))
     known.set(key, cost)

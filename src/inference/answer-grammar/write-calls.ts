@@ -1,17 +1,21 @@
 // The grammar of an answer that may call functions: a text, or calls in the model's own format with arguments of their schemas.
 import { leastBytes, type Prices } from '../../domain/answer-schema/least-bytes.ts'
-import type { CallsShape } from '../../domain/answer-shape.ts'
+import type { AnswerSchema } from '../../domain/answer-schema/nodes.ts'
+import type { Steps } from '../../domain/answer-schema/work.ts'
+import type { CallsOf } from '../../domain/answer-shape.ts'
 import { headOfCall, type CallFormat } from '../../domain/tools/call-format.ts'
 import { addSchema, createRules, literal } from './write-grammar.ts'
+
+type Calls = CallsOf<AnswerSchema>
 
 const maxCalls = 8
 /** Tokens that the arguments of a call should have beyond the least, before an answer may have more calls. */
 const comfortableTokens = 128
 
-/** @param tokens of all calls together. @throws GrammarTooLarge */
-export function writeCalls(shape: CallsShape, format: CallFormat, tokens: number, prices: Prices): string {
-  const rules = createRules()
-  const least = Math.max(...shape.functions.map((called) => leastOfCall(called, format, prices)))
+/** @param tokens of all calls together. @throws TooComplex */
+export function writeCalls(shape: Calls, format: CallFormat, tokens: number, prices: Prices, work?: Steps): string {
+  const rules = createRules(work)
+  const least = Math.max(...shape.functions.map((called) => leastOfCall(called, format, prices, work)))
   const affordable = Math.floor(tokens / (least + comfortableTokens))
   const count = shape.mayBeSeveral ? Math.min(Math.max(affordable, 1), maxCalls) : 1
   const callRule = rules.reserve()
@@ -54,10 +58,11 @@ function withText(
 
 /** Tokens of the shortest call. */
 export function leastOfCall(
-  { name, schema }: CallsShape['functions'][number],
+  { name, schema }: Calls['functions'][number],
   format: CallFormat,
   prices: Prices,
+  work?: Steps,
 ): number {
   const frame = Buffer.byteLength(format.opening + format.before + headOfCall(format, name) + format.after) + 1
-  return frame * prices.byte + (leastBytes(schema, prices)[schema.root] ?? 0)
+  return frame * prices.byte + (leastBytes(schema, prices, work)[schema.root] ?? 0)
 }

@@ -1,8 +1,15 @@
 // One translation of a schema to a grammar of llguidance (Lark's syntax) whose longest answer is within a budget. Each part
 // of the schema gets a share of the budget, so recursion ends, and arrays and strings are bounded, where the shares are used up.
 // There is no free white space, and nothing in an answer is unbounded, because a model that may go on does so.
-import { nodeOf, type AnswerSchema, type NodeId, type SchemaNode } from '../../domain/answer-schema/nodes.ts'
+import {
+  childrenOf,
+  nodeOf,
+  type AnswerSchema,
+  type NodeId,
+  type SchemaNode,
+} from '../../domain/answer-schema/nodes.ts'
 import { leastBytes, memberBytes, type Prices } from '../../domain/answer-schema/least-bytes.ts'
+import { newWork, spend, type Steps } from '../../domain/answer-schema/work.ts'
 import { integerTerminal, numberTerminal, stringTerminal } from './leaves.ts'
 import { createLongest, createWeights, maxItems } from './sizes.ts'
 
@@ -14,28 +21,62 @@ export const usual: Prices = { byte: 1 / 4, character: 1 }
 /** What an item of an array should have for each of its values, in characters, before the array gets more items. */
 const charactersPerValue = 24
 const maxRules = 20_000
+/** The engine refuses a longer grammar: runtime/anneal_runtime/server/decoding/grammar.py. */
+const maxCharacters = 1_048_576
+const charactersOfStep = 8
+const stepsOfRule = 30
+const stepsOfPart = 16
+/** A range of numbers is many alternatives of digits. */
+const stepsOfNumber = { integer: 500, number: 5000 }
 
-export class GrammarTooLarge extends Error {}
+/** A grammar that no engine takes, or work on a schema that takes too long. */
+export class TooComplex extends Error {}
 
 /** The rules of several schemas in one grammar. */
 type Rules = ReturnType<typeof createRules>
 
-export function createRules() {
+/** @param work Writing stops with TooMuchWork once it is used up. */
+export function createRules(work: Steps = newWork()) {
   const lines: string[] = []
   const byText = new Map<string, string>()
+  const numbers = new Map<string, string>()
+  let characters = 0
+
+  function count({ length }: string) {
+    spend(work, stepsOfRule + length / charactersOfStep)
+    characters += length
+    if (characters > maxCharacters) throw new TooComplex()
+  }
+
   function add(body: string, prefix: string): string {
-    if (lines.length >= maxRules) throw new GrammarTooLarge()
+    if (lines.length >= maxRules) throw new TooComplex()
     const name = `${prefix}${lines.length}`
+    count(body)
     lines.push(`${name}: ${body}`)
     return name
   }
   return {
+    work,
     /** Keeps a place for a rule that refers to itself through others. */
     reserve(prefix = 'r') {
-      if (lines.length >= maxRules) throw new GrammarTooLarge()
+      if (lines.length >= maxRules) throw new TooComplex()
       const at = lines.push('') - 1
       const name = `${prefix}${at}`
-      return { name, define: (body: string) => void (lines[at] = `${name}: ${body}`) }
+      const define = (body: string) => {
+        count(body)
+        lines[at] = `${name}: ${body}`
+      }
+      return { name, define }
+    },
+    /** The terminal of equal numbers is written once. */
+    number(node: Of<'integer' | 'number'>, budget: number, write: () => string): string {
+      const key = JSON.stringify([node, budget])
+      const known = numbers.get(key)
+      if (known !== undefined) return known
+      spend(work, stepsOfNumber[node.kind])
+      const body = write()
+      numbers.set(key, body)
+      return body
     },
     /** Equal terminals are one: each costs the lexer its states. */
     terminal(body: string): string {
@@ -47,6 +88,7 @@ export function createRules() {
     /** A rule that ends as soon as it can. */
     lazy(body: string): string {
       const name = `r${lines.length}`
+      count(body)
       lines.push(`${name}[lazy]: ${body}`)
       return name
     },
@@ -58,9 +100,9 @@ export function createRules() {
 export const literal = (text: string) =>
   JSON.stringify(text).replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** @returns a whole grammar. @throws GrammarTooLarge */
-export function writeGrammar(schema: AnswerSchema, tokens: number, prices: Prices): string {
-  const rules = createRules()
+/** @returns a whole grammar. @throws TooComplex */
+export function writeGrammar(schema: AnswerSchema, tokens: number, prices: Prices, work?: Steps): string {
+  const rules = createRules(work)
   return rules.text(addSchema(rules, schema, tokens, prices))
 }
 
@@ -73,10 +115,11 @@ export function addSchema(rules: Rules, schema: AnswerSchema, tokens: number, pr
 type Of<Kind extends SchemaNode['kind']> = Extract<SchemaNode, { kind: Kind }>
 
 function createWriter(rules: Rules, schema: AnswerSchema, prices: Prices) {
-  const least = leastBytes(schema, prices)
+  const { work } = rules
+  const least = leastBytes(schema, prices, work)
   const leastOf = (id: NodeId) => least[id] ?? Infinity
-  const longest = createLongest(schema, prices)
-  const weight = createWeights(schema)
+  const longest = createLongest(schema, prices, work)
+  const weight = createWeights(schema, work)
   const known = new Map<string, string>()
   const { byte } = prices
 
@@ -87,6 +130,7 @@ function createWriter(rules: Rules, schema: AnswerSchema, prices: Prices) {
     const found = known.get(key)
     if (found !== undefined) return found
     const node = nodeOf(schema, id)
+    spend(work, node.kind === 'choice' ? node.values.length : stepsOfPart * childrenOf(node).length)
     const leaf = leafOf(node, most)
     if (leaf !== null) {
       const name = rules.terminal(leaf)
@@ -106,11 +150,11 @@ function createWriter(rules: Rules, schema: AnswerSchema, prices: Prices) {
         return fitting.map(literal).join(' | ')
       }
       case 'string':
-        return stringTerminal(node, budget, prices)
+        return stringTerminal(node, budget, prices, work)
       case 'integer':
-        return integerTerminal(node, budget, prices)
+        return rules.number(node, budget, () => integerTerminal(node, budget, prices))
       case 'number':
-        return numberTerminal(node, budget, prices)
+        return rules.number(node, budget, () => numberTerminal(node, budget, prices))
       case 'array':
       case 'object':
       case 'map':
@@ -253,18 +297,19 @@ function createWriter(rules: Rules, schema: AnswerSchema, prices: Prices) {
     let open = ids.map((_, at) => at)
     let rest = Math.max(left, 0)
     while (open.length > 0) {
+      spend(work, stepsOfPart * open.length)
       const whole = sum(open.map((at) => weight(ids[at] as NodeId)))
       const part = (at: number) => (rest * weight(ids[at] as NodeId)) / whole
       const room = (at: number) => longest(ids[at] as NodeId) - leastOf(ids[at] as NodeId)
-      const content = open.filter((at) => room(at) <= part(at))
-      if (content.length === 0) {
+      const content = new Set(open.filter((at) => room(at) <= part(at)))
+      if (content.size === 0) {
         for (const at of open) shares[at] = (shares[at] ?? 0) + part(at)
         break
       }
-      const used = sum(content.map(room))
+      const used = sum([...content].map(room))
       for (const at of content) shares[at] = longest(ids[at] as NodeId)
       rest -= used
-      open = open.filter((at) => !content.includes(at))
+      open = open.filter((at) => !content.has(at))
     }
     return shares
   }

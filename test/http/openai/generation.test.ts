@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { z } from 'zod'
-import type { AnswerShape } from '../../../src/domain/answer-shape.ts'
+import type { AnswerShape, AskedSchema } from '../../../src/domain/answer-shape.ts'
 import { ServiceError } from '../../../src/domain/service-error.ts'
 import type { Meter } from '../../../src/inference/meter.ts'
+import { manyProperties } from '../../support/hostile-schemas.ts'
 import { startPublic } from '../support.ts'
 
 type Asked = {
@@ -23,7 +24,9 @@ const messages = [{ role: 'user', content: 'Who?' }]
 suite("OpenAI's generation routes", async () => {
   const asked: Asked[] = []
   let fails = 0
+  const leftToThread: AskedSchema[][] = []
   const inference = {
+    readSchemas: (schemas: AskedSchema[]) => Promise.resolve(void leftToThread.push(schemas)),
     complete: (input: Asked) => {
       asked.push(input)
       input.meter.countTokens({ promptTokens: 5, completionTokens: 2 })
@@ -124,7 +127,7 @@ suite("OpenAI's generation routes", async () => {
 
   const partsOf = (shape: AnswerShape | null | undefined) => {
     assert.equal(shape?.kind, 'schema')
-    const { nodes, root } = shape.schema
+    const { nodes, root } = shape.schema.parts ?? assert.fail()
     const node = nodes[root]
     assert.equal(node?.kind, 'object')
     return Object.fromEntries(node.members.map((member) => [member.name, nodes[member.node]?.kind]))
@@ -213,6 +216,29 @@ suite("OpenAI's generation routes", async () => {
       const { status, json } = await post(completions, { model: 'tiny', prompt: 'a', ...more })
       assert.deepEqual([status, json.error.param], [400, param], JSON.stringify(json))
     }
+  })
+
+  test('leaves schemas that are large together to a thread, those of all functions and of the text', async () => {
+    const schema = manyProperties(300)
+    const tools = Array.from({ length: 3 }, (_, index) => ({
+      type: 'function',
+      function: { name: `f${index}`, parameters: schema },
+    }))
+    const response_format = { type: 'json_schema', json_schema: { name: 'item', schema } }
+    const tool_choice = { type: 'function', function: { name: 'f2' } }
+    const { status } = await post(path, { model: 'tiny', messages, tools, response_format, tool_choice })
+    assert.equal(status, 200)
+    const places = [0, 1, 2].map((index) => `tools[${index}].function.parameters`)
+    assert.deepEqual(
+      leftToThread.map((schemas) => schemas.map(({ at }) => at)),
+      [['response_format.json_schema.schema', ...places]],
+    )
+    const { shape } = asked.at(-1) ?? assert.fail()
+    assert.ok(shape?.kind === 'calls')
+    assert.deepEqual(
+      shape.functions.map(({ name, schema: { at, parts } }) => [name, at, parts]),
+      [['f2', places[2], null]],
+    )
   })
 
   test('bounds a whole answer by max_tokens, and says when it is cut', async () => {

@@ -142,6 +142,12 @@ suite('Sampling and probabilities of OpenAI routes', async () => {
     ['top_logprobs', chat, { messages, logprobs: true, top_logprobs: 21 }],
     ['logit_bias', chat, { messages, logit_bias: { word: 1 } }],
     [
+      'logit_bias',
+      chat,
+      { messages, logit_bias: Object.fromEntries(Array.from({ length: 1025 }, (_, id) => [id, 1])) },
+    ],
+    ['structured_outputs.choice', chat, { messages, structured_outputs: { choice: ['a', 'b'.repeat(262_144)] } }],
+    [
       'logprobs',
       chat,
       {

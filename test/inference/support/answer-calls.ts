@@ -4,6 +4,7 @@ import type { CatalogueEntry } from '../../../src/domain/catalogue.ts'
 import type { ReadCall } from '../../../src/domain/tools/call-reader.ts'
 import type { Inference } from '../../../src/inference/inference.ts'
 import { isForBudget, readOrRefuse, validatorOf } from './answer-schemas.ts'
+import { askedSchema } from './asked-schema.ts'
 import { createRandom } from './random.ts'
 import { randomSchema } from './random-schemas.ts'
 
@@ -14,9 +15,11 @@ export async function callRandomFunctions({ inference, baseModel, seed, prompts,
   const random = createRandom(seed)
   const offered = random.list(1 + random.below(3), () => randomSchema(random))
   const about = `seed ${seed}, ${baseModel.name}: ${JSON.stringify(offered)}`
+  // Every fourth set is worked on in a thread, as if it were large.
+  const isLarge = seed % 4 === 0
   const functions = offered.flatMap((parameters, index) => {
     const schema = readOrRefuse(parameters, about)
-    return schema ? [{ name: `call-${index}_f`, parameters, schema }] : []
+    return schema ? [{ name: `call-${index}_f`, parameters, schema: askedSchema(parameters, { isLarge }) }] : []
   })
   const sum = { calls: 0, texts: 0, cut: 0, refused: offered.length - functions.length }
   const isRequired = random.below(2) === 0

@@ -8,6 +8,7 @@ import { readSchema } from '../../../src/domain/answer-schema/read-schema.ts'
 import { ServiceError } from '../../../src/domain/service-error.ts'
 import { certain } from '../../../src/inference/answer-grammar/write-grammar.ts'
 import type { Inference } from '../../../src/inference/inference.ts'
+import { askedSchema } from './asked-schema.ts'
 import { createRandom } from './random.ts'
 import { randomSchema } from './random-schemas.ts'
 
@@ -22,7 +23,8 @@ export async function answerRandomSchema({ inference, baseModel, seed, prompts, 
   if (!read) return { valid: 0, cut: 0, isRefused: true }
   const sampling = { temperature: random.pick([0, 0.7, 1, 2]), topP: 1, seed, maxTokens: null, stop: [] }
   const answerTokens = random.pick([null, null, 200, 60])
-  const shape = { kind: 'schema' as const, schema: read }
+  // Every fourth schema is worked on in a thread, as if it were large.
+  const shape = { kind: 'schema' as const, schema: askedSchema(schema, { isLarge: seed % 4 === 0 }) }
   const asked = {
     baseModel,
     adapter: null,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import Counter, OrderedDict
+import time
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 CACHED_GRAMMARS = 256
+# A second of compiling makes about 130 MB of automaton.
+CACHED_COMPILE_SECONDS = 8.0
 # The first line of a grammar that the service writes.
 OPTIONS = "%llguidance {}\n"
 NO_FORCING = '%llguidance {"no_forcing": true}\n'
@@ -32,6 +35,14 @@ class Source:
 
     kind: Literal["regex", "grammar"]
     text: str
+
+
+@dataclass(frozen=True)
+class Compiled:
+    matcher: LLMatcher
+    account: str
+    # The share of the cache's room: of its number of grammars or of its memory, whichever is larger.
+    weight: float
 
 
 class BadGrammar(Exception):
@@ -59,7 +70,7 @@ class Grammars:
         self._limits = LLParserLimits(max_lexer_states=50_000, verbose_errors=False)
         self._executor = LLExecutor(num_threads=1)
         # Each with the account that asked for it first, the least recently used one first.
-        self._compiled: OrderedDict[Source, tuple[LLMatcher, str]] = OrderedDict()
+        self._compiled: OrderedDict[Source, Compiled] = OrderedDict()
         self._lock = threading.Lock()
 
     def find(self, source: Source) -> LLMatcher | None:
@@ -70,19 +81,27 @@ class Grammars:
                 return None
             self._compiled.move_to_end(source)
         self._count("hit")
-        return known[0]
+        return known.matcher
 
     def compile(self, source: Source, account: str = "") -> LLMatcher:
         """As find, compiled if need be, which may take a second. Raises BadGrammar."""
         if (known := self.find(source)) is not None:
             return known
         self._count("miss")
+        begun = time.thread_time()
         matcher = self._compile(source)
+        weight = max(1 / CACHED_GRAMMARS, (time.thread_time() - begun) / CACHED_COMPILE_SECONDS)
         with self._lock:
-            self._compiled[source] = matcher, account
-            if len(self._compiled) > CACHED_GRAMMARS:
+            self._compiled[source] = Compiled(matcher, account, weight)
+            while len(self._compiled) > 1 and sum(each.weight for each in self._compiled.values()) > 1:
                 del self._compiled[self._one_too_many()]
         return matcher
+
+    def forget(self, matcher: LLMatcher) -> None:
+        """All copies share the states of the automaton: once these are too many, every later copy would fail, too."""
+        with self._lock:
+            for source in [source for source, each in self._compiled.items() if each.matcher is matcher]:
+                del self._compiled[source]
 
     def spelling(self, token: int) -> bytes:
         """The token's bytes, which may be a part of a character."""
@@ -91,9 +110,11 @@ class Grammars:
 
     def _one_too_many(self) -> Source:
         """The least recently used grammar of the account that has most: nobody's types drive out another's few."""
-        counts = Counter(account for _, account in self._compiled.values())
-        greediest = max(counts, key=counts.__getitem__)
-        return next(source for source, (_, account) in self._compiled.items() if account == greediest)
+        weights: defaultdict[str, float] = defaultdict(float)
+        for each in self._compiled.values():
+            weights[each.account] += each.weight
+        greediest = max(weights, key=weights.__getitem__)
+        return next(source for source, each in self._compiled.items() if each.account == greediest)
 
     def restrict(self, logits: torch.Tensor, matchers: Sequence[LLMatcher | None]) -> None:
         """Sets what a matcher forbids to minus infinity, in place; logits are [rows, vocabulary]."""
