@@ -11,7 +11,8 @@ export function createUnreadFields() {
   return {
     add(names: readonly string[], line: number) {
       for (const name of new Set(names)) {
-        const short = name.slice(0, maxNameCharacters).toWellFormed()
+        // Postgres holds no NUL.
+        const short = name.slice(0, maxNameCharacters).toWellFormed().replaceAll('\0', '\uFFFD')
         const field = found.has(short) || found.size < maxNames ? short : '(more fields)'
         const before = found.get(field)
         if (before) before.rows++

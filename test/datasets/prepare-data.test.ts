@@ -106,13 +106,14 @@ test('fields that are not read are counted in the reports on the rows to train a
   const rows = [
     { input: 'a', output: 'b', id: 1 },
     { instruction: 'c', input: '', output: 'd', category: 'x', id: '' },
-    { input: 'e', output: 'f', category: 'y', [`${'n'.repeat(100)}`]: [1] },
+    { input: 'e', output: 'f', category: 'y', [`${'n'.repeat(100)}`]: [1], 'a\0': 1 },
   ]
   const { prepared, report, evaluationReport } = await prepare(lines(rows), {}, 'own')
   assert.deepEqual(report.unreadFields, [
     { field: 'id', rows: 1, line: 1 },
     { field: 'category', rows: 2, line: 2 },
     { field: 'n'.repeat(64), rows: 1, line: 3 },
+    { field: 'a\uFFFD', rows: 1, line: 3 },
   ])
   assert.deepEqual(evaluationReport?.unreadFields, [{ field: 'source', rows: 1, line: 2 }])
   assert.deepEqual([prepared.reader, report.reader], [rowReader, rowReader])
