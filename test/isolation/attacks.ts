@@ -4,12 +4,16 @@ import { adapters } from './attacks/adapters.ts'
 import { batches } from './attacks/batches.ts'
 import { conversations } from './attacks/conversations.ts'
 import { datasetChecks } from './attacks/dataset-checks.ts'
+import { evalLists } from './attacks/eval-lists.ts'
 import { fileDownloads } from './attacks/file-downloads.ts'
+import { filledTexts } from './attacks/filled-texts.ts'
+import { graderPatterns } from './attacks/grader-patterns.ts'
 import { grammars } from './attacks/grammars.ts'
 import { inferenceQueue } from './attacks/inference-queue.ts'
 import { retrieval } from './attacks/retrieval.ts'
 import { singlePrompts } from './attacks/single-prompts.ts'
 import { storedBytes } from './attacks/stored-bytes.ts'
+import { templates } from './attacks/templates.ts'
 import { tokenizing } from './attacks/tokenizing.ts'
 import { unfinishedBodies } from './attacks/unfinished-bodies.ts'
 import { uploadCompletes } from './attacks/upload-completes.ts'
@@ -28,6 +32,10 @@ export const attacks: readonly Attack[] = [
   uploadCompletes,
   fileDownloads,
   singlePrompts,
+  templates,
+  filledTexts,
+  graderPatterns,
+  evalLists,
 ]
 
 export function findAttack(name: string): Attack {
