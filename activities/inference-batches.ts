@@ -16,6 +16,7 @@ import type { Database } from '../src/repositories/database.ts'
 import type { Storage } from '../src/storage/storage.ts'
 import { answerChunk, failureOf, type Infer } from './batch-answers.ts'
 import { createRequestBatchEnd } from './request-batches.ts'
+import { boundedTries } from './bounded-tries.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
 export type InferenceBatchDependencies = {
@@ -38,7 +39,7 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
   return {
     /** @throws ApplicationFailure Refused when no retry can help, ModelUnavailable when a later one may */
     runBatchChunk: ({ batchId, chunk, ageLimitMs }: ChunkInput): Promise<void> =>
-      withHeartbeat(async () => {
+      boundedTries(tries(batchId, 'A part of the batch'), async () => {
         const batch = await existing(batchId)
         const start = chunk * batch.request.chunkSize
         if (batch.state !== 'running' || (await inferenceBatches.isChunkFinal({ batchId, start }))) return
@@ -49,7 +50,7 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
 
     /** @throws ApplicationFailure Refused when every item was refused */
     finishBatch: ({ batchId }: { batchId: string }): Promise<void> =>
-      withHeartbeat(async () => {
+      boundedTries(tries(batchId, 'Storing the result of the batch'), async () => {
         const batch = await existing(batchId)
         if (batch.kind === 'requests') return closeRequestBatch(batch)
         if (batch.state === 'running' && batch.kind === 'chats') {
@@ -131,6 +132,8 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
     return key
   }
 }
+
+const tries = (batchId: string, what: string) => ({ id: `batch-${batchId}`, what, type: 'Refused' }) as const
 
 /** The signal also aborts when the activity is cancelled. */
 async function withinAge(leftMs: number, work: (signal: AbortSignal) => Promise<void>) {

@@ -9,7 +9,7 @@ import {
 import type { JobEnding, TrainingJob } from '../src/domain/training-job.ts'
 import type { AcceptedCancel } from '../workflows/contract.ts'
 import { modelOf } from './publish.ts'
-import { withHeartbeat } from './heartbeat.ts'
+import { boundedTries } from './bounded-tries.ts'
 import type { PrepareDependencies, PrepareRows } from './prepare-rows.ts'
 
 type JobGeneration = { jobId: number; generation: number }
@@ -21,7 +21,9 @@ export function createJobActivities({ database }: Pick<PrepareDependencies, 'dat
     async prepareDataset({ jobId }: JobGeneration): Promise<void> {
       const job = await database.trainingJobs.get(jobId)
       const { cancellationSignal } = Context.current()
-      if (!isTerminal(job.status)) await withHeartbeat(() => prepareRows(job, cancellationSignal))
+      if (isTerminal(job.status)) return
+      const work = { id: `job-${jobId}`, what: 'The check of the training data', type: 'NotUnderstood' } as const
+      await boundedTries(work, () => prepareRows(job, cancellationSignal))
     },
 
     /** Moves forward to the phase, one status at a time. Ignores an earlier phase and older attempts. @returns the status afterwards */

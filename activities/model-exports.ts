@@ -12,6 +12,7 @@ import type { Storage } from '../src/storage/storage.ts'
 import { verifyFiles } from './artifact-files.ts'
 import { causeOfFailure } from './attempt-cause.ts'
 import { isInvalidSpec } from './compute-error.ts'
+import { boundedTries } from './bounded-tries.ts'
 import { withHeartbeat } from './heartbeat.ts'
 import { refused } from './model-errors.ts'
 
@@ -56,7 +57,7 @@ export function createModelExportActivities(deps: ModelExportDependencies) {
 
     /** Copies the files to keys that no issued URL can write, and verifies the copies. @returns false when their bytes are wrong */
     keepMergedFiles: ({ exportId }: { exportId: string }): Promise<boolean> =>
-      withHeartbeat(async () => {
+      boundedTries({ id: `export-${exportId}`, what: 'Storing the merged files', type: 'Refused' }, async () => {
         const found = await existing(exportId)
         if (!isOpenExport(found.status)) return true
         const { accountId, runNumber } = found

@@ -4,7 +4,6 @@ import { invalidDataReason, type DatasetReport } from '../src/domain/dataset-rep
 import { storageFull } from '../src/domain/storage-full.ts'
 import type { PreparedData, TrainingJob } from '../src/domain/training-job.ts'
 import { allExist } from './artifact-files.ts'
-import { createBoundedTries } from './bounded-tries.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
 import { createPreparationPlaces } from './preparation-places.ts'
 
@@ -25,18 +24,15 @@ export type PrepareRows = ReturnType<typeof createRowPreparation>
 
 export function createRowPreparation({ database, datasets, storage, settings }: PrepareDependencies) {
   const places = createPreparationPlaces()
-  const boundedTries = createBoundedTries()
   const isStored = ({ train, evaluation }: PreparedData) => allExist(storage, [train, evaluation])
 
   /**
    * Runs once per job: a resume trains on the same bytes. Missing rows are made again from the upload, if it is unchanged.
-   * @throws ApplicationFailure DatasetInvalid, NotUnderstood, WaitsForTurn
+   * @throws ApplicationFailure DatasetInvalid, WaitsForTurn
    */
   return async (job: TrainingJob, signal: AbortSignal): Promise<void> => {
     if (job.preparedData && (await isStored(job.preparedData))) return
-    await boundedTries(job.id, 'The check of the training data', () =>
-      places.use(job, signal, () => prepare(job, signal)),
-    )
+    await places.use(job, signal, () => prepare(job, signal))
   }
 
   async function prepare(job: TrainingJob, signal: AbortSignal): Promise<void> {

@@ -9,9 +9,8 @@ import {
   type TunedModel,
 } from '../src/domain/training-job.ts'
 import { verifyFiles } from './artifact-files.ts'
-import { createBoundedTries } from './bounded-tries.ts'
+import { boundedTries } from './bounded-tries.ts'
 import type { FineTuneDependencies } from './fine-tune.ts'
-import { withHeartbeat } from './heartbeat.ts'
 
 /** The model that an artifact becomes. */
 export function modelOf(
@@ -40,11 +39,12 @@ type Published =
   { modelName: string; artifactId: string } | { modelName: null; message: string; hasCheckpoint: boolean }
 
 export function createPublishActivities({ database, storage }: Pick<FineTuneDependencies, 'database' | 'storage'>) {
-  const boundedTries = createBoundedTries()
   return {
     /** Publishes the saved model or else the newest checkpoint; `finishJob` names it. @returns a null name when its bytes do not match the manifest */
     publishModel: ({ jobId }: { jobId: number; generation: number }): Promise<Published> =>
-      withHeartbeat(() => boundedTries(jobId, 'The verification of the model', () => publish(jobId))),
+      boundedTries({ id: `job-${jobId}`, what: 'The verification of the model', type: 'NotUnderstood' }, () =>
+        publish(jobId),
+      ),
   }
 
   async function publish(jobId: number): Promise<Published> {

@@ -106,20 +106,6 @@ test('an account without room gets no further copy of rows', async () => {
   assert.equal(checks(), 0)
 })
 
-test('an error that nobody foresaw ends the job after five tries; an outage is waited for', async () => {
-  let error: Error = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
-  const { run } = world({ prepare: () => Promise.reject(error) })
-  for (let tries = 0; tries < 20; tries++) await assert.rejects(run(1), { message: 'connect' })
-  error = new RangeError('Invalid string length')
-  for (let tries = 0; tries < 4; tries++) await assert.rejects(run(1), { name: 'RangeError' })
-  await assert.rejects(run(1), (failure) => {
-    assert.ok(failure instanceof ApplicationFailure && failure.nonRetryable)
-    assert.equal(failure.type, 'NotUnderstood')
-    assert.equal(failure.message, 'The check of the training data failed 5 times on an unforeseen error.')
-    return true
-  })
-})
-
 test('an account may keep only a few preparations waiting; the others come back later', async () => {
   const gate = Promise.withResolvers<void>()
   const { run } = world({ prepare: () => gate.promise })
