@@ -1,25 +1,21 @@
 // Runs of evals: the model answers each item as a chat, and the criteria judge the answers.
 import { cancellationSignal } from '@temporalio/activity'
 import { randomUUID } from 'node:crypto'
-import { chunkSize, layOut } from '../src/domain/chunk-layout.ts'
-import {
-  messagesOf,
-  summariseRun,
-  type EvalItem,
-  type EvalRunRequest,
-  type JudgedItem,
-} from '../src/domain/eval-run.ts'
+import type { ChunkLocation } from '../src/domain/chunk-layout.ts'
+import { runChunkSize, summariseRun, type EvalRunRequest, type JudgedItem } from '../src/domain/eval-run.ts'
 import type { EvaluationSummary, ModelEvaluation } from '../src/domain/model-evaluation.ts'
 import { storageFull } from '../src/domain/storage-full.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { Storage } from '../src/storage/storage.ts'
-import { createJudging, endpoint } from './eval-judging.ts'
-import { chatSamples, givenSample, type Sampled } from './eval-samples.ts'
+import { endpoint } from '../src/grading/fill-criteria.ts'
+import type { Grading } from '../src/grading/grading-threads.ts'
+import { createJudging } from './eval-judging.ts'
 import type { ScoringDependencies } from './evaluation-scores.ts'
 import { refused, withModelErrors } from './model-errors.ts'
 
 export type EvalRunDependencies = ScoringDependencies & {
+  grading: Pick<Grading, 'chatLines'>
   database: Pick<Database, 'accounts' | 'inferenceBatches' | 'modelEvaluations' | 'transaction' | 'check'>
   storage: Storage
   settings: { maxStoredBytes: number }
@@ -28,7 +24,7 @@ export type EvalRunDependencies = ScoringDependencies & {
 type Run = ModelEvaluation & { rowsKey: string; rowCount: number; run: EvalRunRequest }
 
 export function createEvalRuns(deps: EvalRunDependencies) {
-  const { database, storage, grade, settings } = deps
+  const { database, storage, grading, settings } = deps
   const { modelEvaluations, inferenceBatches } = database
 
   return {
@@ -37,9 +33,7 @@ export function createEvalRuns(deps: EvalRunDependencies) {
       const run = runOf(evaluation)
       if ((await database.accounts.storedBytes(run.accountId)) >= settings.maxStoredBytes)
         throw refused(storageFull(settings.maxStoredBytes))
-      const items = await readAll(run)
-      await requireSchema(run, items)
-      const batch = run.run.sampling && (await storeBatch(run, items))
+      const batch = await storeBatch(run)
       const plan = { graders: [], chunks: run.run.chunks, batchIds: batch ? [batch.id] : [] }
       const isOurs = await database.transaction(async (tx) => {
         const rows = { rowsKey: run.rowsKey, rowCount: run.rowCount, sizeBytes: 0, plan }
@@ -56,11 +50,12 @@ export function createEvalRuns(deps: EvalRunDependencies) {
       const batchId = evaluation.plan?.batchIds[0] ?? null
       const judge = createJudging(run.run.criteria, deps, run)
       for (let chunk = 0; chunk < run.run.chunks.length; chunk++) {
-        const position = { evaluationId: run.id, model: 0, start: chunk * chunkSize }
+        const start = chunk * runChunkSize(run.run)
+        const position = { evaluationId: run.id, model: 0, start }
         if (await modelEvaluations.isChunkSaved(position)) continue
         const items = await readItems(run, chunk)
-        const samples = batchId === null ? items.map(givenSample) : await sampled(batchId, position.start, items.length)
-        const judged = await withModelErrors(database, (signal) => judge(items, samples, position.start, signal))
+        const answers = batchId === null ? null : await answersOf(batchId, start)
+        const judged = await withModelErrors(database, (signal) => judge({ items, answers, start }, signal))
         await modelEvaluations.saveChunk(position, judged)
       }
     },
@@ -69,7 +64,7 @@ export function createEvalRuns(deps: EvalRunDependencies) {
       const { id, run } = runOf(evaluation)
       const items: JudgedItem[] = []
       for (let chunk = 0; chunk < run.chunks.length; chunk++) {
-        const position = { evaluationId: id, model: 0, start: chunk * chunkSize }
+        const position = { evaluationId: id, model: 0, start: chunk * runChunkSize(run) }
         const judged = await modelEvaluations.findChunk<JudgedItem>(position)
         if (!judged) throw new Error(`chunk ${chunk} of a run is not judged`)
         // The texts are not needed.
@@ -79,49 +74,59 @@ export function createEvalRuns(deps: EvalRunDependencies) {
     },
   }
 
-  /** Stores a chat for each item. The batch's row follows with the plan. */
-  async function storeBatch({ accountId, apiKeyId, run, request }: Run, items: readonly EvalItem[]) {
+  /** Checks the items, and stores a chat for each unless they bring their samples. The batch's row follows with the plan. */
+  async function storeBatch(run: Run) {
+    const { accountId, apiKeyId } = run
     const id = randomUUID()
     const promptsKey = storageKeys.batch(accountId, id, 'items.json')
-    const model = request.models[0]?.modelName ?? ''
-    const { object, chunks } = layOut(items.map((item, index) => chatLine(run, model, item, index)))
-    await storage.write(promptsKey, object)
-    const common = { accountId, apiKeyId, modelName: '', promptsKey, itemCount: items.length }
-    return { id, kind: 'chats' as const, request: { chunkSize, chunks, input: null, endpoint }, ...common }
-  }
-
-  async function requireSchema({ accountId, run }: Run, items: readonly EvalItem[]) {
-    const grader = { type: 'json_schema' as const, schema: run.itemSchema }
-    for (let start = 0; start < items.length; start += chunkSize) {
-      const texts = items.slice(start, start + chunkSize).map(({ item }) => JSON.stringify(item))
-      const graded = texts.map((output) => ({ input: '', expected: '', output }))
-      const [fits = []] = await grade(accountId, { graders: [grader], graded }, cancellationSignal())
-      const misfit = fits.findIndex((score) => score !== 1)
-      if (misfit >= 0) throw refused(`Item ${start + misfit} does not fit the item_schema of the eval.`)
+    const chunks: ChunkLocation[] = []
+    if (!run.run.sampling) {
+      for await (const _chunk of chatsOf(run, chunks));
+      return null
+    }
+    await storage.writeStream(promptsKey, chatsOf(run, chunks), cancellationSignal())
+    const common = { accountId, apiKeyId, modelName: '', promptsKey, itemCount: run.rowCount }
+    return {
+      id,
+      kind: 'chats' as const,
+      request: { chunkSize: runChunkSize(run.run), chunks, input: null, endpoint },
+      ...common,
     }
   }
 
-  async function sampled(batchId: string, start: number, count: number): Promise<Sampled[]> {
+  /** One chunk after the other, so that a run of any size takes little memory. `chunks` gets their places. */
+  async function* chatsOf(run: Run, chunks: ChunkLocation[]): AsyncGenerator<Buffer> {
+    const { itemSchema, sampling } = run.run
+    const model = run.request.models[0]?.modelName ?? ''
+    let offset = 0
+    for (const chunk of run.run.chunks.keys()) {
+      const start = chunk * runChunkSize(run.run)
+      const items = await readItems(run, chunk)
+      const { lines, misfit } = await withModelErrors(database, (signal) =>
+        grading.chatLines(run.accountId, { itemSchema, sampling, items, model, start }, signal),
+      )
+      if (misfit >= 0) throw refused(`Item ${start + misfit} does not fit the item_schema of the eval.`)
+      chunks.push({ offset, sizeBytes: lines.length })
+      offset += lines.length
+      yield Buffer.from(lines)
+    }
+  }
+
+  async function answersOf(batchId: string, start: number) {
     const { state, message } = await inferenceBatches.get(batchId)
     if (state !== 'done') throw refused(message ?? 'The batch of the run has no result.')
     const chunk = await inferenceBatches.findChunk({ batchId, start })
     if (!chunk) throw refused('The answers of the run are missing. Create the run again.')
-    return chatSamples(chunk, { start, count })
+    return chunk
   }
 
-  async function readAll(run: Run): Promise<EvalItem[]> {
-    const items: EvalItem[] = []
-    for (const chunk of run.run.chunks.keys()) items.push(...(await readItems(run, chunk)))
-    return items
-  }
-
-  async function readItems({ rowsKey, run }: Run, chunk: number): Promise<EvalItem[]> {
+  async function readItems({ rowsKey, run }: Run, chunk: number): Promise<Buffer> {
     const location = run.chunks[chunk]
     if (!location) throw refused(`The run has no chunk ${chunk}.`)
     const { bytes } = await storage.readRange(rowsKey, { offset: location.offset, limit: location.sizeBytes })
     if (bytes.length < location.sizeBytes)
       throw refused('The items of the run are missing from the object store. Create the run again.')
-    return JSON.parse(bytes.toString()) as EvalItem[]
+    return bytes
   }
 }
 
@@ -129,13 +134,6 @@ function runOf(evaluation: ModelEvaluation): Run {
   const { rowsKey, rowCount, request } = evaluation
   if (!request.run || rowsKey === null || rowCount === null) throw refused('The evaluation is no run of an eval.')
   return { ...evaluation, rowsKey, rowCount, run: request.run }
-}
-
-function chatLine({ sampling }: EvalRunRequest, model: string, item: EvalItem, index: number): string {
-  const messages = sampling && messagesOf(sampling.messages, item)
-  const fields = sampling?.fieldsText === undefined ? sampling?.fields : (JSON.parse(sampling.fieldsText) as object)
-  const body = { model, messages, ...fields }
-  return JSON.stringify({ custom_id: String(index), method: 'POST', url: endpoint, body })
 }
 
 const usageOnly = ({ sample }: JudgedItem): JudgedItem['sample'] =>

@@ -1,8 +1,9 @@
 // Scores of the answers of one chunk: by functions, and by models where a grader asks one.
 import { graderName, type Grader, type GraderOf } from '../src/domain/grader.ts'
 import type { EvaluatedRow, ModelEvaluation, ScoredAnswer } from '../src/domain/model-evaluation.ts'
+import { filledCharacters } from '../src/domain/item-template.ts'
 import { asksModel, type AskingGrader, type Graded } from '../src/grading/compile-graders.ts'
-import type { Grade } from '../src/grading/grading-threads.ts'
+import type { Grading } from '../src/grading/grading-threads.ts'
 import { similarities, textsToEmbed } from '../src/grading/similarity.ts'
 import type { Infer } from './batch-answers.ts'
 import { answerOthers } from './refused-items.ts'
@@ -17,10 +18,10 @@ const defaultPrompt = [
   'Does the answer say the same as the reference? Give a whole number from 0 (wrong) to {max_score} (entirely right).\n',
 ].join('')
 
-/** `grade` scores answers by the graders that are functions. */
-export type ScoringDependencies = { infer: Infer; grade: Grade }
+/** `grading` scores answers by the graders that are functions. */
+export type ScoringDependencies = { infer: Infer; grading: Pick<Grading, 'score' | 'fillChunk'> }
 
-export function createScoring(graders: readonly Grader[], { infer, grade }: ScoringDependencies, asker: Asker) {
+export function createScoring(graders: readonly Grader[], { infer, grading }: ScoringDependencies, asker: Asker) {
   const names = graders.map(graderName)
 
   /**
@@ -33,7 +34,7 @@ export function createScoring(graders: readonly Grader[], { infer, grade }: Scor
       return output === null ? [] : [{ index, graded: { input, expected, output } }]
     })
     const graded = answered.map((each) => each.graded)
-    const columns = await grade(asker.accountId, { graders: [...graders], graded }, signal)
+    const columns = await grading.score(asker.accountId, { graders: [...graders], graded }, signal)
     for (const [at, grader] of graders.entries()) if (asksModel(grader)) columns[at] = await ask(grader, graded, signal)
     const place = new Map(answered.map(({ index }, at) => [index, at]))
     return answers.map((answer, index): ScoredAnswer => {
@@ -48,15 +49,23 @@ export function createScoring(graders: readonly Grader[], { infer, grade }: Scor
 
   async function judge(grader: GraderOf<'model'>, all: readonly Graded[], signal: AbortSignal): Promise<Score[]> {
     const { model: modelName, prompt = defaultPrompt, max_score: most = defaultMaxScore } = grader
-    const prompts = all.map((graded) => filled(prompt, { ...graded, max_score: String(most) }))
     const values = Array.from({ length: most + 1 }, (_, value) => value)
     const outputType = [{ name: 'score', type: { kind: 'enum', values } as const }]
     const input = { ...asker, modelName, outputType, ...noSampling }
-    const { answers } = await answerOthers({ start: 0, itemCount: prompts.length })(async (positions) => {
-      const asked = { ...input, prompts: positions.map((position) => prompts[position] as string) }
-      return (await infer.complete(asked, signal)).outputs
-    })
-    return answers.map((answer) => (typeof answer?.['score'] === 'number' ? answer['score'] / most : null))
+    const scores: Score[] = []
+    for (const prompts of groupsOf(all.map((graded) => partsOf(prompt, { ...graded, max_score: String(most) })))) {
+      // Far longer than any model reads: not worth the memory.
+      if (prompts.some((parts) => charactersIn(parts) > filledCharacters)) {
+        scores.push(null)
+        continue
+      }
+      const { answers } = await answerOthers({ start: 0, itemCount: prompts.length })(async (positions) => {
+        const asked = { ...input, prompts: positions.map((position) => (prompts[position] as string[]).join('')) }
+        return (await infer.complete(asked, signal)).outputs
+      })
+      for (const answer of answers) scores.push(typeof answer?.['score'] === 'number' ? answer['score'] / most : null)
+    }
+    return scores
   }
 
   /** A text that the embedder refuses has no score. */
@@ -74,5 +83,26 @@ export function createScoring(graders: readonly Grader[], { infer, grade }: Scor
 
 const noSampling = { dataId: null, maxTokens: null, temperature: 0, topP: null, seed: null, stop: [] }
 
-const filled = (template: string, values: Record<string, string>) =>
-  template.replace(/\{(input|expected|output|max_score)\}/g, (_whole, name: string) => values[name] ?? '')
+/** The parts of a prompt: copies of nothing, however often a long text is named. */
+const partsOf = (template: string, values: Record<string, string>): string[] =>
+  template
+    .split(/\{(input|expected|output|max_score)\}/)
+    .map((part, at) => (at % 2 === 0 ? part : (values[part] ?? '')))
+
+const charactersIn = (parts: readonly string[]) => parts.reduce((sum, { length }) => sum + length, 0)
+
+/** Prompts that are held at once. One that is too long is alone in its group. */
+function* groupsOf(prompts: readonly string[][]): Generator<string[][]> {
+  let group: string[][] = []
+  let characters = 0
+  for (const parts of prompts) {
+    characters += charactersIn(parts)
+    if (group.length > 0 && characters > filledCharacters) {
+      yield group
+      group = []
+      characters = charactersIn(parts)
+    }
+    group.push(parts)
+  }
+  if (group.length > 0) yield group
+}

@@ -15,15 +15,18 @@ import {
 import { ServiceError } from '../src/domain/service-error.ts'
 import { storageFull } from '../src/domain/storage-full.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
-import { defaultGraders } from '../src/grading/default-graders.ts'
+import type { Grading } from '../src/grading/grading-threads.ts'
 import { compare, summarise } from '../src/grading/summarise.ts'
 import type { DatasetValidator } from '../src/datasets/dataset-validator.ts'
 import { createEvalRuns, type EvalRunDependencies } from './eval-runs.ts'
 import { createScoring, type Answer } from './evaluation-scores.ts'
-import { withHeartbeat } from './heartbeat.ts'
+import { boundedTries } from './bounded-tries.ts'
 import { refused, withModelErrors } from './model-errors.ts'
 
-export type ModelEvaluationDependencies = EvalRunDependencies & { datasets: Pick<DatasetValidator, 'sample'> }
+export type ModelEvaluationDependencies = EvalRunDependencies & {
+  datasets: Pick<DatasetValidator, 'sample'>
+  grading: Pick<Grading, 'defaultGraders'>
+}
 
 export type ModelEvaluationActivities = ReturnType<typeof createModelEvaluationActivities>
 
@@ -32,7 +35,7 @@ export type EvaluationBatch = { batchId: string | null; chunkCount: number }
 type Prepared = ModelEvaluation & { plan: NonNullable<ModelEvaluation['plan']>; rowsKey: string; rowCount: number }
 
 export function createModelEvaluationActivities(deps: ModelEvaluationDependencies) {
-  const { database, datasets, storage, settings } = deps
+  const { database, datasets, storage, grading, settings } = deps
   const { modelEvaluations, inferenceBatches } = database
   const runs = createEvalRuns(deps)
 
@@ -43,7 +46,7 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
      * @throws ApplicationFailure Refused when the data set cannot be used
      */
     prepareEvaluation: ({ evaluationId }: { evaluationId: string }): Promise<EvaluationBatch[]> =>
-      withHeartbeat(async () => {
+      boundedTries(tries(evaluationId, 'Preparing the evaluation'), async () => {
         const evaluation = await existing(evaluationId)
         if (evaluation.plan === null) await (evaluation.request.run ? runs.prepare(evaluation) : prepare(evaluation))
         const { plan } = await prepared(evaluationId)
@@ -53,7 +56,7 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
 
     /** @throws ApplicationFailure Refused when no retry can help, ModelUnavailable when a later one may */
     scoreModel: ({ evaluationId, model }: { evaluationId: string; model: number }): Promise<void> =>
-      withHeartbeat(async () => {
+      boundedTries(tries(evaluationId, 'Scoring the answers'), async () => {
         const evaluation = await prepared(evaluationId)
         if (evaluation.request.run) return runs.judge(evaluation)
         const { plan } = evaluation
@@ -70,7 +73,7 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
       }),
 
     finishEvaluation: ({ evaluationId }: { evaluationId: string }): Promise<void> =>
-      withHeartbeat(async () => {
+      boundedTries(tries(evaluationId, 'Summarising the evaluation'), async () => {
         if ((await existing(evaluationId)).status === 'COMPLETED') return
         const evaluation = await prepared(evaluationId)
         const summary = await (evaluation.request.run ? runs.summarise(evaluation) : summaryOf(evaluation))
@@ -115,8 +118,11 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
         throw error instanceof Error && error.name === 'DatasetInvalidError' ? refused(error.message) : error
       })
     const rows = await readAll(rowsKey, sampled.chunks)
-    const graders = request.graders ?? defaultGraders(rows.map(({ expected }) => expected))
-    const batches = await Promise.all(request.models.map(({ modelName }) => storeBatch(evaluation, modelName, rows)))
+    const expected = rows.map((row) => row.expected)
+    const graders = request.graders ?? (await grading.defaultGraders(accountId, expected, cancellationSignal()))
+    const batches: Awaited<ReturnType<typeof storeBatch>>[] = []
+    // One after the other, because each takes as much memory as the rows.
+    for (const { modelName } of request.models) batches.push(await storeBatch(evaluation, modelName, rows))
     const plan = { graders, chunks: sampled.chunks, batchIds: batches.map((batch) => batch.id) }
     const isOurs = await database.transaction(async (tx) => {
       const started = await tx.modelEvaluations.start(id, {
@@ -210,6 +216,9 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
     return all
   }
 }
+
+const tries = (evaluationId: string, what: string) =>
+  ({ id: `evaluation-${evaluationId}`, what, type: 'Refused' }) as const
 
 type BatchResult = { outputs: ({ output: string } | null)[]; errors: { path: string; message: string }[] }
 

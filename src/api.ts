@@ -106,7 +106,7 @@ function connect(config: Config): ServiceDependencies & {
   })
   const storage = createStorage(config.s3)
   const { modelServers, outbox } = database
-  const grade = createGrading()
+  const grading = createGrading()
   const activity = createActivity()
   const models = {
     database,
@@ -131,8 +131,12 @@ function connect(config: Config): ServiceDependencies & {
     notifications,
     datasets: createDatasetValidator(config.s3, config.tokenizer, config.datasetLimits),
     batchBeginnings: createBatchBeginnings(),
-    grade,
-    evaluationScores: createEvaluationScores({ grade, embed: createOwnEmbedding(models), models: database.models }),
+    grading,
+    evaluationScores: createEvaluationScores({
+      grading,
+      embed: createOwnEmbedding(models),
+      models: database.models,
+    }),
     jobFeeds: createJobFeeds({ database, storage, notifications, log, maxOfAccount: config.maxJobFollowers }),
     rowSearch,
     limits: createLimits({ store: rateLimits, settings: config.limits, log }),

@@ -87,7 +87,7 @@ const models = { database, storage, inference, hasRows, searchRows, activity, ca
 const infer = { ...createBatchInference(models), answerLine: createLineAnswers(models, log) }
 const embed = createOwnEmbedding(models)
 
-const grade = createGrading()
+const grading = createGrading()
 const executions = createWorkflowExecutions(temporal.client)
 
 const activities = createActivities({
@@ -104,7 +104,7 @@ const activities = createActivities({
   countRefusedSweep,
   catalogue,
   infer,
-  grade,
+  grading,
   removeParts: (parts) => removeParts({ database, storage }, parts),
   settings: {
     secret: config.secret,
@@ -152,7 +152,7 @@ const loops: Loop[] = [
   webhookSender({ database, notifications, call: createCall(config.webhooks), secret: config.secret, log, signal }),
   trackerSender({
     database,
-    evaluationScores: createEvaluationScores({ grade, embed, models: database.models }),
+    evaluationScores: createEvaluationScores({ grading, embed, models: database.models }),
     exchange: createExchange(config.webhooks),
     secret: config.secret,
     log,

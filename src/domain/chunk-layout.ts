@@ -8,13 +8,17 @@ export const chunkSize = 128
 
 export function layOut(items: readonly unknown[]): { object: Buffer; chunks: ChunkLocation[] } {
   const parts: Buffer[] = []
-  const chunks: ChunkLocation[] = []
+  for (let start = 0; start < items.length; start += chunkSize)
+    parts.push(Buffer.from(JSON.stringify(items.slice(start, start + chunkSize))))
+  return joined(parts)
+}
+
+/** Makes one object of the chunks. */
+export function joined(parts: readonly Uint8Array[]): { object: Buffer; chunks: ChunkLocation[] } {
   let offset = 0
-  for (let start = 0; start < items.length; start += chunkSize) {
-    const part = Buffer.from(JSON.stringify(items.slice(start, start + chunkSize)))
-    parts.push(part)
-    chunks.push({ offset, sizeBytes: part.length })
-    offset += part.length
-  }
+  const chunks = parts.map(({ length: sizeBytes }) => {
+    offset += sizeBytes
+    return { offset: offset - sizeBytes, sizeBytes }
+  })
   return { object: Buffer.concat(parts), chunks }
 }

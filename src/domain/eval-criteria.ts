@@ -1,9 +1,9 @@
 // Testing criteria of evals, in OpenAI's words: what is compared or judged, and what passes.
 import { z } from 'zod'
 import type { Grader } from './grader.ts'
-import { isReference, referencesIn } from './item-template.ts'
+import { isReference, maxReferenceLength, referencesIn } from './item-template.ts'
 
-const templateError = 'may name parts as {{item.name}} and {{sample.output_text}} only'
+const templateError = `may name parts as {{item.name}} and {{sample.output_text}} only, in at most ${maxReferenceLength} characters each`
 const template = () =>
   z
     .string()

@@ -1,8 +1,9 @@
 // Evals: criteria that are kept, and runs that let a model answer items and judge its answers by them. A run is an evaluation
 // of one model, or of samples that come with the items.
-import type { ChunkLocation } from './chunk-layout.ts'
+import { chunkSize, type ChunkLocation } from './chunk-layout.ts'
 import { textOf, type EvalCriterion, type TemplateMessage } from './eval-criteria.ts'
-import { filled, valueAt } from './item-template.ts'
+import { filled, roomForItem, valueAt } from './item-template.ts'
+import { parsedJson } from './parsed-json.ts'
 import type { ScoredAnswer } from './model-evaluation.ts'
 
 type Json = Record<string, unknown>
@@ -19,7 +20,15 @@ export type Eval = {
 export type EvalDefinition = { itemSchema: Json; includesSample: boolean; criteria: EvalCriterion[] }
 
 export const evalLimits = { evals: 1000, definitionCharacters: 131_072 }
-export const evalRunLimits = { items: 10_000, bytes: 16 * 1024 * 1024, itemCharacters: 65_536 }
+/** `namedParts`: names in the templates times items. `filledCharacters`: of all items together. */
+export const evalRunLimits = {
+  items: 10_000,
+  bytes: 16 * 1024 * 1024,
+  itemCharacters: 65_536,
+  templateCharacters: 131_072,
+  namedParts: 10_000_000,
+  filledCharacters: 1024 * 1024 * 1024,
+}
 
 /** `sample` is the answer of a model that the item brings along. */
 export type EvalItem = { item: Json; sample?: Json | undefined }
@@ -42,12 +51,17 @@ export type EvalRunRequest = {
    */
   sampling: { messages: InputMessages; fields: Json; fieldsText?: string } | null
   chunks: ChunkLocation[]
+  /** Items of a chunk, fewer where items or their texts are long. Absent in runs of older releases. */
+  chunkSize?: number
 }
 
-/** @throws MissingPart when the item lacks a part */
-export function messagesOf(messages: InputMessages, { item }: EvalItem): unknown {
+/** Items of a chunk of a run. */
+export const runChunkSize = ({ chunkSize: own = chunkSize }: Pick<EvalRunRequest, 'chunkSize'>) => own
+
+/** @throws MissingPart, TooLongTexts */
+export function messagesOf(messages: InputMessages, { item }: EvalItem, room = roomForItem()): unknown {
   if ('reference' in messages) return valueAt(messages.reference, { item })
-  return messages.template.map((message) => ({ role: message.role, content: filled(textOf(message), { item }) }))
+  return messages.template.map((message) => ({ role: message.role, content: filled(textOf(message), { item }, room) }))
 }
 
 export type SampleUsage = { prompt_tokens: number; completion_tokens: number; total_tokens: number }
@@ -114,9 +128,6 @@ function usageOf(usages: readonly SampleUsage[]): ModelUsage | null {
 
 /** Gives templates the text of an answer, and the value of the text if it is JSON. */
 export function textParts(text: string): Pick<EvalSample, 'output_text' | 'output_json'> {
-  try {
-    return { output_text: text, output_json: JSON.parse(text) as unknown }
-  } catch {
-    return { output_text: text }
-  }
+  const value = parsedJson(text)
+  return { output_text: text, ...(value !== undefined && { output_json: value }) }
 }

@@ -1,16 +1,19 @@
 // Writes the request to a judge of an eval, and reads its answer.
 import { rangeOf, textOf, type Judge } from './eval-criteria.ts'
-import { filled, type TemplateValues } from './item-template.ts'
+import { filled, type Room, type TemplateValues } from './item-template.ts'
 
 /** A criterion's score of one item, before it is known whether the score passes. */
 export type Found = { score: number; label?: string } | { score: null; error: string }
 
 /**
  * The body of a chat. The judge answers in JSON of a schema, so its answer is always a number of the range or one of the labels.
- * @throws MissingPart
+ * @throws MissingPart, TooLongTexts
  */
-export function judgeRequest(judge: Judge, values: TemplateValues) {
-  const messages = judge.input.map((message) => ({ role: message.role, content: filled(textOf(message), values) }))
+export function judgeRequest(judge: Judge, values: TemplateValues, room: Room) {
+  const messages = judge.input.map((message) => ({
+    role: message.role,
+    content: filled(textOf(message), values, room),
+  }))
   const verdict =
     judge.type === 'label_model'
       ? { type: 'string', enum: judge.labels }

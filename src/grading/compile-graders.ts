@@ -42,17 +42,31 @@ function comparing(score: (output: string, expected: string) => number | null): 
   return ({ output, expected }) => score(output, expected)
 }
 
-/** @param field the list's place in the request. @throws ServiceError invalid_input that names the grader */
-export function compileGraders(graders: readonly Grader[], field = 'graders'): CompiledGrader[] {
-  const names = graders.map(graderName)
-  return graders.map((grader, index) => {
+/**
+ * Takes seconds for some patterns and schemas of users, so it runs in a thread.
+ * @param pathOf the place of a grader in the request
+ * @throws ServiceError invalid_input that names the grader
+ */
+export const compileGraders = (
+  graders: readonly Grader[],
+  pathOf = (index: number) => `graders[${index}]`,
+): CompiledGrader[] =>
+  graders.map((grader, index) => {
     const name = graderName(grader)
+    return asksModel(grader) ? { name, asks: grader } : { name, score: compileText(grader, pathOf(index)) }
+  })
+
+/** @param field the list's place in the request. @throws ServiceError invalid_input that names the grader */
+export function requireDistinctNames(graders: readonly Grader[], field: string) {
+  const names = graders.map(graderName)
+  for (const [index, name] of names.entries())
     if (names.indexOf(name) !== index)
       throw invalidInput(`${field}[${index}].name`, `Two graders have the name "${name}": give one another name.`)
-    if (asksModel(grader)) return { name, asks: grader }
-    return { name, score: compileText(grader, `${field}[${index}]`) }
-  })
 }
+
+/** Whether a grader has a pattern or a schema of its user. */
+export const needsCompiling = (grader: Grader) =>
+  grader.type === 'regex' || (grader.type === 'json_schema' && Boolean(grader.schema))
 
 export const asksModel = (grader: Grader): grader is AskingGrader =>
   grader.type === 'model' || grader.type === 'embedding_similarity'

@@ -1,5 +1,6 @@
 // JSON Schemas of users. Before a schema is compiled it is checked that no answer can make it slow.
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { parsedJson } from '../domain/parsed-json.ts'
 import { linearPattern } from './linear-pattern.ts'
 
 /** Schemas inside the schema, each reference counted as what it refers to. */
@@ -27,14 +28,10 @@ export function jsonValidator(schema: Json): (text: string) => boolean {
   }
 }
 
-/** Takes the JSON out of a fence of Markdown, as chat models write it. @returns undefined for text that is not JSON */
+/** Takes the JSON out of a fence of Markdown, as chat models write it. @returns undefined for text that is not JSON, or too long */
 export function parsed(text: string): unknown {
   const fenced = /^```(?:json)?\n([\s\S]*)\n```$/.exec(text.trim())
-  try {
-    return JSON.parse(fenced?.[1] ?? text) as unknown
-  } catch {
-    return undefined
-  }
+  return parsedJson(fenced?.[1] ?? text)
 }
 
 /** Whether a value has the kinds and fields of another. A list has the shape of the first item. */

@@ -1,7 +1,7 @@
 // The context of a service call: its caller and its dependencies.
 import type { DatasetValidator } from '../datasets/dataset-validator.ts'
 import type { Catalogue } from '../domain/catalogue.ts'
-import type { Grade } from '../grading/grading-threads.ts'
+import type { Grading } from '../grading/grading-threads.ts'
 import type { Log } from '../log.ts'
 import type { Notifications } from '../repositories/notifications.ts'
 import type { Database } from '../repositories/database.ts'
@@ -54,7 +54,7 @@ export type ServiceDependencies = {
   datasets: Pick<DatasetValidator, 'check' | 'preview' | 'map' | 'join'>
   inference: Inference
   batchBeginnings: BatchBeginnings
-  grade: Grade
+  grading: Grading
   evaluationScores: EvaluationScores
   jobFeeds: Pick<JobFeeds, 'follow'>
   hasRows: HasRows

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createJudging } from '../../activities/eval-judging.ts'
-import { chatSamples, givenSample } from '../../activities/eval-samples.ts'
 import type { Infer } from '../../activities/batch-answers.ts'
 import { EvalCriterion } from '../../src/domain/eval-criteria.ts'
 import { outcomeOf, summariseRun, type EvalItem } from '../../src/domain/eval-run.ts'
+import { givenSample } from '../../src/grading/eval-samples.ts'
 import { createGrading } from '../../src/grading/grading-threads.ts'
 
 type Body = { model: string; messages: { content: string }[]; response_format: { json_schema: { schema: object } } }
 const asker = { id: '11111111-1111-4111-8111-111111111111', accountId: 'account', apiKeyId: 'key' }
-const grade = createGrading()
+const grading = createGrading()
 
 const answered = (id: string, body: object, status = 200) =>
   `${JSON.stringify({ custom_id: id, response: { status_code: status, body }, error: null })}\n`
@@ -29,10 +29,11 @@ function judge(criteria: unknown[], items: EvalItem[], contents: (string | null)
       ? answered(String(128 + at), { error: { message: 'It is too long.' } }, 400)
       : answered(String(128 + at), chat(content)),
   )
-  const samples = chatSamples({ values: lines.toReversed().join('') }, { start: 128, count: items.length })
+  const answers = { values: lines.toReversed().join('') }
   const parsed = criteria.map((each) => EvalCriterion.parse(each))
-  const deps = { infer: { answerLine } as unknown as Infer, grade }
-  const judged = createJudging(parsed, deps, asker)(items, samples, 128, new AbortController().signal)
+  const deps = { infer: { answerLine } as unknown as Infer, grading }
+  const chunk = { items: Buffer.from(JSON.stringify(items)), answers, start: 128 }
+  const judged = createJudging(parsed, deps, asker)(chunk, new AbortController().signal)
   return judged.then((results) => ({ results, asked, summary: summariseRun(parsed, results) }))
 }
 
@@ -105,4 +106,17 @@ test('an item brings its sample as a text or as a chat', () => {
     output_json: [1],
   })
   assert.equal(givenSample({ item: {}, sample: chat('hi') }).sample?.output_text, 'hi')
+})
+
+test('long texts are filled a few items at a time, and too long ones are an error of their item', async () => {
+  const items = Array.from({ length: 12 }, (_, at) => ({ item: { answer: `${at}${'x'.repeat(60_000)}` } }))
+  const long = { ...same, input: '{{item.answer}}'.repeat(15), reference: '{{item.answer}}'.repeat(15) }
+  const contents = items.map(() => 'a')
+  const { results } = await judge([long, { ...same, name: 'other' }], items, contents)
+  assert.deepEqual(
+    results.map((item) => item.results.map(({ score }) => score)),
+    items.map(() => [1, 0]),
+  )
+  const tooLong = await judge([{ ...long, input: '{{item.answer}}'.repeat(30) }, same], items.slice(0, 2), ['a', 'a'])
+  assert.match(tooLong.results[0]?.results[0]?.error ?? '', /The item is too long for the texts that name its parts/)
 })

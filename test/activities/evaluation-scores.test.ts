@@ -15,8 +15,12 @@ const answers = [
 const asker = { accountId: 'account', apiKeyId: 'key' }
 
 function scoring(graders: Grader[], infer: Partial<Infer>) {
-  const grade = () => Promise.resolve(graders.map(() => answers.map(() => null)))
-  return createScoring(graders, { infer: infer as Infer, grade }, asker)(rows, answers, new AbortController().signal)
+  const score = () => Promise.resolve(graders.map(() => answers.map(() => null)))
+  return createScoring(graders, { infer: infer as Infer, grading: { score, fillChunk: () => assert.fail() } }, asker)(
+    rows,
+    answers,
+    new AbortController().signal,
+  )
 }
 
 test('a judge gives a share of the highest score, and none to a row that was refused', async () => {
@@ -55,4 +59,24 @@ test('similar texts score near 1, empty ones 0, and refused ones nothing', async
     (await scored('a!')).map(({ scores }) => scores['embedding_similarity']),
     [null, 0, null],
   )
+})
+
+test('a judge is asked for long rows a few at a time, and not at all for a prompt that no model reads', async () => {
+  const texts = ['a'.repeat(700_000), 'b', 'c'.repeat(1_500_000)]
+  const long = texts.map((input) => ({ input, expected: '' }))
+  const given = long.map(() => ({ output: 'x', error: null }))
+  const asked: number[][] = []
+  const complete: Infer['complete'] = ({ prompts }) => {
+    asked.push(prompts.map(({ length }) => length))
+    return Promise.resolve({ outputs: prompts.map(() => ({ score: 4 })), finishReasons: prompts.map(() => 'stop') })
+  }
+  const judge = { type: 'model', model: 'm', prompt: '{input}{input}', max_score: 4 } as const
+  const grading = { score: () => Promise.resolve([[null, null, null]]), fillChunk: () => assert.fail() }
+  const score = createScoring([judge], { infer: { complete } as unknown as Infer, grading }, asker)
+  const scored = await score(long, given, new AbortController().signal)
+  assert.deepEqual(
+    scored.map(({ scores }) => scores['model']),
+    [1, 1, null],
+  )
+  assert.deepEqual(asked, [[1_400_000, 2]])
 })

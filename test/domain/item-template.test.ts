@@ -1,7 +1,14 @@
 // Texts that name parts of an item.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { filled, isReference, MissingPart, referencesIn } from '../../src/domain/item-template.ts'
+import {
+  filled,
+  filledCharacters,
+  isReference,
+  MissingPart,
+  referencesIn,
+  TooLongTexts,
+} from '../../src/domain/item-template.ts'
 
 const values = { item: { name: 'Ann', tags: ['a', { b: 2 }], none: null }, sample: { output_text: '{{item.name}}' } }
 
@@ -27,5 +34,19 @@ test('a part that is not there is named', () => {
 test('names are paths into the item or the sample', () => {
   assert.deepEqual(referencesIn('{{item.a}} {{ sample.output_text }} {b}'), ['item.a', 'sample.output_text'])
   for (const name of ['item', 'item.a', 'item.a[0].b-c', 'sample.output_json.x']) assert.ok(isReference(name), name)
-  for (const name of ['a', 'items.a', 'item.', 'item.a b', 'item[a]', '']) assert.ok(!isReference(name), name)
+  for (const name of [`item.${'a'.repeat(300)}`, 'a', 'items.a', 'item.', 'item.a b', 'item[a]', ''])
+    assert.ok(!isReference(name), name)
+})
+
+test('the texts of one item share a bound, whatever a short template names again and again', () => {
+  const room = { characters: 50 }
+  assert.equal(filled('{{item.name}}'.repeat(10), values, room).length, 30)
+  assert.throws(() => filled('{{item.name}}'.repeat(10), values, room), TooLongTexts)
+  const long = { item: { text: 'x'.repeat(700_000) } }
+  assert.throws(() => filled('{{item.text}}'.repeat(400), long), new RegExp(String(filledCharacters)))
+})
+
+test('braces that are never closed are text', () => {
+  for (const text of ['{{', '{{ item.name', '{{{item.name}', '{ {item.name}}']) assert.equal(filled(text, values), text)
+  assert.equal(filled('{{{ item.name }}}', values), '{Ann}')
 })

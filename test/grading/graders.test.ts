@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Graders, gradersOf, type Grader } from '../../src/domain/grader.ts'
 import { bootstrapMean } from '../../src/grading/bootstrap.ts'
-import { compileGraders } from '../../src/grading/compile-graders.ts'
+import { compileGraders, requireDistinctNames } from '../../src/grading/compile-graders.ts'
 import { defaultGraders } from '../../src/grading/default-graders.ts'
 import { compare, summarise } from '../../src/grading/summarise.ts'
 
@@ -77,7 +77,9 @@ test('checks JSON by a schema, or by the shape of what was expected', () => {
 test('refuses what it cannot use, and names the grader', () => {
   const refusal = (grader: object) => {
     try {
-      compileGraders([{ type: 'f1' }, grader as Grader])
+      const graders = [{ type: 'f1' } as const, grader as Grader]
+      requireDistinctNames(graders, 'graders')
+      compileGraders(graders)
       return assert.fail(`${JSON.stringify(grader)} is accepted`)
     } catch (error) {
       return String(error)

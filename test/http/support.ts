@@ -66,16 +66,16 @@ function stubDependencies({
     transaction: (work: (tx: Stub) => unknown) => work(repositories),
     ...database,
   })
-  const grade = createGrading()
+  const grading = createGrading()
   return {
     database: repositories,
     storage: strict('storage', storage),
     datasets: strict('datasets', datasets),
     inference: strict('inference', inference),
     batchBeginnings: createBatchBeginnings(),
-    grade,
+    grading,
     evaluationScores: createEvaluationScores({
-      grade,
+      grading,
       embed: () => Promise.reject(new Error('embed is not stubbed')),
       models: { keepScores: () => Promise.resolve() },
     }),

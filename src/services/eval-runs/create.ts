@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { layOut } from '../../domain/chunk-layout.ts'
-import { isJudge, textsOf, type EvalCriterion } from '../../domain/eval-criteria.ts'
-import { messagesOf, type EvalItem, type EvalRunRequest, type InputMessages } from '../../domain/eval-run.ts'
-import { MissingPart, referencesIn, valueAt } from '../../domain/item-template.ts'
+import { isJudge, type EvalCriterion } from '../../domain/eval-criteria.ts'
+import { evalRunLimits, type EvalRunRequest, type InputMessages } from '../../domain/eval-run.ts'
 import { evaluationWorkflowId } from '../../domain/model-evaluation.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
@@ -42,12 +40,16 @@ export async function createRun({
     await requireRoomInDatabase(ctx)
     await requireRoomForAnswers(ctx, ctx.deps.database, 1)
     const { definition, name } = await findEval({ ctx, input: { id: evalId } })
-    const items = await readItems(ctx, input.source)
-    requireParts(items, input.sampling?.messages ?? null, definition.criteria)
     const { model = '', messages, fields } = input.sampling ?? {}
+    requireShortRequest(input.dataSource)
+    const { object, chunks, chunkSize, itemCount } = await ctx.deps.grading.layOutItems(ctx.accountId, {
+      ...(await readItems(ctx, input.source)),
+      messages: messages ?? null,
+      requestCharacters: fields ? JSON.stringify(fields).length : 0,
+      criteria: definition.criteria,
+    })
     const modelName = input.sampling ? await completionModel(ctx, model, 'data_source.model') : ''
     const criteria = await withResolvedJudges(ctx, definition.criteria)
-    const { object, chunks } = layOut(items)
     const run: EvalRunRequest = {
       evalId,
       name: input.name ?? name,
@@ -57,9 +59,10 @@ export async function createRun({
       criteria,
       sampling: messages && fields ? { messages, fields, fieldsText: JSON.stringify(fields) } : null,
       chunks,
+      chunkSize,
     }
     const request = { models: [{ name: model, modelName }], graders: null, maxTokens: 0, run }
-    return commit(ctx, { object, evalId, request, rowCount: items.length }, answer)
+    return commit(ctx, { object: Buffer.from(object), evalId, request, rowCount: itemCount }, answer)
   })
   return findRun({ ctx, input: { evalId, id } })
 }
@@ -94,19 +97,14 @@ function commit(ctx: Ctx, { object, evalId, request, rowCount }: Accepted, answe
   })
 }
 
-/** Each item must have the parts that are named. Parts of a sample are known once the model has answered. */
-function requireParts(items: readonly EvalItem[], messages: InputMessages | null, criteria: readonly EvalCriterion[]) {
-  const names = criteria.flatMap(textsOf).flatMap(referencesIn)
-  const known = messages ? names.filter((name) => name.startsWith('item')) : names
-  for (const [index, { item, sample }] of items.entries())
-    try {
-      if (messages) messagesOf(messages, { item })
-      for (const name of known) if (!name.startsWith('sample.output_')) valueAt(name, { item, sample })
-      if (!messages && names.some((name) => name.startsWith('sample')) && !sample) throw new MissingPart('sample')
-    } catch (error) {
-      if (!(error instanceof MissingPart)) throw error
-      throw invalidInput('data_source.source', `Item ${index} of data_source.source lacks a part: ${error.message}.`)
-    }
+/** A list of runs sends each data source, and each item's request holds the template and the parameters. */
+function requireShortRequest(dataSource: Record<string, unknown>) {
+  const { templateCharacters: most } = evalRunLimits
+  if (JSON.stringify(dataSource).length > most)
+    throw invalidInput(
+      'data_source',
+      `data_source must have at most ${most} characters of JSON without its items. Shorten input_messages or sampling_params.`,
+    )
 }
 
 async function withResolvedJudges(ctx: Ctx, criteria: readonly EvalCriterion[]): Promise<EvalCriterion[]> {

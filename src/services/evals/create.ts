@@ -3,7 +3,6 @@ import { isJudge, textsOf } from '../../domain/eval-criteria.ts'
 import { evalLimits, type Eval, type EvalDefinition } from '../../domain/eval-run.ts'
 import { referencesIn } from '../../domain/item-template.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
-import { compileGraders } from '../../grading/compile-graders.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { completionModel } from '../evaluations/create.ts'
@@ -47,7 +46,7 @@ async function requireUsable(ctx: Ctx, definition: EvalDefinition) {
       'testing_criteria',
       `item_schema and testing_criteria must have at most ${evalLimits.definitionCharacters} characters of JSON together.`,
     )
-  requireSchema(itemSchema)
+  await requireSchema(ctx, itemSchema)
   for (const [index, criterion] of criteria.entries()) {
     const namesSample = textsOf(criterion)
       .flatMap(referencesIn)
@@ -61,14 +60,14 @@ async function requireUsable(ctx: Ctx, definition: EvalDefinition) {
   }
 }
 
-function requireSchema(schema: Record<string, unknown>) {
+async function requireSchema({ deps, accountId }: Ctx, schema: Record<string, unknown>) {
   try {
-    compileGraders([{ type: 'json_schema', schema }])
+    await deps.grading.compile(accountId, [{ type: 'json_schema', schema }])
   } catch (error) {
-    const message = error instanceof ServiceError ? error.message : String(error)
+    if (!(error instanceof ServiceError) || error.code !== 'invalid_input') throw error
     throw invalidInput(
       'data_source_config.item_schema',
-      message.replace('The json_schema grader', 'data_source_config.item_schema'),
+      error.message.replace('The json_schema grader', 'data_source_config.item_schema'),
     )
   }
 }

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { Grader } from '../../domain/grader.ts'
 import { evaluationWorkflowId, type EvaluationRequest } from '../../domain/model-evaluation.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
-import { compileGraders } from '../../grading/compile-graders.ts'
 import type { Repositories } from '../../repositories/database.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
@@ -63,7 +62,7 @@ async function resolveRequest(
   ctx: Ctx,
   { models, graders, maxTokens }: CreateEvaluationInput,
 ): Promise<EvaluationRequest> {
-  compileGraders(graders ?? [])
+  if (graders) await ctx.deps.grading.compile(ctx.accountId, graders)
   const resolved = []
   for (const [index, name] of models.entries()) {
     if (models.indexOf(name) !== index) throw invalidInput(`models[${index}]`, `The model "${name}" is named twice.`)

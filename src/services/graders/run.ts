@@ -1,10 +1,11 @@
 import { graderOf } from '../../domain/eval-criteria.ts'
 import { textParts } from '../../domain/eval-run.ts'
-import { judgeRequest, verdictOf } from '../../domain/eval-verdict.ts'
+import { verdictOf } from '../../domain/eval-verdict.ts'
 import type { FineTuningGrader, SingleGrader } from '../../domain/fine-tuning-grader.ts'
 import { FormulaError, parseFormula } from '../../domain/formula.ts'
-import { filled, MissingPart, type TemplateValues } from '../../domain/item-template.ts'
+import { invalidInput } from '../../domain/service-error.ts'
 import { cosine } from '../../grading/cosine.ts'
+import type { Filled } from '../../grading/fill-criteria.ts'
 import type { Ctx } from '../context.ts'
 import { createEmbeddings } from '../embeddings/create.ts'
 import { validateGrader } from './validate.ts'
@@ -52,9 +53,17 @@ export async function runGrader({
   signal: AbortSignal
 }): Promise<GraderRun> {
   const usable = await validateGrader({ ctx, input: { grader } })
-  const values = { item, sample: textParts(modelSample) }
+  const graders = usable.map((each) => each.grader)
+  const { filled, isJson } = await ctx.deps.grading.fillSample(
+    ctx.accountId,
+    { graders, item, sample: modelSample },
+    signal,
+  )
   const scored = await Promise.all(
-    usable.map(async ({ name, grader: single }) => [name, await score(ctx, single, values, ask, signal)] as const),
+    usable.map(async ({ name, grader: single }, at) => {
+      const texts = filled[at] as Filled
+      return [name, await score({ ctx, grader: single, texts, isJson, ask, signal })] as const
+    }),
   )
   const outcomes = Object.fromEntries(scored)
   const all = scored.map(([, outcome]) => outcome)
@@ -77,24 +86,17 @@ function combine(grader: Extract<FineTuningGrader, { type: 'multi' }>, outcomes:
   }
 }
 
-async function score(
-  ctx: Ctx,
-  grader: SingleGrader,
-  values: TemplateValues,
-  ask: Ask,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  try {
-    if (grader.type === 'score_model' || grader.type === 'label_model') return await judged(grader, values, ask)
-    const texts = { output: filled(grader.input, values), expected: filled(grader.reference, values) }
-    const found = await compared(ctx, grader, texts, signal)
-    return { reward: found ?? 0, problem: found === null ? 'no score' : null, tokens: 0 }
-  } catch (error) {
-    if (!(error instanceof MissingPart)) throw error
-    const isUnparsed =
-      /\{\{sample\.output_json\b/.test(error.message) && !Object.hasOwn(values.sample as object, 'output_json')
+type ToScore = { ctx: Ctx; grader: SingleGrader; texts: Filled; isJson: boolean; ask: Ask; signal: AbortSignal }
+
+async function score({ ctx, grader, texts, isJson, ask, signal }: ToScore): Promise<Outcome> {
+  if ('unfilled' in texts) {
+    if (!texts.isMissing) throw invalidInput('grader', texts.unfilled)
+    const isUnparsed = /\{\{sample\.output_json\b/.test(texts.unfilled) && !isJson
     return { reward: 0, problem: isUnparsed ? 'sample is no JSON' : 'missing part', tokens: 0 }
   }
+  if ('body' in texts) return judged(grader as Judge, texts.body, ask)
+  const found = await compared(ctx, grader as Exclude<SingleGrader, Judge>, texts, signal)
+  return { reward: found ?? 0, problem: found === null ? 'no score' : null, tokens: 0 }
 }
 
 async function compared(
@@ -106,7 +108,7 @@ async function compared(
   const ours = graderOf(grader)
   if (ours.type !== 'embedding_similarity') {
     const graded = [{ input: '', expected, output }]
-    const [column] = await ctx.deps.grade(ctx.accountId, { graders: [ours], graded }, signal)
+    const [column] = await ctx.deps.grading.score(ctx.accountId, { graders: [ours], graded }, signal)
     return column?.[0] ?? null
   }
   // An empty answer is like nothing.
@@ -116,9 +118,9 @@ async function compared(
   return left && right ? cosine(left, right) : null
 }
 
-async function judged(judge: Judge, values: TemplateValues, ask: Ask): Promise<Outcome> {
+async function judged(judge: Judge, body: object, ask: Ask): Promise<Outcome> {
   const { model } = judge
-  const answer = await ask(judgeRequest(judge, values))
+  const answer = await ask(body)
   if ('refusal' in answer) return { reward: 0, problem: 'judge refused', details: answer.refusal, model, tokens: 0 }
   const { score: verdict } = verdictOf(judge, textParts(answer.text).output_json)
   const problem = verdict === null ? 'judge without a verdict' : null

@@ -2,8 +2,7 @@ import { graderName, type Grader, type Scores } from '../../domain/grader.ts'
 import type { JobScores } from '../../domain/model-evaluation.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { EvaluationRow } from '../../domain/training-job.ts'
-import { defaultGraders } from '../../grading/default-graders.ts'
-import type { Grade } from '../../grading/grading-threads.ts'
+import type { Grading } from '../../grading/grading-threads.ts'
 import { similarities, textsToEmbed } from '../../grading/similarity.ts'
 import { compare, summarise } from '../../grading/summarise.ts'
 import type { Database } from '../../repositories/database.ts'
@@ -13,7 +12,7 @@ import { neededTooMuchMemory } from '../../worker-thread-pool.ts'
 const maxScoredRows = 2000
 
 type Scoring = {
-  grade: Grade
+  grading: Pick<Grading, 'score' | 'defaultGraders'>
   /** @throws ServiceError unavailable, and other errors of a model */
   embed: (accountId: string, texts: string[]) => Promise<number[][]>
   /** Keeps the figures of a model for its other readers. */
@@ -28,16 +27,17 @@ export type ScoredEvaluation = { graders: Grader[]; tuned: Scores[]; base: Score
  * @throws ServiceError invalid_input when the graders take too long, and the errors of the embedding model
  */
 async function scoreEvaluation(
-  { grade, embed }: Scoring,
+  { grading, embed }: Scoring,
   accountId: string,
   { rows: all, graders: wanted }: { rows: readonly EvaluationRow[]; graders: Grader[] | null },
 ): Promise<ScoredEvaluation> {
   const rows = all.slice(0, maxScoredRows)
-  const graders = wanted ?? defaultGraders(rows.map(({ expected }) => expected))
+  const expected = rows.map((row) => row.expected)
+  const graders = wanted ?? (await grading.defaultGraders(accountId, expected))
   const names = graders.map(graderName)
   const scoresOf = async (side: 'tuned' | 'base'): Promise<Scores[]> => {
     const graded = rows.map(({ input, expected, [side]: output }) => ({ input, expected, output }))
-    const columns = await grade(accountId, { graders, graded })
+    const columns = await grading.score(accountId, { graders, graded })
     for (const [at, { type }] of graders.entries())
       if (type === 'embedding_similarity')
         columns[at] = similarities(graded, await embed(accountId, textsToEmbed(graded)))

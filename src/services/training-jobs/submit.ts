@@ -7,7 +7,6 @@ import { invalidInput } from '../../domain/service-error.ts'
 import { resolveTrainingArgs, type FinetuneArgs, type TrainingNote } from '../../domain/training-args.ts'
 import type { TrackerRequest } from '../../domain/tracker.ts'
 import type { EvaluationSettings, TrainingSpec } from '../../domain/training-job.ts'
-import { compileGraders } from '../../grading/compile-graders.ts'
 import type { Acceptance, AcceptanceRequest } from '../../repositories/job-acceptance.ts'
 import type { Ctx } from '../context.ts'
 import { keyIsTaken, orFirstAnswer, requireFreeKey, type Idempotency } from '../idempotency.ts'
@@ -62,7 +61,7 @@ async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
 export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): Promise<Resolved> {
   const { entry, startFrom, shape } = await findStartModel(ctx, input.modelName)
   checkGpuConfig(ctx, input.gpuConfig)
-  checkGraders(input.evaluation?.graders ?? [])
+  if (input.evaluation?.graders) await checkGraders(ctx, input.evaluation.graders)
   const trackers = trackersOf(ctx, input.integrations ?? [])
   const { notes, ...args } = resolveTrainingArgs(withShape(input.finetuneArgs, shape), entry)
   const told = [
@@ -155,8 +154,8 @@ function nameNotes({ deps: { catalogue } }: Ctx, name: string | null): TrainingN
 }
 
 /** The answers are scored when they are read, which is too often to ask a judge. */
-function checkGraders(graders: readonly Grader[]) {
-  compileGraders(graders, 'evaluation.graders')
+async function checkGraders({ deps, accountId }: Ctx, graders: readonly Grader[]) {
+  await deps.grading.compile(accountId, graders, 'evaluation.graders')
   for (const [index, grader] of graders.entries())
     if (grader.type === 'model')
       throw invalidInput(

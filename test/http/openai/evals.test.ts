@@ -80,3 +80,23 @@ test('stored chats are no source', async () => {
     /stored chats and responses are no source/,
   )
 })
+
+test('a run is refused when its templates are too long, alone or filled with an item', async () => {
+  const messages = (parts: number) => ({
+    type: 'template',
+    template: [{ role: 'user', content: Array(parts).fill('x'.repeat(20_000)) }],
+  })
+  const [status, param, sentence] = await run({ ...asking, input_messages: messages(7) })
+  assert.deepEqual([status, param], [400, 'data_source'])
+  assert.match(sentence, /data_source must have at most 131072 characters of JSON without its items/)
+  const named = { type: 'template', template: [{ role: 'user', content: '{{item.question}}'.repeat(100) }] }
+  const long = content({ item: { question: 'x'.repeat(60_000), answer: 'a' } })
+  const filled = await run({ ...asking, source: long, input_messages: named })
+  assert.deepEqual(filled.slice(0, 2), [400, 'data_source.source'])
+  assert.match(filled[2], /^Item 0 of data_source.source is too long for the texts that name its parts/)
+})
+
+test('a template whose names are never closed is text', async () => {
+  const open = `{{${' '.repeat(19_000)}`
+  assert.match((await create({ ...criterion, input: open }, { item_schema: { uniqueItems: true } }))[2], /uniqueItems/)
+})

@@ -66,3 +66,11 @@ test('a grader is refused by the part that is wrong', async () => {
   const echoed = await call('validate', { grader: { ...judge, input, passing_labels: ['a'] } })
   assert.equal(echoed.status, 200)
 })
+
+test('a grader whose texts are too long with the parts that they name is refused', async () => {
+  const grader = { ...same, input: '{{item.text}}'.repeat(400) }
+  const { status, json } = await call('run', { grader, model_sample: 'a', item: { text: 'x'.repeat(700_000) } })
+  const { error } = json as unknown as { error: { param: string; message: string } }
+  assert.deepEqual([status, error.param], [400, 'grader'])
+  assert.match(error.message, /the texts have more than 2097152 characters together\. Name fewer or shorter parts\./)
+})

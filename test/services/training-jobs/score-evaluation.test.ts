@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EvaluationRow } from '../../../src/domain/training-job.ts'
 import { compileGraders } from '../../../src/grading/compile-graders.ts'
-import type { Grade } from '../../../src/grading/grading-threads.ts'
+import { defaultGraders } from '../../../src/grading/default-graders.ts'
+import type { Grading } from '../../../src/grading/grading-threads.ts'
 import { invalidInput, ServiceError } from '../../../src/domain/service-error.ts'
 import { readEvaluation } from '../../../src/services/training-jobs/read-evaluation.ts'
 import { createEvaluationScores } from '../../../src/services/training-jobs/score-evaluation.ts'
@@ -16,12 +17,13 @@ const rows: EvaluationRow[] = [
 /** A text is like another with the same first letter, and like no other. */
 const embed = (_accountId: string, texts: string[]) =>
   Promise.resolve(texts.map((text) => [Number(text[0] === 'A'), Number(text[0] !== 'A')]))
+const chooseDefaults: Grading['defaultGraders'] = (_accountId, expected) => Promise.resolve(defaultGraders(expected))
 const others = { embed, models: { keepScores: () => Promise.resolve() } }
 
 function scoring() {
   let calls = 0
   const keptFigures: [string, object][] = []
-  const grade: Grade = (_accountId, { graders, graded }) => {
+  const score: Grading['score'] = (_accountId, { graders, graded }) => {
     calls++
     const scores = compileGraders(graders).map((each) =>
       graded.map((answer) => ('score' in each ? each.score(answer) : null)),
@@ -29,7 +31,7 @@ function scoring() {
     return Promise.resolve(scores)
   }
   const scoresOf = createEvaluationScores({
-    grade,
+    grading: { score, defaultGraders: chooseDefaults },
     embed,
     models: {
       keepScores: (model, figures) => {
@@ -74,13 +76,16 @@ test('uses the graders of the job, and scores again after a failure', async () =
   let isAway = true
   const flaky = createEvaluationScores({
     ...others,
-    grade: () =>
-      isAway
-        ? Promise.reject(new Error('away'))
-        : Promise.resolve([
-            [1, 1],
-            [1, 1],
-          ]),
+    grading: {
+      defaultGraders: chooseDefaults,
+      score: () =>
+        isAway
+          ? Promise.reject(new Error('away'))
+          : Promise.resolve([
+              [1, 1],
+              [1, 1],
+            ]),
+    },
   })
   await assert.rejects(flaky({ accountId: 'a', modelName: 'm' }, { rows, graders: null }), /away/)
   isAway = false
@@ -128,9 +133,12 @@ test('a failure that a repeat would meet again is not met again', async () => {
     let calls = 0
     const scoresOf = createEvaluationScores({
       ...others,
-      grade: () => {
-        calls++
-        return Promise.reject(failure)
+      grading: {
+        defaultGraders: chooseDefaults,
+        score: () => {
+          calls++
+          return Promise.reject(failure)
+        },
       },
     })
     for (let look = 0; look < 3; look++)

@@ -1,6 +1,6 @@
 // The samples of a run of an eval: answers of chats, or what the items bring along.
-import { textParts, type EvalItem, type EvalSample, type SampleUsage } from '../src/domain/eval-run.ts'
-import type { ChunkResults } from '../src/domain/inference-batch.ts'
+import { textParts, type EvalItem, type EvalSample, type SampleUsage } from '../domain/eval-run.ts'
+import type { ChunkResults } from '../domain/inference-batch.ts'
 
 /** Null with the reason when the model refused the item. */
 export type Sampled = { sample: EvalSample; error: null } | { sample: null; error: string }
