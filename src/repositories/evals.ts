@@ -1,5 +1,6 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
 import type { Eval, EvalDefinition } from '../domain/eval-run.ts'
+import { readPage, textBytes, type Page as Found } from './byte-pages.ts'
 import type { Connection } from './database.ts'
 
 type NewEval = Pick<Eval, 'id' | 'accountId' | 'name' | 'metadata' | 'definition'>
@@ -20,15 +21,20 @@ export const createEvalRepository = (db: Connection) => ({
   },
 
   /** `after` is the id of an eval of the account. */
-  async list(accountId: string, { after, limit, isOldestFirst, sortedBy }: Page): Promise<Eval[]> {
+  async list(accountId: string, { after, limit, isOldestFirst, sortedBy }: Page): Promise<Found<Eval>> {
     const direction = isOldestFirst ? 'asc' : 'desc'
-    const rows = await db.eval.findMany({
+    const heads = await db.eval.findMany({
+      select: { id: true, sizeBytes: true },
       where: { accountId },
       orderBy: [{ [sortedBy]: direction }, { id: direction }],
-      take: limit,
+      take: limit + 1,
       ...(after === null ? {} : { cursor: { id: after }, skip: 1 }),
     })
-    return rows.map(plain)
+    const { rows, hasMore } = await readPage(heads, limit, {
+      read: (ids) => db.eval.findMany({ where: { id: { in: ids } } }),
+      sizeOf: ({ metadata, definition }) => textBytes(metadata, definition),
+    })
+    return { rows: rows.map(plain), hasMore }
   },
 
   /** Changes what is not undefined. @returns false when there is none */

@@ -9,6 +9,7 @@ import type {
   ScoredAnswer,
 } from '../domain/model-evaluation.ts'
 import { ServiceError } from '../domain/service-error.ts'
+import { readPage, textBytes, type Page } from './byte-pages.ts'
 import type { Connection } from './database.ts'
 
 type NewEvaluation = Pick<
@@ -55,15 +56,16 @@ export const createModelEvaluationRepository = (db: Connection) => ({
   },
 
   /** `after` is the id of a run of the eval, which belongs to the account. */
-  async listRuns(evalId: string, { after, limit, isOldestFirst, statuses }: RunPage): Promise<ModelEvaluation[]> {
+  async listRuns(evalId: string, { after, limit, isOldestFirst, statuses }: RunPage): Promise<Page<ModelEvaluation>> {
     const direction = isOldestFirst ? 'asc' : 'desc'
-    const rows = await db.modelEvaluation.findMany({
+    const heads = await db.modelEvaluation.findMany({
+      select: headColumns,
       where: { evalId, ...(statuses && { status: { in: [...statuses] } }) },
       orderBy: [{ createdAt: direction }, { id: direction }],
-      take: limit,
+      take: limit + 1,
       ...(after === null ? {} : { cursor: { id: after }, skip: 1 }),
     })
-    return rows.map(plain)
+    return readRows(db, heads, limit)
   },
 
   /** The runs of an eval that have not ended, and the keys of the others. */
@@ -84,14 +86,18 @@ export const createModelEvaluationRepository = (db: Connection) => ({
   },
 
   /** Newest first, without runs of evals. `after` is the id of an evaluation of the account. */
-  async list(accountId: string, { after, limit }: { after: string | null; limit: number }): Promise<ModelEvaluation[]> {
-    const rows = await db.modelEvaluation.findMany({
+  async list(
+    accountId: string,
+    { after, limit }: { after: string | null; limit: number },
+  ): Promise<Page<ModelEvaluation>> {
+    const heads = await db.modelEvaluation.findMany({
+      select: headColumns,
       where: { accountId, evalId: null },
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-      take: limit,
+      take: limit + 1,
       ...(after === null ? {} : { cursor: { id: after }, skip: 1 }),
     })
-    return rows.map(plain)
+    return readRows(db, heads, limit)
   },
 
   /** The account's open evaluations, and how many answers they may take. */
@@ -172,6 +178,22 @@ export const createModelEvaluationRepository = (db: Connection) => ({
     await db.$executeRaw(Prisma.sql`delete from model_evaluations where id = any(${[...ids]}::uuid[])`)
   },
 })
+
+/** The stored bytes count the request, too. */
+const headColumns = { id: true, storedBytes: true } as const
+
+async function readRows(
+  db: Connection,
+  heads: readonly { id: string; storedBytes: bigint }[],
+  limit: number,
+): Promise<Page<ModelEvaluation>> {
+  const sized = heads.map(({ id, storedBytes }) => ({ id, sizeBytes: Number(storedBytes) }))
+  const { rows, hasMore } = await readPage(sized, limit, {
+    read: (ids) => db.modelEvaluation.findMany({ where: { id: { in: ids } } }),
+    sizeOf: ({ request, plan, summary, message }) => textBytes(request, plan, summary, message),
+  })
+  return { rows: rows.map(plain), hasMore }
+}
 
 const parsed = <T>(value: Prisma.JsonValue): T | null => (value === null ? null : (JSON.parse(value as string) as T))
 

@@ -1,10 +1,14 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
 import type { BatchEndReason, BatchFile, RequestBatch } from '../domain/inference-batch.ts'
+import { readPage, textBytes, type Page } from './byte-pages.ts'
 import type { Connection } from './database.ts'
 import { plain } from './inference-batches.ts'
 import { notify } from './notifications.ts'
 
 const kind = 'requests'
+
+/** The most of a stored request: its metadata, and the place of a chunk for each line when lines are long. */
+const requestBytes = (lineCount: number) => 16_384 + 64 * lineCount
 
 /** A file that a batch has written. */
 export type WrittenFile = BatchFile & { key: string; name: string; sizeBytes: number }
@@ -17,14 +21,23 @@ export const createRequestBatchRepository = (db: Connection) => ({
   },
 
   /** Newest first. `after` is the id of a batch of the account. */
-  async list(accountId: string, { after, limit }: { after: string | null; limit: number }): Promise<RequestBatch[]> {
-    const rows = await db.inferenceBatch.findMany({
+  async list(
+    accountId: string,
+    { after, limit }: { after: string | null; limit: number },
+  ): Promise<Page<RequestBatch>> {
+    const heads = await db.inferenceBatch.findMany({
+      select: { id: true, itemCount: true },
       where: { accountId, kind },
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-      take: limit,
+      take: limit + 1,
       ...(after === null ? {} : { cursor: { id: after }, skip: 1 }),
     })
-    return rows.map(requestBatch)
+    const sized = heads.map(({ id, itemCount }) => ({ id, sizeBytes: requestBytes(itemCount) }))
+    const { rows, hasMore } = await readPage(sized, limit, {
+      read: (ids) => db.inferenceBatch.findMany({ where: { id: { in: ids } } }),
+      sizeOf: ({ request, message }) => textBytes(request, message),
+    })
+    return { rows: rows.map(requestBatch), hasMore }
   },
 
   /** Begins no further line. The first reason counts. @returns false when the files are being written, or the batch has ended */

@@ -55,7 +55,9 @@ test('graders that cannot be used are refused with their place', async () => {
 })
 
 test('a page of the list has at most 20 evaluations', async () => {
-  const edge = await startPublic({ database: { modelEvaluations: { list: () => Promise.resolve([]) } } })
+  const edge = await startPublic({
+    database: { modelEvaluations: { list: () => Promise.resolve({ rows: [], hasMore: false }) } },
+  })
   assert.equal((await edge.call('GET', '/v1/evaluations?limit=20')).status, 200)
   assert.equal((await edge.call('GET', '/v1/evaluations?limit=21')).status, 400)
 })

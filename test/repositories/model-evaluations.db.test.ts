@@ -129,11 +129,12 @@ suite('evaluations', () => {
         await anEvaluation(tx, accountId),
       ]
       const first = await tx.modelEvaluations.list(accountId, { after: null, limit: 2 })
-      const rest = await tx.modelEvaluations.list(accountId, { after: first[1]?.id ?? '', limit: 2 })
+      const rest = await tx.modelEvaluations.list(accountId, { after: first.rows[1]?.id ?? '', limit: 2 })
       assert.deepEqual(
-        [...first, ...rest].map(({ id }) => id),
+        [...first.rows, ...rest.rows].map(({ id }) => id),
         ids.toSorted().toReversed(),
       )
+      assert.deepEqual([first.hasMore, rest.hasMore], [true, false])
       assert.equal(await tx.modelEvaluations.find(other, ids[0] ?? ''), null)
     }))
 
@@ -187,7 +188,7 @@ suite('evaluations', () => {
     )
     assert.match(refused[0]?.message ?? '', /3 open evaluations/)
     const evaluations = await database.modelEvaluations.list(accountId, { after: null, limit: 9 })
-    for (const { id } of evaluations) await database.modelEvaluations.end(id, 'CANCELLED', null)
+    for (const { id } of evaluations.rows) await database.modelEvaluations.end(id, 'CANCELLED', null)
     await assert.rejects(create(501), /1002 of this evaluation they would exceed the limit/)
   })
 })

@@ -83,11 +83,11 @@ suite('a batch of requests', () => {
     withAccount(async (tx, accountId, open) => {
       const ids = [await open(), await open(), await open()].toSorted().toReversed()
       const list = async (after: string | null) =>
-        (await tx.requestBatches.list(accountId, { after, limit: 2 })).map(({ id }) => id)
+        (await tx.requestBatches.list(accountId, { after, limit: 2 })).rows.map(({ id }) => id)
       // Rows of one transaction have one time, so the id decides.
       assert.deepEqual(await list(null), ids.slice(0, 2))
       assert.deepEqual(await list(ids[1] ?? null), ids.slice(2))
       assert.equal(await tx.requestBatches.find(randomUUID(), ids[0] ?? ''), null)
-      assert.equal((await tx.requestBatches.list(randomUUID(), { after: null, limit: 2 })).length, 0)
+      assert.equal((await tx.requestBatches.list(randomUUID(), { after: null, limit: 2 })).rows.length, 0)
     }))
 })

@@ -1,6 +1,5 @@
 // Runs of evals and their output items, as OpenAI's API writes them.
 import { z } from 'zod'
-import { messagesOf } from '../../domain/eval-run.ts'
 import type { EvaluationStatus } from '../../domain/model-evaluation.ts'
 import type { EvalRun } from '../../services/eval-runs/find.ts'
 import type { OutputItem } from '../../services/eval-runs/list-items.ts'
@@ -230,7 +229,7 @@ export function outputItemOf(evaluation: EvalRun, item: OutputItem): z.output<ty
     datasource_item: item.source.item,
     results,
     sample: {
-      input: run.sampling ? saidIn(messagesOf(run.sampling.messages, item.source)) : [],
+      input: saidIn(item.said),
       output: sample ? [output] : [],
       finish_reason: sample?.finish_reason ?? null,
       model: sample?.model ?? null,

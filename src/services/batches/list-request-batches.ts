@@ -11,9 +11,9 @@ export async function listRequestBatches({
   input: { after: string | null; limit: number }
 }): Promise<{ batches: RequestBatch[]; hasMore: boolean }> {
   const last = after === null ? null : await findRequestBatch({ ctx, input: { batchId: after } })
-  const batches = await ctx.deps.database.requestBatches.list(ctx.accountId, {
+  const { rows, hasMore } = await ctx.deps.database.requestBatches.list(ctx.accountId, {
     after: last?.id ?? null,
-    limit: limit + 1,
+    limit,
   })
-  return { batches: batches.slice(0, limit), hasMore: batches.length > limit }
+  return { batches: rows, hasMore }
 }

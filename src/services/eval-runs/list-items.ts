@@ -1,15 +1,28 @@
-import { chunkSize } from '../../domain/chunk-layout.ts'
-import { outcomeOf, type EvalItem, type ItemOutcome, type JudgedItem } from '../../domain/eval-run.ts'
+import {
+  messagesOf,
+  outcomeOf,
+  runChunkSize,
+  type EvalItem,
+  type ItemOutcome,
+  type JudgedItem,
+} from '../../domain/eval-run.ts'
+import { UnfilledText } from '../../domain/item-template.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
 import { noRun, type EvalRun } from './find.ts'
 
-/** `index`: the position among the items of the run. */
-export type OutputItem = { index: number; source: EvalItem; judged: JudgedItem; outcome: ItemOutcome }
+/** `index`: the position among the items of the run. `said`: the conversation that the model got, if one was asked. */
+export type OutputItem = { index: number; source: EvalItem; judged: JudgedItem; outcome: ItemOutcome; said: unknown }
 
 type Page = { after: number | null; limit: number; isOldestFirst: boolean; outcome: ItemOutcome | null }
 
-/** Lists the items that are judged so far. @throws ServiceError not_found once retention has removed them */
+/** The conversations and answers of a page. An answer of this size takes some 20 ms to write. */
+const pageCharacters = 4 * 1024 * 1024
+
+/**
+ * Lists the items that are judged so far: fewer than asked for where they are long, but at least one.
+ * @throws ServiceError not_found once retention has removed them
+ */
 export async function listOutputItems({
   ctx,
   input: { run, after, limit, isOldestFirst, outcome },
@@ -18,18 +31,37 @@ export async function listOutputItems({
   input: Page & { run: EvalRun }
 }): Promise<{ items: OutputItem[]; hasMore: boolean }> {
   const found: OutputItem[] = []
+  let left = pageCharacters
+  const size = runChunkSize(run.run)
   const chunks = [...run.run.chunks.keys()]
   const isBeyond = (index: number) => after === null || (isOldestFirst ? index > after : index < after)
   for (const chunk of isOldestFirst ? chunks : chunks.toReversed()) {
-    const [first, last] = [chunk * chunkSize, (chunk + 1) * chunkSize - 1]
+    const [first, last] = [chunk * size, (chunk + 1) * size - 1]
     if (!isBeyond(first) && !isBeyond(last)) continue
-    const items = await readChunk(ctx, run, chunk)
-    const shown = items.filter((item) => isBeyond(item.index) && (outcome === null || item.outcome === outcome))
-    found.push(...(isOldestFirst ? shown : shown.toReversed()))
-    if (found.length > limit) break
+    const judged = await readChunk(ctx, run, chunk)
+    for (const item of isOldestFirst ? judged : judged.toReversed()) {
+      if (!isBeyond(item.index) || (outcome !== null && item.outcome !== outcome)) continue
+      const shown = { ...item, said: saidTo(run, item.source) }
+      left -= charactersOf(shown)
+      if (found.length === limit || (left < 0 && found.length > 0)) return { items: found, hasMore: true }
+      found.push(shown)
+    }
   }
-  return { items: found.slice(0, limit), hasMore: found.length > limit }
+  return { items: found, hasMore: false }
 }
+
+/** Empty for an item of an older release that is longer than a conversation may be by now. */
+function saidTo({ run: { sampling } }: EvalRun, source: EvalItem): unknown {
+  try {
+    return sampling ? messagesOf(sampling.messages, source) : []
+  } catch (error) {
+    if (error instanceof UnfilledText) return []
+    throw error
+  }
+}
+
+const charactersOf = ({ said, source, judged }: OutputItem) =>
+  JSON.stringify([said, source.item, judged.results]).length + (judged.output?.length ?? 0)
 
 /** @throws ServiceError not_found, also before the item is judged */
 export async function findOutputItem({
@@ -39,15 +71,19 @@ export async function findOutputItem({
   ctx: Ctx
   input: { run: EvalRun; index: number }
 }): Promise<OutputItem> {
-  const chunk = Math.floor(index / chunkSize)
+  const chunk = Math.floor(index / runChunkSize(run.run))
   const item = (await readChunk(ctx, run, chunk)).find((each) => each.index === index)
   if (!item) throw new ServiceError('not_found', 'There is no such output item, or it is not judged yet.')
-  return item
+  return { ...item, said: saidTo(run, item.source) }
 }
 
-async function readChunk({ deps }: Ctx, { id, rowsKey, run }: EvalRun, chunk: number): Promise<OutputItem[]> {
+async function readChunk(
+  { deps }: Ctx,
+  { id, rowsKey, run }: EvalRun,
+  chunk: number,
+): Promise<Omit<OutputItem, 'said'>[]> {
   const location = run.chunks[chunk]
-  const start = chunk * chunkSize
+  const start = chunk * runChunkSize(run)
   const judged =
     location && (await deps.database.modelEvaluations.findChunk<JudgedItem>({ evaluationId: id, model: 0, start }))
   if (!location || !judged || rowsKey === null) return []

@@ -20,6 +20,6 @@ export async function listRuns({
 }): Promise<{ runs: EvalRun[]; hasMore: boolean }> {
   await findEval({ ctx, input: { id: evalId } })
   if (page.after !== null) await findRun({ ctx, input: { evalId, id: page.after } })
-  const found = await ctx.deps.database.modelEvaluations.listRuns(evalId, { ...page, limit: page.limit + 1 })
-  return { runs: found.slice(0, page.limit).map(asRun), hasMore: found.length > page.limit }
+  const { rows, hasMore } = await ctx.deps.database.modelEvaluations.listRuns(evalId, page)
+  return { runs: rows.map(asRun), hasMore }
 }

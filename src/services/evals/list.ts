@@ -12,9 +12,8 @@ export async function listEvals({
   ctx: Ctx
   input: Page
 }): Promise<{ evals: Eval[]; hasMore: boolean }> {
-  const { after, limit } = input
+  const { after } = input
   const last = after === null ? null : await findEval({ ctx, input: { id: after } })
-  const page = { ...input, after: last?.id ?? null, limit: limit + 1 }
-  const evals = await ctx.deps.database.evals.list(ctx.accountId, page)
-  return { evals: evals.slice(0, limit), hasMore: evals.length > limit }
+  const { rows, hasMore } = await ctx.deps.database.evals.list(ctx.accountId, { ...input, after: last?.id ?? null })
+  return { evals: rows, hasMore }
 }

@@ -6,7 +6,10 @@ import { evaluationNotFound, findEvaluation } from './find.ts'
 /** `outputs`: by model, in the order of the request; null while it is not scored. */
 type ListedRow = EvaluatedRow & { index: number; outputs: { model: string; answer: ScoredAnswer | null }[] }
 
-/** Lists rows with the answers that are scored so far. @throws ServiceError not_found */
+/** The texts of a page. An answer of this size takes some 20 ms to write. */
+const pageCharacters = 4 * 1024 * 1024
+
+/** Lists rows with the answers that are scored so far: fewer where they are long, but at least one. @throws ServiceError not_found */
 export async function listEvaluationRows({
   ctx,
   input: { id, offset, limit },
@@ -17,11 +20,19 @@ export async function listEvaluationRows({
   const evaluation = await findEvaluation(ctx, id)
   const end = Math.min(offset + limit, evaluation.rowCount ?? 0)
   const rows: ListedRow[] = []
+  let left = pageCharacters
   for (let chunk = Math.floor(offset / chunkSize); chunk * chunkSize < end; chunk++)
-    rows.push(...(await readChunk(ctx, evaluation, chunk)))
-  const shown = rows.filter(({ index }) => index >= offset && index < end)
-  return { rows: shown, next: end < (evaluation.rowCount ?? 0) ? end : null }
+    for (const row of await readChunk(ctx, evaluation, chunk)) {
+      if (row.index < offset || row.index >= end) continue
+      left -= charactersOf(row)
+      if (left < 0 && rows.length > 0) return { rows, next: row.index }
+      rows.push(row)
+    }
+  return { rows, next: end < (evaluation.rowCount ?? 0) ? end : null }
 }
+
+const charactersOf = ({ input, expected, outputs }: ListedRow) =>
+  input.length + expected.length + outputs.reduce((sum, { answer }) => sum + (answer?.output?.length ?? 0), 0)
 
 async function readChunk(
   ctx: Ctx,

@@ -14,6 +14,6 @@ export async function listEvaluations({
   const { modelEvaluations } = deps.database
   if (after !== null && !(isUuid(after) && (await modelEvaluations.find(accountId, after))))
     throw invalidInput('after', 'after must be the `next` of an earlier page.')
-  const evaluations = await modelEvaluations.list(accountId, { after, limit })
-  return { evaluations, next: evaluations.length === limit ? (evaluations.at(-1)?.id ?? null) : null }
+  const { rows, hasMore } = await modelEvaluations.list(accountId, { after, limit })
+  return { evaluations: rows, next: hasMore ? (rows.at(-1)?.id ?? null) : null }
 }

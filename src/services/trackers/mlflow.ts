@@ -69,7 +69,7 @@ export function createMlflow(
     beforeCall: () => Promise<void>
   },
 ) {
-  const base = `${trackingUri.replace(/\/+$/, '')}/api/2.0/mlflow`
+  const base = `${trackingUri.replace(/(?<!\/)\/+$/, '')}/api/2.0/mlflow`
 
   return {
     /** Makes the experiment if there is none of this name. */
