@@ -34,6 +34,6 @@ export async function* partialCompletions(
 
 /** Drops what the next token may change: half a character, or the beginning of a stop text. */
 function cut(output: Record<string, unknown>, heldBack: number): Record<string, unknown> {
-  const text = String(output['output']).replace(/\ufffd+$/, '')
+  const text = String(output['output']).replace(/(?<!\ufffd)\ufffd+$/, '')
   return { output: text.slice(0, Math.max(0, text.length - heldBack)) }
 }
