@@ -14,9 +14,16 @@ import { callsOf } from './tools.ts'
 
 const object = z.record(z.string(), z.unknown())
 
+/** Its names are not looked at: 10,000 items may have half a million, which would take the main thread a tenth of a second. */
+const part = z
+  .custom<Record<string, unknown>>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), {
+    error: ({ input }) => (input === undefined ? 'is required' : 'must be an object'),
+  })
+  .meta({ type: 'object', propertyNames: { type: 'string' }, additionalProperties: {} })
+
 const Item = z.strictObject({
-  item: object.describe('What {{item}} names'),
-  sample: object.optional().describe('What {{sample}} names, when no model is asked'),
+  item: part.describe('What {{item}} names'),
+  sample: part.optional().describe('What {{sample}} names, when no model is asked'),
 })
 
 const kept = 'is not supported: stored chats and responses are no source. Use "file_content" or "file_id"'
