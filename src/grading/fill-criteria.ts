@@ -124,14 +124,14 @@ function validatorOf(schema: Record<string, unknown>) {
 
 /** @throws ServiceError invalid_input, which a release that did not measure texts has let through */
 function chatLine(
-  { messages, ...asked }: NonNullable<EvalRunRequest['sampling']>,
+  { messages, fields, fieldsText }: NonNullable<EvalRunRequest['sampling']>,
   model: string,
   item: EvalItem,
   index: number,
 ) {
-  const fields = asked.fieldsText === undefined ? asked.fields : (JSON.parse(asked.fieldsText) as object)
   try {
-    return lineOf({ model, messages: messagesOf(messages, item), ...fields }, index)
+    const ordered = fieldsText === undefined ? fields : (JSON.parse(fieldsText) as object)
+    return lineOf({ model, messages: messagesOf(messages, item), ...ordered }, index)
   } catch (error) {
     throw error instanceof UnfilledText ? invalidInput('', whyUnfilled(error, `Item ${index}`)) : error
   }

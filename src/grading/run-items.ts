@@ -121,6 +121,7 @@ function* itemsIn(lines: Uint8Array, isFile: boolean): Generator<EvalItem> {
       yield JSON.parse(line) as EvalItem
       continue
     }
+    if (line.length > lineCharacters) throw wrong(`line ${number} has more than ${lineCharacters} characters.`)
     const excess = count(line)
     if (excess === tooDeep) throw wrong(`line ${number} ${excess}.`)
     if (excess !== null) throw wrong(`the file ${excess} up to line ${number}. Split it.`)
@@ -137,7 +138,6 @@ function decoded(lines: Uint8Array): string {
 }
 
 function itemOf(line: string, number: number): EvalItem {
-  if (line.length > lineCharacters) throw wrong(`line ${number} has more than ${lineCharacters} characters.`)
   const value = parsedJson(line)
   if (!isObject(value) || !isObject(value['item'])) throw wrong(`line ${number} is not an object {"item": {…}}.`)
   const sample = value['sample']
