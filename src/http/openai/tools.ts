@@ -69,16 +69,12 @@ export const SentToolCall = z.object({
   function: z
     .object({
       name: FunctionName.describe('Its name'),
-      arguments: z
-        .string()
-        .max(1_000_000)
-        .refine(isObjectText, 'must be a JSON object')
-        .describe('The arguments, as the text of a JSON object'),
+      arguments: z.string().max(1_000_000).describe('The arguments, as the text of a JSON object'),
     })
     .describe('The function that was called'),
 })
 
-function isObjectText(text: string): boolean {
+export function isObjectText(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value)
