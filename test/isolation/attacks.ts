@@ -8,6 +8,7 @@ import { grammars } from './attacks/grammars.ts'
 import { inferenceQueue } from './attacks/inference-queue.ts'
 import { retrieval } from './attacks/retrieval.ts'
 import { singlePrompts } from './attacks/single-prompts.ts'
+import { singleRequests } from './attacks/single-requests.ts'
 import { storedBytes } from './attacks/stored-bytes.ts'
 import { tokenizing } from './attacks/tokenizing.ts'
 import { unfinishedBodies } from './attacks/unfinished-bodies.ts'
@@ -24,6 +25,7 @@ export const attacks: readonly Attack[] = [
   grammars,
   storedBytes,
   singlePrompts,
+  singleRequests,
 ]
 
 export function findAttack(name: string): Attack {
