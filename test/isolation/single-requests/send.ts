@@ -6,7 +6,7 @@ import type { Sent } from './extreme.ts'
 const agent = new Agent({ keepAlive: false })
 /** A longer answer is only counted. */
 const keptCharacters = 4 * 1024 * 1024
-const timeoutMs = 60_000
+const timeoutMs = 300_000
 
 export type Send = (method: string, path: string, sent: Sent) => Promise<Answer>
 
