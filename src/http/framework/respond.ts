@@ -180,10 +180,15 @@ export function linkToNext(path: string, query: Record<string, string | number |
   return `<${path}?${next.toString()}>; rel="next"`
 }
 
-/** Aborts when the client leaves before it has the answer. */
+const signals = new WeakMap<ServerResponse, AbortSignal>()
+
+/** Aborts when the client leaves before it has the answer. A response has one signal, whoever asks for it. */
 export function clientGone(response: ServerResponse): AbortSignal {
+  const known = signals.get(response)
+  if (known) return known
   const controller = new AbortController()
   if (response.destroyed) controller.abort()
   else response.once('close', () => response.writableFinished || controller.abort())
+  signals.set(response, controller.signal)
   return controller.signal
 }
