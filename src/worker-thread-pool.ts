@@ -1,13 +1,17 @@
 // Worker threads for work that would block the event loop. A thread costs a quarter of a second of processor time to start
 // and tens of megabytes, so the pool is small and its threads are reused. Callers wait while all are busy; the next turn is the one of whoever has least.
 import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
+import { Worker, type Transferable } from 'node:worker_threads'
 import { createTurns } from './turns.ts'
 
 const keptIdleMs = 30_000
 
-/** Sends one question and waits for its one answer. @throws the error that ended the thread, or the signal's reason */
-export type Ask = (question: unknown) => Promise<unknown>
+/**
+ * Sends one question and waits for its one answer.
+ * @param given buffers of the question that the thread gets without a copy; they are empty here afterwards
+ * @throws the error that ended the thread, or the signal's reason
+ */
+export type Ask = (question: unknown, given?: readonly Transferable[]) => Promise<unknown>
 
 type ThreadOptions = {
   atMost: number
@@ -59,7 +63,7 @@ export function createThreads(module: URL, { atMost, atMostOfOne, heapLimitMegab
       await turns.take(owner, signal)
       const thread = take()
       try {
-        const result = await work((question) => ask(thread, question, signal))
+        const result = await work((question, given) => ask(thread, { question, given }, signal))
         keep(thread)
         return result
       } catch (error) {
@@ -76,7 +80,9 @@ export function createThreads(module: URL, { atMost, atMostOfOne, heapLimitMegab
 export const neededTooMuchMemory = (error: unknown) =>
   error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
 
-async function ask(thread: Worker, question: unknown, signal?: AbortSignal): Promise<unknown> {
+type Message = { question: unknown; given: readonly Transferable[] | undefined }
+
+async function ask(thread: Worker, { question, given }: Message, signal?: AbortSignal): Promise<unknown> {
   const over = new AbortController()
   const stopping = { signal: signal ? AbortSignal.any([signal, over.signal]) : over.signal }
   const failed = (event: string, why: (first: unknown) => unknown) =>
@@ -87,7 +93,7 @@ async function ask(thread: Worker, question: unknown, signal?: AbortSignal): Pro
   // The thread wrote a message that cannot be deserialised here.
   const unreadable = failed('messageerror', (error) => error)
   const answered = once(thread, 'message', stopping).then(([answer]) => answer as unknown)
-  thread.postMessage(question)
+  thread.postMessage(question, given)
   try {
     return await Promise.race([answered, ended, unreadable])
   } catch (error) {

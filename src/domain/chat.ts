@@ -21,7 +21,11 @@ export type ChatTool = { name: string; description?: string; parameters: Record<
 
 /** For people, length limits and comparisons. Models read the chat template's text instead. */
 export const plainChat = (messages: readonly ChatMessage[]) =>
-  messages.map(({ role, content, calls }) => `${role}: ${content}${plainCalls(calls)}`).join('\n')
+  // V8 copies no text for `+`, as it does for `join`: most callers need the length only.
+  messages.reduce(
+    (text, { role, content, calls }, at) => `${text}${at === 0 ? '' : '\n'}${role}: ${content}${plainCalls(calls)}`,
+    '',
+  )
 
 const plainCalls = (calls: ChatMessage['calls']) =>
   (calls ?? []).map((call) => `\n${call.name}(${call.arguments})`).join('')

@@ -80,10 +80,11 @@ function readObjects(value: unknown, path: string): StoredItem {
 }
 
 function readFields(value: unknown, path: string): [string, Scalar][] {
-  const fields = Object.entries(objectAt(value, path))
-  if (fields.length === 0) throw invalidInput(path, `${path} must have at least one field.`)
-  if (fields.length > maxFields) throw invalidInput(path, `${path} may have at most ${maxFields} fields.`)
-  return fields.map(([name, each]) => {
+  const object = objectAt(value, path)
+  const count = Object.keys(object).length
+  if (count === 0) throw invalidInput(path, `${path} must have at least one field.`)
+  if (count > maxFields) throw invalidInput(path, `${path} may have at most ${maxFields} fields.`)
+  return Object.entries(object).map(([name, each]) => {
     refuseName(name, path)
     if (!isScalar(each)) throw invalidInput(`${path}.${name}`, `${path}.${name} must be a text, a number or a boolean.`)
     return [name, each]

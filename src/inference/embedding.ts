@@ -1,12 +1,13 @@
 import { maxEmbeddingTokens, type CatalogueEntry } from '../domain/catalogue.ts'
 import type { Adapter } from './adapters.ts'
 import type { AnswerRoom } from '../domain/answer-room.ts'
+import { maxTextCharacters } from '../domain/text-length.ts'
 import { concurrencyFor, runConcurrently, splitIntoChunks } from './chunks.ts'
 import { requestEmbeddings } from './engine-client.ts'
 import { naming, textTooLong } from './input-errors.ts'
 import type { Meter } from './meter.ts'
 import { onServer, type Servers } from './call-with-failover.ts'
-import { maxTextCharacters, workOf } from './text-bounds.ts'
+import { workOf } from './text-bounds.ts'
 
 export type EmbeddingInput = {
   baseModel: CatalogueEntry

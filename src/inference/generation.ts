@@ -75,13 +75,17 @@ export async function generate(
   seed: number | null,
 ): Promise<Choice[]> {
   const target: Target = { baseModel, adapter, accountId, meter }
-  const chunkSize = Math.min(Math.max(baseModel.maxBatch, 16), 256)
+  const { extras = null } = sampling
   const chunks = groups.flatMap(({ rows, ...shared }) =>
-    splitIntoChunks(rows, chunkSize, ({ prompt }) => prompt.length).map((rows) => ({ rows, ...shared })),
+    splitIntoChunks(rows, rowsOfCall(baseModel, shared.maxTokens, extras), ({ prompt }) => prompt.length).map(
+      (rows) => ({
+        rows,
+        ...shared,
+      }),
+    ),
   )
   const choices: Choice[] = []
   const concurrency = concurrencyFor(servers.endpoints.replicaCount(baseModel.name))
-  const { extras = null } = sampling
   const growing = onText && createGrowingText(onText, { mayRepeat: extras?.logprobs === undefined })
   const send = async (group: RowGroup<Prompt>, chunkSignal: AbortSignal) => {
     const { rows, grammar, maxTokens, isCallers = false } = group
@@ -111,4 +115,20 @@ export async function generate(
   }
   await runConcurrently(chunks, signal, send, concurrency)
   return choices
+}
+
+/** Log probabilities of one answer of the engine, which is parsed at once: a few megabytes of JSON. */
+const maxLogprobs = 50_000
+
+function rowsOfCall(
+  { maxBatch, contextLength }: CatalogueEntry,
+  maxTokens: number,
+  extras: SamplingExtras | null,
+): number {
+  const rows = Math.min(Math.max(maxBatch, 16), 256)
+  const { logprobs, top_logprobs, echo } = extras ?? {}
+  if (logprobs === undefined) return rows
+  const ofToken = 1 + (typeof logprobs === 'number' ? logprobs : (top_logprobs ?? 0))
+  const tokens = echo ? contextLength : Math.min(maxTokens, contextLength)
+  return Math.min(rows, Math.max(1, Math.floor(maxLogprobs / (ofToken * tokens))))
 }

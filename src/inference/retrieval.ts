@@ -1,10 +1,11 @@
 // Puts the nearest stored rows before a prompt, in the layout of docs/retrieval.md, as many as leave room for the answer.
 import { isText } from '../domain/prompt.ts'
+import { maxTextCharacters } from '../domain/text-length.ts'
 import { runConcurrently } from './chunks.ts'
 import type { CompletionInput } from './completion.ts'
 import { countTokens } from './engine-client.ts'
 import { onServer, type Servers } from './call-with-failover.ts'
-import { maxPromptTokens, maxTextCharacters, workOf } from './text-bounds.ts'
+import { maxPromptTokens, workOf } from './text-bounds.ts'
 import { structureBytes } from './typed-output.ts'
 
 /** The rows of each prompt, nearest first. Null: no prompt has rows. */

@@ -29,10 +29,6 @@ const comfortableCharacters = 64
 const fewCharacters = 8
 const hopefulDigits = 8
 
-// No tokenizer has longer tokens. A text that is too long by this measure is refused without minutes of counting in the engine.
-const longestTokenCharacters = 256
-export const maxTextCharacters = (contextLength: number) => contextLength * longestTokenCharacters
-
 /** Estimates the cost of a call with these texts before their tokens are counted. */
 export const workOf = (prompts: readonly Prompt[], maxTokens: number) => ({
   rows: prompts.length,

@@ -18,11 +18,15 @@ export type Answer = {
 export type Ask = (method: string, path: string, body?: unknown, signal?: AbortSignal) => Promise<Answer>
 export type Account = { id: string; apiKey: string; ask: Ask }
 
-const scopes: Scope[] = ['inference', 'training', 'data', 'read']
+const ordinaryScopes: Scope[] = ['inference', 'training', 'data', 'read']
 /** A connection that is silent for so long is given up. */
 const timeoutMs = 300_000
 
-export async function openAccount(connection: Connection, name: string): Promise<Account> {
+export async function openAccount(
+  connection: Connection,
+  name: string,
+  scopes: readonly Scope[] = ordinaryScopes,
+): Promise<Account> {
   const { id } = await administer<{ id: string }>(connection, '/accounts', { name })
   const { key } = await administer<{ key: string }>(connection, '/keys', { account_id: id, name, scopes })
   return { id, apiKey: key, ask: createAsk(connection.apiUrl, key) }

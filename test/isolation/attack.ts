@@ -55,6 +55,8 @@ export type Attacker = {
   /** Work that the service took on and answers for later. `done` counts what it has finished. */
   accepted: (count: number) => void
   done: (count: number) => void
+  /** A sentence for something that is not as it must be. */
+  found: (sentence: string) => void
 }
 
 /** How often the attacker got an answer of one kind, with the first such answer as an example. */
@@ -67,4 +69,10 @@ export type CountedAnswer = {
 }
 
 /** `processorShare`: what the attacker's own process took of one processor. */
-export type AttackRecord = { answers: CountedAnswer[]; accepted: number; done: number; processorShare: number }
+export type AttackRecord = {
+  answers: CountedAnswer[]
+  accepted: number
+  done: number
+  findings: string[]
+  processorShare: number
+}

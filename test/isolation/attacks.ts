@@ -13,6 +13,7 @@ import { inferenceQueue } from './attacks/inference-queue.ts'
 import { retrieval } from './attacks/retrieval.ts'
 import { schemas } from './attacks/schemas.ts'
 import { singlePrompts } from './attacks/single-prompts.ts'
+import { singleRequests } from './attacks/single-requests.ts'
 import { storedBytes } from './attacks/stored-bytes.ts'
 import { templates } from './attacks/templates.ts'
 import { tokenizing } from './attacks/tokenizing.ts'
@@ -38,6 +39,7 @@ export const attacks: readonly Attack[] = [
   filledTexts,
   graderPatterns,
   evalLists,
+  singleRequests,
 ]
 
 export function findAttack(name: string): Attack {

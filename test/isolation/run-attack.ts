@@ -18,7 +18,7 @@ export type AttackResult = {
   restarts: string[]
   /** Of the machine's last minute, when the attack ended. */
   load: number
-  /** What the attack's own check found wrong. */
+  /** What the attack itself and its check found wrong. */
   findings: string[]
 }
 
@@ -45,7 +45,7 @@ export async function runAttack(attack: Attack, stage: Stage): Promise<AttackRes
   const processorsUnderAttack = sharesUnderAttack()
   running.stop()
   const attacker = await running.ended
-  const findings = (await attack.check?.(stage, attacker)) ?? []
+  const findings = [...attacker.findings, ...((await attack.check?.(stage, attacker)) ?? [])]
   const results = probes.map(({ name }, index) => compare(name, alone[index], underAttack[index]))
   const processors = {
     alone: processorsAlone,

@@ -5,6 +5,7 @@ import type { AttackRecord, CountedAnswer } from './attack.ts'
 export function createTally() {
   const answers = new Map<string, CountedAnswer>()
   const work = { accepted: 0, done: 0 }
+  const findings: string[] = []
   return {
     count({ status, code, detail, retryAfterSeconds }: Answer) {
       const key = `${status} ${code} ${retryAfterSeconds === null}`
@@ -14,9 +15,11 @@ export function createTally() {
     },
     accepted: (count: number) => void (work.accepted += count),
     done: (count: number) => void (work.done += count),
+    found: (sentence: string) => void findings.push(sentence),
     record: (): Omit<AttackRecord, 'processorShare'> => ({
       answers: [...answers.values()].toSorted((a, b) => b.count - a.count),
       ...work,
+      findings,
     }),
   }
 }

@@ -1,12 +1,16 @@
 // Parses JSON bodies. A large one is parsed in a thread and handed over in pieces, because parsing 64 MB takes half a second
 // during which this process could answer nobody.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ServiceError, invalidInput } from '../../domain/service-error.ts'
 import { createThreads, neededTooMuchMemory, type Ask } from '../../worker-thread-pool.ts'
 import { parseObject } from './parse-json.ts'
-import type { LargeBody, PieceOfList } from './json-thread.ts'
+import { attach, type PieceOfValue } from './json-split.ts'
+import type { LargeBody } from './json-thread.ts'
 
-/** Bodies up to this size are parsed at once, in a few milliseconds. */
+/** Bodies up to this size are parsed at once, in 30 milliseconds at most. */
 const largeBytes = 1024 * 1024
+/** After a body of this size others have their turn before it is validated. */
+const turnBytes = 128 * 1024
 /** Two, so that a body need not wait for another of 64 MB. */
 const maxThreads = 2
 /** Twice the text of the largest body and its parsed value, at two bytes a character. */
@@ -31,24 +35,30 @@ export function createJsonBodies() {
 
   return {
     /**
+     * @param bytes a large body is given away: it is empty afterwards
      * @param signal called only for a large body; aborting gives up its place in the queue
      * @throws ServiceError invalid_input, payload_too_large; the signal's reason
      */
     async parse(bytes: Buffer, signal: () => AbortSignal): Promise<object> {
-      return bytes.length <= largeBytes ? parseObject(bytes) : parseLarge(bytes, signal())
+      if (bytes.length > largeBytes) return parseLarge(bytes, signal())
+      const value = parseObject(bytes)
+      if (bytes.length > turnBytes) await nextTurn()
+      return value
     },
   }
 }
 
 async function receive(ask: Ask, bytes: Buffer): Promise<LargeBody> {
-  const body = (await ask(bytes)) as LargeBody
+  // Buffers of this size share their memory with no other.
+  const body = (await ask(bytes, [bytes.buffer as ArrayBuffer])) as LargeBody
   if ('invalid' in body) return body
-  for (let left = body.pieces; left > 0; left--) {
-    const { field, items } = (await ask('more')) as PieceOfList
-    const list = body.value[field] as unknown[]
-    for (const item of items) list.push(item)
+  for (;;) {
+    // Node receives all messages that have arrived in one turn, and the thread answers at once.
+    await nextTurn()
+    const piece = (await ask('more')) as PieceOfValue | null
+    if (!piece) return body
+    attach(body.value, piece)
   }
-  return body
 }
 
 const tooMuchMemory = () =>

@@ -1,6 +1,6 @@
 // Receives the body of a request as its route declares: JSON, JSON with rows, or a form with a file.
 import type { Request, Response } from 'express'
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { Ctx } from '../../services/context.ts'
 import { ingestRows, type ReceivedRows, type RowsOfFields } from '../../services/datasets/ingest-rows.ts'
@@ -13,7 +13,7 @@ import { formBoundary, openBody, readBody } from './request-body.ts'
 import { inTurns } from './request-turns.ts'
 import { clientGone } from './respond.ts'
 import type { CallerOf, Route } from './route.ts'
-import { requireStorableText, validateBody } from './validation.ts'
+import { requireStorableTextInTurns, validateBody } from './validation.ts'
 
 type Incoming = {
   route: Route
@@ -58,8 +58,13 @@ export async function receiveBody<T>(
     if (route.form) {
       const boundary = formBoundary(request)
       const body = inTurns(openBody(request, route.form.limitBytes, { reserve, requireType: formBoundary }), turn)
-      return withForm({ ...stream, body, boundary }, ({ fields, file, sha256 }) =>
-        handle({ ...none, file, body: checkBody(route, fields), idempotency: idempotencyOf(incoming, sha256) }),
+      return withForm({ ...stream, body, boundary }, async ({ fields, file, sha256 }) =>
+        handle({
+          ...none,
+          file,
+          body: await checkBody(route, fields),
+          idempotency: idempotencyOf(incoming, sha256),
+        }),
       )
     }
   }
@@ -67,9 +72,10 @@ export async function receiveBody<T>(
     if (!(await drain(request))) response.setHeader('Connection', 'close')
     return handle({ ...none, body: undefined, idempotency: null })
   }
-  const bytes = await readBody(request, route.bodyLimitBytes ?? defaultLimitBytes, { reserve: memory.growTo })
-  const body = await parseBody(bytes, incoming)
-  return handle({ ...none, body, idempotency: route.idempotent ? idempotencyOf(incoming, bytes) : null })
+  const hash = route.idempotent && request.get('idempotency-key') !== undefined ? beginHash(incoming) : null
+  const options = { reserve: memory.growTo, hash }
+  const body = await parseBody(await readBody(request, route.bodyLimitBytes ?? defaultLimitBytes, options), incoming)
+  return handle({ ...none, body, idempotency: hash && keyed(incoming, hash) })
 }
 
 async function parseBody(bytes: Buffer, { route, response, json }: Incoming): Promise<unknown> {
@@ -80,19 +86,24 @@ async function parseBody(bytes: Buffer, { route, response, json }: Incoming): Pr
   return checkBody(route, await json.parse(bytes, () => clientGone(response)))
 }
 
-function checkBody(route: Route, value: object): unknown {
+async function checkBody(route: Route, value: object): Promise<unknown> {
   if (!route.body) return undefined
   const body = validateBody(route.body, value)
-  requireStorableText(body, { allowsNul: route.allowsNul ?? false })
+  await requireStorableTextInTurns(body, { allowsNul: route.allowsNul ?? false })
   return body
 }
 
-/** @param body the bytes of the body, or the hash of a streamed one */
-function idempotencyOf({ route, request }: Incoming, body: Uint8Array): Idempotency {
+/** @param sha256 of a streamed body */
+const idempotencyOf = (incoming: Incoming, sha256: Uint8Array) => keyed(incoming, beginHash(incoming).update(sha256))
+
+/** The hash of a request; its body is added. */
+const beginHash = ({ route, request }: Incoming): Hash =>
+  createHash('sha256').update(`${route.method} ${route.path} ${JSON.stringify(request.params)}\n`)
+
+function keyed({ request }: Incoming, hash: Hash): Idempotency {
   const key = request.get('idempotency-key')
   if (key === undefined) return null
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalidInput('Idempotency-Key', 'The Idempotency-Key header must be 1 to 255 visible ASCII characters.')
-  const target = `${route.method} ${route.path} ${JSON.stringify(request.params)}\n`
-  return { key, requestHash: createHash('sha256').update(target).update(body).digest() }
+  return { key, requestHash: hash.digest() }
 }

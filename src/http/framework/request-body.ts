@@ -1,4 +1,5 @@
 // Reads the bytes of a body: of the right type, within a size limit, and not from a sender that is too slow.
+import type { Hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { MIMEType } from 'node:util'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
@@ -17,12 +18,13 @@ type BodyOptions = {
 
 /**
  * Copies the body into one buffer, because small pieces would take many times their size.
+ * @param hash gets each piece when it arrives, because hashing 64 MB at once would hold up the event loop
  * @throws as `openBody`
  */
 export async function readBody(
   request: IncomingMessage,
   limitBytes: number,
-  { reserve, ...options }: BodyOptions,
+  { reserve, hash, ...options }: BodyOptions & { hash?: Hash | null },
 ): Promise<Buffer> {
   let [bytes, sizeBytes] = [Buffer.alloc(0), 0]
   function makeRoom(neededBytes: number) {
@@ -36,6 +38,7 @@ export async function readBody(
     bytes = larger
   }
   for await (const chunk of openBody(request, limitBytes, { ...options, reserve: makeRoom })) {
+    hash?.update(chunk)
     chunk.copy(bytes, sizeBytes)
     sizeBytes += chunk.length
   }

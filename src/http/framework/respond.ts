@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { hasLongList, jsonPieces } from './json-pieces.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isLargeJson, jsonPieces } from '../../json-pieces.ts'
 import { inTurns } from './request-turns.ts'
 
 /** JSON that is already text. */
@@ -59,7 +60,7 @@ export async function sendAnswer(response: ServerResponse, answer: unknown, turn
   if (answer instanceof FileBytes) return sendFile(response, answer, turn)
   if (answer instanceof JsonText) return sendJsonText(response, answer.pieces)
   if (isAsyncIterable(answer)) return sendJsonText(response, arrayText(answer as AsyncIterable<unknown[]>))
-  if (hasLongList(answer)) return sendJsonText(response, jsonPieces(answer))
+  if (isLargeJson(answer)) return sendJsonText(response, jsonPieces(answer))
   // One string, because node then writes headers and body in one packet.
   const body = JSON.stringify(answer)
   startAnswer(response, 200, Buffer.byteLength(body))
@@ -76,21 +77,34 @@ const isAsyncIterable = (answer: unknown): answer is AsyncIterable<unknown> =>
 export async function* listText<T>(known: object[], pages: AsyncIterable<T[]>, toWire: (item: T) => object) {
   let opening = `{"object":"list","data":[${itemsText(known)}`
   let comma = known.length > 0 ? ',' : ''
-  for await (const page of pages) {
-    yield opening + comma + itemsText(page.map(toWire))
-    opening = ''
-    comma = ','
-  }
+  for await (const page of pages)
+    for await (const text of itemTexts(page, toWire)) {
+      yield opening + comma + text
+      opening = ''
+      comma = ','
+    }
   yield `${opening}]}`
 }
 
 async function* arrayText(pages: AsyncIterable<unknown[]>) {
   let opening = '['
-  for await (const page of pages) {
-    yield opening + itemsText(page)
-    opening = ','
-  }
+  for await (const page of pages)
+    for await (const text of itemTexts(page, (item) => item)) {
+      yield opening + text
+      opening = ','
+    }
   yield opening === '[' ? '[]' : ']'
+}
+
+/** Items whose JSON is written in a few milliseconds. */
+const itemsOfTurn = 100
+
+/** Lets other requests run after each text. */
+async function* itemTexts<T>(page: readonly T[], toWire: (item: T) => unknown) {
+  for (let first = 0; first < page.length; first += itemsOfTurn) {
+    yield itemsText(page.slice(first, first + itemsOfTurn).map(toWire))
+    await nextTurn()
+  }
 }
 
 const itemsText = (items: unknown[]) => items.map((item) => JSON.stringify(item)).join(',')
@@ -170,10 +184,15 @@ export function linkToNext(path: string, query: Record<string, string | number |
   return `<${path}?${next.toString()}>; rel="next"`
 }
 
-/** Aborts when the client leaves before it has the answer. */
+const signals = new WeakMap<ServerResponse, AbortSignal>()
+
+/** Aborts when the client leaves before it has the answer. A response has one signal, whoever asks for it. */
 export function clientGone(response: ServerResponse): AbortSignal {
+  const known = signals.get(response)
+  if (known) return known
   const controller = new AbortController()
   if (response.destroyed) controller.abort()
   else response.once('close', () => response.writableFinished || controller.abort())
+  signals.set(response, controller.signal)
   return controller.signal
 }

@@ -1,4 +1,5 @@
 // Validates input by zod and turns its issues into sentences that say what to fix.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { z } from 'zod'
 import { ServiceError, type InputIssue } from '../../domain/service-error.ts'
 import { withoutEmpty } from './empty-fields.ts'
@@ -67,21 +68,42 @@ const excludes = ({ code, path: [first, ...more] }: z.core.$ZodIssue) =>
     : first === 'type' && more.length === 0 && (code === 'invalid_value' || code === 'invalid_type')
 
 /**
- * Refuses text that Postgres cannot hold: NUL, and lone surrogates. Does not recurse, because the client chooses the depth.
+ * Refuses text that Postgres cannot hold: NUL, and lone surrogates.
  * @throws ServiceError invalid_input
  */
-export function requireStorableText(value: unknown, { allowsNul }: { allowsNul: boolean }) {
+export function requireStorableText(value: unknown, options: { allowsNul: boolean }) {
+  for (const _ of checkText(value, options)) continue
+}
+
+/** Lets other requests run meanwhile. @throws ServiceError invalid_input */
+export async function requireStorableTextInTurns(value: unknown, options: { allowsNul: boolean }) {
+  for (const _ of checkText(value, options)) await nextTurn()
+}
+
+/** Texts of so many characters are checked in a few milliseconds; a value counts as a few of them. */
+const turnCharacters = 4_000_000
+const valueCharacters = 100
+
+/** Yields after each turn's work. Does not recurse, because the client chooses the depth. */
+function* checkText(value: unknown, { allowsNul }: { allowsNul: boolean }) {
+  let checked = 0
   const left: Place[] = [{ value, key: '', within: null }]
   for (let place = left.pop(); place; place = left.pop()) {
     const { value: each } = place
-    if (typeof each === 'string') requireStorable(each, place, allowsNul)
-    else if (Array.isArray(each))
+    checked += valueCharacters
+    if (typeof each === 'string') {
+      requireStorable(each, place, allowsNul)
+      checked += each.length
+    } else if (Array.isArray(each))
       for (const [key, inner] of each.entries()) left.push({ value: inner, key, within: place })
     else if (typeof each === 'object' && each !== null)
       for (const [key, inner] of Object.entries(each)) {
         requireStorable(key, place, allowsNul)
         left.push({ value: inner, key, within: place })
       }
+    if (checked < turnCharacters) continue
+    yield
+    checked = 0
   }
 }
 

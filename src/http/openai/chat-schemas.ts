@@ -7,7 +7,7 @@ import { finishReason, generationFields, maxTokens, Usage } from './generation.t
 import { ignoredText, only, onlyEmpty, unsupported, withoutEffect } from './unsupported-params.ts'
 import { ResponseFormat, StructuredOutputs } from './response-format.ts'
 import { chatLogprobFields } from './sampling-fields.ts'
-import { SentToolCall, ToolCall, ToolChoice, Tools } from './tools.ts'
+import { isObjectText, SentToolCall, ToolCall, ToolChoice, Tools } from './tools.ts'
 
 const TextPart = z.object({
   type: z.literal('text', { error: 'must be "text": no other type is supported' }).describe('Always text'),
@@ -48,11 +48,27 @@ const Message = z
 
 type Message = z.output<typeof Message>
 
+/** Of all calls of a conversation, because each is parsed. */
+const maxArgumentCharacters = 1_000_000
+
+function requireArguments(messages: readonly Message[], context: z.RefinementCtx) {
+  let left = maxArgumentCharacters
+  for (const [at, { tool_calls: calls }] of messages.entries())
+    for (const [index, { function: called }] of (calls ?? []).entries()) {
+      const refuse = (message: string) =>
+        context.addIssue({ code: 'custom', path: [at, 'tool_calls', index, 'function', 'arguments'], message })
+      left -= called.arguments.length
+      if (left < 0) return refuse(`and those before must have at most ${maxArgumentCharacters} characters together`)
+      if (!isObjectText(called.arguments)) refuse('must be a JSON object')
+    }
+}
+
 /** Every result answers an earlier call, and every call has its result before the user speaks again. */
 const Messages = z
   .array(Message)
   .min(1)
   .max(2048)
+  .superRefine(requireArguments)
   .superRefine((messages, context) => {
     const refuse = (at: number, field: string, message: string) =>
       context.addIssue({ code: 'custom', path: [at, field], message })

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { invalidInput } from '../../domain/service-error.ts'
 import { createEmbeddings } from '../../services/embeddings/create.ts'
@@ -78,18 +79,27 @@ export const embeddingRoutes = [
       if (dimensions && size !== undefined && dimensions !== size)
         throw invalidInput('dimensions', `dimensions must be ${size}: the vectors of this model have no other size.`)
       const { prompt_tokens } = tokens.onWire()
+      const embeddings = format === 'base64' ? await inBase64(vectors) : vectors
       return {
         object: 'list' as const,
-        data: vectors.map((vector, index) => ({
-          object: 'embedding' as const,
-          index,
-          embedding: format === 'base64' ? base64Of(vector) : vector,
-        })),
+        data: embeddings.map((embedding, index) => ({ object: 'embedding' as const, index, embedding })),
         model: answeredName(ctx, asked, model),
         usage: { prompt_tokens, total_tokens: prompt_tokens },
       }
     },
   }),
 ]
+
+/** So many vectors take a few milliseconds. */
+const vectorsOfTurn = 500
+
+async function inBase64(vectors: readonly (readonly number[])[]): Promise<string[]> {
+  const texts: string[] = []
+  for (const vector of vectors) {
+    texts.push(base64Of(vector))
+    if (texts.length % vectorsOfTurn === 0) await nextTurn()
+  }
+  return texts
+}
 
 const base64Of = (vector: readonly number[]) => Buffer.from(Float32Array.from(vector).buffer).toString('base64')

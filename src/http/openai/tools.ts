@@ -67,7 +67,6 @@ export const SentToolCall = z.object({
       arguments: z
         .string()
         .max(1_000_000)
-        .refine(isObjectText, 'must be a JSON object')
         .nullish()
         .transform((text) => text ?? '{}')
         .describe('The arguments, as the text of a JSON object; none when absent'),
@@ -75,7 +74,7 @@ export const SentToolCall = z.object({
     .describe('The function that was called'),
 })
 
-function isObjectText(text: string): boolean {
+export function isObjectText(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value)

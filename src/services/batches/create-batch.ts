@@ -1,7 +1,9 @@
 import { randomInt, randomUUID } from 'node:crypto'
-import { chunkSize, layOut } from '../../domain/chunk-layout.ts'
+import { Readable } from 'node:stream'
+import { maxEmbeddingTokens } from '../../domain/catalogue.ts'
 import type { BatchCompletionInput, PromptBatchKind } from '../../domain/inference-batch.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
+import { maxTextCharacters } from '../../domain/text-length.ts'
 import { resolveTarget } from '../completions/create.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
@@ -9,6 +11,7 @@ import { requireRoomForData, requireRoomInDatabase } from '../limits/account-quo
 import { pinModel } from '../models/find-tuned.ts'
 import { resolveModel } from '../models/resolve.ts'
 import { acceptBatch } from './accept-batch.ts'
+import { layOutItems } from './lay-out-items.ts'
 import { requireRoomForBatch } from './require-room.ts'
 
 type CreateBatchInput = {
@@ -37,14 +40,18 @@ export async function createBatch({
   return once<{ id: string }>(ctx, idempotency, async (answer) => {
     // All chunks use one version of the model, whatever happens to its names meanwhile.
     const { modelName, dataId } = await pinModel(ctx, asked)
-    if (input.kind === 'embeddings') await resolveModel(ctx, modelName)
-    else await resolveTarget(ctx, input.completion.dataId ?? dataId, modelName)
+    const { baseModel } =
+      input.kind === 'embeddings'
+        ? await resolveModel(ctx, modelName)
+        : await resolveTarget(ctx, input.completion.dataId ?? dataId, modelName)
     await requireRoomForData(ctx)
     await requireRoomInDatabase(ctx)
     await requireRoomForBatch(ctx, ctx.deps.database, input.items.length)
     const id = randomUUID()
     const promptsKey = storageKeys.batch(ctx.accountId, id, 'items.json')
-    const { object, chunks } = layOut(input.items)
+    const isWhole = input.kind === 'embeddings' && !input.truncate
+    const mostCharacters = maxTextCharacters(isWhole ? maxEmbeddingTokens(baseModel) : baseModel.contextLength)
+    const { pieces, ...layout } = await layOutItems(input.items, mostCharacters)
     const batch = {
       id,
       accountId: ctx.accountId,
@@ -52,15 +59,18 @@ export async function createBatch({
       kind: input.kind,
       modelName,
       request: {
-        chunkSize,
-        chunks,
+        ...layout,
         input: input.completion && { ...seeded(input), dataId: input.completion.dataId ?? dataId },
         ...(input.kind === 'embeddings' && { truncate: input.truncate }),
       },
       promptsKey,
       itemCount: input.items.length,
     }
-    return acceptBatch(ctx, { batch, storeItems: () => ctx.deps.storage.write(promptsKey, object), answer })
+    return acceptBatch(ctx, {
+      batch,
+      storeItems: () => ctx.deps.storage.writeStream(promptsKey, Readable.from(pieces)),
+      answer,
+    })
   })
 }
 

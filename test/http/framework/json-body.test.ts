@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test } from 'node:test'
 import { createJsonBodies } from '../../../src/http/framework/json-body.ts'
+import { splitValue } from '../../../src/http/framework/json-split.ts'
 import { parseObject } from '../../../src/http/framework/parse-json.ts'
 
 const bodies = createJsonBodies()
@@ -30,7 +31,7 @@ test('what is wrong with a large body is said as of a small one', async () => {
   const wrong = [`[${'1,'.repeat(400_000)}"${filling}"]`, `"${filling}"`, `{"a":"${filling}"`, `{"a":"${filling}",}`]
   const notUtf8 = Buffer.concat([Buffer.from('{"a":"'), Buffer.alloc(1_200_000, 0xff)])
   for (const bytes of [...wrong.map((text) => Buffer.from(text)), notUtf8]) {
-    const { message } = (await parse(bytes).catch((error: unknown) => error as Error)) as Error
+    const { message } = (await parse(Buffer.from(bytes)).catch((error: unknown) => error as Error)) as Error
     assert.throws(() => parseObject(bytes), { message })
   }
 })
@@ -63,11 +64,26 @@ test('who leaves while others are parsed gives up its place, and harms nobody', 
   for (const each of await others) assert.deepEqual(each, asText({ prompt: prompts }))
 })
 
-test('others get their turns while a large body is parsed', async () => {
-  let isParsed = false
-  const parsing = parse(body({ prompt: prompts })).finally(() => (isParsed = true))
-  let turns = 0
-  for (; !isParsed; turns++) await nextTurn()
-  await parsing
-  assert.ok(turns > 8, `${turns} turns`)
+const fields = Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`field ${index}`, index]))
+
+for (const [what, value] of Object.entries({
+  'of a long list': { prompt: prompts },
+  'of many values in one place': { tool: { parameters: { properties: fields } }, list: [{ deep: [fields] }] },
+}))
+  test(`others get their turns while a large body ${what} is parsed`, async () => {
+    let isParsed = false
+    const parsing = parse(body(value)).finally(() => (isParsed = true))
+    let turns = 0
+    for (; !isParsed; turns++) await nextTurn()
+    assert.ok(JSON.stringify(await parsing) === JSON.stringify(value))
+    assert.ok(turns > 8, `${turns} turns`)
+  })
+
+test('a piece of a large body is small wherever the body is large', () => {
+  const values = [{ prompt: prompts }, { a: { b: fields } }, { list: [[[fields]], { c: [filling, filling] }] }]
+  for (const value of values.map(asText) as object[]) {
+    const { value: rest, pieces } = splitValue(value)
+    for (const piece of pieces) assert.ok(JSON.stringify(piece).length < filling.length + 1000)
+    assert.ok(JSON.stringify(rest).length < 100)
+  }
 })

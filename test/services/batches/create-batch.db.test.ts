@@ -18,7 +18,7 @@ suite('batches of an account', () => {
       deps: {
         database,
         storage: {
-          write: async (name: string) => void objects.add(name),
+          writeStream: async (name: string) => void objects.add(name),
           remove: async (names: string[]) => names.forEach((name) => objects.delete(name)),
         },
         catalogue: { defaultEmbeddingModel: entry, find: () => entry },

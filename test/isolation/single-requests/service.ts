@@ -1,0 +1,70 @@
+// Keys, webhooks, usage, the trail and the console.
+import type { Extreme, Stock } from './extreme.ts'
+import { list, ordinaryBody, record, words } from './texts.ts'
+
+const bloated = (body: object): Extreme[] => [
+  { what: 'a megabyte', sent: () => ({ body: { ...body, other: words(ordinaryBody) } }) },
+  {
+    what: '100,000 values',
+    sent: () => ({
+      body: {
+        ...body,
+        other: record(
+          90_000,
+          () => 1,
+          (at) => `${at}`,
+        ),
+      },
+    }),
+  },
+]
+const ofWebhook = ({ webhook: id }: Stock) => ({ webhook_id: id })
+
+export const service: Record<string, Extreme[]> = {
+  get_usage: [{ what: '1,000 entries', sent: () => ({ query: 'limit=1000' }) }],
+  get_training_usage: [{ what: '3,000 jobs by key', sent: () => ({ query: 'group_by=key' }) }],
+  get_limits: [{ what: 'a full account', sent: () => ({}) }],
+  create_key: [
+    ...bloated({ name: 'n'.repeat(100), scopes: ['read'] }),
+    { what: '100,000 scopes', sent: () => ({ body: { name: 'n', scopes: list(80_000, () => 'read') } }) },
+  ],
+  list_keys: [{ what: '1,000 keys', sent: () => ({ query: 'limit=1000' }) }],
+  rotate_key: [
+    {
+      what: 'a megabyte',
+      sent: ({ key: id }) => ({ params: { key_id: id }, body: { other: words(ordinaryBody) } }),
+    },
+  ],
+  create_webhook: [
+    {
+      what: 'longest address and 100 events',
+      sent: () => ({
+        body: {
+          url: `https://example.com/${'h'.repeat(2000)}`,
+          description: 'd'.repeat(200),
+          event_types: list(100, () => 'training_job.created'),
+        },
+      }),
+    },
+    ...bloated({ url: 'https://example.com/' }),
+  ],
+  list_webhooks: [{ what: '20 webhooks', sent: () => ({}) }],
+  get_webhook: [{ what: 'a webhook', sent: (stock) => ({ params: ofWebhook(stock) }) }],
+  update_webhook: [
+    {
+      what: '100 events',
+      sent: (stock) => ({ params: ofWebhook(stock), body: { event_types: list(100, () => 'training_job.created') } }),
+    },
+  ],
+  rotate_webhook_secret: [
+    {
+      what: 'a megabyte',
+      sent: (stock) => ({ params: ofWebhook(stock), body: { overlap_seconds: 0, other: words(ordinaryBody) } }),
+    },
+  ],
+  list_webhook_deliveries: [
+    { what: '1,000 deliveries', sent: (stock) => ({ params: ofWebhook(stock), query: 'limit=1000' }) },
+  ],
+  list_audit_events: [{ what: '1,000 events', sent: () => ({ query: 'limit=1000' }) }],
+  open_console_link: bloated({ link: 'l'.repeat(200) }),
+}
