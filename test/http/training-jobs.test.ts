@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { accountId, jobDetails, startPublic, trainingJob } from './support.ts'
 import { documentedDefaults } from '../../src/domain/training-args.ts'
 import type { TrackerRequest } from '../../src/domain/tracker.ts'
+import { rowReader } from '../../src/domain/dataset-report.ts'
 import type { TrainingSpec } from '../../src/domain/training-job.ts'
 import type { AcceptanceRequest } from '../../src/repositories/job-acceptance.ts'
 
@@ -548,6 +549,7 @@ test('logs, events and attempts are paged; an attempt tells its steps, and what 
 suite('a dry run', () => {
   const report = {
     ...{ etag: 'e', sizeBytes: 9, rowCount: 40, badRowCount: 0, badRows: [], duplicateCount: 0, emptyOutputCount: 0 },
+    reader: rowReader,
     tokenLength: { tokenizer: 'tiny', sampledRows: 40, estimatedTotal: 500 },
   }
   const past = { seconds: 30, steps: 100, rowsPerStep: 2, secondsPerStep: 0.2, tokensPerRow: 12.5 }

@@ -137,6 +137,8 @@ const kindsByType: Partial<Record<z.core.$ZodTypes['_zod']['def']['type'], reado
   tuple: ['list'],
   array: ['list', 'map'],
   record: ['list', 'map'],
+  // A map whose names are not looked at.
+  custom: ['list', 'map'],
   // Stands for a parameter that is not supported.
   null: ['text', 'list', 'map'],
 }

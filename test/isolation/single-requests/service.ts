@@ -67,4 +67,12 @@ export const service: Record<string, Extreme[]> = {
   ],
   list_audit_events: [{ what: '1,000 events', sent: () => ({ query: 'limit=1000' }) }],
   open_console_link: bloated({ link: 'l'.repeat(200) }),
+  show_console_link: bloated({ link: 'l'.repeat(200) }),
+  // An id that is unknown, because later requests use the key of the stock.
+  revoke_key: [
+    {
+      what: 'an unknown key with its descendants',
+      sent: () => ({ params: { key_id: '00000000-0000-4000-8000-000000000000' }, query: 'descendants=true' }),
+    },
+  ],
 }
