@@ -11,7 +11,8 @@ import { anAccount } from '../../support/job-rows.ts'
 import { openDatabase } from '../../support/sandbox.ts'
 
 const hourMs = 3_600_000
-const inHours = (hours: number) => new Date(Math.floor(Date.now() / 1000) * 1000 + hours * hourMs)
+const begun = Math.floor(Date.now() / 1000) * 1000
+const inHours = (hours: number) => new Date(begun + hours * hourMs)
 
 suite('keys that a key or a session makes', async () => {
   const database = openDatabase()
