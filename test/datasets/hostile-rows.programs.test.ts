@@ -145,17 +145,18 @@ function hostileRows(count: number): string[] {
 const program = `import json, sys
 from pathlib import Path
 from transformers import AutoTokenizer
+from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.failures import DataError
 from anneal_runtime.trainer.rows import encode_rows
 
 failures, read = [], 0
 for folder in sys.argv[2:]:
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    encoder = TextEncoder(AutoTokenizer.from_pretrained(folder))
     path = Path(folder) / "rows.jsonl"
     for line in Path(sys.argv[1]).read_bytes().split(b"\\n"):
         path.write_bytes(line + b"\\n")
         try:
-            encode_rows(path, tokenizer, 256)
+            encode_rows(path, encoder, 256)
             read += 1
         except DataError as error:
             # White space may have no token to learn, and the data may be too long for its answer.

@@ -57,7 +57,8 @@ suite('a job with held-out rows', () => {
     const { data } = await api.get<{ data: { fine_tuned_model_checkpoint: string | null; metrics: Metrics }[] }>(
       `/openai/v1/fine_tuning/jobs/ftjob-${job.job_id}/checkpoints`,
     )
-    const published = data.find((each) => each.fine_tuned_model_checkpoint === job.model_name)
+    // OpenAI's name of the model ends with its id.
+    const published = data.find((each) => each.fine_tuned_model_checkpoint?.endsWith(`:${job.model_name}`))
     const { step, valid_loss } = best
     assert.deepEqual(
       [published?.metrics.step, published?.metrics.valid_loss, published?.metrics.full_valid_loss],

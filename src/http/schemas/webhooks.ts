@@ -38,8 +38,8 @@ export const NewWebhook = named(
 export const WebhookUpdate = named(
   'WebhookUpdate',
   z.object({
-    url: Url.nullish(),
-    // An empty value replaces the one that the webhook has.
+    // An empty value replaces the one that the webhook has, or is refused.
+    url: keepsEmpty(Url.nullish()),
     description: keepsEmpty(Description.nullish()),
     event_types: keepsEmpty(EventTypes.nullish()),
     disabled: z.boolean().nullish().describe('False enables the webhook again and sends the waiting events'),

@@ -26,6 +26,7 @@ const meaningful = [
   'OpenAiEvalChange.metadata',
   'WebhookUpdate.description',
   'WebhookUpdate.event_types',
+  'WebhookUpdate.url',
 ]
 
 const bodies = publicRoutes.flatMap(({ name, body }) =>
