@@ -72,6 +72,24 @@ export const acceptanceCases: Cases = {
     assert.equal(await claim('three'), null)
   },
 
+  'a claim that is renewed lasts longer, for its own request only': async ({ database, setNow }) => {
+    const { accountId } = await openAccount(database)
+    const { idempotencyKeys: keys } = database
+    const key = { accountId, key: 'key' }
+    const claim = async (text: string) => (await keys.claim(key, hash(text), 60_000)) === null
+    assert.ok(await claim('one'))
+    await setNow(after(50))
+    await keys.renew(key, hash('two'), 60_000)
+    await keys.renew(key, hash('one'), 60_000)
+    await setNow(after(100))
+    assert.equal(await claim('one'), false)
+    await setNow(after(111))
+    assert.ok(await claim('one'))
+    await keys.answer(key, { a: 1 })
+    await keys.renew(key, hash('one'), 60_000)
+    assert.deepEqual((await keys.find(key))?.response, { a: 1 })
+  },
+
   'an accepted job has its row, events, message and the answer of its key, at once': async ({ database, heard }) => {
     const account = await openAccount(database)
     const { accountId, version } = account

@@ -18,6 +18,13 @@ export const idempotencyKeys = (db: Connection): InMemory<'idempotencyKeys'> => 
       : db.run('idempotencyKeys.claim, holder', (tx) => record(tx.get('idempotencyKey', accountId, key)))
   },
 
+  renew: ({ accountId, key }, requestHash, claimMs) =>
+    db.run('idempotencyKeys.renew', async (tx) => {
+      const isIt = (row: Rows['idempotencyKey']) =>
+        isUnanswered(row, accountId, key) && Buffer.compare(row.requestHash, requestHash) === 0
+      await tx.update('idempotencyKey', isIt, () => ({ claimedUntil: new Date(tx.now.getTime() + claimMs) }))
+    }),
+
   find: ({ accountId, key }) =>
     db.run('idempotencyKeys.find', (tx) => {
       const row = tx.get('idempotencyKey', accountId, key)
