@@ -104,7 +104,7 @@ def test_results_stand_in_the_order_of_their_calls_with_the_names_of_their_funct
         "of lost",
     ]
     assert [each.get("name") for each in ordered[2:6]] == ["weather", "clock", "stock", None]
-    # Of two calls with one id nobody knows which a result answers.
+    # Two calls with one id cannot be told apart.
     twins = [{**call, "id": "x"} for call in calls]
     answers = [{"role": "tool", "content": text, "tool_call_id": "x"} for text in ("b", "a")]
     assert tool_text.in_call_order([{**asked, "tool_calls": twins}, *answers])[1:] == answers

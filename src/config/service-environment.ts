@@ -82,7 +82,7 @@ export const ServiceEnvironment = z.object({
   /** Of one account. */
   ANNEAL_MAX_OPEN_JOBS: z.coerce.number().int().min(1).default(1000),
   ANNEAL_MAX_STORED_BYTES: z.coerce.number().int().min(1).default(1e12),
-  /** Of one account, in the database. */
+  /** The most bytes of an account in the database. */
   ANNEAL_MAX_ROW_BYTES: z.coerce.number().int().min(1).default(1e10),
   ANNEAL_MAX_OPEN_BATCHES: z.coerce.number().int().min(1).default(1000),
   /** At least the largest batch, which would be refused for ever otherwise. */
@@ -102,7 +102,7 @@ export const ServiceEnvironment = z.object({
   ANNEAL_MAX_STORED_ROWS: z.coerce.number().int().min(1).default(500_000),
   /** Keys of one account that are neither revoked nor expired. */
   ANNEAL_MAX_LIVE_KEYS: z.coerce.number().int().min(2).default(100),
-  /** What the keys that a key or a session of the console makes end with, at the latest. */
+  /** The latest end of a key that a key or a session of the console makes. */
   ANNEAL_MADE_KEYS_END_WITH: z.enum(['maker', 'key', 'nothing']).default('maker'),
   /** Addresses or networks of proxies whose X-Forwarded-For is believed, with commas between. */
   ANNEAL_TRUSTED_PROXIES: Proxies.prefault(''),

@@ -22,7 +22,7 @@ export type Conversation = { messages: ChatMessage[]; learned: number[]; tools?:
 /** For a conversation, `input` is the plain text before the last answer, and `output` is that answer. */
 export type DatasetRow = { input: string; output: string; conversation?: Conversation }
 
-/** What a form of rows reads. `read`: the fields that it has used. */
+/** The result of a form of rows. `read`: the fields that the form has used. */
 export type ReadRow = { row: DatasetRow; read: readonly FieldName[] }
 
 /**

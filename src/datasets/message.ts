@@ -67,7 +67,7 @@ const unknownRole = {
   from: 'is not system, human, gpt, function_call or observation',
 }
 
-/** What ties a result to its call: the call's id, and the name of the function where the row has it. */
+/** The id of its call ties a result to the call; a row may also name the function. */
 function tieOf(
   value: Record<string, unknown>,
   { role, mayBeNameless, at, open }: { role: string; mayBeNameless: boolean; at: string; open: string[] },

@@ -10,7 +10,7 @@ import {
 } from './row-fields.ts'
 import { listed } from './shown-names.ts'
 
-/** Of a row that has no prompt, no answer, or neither. */
+/** Names what is missing in a row that has no prompt, no answer, or neither. */
 export function missingField(row: Record<string, unknown>, { known, others }: RowFields): RowProblem {
   const has = (name: FieldName) => !isAbsent(known.get(name)?.value)
   const compared = known.get('chosen') ?? known.get('rejected')
@@ -38,7 +38,7 @@ export function missingField(row: Record<string, unknown>, { known, others }: Ro
 const comparison =
   'is one of two answers to compare, and training learns a single answer: put the better one into completion'
 
-/** Of a file whose columns have names of their own. */
+/** Names what is missing in a file whose columns have names of their own. */
 export const missingColumn = (row: Record<string, unknown>, field: string): RowProblem => ({
   field,
   reason: `is missing: the row has ${listed(Object.keys(row))}`,

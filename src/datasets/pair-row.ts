@@ -17,7 +17,7 @@ import { parseRow } from './row-json.ts'
 
 type Name = (typeof promptNames)[number] | (typeof answerNames)[number]
 
-/** What stands before a prompt, in this order. Alpaca has `instruction` and `input`; Dolly has `instruction` and `context`. */
+/** These fields stand before a prompt, in this order. Alpaca has `instruction` and `input`; Dolly has `instruction` and `context`. */
 const partsBefore = ['instruction', 'context'] as const
 
 export function readPair(row: Record<string, unknown>, fields: RowFields): ReadRow | RowProblem {

@@ -12,7 +12,7 @@ export type ChatMessage = {
   calls?: readonly MessageCall[]
   /** Of the role tool: the call that the content answers. */
   callId?: string
-  /** Of the role tool: the function that was called, where the writer of the message says so. */
+  /** The function whose result a message of the role tool is, if its writer says so. */
   name?: string
 }
 

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { ignored, notesOnNames } from './argument-names.ts'
 import { documentedDefaults, EarlyStopping, FinetuneArgs, schedules, type TrainingNote } from './training-args.ts'
 
-/** What `early_stopping: true` means. */
+/** `early_stopping: true` means these settings. */
 const usualStopping = { patience: 3, min_delta: 0 }
 
 /** Schedules of transformers that need settings of their own. */

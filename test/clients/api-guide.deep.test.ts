@@ -43,7 +43,7 @@ curl() { command curl --silent --show-error --fail-with-body --max-time 100 "$@"
 })
 
 function hasCommand(method: string, path: string): boolean {
-  const address = new RegExp(`"\\$URL${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/"?]+')}(\\?[^"]*)?"`)
+  const address = new RegExp(`"\\$URL${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/"?]+')}/?(\\?[^"]*)?"`)
   return commands
     .replaceAll('\\\n', ' ')
     .split('\n')
@@ -52,5 +52,5 @@ function hasCommand(method: string, path: string): boolean {
 
 function methodOf(line: string): string {
   const [, given] = /-X (\w+)/.exec(line) ?? []
-  return given?.toLowerCase() ?? (/ -d /.test(line) ? 'post' : 'get')
+  return given?.toLowerCase() ?? (/ (-d|-F) /.test(line) ? 'post' : 'get')
 }

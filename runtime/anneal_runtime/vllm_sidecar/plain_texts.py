@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from anneal_runtime.settings import ServerSettings
     from anneal_runtime.vllm_sidecar.engine import VllmClient
 
-# What a chat has, and a completion of token ids lacks.
+# A completion of token ids takes none of these fields of a chat.
 OF_CHATS = ("messages", "tools", "tool_choice", "top_logprobs", "add_generation_prompt", "chat_template_kwargs")
 
 

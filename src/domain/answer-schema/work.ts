@@ -15,7 +15,7 @@ export class TooMuchWork extends ServiceError {
   }
 }
 
-/** What the event loop may do at once: a few milliseconds. Many answers of a request may be checked in one turn of the loop. */
+/** The event loop may do so much at once: a few milliseconds. Many answers of a request may be checked in one turn of the loop. */
 const stepsAtOnce = { read: 30_000, check: 10_000 }
 /** About a second of a thread, and tens of megabytes. */
 const most = { read: 6_000_000, check: 20_000_000 }

@@ -6,7 +6,7 @@ import type { Repositories } from '../../repositories/database.ts'
 import type { AdminCtx } from '../context.ts'
 
 /**
- * What the keys that a key or a session makes end with, at the latest. `maker`: with the key or the session. `key`: with the
+ * The latest end of a key that a key or a session makes. `maker`: with the key or the session. `key`: with the
  * key, also if a session made them for it. `nothing`: with nothing.
  */
 export type MadeKeyEnd = 'maker' | 'key' | 'nothing'
