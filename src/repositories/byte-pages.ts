@@ -1,7 +1,7 @@
 // Pages of rows with large texts of users. A page has as many rows as were asked for, unless fewer fill it.
 
-/** The texts of a page. An answer of this size takes some 20 ms to write. */
-const pageBytes = 4 * 1024 * 1024
+/** The texts of a page. Reading and writing an answer of this size holds the event loop for some 20 ms. */
+const pageBytes = 1024 * 1024
 
 export type Page<T> = { rows: T[]; hasMore: boolean }
 

@@ -98,7 +98,9 @@ async function askOnce(url: URL, { method, headers, payload, signal }: Outgoing)
 
 export function readAnswer(status: number, retryAfter: string | null, text: string): Answer {
   const body = text === '' ? null : (JSON.parse(text) as unknown)
-  const { code = null, detail = null } = status < 400 ? {} : ((body ?? {}) as { code?: string; detail?: string })
+  const refused = (status < 400 ? {} : (body ?? {})) as { code?: string; detail?: string; error?: { message?: string } }
+  // OpenAI's routes write their sentence as `error.message`.
+  const { code = null, detail = refused.error?.message ?? null } = refused
   return { status, code, detail, retryAfterSeconds: retryAfter === null ? null : Number(retryAfter), body }
 }
 

@@ -88,7 +88,7 @@ suite('evals', () => {
       }
       assert.deepEqual(pages.flat(), sorted)
       const megabytesOf = (page: string[]) => page.reduce((sum, id) => sum + [3, 0, 3, 5, 0][ids.indexOf(id)]!, 0)
-      for (const page of pages) assert.ok(page.length === 1 || megabytesOf(page) <= 4)
+      for (const page of pages) assert.ok(page.length === 1 || megabytesOf(page) <= 1)
       assert.ok(pages.length >= 3)
     }))
 })

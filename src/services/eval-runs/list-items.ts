@@ -17,7 +17,7 @@ export type OutputItem = { index: number; source: EvalItem; judged: JudgedItem; 
 type Page = { after: number | null; limit: number; isOldestFirst: boolean; outcome: ItemOutcome | null }
 
 /** The conversations and answers of a page. An answer of this size takes some 20 ms to write. */
-const pageCharacters = 4 * 1024 * 1024
+const pageCharacters = 1024 * 1024
 
 /**
  * Lists the items that are judged so far: fewer than asked for where they are long, but at least one.

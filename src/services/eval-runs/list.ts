@@ -1,4 +1,5 @@
 import type { EvaluationStatus } from '../../domain/model-evaluation.ts'
+import { inPageTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
 import { findEval } from '../evals/find.ts'
 import { asRun, findRun, type EvalRun } from './find.ts'
@@ -18,8 +19,10 @@ export async function listRuns({
   ctx: Ctx
   input: Page & { evalId: string }
 }): Promise<{ runs: EvalRun[]; hasMore: boolean }> {
-  await findEval({ ctx, input: { id: evalId } })
-  if (page.after !== null) await findRun({ ctx, input: { evalId, id: page.after } })
-  const { rows, hasMore } = await ctx.deps.database.modelEvaluations.listRuns(evalId, page)
-  return { runs: rows.map(asRun), hasMore }
+  return inPageTurn(ctx, async () => {
+    await findEval({ ctx, input: { id: evalId } })
+    if (page.after !== null) await findRun({ ctx, input: { evalId, id: page.after } })
+    const { rows, hasMore } = await ctx.deps.database.modelEvaluations.listRuns(evalId, page)
+    return { runs: rows.map(asRun), hasMore }
+  })
 }

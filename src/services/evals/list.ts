@@ -1,4 +1,5 @@
 import type { Eval } from '../../domain/eval-run.ts'
+import { inPageTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
 import { findEval } from './find.ts'
 
@@ -14,6 +15,7 @@ export async function listEvals({
 }): Promise<{ evals: Eval[]; hasMore: boolean }> {
   const { after } = input
   const last = after === null ? null : await findEval({ ctx, input: { id: after } })
-  const { rows, hasMore } = await ctx.deps.database.evals.list(ctx.accountId, { ...input, after: last?.id ?? null })
+  const page = { ...input, after: last?.id ?? null }
+  const { rows, hasMore } = await inPageTurn(ctx, () => ctx.deps.database.evals.list(ctx.accountId, page))
   return { evals: rows, hasMore }
 }

@@ -7,7 +7,7 @@ import { evaluationNotFound, findEvaluation } from './find.ts'
 type ListedRow = EvaluatedRow & { index: number; outputs: { model: string; answer: ScoredAnswer | null }[] }
 
 /** The texts of a page. An answer of this size takes some 20 ms to write. */
-const pageCharacters = 4 * 1024 * 1024
+const pageCharacters = 1024 * 1024
 
 /** Lists rows with the answers that are scored so far: fewer where they are long, but at least one. @throws ServiceError not_found */
 export async function listEvaluationRows({
