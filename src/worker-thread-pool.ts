@@ -1,6 +1,7 @@
 // Worker threads for work that would block the event loop. A thread costs a quarter of a second of processor time to start
 // and tens of megabytes, so the pool is small and its threads are reused. Callers wait while all are busy; the next turn is the one of whoever has least.
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker, type Transferable } from 'node:worker_threads'
 import { createTurns } from './turns.ts'
 
@@ -74,6 +75,14 @@ export function createThreads(module: URL, { atMost, atMostOfOne, heapLimitMegab
       }
     },
   }
+}
+
+/** For work in `use`, whose error ends the thread. @throws `late()` when the work takes longer */
+export async function within<T>(atMostMs: number, work: Promise<T>, late: () => Error): Promise<T> {
+  const over = Symbol('over')
+  const result = await Promise.race([work, sleep(atMostMs, over, { ref: false })])
+  if (result === over) throw late()
+  return result as T
 }
 
 /** @param error the error that ended a thread */

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Grader } from '../domain/grader.ts'
 import { invalidInput, ServiceError } from '../domain/service-error.ts'
-import { createThreads, neededTooMuchMemory, type Ask } from '../worker-thread-pool.ts'
+import { createThreads, neededTooMuchMemory, within, type Ask } from '../worker-thread-pool.ts'
 import { needsCompiling, requireDistinctNames } from './compile-graders.ts'
 import type { InputOf, Question, ResultOf, ThreadAnswer, Work } from './grading-thread.ts'
 
@@ -18,7 +18,7 @@ const compileLimitMs = 5000
 
 export type Grading = ReturnType<typeof createGrading>
 
-/** What a task is about, and what its owner can do when it takes too much: the field and two sentences. */
+/** Names a task in refusals: its field in the request, its subject, and advice when the task takes too much. */
 type Topic = { field: string; subject: string; advice: string }
 const scoring: Topic = { field: 'graders', subject: 'Scoring a part of the answers', advice: 'Use simpler graders.' }
 const reading: Topic = {
@@ -46,7 +46,11 @@ export function createGrading({ atMostMs = limitMs, compileAtMostMs = compileLim
     <W extends Work>(work: W, topic: Topic) =>
     async (accountId: string, input: InputOf<W>, signal?: AbortSignal): Promise<ResultOf<W>> => {
       const answer = await threads
-        .use((ask) => within(atMostMs, topic, ask({ work, input } satisfies Question<W>)), signal, accountId)
+        .use(
+          (ask) => within(atMostMs, ask({ work, input } satisfies Question<W>), () => tookTooLong(topic, atMostMs)),
+          signal,
+          accountId,
+        )
         .catch((error: unknown) => {
           throw neededTooMuchMemory(error) ? needsTooMuch(topic) : error
         })
@@ -91,14 +95,8 @@ export function createGrading({ atMostMs = limitMs, compileAtMostMs = compileLim
   }
 }
 
-/** An error ends the thread. */
-async function within<T>(ms: number, topic: Topic, work: Promise<T>): Promise<T> {
-  const late = sleep(ms, 'late' as const, { ref: false })
-  const result = await Promise.race([work, late])
-  if (result === 'late')
-    throw invalidInput(topic.field, `${topic.subject} took more than ${ms / 1000} seconds. ${topic.advice}`)
-  return result
-}
+const tookTooLong = ({ field, subject, advice }: Topic, ms: number) =>
+  invalidInput(field, `${subject} took more than ${ms / 1000} seconds. ${advice}`)
 
 const compiling = (grader: Grader, path: string): Question<'compile'> => ({ work: 'compile', input: { grader, path } })
 

@@ -28,7 +28,7 @@ export type RunItems = {
   lines: Uint8Array
   isFile: boolean
   messages: InputMessages | null
-  /** Of everything else that each item's request to the model holds. */
+  /** The characters of everything else in each item's request to the model. */
   requestCharacters: number
   criteria: readonly EvalCriterion[]
 }

@@ -42,7 +42,7 @@ export async function withRows(
     const used = await rowsThatFit(prompt, rows[index] ?? [], fits)
     if (used.length === 0) return
     prompts[index] = layOut(prompt, used)
-    // What somebody has stored is text: it cannot end the prompt.
+    // Stored rows are text, so they cannot end the prompt.
     textLengths[index] = textLengthOf(prompts[index])
     usedRows[index] = used
   })

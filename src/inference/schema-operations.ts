@@ -1,4 +1,4 @@
-// What is done with the schemas of a request: pure functions, which the event loop runs for small schemas and a thread for large ones.
+// The operations on the schemas of a request: pure functions. The event loop runs them for small schemas, a thread for large ones.
 import { fitsSchema } from '../domain/answer-schema/fits.ts'
 import { bytes, leastBytes, type Prices } from '../domain/answer-schema/least-bytes.ts'
 import type { AnswerSchema } from '../domain/answer-schema/nodes.ts'
@@ -13,7 +13,7 @@ import { certain, roundDown, usual, writeGrammar } from './answer-grammar/write-
 type One = SchemaShape<AnswerSchema>
 type Calls = CallsOf<AnswerSchema>
 
-/** What an answer with calls says. */
+/** The text and the calls of an answer. */
 type SaidCalls = { text: string; calls: ReadCall[] }
 
 export type Try = { tokens: number; prices: Prices }

@@ -1,10 +1,9 @@
 // Work on the schemas of requests: the event loop does what takes it a few milliseconds, a thread does the rest.
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { AnswerSchema } from '../domain/answer-schema/nodes.ts'
 import { TooMuchWork, workAtOnce, type Work } from '../domain/answer-schema/work.ts'
 import { mapSchemas, schemasOf, type AskedSchema, type CallsOf, type SchemaShape } from '../domain/answer-shape.ts'
 import { invalidInput, ServiceError } from '../domain/service-error.ts'
-import { createThreads, neededTooMuchMemory } from '../worker-thread-pool.ts'
+import { createThreads, neededTooMuchMemory, within } from '../worker-thread-pool.ts'
 import { TooComplex } from './answer-grammar/write-grammar.ts'
 import { kindOf, operations, type OperationName } from './schema-operations.ts'
 import type { ThreadAnswer, ThreadTask } from './schema-thread.ts'
@@ -36,13 +35,7 @@ export function createSchemaThreads({ atMostMs = limitMs }: { atMostMs?: number 
   async function inThread(task: ThreadTask, { accountId, signal }: Asker): Promise<unknown> {
     try {
       const answer = await threads.use(
-        async (ask) => {
-          const late = sleep(atMostMs, null, { ref: false })
-          const answered = (await Promise.race([ask(task), late])) as ThreadAnswer | null
-          // The error ends the thread.
-          if (!answered) throw new TooComplex()
-          return answered
-        },
+        (ask) => within(atMostMs, ask(task) as Promise<ThreadAnswer>, () => new TooComplex()),
         signal,
         accountId,
       )

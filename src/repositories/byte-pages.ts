@@ -45,5 +45,5 @@ function idsThatFit(heads: readonly Head[], bytes: number): string[] {
 
 const length = (value: unknown) => (typeof value === 'string' ? value.length : 0)
 
-/** Of texts in a row; other values and null count nothing. */
+/** Counts the texts of a row; other values and null count nothing. */
 export const textBytes = (...values: unknown[]) => values.reduce<number>((sum, value) => sum + length(value), 0)

@@ -46,7 +46,7 @@ export const createConsoleSessionRepository = (db: Connection) => ({
   },
 
   /**
-   * What a live link of a live key would sign in to. Whoever is shown it has until `shownSeconds` after its making to answer.
+   * The account and key that a live link would sign in to. Whoever is shown them has until `shownSeconds` after its making to answer.
    * @returns null for every other link
    */
   async showLink(linkHash: Uint8Array, shownSeconds: number): Promise<ShownLink | null> {

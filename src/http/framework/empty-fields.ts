@@ -22,7 +22,7 @@ export function withoutEmpty(schema: Schema, value: unknown): unknown {
   return def.type === 'object' ? inObject(def, value) : value
 }
 
-/** What the schema reads, without its wrappers. */
+/** The definition of the schema without its wrappers. */
 function definitionOf(schema: Schema): z.core.$ZodTypes['_zod']['def'] {
   const { def } = (schema as z.core.$ZodTypes)._zod
   if ('innerType' in def) return definitionOf(def.innerType)

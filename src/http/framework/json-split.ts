@@ -7,7 +7,7 @@ export type PieceOfValue =
 
 /** In characters and equal costs. Receiving a piece of this size takes about a millisecond. */
 const pieceSize = 128 * 1024
-/** Of a value beside its characters. */
+/** A value counts so much beside its characters. */
 const valueSize = 16
 
 /** @returns the value without what follows in the pieces, which are in the order in which `attach` takes them */

@@ -4,7 +4,7 @@ import { ServiceError } from '../../domain/service-error.ts'
 import { splitValue, type PieceOfValue } from './json-split.ts'
 import { parseObject } from './parse-json.ts'
 
-/** What is large in the object is empty, and follows in pieces until one is null; or the reason why the body is invalid. */
+/** The object, whose large values are empty and follow in pieces until one is null; or the reason why the body is invalid. */
 export type LargeBody = { value: object } | { invalid: string }
 
 let left: IteratorObject<PieceOfValue> = [].values()

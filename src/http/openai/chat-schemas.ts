@@ -48,7 +48,7 @@ const Message = z
 
 type Message = z.output<typeof Message>
 
-/** Of all calls of a conversation, because each is parsed. */
+/** Bounds the arguments of all calls of a conversation, because each is parsed. */
 const maxArgumentCharacters = 1_000_000
 
 function requireArguments(messages: readonly Message[], context: z.RefinementCtx) {
