@@ -1,4 +1,4 @@
-"""What the trainer and our engine do on a GPU, in one command: python bench/gpu [PART ...]
+"""What the trainer and our engine do on a GPU, in one command: python bench/gpu [--model FOLDER] [PART ...]
 
 Runs on the machine's own Python, which needs the packages of runtime/pyproject.toml. Without a GPU all parts run small,
 on the CPU. Parts, all of them by default:
@@ -8,6 +8,8 @@ on the CPU. Parts, all of them by default:
     engine   tokens/s of our engine against transformers' generate, for 1, 8 and 64 prompts
     trainer  tokens/s and memory of the trainer against transformers' Trainer with peft
     tests    the tests of the model server, computed in float32
+
+The parts engine and trainer take the weights of FOLDER, or random ones.
 """
 
 import argparse
@@ -25,18 +27,24 @@ ROOT = HERE.parents[1]
 GPU = torch.cuda.is_available()
 
 
-def commands(llama: Path) -> dict[str, list[list[str | Path]]]:
+def commands(model: Path) -> dict[str, list[list[str | Path]]]:
     trainer: list[list[str | Path]] = [["--rows", "40", "--steps", "2", "--rounds", "1"]]
     if GPU:
-        large = ["--model", llama, "--rows", "1280", "--steps", "12"]
+        large = ["--model", model, "--rows", "1280", "--steps", "12"]
         trainer = [[*large, "--batch", "16", "--rounds", "3"], [*large, "--batch", "64", "--rounds", "1"]]
     return {
         "resume": [[HERE / "resume.py"]],
         "memory": [[HERE / "memory.py"]],
-        "engine": [[HERE / "engine.py", llama]],
+        "engine": [[HERE / "engine.py", model]],
         "trainer": [[ROOT / "bench/trainer.py", *each] for each in trainer],
         "tests": [["-m", "pytest", "-v", "-p", "no:cacheprovider", *spread(), *tests()]],
     }
+
+
+def random_llama(folder: Path) -> Path:
+    size = "617M" if GPU else "76M"
+    subprocess.run([sys.executable, ROOT / "bench/random_llama.py", folder, "--size", size], check=True)
+    return folder
 
 
 def tests() -> list[Path]:
@@ -53,16 +61,16 @@ def spread() -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", help="resume, memory, engine, trainer or tests")
-    asked = parser.parse_args().parts
+    parser.add_argument("--model", type=Path, metavar="FOLDER", help="weights, config and tokenizer of a causal model")
+    options = parser.parse_args()
+    asked = options.parts
     print(
         torch.cuda.get_device_name() if GPU else "No GPU: the CPU does a small version.", f"torch {torch.__version__}"
     )
     failed = []
     with tempfile.TemporaryDirectory() as folder:
-        llama = Path(folder) / "llama"
-        size = "617M" if GPU else "76M"
-        subprocess.run([sys.executable, ROOT / "bench/random_llama.py", llama, "--size", size], check=True)
-        parts = commands(llama)
+        model = options.model.resolve() if options.model else random_llama(Path(folder) / "llama")
+        parts = commands(model)
         if unknown := set(asked) - set(parts):
             parser.error(f"There is no part named {', '.join(sorted(unknown))}.")
         for part in asked or parts:
