@@ -13,7 +13,7 @@ import { createJsonBodies, type JsonBodies } from './json-body.ts'
 import { HttpError, routeNotFound } from './problem.ts'
 import { receiveBody } from './receive-body.ts'
 import { openRequestContext, requestContext, sendProblem, type RequestContextOptions } from './request-context.ts'
-import { createRequestTurns, type RequestTurns } from './request-turns.ts'
+import { createLargeAnswerTurns, createRequestTurns } from './request-turns.ts'
 import { clientGone, sendAnswer } from './respond.ts'
 import { pathsOf, type Access, type CallerOf, type Route } from './route.ts'
 import { validate } from './validation.ts'
@@ -61,11 +61,11 @@ export function createHttpApp(options: HttpAppOptions): Express {
     next()
   })
   const json = createJsonBodies()
-  const turn = createRequestTurns()
+  const turns = { turn: createRequestTurns(), inLargeTurn: createLargeAnswerTurns() }
   const methodsOf = new Map<string, string[]>()
   for (const route of options.routes)
     for (const path of pathsOf(route, options.serviceName)) {
-      app[route.method](path, serve(route, options, { json, turn }))
+      app[route.method](path, serve(route, options, { json, ...turns }))
       const methods = route.method === 'get' ? ['GET', 'HEAD'] : [route.method.toUpperCase()]
       methodsOf.set(path, [...(methodsOf.get(path) ?? []), ...methods])
     }
@@ -90,7 +90,14 @@ export function methodNotAllowed(path: string, allowed: string) {
   }
 }
 
-function serve(route: Route, options: HttpAppOptions, { json, turn }: { json: JsonBodies; turn: RequestTurns }) {
+/** What the routes of an app have in common. */
+type Shared = {
+  json: JsonBodies
+  turn: ReturnType<typeof createRequestTurns>
+  inLargeTurn: ReturnType<typeof createLargeAnswerTurns>
+}
+
+function serve(route: Route, options: HttpAppOptions, { json, turn, inLargeTurn }: Shared) {
   const authenticate = options.authenticators[route.access]
   if (!authenticate) throw new Error(`no authenticator for ${route.access}`)
   return async (request: Request, response: Response) => {
@@ -105,9 +112,9 @@ function serve(route: Route, options: HttpAppOptions, { json, turn }: { json: Js
       const query = route.query && validate(route.query, request.query)
       const memory = options.bodyMemory.open(holder)
       try {
-        const answer = await receiveBody(
-          { route, caller, request, response, json, memory, turn: ownTurn },
-          (received) =>
+        const incoming = { route, caller, request, response, json, memory, turn: ownTurn }
+        const answer = await receiveBody(incoming, (received) => {
+          const handle = () =>
             route.handle({
               ...received,
               caller,
@@ -119,8 +126,9 @@ function serve(route: Route, options: HttpAppOptions, { json, turn }: { json: Js
               get signal() {
                 return clientGone(response)
               },
-            }),
-        )
+            })
+          return route.hasLargeAnswer ? inLargeTurn(holder, handle) : handle()
+        })
         await sendAnswer(response, answer, ownTurn)
       } finally {
         memory.release()

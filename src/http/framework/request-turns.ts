@@ -14,6 +14,28 @@ export function createRequestTurns(): RequestTurns {
   }
 }
 
+/** After a large answer, its account rests so many times as long as it took: they fill at most a quarter of a process's time. */
+const restsOfAnswer = 3
+const longestRestMs = 1000
+
+/**
+ * For routes whose answers may have megabytes: an account reads one at a time, each of which is parsed in one piece of some 10 ms and
+ * leaves as much to the collector of garbage. The answer does not wait for the rest.
+ */
+export function createLargeAnswerTurns() {
+  const turns = createTurns({ atMost: Number.POSITIVE_INFINITY, atMostOfOne: 1 })
+  return async <T>(account: string, work: () => Promise<T> | T): Promise<T> => {
+    await turns.take(account)
+    const begun = performance.now()
+    try {
+      return await work()
+    } finally {
+      const restMs = Math.min(restsOfAnswer * (performance.now() - begun), longestRestMs)
+      setTimeout(() => turns.giveBack(account), restMs).unref()
+    }
+  }
+}
+
 /** Yields the pieces of a body or a file. Each waits for a turn, but not the first: its request has just had one. */
 export async function* inTurns<T>(pieces: AsyncIterable<T>, turn: () => Promise<void>): AsyncGenerator<T> {
   let isFirst = true

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isLargeJson, jsonPieces } from '../../json-pieces.ts'
 import { inTurns } from './request-turns.ts'
 
@@ -52,15 +51,15 @@ export class EventText {
 
 /**
  * @param answer a JSON value, or pages (lists of items) that are streamed as one JSON array, or one of the classes above
- * @param turn each piece of a file waits for it
+ * @param turn each piece of a file or of large JSON waits for it
  */
 export async function sendAnswer(response: ServerResponse, answer: unknown, turn: () => Promise<void>) {
   if (answer instanceof EventStream) return sendEvents(response, answer)
   if (answer instanceof EventText) return sendEventText(response, answer)
   if (answer instanceof FileBytes) return sendFile(response, answer, turn)
-  if (answer instanceof JsonText) return sendJsonText(response, answer.pieces)
-  if (isAsyncIterable(answer)) return sendJsonText(response, arrayText(answer as AsyncIterable<unknown[]>))
-  if (isLargeJson(answer)) return sendJsonText(response, jsonPieces(answer))
+  if (answer instanceof JsonText) return sendJsonText(response, answer.pieces, turn)
+  if (isAsyncIterable(answer)) return sendJsonText(response, arrayText(answer as AsyncIterable<unknown[]>), turn)
+  if (isLargeJson(answer)) return sendJsonText(response, jsonPieces(answer), turn)
   // One string, because node then writes headers and body in one packet.
   const body = JSON.stringify(answer)
   startAnswer(response, 200, Buffer.byteLength(body))
@@ -78,7 +77,7 @@ export async function* listText<T>(known: object[], pages: AsyncIterable<T[]>, t
   let opening = `{"object":"list","data":[${itemsText(known)}`
   let comma = known.length > 0 ? ',' : ''
   for await (const page of pages)
-    for await (const text of itemTexts(page, toWire)) {
+    for (const text of itemTexts(page, toWire)) {
       yield opening + comma + text
       opening = ''
       comma = ','
@@ -89,7 +88,7 @@ export async function* listText<T>(known: object[], pages: AsyncIterable<T[]>, t
 async function* arrayText(pages: AsyncIterable<unknown[]>) {
   let opening = '['
   for await (const page of pages)
-    for await (const text of itemTexts(page, (item) => item)) {
+    for (const text of itemTexts(page, (item) => item)) {
       yield opening + text
       opening = ','
     }
@@ -99,12 +98,9 @@ async function* arrayText(pages: AsyncIterable<unknown[]>) {
 /** Items whose JSON is written in a few milliseconds. */
 const itemsOfTurn = 100
 
-/** Lets other requests run after each text. */
-async function* itemTexts<T>(page: readonly T[], toWire: (item: T) => unknown) {
-  for (let first = 0; first < page.length; first += itemsOfTurn) {
+function* itemTexts<T>(page: readonly T[], toWire: (item: T) => unknown) {
+  for (let first = 0; first < page.length; first += itemsOfTurn)
     yield itemsText(page.slice(first, first + itemsOfTurn).map(toWire))
-    await nextTurn()
-  }
 }
 
 const itemsText = (items: unknown[]) => items.map((item) => JSON.stringify(item)).join(',')
@@ -124,12 +120,16 @@ export function startAnswer(
  * Sends text at the client's pace. A failure before the first piece is an ordinary error answer; a later one cuts the connection,
  * so that no client takes half an answer for the whole.
  */
-async function sendJsonText(response: ServerResponse, pieces: AsyncIterable<string | Buffer>) {
-  const rest = pieces[Symbol.asyncIterator]()
+async function sendJsonText(
+  response: ServerResponse,
+  pieces: AsyncIterable<string | Buffer>,
+  turn: () => Promise<void>,
+) {
+  const rest = inTurns(pieces, turn)
   const first = await rest.next()
   startAnswer(response, 200, null)
   if (!first.done) response.write(first.value)
-  await pipeline(Readable.from({ [Symbol.asyncIterator]: () => rest }, { objectMode: true }), response)
+  await pipeline(Readable.from(rest, { objectMode: true }), response)
 }
 
 async function sendFile(response: ServerResponse, { bytes, sizeBytes }: FileBytes, turn: () => Promise<void>) {

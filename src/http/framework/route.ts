@@ -65,6 +65,8 @@ type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B ex
   response: z.ZodType<unknown, R>
   /** The media type of a 200 answer that is no JSON. `response` then describes one event. */
   contentType?: 'text/event-stream'
+  /** A 200 answer may have megabytes: an account's large answers are read one after the other. */
+  hasLargeAnswer?: boolean
   /** Another media type that a 200 answer may have. */
   alsoAnswers?: 'text/event-stream' | 'application/octet-stream'
   handle(request: RouteRequest<A, z.output<P>, z.output<Q>, z.output<B>>): Promise<Answer<R>> | Answer<R>

@@ -82,6 +82,7 @@ export const batchRoutes = [
       limit: queryInt({ min: 1, max: 100 }).optional().describe('Default 20'),
     }),
     errorStatuses: [404],
+    hasLargeAnswer: true,
     response: BatchList,
     async handle({ caller: ctx, query: { after, limit = 20 } }) {
       const input = { after: after === undefined ? null : batchIdIn(after), limit }

@@ -67,6 +67,7 @@ export const evalRunRoutes = [
     scope: 'read',
     params: z.object(evalParam),
     query: EvalRunListQuery,
+    hasLargeAnswer: true,
     response: EvalRunList,
     async handle({ caller: ctx, params, query: { after, limit = 20, order, status } }) {
       const page = { limit, isOldestFirst: order !== 'desc', statuses: status ? statusesOf(status) : null }
@@ -82,6 +83,7 @@ export const evalRunRoutes = [
     method: 'get',
     summary: 'Get one run of an eval, with its figures once it is completed',
     scope: 'read',
+    hasLargeAnswer: true,
     response: EvalRunObject,
     handle: async ({ caller: ctx, params }) => runOf(await findRun({ ctx, input: inputOf(params) })),
   }),
@@ -95,6 +97,7 @@ export const evalRunRoutes = [
     summary: 'Cancel an open run; what is judged is kept',
     scope: 'inference',
     errorStatuses: [409],
+    hasLargeAnswer: true,
     response: EvalRunObject,
     handle: async ({ caller: ctx, params }) => runOf(await cancelRun({ ctx, input: inputOf(params) })),
   }),
@@ -119,6 +122,7 @@ export const evalRunRoutes = [
     summary: 'List the items of a run that are judged so far, with their answers and results',
     scope: 'read',
     query: OutputItemListQuery,
+    hasLargeAnswer: true,
     response: OutputItemList,
     async handle({ caller: ctx, params, query: { after, limit = 20, order, status } }) {
       const run = await findRun({ ctx, input: inputOf(params) })
@@ -139,6 +143,7 @@ export const evalRunRoutes = [
     access: 'key',
     scope: 'read',
     params: z.object({ ...runParam, output_item_id: z.string().max(64).describe('The id of the output item') }),
+    hasLargeAnswer: true,
     response: OutputItemObject,
     async handle({ caller: ctx, params }) {
       const run = await findRun({ ctx, input: inputOf(params) })

@@ -48,6 +48,7 @@ export const evalRoutes = [
     scope: 'read',
     query: EvalListQuery,
     errorStatuses: [404],
+    hasLargeAnswer: true,
     response: EvalList,
     async handle({ caller: ctx, query: { after, limit = 20, order, order_by: sortedBy } }) {
       const input = {
@@ -66,6 +67,7 @@ export const evalRoutes = [
     method: 'get',
     summary: 'Get one eval',
     scope: 'read',
+    hasLargeAnswer: true,
     response: EvalObject,
     handle: async ({ caller: ctx, params }) => evalOf(await findEval({ ctx, input: { id: evalIdIn(params.eval_id) } })),
   }),
@@ -76,6 +78,7 @@ export const evalRoutes = [
     summary: 'Change the name or the metadata of an eval',
     scope: 'inference',
     body: EvalChange,
+    hasLargeAnswer: true,
     response: EvalObject,
     async handle({ caller: ctx, params, body: { name, metadata } }) {
       const change = { name: name ?? undefined, metadata: metadata === undefined ? undefined : metadataOf(metadata) }

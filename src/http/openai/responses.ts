@@ -77,6 +77,7 @@ export const responseRoutes = [
     method: 'get',
     summary: 'Get a kept response',
     scope: 'read',
+    hasLargeAnswer: true,
     response: ModelResponse,
     async handle({ caller: ctx, params }) {
       const { response } = await findResponse({ ctx, input: { id: responseIdIn(params.response_id) } })
@@ -91,6 +92,7 @@ export const responseRoutes = [
     summary: 'List what a kept response was asked: its input, and the conversation before it',
     scope: 'read',
     query: ResponseItemQuery,
+    hasLargeAnswer: true,
     response: ResponseItemList,
     async handle({ caller: ctx, params: { response_id: responseId }, query: { after, limit = 20, order } }) {
       const stored = await findResponse({ ctx, input: { id: responseIdIn(responseId) } })

@@ -55,6 +55,7 @@ export const evaluationRoutes = [
     access: 'key',
     scope: 'read',
     query: EvaluationListQuery,
+    hasLargeAnswer: true,
     response: EvaluationList,
     async handle({ caller: ctx, query: { after, limit = defaultPageSize } }) {
       const { evaluations, next } = await listEvaluations({ ctx, input: { after: after ?? null, limit } })
@@ -69,6 +70,7 @@ export const evaluationRoutes = [
     access: 'key',
     scope: 'read',
     params: EvaluationPath,
+    hasLargeAnswer: true,
     response: ModelEvaluation,
     handle: async ({ caller: ctx, params: { id } }) => shown(await findEvaluation(ctx, id)),
   }),
@@ -80,6 +82,7 @@ export const evaluationRoutes = [
     access: 'key',
     scope: 'inference',
     params: EvaluationPath,
+    hasLargeAnswer: true,
     response: EvaluationCancelled,
     async handle({ caller: ctx, params: { id } }) {
       await cancelEvaluation({ ctx, input: { id } })
@@ -95,6 +98,7 @@ export const evaluationRoutes = [
     scope: 'read',
     params: EvaluationPath,
     query: EvaluationRowsQuery,
+    hasLargeAnswer: true,
     response: EvaluationRows,
     async handle({ caller: ctx, params: { id }, query: { offset = 0, limit = defaultRowCount } }) {
       const { rows, next } = await listEvaluationRows({ ctx, input: { id, offset, limit } })

@@ -1,5 +1,4 @@
 import type { EvaluationStatus } from '../../domain/model-evaluation.ts'
-import { inPageTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
 import { findEval } from '../evals/find.ts'
 import { asRun, findRun, type EvalRun } from './find.ts'
@@ -19,10 +18,8 @@ export async function listRuns({
   ctx: Ctx
   input: Page & { evalId: string }
 }): Promise<{ runs: EvalRun[]; hasMore: boolean }> {
-  return inPageTurn(ctx, async () => {
-    await findEval({ ctx, input: { id: evalId } })
-    if (page.after !== null) await findRun({ ctx, input: { evalId, id: page.after } })
-    const { rows, hasMore } = await ctx.deps.database.modelEvaluations.listRuns(evalId, page)
-    return { runs: rows.map(asRun), hasMore }
-  })
+  await findEval({ ctx, input: { id: evalId } })
+  if (page.after !== null) await findRun({ ctx, input: { evalId, id: page.after } })
+  const { rows, hasMore } = await ctx.deps.database.modelEvaluations.listRuns(evalId, page)
+  return { runs: rows.map(asRun), hasMore }
 }

@@ -1,5 +1,4 @@
 import type { Eval } from '../../domain/eval-run.ts'
-import { inPageTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
 import { findEval } from './find.ts'
 
@@ -16,6 +15,6 @@ export async function listEvals({
   const { after } = input
   const last = after === null ? null : await findEval({ ctx, input: { id: after } })
   const page = { ...input, after: last?.id ?? null }
-  const { rows, hasMore } = await inPageTurn(ctx, () => ctx.deps.database.evals.list(ctx.accountId, page))
+  const { rows, hasMore } = await ctx.deps.database.evals.list(ctx.accountId, page)
   return { evals: rows, hasMore }
 }

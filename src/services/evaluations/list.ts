@@ -1,7 +1,6 @@
 import { isUuid } from '../../domain/identifiers.ts'
 import type { ModelEvaluation } from '../../domain/model-evaluation.ts'
 import { invalidInput } from '../../domain/service-error.ts'
-import { inPageTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
 
 /** Lists evaluations, newest first. @throws ServiceError invalid_input */
@@ -15,6 +14,6 @@ export async function listEvaluations({
   const { modelEvaluations } = deps.database
   if (after !== null && !(isUuid(after) && (await modelEvaluations.find(accountId, after))))
     throw invalidInput('after', 'after must be the `next` of an earlier page.')
-  const { rows, hasMore } = await inPageTurn({ accountId }, () => modelEvaluations.list(accountId, { after, limit }))
+  const { rows, hasMore } = await modelEvaluations.list(accountId, { after, limit })
   return { evaluations: rows, next: hasMore ? (rows.at(-1)?.id ?? null) : null }
 }

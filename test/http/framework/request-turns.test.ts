@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { createRequestTurns, inTurns } from '../../../src/http/framework/request-turns.ts'
+import { createLargeAnswerTurns, createRequestTurns, inTurns } from '../../../src/http/framework/request-turns.ts'
 
 test('a request waits for one of another account, however many that account has sent', async () => {
   const turn = createRequestTurns()
@@ -34,4 +34,24 @@ test('a request waits for one piece of another account, however many files that 
   await Promise.all([moving, turn('late').then(() => begun.push('late'))])
   assert.equal(begun.indexOf('late') <= before + 1, true, begun.join())
   assert.equal(begun.length, 4 * file.length + 1)
+})
+
+test('an account reads one large answer at a time, and another account reads beside it', async () => {
+  const inTurn = createLargeAnswerTurns()
+  const open = Promise.withResolvers<string>()
+  const begun: string[] = []
+  const read = (account: string, answer: () => Promise<string> | string) =>
+    inTurn(account, () => {
+      begun.push(account)
+      return answer()
+    })
+  const first = read('many', () => open.promise)
+  const failing = read('many', () => Promise.reject(new Error('gone')))
+  const third = read('many', () => 'third')
+  assert.equal(await read('one', () => 'one'), 'one')
+  assert.deepEqual(begun, ['many', 'one'])
+  open.resolve('first')
+  assert.equal(await first, 'first')
+  await assert.rejects(failing, { message: 'gone' })
+  assert.equal(await third, 'third')
 })
