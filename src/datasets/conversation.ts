@@ -1,9 +1,9 @@
-// A row with a list of messages, in OpenAI's fine-tuning format or in that of ShareGPT. Every assistant message is trained on,
+// A row with messages, in OpenAI's fine-tuning format, in that of ShareGPT, or divided into prompt and completion as TRL does. Every assistant message is trained on,
 // with the messages before it as input.
 import { plainChat, toolOnWire, type ChatTool } from '../domain/chat.ts'
 import type { DatasetRow, ReadRow } from './dataset-row.ts'
 import { readMessage, type ReadMessage } from './message.ts'
-import { isAbsent, type listNames, type RowFields, type RowProblem } from './row-fields.ts'
+import { isAbsent, type Field, type FieldName, type listNames, type RowFields, type RowProblem } from './row-fields.ts'
 import { quoted } from './shown-names.ts'
 import { readTools } from './tool-calls.ts'
 
@@ -12,29 +12,69 @@ export const maxMessages = 1000
 
 export function readConversation(
   name: (typeof listNames)[number],
-  { known }: RowFields,
+  fields: RowFields,
   unread: string[],
 ): ReadRow | RowProblem {
-  if (!isAbsent(known.get('functions')?.value)) return { field: 'functions', reason: 'is not supported: use tools' }
-  const tools = readTools(known.get('tools')?.value, unread)
-  if ('reason' in tools) return tools
-  const { key, value: list } = known.get(name) ?? { key: name, value: undefined }
-  if (!Array.isArray(list)) return { field: key, reason: 'is not a list of messages' }
-  if (list.length > maxMessages)
-    return { field: key, reason: `has ${list.length} messages; a conversation may have at most ${maxMessages}` }
-  const messages: ReadMessage[] = []
+  const field = fields.known.get(name) ?? { key: name, value: undefined }
+  const messages = readMessages(field, [], unread)
+  return 'reason' in messages ? messages : readRest(messages, { field: field.key, fields, unread, read: [name] })
+}
+
+/** TRL writes a conversation so: nothing is learned from a prompt, also where the assistant speaks in it. */
+export const isPromptOfMessages = ({ known }: RowFields): boolean => {
+  const prompt = known.get('prompt')?.value
+  return Array.isArray(prompt) && prompt.length > 0 && !isAbsent(known.get('completion')?.value)
+}
+
+/** Reads a list `prompt` and, after it, a list or a text `completion`. */
+export function readPromptAndCompletion(fields: RowFields, unread: string[]): ReadRow | RowProblem {
+  const [prompt, completion] = (['prompt', 'completion'] as const).map(
+    (name) => fields.known.get(name) ?? { key: name, value: undefined },
+  ) as [Field, Field]
   const open: string[] = []
+  const asked = readMessages(prompt, open, unread)
+  if ('reason' in asked) return asked
+  const { key, value } = completion
+  const said = typeof value === 'string' ? [{ role: 'assistant', content: value }] : value
+  const answered = readMessages({ key, value: said }, open, unread)
+  if ('reason' in answered) return answered
+  const messages = [...asked.map((each) => ({ ...each, isLearned: false })), ...answered]
+  return messages.length > maxMessages
+    ? tooMany(key, messages.length)
+    : readRest(messages, { field: key, fields, unread, read: ['prompt', 'completion'] })
+}
+
+/** @param open ids of calls without a result yet */
+function readMessages({ key, value: list }: Field, open: string[], unread: string[]): ReadMessage[] | RowProblem {
+  if (!Array.isArray(list)) return { field: key, reason: 'is not a list of messages' }
+  if (list.length > maxMessages) return tooMany(key, list.length)
+  const messages: ReadMessage[] = []
   for (const [index, each] of list.entries()) {
     const read = readMessage(each, { list: key, index, open, unread })
     if ('reason' in read) return read
     messages.push(read)
   }
+  return messages
+}
+
+const tooMany = (field: string, count: number): RowProblem => ({
+  field,
+  reason: `has ${count} messages; a conversation may have at most ${maxMessages}`,
+})
+
+type Rest = { field: string; fields: RowFields; unread: string[]; read: FieldName[] }
+
+/** @param field the list of messages that ends in the answer */
+function readRest(messages: ReadMessage[], { field, fields: { known }, unread, read }: Rest): ReadRow | RowProblem {
+  if (!isAbsent(known.get('functions')?.value)) return { field: 'functions', reason: 'is not supported: use tools' }
+  const tools = readTools(known.get('tools')?.value, unread)
+  if ('reason' in tools) return tools
   const begun = withSystem(messages, known.get('system'))
   if ('reason' in begun) return begun
-  const row = conversationOf(key, begun, tools)
+  const row = conversationOf(field, begun, tools)
   if ('reason' in row) return row
-  if (begun.length > (row.conversation?.messages.length ?? 0)) unread.push(`${key} after the last answer`)
-  return { row, read: [name, 'system', 'tools', 'functions'] }
+  if (begun.length > (row.conversation?.messages.length ?? 0)) unread.push(`${field} after the last answer`)
+  return { row, read: [...read, 'system', 'tools', 'functions'] }
 }
 
 /** Puts a field `system` before the messages, unless they begin with its text. */

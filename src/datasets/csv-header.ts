@@ -9,9 +9,14 @@ export function separatorOf(firstLine: string): string {
   return separators.find((sign) => unquoted.includes(sign)) ?? ','
 }
 
-/** @returns why rows under this header would lose a cell, or null */
+/** More than any table of texts has: an object is made of each row. */
+const maxColumns = 10_000
+
+/** @returns why rows under this header would lose a cell or cannot be read, or null */
 export function headerProblem(names: readonly string[]): string | null {
-  const twice = names.find((name, index) => name.trim() !== '' && names.indexOf(name) !== index)
+  if (names.length > maxColumns) return `names ${names.length} columns; a file may have at most ${maxColumns}`
+  const seen = new Set<string>()
+  const twice = names.find((name) => name.trim() !== '' && seen.size === seen.add(name).size)
   return twice === undefined ? null : `names the column ${quoted(twice)} twice: give each column a name of its own`
 }
 

@@ -2,7 +2,7 @@
 import { parse as parseCsv } from 'csv-parse'
 import { pipeline } from 'node:stream/promises'
 import { headerProblem, rowOf, separatorOf } from './csv-header.ts'
-import type { RawRow } from './read-dataset.ts'
+import { notUtf8, type RawRow } from './read-dataset.ts'
 
 const batchRows = 256
 /** Large cells lie outside of the heap, so its limit does not bound a batch of them. */
@@ -21,7 +21,7 @@ export async function* csvRows(bytes: AsyncIterable<Buffer>, rowLimitCharacters:
       for await (const chunk of bytes) yield decoder.decode(chunk, { stream: true })
       yield decoder.decode()
     } catch (error) {
-      broken = error instanceof TypeError ? { problem: 'is not UTF-8 text' } : { error }
+      broken = error instanceof TypeError ? { problem: notUtf8 } : { error }
     }
   }
   const texts = decoded()

@@ -1,6 +1,6 @@
 // The formats that a row of a data set may have, and what the trainer gets from each.
 import type { ChatMessage, toolOnWire } from '../domain/chat.ts'
-import { readConversation } from './conversation.ts'
+import { isPromptOfMessages, readConversation, readPromptAndCompletion } from './conversation.ts'
 import { missingColumn } from './missing-field.ts'
 import { readPair, readText } from './pair-row.ts'
 import {
@@ -38,7 +38,11 @@ export function readDatasetRow(value: unknown, unread: string[] = []): DatasetRo
     // Other data has a text or a number under the name of ShareGPT's list.
     return !isAbsent(given) && (name === 'messages' || isList(given))
   })
-  const found = list === undefined ? readPair(value, fields) : readConversation(list, fields, unread)
+  const found = list
+    ? readConversation(list, fields, unread)
+    : isPromptOfMessages(fields)
+      ? readPromptAndCompletion(fields, unread)
+      : readPair(value, fields)
   if ('reason' in found) return found
   return leftOver(fields, found.read, textsOf(found.row), unread) ?? found.row
 }

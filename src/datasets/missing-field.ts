@@ -48,4 +48,4 @@ const advice = (row: Record<string, unknown>) =>
   `the row has ${listed(Object.keys(row))}; ${formsOfRows}; POST /v1/data/{dataset_id}/columns makes such rows from other names`
 
 const formsOfRows =
-  'rows are read with input and output, prompt and completion (or response), question and answer, user and assistant, instruction and output (or response), text, messages or conversations (the first line of a CSV file names them)'
+  'rows are read with input and output, prompt and completion (or response), question and answer, user and assistant, instruction and output (or response), text, messages, conversations, or prompt and completion as lists of messages (the first line of a CSV file names them)'

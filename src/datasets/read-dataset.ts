@@ -1,9 +1,9 @@
-// Streams the rows of an uploaded file: JSON Lines, a JSON array or CSV, any of them gzipped, with or without a BOM.
+// Streams the rows of an uploaded file: JSON Lines, a JSON array or CSV, any of them gzipped or in UTF-16, with or without a BOM.
 import { isUtf8 } from 'node:buffer'
 import { csvRows } from './csv-rows.ts'
 import { defaultDatasetLimits } from './dataset-limits.ts'
 import { createElementReader, type ElementBytes } from './json-rows.ts'
-import { decompressed, DecompressError } from './decompress.ts'
+import { FileTextError, textOfFile } from './file-text.ts'
 import { parseRow } from './row-json.ts'
 
 /** `line` counts from 1. A row that could not be read has a `problem` instead of a value. */
@@ -11,6 +11,7 @@ export type RawRow = { line: number; value: unknown } | { line: number; problem:
 
 /** Longer rows are refused, because a row has to fit into memory. */
 const rowLimitBytes = 16 * 1024 * 1024
+export const notUtf8 = 'is not UTF-8 text: save the file in UTF-8'
 const rowTooLong = `is longer than ${rowLimitBytes / 1024 / 1024} MB`
 const newline = 0x0a
 const byteOrderMark = Buffer.from('\uFEFF')
@@ -20,7 +21,7 @@ export async function* readDataset(
   file: AsyncIterable<Buffer>,
   unpackedLimitBytes: number = defaultDatasetLimits.unpackedBytes,
 ): AsyncGenerator<RawRow[]> {
-  const bytes = decompressed(file, unpackedLimitBytes)[Symbol.asyncIterator]()
+  const bytes = textOfFile(file, unpackedLimitBytes)[Symbol.asyncIterator]()
   let line = 1
   try {
     const start = await readStart(bytes)
@@ -33,7 +34,7 @@ export async function* readDataset(
       yield batch
     }
   } catch (error) {
-    if (!(error instanceof DecompressError)) throw error
+    if (!(error instanceof FileTextError)) throw error
     yield [{ line, problem: error.message }]
   }
 }
@@ -46,7 +47,7 @@ async function readStart(bytes: AsyncIterator<Buffer>): Promise<Buffer> {
     chunks.push(next.value)
     sizeBytes += next.value.length
     if (sizeBytes > rowLimitBytes)
-      throw new DecompressError(`begins with more than ${rowLimitBytes / 1024 / 1024} MB of white space`)
+      throw new FileTextError(`begins with more than ${rowLimitBytes / 1024 / 1024} MB of white space`)
     // A byte order mark does not count, and may arrive in pieces.
     if (
       next.value.some(isVisible) &&
@@ -109,7 +110,7 @@ function readLines(block: Buffer, firstLine: number, rows: RawRow[]): number {
 
 function readText(bytes: Buffer, line: number, rows: RawRow[]) {
   const text = bytes.toString('utf8')
-  if (!isUtf8(bytes)) rows.push({ line, problem: 'is not UTF-8 text' })
+  if (!isUtf8(bytes)) rows.push({ line, problem: notUtf8 })
   else if (text.trim() !== '') rows.push({ line, ...parseRow(text) })
 }
 

@@ -26,7 +26,7 @@ export type UnreadField = { field: string; rows: number; line: number }
  * Counts the changes of how rows are read. Reports and prepared rows of another number are not used again.
  * The first releases have none.
  */
-export const rowReader = 2
+export const rowReader = 3
 
 export type DatasetReport = {
   /** `rowReader` of the release that made the report. */

@@ -169,13 +169,13 @@ test('messages may have the fields that a chat takes, and those that are not rea
   assert.deepEqual(row.conversation?.messages[2], { role: 'tool', content: '7', callId: 'c1', name: 'stock' })
   assert.match(lineOf(row), /"tool_call_id":"c1","name":"stock"/)
   assert.deepEqual(unread, [
-    'tools[].function.returns',
     'messages[].content[].cache_control',
     'messages[].name',
     'messages[].tool_calls[].extra',
     'messages[].reasoning_content',
     'messages[].provider_specific_fields',
     'messages[].annotations',
+    'tools[].function.returns',
     'messages after the last answer',
     'metadata',
   ])

@@ -29,6 +29,10 @@ const files: Record<string, string | Buffer> = {
   CSV: 'input,output\n"Wie heißt ""das""?","Zeile 1\nZeile 2, [x]"\n🦙,\\\n',
   'CSV with CRLF and a BOM': '\uFEFFinput,output\r\n"Wie heißt ""das""?","Zeile 1\nZeile 2, [x]"\r\n🦙,\\\r\n',
   'gzipped JSON Lines': gzipSync(jsonLines),
+  'JSON Lines in UTF-16': Buffer.from(`\uFEFF${jsonLines}`, 'utf16le'),
+  'gzipped CSV in big-endian UTF-16': gzipSync(
+    Buffer.from(`\uFEFFinput\toutput\n"Wie heißt ""das""?"\t"Zeile 1\nZeile 2, [x]"\n🦙\t\\\n`, 'utf16le').swap16(),
+  ),
 }
 
 for (const [name, file] of Object.entries(files))
@@ -90,7 +94,10 @@ test('a row of more than 16 MB is refused with its line', async () => {
 })
 
 test('says what is wrong with a file that is no text, no gzip, or cut off', async () => {
-  assert.deepEqual(values(await read(Buffer.from([0xff, 0xfe, 0x00]))), ['is not UTF-8 text'])
+  assert.deepEqual(values(await read(Buffer.from([0xff, 0xfe, 0x00]))), ['is not valid UTF-16 text'])
+  assert.deepEqual(values(await read(Buffer.from('a,b\xe9', 'latin1'))), ['is not UTF-8 text: save the file in UTF-8'])
+  assert.match(String(values(await read(Buffer.from('PK\x03\x04...')))), /^is a ZIP archive or an Excel workbook/)
+  assert.match(String(values(await read('PAR1'))), /^is a Parquet file/)
   assert.deepEqual(values(await read(gzipSync(jsonLines).subarray(0, 30))).at(-1), 'is not valid gzip')
   assert.match(String(values(await read('[{"input":"a","output":"b"}')).at(-1)), /not closed/)
   assert.deepEqual(await read(''), [])

@@ -50,6 +50,14 @@ const read: [row: object, input: string, output: string, unread?: string[]][] = 
   [{ messages: chat, system: 's' }, 'system: s\nuser: u', 'a'],
   [{ messages: [{ role: 'system', content: 's' }, ...chat], system: 's' }, 'system: s\nuser: u', 'a'],
   [{ conversations: chat, chosen: ['x'] }, 'user: u', 'a', ['chosen']],
+  [{ prompt: chat.slice(0, 1), completion: chat.slice(1) }, 'user: u', 'a'],
+  [{ prompt: [...chat, { role: 'user', content: 'v' }], completion: 'b' }, 'user: u\nassistant: a\nuser: v', 'b'],
+  [
+    { prompt: chat.slice(0, 1), completion: [...chat.slice(1), ...chat], chosen: ['x'] },
+    'user: u\nassistant: a\nuser: u',
+    'a',
+    ['chosen'],
+  ],
   [
     { instruction: 'i', input: '', output: 'o', system: 's', history: [['a', 'b']] },
     'system: s\nuser: a\nassistant: b\nuser: i',
@@ -74,6 +82,9 @@ const refused: [row: object, field: string, reason: string][] = [
   [{ messages: chat, instruction: 'i' }, 'instruction', beside('messages')],
   [{ messages: chat, conversations: [...chat, ...chat] }, 'conversations', beside('messages')],
   [{ text: 't', system: 's' }, 'system', beside('text')],
+  [{ prompt: chat, completion: chat.slice(0, 1) }, 'completion', 'has no assistant message to train on'],
+  [{ prompt: ['u'], completion: 'a' }, 'prompt[0]', 'is not a message'],
+  [{ prompt: chat, completion: 7 }, 'completion', 'is not a list of messages'],
   [{ input: 'a', output: 'b', tools: [{}] }, 'tools', beside('output')],
   [{ Input: 'a', input: 'b', output: 'c' }, 'input', 'is the same field as "Input": keep one'],
   [
@@ -215,4 +226,9 @@ test('the rows of the forms without lists are the same in CSV, whatever separate
         rows.map(({ line }) => line),
       )
     }
+})
+
+test('nothing is learned from a prompt of messages', () => {
+  const found = readDatasetRow({ prompt: [...chat, ...chat.slice(0, 1)], completion: chat.slice(1) })
+  assert.deepEqual('conversation' in found && found.conversation?.learned, [3])
 })
