@@ -16,6 +16,7 @@ type Report = {
   rows: number
   bad_rows: number
   duplicates: number
+  unread_fields: { field: string; rows: number; line: number }[]
   errors: { line: number; field: string; reason: string }[]
 }
 
@@ -90,9 +91,10 @@ ${pageUsage}`,
   },
 })
 
-function describe({ state, rows, bad_rows: bad, duplicates, errors }: Report): string {
+function describe({ state, rows, bad_rows: bad, duplicates, errors, unread_fields: unread }: Report): string {
   const lines = errors.map(({ line, field, reason }) => `line ${line}: ${field}: ${reason}`)
-  return [`${state}: ${rows} rows, ${bad} bad, ${duplicates} repeated`, ...lines].join('\n')
+  const left = unread.map(({ field, rows, line }) => `not read: ${field}, in ${rows} rows, first in line ${line}`)
+  return [`${state}: ${rows} rows, ${bad} bad, ${duplicates} repeated`, ...lines, ...left].join('\n')
 }
 
 const datasetRows = (list: Dataset[]) =>

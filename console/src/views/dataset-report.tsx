@@ -31,6 +31,7 @@ export function DatasetReport({ report }: { report: Report }) {
       <Facts facts={facts} />
       {report.token_length?.histogram && <Histogram buckets={report.token_length.histogram} />}
       {report.errors.length > 0 && <BadRows report={report} />}
+      {report.unread_fields.length > 0 && <UnreadFields fields={report.unread_fields} />}
     </>
   )
 }
@@ -53,6 +54,26 @@ function Histogram({ buckets }: { buckets: { up_to: number; rows: number }[] }) 
         })}
       </ol>
     </figure>
+  )
+}
+
+function UnreadFields({ fields }: { fields: Report['unread_fields'] }) {
+  return (
+    <table className="list">
+      <caption className="quiet">Fields that training does not read</caption>
+      <Head columns={['Field', 'Rows', 'First line']} />
+      <tbody>
+        {fields.map(({ field, rows, line }) => (
+          <tr key={field}>
+            <td>
+              <code>{field}</code>
+            </td>
+            <td className="number">{count(rows)}</td>
+            <td className="number">{count(line)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }
 
