@@ -6,7 +6,7 @@ import { readSchema } from '../domain/answer-schema/read-schema.ts'
 import { newWork, TooMuchWork, type Work } from '../domain/answer-schema/work.ts'
 import { mapSchemas, type AskedSchema, type CallsOf, type SchemaShape } from '../domain/answer-shape.ts'
 import { ServiceError, type InputIssue } from '../domain/service-error.ts'
-import { TooComplex } from './answer-grammar/write-grammar.ts'
+import { TooComplex } from './answer-grammar/rules.ts'
 import { kindOf, operations, type OperationName } from './schema-operations.ts'
 
 export type ThreadTask = {

@@ -4,7 +4,7 @@ import { TooMuchWork, workAtOnce, type Work } from '../domain/answer-schema/work
 import { mapSchemas, schemasOf, type AskedSchema, type CallsOf, type SchemaShape } from '../domain/answer-shape.ts'
 import { invalidInput, ServiceError } from '../domain/service-error.ts'
 import { createThreads, neededTooMuchMemory, within } from '../worker-thread-pool.ts'
-import { TooComplex } from './answer-grammar/write-grammar.ts'
+import { TooComplex } from './answer-grammar/rules.ts'
 import { kindOf, operations, type OperationName } from './schema-operations.ts'
 import type { ThreadAnswer, ThreadTask } from './schema-thread.ts'
 

@@ -2,7 +2,7 @@
 // and every answer is checked before it is returned.
 import type { AnswerShape, CallsShape, SchemaShape, AskedSchema } from '../domain/answer-shape.ts'
 import { invalidInput, type ServiceError } from '../domain/service-error.ts'
-import { TooComplex } from './answer-grammar/write-grammar.ts'
+import { TooComplex } from './answer-grammar/rules.ts'
 import { onServer, type Servers } from './call-with-failover.ts'
 import { countTokens, type Choice, type EngineGrammar } from './engine-client.ts'
 import { generate, type GenerationInput } from './generation.ts'

@@ -4,7 +4,8 @@ import type { AnswerSchema } from '../../domain/answer-schema/nodes.ts'
 import type { Steps } from '../../domain/answer-schema/work.ts'
 import type { CallsOf } from '../../domain/answer-shape.ts'
 import { headOfCall, type CallFormat } from '../../domain/tools/call-format.ts'
-import { addSchema, createRules, literal } from './write-grammar.ts'
+import { createRules, literal } from './rules.ts'
+import { addSchema } from './write-grammar.ts'
 
 type Calls = CallsOf<AnswerSchema>
 
