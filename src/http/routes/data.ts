@@ -14,13 +14,13 @@ import {
   DatapointsRequest,
   DatasetDeleted,
   DatasetParams,
-  DatasetReport,
   ExistingDataAnswer,
   ExistingDataRequest,
   LocalDataAnswer,
   LocalDataRequest,
   UploadBasePath,
 } from '../schemas/data.ts'
+import { DatasetReport } from '../schemas/dataset-report.ts'
 
 /** Never `azure`: old clients would then send rows inline. */
 const uploadBasePath = 's3' as const
