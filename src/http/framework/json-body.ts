@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { JsonBounds } from '../../domain/json-bounds.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import { createThreads, neededTooMuchMemory, type Ask } from '../../worker-thread-pool.ts'
+import { holdsMany } from './body-bounds.ts'
 import { parseObject, readText } from './parse-json.ts'
 import { attach, type PieceOfValue } from './json-split.ts'
 import type { Invalid, LargeBody, LargeRow, Question } from './json-thread.ts'
@@ -11,8 +12,6 @@ import type { Invalid, LargeBody, LargeRow, Question } from './json-thread.ts'
 const mebibyte = 1024 * 1024
 /** Smaller bodies are parsed at once, in milliseconds, unless they hold many values. */
 const largeBytes = mebibyte
-/** So many values are parsed in some milliseconds, and refused, each for itself, in twenty. */
-const manyValues = 5000
 /** After a body of this size others have their turn before it is validated. */
 const turnBytes = 128 * 1024
 /** Two, so that a body need not wait for another of 64 MB. */
@@ -20,21 +19,6 @@ const maxThreads = 2
 /** Twice the text of the largest body and its parsed value, at two bytes a character. */
 const heapLimitMegabytes = 512
 
-/** The longest text that a row may hold, too. Receiving one from a thread is one copy, which nothing can divide. */
-const textCharacters = 16 * mebibyte
-/** The objects of our own clients have a hundredth of it. */
-const objectNames = 10_000
-/** The longest list in a body of an ordinary size has 10,000 ids. */
-const valuesOfOrdinaryBody = 16_000
-
-/** @param limitBytes of the route's body, without its rows */
-export const boundsOf = (limitBytes: number): JsonBounds => ({
-  characters: textCharacters,
-  names: objectNames,
-  ...(limitBytes <= mebibyte && { values: valuesOfOrdinaryBody }),
-})
-
-/** `holdsMany`: looking at every value takes long. */
 export type ParsedBody = { value: object; holdsMany: boolean }
 
 export type JsonBodies = ReturnType<typeof createJsonBodies>
@@ -63,14 +47,14 @@ export function createJsonBodies() {
     async parse(bytes: Buffer, bounds: JsonBounds, signal: () => AbortSignal): Promise<ParsedBody> {
       if (bytes.length <= largeBytes) {
         const { text, values } = readText(bytes, bounds)
-        if (values <= manyValues) {
+        if (!holdsMany(values)) {
           const value = parseObject(text)
           if (bytes.length > turnBytes) await nextTurn()
           return { value, holdsMany: false }
         }
       }
       const { value, values } = await use((ask) => receive(ask, { body: bytes, bounds }), signal())
-      return { value, holdsMany: values > manyValues }
+      return { value, holdsMany: holdsMany(values) }
     },
 
     /**

@@ -6,9 +6,10 @@ import type { Ctx } from '../../services/context.ts'
 import { ingestRows, type ReceivedRows, type RowsOfFields } from '../../services/datasets/ingest-rows.ts'
 import { withForm } from '../../services/files/receive-file.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
+import { boundsOf } from './body-bounds.ts'
 import type { BodyShare } from './body-memory.ts'
 import { drain } from './drain.ts'
-import { boundsOf, type JsonBodies, type ParsedBody } from './json-body.ts'
+import type { JsonBodies, ParsedBody } from './json-body.ts'
 import { formBoundary, openBody, readBody } from './request-body.ts'
 import { inTurns } from './request-turns.ts'
 import { clientGone } from './respond.ts'
@@ -54,7 +55,12 @@ export async function receiveBody<T>(
       const body = inTurns(openBody(request, options.limitBytes, { reserve }), turn)
       const checkRow = (bytes: Buffer, path: string) => incoming.json.checkRow(bytes, path, stream.signal)
       return ingestRows({ ...stream, body, options, checkRow }, async ({ rest, rows, sha256 }) =>
-        handle({ ...none, rows, body: await parseBody(rest, options.restLimitBytes, incoming), idempotency: idempotencyOf(incoming, sha256) }),
+        handle({
+          ...none,
+          rows,
+          body: await parseBody(rest, options.restLimitBytes, incoming),
+          idempotency: idempotencyOf(incoming, sha256),
+        }),
       )
     }
     if (route.form) {

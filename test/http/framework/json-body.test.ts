@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test } from 'node:test'
-import { boundsOf, createJsonBodies } from '../../../src/http/framework/json-body.ts'
+import { boundsOf } from '../../../src/http/framework/body-bounds.ts'
+import { createJsonBodies } from '../../../src/http/framework/json-body.ts'
 import { splitValue } from '../../../src/http/framework/json-split.ts'
 import { parseObject, readText } from '../../../src/http/framework/parse-json.ts'
 
@@ -60,7 +61,9 @@ test('a body of a great many values is refused before they are built', async () 
 test('an object of a great many names, or a text that is too long, is refused wherever it is', async () => {
   const names = Object.fromEntries(Array.from({ length: 10_001 }, (_, index) => [`${index}`, 1]))
   for (const value of [names, { a: [{ b: names }] }, { a: filling, b: names }])
-    await assert.rejects(parse(body(value)), { message: 'The body holds an object of more than 10000 names. Shorten it.' })
+    await assert.rejects(parse(body(value)), {
+      message: 'The body holds an object of more than 10000 names. Shorten it.',
+    })
   const { 0: _, ...most } = names
   assert.deepEqual(await parse(body({ a: [most, most] })), asText({ a: [most, most] }))
   await assert.rejects(parse(body({ a: ['a'.repeat(17 * 1024 * 1024)] })), { message: /a text of more than 16777216/ })
