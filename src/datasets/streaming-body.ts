@@ -3,7 +3,7 @@ import { invalidInput } from '../domain/service-error.ts'
 import { createJsonEnvelope } from './json-envelope.ts'
 import { takeFlatRows } from './fast-row-splitter.ts'
 import { createArrayScanner, type ElementEnds } from './json-rows.ts'
-import { validateRun, maxRowDepth, isBlank, rowTooLarge } from './validate-row.ts'
+import { validateRun, maxRowDepth, isBlank, rowTooLarge } from '../domain/validate-row.ts'
 
 const newline = 0x0a
 const endBracket = 0x5d

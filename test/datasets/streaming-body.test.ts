@@ -58,7 +58,9 @@ test('a row of more than a megabyte that came in pieces is left to be checked el
   )
   const found = pieces.flatMap((piece) => rowBody.push(piece))
   const unchecked = found.filter((lines) => lines.unchecked !== undefined)
-  assert.deepEqual(unchecked, [{ field: 'data', bytes: Buffer.from(`${JSON.stringify(large)}\n`), unchecked: 'data[3]' }])
+  assert.deepEqual(unchecked, [
+    { field: 'data', bytes: Buffer.from(`${JSON.stringify(large)}\n`), unchecked: 'data[3]' },
+  ])
   assert.equal(rowBody.rowCount('data'), 7)
 })
 

@@ -88,15 +88,13 @@ function inObject(def: z.core.$ZodObjectDef, object: object): object {
     else if (inner !== each) changed.set(name, inner)
   }
   // null asks for nothing, so an unknown field may have it.
-  const isUnknownNull = (name: string) => isStrict(def) && given[name] === null && !Object.hasOwn(def.shape, name)
+  const isUnknownNull = isStrict(def)
+    ? (name: string) => given[name] === null && !Object.hasOwn(def.shape, name)
+    : () => false
   const names = Object.keys(given)
   if (changed.size === 0 && !names.some(isUnknownNull)) return object
-  const entries = []
-  for (const name of names) {
-    const each = changed.get(name) ?? given[name]
-    if (each !== absent && !isUnknownNull(name)) entries.push([name, each] as const)
-  }
-  return Object.fromEntries(entries)
+  const left = names.filter((name) => changed.get(name) !== absent && !isUnknownNull(name))
+  return Object.fromEntries(left.map((name) => [name, changed.get(name) ?? given[name]]))
 }
 
 const absent = Symbol('absent')

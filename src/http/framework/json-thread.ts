@@ -1,6 +1,6 @@
 // Runs in a thread: parses a large body, then hands it over piece by piece, as the main thread asks. Or checks a large row.
 import { parentPort } from 'node:worker_threads'
-import { validateRow } from '../../datasets/validate-row.ts'
+import { validateRow } from '../../domain/validate-row.ts'
 import type { JsonBounds } from '../../domain/json-bounds.ts'
 import { ServiceError, type InputIssue } from '../../domain/service-error.ts'
 import { splitValue, type PieceOfValue } from './json-split.ts'

@@ -17,7 +17,8 @@ export function readText(body: Uint8Array, bounds: JsonBounds): BodyText {
   const count = createJsonCount(bounds)
   const excess = count.add(text)
   if (excess !== null) {
-    const advice = excess === tooDeep ? '' : excess.endsWith('values') ? ' Split it into several requests.' : ' Shorten it.'
+    const advice =
+      excess === tooDeep ? '' : excess.endsWith('values') ? ' Split it into several requests.' : ' Shorten it.'
     throw invalidInput('', `The body ${excess}.${advice}`)
   }
   return { text, values: count.values() }

@@ -1,6 +1,7 @@
 // Receives the body of a request as its route declares: JSON, JSON with rows, or a form with a file.
 import type { Request, Response } from 'express'
 import { createHash, type Hash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { Ctx } from '../../services/context.ts'
 import { ingestRows, type ReceivedRows, type RowsOfFields } from '../../services/datasets/ingest-rows.ts'
@@ -9,12 +10,13 @@ import type { Idempotency } from '../../services/idempotency.ts'
 import { boundsOf } from './body-bounds.ts'
 import type { BodyShare } from './body-memory.ts'
 import { drain } from './drain.ts'
+import { withoutEmpty } from './empty-fields.ts'
 import type { JsonBodies, ParsedBody } from './json-body.ts'
 import { formBoundary, openBody, readBody } from './request-body.ts'
 import { inTurns } from './request-turns.ts'
 import { clientGone } from './respond.ts'
 import type { CallerOf, Route } from './route.ts'
-import { requireStorableTextInTurns, validateBody } from './validation.ts'
+import { requireStorableTextInTurns, validate } from './validation.ts'
 
 type Incoming = {
   route: Route
@@ -99,7 +101,10 @@ async function parseBody(bytes: Buffer, limitBytes: number, { route, response, j
 
 async function checkBody(route: Route, { value, holdsMany }: ParsedBody): Promise<unknown> {
   if (!route.body) return undefined
-  const body = validateBody(route.body, value, { firstProblemOnly: holdsMany })
+  const left = withoutEmpty(route.body, value)
+  if (holdsMany) await nextTurn()
+  const body = validate(route.body, left, { firstProblemOnly: holdsMany })
+  if (holdsMany) await nextTurn()
   await requireStorableTextInTurns(body, { allowsNul: route.allowsNul ?? false })
   return body
 }

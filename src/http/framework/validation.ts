@@ -96,7 +96,7 @@ export async function requireStorableTextInTurns(value: unknown, options: { allo
 
 /** Texts of so many characters are checked in a few milliseconds; a value counts as a few of them. */
 const turnCharacters = 4_000_000
-const valueCharacters = 100
+const valueCharacters = 200
 
 /** Yields after each turn's work. Does not recurse, because the client chooses the depth. */
 function* checkText(value: unknown, { allowsNul }: { allowsNul: boolean }) {

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { readDatasetRow, isProblem } from '../../../src/datasets/dataset-row.ts'
 import { readDataset } from '../../../src/datasets/read-dataset.ts'
 import { splitStreamingBody } from '../../../src/datasets/streaming-body.ts'
-import { validateRow } from '../../../src/datasets/validate-row.ts'
+import { validateRow } from '../../../src/domain/validate-row.ts'
 import { readText } from '../../../src/http/framework/parse-json.ts'
 
 const manyBytes = 15_000_000

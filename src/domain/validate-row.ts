@@ -1,7 +1,7 @@
 // Validates elements of a JSON array: each must be an object that our stores can hold.
 import { isUtf8 } from 'node:buffer'
-import { excessOfLong, tooDeep, tooManyValues } from '../domain/json-bounds.ts'
-import { invalidInput, ServiceError } from '../domain/service-error.ts'
+import { excessOfLong, tooDeep, tooManyValues } from './json-bounds.ts'
+import { invalidInput, ServiceError } from './service-error.ts'
 
 export const maxRowDepth = 32
 
