@@ -109,17 +109,21 @@ function* checkText(value: unknown, { allowsNul }: { allowsNul: boolean }) {
       requireStorable(each, place, allowsNul)
       checked += each.length
     } else if (Array.isArray(each))
-      for (const [key, inner] of each.entries()) left.push({ value: inner, key, within: place })
+      for (const [key, inner] of each.entries()) {
+        if (mayHoldText(inner)) left.push({ value: inner, key, within: place })
+      }
     else if (typeof each === 'object' && each !== null)
       for (const [key, inner] of Object.entries(each)) {
         requireStorable(key, place, allowsNul)
-        left.push({ value: inner, key, within: place })
+        if (mayHoldText(inner)) left.push({ value: inner, key, within: place })
       }
     if (checked < turnCharacters) continue
     yield
     checked = 0
   }
 }
+
+const mayHoldText = (value: unknown) => typeof value === 'string' || (typeof value === 'object' && value !== null)
 
 type Place = { value: unknown; key: string | number; within: Place | null }
 

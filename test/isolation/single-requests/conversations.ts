@@ -61,6 +61,10 @@ const chats: Extreme[] = [
   },
   { what: 'a message of 1,000 parts of 64 KB', sent: chat({ messages: [user(parts(1000, 64_000))] }) },
   {
+    what: 'a message of 1,000 parts of 64 KB of emoji',
+    sent: chat({ messages: [user(list(1000, () => ({ type: 'text', text: emoji(64_000) })))] }),
+  },
+  {
     what: '128 calls with arguments of 400 KB',
     sent: chat({
       messages: [
