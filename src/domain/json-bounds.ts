@@ -60,7 +60,7 @@ export function createJsonCount(bounds: JsonBounds = {}) {
   }
 }
 
-export const jsonExcess = (text: string) => createJsonCount().add(text)
+const jsonExcess = (text: string) => createJsonCount().add(text)
 
 /** For short texts of which there are many, such as rows. */
 export const excessOfLong = (text: string) => (text.length > harmlessCharacters ? jsonExcess(text) : null)
