@@ -222,9 +222,17 @@ async function send(
   return incoming.statusCode === 200 ? parse(text, 200) : refuse(endpoint, incoming.statusCode ?? 0, text)
 }
 
-/** Others have their turns while a large body is written. */
+let lastWritten: Promise<unknown> = Promise.resolve()
+
+/** Others have their turns while a large body is written. Large ones are written one after the other, because all pieces of a turn add up. */
 async function written(body: unknown): Promise<Payload> {
   if (!isLargeJson(body)) return [JSON.stringify(body)]
+  const writing = lastWritten.then(() => inPieces(body))
+  lastWritten = writing.catch(() => undefined)
+  return writing
+}
+
+async function inPieces(body: unknown): Promise<Buffer[]> {
   const pieces: Buffer[] = []
   for await (const piece of jsonPieces(body)) pieces.push(Buffer.from(piece))
   return pieces

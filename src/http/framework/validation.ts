@@ -115,6 +115,7 @@ function* checkText(value: unknown, { allowsNul }: { allowsNul: boolean }) {
     else if (typeof each === 'object' && each !== null)
       for (const [key, inner] of Object.entries(each)) {
         requireStorable(key, place, allowsNul)
+        checked += valueCharacters
         if (mayHoldText(inner)) left.push({ value: inner, key, within: place })
       }
     if (checked < turnCharacters) continue
